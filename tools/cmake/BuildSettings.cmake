@@ -1,0 +1,48 @@
+# How everything of ours is compiled. Nothing here reaches a project that uses the installed package.
+
+option(GANGSIM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(GANGSIM_BUILD_BENCHMARKS "Build gangsim_benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(GANGSIM_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+set(GANGSIM_DEFAULT_CONTEXT "fiber" CACHE STRING
+  "Rank context used when none is asked for: fiber, or thread (for the sanitizers)")
+set_property(CACHE GANGSIM_DEFAULT_CONTEXT PROPERTY STRINGS fiber thread)
+if(NOT GANGSIM_DEFAULT_CONTEXT MATCHES "^(fiber|thread)$")
+  message(FATAL_ERROR
+    "GANGSIM_DEFAULT_CONTEXT is '${GANGSIM_DEFAULT_CONTEXT}'; accepted: fiber, thread")
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+# -O3 buys nothing here and compiles slower.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET default)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(GANGSIM_MOLD mold)
+if(GANGSIM_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+find_program(GANGSIM_CCACHE ccache)
+if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers are cached only with this sloppiness.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGSIM_CCACHE})
+endif()
+
+# The flags of every target of ours. Source locations read "sim/simulation.cc", wherever the checkout is.
+add_library(gangsim_build_settings INTERFACE)
+target_compile_options(gangsim_build_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  -Wextra-semi -Wundef -Wvla
+  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
+  $<$<BOOL:${GANGSIM_WARNINGS_AS_ERRORS}>:-Werror>
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
+  "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")

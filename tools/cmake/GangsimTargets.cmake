@@ -1,0 +1,90 @@
+# How a folder becomes a target, so that the folders' CMakeLists.txt say only what is theirs.
+
+set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
+
+# What every translation unit of ours parses anyway.
+set(GANGSIM_PRECOMPILED_HEADERS
+  <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
+
+# gangsim_find_sources(OUT): every .cc of this folder and below, but not the other half of a pair
+# "x.cc" / "x_unavailable.cc": the folder's CMakeLists.txt adds the half that this machine can build.
+function(gangsim_find_sources out)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  set(twins ${sources})
+  list(FILTER twins INCLUDE REGEX "_unavailable\\.cc$")
+  foreach(twin IN LISTS twins)
+    string(REPLACE "_unavailable.cc" ".cc" available "${twin}")
+    list(REMOVE_ITEM sources "${twin}" "${available}")
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# gangsim_add_library(NAME SOURCES... ): the static library gangsim_NAME, also gangsim::NAME, exported.
+function(gangsim_add_library name)
+  set(sources ${ARGN})
+  if(NOT sources)  # Until the folder has its first source.
+    set(sources "${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc")
+    file(CONFIGURE OUTPUT "${sources}" CONTENT "" @ONLY)
+  endif()
+  add_library(gangsim_${name} STATIC ${sources})
+  add_library(gangsim::${name} ALIAS gangsim_${name})
+  set_target_properties(gangsim_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(gangsim_${name} PUBLIC cxx_std_20)
+  gangsim_configure_target(gangsim_${name})
+  gangsim_set_include_directories(gangsim_${name} PUBLIC)
+  set_property(GLOBAL APPEND PROPERTY GANGSIM_INSTALLED_TARGETS gangsim_${name})
+endfunction()
+
+# Both <gangsim/harness.h> and "gang/mesh.h" resolve, in the build and once installed.
+function(gangsim_set_include_directories target scope)
+  target_include_directories(${target} ${scope}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+    "$<BUILD_INTERFACE:${GANGSIM_FORWARDING_DIR}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/gangsim>")
+endfunction()
+
+# Warnings, source paths and precompiled headers for a target of ours; more headers may follow.
+function(gangsim_configure_target target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:gangsim_build_settings>)
+  target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
+endfunction()
+
+# gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/**/*_test.cc, one ctest per case.
+function(gangsim_add_tests folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${folder}_tests ${sources})
+  gangsim_configure_target(${folder}_tests <gmock/gmock.h> <gtest/gtest.h>)
+  target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${folder}_tests PRIVATE
+    GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    GANGSIM_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${folder}_tests
+    TEST_PREFIX "${folder}."
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300)
+endfunction()
+
+# Writes <gangsim/gang.h>, <gangsim/sim.h> (every header at the top of the folder),
+# <gangsim/harness.h> and <gangsim/gtest.h> into the build tree; Packaging installs them.
+function(gangsim_add_forwarding_headers)
+  foreach(folder gang sim)
+    file(GLOB headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
+      "${PROJECT_SOURCE_DIR}/${folder}/*.h")
+    gangsim_write_forwarding_header(${folder} ${headers})
+  endforeach()
+  gangsim_write_forwarding_header(harness harness/harness.h)
+  gangsim_write_forwarding_header(gtest harness/gtest_support.h)
+endfunction()
+
+function(gangsim_write_forwarding_header name)
+  set(content "// Generated: includes what <gangsim/${name}.h> offers.\n#pragma once\n\n")
+  foreach(header IN LISTS ARGN)
+    string(APPEND content "#include \"${header}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${GANGSIM_FORWARDING_DIR}/gangsim/${name}.h" CONTENT "${content}" @ONLY)
+endfunction()
