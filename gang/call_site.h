@@ -1,0 +1,37 @@
+// Where a call stands in a program's source.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+
+namespace gang {
+
+// A value that names the place of a call. Made by default from the compiler's source location;
+// program files and foreign front ends make one from an explicit file and line.
+//
+// The texts are borrowed: they must outlive every gang and report of the run (string literals do;
+// a program file keeps its own).
+struct CallSite {
+  const char* file = "";
+  const char* function = "";
+  std::uint32_t line = 0;
+
+  // The place of the call that uses this as a default argument.
+  static constexpr CallSite here(
+      std::source_location location = std::source_location::current()) noexcept {
+    return {location.file_name(), location.function_name(), location.line()};
+  }
+
+  // An explicit place, for front ends that interpret a program.
+  static constexpr CallSite at(const char* file, std::uint32_t line) noexcept {
+    return {file, "", line};
+  }
+
+  friend bool operator==(const CallSite&, const CallSite&) = default;
+};
+
+// "train.cc:41": the last component of the file, a colon, the line; "unknown" without a file.
+std::string to_string(const CallSite& call_site);
+
+}  // namespace gang

@@ -1,0 +1,81 @@
+// Errors, sorted by what the caller can do about them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/collective.h"
+#include "gang/duration.h"
+
+namespace gang {
+
+// The root of all errors that gangsim throws at a program. what() is one sentence.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The call is wrong by itself; found locally; nothing was sent; the gang stays usable.
+class InvalidArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+// The call comes in a wrong state (closed gang, wrong thread); the gang is as it was.
+class InvalidOperation : public Error {
+ public:
+  using Error::Error;
+};
+
+// This backend cannot do it; the message says what and which backends can; the gang stays usable.
+class NotSupported : public Error {
+ public:
+  using Error::Error;
+};
+
+enum class GangErrorKind : std::uint8_t {
+  timeout,
+  peer_failed,
+  mismatch,
+  aborted,
+  connection,
+  corrupt
+};
+
+std::string_view to_string(GangErrorKind kind) noexcept;
+
+// What a GangError knows. `ranks_at_fault` are ranks of the gang, empty where unknown.
+struct GangFailure {
+  GangErrorKind kind = GangErrorKind::aborted;
+  std::string gang;        // the gang's label, "dp[0,2]"
+  int rank = no_rank;      // the rank that is told, in the gang
+  Collective operation;    // what it was doing; its label and call site are not kept past the throw
+  Duration elapsed{0};     // since the operation began
+  std::vector<int> ranks_at_fault;
+  std::string reason;      // the clause after the colon in what()
+};
+
+// Communication failed. The gang is broken: later calls on it fail at once with the first cause.
+class GangError : public Error {
+ public:
+  // what() becomes "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min): ...".
+  explicit GangError(GangFailure failure);
+
+  GangErrorKind kind() const noexcept { return failure_->kind; }
+  const std::string& gang() const noexcept { return failure_->gang; }
+  int rank() const noexcept { return failure_->rank; }
+  const Collective& operation() const noexcept { return failure_->operation; }
+  std::uint64_t sequence_number() const noexcept { return failure_->operation.sequence_number; }
+  Duration elapsed() const noexcept { return failure_->elapsed; }
+  const std::vector<int>& ranks_at_fault() const noexcept { return failure_->ranks_at_fault; }
+
+ private:
+  std::shared_ptr<const GangFailure> failure_;  // copying an exception must not throw
+};
+
+}  // namespace gang

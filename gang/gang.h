@@ -1,0 +1,246 @@
+// The Gang: a set of ranks that perform collective operations together.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gang/call_site.h"
+#include "gang/error.h"
+#include "gang/object.h"
+#include "gang/operation.h"
+#include "gang/reduce_operation.h"
+#include "gang/tensor_view.h"
+#include "gang/work.h"
+
+namespace gang {
+
+// What all members of a gang know of it. Shared by the members of one process.
+struct GangInfo {
+  std::string name;              // "dp"
+  std::vector<int> root_ranks;   // member i is rank root_ranks[i] of the root gang
+  Device device;
+  Duration timeout = default_timeout;
+  std::string backend;           // "sim", "fake", ...
+  int size = 1;                  // root_ranks.size(), or imagined (fake: root_ranks is empty)
+};
+
+// "dp[0,2]", "dp[0-1022:2]", "root[0-7]": the name and the members as root ranks; at most ~40
+// characters, further members as "...".
+std::string label_of(const GangInfo& info);
+
+// A set of ranks that perform collective operations together.
+//
+// Ranks passed to a method are always **this gang's** ranks. Every operation but the
+// point-to-point ones is collective: all members call it, each its k-th call as the others' k-th.
+// Operations have a blocking form, which returns when the result is in place, and a start_ form,
+// which returns a Work at once. A blocking call on one member matches a start_ call on another.
+//
+// Tensors are contiguous and on `device()`, else InvalidArgument; zero elements are legal. Errors that
+// every operation has, and which the comments below do not repeat:
+//   InvalidArgument   the call is wrong by itself; nothing was sent, the gang is usable;
+//   InvalidOperation  the gang is closed;
+//   NotSupported      the backend cannot; nothing was sent, the gang is usable;
+//   GangError         timeout after `timeout()`, peer_failed, mismatch, aborted, connection,
+//                     corrupt: the gang is broken, output contents are unspecified, and later calls
+//                     fail at once with the first cause.
+// Threads: one thread at a time per gang; different gangs may be used from different threads.
+// Ownership: a resource, held by shared_ptr; the destructor closes.
+class Gang : public std::enable_shared_from_this<Gang> {
+ public:
+  Gang(const Gang&) = delete;
+  Gang& operator=(const Gang&) = delete;
+  virtual ~Gang();
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return info_->size; }
+  Device device() const noexcept { return info_->device; }
+  const std::string& name() const noexcept { return info_->name; }
+  Duration timeout() const noexcept { return info_->timeout; }
+  const GangInfo& info() const noexcept { return *info_; }
+
+  // -- Reductions ---------------------------------------------------------------------------------
+
+  // Reduces over the ranks and leaves the result on every rank: in `tensor`, or in `output` with
+  // `input` unchanged. Same data type and number of elements on every rank. NotSupported where
+  // `operation` has no meaning for the type (reduce_operation.h).
+  void all_reduce(const TensorView& tensor, ReduceOperation operation,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  void all_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_reduce(const TensorView& tensor, ReduceOperation operation,
+                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_reduce(const TensorView& output, const TensorView& input,
+                        ReduceOperation operation, const CallOptions& options = {},
+                        CallSite call_site = CallSite::here());
+
+  // Reduces to `destination_rank`; the tensors of the others are unchanged. Out of place, `output`
+  // is looked at on the destination only.
+  void reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
+              const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  void reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
+              int destination_rank, const CallOptions& options = {},
+              CallSite call_site = CallSite::here());
+  Work start_reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
+                    const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                    int destination_rank, const CallOptions& options = {},
+                    CallSite call_site = CallSite::here());
+
+  // Reduces and leaves chunk r on rank r. `input` is [size, *output] or the concatenation of the
+  // chunks along dimension 0; both have the same elements in the same order.
+  void reduce_scatter(const TensorView& output, const TensorView& input,
+                      ReduceOperation operation, const CallOptions& options = {},
+                      CallSite call_site = CallSite::here());
+  Work start_reduce_scatter(const TensorView& output, const TensorView& input,
+                            ReduceOperation operation, const CallOptions& options = {},
+                            CallSite call_site = CallSite::here());
+
+  // -- Gathers and scatters -----------------------------------------------------------------------
+
+  // The inputs of all ranks, in rank order, on every rank. `output` is [size, *input] or the
+  // concatenation along dimension 0.
+  void all_gather(const TensorView& output, const TensorView& input,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_gather(const TensorView& output, const TensorView& input,
+                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // The same into size() tensors of input's type and number of elements.
+  void all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
+                          const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
+                                const CallOptions& options = {},
+                                CallSite call_site = CallSite::here());
+
+  // The inputs of all ranks into size() tensors on `destination_rank`; others pass an empty list.
+  void gather(std::span<const TensorView> outputs, const TensorView& input, int destination_rank,
+              const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_gather(std::span<const TensorView> outputs, const TensorView& input,
+                    int destination_rank, const CallOptions& options = {},
+                    CallSite call_site = CallSite::here());
+
+  // inputs[r] of `source_rank` to `output` of rank r; others pass an empty list.
+  void scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
+               const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_scatter(const TensorView& output, std::span<const TensorView> inputs,
+                     int source_rank, const CallOptions& options = {},
+                     CallSite call_site = CallSite::here());
+
+  // Chunk i of rank j goes to slot j of rank i. Even: the counts are equal and divisible by size().
+  void all_to_all(const TensorView& output, const TensorView& input,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_to_all(const TensorView& output, const TensorView& input,
+                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // Element counts per rank: `splits.input[i]` elements go to rank i, `splits.output[j]` come from
+  // rank j. Each has size() entries >= 0 that add up to its tensor's count.
+  struct SplitSizes {
+    std::span<const std::int64_t> output;
+    std::span<const std::int64_t> input;
+  };
+  void all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_all_to_all(const TensorView& output, const TensorView& input,
+                        const SplitSizes& splits, const CallOptions& options = {},
+                        CallSite call_site = CallSite::here());
+
+  // -- Broadcasts and barriers --------------------------------------------------------------------
+
+  // The data of `source_rank` everywhere.
+  void broadcast(const TensorView& tensor, int source_rank = 0, const CallOptions& options = {},
+                 CallSite call_site = CallSite::here());
+  Work start_broadcast(const TensorView& tensor, int source_rank = 0,
+                       const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // The objects of `source_rank` everywhere, by value; the same number of objects on every rank.
+  // InvalidArgument, after the transfer and on every receiver, never: a mismatch is a GangError.
+  void broadcast_objects(std::span<Object> objects, int source_rank = 0,
+                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // Returns when all members have arrived.
+  void barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  enum class MissingRanks : std::uint8_t { first, all };
+  // A barrier with a timeout of its own (> 0). On failure the error on every rank that came is
+  // GangError timeout whose ranks_at_fault are the missing ranks, or only the first of them.
+  void monitored_barrier(Duration timeout, MissingRanks report = MissingRanks::first,
+                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // -- Point to point -----------------------------------------------------------------------------
+
+  // Sends to `destination_rank` (another rank or this one); tag >= 0. Messages of one source,
+  // destination and tag arrive in order. May block until the receive has been called.
+  void send(const TensorView& tensor, int destination_rank, int tag = 0,
+            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_send(const TensorView& tensor, int destination_rank, int tag = 0,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // Receives from `source_rank` or any_rank, with `tag` or any_tag; same type and number of
+  // elements as the send. Returns who sent.
+  Received recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
+                const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+
+  // All sends and receives of the list progress together; complete when all are.
+  void batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
+             CallSite call_site = CallSite::here());
+  Work start_batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
+                   CallSite call_site = CallSite::here());
+
+  // -- Groups and life ----------------------------------------------------------------------------
+
+  // A gang of `ranks` (this gang's): member ranks[i] gets rank i; null on the others. Collective over
+  // all members of this gang. `ranks` non-empty, unique, each in [0, size()), else InvalidArgument
+  // on every caller with nothing sent. Lists that differ between members are a mismatch.
+  std::shared_ptr<Gang> create_gang(std::span<const int> ranks, const GangOptions& options = {},
+                                    CallSite call_site = CallSite::here());
+
+  // One gang per colour (>= 0, or no_color: null), ordered by (key, rank here). Collective; O(size)
+  // in total, the way to build a mesh at scale.
+  struct Split {
+    int color = no_color;
+    int key = 0;
+  };
+  std::shared_ptr<Gang> split(Split split, const GangOptions& options = {},
+                              CallSite call_site = CallSite::here());
+
+  // Breaks the gang now: every pending and later operation on it, on every member, ends with
+  // GangError aborted. Not collective; idempotent.
+  void abort();
+
+  // Closes this rank's side of the gang and of the gangs made from it. Not collective, idempotent;
+  // using it afterwards is InvalidOperation.
+  void close();
+  bool is_closed() const noexcept { return closed_; }
+
+ protected:
+  // `rank` in [0, info->size). The first sequence number is 0.
+  Gang(std::shared_ptr<const GangInfo> info, int rank) noexcept;
+
+  // Starts `operation`, whose arguments have been checked, and returns without blocking. The one
+  // function that a backend must implement. May throw NotSupported before sending anything.
+  // Point-to-point results are told by WorkState::received. create_gang and split set
+  // `*operation.created` before the Work completes.
+  virtual Work do_start(Operation& operation) = 0;
+
+  // The blocking form; starts and waits unless a backend has a shorter way.
+  virtual Received do_run(Operation& operation);
+
+  virtual void do_abort() = 0;
+  virtual void do_close() noexcept = 0;
+
+ private:
+  friend class ForwardingGang;
+
+  void adopt(const std::shared_ptr<Gang>& child);
+
+  std::shared_ptr<const GangInfo> info_;
+  std::vector<std::weak_ptr<Gang>> children_;
+  std::int32_t rank_;
+  bool closed_ = false;
+};
+
+}  // namespace gang

@@ -1,0 +1,70 @@
+// The gangs of a parallel layout: root, dp, rdp, sdp, tp, pp.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gang/gang.h"
+#include "gang/mesh.h"
+
+namespace gang {
+
+// The gangs of one rank. Every field is set; rank 0 of the root is rank 0 in every one.
+//
+// An axis of size 1 is a FakeGang of size 1 (no communication); an axis of the root's size is the
+// root itself. Copies share the gangs.
+struct Gangs {
+  std::shared_ptr<Gang> root;
+  std::shared_ptr<Gang> dp;   // data parallel
+  std::shared_ptr<Gang> rdp;  // replicated data parallel, over which sharded gradients are reduced
+  std::shared_ptr<Gang> sdp;  // sharded data parallel
+  std::shared_ptr<Gang> tp;   // tensor parallel
+  std::shared_ptr<Gang> pp;   // pipeline parallel
+  std::map<std::string, std::shared_ptr<Gang>> others;  // further named axes: cp, ep, ...
+
+  // By name: "root", "dp", ..., or one of `others`. Throws InvalidArgument and lists the names.
+  const std::shared_ptr<Gang>& at(std::string_view name) const;
+
+  // Closes every gang, the root last. Idempotent.
+  void close();
+};
+
+struct ParallelSizes {
+  int tp_size = 1;
+  int pp_size = 1;
+};
+
+// Gangs of the mesh (pp, dp, tp) over `root`, dp taking what tp and pp leave; rdp = dp, sdp of size
+// 1. With 8 ranks and tp 2: tp gangs [0,1][2,3][4,5][6,7], dp gangs [0,2,4,6][1,3,5,7].
+//
+// Collective over `root`. Throws InvalidArgument, with nothing sent, unless each size is at least 1 and
+// their product divides root's size. A failure half-way closes what was made. O(size) in total.
+Gangs create_parallel_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& sizes = {},
+                            CallSite call_site = CallSite::here());
+
+// The same for any mesh of root's size; axes named dp, tp or pp fill those fields, the rest `others`.
+Gangs create_mesh_gangs(const std::shared_ptr<Gang>& root, const Mesh& mesh,
+                        CallSite call_site = CallSite::here());
+
+// `gangs` with sdp and rdp for fully sharded data parallelism: without `intra_node_size`, sdp = dp
+// and rdp of size 1; with n: sdp = n consecutive dp ranks, rdp = every n-th dp rank.
+//
+// Collective over dp. Throws InvalidArgument, with nothing sent, unless n > 1 and n divides dp's size.
+Gangs create_fsdp_gangs(const Gangs& gangs, std::optional<int> intra_node_size = std::nullopt,
+                        CallSite call_site = CallSite::here());
+
+// One FakeGang of size 1 in every field.
+Gangs create_fake_gangs(Device device = {});
+
+// The whole layout as lists of root ranks, without any gang: for drawing and checking. For each of
+// root, dp, rdp, sdp, tp, pp the list of its gangs. Errors as the functions above.
+struct GangLayout {
+  int world_size = 1;
+  std::map<std::string, std::vector<std::vector<int>>> gangs;
+};
+GangLayout layout_of(int world_size, const ParallelSizes& sizes,
+                     std::optional<int> intra_node_size = std::nullopt);
+
+}  // namespace gang

@@ -1,0 +1,20 @@
+// Values that ranks broadcast to each other.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
+
+namespace gang {
+
+// null, bool, int, float, text, bytes, list or map: a JSON value with binary strings
+// (include <nlohmann/json.hpp> to make and take one apart).
+using Object = nlohmann::json;
+
+// The objects as one MessagePack array, and back. `unpack_objects` throws InvalidArgument for
+// bytes that are no MessagePack array. Source: MessagePack specification, as nlohmann-json writes it.
+std::vector<std::byte> pack_objects(std::span<const Object> objects);
+std::vector<Object> unpack_objects(std::span<const std::byte> bytes);
+
+}  // namespace gang

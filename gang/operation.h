@@ -1,0 +1,78 @@
+// What a Gang hands to its backend: the description of a call and its buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gang/collective.h"
+#include "gang/duration.h"
+#include "gang/tensor_view.h"
+
+namespace gang {
+
+class Gang;
+
+// One send or receive of a batch.
+struct PointToPoint {
+  OperationKind kind = OperationKind::send;  // send or recv
+  TensorView tensor;
+  int peer = no_rank;  // destination of a send; source of a receive, or any_rank
+  int tag = 0;         // any_tag allowed on a receive
+};
+
+// Options of one call.
+struct CallOptions {
+  std::string_view label;           // "step 3 gradients"; part of the match where two members give one
+  std::optional<Duration> timeout;  // instead of the gang's
+  std::span<const TensorView> guarded;  // further memory that must not change until completion
+};
+
+// Options of a new gang; what is not given is inherited from the parent.
+struct GangOptions {
+  std::string name;                 // "dp"; default: the parent's name with an index
+  std::optional<Duration> timeout;
+};
+
+// split: a rank that joins no child.
+inline constexpr int no_color = -1;
+
+// A call, checked and complete, on its way into a backend. Lives on the caller's stack.
+//
+// Lifetime: everything here is borrowed for the duration of do_start; a backend that goes on
+// working after do_start has returned copies the spans (not the tensors' memory, which belongs to
+// the operation until it completes).
+struct Operation {
+  Collective collective;
+  Duration timeout = default_timeout;
+
+  // One tensor in, one out; equal where the operation is in place. No memory where the rank
+  // contributes or receives nothing (reduce's output off the root).
+  TensorView input;
+  TensorView output;
+
+  // Lists: gather's outputs and scatter's inputs on the root, all_gather_to_list's outputs.
+  std::span<const TensorView> inputs;
+  std::span<const TensorView> outputs;
+
+  // all_to_all with explicit splits: elements to and from each rank; both empty: even.
+  std::span<const std::int64_t> input_splits;
+  std::span<const std::int64_t> output_splits;
+
+  std::span<const PointToPoint> batch;   // OperationKind::batch
+  std::vector<std::byte>* packed = nullptr;  // broadcast_objects: bytes, in on the source, out else
+  bool wait_all_ranks = false;           // monitored_barrier: name all missing ranks, not the first
+
+  std::span<const int> ranks;            // create_gang
+  int color = no_color;                  // split
+  int key = 0;                           // split
+  const GangOptions* gang_options = nullptr;       // create_gang, split
+  std::shared_ptr<Gang>* created = nullptr;        // create_gang, split: the result, null if not in
+
+  std::span<const TensorView> guarded;   // CallOptions::guarded
+};
+
+}  // namespace gang

@@ -1,0 +1,62 @@
+// The kinds of operations a gang performs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gang {
+
+enum class OperationKind : std::uint8_t {
+  all_reduce,
+  reduce,
+  reduce_scatter,
+  all_gather,
+  all_gather_to_list,
+  gather,
+  scatter,
+  all_to_all,
+  broadcast,
+  broadcast_objects,
+  barrier,
+  monitored_barrier,
+  create_gang,
+  split,
+  send,
+  recv,
+  batch,
+};
+
+inline constexpr std::array all_operation_kinds = {
+    OperationKind::all_reduce,        OperationKind::reduce,      OperationKind::reduce_scatter,
+    OperationKind::all_gather,        OperationKind::all_gather_to_list,
+    OperationKind::gather,            OperationKind::scatter,     OperationKind::all_to_all,
+    OperationKind::broadcast,         OperationKind::broadcast_objects,
+    OperationKind::barrier,           OperationKind::monitored_barrier,
+    OperationKind::create_gang,       OperationKind::split,       OperationKind::send,
+    OperationKind::recv,              OperationKind::batch};
+
+// Sends, receives and batches of them: matched by source, destination and tag, not by sequence.
+constexpr bool is_point_to_point(OperationKind kind) noexcept {
+  return kind >= OperationKind::send;
+}
+
+constexpr bool reduces(OperationKind kind) noexcept {
+  return kind <= OperationKind::reduce_scatter;
+}
+
+// Whether the operation has a root: one rank that sends to, or receives from, all others.
+constexpr bool has_root(OperationKind kind) noexcept {
+  return kind == OperationKind::reduce || kind == OperationKind::gather ||
+         kind == OperationKind::scatter || kind == OperationKind::broadcast ||
+         kind == OperationKind::broadcast_objects;
+}
+
+// "all_reduce", ...: the enumerator's own name.
+std::string_view to_string(OperationKind kind) noexcept;
+
+// The inverse of to_string; none for any other text.
+std::optional<OperationKind> parse_operation_kind(std::string_view text) noexcept;
+
+}  // namespace gang

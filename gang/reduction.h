@@ -1,0 +1,37 @@
+// The reduction loops: one definition of every reduce operation, used by all backends.
+#pragma once
+
+#include <cstddef>
+
+#include "gang/data_type.h"
+#include "gang/reduce_operation.h"
+
+namespace gang {
+
+// accumulator[i] = accumulator[i] op input[i] for `count` elements of `type`.
+//
+// Integers wrap around; f16 and bf16 round after every step; `mean` combines as `sum` does (see
+// scale_for_mean and finish_mean). The buffers must not overlap. Requires is_defined(operation, type).
+// Threads: pure, may run concurrently on disjoint accumulators.
+void combine(ReduceOperation operation, DataType type, void* accumulator, const void* input,
+             std::size_t count) noexcept;
+
+// What `mean` does to each rank's values before they are summed: multiplies floating-point elements
+// by 1/size rounded to `type`; leaves integers alone.
+void scale_for_mean(DataType type, void* values, std::size_t count, int size) noexcept;
+
+// What `mean` does to the sum: divides integers by `size`, truncating toward zero; leaves
+// floating-point elements alone.
+void finish_mean(DataType type, void* values, std::size_t count, int size) noexcept;
+
+// The whole reduction of one block, in rank order: output = inputs[0] op inputs[1] op ...
+// (left-associated), with the steps of `mean` where asked for. `output` may be one of the inputs only
+// if `count` elements fit in 16 KiB (the block is reduced in a buffer of that size, then copied).
+// `inputs` holds `size` pointers. Threads: as combine.
+void reduce_block(ReduceOperation operation, DataType type, void* output,
+                  const void* const* inputs, int size, std::size_t count) noexcept;
+
+// Largest block that reduce_block takes in place, in bytes.
+inline constexpr std::size_t reduction_block_bytes = 16 * 1024;
+
+}  // namespace gang

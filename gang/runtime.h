@@ -1,0 +1,77 @@
+// Threads and time, injected: real on real runs, simulated under the scheduler and virtual clock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gang/duration.h"
+
+namespace gang {
+
+// A further thread of execution of a rank. Joins on destruction.
+class RuntimeThread {
+ public:
+  virtual ~RuntimeThread() = default;
+
+  // Blocks until the thread's body has returned; rethrows what left it, once. Idempotent.
+  virtual void join() = 0;
+};
+
+// A mutex of a Runtime; usable with std::unique_lock and std::lock_guard. Not recursive.
+class RuntimeMutex {
+ public:
+  virtual ~RuntimeMutex() = default;
+  virtual void lock() = 0;
+  virtual bool try_lock() = 0;
+  virtual void unlock() = 0;
+};
+
+// A condition variable for a RuntimeMutex of the same Runtime. Wakes only when notified or timed
+// out in simulation; may wake spuriously on a real one: wait in a loop.
+class RuntimeCondition {
+ public:
+  virtual ~RuntimeCondition() = default;
+
+  // Releases the lock, blocks until notified, takes the lock again.
+  virtual void wait(std::unique_lock<RuntimeMutex>& lock) = 0;
+
+  // The same for at most `timeout`; false when it passed first.
+  virtual bool wait_for(std::unique_lock<RuntimeMutex>& lock, Duration timeout) = 0;
+
+  virtual void notify_one() = 0;
+  virtual void notify_all() = 0;
+};
+
+// What a rank uses instead of std::thread, std::mutex and a clock, so that the same code runs on
+// real threads and in simulation, where every switch is the scheduler's choice.
+//
+// Ownership: threads, mutexes and conditions must not outlive the Runtime they came from.
+// Threads: all methods may be called from any thread of the rank.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // Time since the run began. Constant between scheduling points in simulation.
+  virtual TimePoint now() const = 0;
+
+  // Blocks the calling thread for `duration` (at least; exactly, in simulation). Zero yields.
+  virtual void sleep_for(Duration duration) = 0;
+
+  // Lets other threads and ranks go first. A loop that polls must call it (or Work::test, which
+  // does), else a simulated run cannot leave the loop.
+  virtual void yield() = 0;
+
+  // Starts `body` on a further thread of this rank. `name` appears in reports ("loader").
+  virtual std::unique_ptr<RuntimeThread> start_thread(std::string name,
+                                                      std::function<void()> body) = 0;
+
+  virtual std::unique_ptr<RuntimeMutex> make_mutex() = 0;
+  virtual std::unique_ptr<RuntimeCondition> make_condition() = 0;
+};
+
+// Real threads and the steady clock; time zero is the call of this function.
+std::unique_ptr<Runtime> make_real_runtime();
+
+}  // namespace gang

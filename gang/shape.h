@@ -1,0 +1,63 @@
+// The extents of a tensor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace gang {
+
+// Up to `max_rank` extents, each >= 0, held in place. A shape without dimensions is a scalar
+// (one element). Copies, compares, prints; cheap enough to live in every call.
+class Shape {
+ public:
+  static constexpr std::size_t max_rank = 8;
+
+  constexpr Shape() noexcept = default;
+
+  // Throws InvalidArgument for more than `max_rank` dimensions or a negative extent.
+  Shape(std::initializer_list<std::int64_t> extents);
+  explicit Shape(std::span<const std::int64_t> extents);
+
+  // The shape of `count` elements in a row; the caller promises count >= 0.
+  static constexpr Shape vector(std::int64_t count) noexcept {
+    Shape shape;
+    shape.extents_[0] = count;
+    shape.dimensions_ = 1;
+    return shape;
+  }
+
+  constexpr std::span<const std::int64_t> extents() const noexcept {
+    return {extents_.data(), dimensions_};
+  }
+  constexpr std::size_t dimensions() const noexcept { return dimensions_; }
+  constexpr std::int64_t operator[](std::size_t dimension) const noexcept {
+    return extents_[dimension];
+  }
+
+  // Number of elements: the product of the extents, 1 for a scalar.
+  constexpr std::int64_t count() const noexcept {
+    std::int64_t product = 1;
+    for (std::size_t i = 0; i < dimensions_; ++i) product *= extents_[i];
+    return product;
+  }
+
+  friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
+    if (a.dimensions_ != b.dimensions_) return false;
+    for (std::size_t i = 0; i < a.dimensions_; ++i)
+      if (a.extents_[i] != b.extents_[i]) return false;
+    return true;
+  }
+
+ private:
+  std::array<std::int64_t, max_rank> extents_{};
+  std::uint8_t dimensions_ = 0;
+};
+
+// "[4096]", "[2,3]", "[]" for a scalar.
+std::string to_string(const Shape& shape);
+
+}  // namespace gang

@@ -1,0 +1,91 @@
+// A view of memory that a collective reads or writes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+
+#include "gang/data_type.h"
+#include "gang/device.h"
+#include "gang/shape.h"
+
+struct DLTensor;  // of <dlpack/dlpack.h>
+
+namespace gang {
+
+// Non-owning, typed, shaped view of memory on a device.
+//
+// Lifetime: the memory is the caller's and must live until the operation that got the view has
+// completed. A view is a value; copying it copies no element. A default-made view has no elements
+// and no memory (f32[0]).
+// Source: the fields and their meaning are DLPack's (dlpack.h, version 0.6).
+class TensorView {
+ public:
+  constexpr TensorView() noexcept : shape_(Shape::vector(0)) {}
+
+  // A contiguous view of `shape.count()` elements at `data`.
+  TensorView(void* data, DataType type, const Shape& shape, Device device = {}) noexcept
+      : data_(static_cast<std::byte*>(data)), shape_(shape), device_(device), type_(type) {}
+
+  // A view of a DLPack tensor: strides are understood and remembered as contiguous or not.
+  // Throws InvalidArgument for a type, lane count, device or rank that gangsim has no word for.
+  static TensorView from_dlpack(const DLTensor& tensor);
+
+  // Fills `tensor` (data, device, type, shape, no strides). `tensor.shape` points into this view,
+  // which must outlive it. Throws InvalidArgument for a non-contiguous view.
+  void to_dlpack(DLTensor& tensor) const;
+
+  std::byte* data() const noexcept { return data_; }
+  DataType type() const noexcept { return type_; }
+  const Shape& shape() const noexcept { return shape_; }
+  Device device() const noexcept { return device_; }
+  bool is_contiguous() const noexcept { return contiguous_; }
+  std::int64_t count() const noexcept { return shape_.count(); }
+  std::size_t size_bytes() const noexcept {
+    return static_cast<std::size_t>(count()) * gang::size_bytes(type_);
+  }
+
+  // The same elements under another shape; throws InvalidArgument unless the counts are equal.
+  TensorView reshaped(const Shape& shape) const;
+
+  // Elements [first, first + count) as a vector; throws InvalidArgument when out of range.
+  TensorView slice(std::int64_t first, std::int64_t count) const;
+
+ private:
+  std::byte* data_ = nullptr;
+  Shape shape_;
+  Device device_;
+  DataType type_ = DataType::f32;
+  bool contiguous_ = true;
+};
+
+// "f32[4096]".
+std::string to_string(const TensorView& tensor);
+
+// A view of a contiguous range (std::vector, std::array, std::span, Eigen's flat storage).
+// `std::vector<bool>` is no such range: use std::uint8_t or a bool array.
+template <typename Range>
+  requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>
+TensorView view(Range& range) {
+  using T = std::remove_cv_t<std::ranges::range_value_t<Range>>;
+  return {const_cast<T*>(std::ranges::data(range)), DataTypeOf<T>::value,
+          Shape::vector(static_cast<std::int64_t>(std::ranges::size(range)))};
+}
+
+// The same with a shape; throws InvalidArgument unless it has as many elements as the range.
+template <typename Range>
+  requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>
+TensorView view(Range& range, const Shape& shape) {
+  return view(range).reshaped(shape);
+}
+
+// A view of one value, as a scalar.
+template <typename T>
+  requires requires { DataTypeOf<T>::value; }
+TensorView view_of(T& value) {
+  return {&value, DataTypeOf<T>::value, Shape{}};
+}
+
+}  // namespace gang
