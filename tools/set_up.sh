@@ -1,0 +1,139 @@
+# Sourced by tools/gangsim, tools/test and tools/format: installs what is missing, configures and builds.
+#
+# When nothing has changed since the last time, all of it together costs a few milliseconds: stamps in
+# the build tree are compared with the package database and with the sources, and nothing is started.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+packages_file=$root/tools/packages.txt
+
+say() { printf 'gangsim: %s\n' "$*" >&2; }
+
+fail_environment() {
+  say "$*"
+  exit 3
+}
+
+# use_preset NAME: the build tree that the functions below work in.
+use_preset() {
+  preset=$1
+  build=$root/build/$preset
+  mkdir -p "$build" 2>/dev/null || fail_environment "cannot write the build tree $build"
+}
+
+# install_packages SCOPE...: apt-get for the packages of these scopes that are not installed.
+install_packages() {
+  local stamp database=/var/lib/dpkg/status
+  stamp=$root/build/.packages_$(IFS=_ && echo "$*")
+  if [[ $stamp -nt $database && $stamp -nt $packages_file ]]; then
+    return
+  fi
+  mkdir -p "$root/build" 2>/dev/null || fail_environment "cannot write the build tree $root/build"
+  if ! command -v dpkg-query >/dev/null; then
+    say "this is not Debian: going on without installing (needed packages: tools/packages.txt)"
+    touch "$stamp"
+    return
+  fi
+
+  local installed missing=() reasons=() scope package reason
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
+  while read -r scope package reason; do
+    if [[ " $* " == *" $scope "* ]] && ! grep -qxF -- "$package" <<<"$installed"; then
+      missing+=("$package")
+      reasons+=("$(printf '%-22s %s' "$package" "$reason")")
+    fi
+  done <"$packages_file"
+
+  if ((${#missing[@]})); then
+    run_apt_get "${missing[@]}"
+  fi
+  touch "$stamp"
+}
+
+# run_apt_get PACKAGE...: says what and why (from `reasons` of the caller), then installs.
+run_apt_get() {
+  local log=$root/build/packages.log as_root=() step
+  say "installing ${#missing[@]} Debian packages with apt-get:"
+  printf '  %s\n' "${reasons[@]}" >&2
+  command -v apt-get >/dev/null || fail_environment "apt-get is missing; install by hand: $*"
+  if [[ $(id -u) != 0 ]]; then
+    command -v sudo >/dev/null || fail_environment "not root and no sudo; install by hand: $*"
+    as_root=(sudo)
+    [[ -t 0 ]] || as_root=(sudo -n)
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive
+    apt-get -q -y -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  : >"$log"
+  for step in "update" "install --no-install-recommends $*"; do
+    # shellcheck disable=SC2086  # A step is several words.
+    if ! "${as_root[@]}" $step >>"$log" 2>&1 </dev/null; then
+      [[ $step == update ]] && continue  # The lists may do as they are; install tells.
+      tail -n 20 "$log" >&2
+      fail_environment "apt-get could not install: $* (log: $log)"
+    fi
+  done
+}
+
+# build_targets TARGET...: brings them up to date with the sources; starts nothing if they are.
+build_targets() {
+  local stamp
+  stamp=$build/.built_$(IFS=_ && echo "$*")
+  if is_up_to_date "$build/.built_all" || is_up_to_date "$stamp"; then
+    return
+  fi
+  # One build at a time in one tree; whoever waited finds it built.
+  exec 8>"$build/.lock"
+  flock 8
+  if ! is_up_to_date "$stamp"; then
+    local log=$build/build.log started
+    started=$(mktemp "$build/.started.XXXXXX") || fail_environment "cannot write $build"
+    if ! run_build "$log" "$@"; then
+      rm -f "$started"
+      cat "$log" >&2
+      fail_environment "the build failed, see above (log: $log)"
+    fi
+    # As old as the start, so that an edit made during the build is seen next time.
+    mv "$started" "$stamp"
+  fi
+  flock -u 8
+  exec 8>&-
+}
+
+# Whether nothing that the build reads changed since the stamp was made.
+is_up_to_date() {
+  local stamp=$1 sources=(CMakeLists.txt CMakePresets.json gang sim harness properties tools)
+  [[ -e $stamp && -e $build/build.ninja && $stamp -nt $packages_file ]] || return 1
+  if [[ $stamp == *_all ]]; then
+    sources+=(tests)
+  fi
+  [[ -z $(cd "$root" && find "${sources[@]}" -cnewer "$stamp" -print -quit) ]]
+}
+
+# run_build LOG TARGET...: configures if need be and builds; says so only when it takes a while.
+run_build() {
+  local log=$1 pid ticks=0
+  shift
+  (
+    cd "$root" || exit 1
+    if [[ ! -e $build/build.ninja || $packages_file -nt $build/build.ninja ]] ||
+      [[ -n $(find "$root/build" -maxdepth 1 -name '.packages_*' -newer "$build/build.ninja") ]]; then
+      cmake --preset "$preset" || exit 1
+    fi
+    cmake --build --preset "$preset" --target "$@"
+  ) >"$log" 2>&1 </dev/null 8>&- &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    if ((ticks == 20)); then
+      say "building ${preset} (log: ${log#"$root"/}) ..."
+    elif ((ticks > 20)) && [[ -t 2 ]]; then
+      printf '\r\033[K%s' "$(tail -n 1 "$log" | cut -c -78)" >&2
+    elif ((ticks % 600 == 599)); then
+      say "still building: $(tail -n 1 "$log" | cut -c -60)"
+    fi
+    sleep 0.1
+    ticks=$((ticks + 1))
+  done
+  if ((ticks > 20)) && [[ -t 2 ]]; then
+    printf '\r\033[K' >&2
+  fi
+  wait "$pid"
+}
