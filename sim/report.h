@@ -1,0 +1,117 @@
+// What a run found, as a value. Printing is a consumer of it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/duration.h"
+#include "sim/schedule.h"
+#include "sim/trace.h"
+
+namespace gang::sim {
+
+enum class Outcome : std::uint8_t {
+  completed,   // every rank's program returned
+  deadlock,    // some rank could never go on
+  failed,      // a rank's program ended with an exception
+  step_limit,  // stopped after options.step_limit switches
+  diverged,    // a replayed schedule does not belong to this run
+};
+
+std::string_view to_string(Outcome outcome) noexcept;
+
+// The stable identifiers of SEMANTICS: new ones are added, none is renamed.
+namespace finding_id {
+inline constexpr std::string_view participant_missing = "participant_missing";
+inline constexpr std::string_view mismatch_operation = "mismatch_operation";
+inline constexpr std::string_view mismatch_count = "mismatch_count";
+inline constexpr std::string_view mismatch_data_type = "mismatch_data_type";
+inline constexpr std::string_view mismatch_reduce_operation = "mismatch_reduce_operation";
+inline constexpr std::string_view mismatch_root = "mismatch_root";
+inline constexpr std::string_view mismatch_tag = "mismatch_tag";
+inline constexpr std::string_view mismatch_label = "mismatch_label";
+inline constexpr std::string_view mismatch_blocking = "mismatch_blocking";
+inline constexpr std::string_view mismatch_ranks = "mismatch_ranks";
+inline constexpr std::string_view deadlock = "deadlock";
+inline constexpr std::string_view unwaited_work = "unwaited_work";
+inline constexpr std::string_view unreceived_message = "unreceived_message";
+inline constexpr std::string_view gang_not_closed = "gang_not_closed";
+inline constexpr std::string_view buffer_in_flight = "buffer_in_flight";
+inline constexpr std::string_view use_after_close = "use_after_close";
+inline constexpr std::string_view rank_failed = "rank_failed";
+inline constexpr std::string_view wrong_result = "wrong_result";
+inline constexpr std::string_view timed_out = "timed_out";
+inline constexpr std::string_view nondeterminism = "nondeterminism";
+}  // namespace finding_id
+
+// One root cause. Consequences are listed inside it, not beside it.
+struct Finding {
+  std::string id;                         // a finding_id
+  std::vector<int> ranks;                 // the odd ones, of the root gang, ascending
+  std::string gang;                       // label, "dp[0,2]"; empty where none
+  std::string operation;                  // "all_reduce #3 sum f32[1024]"; empty where none
+  std::string message;                    // sentences for people
+  std::string location;                   // "train.cc:41"; empty where unknown
+  std::vector<std::string> consequences;  // "rank 3 failed: ...", few
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// A context that could never go on.
+struct BlockedCall {
+  int rank = 0;              // of the root gang
+  std::string context;       // "" for the rank's program, else the name of its further context
+  std::string gang;          // label; empty for mutexes, joins, sleeps
+  std::string operation;     // "all_reduce #0 sum f32[1024]", "join of loader", ...
+  std::string location;
+  std::vector<int> waits_for;     // root ranks, at most 16 kept, ascending
+  std::uint64_t waits_for_count = 0;
+  std::uint64_t would_time_out_after_ns = 0;  // 0: never
+
+  friend bool operator==(const BlockedCall&, const BlockedCall&) = default;
+};
+
+struct Counts {
+  std::uint64_t rank_operations = 0;  // operations called, summed over ranks
+  std::uint64_t completed_operations = 0;  // collectives and messages that completed
+  std::uint64_t switches = 0;         // of contexts
+  std::uint64_t choices = 0;          // scheduling points with two or more runnable contexts
+  std::uint64_t gangs = 0;            // gangs made, the root included
+
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+// The result of Simulation::run. Everything but `wall_time` is a function of program, options and
+// seed (except under ContextKind::parallel).
+struct Report {
+  Outcome outcome = Outcome::completed;
+  std::vector<Finding> findings;
+  std::vector<BlockedCall> blocked;    // all of them at a deadlock, by rank
+  std::string divergence;              // Outcome::diverged: step, expected, found
+  Schedule schedule;                   // where recorded
+  Trace trace;
+  Counts counts;
+  Duration virtual_time{0};
+  Duration wall_time{0};               // from the creation of the ranks to this report
+
+  // Completed without any finding.
+  bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }
+};
+
+// 80 columns; ranks in the same call are grouped ("ranks 0-6"), never a line per rank.
+std::string to_string(const Report& report);
+std::string to_string(const Finding& finding);
+
+// "0-3,8,10-14:2"; at most `most` ranges, then "...".
+std::string to_rank_ranges(const std::vector<int>& ascending_ranks, std::size_t most = 16);
+
+nlohmann::json to_json(const Report& report);
+nlohmann::json to_json(const Finding& finding);
+nlohmann::json to_json(const BlockedCall& blocked);
+Finding finding_from_json(const nlohmann::json& json);       // throw InvalidArgument naming the field
+BlockedCall blocked_call_from_json(const nlohmann::json& json);
+
+}  // namespace gang::sim

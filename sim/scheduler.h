@@ -1,0 +1,45 @@
+// The oracle that picks who runs next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sim/runnable_set.h"
+#include "sim/schedule.h"
+
+namespace gang::sim {
+
+struct SimulationOptions;
+
+// An oracle with three methods. The engine asks it only where there is a choice; `runnable` is never
+// empty and is ordered by id. Implementations keep their state between calls; one per run.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  // Before the first choice of a run.
+  virtual void begin_run(int world_size) = 0;
+
+  // Who runs next; must be in `runnable`. `current` ran last.
+  virtual TaskId next_rank(const RunnableSet& runnable, TaskId current) = 0;
+
+  // A random number that is part of the schedule.
+  virtual std::uint64_t next_u64() = 0;
+
+  // Where this scheduler wants to be asked.
+  virtual SwitchPoints switch_points() const noexcept = 0;
+};
+
+// A replayed schedule met something else than was recorded.
+// step: index of the choice; the message says what was expected and what was found.
+// Reported as outcome "diverged" of the run, never thrown at a program.
+
+std::unique_ptr<Scheduler> make_round_robin_scheduler(std::uint64_t seed);
+std::unique_ptr<Scheduler> make_random_scheduler(std::uint64_t seed);
+// Throws ScheduleDivergence (sim/replay_scheduler.h) from next_rank and next_u64.
+std::unique_ptr<Scheduler> make_replay_scheduler(Schedule schedule);
+
+// The one that `options` asks for.
+std::unique_ptr<Scheduler> make_scheduler(const SimulationOptions& options);
+
+}  // namespace gang::sim

@@ -1,0 +1,69 @@
+// A world of N ranks in one process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "gang/gang.h"
+#include "gang/runtime.h"
+#include "sim/random_stream.h"
+#include "sim/report.h"
+#include "sim/simulation_options.h"
+
+namespace gang::sim {
+
+class Engine;
+struct Task;
+
+// What the program of one rank gets. Valid while that program runs; used from its contexts only.
+class SimulatedRank {
+ public:
+  int rank() const noexcept { return rank_; }
+  int world_size() const noexcept;
+  const std::shared_ptr<Gang>& root() const noexcept { return root_; }
+
+  // Threads, time, mutexes of this rank, under the scheduler and the virtual clock.
+  Runtime& runtime() noexcept;
+
+  // A stream of this rank's own, a function of the seed, the rank and `name`.
+  RandomStream random_stream(std::string_view name) const noexcept;
+
+ private:
+  friend class Engine;
+  SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root);
+
+  Engine& engine_;
+  std::shared_ptr<Gang> root_;
+  int rank_;
+};
+
+using RankProgram = std::function<void(SimulatedRank&)>;
+
+// Runs gang programs on simulated ranks. Two simulations in one process do not know of each other.
+//
+// Threads: one run at a time per Simulation; different ones may run on different threads.
+class Simulation {
+ public:
+  // Throws InvalidArgument for bad options.
+  explicit Simulation(SimulationOptions options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Runs `program` once on every rank, from creation to verdict, and reports. Blocks. What the
+  // program does wrong is in the report; nothing of it is thrown (but std::bad_alloc of ours).
+  // Every rank's stack has been unwound when it returns.
+  Report run(const RankProgram& program);
+
+  const SimulationOptions& options() const noexcept { return options_; }
+
+ private:
+  SimulationOptions options_;
+};
+
+// Runs the program twice and compares the traces step by step: a difference is a `nondeterminism`
+// finding that names the first differing event, added to the first run's report.
+Report run_rechecked(const SimulationOptions& options, const RankProgram& program);
+
+}  // namespace gang::sim

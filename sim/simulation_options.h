@@ -1,0 +1,80 @@
+// How a world is simulated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gang/duration.h"
+#include "sim/schedule.h"
+
+namespace gang::sim {
+
+// What carries a rank. Same program, same options: same trace on fiber and thread.
+enum class ContextKind : std::uint8_t {
+  fiber,     // a stack of its own on one OS thread; a million fit in one process
+  thread,    // an OS thread each, still one at a time: for debuggers, sanitizers, foreign code
+  parallel,  // an OS thread each, running concurrently on the wall clock: for data races
+};
+
+// In which order a rank's operations on different gangs may run.
+enum class ExecutionModel : std::uint8_t {
+  independent,     // each gang for itself (Gloo)
+  stream_ordered,  // in the order the rank launched them, whatever the gang (NCCL)
+};
+
+// When a send lets its caller go on.
+struct SendMode {
+  // Bytes that each (source, destination) link of a gang buffers; none: rendezvous, the strictest.
+  std::optional<std::uint64_t> buffered_bytes;
+
+  static SendMode rendezvous() noexcept { return {}; }
+  static SendMode buffered(std::uint64_t bytes) noexcept { return {bytes}; }
+  friend bool operator==(const SendMode&, const SendMode&) = default;
+};
+
+// What happens at quiescence when nothing but operations' timeouts is pending.
+enum class PendingTimeouts : std::uint8_t {
+  are_deadlocks,  // the verdict is reached at once
+  fire,           // the clock jumps to them, to check a program's error handling
+};
+
+enum class Recording : std::uint8_t { off, on };
+
+struct SimulationOptions {
+  int world_size = 1;                    // 1 ... max_world_size
+  std::uint64_t seed = 1;                // of every random stream: schedule, data, ...
+  ContextKind context = default_context();
+  SchedulerKind scheduler = SchedulerKind::round_robin;
+  std::optional<Schedule> replay;        // SchedulerKind::replay only
+  ExecutionModel execution = ExecutionModel::independent;
+  SendMode sends;
+  Duration timeout = default_timeout;    // of the root gang; > 0
+  PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
+  bool strict_blocking = false;          // a blocking call does not match a start_ call
+  bool buffer_guard = true;              // look for buffers touched in flight
+  std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
+  std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
+  int reduction_threads = 2;             // helpers for large reductions; no effect on results
+  Recording trace = Recording::off;      // keep the events, not only their digest
+  Recording schedule = Recording::off;   // keep the choices in Report::schedule
+
+  static constexpr int max_world_size = 4'194'304;
+  // fiber, unless built for a sanitizer, which needs threads.
+  static ContextKind default_context() noexcept;
+};
+
+// Throws InvalidArgument naming the option, its value and what is accepted.
+void validate(const SimulationOptions& options);
+
+std::string_view to_string(ContextKind kind) noexcept;      // "fiber", "thread", "parallel"
+std::string_view to_string(ExecutionModel model) noexcept;  // "independent", "stream_ordered"
+std::string to_string(SendMode mode);                       // "rendezvous", "buffered(4096)"
+std::optional<ContextKind> parse_context_kind(std::string_view text) noexcept;
+std::optional<ExecutionModel> parse_execution_model(std::string_view text) noexcept;
+std::optional<SendMode> parse_send_mode(std::string_view text) noexcept;
+
+}  // namespace gang::sim

@@ -1,0 +1,59 @@
+// What happened in a run, in order.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "gang/collective.h"
+#include "gang/duration.h"
+#include "sim/schedule.h"
+
+namespace gang::sim {
+
+enum class TraceEventKind : std::uint8_t {
+  post,      // a context called an operation
+  complete,  // an operation completed for a context
+  fail,      // an operation failed for a context
+  task_start,
+  task_end,
+};
+
+std::string_view to_string(TraceEventKind kind) noexcept;
+
+struct TraceEvent {
+  TraceEventKind kind = TraceEventKind::post;
+  TaskId task = 0;
+  int rank = 0;                      // of the root gang
+  std::uint32_t gang = 0;            // index into Trace::gangs
+  std::uint64_t sequence_number = 0;
+  TimePoint time{0};
+  std::string operation;             // as Collective prints; empty for tasks
+  std::string location;              // "train.cc:41"
+
+  friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
+};
+
+// The events of a run in the order in which they happened. Byte for byte the same for the same program,
+// options and seed, on fibers and on threads. `digest` covers every event whether or not the
+// events were kept. A value.
+struct Trace {
+  std::uint64_t digest = 0;
+  std::vector<std::string> gangs;    // labels, by gang index
+  std::vector<TraceEvent> events;    // empty unless recorded
+
+  friend bool operator==(const Trace&, const Trace&) = default;
+};
+
+// One line per event, virtual timestamps only.
+std::string to_string(const Trace& trace);
+
+// Chrome trace format (JSON object with traceEvents), one track per rank. Opens in Perfetto.
+// Source: "Trace Event Format", Google, 2016.
+std::string to_chrome_trace(const Trace& trace);
+
+nlohmann::json to_json(const Trace& trace);
+Trace trace_from_json(const nlohmann::json& json);  // throws InvalidArgument naming the field
+
+}  // namespace gang::sim
