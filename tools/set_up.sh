@@ -1,7 +1,7 @@
-# Sourced by tools/gangsim, tools/test and tools/format: installs what is missing, configures and builds.
+# Sourced by tools/gangsim, tools/test and tools/format: installs what is missing and builds.
 #
-# When nothing has changed since the last time, all of it together costs a few milliseconds: stamps in
-# the build tree are compared with the package database and with the sources, and nothing is started.
+# When nothing has changed since the last time, all of it together costs a few milliseconds: stamps
+# in the build tree are compared with the package database and the sources; nothing is started.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_file=$root/tools/packages.txt
@@ -114,8 +114,10 @@ run_build() {
   shift
   (
     cd "$root" || exit 1
-    if [[ ! -e $build/build.ninja || $packages_file -nt $build/build.ninja ]] ||
-      [[ -n $(find "$root/build" -maxdepth 1 -name '.packages_*' -newer "$build/build.ninja") ]]; then
+    rules=$build/build.ninja
+    # New packages may change what CMake finds.
+    if [[ ! -e $rules || -n $(find "$root/build" -maxdepth 1 -name '.packages_*' -newer "$rules") ]]
+    then
       cmake --preset "$preset" || exit 1
     fi
     cmake --build --preset "$preset" --target "$@"

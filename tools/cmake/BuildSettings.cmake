@@ -1,4 +1,4 @@
-# How everything of ours is compiled. Nothing here reaches a project that uses the installed package.
+# How everything of ours is compiled. None of it reaches a project that uses the installed package.
 
 option(GANGSIM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(GANGSIM_BUILD_BENCHMARKS "Build gangsim_benchmarks" ${PROJECT_IS_TOP_LEVEL})
@@ -37,7 +37,7 @@ if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGSIM_CCACHE})
 endif()
 
-# The flags of every target of ours. Source locations read "sim/simulation.cc", wherever the checkout is.
+# The flags of every target of ours. Source locations read "sim/simulation.cc", wherever this is.
 add_library(gangsim_build_settings INTERFACE)
 target_compile_options(gangsim_build_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual

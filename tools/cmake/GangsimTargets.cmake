@@ -6,8 +6,8 @@ set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
 set(GANGSIM_PRECOMPILED_HEADERS
   <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
 
-# gangsim_find_sources(OUT): every .cc of this folder and below, but not the other half of a pair
-# "x.cc" / "x_unavailable.cc": the folder's CMakeLists.txt adds the half that this machine can build.
+# gangsim_find_sources(OUT): every .cc of this folder and below, but neither half of a pair
+# "x.cc" / "x_unavailable.cc": the folder's CMakeLists.txt adds the half that can be built here.
 function(gangsim_find_sources out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   set(twins ${sources})
@@ -19,7 +19,7 @@ function(gangsim_find_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# gangsim_add_library(NAME SOURCES... ): the static library gangsim_NAME, also gangsim::NAME, exported.
+# gangsim_add_library(NAME SOURCES...): the static library gangsim_NAME, gangsim::NAME, exported.
 function(gangsim_add_library name)
   set(sources ${ARGN})
   if(NOT sources)  # Until the folder has its first source.
@@ -50,7 +50,7 @@ function(gangsim_configure_target target)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
 endfunction()
 
-# gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/**/*_test.cc, one ctest per case.
+# gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/, one ctest per case.
 function(gangsim_add_tests folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
   if(NOT sources)
@@ -67,6 +67,17 @@ function(gangsim_add_tests folder)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300)
+endfunction()
+
+# gangsim_add_python_tests(FILES...): tests/tools/tidy_test.py is the test tools.tidy_test.
+function(gangsim_add_python_tests)
+  foreach(file IN LISTS ARGN)
+    string(REPLACE "/" "." name "${file}")
+    string(REGEX REPLACE "\\.py$" "" name "${name}")
+    add_test(NAME ${name}
+      COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  endforeach()
 endfunction()
 
 # Writes <gangsim/gang.h>, <gangsim/sim.h> (every header at the top of the folder),

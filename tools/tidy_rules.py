@@ -1,0 +1,234 @@
+"""The rules of tools/tidy. Each yields a Violation for every place where the tree breaks it."""
+
+import collections
+import json
+import pathlib
+import re
+
+Violation = collections.namedtuple("Violation", "path line what instead")
+
+MAX_FILE_LINES = 600
+USUAL_FILE_LINES = 300
+MAX_FUNCTION_LINES = 70
+MAX_README_LINES = 40
+MAX_COLUMNS = 100
+
+FOLDERS = ("gang", "sim", "harness", "properties", "tools", "tests")
+MAY_INCLUDE = {
+    "gang": {"gang"},
+    "sim": {"gang", "sim"},
+    "harness": {"gang", "sim", "harness"},
+    "properties": {"gang", "sim", "harness", "properties"},
+    "tools": {"gang", "sim", "harness", "properties", "tools"},
+    "tests": set(FOLDERS),
+}
+LIBRARIES = ("gang", "sim", "harness", "properties")
+TOP_LEVEL = set(FOLDERS) | {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
+BANNED_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}
+
+# What sim/ may not use, because a run must depend on its options and its seed alone. Each has the
+# files that implement what the others are to use instead.
+REAL_TIME = r"(?:^|/)(?:real_\w+|parallel_\w+)\.(?:cc|h)$"
+THREADS = r"(?:^|/)(?:real_\w+|parallel_\w+|thread_\w+|\w+_context|\w+_pool)\.(?:cc|h)$"
+BANNED_IN_SIM = (
+    (r"\b(?:std::)?s?rand\s*\(|\bstd::random_device\b", None, "draw from a RandomStream"),
+    (r"\b(?:steady|system|high_resolution)_clock\b|\bgettimeofday\b|\bclock_gettime\b", REAL_TIME,
+     "ask the Runtime for the time"),
+    (r"\bsleep_(?:for|until)\b|\busleep\b", REAL_TIME, "sleep through the Runtime"),
+    (r"\bstd::(?:jthread|thread|async)\b", THREADS, "start a context through the Runtime"),
+    (r"\b(?:std::|secure_)?getenv\b", None, "take it from the options"),
+)
+
+
+def check(tree):
+    for rule in RULES:
+        yield from rule(tree)
+
+
+def summary(tree, violations):
+    code = tree.code()
+    longer = sum(len(source.lines) > USUAL_FILE_LINES for source in code)
+    functions = [(function.line_count, source.path, function.name)
+                 for source in code for function in source.functions]
+    lines, path, name = max(functions, default=(0, "-", "-"))
+    return (f"tidy: {violations} violations in {len(code)} files ({longer} over {USUAL_FILE_LINES} "
+            f"lines) and {len(functions)} functions (longest: {lines} lines, {name} in {path})")
+
+
+def file_size(tree):
+    """No file has more than 600 lines."""
+    for source in tree.code():
+        if len(source.lines) > MAX_FILE_LINES:
+            yield Violation(source.path, len(source.lines), f"{len(source.lines)} lines",
+                            f"find the missing concept; {MAX_FILE_LINES} is the limit")
+
+
+def function_size(tree):
+    """No function has more than 70 lines."""
+    for source in tree.code():
+        for function in source.functions:
+            if function.line_count > MAX_FUNCTION_LINES:
+                yield Violation(
+                    source.path, function.first_line,
+                    f"{function.name} has {function.line_count} lines",
+                    f"name its steps; {MAX_FUNCTION_LINES} is the limit")
+
+
+def include_rule(tree):
+    """gang <- sim <- harness <- properties <- tools; tests include everything."""
+    for source in tree.cpp(*FOLDERS):
+        if source.path.startswith("tests/consumer/"):
+            continue
+        for line, included in _includes(source):
+            yield from _check_include(source, line, included)
+
+
+def _check_include(source, line, included):
+    if included.startswith("<gangsim/"):
+        yield Violation(source.path, line, f"includes {included}",
+                        'that is for other projects; include "folder/file.h"')
+    if not included.startswith('"'):
+        return
+    folder = included[1:].split("/")[0]
+    if folder not in FOLDERS or "/" not in included:
+        yield Violation(source.path, line, f"includes {included}",
+                        "write the path from the root of the repository")
+    elif folder not in MAY_INCLUDE[source.folder]:
+        yield Violation(source.path, line, f"{source.folder}/ includes {included}",
+                        f"it may include only {', '.join(sorted(MAY_INCLUDE[source.folder]))}")
+
+
+def public_headers(tree):
+    """No Gloo, NCCL, CUDA or Asio header is included by a public header."""
+    for source in tree.cpp(*LIBRARIES):
+        if source.suffix != ".h" or {"gloo", "nccl"} & set(source.path.split("/")[1:-1]):
+            continue
+        for line, included in _includes(source):
+            if re.match(r"<(?:gloo/|nccl|cuda|boost/asio)", included):
+                yield Violation(source.path, line, f"a public header includes {included}",
+                                "hide the type behind an interface; include it in the .cc")
+
+
+def mirror_tests(tree):
+    """Every source has a test of the same name at the same place in tests/."""
+    for source in tree.cpp(*LIBRARIES, "tools"):
+        path = source.path
+        if source.suffix != ".cc" or path.startswith(("tools/main.cc", "tools/benchmarks/")):
+            continue
+        test = "tests/" + path.replace("_unavailable.cc", ".cc")[: -len(".cc")] + "_test.cc"
+        if test not in tree.sources:
+            yield Violation(path, 1, "has no test", f"write {test}")
+
+
+def compiled(tree):
+    """Every source is compiled by the build."""
+    if tree.build is None:
+        return
+    commands = json.loads((tree.build / "compile_commands.json").read_text())
+    built = {str(pathlib.Path(command["directory"], command["file"])) for command in commands}
+    for source in tree.cpp():
+        path = source.path
+        elsewhere = ("tests/consumer/", "tools/benchmarks/openmpi_")
+        if source.suffix != ".cc" or path.startswith(elsewhere):
+            continue
+        twin = (path.replace("_unavailable.cc", ".cc") if path.endswith("_unavailable.cc")
+                else path[: -len(".cc")] + "_unavailable.cc")
+        if not {str(tree.root / path), str(tree.root / twin)} & built:
+            yield Violation(path, 1, "is compiled by no target",
+                            "put it where a CMakeLists.txt looks, or delete it")
+
+
+def names(tree):
+    """A file is named after its concept, not utils, helpers, common, misc or manager."""
+    for path in tree.sources:
+        words = set(re.split(r"[/_.\-]", path))
+        for word in sorted(words & BANNED_NAMES):
+            yield Violation(path, 1, f"is named '{word}'", "name it after its concept")
+
+
+def determinism(tree):
+    """sim/ uses no wall clock, thread, environment or randomness that is not injected."""
+    for source in tree.cpp("sim"):
+        for pattern, allowed_files, instead in BANNED_IN_SIM:
+            if allowed_files and re.search(allowed_files, source.path):
+                continue
+            for match in re.finditer(pattern, source.code):
+                yield Violation(source.path, source.line_of(match.start()),
+                                f"sim/ uses {match.group().rstrip('( ')}", instead)
+
+
+def hash_order(tree):
+    """sim/ does not iterate over an unordered container."""
+    declaration = re.compile(r"\bunordered_(?:multi)?(?:map|set)<[^;{}()]*>\s+(\w+)\s*[;={(]")
+    for source in tree.cpp("sim"):
+        header = tree.sources.get(source.path.replace(".cc", ".h"))
+        variables = set(declaration.findall(source.code))
+        if header:
+            variables |= set(declaration.findall(header.code))
+        for variable in sorted(variables):
+            loop = (rf"for\s*\([^;()]*:\s*(?:\w+(?:\.|->))*{variable}\s*\)"
+                    rf"|\b{variable}\.c?begin\s*\(")
+            for match in re.finditer(loop, source.code):
+                yield Violation(source.path, source.line_of(match.start()),
+                                f"iterates over the unordered container {variable}",
+                                "the order differs between machines; use std::map or sort first")
+
+
+def flushing(tree):
+    """No std::endl."""
+    for source in tree.cpp():
+        for match in re.finditer(r"\bstd::endl\b", source.code):
+            yield Violation(source.path, source.line_of(match.start()), "std::endl flushes",
+                            r"write '\n'")
+
+
+def readmes(tree):
+    """Every folder has a README.md of under 40 lines."""
+    for folder in sorted({source.folder for source in tree.sources.values()} & set(FOLDERS)):
+        if f"{folder}/README.md" not in tree.sources:
+            yield Violation(f"{folder}/README.md", 1, "is missing", "say what the folder is")
+    for path, source in tree.sources.items():
+        if path.endswith("/README.md") and len(source.lines) >= MAX_README_LINES:
+            yield Violation(path, len(source.lines), f"{len(source.lines)} lines",
+                            f"keep it under {MAX_README_LINES}; details belong to headers")
+
+
+def columns(tree):
+    """No line of code is longer than 100 columns."""
+    for source in tree.code():
+        for number, line in enumerate(source.lines, 1):
+            if len(line) > MAX_COLUMNS and "://" not in line:
+                yield Violation(source.path, number, f"{len(line)} columns",
+                                f"break the line at {MAX_COLUMNS}")
+
+
+def top_level(tree):
+    """The top level holds the agreed names and dot files."""
+    for path in tree.sources:
+        name = path.split("/")[0]
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield Violation(path, 1, f"'{name}' is not a name of the top level",
+                            "move it into one of the folders")
+
+
+def postponed(tree):
+    """Nothing is left to be done in a comment."""
+    for source in tree.sources.values():
+        if source.path == "LICENSE":
+            continue
+        for number, line in enumerate(source.lines, 1):
+            if re.search(r"\b(?:TO[D]O|FIX[M]E|XX[X])\b", line):
+                yield Violation(source.path, number, "postponed work", "do it, or open an issue")
+
+
+def _includes(source):
+    """(line, '"path"' or '<path>') for every include, not those in comments."""
+    for match in re.finditer(r"^[ \t]*#[ \t]*include\b", source.code, re.MULTILINE):
+        rest = source.text[match.end(): source.text.find("\n", match.end()) + 1].strip()
+        found = re.match(r'"[^"]+"|<[^>]+>', rest)
+        if found:
+            yield source.line_of(match.end()), found.group()
+
+
+RULES = (file_size, function_size, include_rule, public_headers, mirror_tests, compiled, names,
+         determinism, hash_order, flushing, readmes, columns, top_level, postponed)
