@@ -123,7 +123,7 @@ def find_python_functions(text):
 
 
 def find_cpp_functions(code):
-    """Functions by their braces: a block at namespace or class level whose head has a parameter list.
+    """Functions by their braces: a block outside functions whose head ends with parameters.
 
     Expects comments and literals blanked. What a lambda or a local class holds belongs to the
     function around it. A macro that opens a body, TEST(A, B) {, is a function too.

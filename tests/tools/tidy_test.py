@@ -37,8 +37,8 @@ def check(files, compiled=None):
         if compiled is not None:
             build = pathlib.Path(folder, "build")
             build.mkdir()
-            commands = [{"directory": str(build), "file": str(pathlib.Path(folder).resolve() / path)}
-                        for path in compiled]
+            root = pathlib.Path(folder).resolve()
+            commands = [{"directory": str(build), "file": str(root / path)} for path in compiled]
             (build / "compile_commands.json").write_text(json.dumps(commands))
         tree = tidy_sources.Tree(folder, build)
         return [f"{violation.path}:{violation.line} {rule.__name__}"
