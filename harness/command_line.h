@@ -1,0 +1,85 @@
+// The command line of gangsim, and of any binary that calls gang::harness::main.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/program.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gang::harness {
+
+// What a process says when it ends.
+namespace exit_status {
+inline constexpr int holds = 0;
+inline constexpr int finding = 1;
+inline constexpr int bad_input = 2;
+inline constexpr int environment = 3;
+}  // namespace exit_status
+
+// Something that `list` lists: "programs", "properties", ...
+struct Listing {
+  struct Entry {
+    std::string name;
+    std::string description;
+  };
+  std::string name;
+  std::function<std::vector<Entry>()> entries;
+};
+
+// What a command may use. Everything is borrowed.
+struct CommandContext {
+  const std::vector<Program>& programs;
+  const std::vector<Listing>& listings;
+  std::string binary;  // what people type to call this: "gangsim", or argv[0] of a user's binary
+  std::ostream& out;
+  std::ostream& err;
+  bool out_is_terminal = false;
+};
+
+// One word after the binary's name. Options are bound to members in add_options; run sees them set.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::string description() const = 0;  // one line
+  virtual std::vector<std::string> examples()
+      const = 0;  // "run mesh --world 64": without the binary
+
+  // Adds options and positionals. `app` outlives run.
+  virtual void add_options(CLI::App& app) = 0;
+
+  // Does it; returns an exit_status. Thrown InvalidArgument and InvalidOperation become one line on
+  // `err` and exit_status::bad_input; NotSupported, one line and exit_status::environment.
+  virtual int run(CommandContext& context) = 0;
+};
+
+struct CommandLine {
+  std::string binary = "gangsim";
+  std::string description;
+  std::vector<Program> programs;
+  std::vector<std::unique_ptr<Command>> commands;  // in the order of --help
+  std::vector<Listing> listings;
+};
+
+// Commands every binary has: run, replay, list, mesh. And what `list` can say of itself.
+std::vector<std::unique_ptr<Command>> make_standard_commands();
+std::vector<Listing> make_standard_listings(const std::vector<Program>& programs);
+
+// Parses the arguments, runs one command and returns the exit status. Whatever is wrong with the
+// input is told in one line on `err`: what was wrong and what is accepted. Also reports an `out`
+// that cannot be written. Never throws but std::bad_alloc.
+int run_command_line(CommandLine& command_line, const std::vector<std::string>& arguments,
+                     std::ostream& out, std::ostream& err);
+
+// The same for a main function: arguments from argv, standard output and error.
+int run_command_line(CommandLine& command_line, int argc, char** argv);
+
+}  // namespace gang::harness

@@ -1,0 +1,67 @@
+// What the ranks of a run put out, and how it is recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/data_type.h"
+#include "gang/tensor_view.h"
+#include "harness/digest.h"
+
+namespace gang::harness {
+
+// One named result of one rank. A value.
+struct Output {
+  std::string name;
+  DataType type = DataType::f32;
+  std::int64_t count = 0;
+  std::vector<std::byte> data;  // count elements
+
+  friend bool operator==(const Output&, const Output&) = default;
+};
+
+// The outputs of all ranks. `by_rank` is empty where only the digest was kept.
+struct Outputs {
+  std::uint64_t digest = 0;                  // of the ranks' digests, in rank order
+  std::vector<std::vector<Output>> by_rank;  // in call order
+
+  bool are_kept() const noexcept { return !by_rank.empty(); }
+};
+
+enum class KeepOutputs : std::uint8_t { digest_only, data };
+
+// What a rank itself found wrong with its results.
+struct WrongResults {
+  std::vector<int> ranks;     // ascending
+  std::string first_message;  // of the lowest of them
+};
+
+// Collects the outputs of a run: 8 bytes per rank, and the data only where asked for.
+// Threads: ranks may record concurrently, each for itself.
+class OutputRecorder {
+ public:
+  OutputRecorder(int world_size, KeepOutputs keep);
+
+  // Forgets what `rank` has recorded: its program starts (again).
+  void begin_rank(int rank);
+
+  void record(int rank, std::string_view name, const TensorView& values);
+  void record_wrong_result(int rank, std::string message);
+
+  Outputs take_outputs();
+  WrongResults wrong_results() const;
+
+ private:
+  std::vector<Digest> digests_;
+  std::vector<std::vector<Output>> kept_;
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<int> wrong_ranks_;
+  int first_wrong_rank_ = 0;
+  std::string first_message_;
+};
+
+}  // namespace gang::harness

@@ -1,0 +1,38 @@
+#include "harness/rank.h"
+
+#include "sim/simulation.h"
+
+namespace gang::harness {
+
+Rank::Rank(sim::SimulatedRank& simulated, const RunContext& context) noexcept
+    : context_(&context),
+      root_(&simulated.root()),
+      simulated_(&simulated),
+      rank_(simulated.rank()),
+      world_size_(simulated.world_size()) {}
+
+Rank::Rank(const RankPlace& place, const RunContext& context) noexcept
+    : context_(&context),
+      root_(&place.root),
+      runtime_(&place.runtime),
+      rank_(place.rank),
+      world_size_(place.world_size) {}
+
+Runtime& Rank::runtime() { return simulated_ != nullptr ? simulated_->runtime() : *runtime_; }
+
+sim::RandomStream Rank::random_stream(std::string_view name) const noexcept {
+  return {context_->seed, name, static_cast<std::uint64_t>(rank_)};
+}
+
+void Rank::output(std::string_view name, const TensorView& values) {
+  if (!values.is_contiguous()) {
+    throw InvalidArgument("output '" + std::string{name} + "' is not contiguous");
+  }
+  context_->recorder.record(rank_, name, values);
+}
+
+void Rank::wrong_result(std::string message) {
+  context_->recorder.record_wrong_result(rank_, std::move(message));
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,94 @@
+// What a program gets: one rank of a world, on any backend.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <string_view>
+
+#include "gang/gang.h"
+#include "gang/runtime.h"
+#include "harness/output.h"
+#include "harness/parameter.h"
+#include "sim/random_stream.h"
+
+namespace gang::sim {
+class SimulatedRank;
+}
+
+namespace gang::harness {
+
+// What the ranks of one process share during a run; outlives them.
+struct RunContext {
+  const ParameterValues& parameters;
+  OutputRecorder& recorder;
+  std::uint64_t seed = 1;
+};
+
+// Where a rank that is not simulated stands; all of it outlives the rank.
+struct RankPlace {
+  int rank = 0;
+  int world_size = 1;
+  const std::shared_ptr<Gang>& root;
+  Runtime& runtime;
+};
+
+// One rank of a run, as its program sees it. Small: a few words that point at what is shared.
+//
+// Lifetime: valid while the program of this rank runs. Threads: used from one thread of the rank at
+// a time, except where said otherwise.
+class Rank {
+ public:
+  Rank(sim::SimulatedRank& simulated, const RunContext& context) noexcept;
+  Rank(const RankPlace& place, const RunContext& context) noexcept;
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  int rank() const noexcept { return rank_; }
+  int world_size() const noexcept { return world_size_; }
+
+  // The gang of all ranks.
+  const std::shared_ptr<Gang>& root() const noexcept { return *root_; }
+
+  // Threads, time and mutexes of this rank: real ones, or simulated ones under the scheduler.
+  Runtime& runtime();
+
+  // Random numbers of this rank's own: a function of the run's seed, this rank and `name`; the same
+  // on every backend.
+  sim::RandomStream random_stream(std::string_view name) const noexcept;
+
+  // The value of a parameter that the program declares, as T: an integer or floating-point type,
+  // std::string, DataType or ReduceOperation. Throws InvalidArgument for any other name.
+  template <typename T>
+  T parameter(std::string_view name) const {
+    return context_->parameters.get<T>(name);
+  }
+
+  // Puts out `values` under `name`: what runs are compared on. Copied or digested before it
+  // returns. Names may repeat; the order of calls is part of the result.
+  void output(std::string_view name, const TensorView& values);
+  template <std::ranges::contiguous_range Range>
+  void output(std::string_view name, const Range& values) {
+    output(name, gang::view(values));
+  }
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void output(std::string_view name, T value) {
+    output(name, gang::view_of(value));
+  }
+
+  // Says that this rank's results are wrong: the run gets the finding wrong_result with this
+  // sentence. The program goes on. Threads: any.
+  void wrong_result(std::string message);
+
+ private:
+  const RunContext* context_;
+  const std::shared_ptr<Gang>* root_;
+  sim::SimulatedRank* simulated_ = nullptr;
+  Runtime* runtime_ = nullptr;
+  int rank_;
+  int world_size_;
+};
+
+}  // namespace gang::harness
