@@ -1,6 +1,8 @@
 // A view of memory that a collective reads or writes.
 #pragma once
 
+#include <dlpack/dlpack.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -10,8 +12,6 @@
 #include "gang/data_type.h"
 #include "gang/device.h"
 #include "gang/shape.h"
-
-struct DLTensor;  // of <dlpack/dlpack.h>
 
 namespace gang {
 

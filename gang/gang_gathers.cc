@@ -1,0 +1,207 @@
+// all_gather, all_gather_to_list, gather, scatter and all_to_all.
+#include "gang/operation_checks.h"
+
+namespace gang {
+namespace {
+
+Operation describe_all_gather(const Call& call, const TensorView& output, const TensorView& input) {
+  Operation operation;
+  begin_operation(call, operation);
+  check_tensor(call, "output", output);
+  check_tensor(call, "input", input);
+  check_chunks(call, "output", output, input);
+  check_overlap(call, output, input, Identical::accepted);
+  describe_size(operation, input);
+  operation.input = input;
+  operation.output = output;
+  return operation;
+}
+
+Operation describe_all_gather_to_list(const Call& call, std::span<const TensorView> outputs,
+                                      const TensorView& input) {
+  Operation operation;
+  begin_operation(call, operation);
+  check_tensor(call, "input", input);
+  check_list(call, "outputs", outputs, input);
+  describe_size(operation, input);
+  operation.input = input;
+  operation.outputs = outputs;
+  return operation;
+}
+
+// The list of a rooted operation: like `single` on the root, empty elsewhere.
+void check_rooted_list(const Call& call, std::string_view role, std::span<const TensorView> list,
+                       const TensorView& single, int root) {
+  if (call.gang.rank() == root)
+    check_list(call, role, list, single);
+  else if (!list.empty())
+    throw_bad_list(call, role, list.size(), 0);
+}
+
+Operation describe_gather(const Call& call, std::span<const TensorView> outputs,
+                          const TensorView& input, int destination_rank) {
+  Operation operation;
+  begin_operation(call, operation);
+  check_rank(call, "destination_rank", destination_rank);
+  check_tensor(call, "input", input);
+  check_rooted_list(call, "outputs", outputs, input, destination_rank);
+  describe_size(operation, input);
+  operation.collective.peer = destination_rank;
+  operation.input = input;
+  operation.outputs = outputs;
+  return operation;
+}
+
+Operation describe_scatter(const Call& call, const TensorView& output,
+                           std::span<const TensorView> inputs, int source_rank) {
+  Operation operation;
+  begin_operation(call, operation);
+  check_rank(call, "source_rank", source_rank);
+  check_tensor(call, "output", output);
+  check_rooted_list(call, "inputs", inputs, output, source_rank);
+  describe_size(operation, output);
+  operation.collective.peer = source_rank;
+  operation.inputs = inputs;
+  operation.output = output;
+  return operation;
+}
+
+void begin_all_to_all(const Call& call, Operation& operation, const TensorView& output,
+                      const TensorView& input) {
+  begin_operation(call, operation);
+  check_tensor(call, "output", output);
+  check_tensor(call, "input", input);
+  check_same_type(call, "output", output, input);
+  check_overlap(call, output, input, Identical::refused);
+  operation.input = input;
+  operation.output = output;
+}
+
+Operation describe_all_to_all(const Call& call, const TensorView& output, const TensorView& input) {
+  Operation operation;
+  begin_all_to_all(call, operation, output, input);
+  check_alike(call, "output", output, input);
+  if (input.count() % call.gang.size() != 0)
+    throw_other_count(call, "input", input, "multiples of " + std::to_string(call.gang.size()));
+  describe_size(operation, input);
+  return operation;
+}
+
+void check_splits(const Call& call, std::string_view role, std::span<const std::int64_t> splits,
+                  const TensorView& tensor) {
+  const auto size = static_cast<std::size_t>(call.gang.size());
+  if (splits.size() != size) throw_bad_list(call, role, splits.size(), size);
+  std::int64_t rest = tensor.count();
+  for (const std::int64_t split : splits) {
+    if (split < 0)
+      throw InvalidArgument(text_of(call) + ": " + std::string(role) + " has an entry " +
+                            std::to_string(split) + "; accepted are 0 and more");
+    if (split > rest) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
+    rest -= split;
+  }
+  if (rest != 0) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
+}
+
+Operation describe_uneven_all_to_all(const Call& call, const TensorView& output,
+                                     const TensorView& input, const Gang::SplitSizes& splits) {
+  Operation operation;
+  begin_all_to_all(call, operation, output, input);
+  check_splits(call, "splits.output", splits.output, output);
+  check_splits(call, "splits.input", splits.input, input);
+  // Ranks may differ in their counts, so that none is described; backends compare them pair by
+  // pair.
+  operation.collective.data_type = input.type();
+  operation.collective.shape = Shape::vector(0);
+  operation.input_splits = splits.input;
+  operation.output_splits = splits.output;
+  return operation;
+}
+
+}  // namespace
+
+void Gang::all_gather(const TensorView& output, const TensorView& input, const CallOptions& options,
+                      CallSite call_site) {
+  const Call call{*this, OperationKind::all_gather, CallForm::blocking, options, call_site};
+  Operation described = describe_all_gather(call, output, input);
+  do_run(described);
+}
+
+Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
+                            const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::all_gather, CallForm::started, options, call_site};
+  Operation described = describe_all_gather(call, output, input);
+  return do_start(described);
+}
+
+void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
+                              const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::all_gather_to_list, CallForm::blocking, options, call_site};
+  Operation described = describe_all_gather_to_list(call, outputs, input);
+  do_run(described);
+}
+
+Work Gang::start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
+                                    const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::all_gather_to_list, CallForm::started, options, call_site};
+  Operation described = describe_all_gather_to_list(call, outputs, input);
+  return do_start(described);
+}
+
+void Gang::gather(std::span<const TensorView> outputs, const TensorView& input,
+                  int destination_rank, const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::gather, CallForm::blocking, options, call_site};
+  Operation described = describe_gather(call, outputs, input, destination_rank);
+  do_run(described);
+}
+
+Work Gang::start_gather(std::span<const TensorView> outputs, const TensorView& input,
+                        int destination_rank, const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::gather, CallForm::started, options, call_site};
+  Operation described = describe_gather(call, outputs, input, destination_rank);
+  return do_start(described);
+}
+
+void Gang::scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
+                   const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::scatter, CallForm::blocking, options, call_site};
+  Operation described = describe_scatter(call, output, inputs, source_rank);
+  do_run(described);
+}
+
+Work Gang::start_scatter(const TensorView& output, std::span<const TensorView> inputs,
+                         int source_rank, const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::scatter, CallForm::started, options, call_site};
+  Operation described = describe_scatter(call, output, inputs, source_rank);
+  return do_start(described);
+}
+
+void Gang::all_to_all(const TensorView& output, const TensorView& input, const CallOptions& options,
+                      CallSite call_site) {
+  const Call call{*this, OperationKind::all_to_all, CallForm::blocking, options, call_site};
+  Operation described = describe_all_to_all(call, output, input);
+  do_run(described);
+}
+
+Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
+                            const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::all_to_all, CallForm::started, options, call_site};
+  Operation described = describe_all_to_all(call, output, input);
+  return do_start(described);
+}
+
+void Gang::all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
+                      const CallOptions& options, CallSite call_site) {
+  const Call call{*this, OperationKind::all_to_all, CallForm::blocking, options, call_site};
+  Operation described = describe_uneven_all_to_all(call, output, input, splits);
+  do_run(described);
+}
+
+Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
+                            const SplitSizes& splits, const CallOptions& options,
+                            CallSite call_site) {
+  const Call call{*this, OperationKind::all_to_all, CallForm::started, options, call_site};
+  Operation described = describe_uneven_all_to_all(call, output, input, splits);
+  return do_start(described);
+}
+
+}  // namespace gang

@@ -1,0 +1,113 @@
+// What every backend checks, checked once: the arguments of a call, on its way to an Operation.
+//
+// Used by the files that implement class Gang. The checks are inline and build no text; a failed
+// one ends in a throw_ function, which says in one sentence what is wrong and what is accepted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gang/gang.h"
+
+namespace gang {
+
+enum class CallForm : std::uint8_t { blocking, started };
+
+// A call of a Gang's method, before its operands are known. Borrows everything.
+struct Call {
+  const Gang& gang;
+  OperationKind kind;
+  CallForm form;
+  const CallOptions& options;
+  const CallSite& call_site;
+};
+
+[[noreturn]] void throw_closed(const Call& call);
+[[noreturn]] void throw_timeout(const Call& call, Duration timeout);
+[[noreturn]] void throw_bad_tensor(const Call& call, std::string_view role,
+                                   const TensorView& tensor);
+[[noreturn]] void throw_other_type(const Call& call, std::string_view role,
+                                   const TensorView& tensor, const TensorView& expected);
+[[noreturn]] void throw_other_count(const Call& call, std::string_view role,
+                                    const TensorView& tensor, std::string_view accepted);
+[[noreturn]] void throw_bad_chunks(const Call& call, std::string_view whole_role,
+                                   const TensorView& whole, const TensorView& chunk);
+[[noreturn]] void throw_overlap(const Call& call, std::string_view what);
+[[noreturn]] void throw_undefined_reduction(const Call& call, ReduceOperation operation,
+                                            DataType type);
+[[noreturn]] void throw_bad_rank(const Call& call, std::string_view role, int rank,
+                                 std::string_view also_accepted);
+[[noreturn]] void throw_bad_tag(const Call& call, int tag, std::string_view also_accepted);
+[[noreturn]] void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
+                                 std::size_t accepted);
+
+// Fills in what all operations have. Throws InvalidOperation on a closed gang.
+inline void begin_operation(const Call& call, Operation& operation) {
+  if (call.gang.is_closed()) [[unlikely]]
+    throw_closed(call);
+  operation.collective.kind = call.kind;
+  operation.collective.blocking = call.form == CallForm::blocking;
+  operation.collective.label = call.options.label;
+  operation.collective.call_site = call.call_site;
+  operation.guarded = call.options.guarded;
+  operation.timeout = call.options.timeout.value_or(call.gang.timeout());
+  if (operation.timeout <= Duration::zero()) [[unlikely]]
+    throw_timeout(call, operation.timeout);
+}
+
+// Contiguous, on the gang's device, with memory where it has elements. `role` is "tensor",
+// "output"...
+inline void check_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
+  const bool is_good = tensor.is_contiguous() && tensor.device() == call.gang.device() &&
+                       (tensor.data() != nullptr || tensor.count() == 0);
+  if (!is_good) [[unlikely]]
+    throw_bad_tensor(call, role, tensor);
+}
+
+inline void check_same_type(const Call& call, std::string_view role, const TensorView& tensor,
+                            const TensorView& expected) {
+  if (tensor.type() != expected.type()) [[unlikely]]
+    throw_other_type(call, role, tensor, expected);
+}
+
+inline void check_reduction(const Call& call, ReduceOperation operation, DataType type) {
+  if (!is_defined(operation, type)) [[unlikely]]
+    throw_undefined_reduction(call, operation, type);
+}
+
+// `role` is "source_rank" or "destination_rank".
+inline void check_rank(const Call& call, std::string_view role, int rank) {
+  if (rank < 0 || rank >= call.gang.size()) [[unlikely]]
+    throw_bad_rank(call, role, rank, "");
+}
+
+// The tensor that fixes the size of an operation, in its description.
+inline void describe_size(Operation& operation, const TensorView& tensor) {
+  operation.collective.data_type = tensor.type();
+  operation.collective.shape = tensor.shape();
+  operation.collective.count = tensor.count();
+}
+
+// `tensor` has the type and number of elements of `expected`.
+void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
+                 const TensorView& expected);
+
+// Two operands share no byte, or (where `identical` is accepted) are the same memory.
+enum class Identical : std::uint8_t { accepted, refused };
+void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
+                   Identical identical);
+
+// `whole` is [size, *chunk] or the concatenation of size() chunks along dimension 0.
+void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
+                  const TensorView& chunk);
+
+// A list of size() tensors like `single`, which is entry rank() of it or disjoint from all.
+void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,
+                const TensorView& single);
+
+// "all_reduce on dp[0,2]".
+std::string text_of(const Call& call);
+
+}  // namespace gang

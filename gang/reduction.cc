@@ -1,0 +1,254 @@
+#include "gang/reduction.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "gang/half.h"
+
+namespace gang {
+namespace {
+
+// Arithmetic that wraps without undefined behaviour: narrow types are promoted to int by the
+// language, and the product of two 16-bit values would overflow it; 64-bit unsigned never does.
+template <typename T>
+using Wrapping = std::conditional_t<(sizeof(T) < 8), std::uint32_t, std::uint64_t>;
+
+struct Sum {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+    else
+      return a + b;
+  }
+};
+
+struct Product {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+    else
+      return a * b;
+  }
+};
+
+template <typename T>
+bool is_nan(T value) noexcept {
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return value != value;
+}
+
+struct Min {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    return ((b < a) | is_nan(b)) & !is_nan(a) ? b : a;
+  }
+};
+
+struct Max {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    return ((a < b) | is_nan(b)) & !is_nan(a) ? b : a;
+  }
+};
+
+struct BitwiseAnd {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a & b);
+  }
+};
+
+struct BitwiseOr {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a | b);
+  }
+};
+
+struct BitwiseXor {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+// Calls visit(T{}) for the C++ type of `type`; bool is combined as the byte it is.
+template <typename Visit>
+void with_type(DataType type, Visit&& visit) {
+  switch (type) {
+    case DataType::boolean:
+    case DataType::u8:
+      return visit(std::uint8_t{});
+    case DataType::i8:
+      return visit(std::int8_t{});
+    case DataType::i32:
+      return visit(std::int32_t{});
+    case DataType::u32:
+      return visit(std::uint32_t{});
+    case DataType::i64:
+      return visit(std::int64_t{});
+    case DataType::u64:
+      return visit(std::uint64_t{});
+    case DataType::f16:
+      return visit(f16{});
+    case DataType::bf16:
+      return visit(bf16{});
+    case DataType::f32:
+      return visit(float{});
+    case DataType::f64:
+      return visit(double{});
+  }
+}
+
+template <typename T, typename Visit>
+void with_bitwise(ReduceOperation operation, Visit&& visit) {
+  if constexpr (std::is_integral_v<T>) {
+    if (operation == ReduceOperation::bitwise_and) return visit(BitwiseAnd{});
+    if (operation == ReduceOperation::bitwise_or) return visit(BitwiseOr{});
+    if (operation == ReduceOperation::bitwise_xor) return visit(BitwiseXor{});
+  }
+}
+
+// Calls visit(op) for the functor of `operation` on elements of type T.
+template <typename T, typename Visit>
+void with_operation(ReduceOperation operation, Visit&& visit) {
+  switch (operation) {
+    case ReduceOperation::sum:
+    case ReduceOperation::mean:
+      return visit(Sum{});
+    case ReduceOperation::product:
+      return visit(Product{});
+    case ReduceOperation::min:
+      return visit(Min{});
+    case ReduceOperation::max:
+      return visit(Max{});
+    default:
+      return with_bitwise<T>(operation, visit);
+  }
+}
+
+template <typename T>
+T reciprocal(int size) noexcept {
+  return static_cast<T>(static_cast<float>(1.0 / size));
+}
+template <>
+double reciprocal<double>(int size) noexcept {
+  return 1.0 / size;
+}
+
+// Elements of one tile of reduce_block: small enough for a fiber's stack, large enough that each
+// input is read in long runs.
+template <typename T>
+constexpr std::size_t tile_count = 2048 / sizeof(T);
+
+template <typename T, typename Op>
+void reduce_tile(T* accumulator, const void* const* inputs, int size, std::size_t first,
+                 std::size_t count, const T* scale) noexcept {
+  const T* head = static_cast<const T*>(inputs[0]) + first;
+  if (scale == nullptr) {
+    std::memcpy(accumulator, head, count * sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) accumulator[i] = head[i] * *scale;
+  }
+  for (int rank = 1; rank < size; ++rank) {
+    const T* input = static_cast<const T*>(inputs[rank]) + first;
+    if (scale == nullptr) {
+      for (std::size_t i = 0; i < count; ++i) accumulator[i] = Op::apply(accumulator[i], input[i]);
+    } else {
+      const T factor = *scale;
+      for (std::size_t i = 0; i < count; ++i)
+        accumulator[i] = Op::apply(accumulator[i], static_cast<T>(input[i] * factor));
+    }
+  }
+}
+
+template <typename T, typename Op>
+[[gnu::noinline]] void reduce_tiles(T* output, const void* const* inputs, int size,
+                                    std::size_t count, const T* scale) noexcept {
+  std::array<T, tile_count<T>> tile;
+  for (std::size_t first = 0; first < count; first += tile.size()) {
+    const std::size_t length = std::min(tile.size(), count - first);
+    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, scale);
+    std::memcpy(output + first, tile.data(), length * sizeof(T));
+  }
+}
+
+// A few elements, one after the other: no buffer, so no further page of a fiber's stack.
+template <typename T, typename Op>
+void reduce_elements(T* output, const void* const* inputs, int size, std::size_t count,
+                     const T* scale) noexcept {
+  const auto element = [inputs, scale](int rank, std::size_t i) -> T {
+    const T value = static_cast<const T*>(inputs[rank])[i];
+    return scale == nullptr ? value : static_cast<T>(value * *scale);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    T accumulator = element(0, i);
+    for (int rank = 1; rank < size; ++rank) accumulator = Op::apply(accumulator, element(rank, i));
+    output[i] = accumulator;
+  }
+}
+
+}  // namespace
+
+void combine(ReduceOperation operation, DataType type, void* accumulator, const void* input,
+             std::size_t count) noexcept {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    with_operation<T>(operation, [&](auto op) {
+      auto* left = static_cast<T*>(accumulator);
+      const auto* right = static_cast<const T*>(input);
+      for (std::size_t i = 0; i < count; ++i) left[i] = decltype(op)::apply(left[i], right[i]);
+    });
+  });
+}
+
+void scale_for_mean(DataType type, void* values, std::size_t count, int size) noexcept {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_integral_v<T>) {
+      const T factor = reciprocal<T>(size);
+      auto* elements = static_cast<T*>(values);
+      for (std::size_t i = 0; i < count; ++i) elements[i] = elements[i] * factor;
+    }
+  });
+}
+
+void finish_mean(DataType type, void* values, std::size_t count, int size) noexcept {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      auto* elements = static_cast<T*>(values);
+      for (std::size_t i = 0; i < count; ++i)
+        elements[i] = static_cast<T>(static_cast<Wide>(elements[i]) / static_cast<Wide>(size));
+    }
+  });
+}
+
+void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
+                  int size, std::size_t count) noexcept {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const bool scales = operation == ReduceOperation::mean && !std::is_integral_v<T>;
+    with_operation<T>(operation, [&](auto op) {
+      T factor{};
+      if constexpr (!std::is_integral_v<T>) factor = reciprocal<T>(size);
+      const T* scale = scales ? &factor : nullptr;
+      auto* result = static_cast<T*>(output);
+      if (count * sizeof(T) <= 64)
+        reduce_elements<T, decltype(op)>(result, inputs, size, count, scale);
+      else
+        reduce_tiles<T, decltype(op)>(result, inputs, size, count, scale);
+    });
+  });
+  if (operation == ReduceOperation::mean) finish_mean(type, output, count, size);
+}
+
+}  // namespace gang

@@ -1,0 +1,110 @@
+#include "gang/work.h"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "gang/error.h"
+
+namespace gang {
+namespace {
+
+// Runs `ask`; notes in `observed` that the program has seen the operation end, be it with an error
+// of ours. Anything else that passes through (a fiber being unwound) says nothing about the
+// operation.
+template <typename Ask>
+bool observe(bool& observed, Ask&& ask) {
+  try {
+    const bool complete = ask();
+    observed = observed || complete;
+    return complete;
+  } catch (const Error&) {
+    observed = true;
+    throw;
+  }
+}
+
+}  // namespace
+
+Work& Work::operator=(Work&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  state_ = std::move(other.state_);
+  observed_ = other.observed_;
+  return *this;
+}
+
+Work::~Work() { release(); }
+
+void Work::release() noexcept {
+  if (state_ != nullptr && !observed_) state_->dropped();
+  state_.reset();
+}
+
+void Work::wait() {
+  if (state_ == nullptr) return;
+  observe(observed_, [this] { return state_->wait(std::nullopt); });
+}
+
+bool Work::wait(Duration timeout) {
+  if (timeout <= Duration::zero())
+    throw InvalidArgument("wait: timeout " + to_string(timeout) +
+                          " is not positive; accepted are positive durations and no_timeout");
+  if (state_ == nullptr) return true;
+  return observe(observed_, [this, timeout] {
+    return timeout == no_timeout ? state_->wait(std::nullopt) : state_->wait(timeout);
+  });
+}
+
+bool Work::test() {
+  if (state_ == nullptr) return true;
+  return observe(observed_, [this] { return state_->test(); });
+}
+
+Received Work::received() const {
+  if (state_ == nullptr) return {};
+  if (!observed_)
+    throw InvalidOperation(
+        "received: the operation is not known to be complete; wait for it first");
+  return state_->received();
+}
+
+void Work::wait_all(std::span<Work> works) {
+  std::exception_ptr first_error;
+  for (Work& work : works) {
+    try {
+      work.wait();
+    } catch (const Error&) {
+      if (first_error == nullptr) first_error = std::current_exception();
+    }
+  }
+  if (first_error != nullptr) std::rethrow_exception(first_error);
+}
+
+std::size_t Work::wait_any(std::span<Work> works) {
+  if (works.empty())
+    throw InvalidArgument("wait_any: the list is empty; accepted are one or more works");
+  std::vector<WorkState*> states;
+  states.reserve(works.size());
+  for (const Work& work : works) {
+    if (work.state_ == nullptr || work.observed_) break;
+    states.push_back(work.state_.get());
+  }
+  const std::size_t known_complete = states.size();
+  if (known_complete == works.size()) {
+    const std::size_t index = states.front()->wait_any(states);
+    works[index].observed_ = true;
+    return index;
+  }
+  // One is complete already; one before it in the list may be too, and then goes first.
+  for (std::size_t index = 0; index < known_complete; ++index) {
+    try {
+      if (works[index].test()) return index;
+    } catch (const Error&) {
+      return index;
+    }
+  }
+  return known_complete;
+}
+
+}  // namespace gang
