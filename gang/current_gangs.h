@@ -9,8 +9,8 @@ namespace gang {
 // One stack per rank on fibers and threads alike; a thread that is no rank has its own.
 const Gangs* current_gangs() noexcept;
 
-// Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; scopes of one rank
-// end in reverse order of their beginning.
+// Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; scopes of one
+// rank end in reverse order of their beginning.
 class CurrentGangs {
  public:
   explicit CurrentGangs(const Gangs& gangs);

@@ -46,7 +46,8 @@ std::string_view to_string(DataType type) noexcept;
 // The inverse of to_string; none for any other text.
 std::optional<DataType> parse_data_type(std::string_view text) noexcept;
 
-// DataTypeOf<T>::value is the data type of C++ type T. Eigen's half and bfloat16 are in "gang/half.h".
+// DataTypeOf<T>::value is the data type of C++ type T. Eigen's half and bfloat16 are in
+// "gang/half.h".
 template <typename T>
 struct DataTypeOf;
 template <>

@@ -1,11 +1,11 @@
 #include "gang/duration.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace gang {
 namespace {

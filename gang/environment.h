@@ -28,9 +28,10 @@ struct Environment {
 
 using EnvironmentVariables = std::map<std::string, std::string>;
 
-// Reads `variables`; none where neither RANK and WORLD_SIZE nor SLURM_PROCID and SLURM_NTASKS are set.
-// Throws InvalidArgument naming the variable and the value for anything malformed or contradictory
-// (RANK without WORLD_SIZE, RANK >= WORLD_SIZE, LOCAL_RANK >= LOCAL_WORLD_SIZE, a port beyond 65535).
+// Reads `variables`; none where neither RANK and WORLD_SIZE nor SLURM_PROCID and SLURM_NTASKS are
+// set. Throws InvalidArgument naming the variable and the value for anything malformed or
+// contradictory (RANK without WORLD_SIZE, RANK >= WORLD_SIZE, LOCAL_RANK >= LOCAL_WORLD_SIZE, a
+// port beyond 65535).
 std::optional<Environment> parse_environment(const EnvironmentVariables& variables);
 
 // The variables of this process. For main functions; everything else is given a map.

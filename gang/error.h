@@ -52,18 +52,19 @@ std::string_view to_string(GangErrorKind kind) noexcept;
 // What a GangError knows. `ranks_at_fault` are ranks of the gang, empty where unknown.
 struct GangFailure {
   GangErrorKind kind = GangErrorKind::aborted;
-  std::string gang;        // the gang's label, "dp[0,2]"
-  int rank = no_rank;      // the rank that is told, in the gang
-  Collective operation;    // what it was doing; its label and call site are not kept past the throw
-  Duration elapsed{0};     // since the operation began
+  std::string gang;      // the gang's label, "dp[0,2]"
+  int rank = no_rank;    // the rank that is told, in the gang
+  Collective operation;  // what it was doing; its label and call site are not kept past the throw
+  Duration elapsed{0};   // since the operation began
   std::vector<int> ranks_at_fault;
-  std::string reason;      // the clause after the colon in what()
+  std::string reason;  // the clause after the colon in what()
 };
 
 // Communication failed. The gang is broken: later calls on it fail at once with the first cause.
 class GangError : public Error {
  public:
-  // what() becomes "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min): ...".
+  // what() becomes "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min):
+  // ...".
   explicit GangError(GangFailure failure);
 
   GangErrorKind kind() const noexcept { return failure_->kind; }

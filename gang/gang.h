@@ -18,12 +18,12 @@ namespace gang {
 
 // What all members of a gang know of it. Shared by the members of one process.
 struct GangInfo {
-  std::string name;              // "dp"
-  std::vector<int> root_ranks;   // member i is rank root_ranks[i] of the root gang
+  std::string name;             // "dp"
+  std::vector<int> root_ranks;  // member i is rank root_ranks[i] of the root gang
   Device device;
   Duration timeout = default_timeout;
-  std::string backend;           // "sim", "fake", ...
-  int size = 1;                  // root_ranks.size(), or imagined (fake: root_ranks is empty)
+  std::string backend;  // "sim", "fake", ...
+  int size = 1;         // root_ranks.size(), or imagined (fake: root_ranks is empty)
 };
 
 // "dp[0,2]", "dp[0-1022:2]", "root[0-7]": the name and the members as root ranks; at most ~40
@@ -37,8 +37,8 @@ std::string label_of(const GangInfo& info);
 // Operations have a blocking form, which returns when the result is in place, and a start_ form,
 // which returns a Work at once. A blocking call on one member matches a start_ call on another.
 //
-// Tensors are contiguous and on `device()`, else InvalidArgument; zero elements are legal. Errors that
-// every operation has, and which the comments below do not repeat:
+// Tensors are contiguous and on `device()`, else InvalidArgument; zero elements are legal. Errors
+// that every operation has, and which the comments below do not repeat:
 //   InvalidArgument   the call is wrong by itself; nothing was sent, the gang is usable;
 //   InvalidOperation  the gang is closed;
 //   NotSupported      the backend cannot; nothing was sent, the gang is usable;
@@ -90,9 +90,8 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // Reduces and leaves chunk r on rank r. `input` is [size, *output] or the concatenation of the
   // chunks along dimension 0; both have the same elements in the same order.
-  void reduce_scatter(const TensorView& output, const TensorView& input,
-                      ReduceOperation operation, const CallOptions& options = {},
-                      CallSite call_site = CallSite::here());
+  void reduce_scatter(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_reduce_scatter(const TensorView& output, const TensorView& input,
                             ReduceOperation operation, const CallOptions& options = {},
                             CallSite call_site = CallSite::here());
@@ -123,9 +122,8 @@ class Gang : public std::enable_shared_from_this<Gang> {
   // inputs[r] of `source_rank` to `output` of rank r; others pass an empty list.
   void scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                const CallOptions& options = {}, CallSite call_site = CallSite::here());
-  Work start_scatter(const TensorView& output, std::span<const TensorView> inputs,
-                     int source_rank, const CallOptions& options = {},
-                     CallSite call_site = CallSite::here());
+  Work start_scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
+                     const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
   // Chunk i of rank j goes to slot j of rank i. Even: the counts are equal and divisible by size().
   void all_to_all(const TensorView& output, const TensorView& input,
@@ -141,9 +139,8 @@ class Gang : public std::enable_shared_from_this<Gang> {
   };
   void all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
-  Work start_all_to_all(const TensorView& output, const TensorView& input,
-                        const SplitSizes& splits, const CallOptions& options = {},
-                        CallSite call_site = CallSite::here());
+  Work start_all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
+                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
   // -- Broadcasts and barriers --------------------------------------------------------------------
 
@@ -192,9 +189,10 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // -- Groups and life ----------------------------------------------------------------------------
 
-  // A gang of `ranks` (this gang's): member ranks[i] gets rank i; null on the others. Collective over
-  // all members of this gang. `ranks` non-empty, unique, each in [0, size()), else InvalidArgument
-  // on every caller with nothing sent. Lists that differ between members are a mismatch.
+  // A gang of `ranks` (this gang's): member ranks[i] gets rank i; null on the others. Collective
+  // over all members of this gang. `ranks` non-empty, unique, each in [0, size()), else
+  // InvalidArgument on every caller with nothing sent. Lists that differ between members are a
+  // mismatch.
   std::shared_ptr<Gang> create_gang(std::span<const int> ranks, const GangOptions& options = {},
                                     CallSite call_site = CallSite::here());
 

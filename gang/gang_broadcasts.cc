@@ -1,8 +1,9 @@
 // broadcast, broadcast_objects and the barriers.
 #include <algorithm>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "gang/operation_checks.h"
 

@@ -39,19 +39,21 @@ struct ParallelSizes {
 // Gangs of the mesh (pp, dp, tp) over `root`, dp taking what tp and pp leave; rdp = dp, sdp of size
 // 1. With 8 ranks and tp 2: tp gangs [0,1][2,3][4,5][6,7], dp gangs [0,2,4,6][1,3,5,7].
 //
-// Collective over `root`. Throws InvalidArgument, with nothing sent, unless each size is at least 1 and
-// their product divides root's size. A failure half-way closes what was made. O(size) in total.
+// Collective over `root`. Throws InvalidArgument, with nothing sent, unless each size is at least 1
+// and their product divides root's size. A failure half-way closes what was made. O(size) in total.
 Gangs create_parallel_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& sizes = {},
                             CallSite call_site = CallSite::here());
 
-// The same for any mesh of root's size; axes named dp, tp or pp fill those fields, the rest `others`.
+// The same for any mesh of root's size; axes named dp, tp or pp fill those fields, the rest
+// `others`.
 Gangs create_mesh_gangs(const std::shared_ptr<Gang>& root, const Mesh& mesh,
                         CallSite call_site = CallSite::here());
 
 // `gangs` with sdp and rdp for fully sharded data parallelism: without `intra_node_size`, sdp = dp
 // and rdp of size 1; with n: sdp = n consecutive dp ranks, rdp = every n-th dp rank.
 //
-// Collective over dp. Throws InvalidArgument, with nothing sent, unless n > 1 and n divides dp's size.
+// Collective over dp. Throws InvalidArgument, with nothing sent, unless n > 1 and n divides dp's
+// size.
 Gangs create_fsdp_gangs(const Gangs& gangs, std::optional<int> intra_node_size = std::nullopt,
                         CallSite call_site = CallSite::here());
 

@@ -44,8 +44,8 @@ class Mesh {
   // from 0, by first rank) and the coordinate within it.
   int line_index(int rank, std::string_view axis) const;
 
-  // The ranks whose coordinate on each axis not named equals that of `rank`, row-major over the named
-  // axes in mesh order.
+  // The ranks whose coordinate on each axis not named equals that of `rank`, row-major over the
+  // named axes in mesh order.
   std::vector<int> sub_mesh(int rank, std::span<const std::string> axes) const;
 
   // The mesh with the adjacent axes `axes` merged into one called `name`, of the product size.

@@ -1,9 +1,10 @@
 #include "gang/object.h"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 

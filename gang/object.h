@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace gang {
 
@@ -13,7 +14,8 @@ namespace gang {
 using Object = nlohmann::json;
 
 // The objects as one MessagePack array, and back. `unpack_objects` throws InvalidArgument for
-// bytes that are no MessagePack array. Source: MessagePack specification, as nlohmann-json writes it.
+// bytes that are no MessagePack array. Source: MessagePack specification, as nlohmann-json writes
+// it.
 std::vector<std::byte> pack_objects(std::span<const Object> objects);
 std::vector<Object> unpack_objects(std::span<const std::byte> bytes);
 

@@ -26,14 +26,14 @@ struct PointToPoint {
 
 // Options of one call.
 struct CallOptions {
-  std::string_view label;           // "step 3 gradients"; part of the match where two members give one
-  std::optional<Duration> timeout;  // instead of the gang's
+  std::string_view label;  // "step 3 gradients"; part of the match where two members give one
+  std::optional<Duration> timeout;      // instead of the gang's
   std::span<const TensorView> guarded;  // further memory that must not change until completion
 };
 
 // Options of a new gang; what is not given is inherited from the parent.
 struct GangOptions {
-  std::string name;                 // "dp"; default: the parent's name with an index
+  std::string name;  // "dp"; default: the parent's name with an index
   std::optional<Duration> timeout;
 };
 
@@ -62,17 +62,17 @@ struct Operation {
   std::span<const std::int64_t> input_splits;
   std::span<const std::int64_t> output_splits;
 
-  std::span<const PointToPoint> batch;   // OperationKind::batch
+  std::span<const PointToPoint> batch;       // OperationKind::batch
   std::vector<std::byte>* packed = nullptr;  // broadcast_objects: bytes, in on the source, out else
-  bool wait_all_ranks = false;           // monitored_barrier: name all missing ranks, not the first
+  bool wait_all_ranks = false;  // monitored_barrier: name all missing ranks, not the first
 
-  std::span<const int> ranks;            // create_gang
-  int color = no_color;                  // split
-  int key = 0;                           // split
-  const GangOptions* gang_options = nullptr;       // create_gang, split
-  std::shared_ptr<Gang>* created = nullptr;        // create_gang, split: the result, null if not in
+  std::span<const int> ranks;                 // create_gang
+  int color = no_color;                       // split
+  int key = 0;                                // split
+  const GangOptions* gang_options = nullptr;  // create_gang, split
+  std::shared_ptr<Gang>* created = nullptr;   // create_gang, split: the result, null if not in
 
-  std::span<const TensorView> guarded;   // CallOptions::guarded
+  std::span<const TensorView> guarded;  // CallOptions::guarded
 };
 
 }  // namespace gang

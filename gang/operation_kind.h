@@ -28,14 +28,23 @@ enum class OperationKind : std::uint8_t {
   batch,
 };
 
-inline constexpr std::array all_operation_kinds = {
-    OperationKind::all_reduce,        OperationKind::reduce,      OperationKind::reduce_scatter,
-    OperationKind::all_gather,        OperationKind::all_gather_to_list,
-    OperationKind::gather,            OperationKind::scatter,     OperationKind::all_to_all,
-    OperationKind::broadcast,         OperationKind::broadcast_objects,
-    OperationKind::barrier,           OperationKind::monitored_barrier,
-    OperationKind::create_gang,       OperationKind::split,       OperationKind::send,
-    OperationKind::recv,              OperationKind::batch};
+inline constexpr std::array all_operation_kinds = {OperationKind::all_reduce,
+                                                   OperationKind::reduce,
+                                                   OperationKind::reduce_scatter,
+                                                   OperationKind::all_gather,
+                                                   OperationKind::all_gather_to_list,
+                                                   OperationKind::gather,
+                                                   OperationKind::scatter,
+                                                   OperationKind::all_to_all,
+                                                   OperationKind::broadcast,
+                                                   OperationKind::broadcast_objects,
+                                                   OperationKind::barrier,
+                                                   OperationKind::monitored_barrier,
+                                                   OperationKind::create_gang,
+                                                   OperationKind::split,
+                                                   OperationKind::send,
+                                                   OperationKind::recv,
+                                                   OperationKind::batch};
 
 // Sends, receives and batches of them: matched by source, destination and tag, not by sequence.
 constexpr bool is_point_to_point(OperationKind kind) noexcept {

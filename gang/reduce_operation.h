@@ -24,9 +24,9 @@ enum class ReduceOperation : std::uint8_t {
 };
 
 inline constexpr std::array all_reduce_operations = {
-    ReduceOperation::sum,         ReduceOperation::mean,       ReduceOperation::product,
-    ReduceOperation::min,         ReduceOperation::max,        ReduceOperation::bitwise_and,
-    ReduceOperation::bitwise_or,  ReduceOperation::bitwise_xor};
+    ReduceOperation::sum,        ReduceOperation::mean,       ReduceOperation::product,
+    ReduceOperation::min,        ReduceOperation::max,        ReduceOperation::bitwise_and,
+    ReduceOperation::bitwise_or, ReduceOperation::bitwise_xor};
 
 // Whether `operation` has a meaning for `type`: bitwise operations only on integers and bool; sum,
 // mean and product not on bool; everything else always.

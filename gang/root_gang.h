@@ -19,11 +19,11 @@ struct RootGangOptions {
   StreamPriority priority = StreamPriority::normal;  // cuda only
 };
 
-// The gang of all processes of the job that `environment` describes: a FakeGang of size 1 without one,
-// else Gloo for cpu and NCCL for cuda. Blocks until all ranks have come.
+// The gang of all processes of the job that `environment` describes: a FakeGang of size 1 without
+// one, else Gloo for cpu and NCCL for cuda. Blocks until all ranks have come.
 //
-// Throws InvalidArgument for bad options, NotSupported where the backend is not built (says which and
-// why), GangError (timeout, connection) where the ranks do not meet.
+// Throws InvalidArgument for bad options, NotSupported where the backend is not built (says which
+// and why), GangError (timeout, connection) where the ranks do not meet.
 std::shared_ptr<Gang> setup_root_gang(const std::optional<Environment>& environment,
                                       const RootGangOptions& options = {});
 

@@ -1,13 +1,13 @@
 // A view of memory that a collective reads or writes.
 #pragma once
 
-#include <dlpack/dlpack.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <span>
 #include <string>
+
+#include <dlpack/dlpack.h>
 
 #include "gang/data_type.h"
 #include "gang/device.h"
