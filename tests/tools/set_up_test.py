@@ -1,4 +1,4 @@
-"""The scripts install, build and run; here with a package manager, a CMake and a ctest of our own."""
+"""The scripts install, build and run; here with stand-ins for apt-get, CMake and ctest."""
 
 import pathlib
 import shutil

@@ -1,0 +1,48 @@
+// A benchmark case that is one simulated run.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "sim/simulation.h"
+
+namespace gang::benchmarks {
+
+// Runs `program` once and makes the run's own wall time (creation of the ranks to report) the time
+// of this iteration. Adds rank operations and switches to the counters that report_costs shows.
+// Skips the case with the report's text unless the run held.
+class SimulatedRuns {
+ public:
+  explicit SimulatedRuns(benchmark::State& state) : state_(state) {}
+
+  void run(const sim::SimulationOptions& options, const sim::RankProgram& program) {
+    const sim::Report report = sim::Simulation(options).run(program);
+    if (!report.holds()) {
+      state_.SkipWithError(to_string(report).c_str());
+      return;
+    }
+    state_.SetIterationTime(std::chrono::duration<double>(report.wall_time).count());
+    wall_ns_ += static_cast<double>(report.wall_time.count());
+    rank_operations_ += static_cast<double>(report.counts.rank_operations);
+    switches_ += static_cast<double>(report.counts.switches);
+  }
+
+  // Counters "ns_per_rank_operation" and "ns_per_switch", each where there was one.
+  void report_costs() {
+    if (rank_operations_ > 0) {
+      state_.counters["ns_per_rank_operation"] = wall_ns_ / rank_operations_;
+    }
+    if (switches_ > 0) {
+      state_.counters["ns_per_switch"] = wall_ns_ / switches_;
+    }
+  }
+
+ private:
+  benchmark::State& state_;
+  double wall_ns_ = 0;
+  double rank_operations_ = 0;
+  double switches_ = 0;
+};
+
+}  // namespace gang::benchmarks
