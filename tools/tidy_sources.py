@@ -101,16 +101,26 @@ class Tree:
         return [source for source in self.sources.values() if source.is_code]
 
     def _find_paths(self):
-        if (self.root / ".git").exists():
-            listed = subprocess.run(
-                ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                cwd=self.root, check=True, stdout=subprocess.PIPE).stdout.decode()
-            paths = set(listed.split("\0")) - {""}
-            return [path for path in paths if (self.root / path).is_file()]
+        paths = self._ask_git() if (self.root / ".git").exists() else None
+        return self._walk() if paths is None else paths
+
+    def _ask_git(self):
+        """What git tracks or would track; none where git cannot tell."""
+        # A CI machine may run as another user than the one who cloned.
+        command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+                   "--exclude-standard"]
+        try:
+            listed = subprocess.run(command, cwd=self.root, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        paths = set(listed.stdout.decode().split("\0")) - {""}
+        return [path for path in paths if (self.root / path).is_file()]
+
+    def _walk(self):
         paths = []
         for folder, folders, names in os.walk(self.root):
             at_root = pathlib.Path(folder) == self.root
-            skipped = {"__pycache__", "build"} if at_root else {"__pycache__"}
+            skipped = {"__pycache__", "build", ".git", ".cache"} if at_root else {"__pycache__"}
             folders[:] = [name for name in folders if name not in skipped]
             paths += [os.path.relpath(os.path.join(folder, name), self.root) for name in names]
         return paths
