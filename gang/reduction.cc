@@ -47,14 +47,14 @@ bool is_nan(T value) noexcept {
 struct Min {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return ((b < a) | is_nan(b)) & !is_nan(a) ? b : a;
+    return ((b < a || is_nan(b)) && !is_nan(a)) ? b : a;
   }
 };
 
 struct Max {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return ((a < b) | is_nan(b)) & !is_nan(a) ? b : a;
+    return ((a < b || is_nan(b)) && !is_nan(a)) ? b : a;
   }
 };
 
