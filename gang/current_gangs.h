@@ -17,6 +17,9 @@ class CurrentGangs {
   ~CurrentGangs();
   CurrentGangs(const CurrentGangs&) = delete;
   CurrentGangs& operator=(const CurrentGangs&) = delete;
+
+ private:
+  const Gangs* gangs_;
 };
 
 }  // namespace gang

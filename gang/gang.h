@@ -1,6 +1,7 @@
 // The Gang: a set of ranks that perform collective operations together.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ struct GangInfo {
 // characters, further members as "...".
 std::string label_of(const GangInfo& info);
 
+// What a child is called that was given no name: "root.0" is the first that "root" made.
+std::string default_child_name(const GangInfo& parent, std::uint64_t index);
+
 // A set of ranks that perform collective operations together.
 //
 // Ranks passed to a method are always **this gang's** ranks. Every operation but the
@@ -46,7 +50,8 @@ std::string label_of(const GangInfo& info);
 //                     corrupt: the gang is broken, output contents are unspecified, and later calls
 //                     fail at once with the first cause.
 // Threads: one thread at a time per gang; different gangs may be used from different threads.
-// Ownership: a resource, held by shared_ptr; the destructor closes.
+// Ownership: a resource, held by shared_ptr; the destructor closes. (A backend's own destructor
+// releases what do_close would have released: no virtual function of a backend can run in ~Gang.)
 class Gang : public std::enable_shared_from_this<Gang> {
  public:
   Gang(const Gang&) = delete;

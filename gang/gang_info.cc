@@ -52,4 +52,8 @@ std::string label_of(const GangInfo& info) {
   return info.name + "[0-" + std::to_string(info.size - 1) + "]";
 }
 
+std::string default_child_name(const GangInfo& parent, std::uint64_t index) {
+  return parent.name + "." + std::to_string(index);
+}
+
 }  // namespace gang

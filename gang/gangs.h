@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gang/gang.h"
+#include "gang/gang_layout.h"
 #include "gang/mesh.h"
 
 namespace gang {
@@ -31,11 +32,6 @@ struct Gangs {
   void close();
 };
 
-struct ParallelSizes {
-  int tp_size = 1;
-  int pp_size = 1;
-};
-
 // Gangs of the mesh (pp, dp, tp) over `root`, dp taking what tp and pp leave; rdp = dp, sdp of size
 // 1. With 8 ranks and tp 2: tp gangs [0,1][2,3][4,5][6,7], dp gangs [0,2,4,6][1,3,5,7].
 //
@@ -57,16 +53,11 @@ Gangs create_mesh_gangs(const std::shared_ptr<Gang>& root, const Mesh& mesh,
 Gangs create_fsdp_gangs(const Gangs& gangs, std::optional<int> intra_node_size = std::nullopt,
                         CallSite call_site = CallSite::here());
 
+// Throws InvalidOperation unless every field is set and rank 0 of the root is rank 0 in each of
+// them. The functions that make Gangs have asked it already. Local.
+void check_rank_zero(const Gangs& gangs);
+
 // One FakeGang of size 1 in every field.
 Gangs create_fake_gangs(Device device = {});
-
-// The whole layout as lists of root ranks, without any gang: for drawing and checking. For each of
-// root, dp, rdp, sdp, tp, pp the list of its gangs. Errors as the functions above.
-struct GangLayout {
-  int world_size = 1;
-  std::map<std::string, std::vector<std::vector<int>>> gangs;
-};
-GangLayout layout_of(int world_size, const ParallelSizes& sizes,
-                     std::optional<int> intra_node_size = std::nullopt);
 
 }  // namespace gang

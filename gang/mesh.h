@@ -19,7 +19,8 @@ struct MeshAxis {
 // A value; every method is pure. Errors are InvalidArgument and name the axis and the number.
 class Mesh {
  public:
-  // At least one axis; names unique and non-empty; sizes >= 1; at most 2^31-1 ranks.
+  // At least one axis; names unique, non-empty and without white space or '='; sizes >= 1; at most
+  // 2^31-1 ranks.
   explicit Mesh(std::vector<MeshAxis> axes);
 
   const std::vector<MeshAxis>& axes() const noexcept { return axes_; }
@@ -48,7 +49,8 @@ class Mesh {
   // named axes in mesh order.
   std::vector<int> sub_mesh(int rank, std::span<const std::string> axes) const;
 
-  // The mesh with the adjacent axes `axes` merged into one called `name`, of the product size.
+  // The mesh with `axes`, which follow one another in it, merged into one called `name`, of the
+  // product of their sizes. Ranks do not move.
   Mesh flattened(std::span<const std::string> axes, std::string name) const;
 
   friend bool operator==(const Mesh&, const Mesh&) = default;

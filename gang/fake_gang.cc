@@ -1,0 +1,210 @@
+#include "gang/fake_gang.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "gang/reduction.h"
+
+namespace gang {
+namespace {
+
+void copy(const TensorView& output, const TensorView& input) {
+  if (output.data() != input.data() && input.size_bytes() > 0)
+    std::memcpy(output.data(), input.data(), input.size_bytes());
+}
+
+TensorView chunk_of(const TensorView& tensor, int index, int size) {
+  const std::int64_t count = tensor.count() / size;
+  return tensor.slice(index * count, count);
+}
+
+// What `size` ranks that all hold the values of `tensor` reduce them to, step by step as a gang
+// that has those ranks does it, so that rounding and wrap-around are the same.
+void reduce_equal(ReduceOperation operation, const TensorView& tensor, int size) {
+  alignas(16) std::array<std::byte, 2048> input;
+  const std::size_t block_count = input.size() / size_bytes(tensor.type());
+  const auto count = static_cast<std::size_t>(tensor.count());
+  for (std::size_t first = 0; first < count; first += block_count) {
+    const std::size_t length = std::min(block_count, count - first);
+    std::byte* block = tensor.data() + first * size_bytes(tensor.type());
+    if (operation == ReduceOperation::mean) scale_for_mean(tensor.type(), block, length, size);
+    std::memcpy(input.data(), block, length * size_bytes(tensor.type()));
+    for (int rank = 1; rank < size; ++rank)
+      combine(operation, tensor.type(), block, input.data(), length);
+    if (operation == ReduceOperation::mean) finish_mean(tensor.type(), block, length, size);
+  }
+}
+
+// Whether equal values reduce to themselves, however many there are.
+bool is_idempotent(ReduceOperation operation) {
+  return operation == ReduceOperation::min || operation == ReduceOperation::max ||
+         operation == ReduceOperation::bitwise_and || operation == ReduceOperation::bitwise_or;
+}
+
+class FakeGang final : public Gang {
+ public:
+  FakeGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
+
+ protected:
+  Work do_start(Operation& operation) override;
+  void do_abort() override;
+  void do_close() noexcept override {}
+
+ private:
+  void reduce(const Operation& operation, const TensorView& input) const;
+  void replicate(const Operation& operation) const;
+  void scatter(const Operation& operation) const;
+  void all_to_all(const Operation& operation);
+  void make_child(const Operation& operation, int child_rank, int child_size);
+  void create(const Operation& operation);
+  [[noreturn]] void fail(const Operation& operation, GangErrorKind kind, std::string reason);
+  [[noreturn]] void refuse(const Operation& operation, std::string_view what) const;
+
+  std::uint64_t next_sequence_number_ = 0;
+  std::uint64_t children_made_ = 0;
+  std::optional<GangErrorKind> broken_;
+};
+
+void FakeGang::fail(const Operation& operation, GangErrorKind kind, std::string reason) {
+  broken_ = kind;
+  GangFailure failure;
+  failure.kind = kind;
+  failure.gang = label_of(info());
+  failure.rank = rank();
+  failure.operation = operation.collective;
+  failure.reason = std::move(reason);
+  throw GangError(std::move(failure));
+}
+
+void FakeGang::refuse(const Operation& operation, std::string_view what) const {
+  throw NotSupported(std::string(to_string(operation.collective.kind)) + " on " + label_of(info()) +
+                     ": a fake gang cannot " + std::string(what) + "; simulated gangs can");
+}
+
+void FakeGang::reduce(const Operation& operation, const TensorView& input) const {
+  if (operation.output.count() == 0) return;
+  copy(operation.output, input);
+  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
+  if (!is_idempotent(reduce_operation)) reduce_equal(reduce_operation, operation.output, size());
+}
+
+void FakeGang::replicate(const Operation& operation) const {
+  for (const TensorView& output : operation.outputs) copy(output, operation.input);
+  if (operation.collective.kind != OperationKind::all_gather) return;
+  for (int i = 0; i < size(); ++i) copy(chunk_of(operation.output, i, size()), operation.input);
+}
+
+void FakeGang::scatter(const Operation& operation) const {
+  if (operation.collective.peer != rank()) refuse(operation, "scatter what only others hold");
+  copy(operation.output, operation.inputs[static_cast<std::size_t>(rank())]);
+}
+
+// Every rank sends this rank the chunk that this rank sends itself.
+void FakeGang::all_to_all(const Operation& operation) {
+  const auto own = static_cast<std::size_t>(rank());
+  if (operation.input_splits.empty()) {
+    const TensorView chunk = chunk_of(operation.input, rank(), size());
+    for (int i = 0; i < size(); ++i) copy(chunk_of(operation.output, i, size()), chunk);
+    return;
+  }
+  const std::int64_t count = operation.input_splits[own];
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < own; ++i) offset += operation.input_splits[i];
+  for (const std::int64_t split : operation.output_splits)
+    if (split != count)
+      fail(operation, GangErrorKind::mismatch,
+           "every rank sends this one " + std::to_string(count) +
+               " elements, as it sends itself; it expects " + std::to_string(split));
+  const TensorView chunk = operation.input.slice(offset, count);
+  for (int i = 0; i < size(); ++i) copy(operation.output.slice(i * count, count), chunk);
+}
+
+void FakeGang::make_child(const Operation& operation, int child_rank, int child_size) {
+  const GangOptions& options = *operation.gang_options;
+  const std::uint64_t index = children_made_++;
+  *operation.created = make_fake_gang(
+      {.rank = child_rank,
+       .size = child_size,
+       .device = device(),
+       .name = options.name.empty() ? default_child_name(info(), index) : options.name,
+       .timeout = options.timeout.value_or(timeout())});
+}
+
+void FakeGang::create(const Operation& operation) {
+  const auto found = std::ranges::find(operation.ranks, rank());
+  if (found == operation.ranks.end()) return;
+  make_child(operation, static_cast<int>(found - operation.ranks.begin()),
+             static_cast<int>(operation.ranks.size()));
+}
+
+Work FakeGang::do_start(Operation& operation) {
+  operation.collective.sequence_number = next_sequence_number_++;
+  if (broken_) fail(operation, *broken_, "the gang was broken before");
+  switch (operation.collective.kind) {
+    case OperationKind::all_reduce:
+    case OperationKind::reduce:
+      reduce(operation, operation.input);
+      break;
+    case OperationKind::reduce_scatter:
+      reduce(operation, chunk_of(operation.input, rank(), size()));
+      break;
+    case OperationKind::all_gather:
+    case OperationKind::all_gather_to_list:
+    case OperationKind::gather:
+      replicate(operation);
+      break;
+    case OperationKind::scatter:
+      scatter(operation);
+      break;
+    case OperationKind::all_to_all:
+      all_to_all(operation);
+      break;
+    case OperationKind::create_gang:
+      create(operation);
+      break;
+    case OperationKind::split:
+      if (operation.color != no_color) make_child(operation, rank(), size());
+      break;
+    case OperationKind::broadcast:
+    case OperationKind::broadcast_objects:
+    case OperationKind::barrier:
+    case OperationKind::monitored_barrier:
+      break;  // everyone is here and holds the same
+    case OperationKind::send:
+    case OperationKind::recv:
+    case OperationKind::batch:
+      refuse(operation, "send or receive");
+  }
+  return Work();
+}
+
+void FakeGang::do_abort() {
+  if (!broken_) broken_ = GangErrorKind::aborted;
+}
+
+}  // namespace
+
+std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options) {
+  if (options.size < 1)
+    throw InvalidArgument("fake gang " + options.name + ": size is " +
+                          std::to_string(options.size) + "; accepted are 1 and more");
+  if (options.rank < 0 || options.rank >= options.size)
+    throw InvalidArgument("fake gang " + options.name + ": rank is " +
+                          std::to_string(options.rank) + "; accepted are 0 to " +
+                          std::to_string(options.size - 1));
+  if (options.timeout <= Duration::zero())
+    throw InvalidArgument("fake gang " + options.name + ": timeout " + to_string(options.timeout) +
+                          " is not positive; accepted are positive durations and no_timeout");
+  auto info = std::make_shared<GangInfo>();
+  info->name = options.name;
+  info->device = options.device;
+  info->timeout = options.timeout;
+  info->backend = "fake";
+  info->size = options.size;
+  return std::make_shared<FakeGang>(std::move(info), options.rank);
+}
+
+}  // namespace gang

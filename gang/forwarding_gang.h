@@ -1,0 +1,45 @@
+// The base of gangs that wrap another: validating, recording, fault-injecting.
+#pragma once
+
+#include <memory>
+
+#include "gang/gang.h"
+
+namespace gang {
+
+// Forwards everything to an inner gang. A decorator overrides `before` and `after`, or do_start and
+// do_run for more, and `wrap`, so that the gangs made from it are decorated alike.
+//
+// Ownership: shares the inner gang; closing and aborting this one does the same to it.
+// Threads: as Gang.
+class ForwardingGang : public Gang {
+ public:
+  explicit ForwardingGang(std::shared_ptr<Gang> inner);
+
+  Gang& inner() const noexcept { return *inner_; }
+
+ protected:
+  // Called with each operation before it reaches the inner gang; what it throws, the caller gets,
+  // and nothing has been sent.
+  virtual void before(const Operation& operation);
+
+  // Called when the inner gang has accepted a started operation, or finished a blocking one: not
+  // when it threw.
+  virtual void after(const Operation& operation);
+
+  // The decorated form of a child that the inner gang has made.
+  virtual std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child);
+
+  Work do_start(Operation& operation) override;
+  Received do_run(Operation& operation) override;
+  void do_abort() override;
+  void do_close() noexcept override;
+
+ private:
+  Gang& open_inner();
+  void wrap_created(const Operation& operation);
+
+  std::shared_ptr<Gang> inner_;
+};
+
+}  // namespace gang

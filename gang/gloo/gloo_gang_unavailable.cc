@@ -1,0 +1,14 @@
+#include "gang/gloo/gloo_gang.h"
+
+namespace gang {
+
+BackendAvailability gloo_availability() {
+  return {false, "gloo is not built into this version; accepted are fake and simulated gangs"};
+}
+
+std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment, const RootGangOptions&) {
+  throw NotSupported("a gang of " + std::to_string(environment.world_size) +
+                     " processes on cpu needs gloo: " + gloo_availability().reason);
+}
+
+}  // namespace gang
