@@ -23,7 +23,7 @@ inline constexpr int bad_input = 2;
 inline constexpr int environment = 3;
 }  // namespace exit_status
 
-// Something that `list` lists: "programs", "properties", ...
+// Something that `list` lists: "backends", "properties", ... ("programs" is always there.)
 struct Listing {
   struct Entry {
     std::string name;
@@ -71,7 +71,7 @@ struct CommandLine {
 
 // Commands every binary has: run, replay, list, mesh. And what `list` can say of itself.
 std::vector<std::unique_ptr<Command>> make_standard_commands();
-std::vector<Listing> make_standard_listings(const std::vector<Program>& programs);
+std::vector<Listing> make_standard_listings();
 
 // Parses the arguments, runs one command and returns the exit status. Whatever is wrong with the
 // input is told in one line on `err`: what was wrong and what is accepted. Also reports an `out`

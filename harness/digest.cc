@@ -7,8 +7,10 @@
 namespace gang::harness {
 namespace {
 
+__extension__ typedef unsigned __int128 Wide;
+
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-  const auto product = static_cast<unsigned __int128>(a) * b;
+  const auto product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 

@@ -1,0 +1,107 @@
+#include "harness/commands/list_command.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "harness/backend.h"
+#include "harness/suggestion.h"
+
+namespace gang::harness {
+namespace {
+
+std::string parameter_line(const Parameter& parameter) {
+  return fmt::format("    {:<12}{}: {} [{}]\n", parameter.name, parameter.description,
+                     describe_accepted(parameter), to_string(parameter.default_value));
+}
+
+std::string program_text(const Program& program) {
+  std::string text = fmt::format("  {:<22}{}\n", program.name, program.description);
+  for (const Parameter& parameter : program.parameters) text += parameter_line(parameter);
+  return text;
+}
+
+class ListCommand final : public Command {
+ public:
+  std::string name() const override { return "list"; }
+  std::string description() const override {
+    return "lists programs, backends and what else there is";
+  }
+  std::vector<std::string> examples() const override { return {"list", "list programs"}; }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("WHAT", what_, "programs, backends, ...; default: all of it");
+  }
+
+  int run(CommandContext& context) override {
+    std::vector<std::string> names = {"programs"};
+    for (const Listing& listing : context.listings) names.push_back(listing.name);
+    if (!what_.empty() && std::ranges::find(names, what_) == names.end()) {
+      throw InvalidArgument(unknown_name(what_, names));
+    }
+    if (is_wanted("programs")) {
+      context.out << "programs\n";
+      for (const Program& program : context.programs) context.out << program_text(program);
+    }
+    for (const Listing& listing : context.listings) {
+      if (is_wanted(listing.name)) print(listing, context.out);
+    }
+    return exit_status::holds;
+  }
+
+ private:
+  bool is_wanted(const std::string& listing) const { return what_.empty() || what_ == listing; }
+
+  static void print(const Listing& listing, std::ostream& out) {
+    out << listing.name << '\n';
+    const std::vector<Listing::Entry> entries = listing.entries();
+    if (entries.empty()) out << "  none\n";
+    for (const Listing::Entry& entry : entries) {
+      out << fmt::format("  {:<22}{}\n", entry.name, entry.description);
+    }
+  }
+
+  std::string what_;
+};
+
+std::vector<Listing::Entry> backend_entries() {
+  std::vector<Listing::Entry> entries;
+  for (const Backend& backend : all_backends()) {
+    entries.push_back({backend.name, backend.is_available()
+                                         ? backend.description
+                                         : backend.description + " (unavailable)"});
+  }
+  return entries;
+}
+
+Listing fixed_listing(std::string name, std::vector<Listing::Entry> entries) {
+  return {std::move(name), [entries = std::move(entries)] { return entries; }};
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_command() { return std::make_unique<ListCommand>(); }
+
+std::vector<Listing> make_standard_listings() {
+  std::vector<Listing> listings;
+  listings.push_back({"backends", backend_entries});
+  listings.push_back(fixed_listing(
+      "contexts", {{"fiber", "a stack of its own on one thread: a million ranks in a process"},
+                   {"thread", "a thread each, one at a time: for debuggers and sanitizers"},
+                   {"parallel", "a thread each, at the same time: for data races"}}));
+  listings.push_back(fixed_listing(
+      "schedules",
+      {{"round_robin", "ranks in order; a rank runs until it blocks"},
+       {"random", "any runnable rank, at every call"},
+       {"recheck", "random, twice: what the schedule does not explain is a finding"}}));
+  listings.push_back(fixed_listing(
+      "executions", {{"independent", "every gang for itself, as with Gloo"},
+                     {"stream_ordered", "in the order a rank launched them, as with NCCL"}}));
+  listings.push_back(fixed_listing("faults", {}));
+  return listings;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,69 @@
+#include "harness/commands/replay_command.h"
+
+#include <optional>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/output_file.h"
+#include "harness/program_source.h"
+#include "harness/runner.h"
+#include "harness/schedule_file.h"
+
+namespace gang::harness {
+namespace {
+
+class ReplayCommand final : public Command {
+ public:
+  std::string name() const override { return "replay"; }
+  std::string description() const override { return "runs a saved schedule again, step by step"; }
+  std::vector<std::string> examples() const override {
+    return {"replay s.json", "replay s.json --json out.json"};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("FILE", path_, "what run --save-schedule has written")->required();
+    app.add_option("--json", json_path_, "the result as JSON")->type_name("FILE");
+    app.add_flag("--quiet", quiet_, "print nothing where all holds");
+  }
+
+  int run(CommandContext& context) override {
+    const SavedSchedule saved = read_schedule();
+    const ProgramSource source = find_program_source(context.programs, saved.specification.program);
+    std::optional<OutputFile> json;
+    if (!json_path_.empty()) json.emplace("--json", json_path_);
+
+    RunResult result = replay(source.program, saved.specification, saved.schedule,
+                              {.trace = sim::Recording::on}, context.binary);
+    if (const auto divergence = first_divergence(saved, source.program, result)) {
+      throw InvalidArgument(fmt::format("{}: {}", path_, *divergence));
+    }
+    result.reproduce = fmt::format("{} replay {}", context.binary, shell_quoted(path_));
+    if (json) json->commit(to_json(result).dump(2) + "\n");
+    if (!result.holds() || !quiet_) context.out << to_string(result);
+    return result.holds() ? exit_status::holds : exit_status::finding;
+  }
+
+ private:
+  SavedSchedule read_schedule() const {
+    const std::string text = read_file("schedule file", path_);
+    try {
+      return saved_schedule_from_text(text);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("schedule file {}: {}", path_, error.what()));
+    }
+  }
+
+  std::string path_;
+  std::string json_path_;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_replay_command() { return std::make_unique<ReplayCommand>(); }
+
+}  // namespace gang::harness

@@ -1,0 +1,12 @@
+// `replay`: a saved schedule again.
+#pragma once
+
+#include <memory>
+
+#include "harness/command_line.h"
+
+namespace gang::harness {
+
+std::unique_ptr<Command> make_replay_command();
+
+}  // namespace gang::harness

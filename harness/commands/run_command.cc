@@ -1,0 +1,115 @@
+#include "harness/commands/run_command.h"
+
+#include <optional>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "harness/output_file.h"
+#include "harness/program_source.h"
+#include "harness/runner.h"
+#include "harness/schedule_file.h"
+
+namespace gang::harness {
+namespace {
+
+// Opened before the run, so that a long one does not end in vain.
+struct RunFiles {
+  std::optional<OutputFile> json;
+  std::optional<OutputFile> trace;
+  std::optional<OutputFile> schedule;
+};
+
+class RunCommand final : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string description() const override { return "runs a program, or a .toml file, on N ranks"; }
+  std::vector<std::string> examples() const override {
+    return {"run all_reduce --world 1024", "run mesh --world 64 --set tp=4 --set pp=2",
+            "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
+            "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json"};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("PROGRAM", program_, "a name from 'list programs', or a .toml file")->required();
+    app.add_option("--set", assignments_, "a parameter of the program; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    const std::vector<RunOption>& options = run_options();
+    texts_.resize(options.size());
+    for (std::size_t i = 0; i < options.size(); ++i) add_option(app, options[i], texts_[i]);
+    app.add_option("--json", json_path_, "the result as JSON")->type_name("FILE");
+    app.add_option("--trace", trace_path_, "a Chrome trace, for Perfetto")->type_name("FILE");
+    app.add_option("--save-schedule", schedule_path_, "the schedule, for replay")
+        ->type_name("FILE");
+    app.add_flag("--quiet", quiet_, "print nothing where all holds");
+  }
+
+  int run(CommandContext& context) override {
+    const ProgramSource source = find_program_source(context.programs, program_);
+    RunSpecification specification = source.specification;
+    const std::vector<RunOption>& options = run_options();
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      if (texts_[i]) options[i].set(specification, *texts_[i]);
+    }
+    for (const std::string& assignment : assignments_) set_parameter(specification, assignment);
+
+    RunFiles files = open_files();
+    RunResult result = harness::run(source.program, specification, recording(), context.binary);
+    result.reproduce = to_command_line(specification, context.binary, source.specification);
+    write_files(files, source, result);
+    const std::string disappointment = unmet_expectation(source.expectation, result);
+    const bool holds = result.holds() && disappointment.empty();
+    if (!holds || !quiet_) context.out << to_string(result);
+    if (!disappointment.empty()) context.out << "\n  Unexpected " << disappointment << "\n";
+    return holds ? exit_status::holds : exit_status::finding;
+  }
+
+ private:
+  static void add_option(CLI::App& app, const RunOption& option, std::optional<std::string>& text) {
+    const std::string name = "--" + option.name;
+    if (option.form == RunOption::Form::flag) {
+      app.add_flag_callback(name, [&text] { text = "true"; }, option.description);
+    } else {
+      app.add_option(name, text, option.description)->type_name(option.value_name);
+    }
+  }
+
+  RunFiles open_files() const {
+    RunFiles files;
+    if (!json_path_.empty()) files.json.emplace("--json", json_path_);
+    if (!trace_path_.empty()) files.trace.emplace("--trace", trace_path_);
+    if (!schedule_path_.empty()) files.schedule.emplace("--save-schedule", schedule_path_);
+    return files;
+  }
+
+  RunRecording recording() const {
+    RunRecording recording;
+    const bool saves_schedule = !schedule_path_.empty();
+    if (saves_schedule) recording.schedule = sim::Recording::on;
+    if (saves_schedule || !trace_path_.empty()) recording.trace = sim::Recording::on;
+    return recording;
+  }
+
+  static void write_files(RunFiles& files, const ProgramSource& source, const RunResult& result) {
+    if (files.json) files.json->commit(to_json(result).dump(2) + "\n");
+    if (files.trace) files.trace->commit(sim::to_chrome_trace(result.report.trace));
+    if (files.schedule)
+      files.schedule->commit(to_text(make_saved_schedule(source.program, result)));
+  }
+
+  std::string program_;
+  std::vector<std::string> assignments_;
+  std::vector<std::optional<std::string>> texts_;  // beside run_options()
+  std::string json_path_;
+  std::string trace_path_;
+  std::string schedule_path_;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace gang::harness

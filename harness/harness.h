@@ -1,0 +1,12 @@
+// Everything a program for gangsim includes: <gangsim/harness.h>.
+#pragma once
+
+#include "gang/agreement.h"
+#include "gang/current_gangs.h"
+#include "gang/gang.h"
+#include "gang/gangs.h"
+#include "gang/half.h"
+#include "harness/main.h"
+#include "harness/program.h"
+#include "harness/rank.h"
+#include "harness/runner.h"

@@ -1,0 +1,104 @@
+#include "harness/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+std::string system_reason() { return std::generic_category().message(errno); }
+
+// Whether there is something at `path` that cannot be replaced by a rename.
+bool is_special(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+// What links point at is replaced, not the link.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string option, std::string path)
+    : option_(std::move(option)), path_(std::move(path)) {
+  if (is_special(path_)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail();
+    return;
+  }
+  const std::string target = resolved(path_);
+  temporary_ = target + ".XXXXXX";
+  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    fail();
+  }
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : option_(std::move(other.option_)),
+      path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::commit(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail();
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (!temporary_.empty()) {
+    if (::fsync(descriptor_) != 0) fail();
+    if (::fchmod(descriptor_, 0644) != 0) fail();
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), resolved(path_).c_str()) != 0) fail();
+  temporary_.clear();
+}
+
+void OutputFile::fail() const {
+  const std::string reason = system_reason();
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  throw InvalidArgument(fmt::format("{} {}: cannot be written: {}", option_, path_, reason));
+}
+
+std::string read_file(std::string_view what, const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (file == nullptr) {
+    throw InvalidArgument(fmt::format("{} {}: cannot be read: {}", what, path, system_reason()));
+  }
+  std::string text;
+  char buffer[4096];
+  std::size_t size = 0;
+  while ((size = std::fread(buffer, 1, sizeof buffer, file)) > 0) text.append(buffer, size);
+  const bool failed = std::ferror(file) != 0;
+  const std::string reason = system_reason();
+  std::fclose(file);
+  if (failed) throw InvalidArgument(fmt::format("{} {}: cannot be read: {}", what, path, reason));
+  return text;
+}
+
+}  // namespace gang::harness

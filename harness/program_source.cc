@@ -1,0 +1,43 @@
+#include "harness/program_source.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gang::harness {
+namespace {
+
+std::vector<std::string> finding_ids(const RunResult& result) {
+  std::vector<std::string> ids;
+  for (const sim::Finding& finding : result.report.findings) ids.push_back(finding.id);
+  std::ranges::sort(ids);
+  return ids;
+}
+
+std::string list(const std::vector<std::string>& ids) {
+  return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
+}
+
+}  // namespace
+
+ProgramSource find_program_source(const std::vector<Program>& programs,
+                                  std::string_view name_or_path) {
+  ProgramSource source{.program = find_program(programs, name_or_path)};
+  source.specification.program = source.program.name;
+  return source;
+}
+
+std::string unmet_expectation(const Expectation& expectation, const RunResult& result) {
+  const std::string_view outcome = to_string(result.report.outcome);
+  if (expectation.outcome && *expectation.outcome != outcome) {
+    return fmt::format("the outcome is {}; expected: {}", outcome, *expectation.outcome);
+  }
+  if (!expectation.findings) return "";
+  std::vector<std::string> expected = *expectation.findings;
+  std::ranges::sort(expected);
+  const std::vector<std::string> found = finding_ids(result);
+  if (found == expected) return "";
+  return fmt::format("the findings are {}; expected: {}", list(found), list(expected));
+}
+
+}  // namespace gang::harness

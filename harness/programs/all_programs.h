@@ -1,0 +1,18 @@
+// The programs that gangsim brings along.
+#pragma once
+
+#include <vector>
+
+#include "harness/program.h"
+
+namespace gang::harness {
+
+// Each is defined in a file of its name.
+Program all_reduce_program();
+Program mesh_program();
+Program ring_program();
+
+// All of the above, by name.
+std::vector<Program> all_programs();
+
+}  // namespace gang::harness

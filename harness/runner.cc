@@ -1,0 +1,97 @@
+#include "harness/runner.h"
+
+#include <optional>
+
+#include "gang/error.h"
+#include "harness/backend.h"
+
+namespace gang::harness {
+namespace {
+
+sim::SchedulerKind scheduler_of(ScheduleChoice choice) {
+  return choice == ScheduleChoice::round_robin ? sim::SchedulerKind::round_robin
+                                               : sim::SchedulerKind::random;
+}
+
+sim::SimulationOptions to_simulation_options(const RunSpecification& specification, int world_size,
+                                             const RunRecording& recording) {
+  sim::SimulationOptions options;
+  options.world_size = world_size;
+  options.seed = specification.seed;
+  options.context = specification.context;
+  options.scheduler = scheduler_of(specification.schedule);
+  options.execution = specification.execution;
+  options.sends = specification.sends;
+  options.timeout = specification.timeout;
+  options.pending_timeouts = specification.pending_timeouts;
+  options.strict_blocking = specification.strict_blocking;
+  if (specification.step_limit) options.step_limit = *specification.step_limit;
+  options.trace = recording.trace;
+  options.schedule = recording.schedule;
+  return options;
+}
+
+sim::Finding wrong_result(std::string message, std::vector<int> ranks) {
+  return {.id = std::string{sim::finding_id::wrong_result},
+          .ranks = std::move(ranks),
+          .message = std::move(message)};
+}
+
+// What the ranks and the program's check found wrong with the results.
+void add_wrong_results(const Program& program, const OutputRecorder& recorder, RunResult& result) {
+  WrongResults wrong = recorder.wrong_results();
+  if (!wrong.ranks.empty()) {
+    result.report.findings.push_back(
+        wrong_result(std::move(wrong.first_message), std::move(wrong.ranks)));
+  }
+  if (!program.check || result.report.outcome != sim::Outcome::completed) return;
+  if (auto failure = program.check(result.outputs)) {
+    result.report.findings.push_back(wrong_result(*std::move(failure), {}));
+  }
+}
+
+RunResult run_along(const Program& program, const RunSpecification& specification,
+                    const std::optional<sim::Schedule>& schedule, const RunRecording& recording,
+                    std::string_view binary) {
+  const Backend& backend = require_backend(specification.backend);
+  const ParameterValues parameters{program.parameters, specification.parameters};
+  const int world_size = specification.world_size.value_or(program.default_world_size);
+  sim::SimulationOptions options = to_simulation_options(specification, world_size, recording);
+  if (schedule) {
+    options.scheduler = sim::SchedulerKind::replay;
+    options.replay = schedule;
+  }
+  sim::validate(options);
+  if (program.validate) program.validate(world_size, parameters);
+
+  OutputRecorder recorder{world_size, program.check ? KeepOutputs::data : recording.outputs};
+  const RunContext context{
+      .parameters = parameters, .recorder = recorder, .seed = specification.seed};
+  RunResult result{.report = backend.run(
+                       {.program = program,
+                        .context = context,
+                        .options = options,
+                        .recheck = !schedule && specification.schedule == ScheduleChoice::recheck}),
+                   .specification = specification,
+                   .world_size = world_size,
+                   .outputs = recorder.take_outputs(),
+                   .reproduce = to_command_line(specification, binary)};
+  result.specification.world_size = world_size;
+  add_wrong_results(program, recorder, result);
+  return result;
+}
+
+}  // namespace
+
+RunResult run(const Program& program, const RunSpecification& specification,
+              const RunRecording& recording, std::string_view binary) {
+  return run_along(program, specification, std::nullopt, recording, binary);
+}
+
+RunResult replay(const Program& program, const RunSpecification& specification,
+                 const sim::Schedule& schedule, const RunRecording& recording,
+                 std::string_view binary) {
+  return run_along(program, specification, schedule, recording, binary);
+}
+
+}  // namespace gang::harness

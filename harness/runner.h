@@ -1,0 +1,58 @@
+// Runs a program as a specification says, and tells what came out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/output.h"
+#include "harness/program.h"
+#include "harness/run_specification.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+
+// What a run keeps besides its report; nothing of it changes the run.
+struct RunRecording {
+  sim::Recording trace = sim::Recording::off;
+  sim::Recording schedule = sim::Recording::off;
+  KeepOutputs outputs = KeepOutputs::digest_only;
+};
+
+// What came out of a run. A value.
+struct RunResult {
+  sim::Report report;              // with the finding wrong_result where results are wrong
+  RunSpecification specification;  // as run: with the world
+  int world_size = 1;
+  Outputs outputs;
+  std::string reproduce;  // the command that does the same
+
+  // Completed without any finding.
+  bool holds() const noexcept { return report.holds(); }
+};
+
+// Runs `program` from creation to verdict. Blocks. `binary` is what `reproduce` begins with.
+//
+// Throws InvalidArgument for a specification that the program, its parameters or the backend does
+// not accept, NotSupported for a backend that is unavailable. What the program does wrong is in the
+// result.
+RunResult run(const Program& program, const RunSpecification& specification,
+              const RunRecording& recording = {}, std::string_view binary = "gangsim");
+
+// The same along `schedule`: outcome diverged where the program does not follow it.
+RunResult replay(const Program& program, const RunSpecification& specification,
+                 const sim::Schedule& schedule, const RunRecording& recording = {},
+                 std::string_view binary = "gangsim");
+
+// outcome, program, world, backend, context, seed, findings, blocked, virtual_time_ns,
+// wall_time_ns, rank_operations, switches, gangs, trace_digest, result_digest (16 hexadecimal
+// digits), reproduce.
+nlohmann::json to_json(const RunResult& result);
+
+// For people, at most 80 columns: the outcome with its counts and digests, or the report of what is
+// wrong; then the command that reproduces it.
+std::string to_string(const RunResult& result);
+
+}  // namespace gang::harness

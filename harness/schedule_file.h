@@ -1,0 +1,46 @@
+// A saved schedule: enough to repeat a run exactly, and to notice where it cannot be.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/program.h"
+#include "harness/run_specification.h"
+#include "harness/runner.h"
+#include "sim/schedule.h"
+
+namespace gang::harness {
+
+// What a schedule file holds. A value: parses and prints.
+struct SavedSchedule {
+  static constexpr int format_version = 1;
+
+  RunSpecification specification;
+  std::uint64_t program_fingerprint = 0;
+  sim::Schedule schedule;
+  std::uint64_t trace_digest = 0;
+  std::uint64_t result_digest = 0;
+  std::vector<std::string> events;  // the first ones of the trace, one line each
+
+  friend bool operator==(const SavedSchedule&, const SavedSchedule&) = default;
+};
+
+// At most so many events are saved.
+inline constexpr std::size_t most_saved_events = 20'000;
+
+// Of a run that recorded its schedule and trace.
+SavedSchedule make_saved_schedule(const Program& program, const RunResult& result);
+
+// JSON, and back; from_text throws InvalidArgument naming the field, or the other version.
+std::string to_text(const SavedSchedule& saved);
+SavedSchedule saved_schedule_from_text(std::string_view text);
+
+// Where `result`, a replay with its trace recorded, is not the run that was saved: one sentence
+// that names the first difference. None where they are the same run.
+std::optional<std::string> first_divergence(const SavedSchedule& saved, const Program& program,
+                                            const RunResult& result);
+
+}  // namespace gang::harness

@@ -1,0 +1,15 @@
+// The gangsim command.
+
+#include "harness/command_line.h"
+#include "harness/programs/all_programs.h"
+
+int main(int argc, char** argv) {
+  gang::harness::CommandLine command_line{
+      .binary = "gangsim",
+      .description = "gangsim: is this gang program right? Runs it on simulated ranks and says.",
+      .programs = gang::harness::all_programs(),
+      .commands = gang::harness::make_standard_commands(),
+      .listings = gang::harness::make_standard_listings(),
+  };
+  return gang::harness::run_command_line(command_line, argc, argv);
+}
