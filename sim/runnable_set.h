@@ -51,7 +51,12 @@ class RunnableSet {
   }
 
   // The smallest member greater than `id`, or else the smallest member. Requires a member.
-  TaskId next_after(TaskId id) const noexcept;
+  TaskId next_after(TaskId id) const noexcept {
+    const unsigned bit = id & 63;
+    const std::uint64_t above = levels_[0][id >> 6] >> bit >> 1;
+    if (above != 0) return id + 1 + static_cast<TaskId>(std::countr_zero(above));
+    return next_above(id);
+  }
 
   // The smallest member. Requires one.
   TaskId first() const noexcept { return descend(3, 0); }
@@ -61,6 +66,7 @@ class RunnableSet {
 
  private:
   TaskId descend(int level, TaskId word) const noexcept;
+  TaskId next_above(TaskId id) const noexcept;
 
   std::array<std::vector<std::uint64_t>, 4> levels_;
   std::size_t capacity_ = 0;

@@ -30,10 +30,6 @@ class Scheduler {
   virtual SwitchPoints switch_points() const noexcept = 0;
 };
 
-// A replayed schedule met something else than was recorded.
-// step: index of the choice; the message says what was expected and what was found.
-// Reported as outcome "diverged" of the run, never thrown at a program.
-
 std::unique_ptr<Scheduler> make_round_robin_scheduler(std::uint64_t seed);
 std::unique_ptr<Scheduler> make_random_scheduler(std::uint64_t seed);
 // Throws ScheduleDivergence (sim/replay_scheduler.h) from next_rank and next_u64.

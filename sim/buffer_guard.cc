@@ -1,0 +1,66 @@
+#include "sim/buffer_guard.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "sim/engine.h"
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+namespace {
+
+std::uint64_t digest_bytes(std::uint64_t seed, const std::byte* data, std::size_t bytes) noexcept {
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t digest = seed;
+  for (; bytes >= sizeof digest; data += sizeof digest, bytes -= sizeof digest) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, sizeof word);
+    digest = (std::rotl(digest, 23) ^ word) * factor;
+  }
+  for (std::size_t i = 0; i < bytes; ++i)
+    digest = (std::rotl(digest, 23) ^ std::to_integer<std::uint64_t>(data[i])) * factor;
+  return digest;
+}
+
+}  // namespace
+
+BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
+  const Operation& operation = *pending.operation;
+  const auto add = [this](const TensorView& region) {
+    if (region.size_bytes() != 0) regions_.push_back(region);
+  };
+  add(operation.input);
+  if (operation.output.data() != operation.input.data()) add(operation.output);
+  for (const TensorView& input : operation.inputs) add(input);
+  for (const TensorView& output : operation.outputs) add(output);
+  for (const PointToPoint& entry : operation.batch) add(entry.tensor);
+  for (const TensorView& region : operation.guarded) add(region);
+  digest_ = digest();
+}
+
+std::uint64_t BufferGuard::digest() const noexcept {
+  std::uint64_t digest = 0x452821e638d01377ULL;
+  for (const TensorView& region : regions_)
+    digest = digest_bytes(digest, region.data(), region.size_bytes());
+  return digest;
+}
+
+void BufferGuard::check(Engine& engine) {
+  if (has_reported_ || digest() == digest_) return;
+  has_reported_ = true;
+  Finding finding;
+  finding.id = finding_id::buffer_in_flight;
+  finding.ranks = {pending_.task->rank->rank};
+  finding.gang = label_of(*pending_.gang->info);
+  finding.operation = to_string(pending_.call());
+  finding.location = to_string(pending_.call().call_site);
+  finding.message = fmt::format(
+      "Rank {} wrote to a buffer of {} before it had waited for it; buffers belong to the "
+      "operation until wait or test says that it is complete.",
+      finding.ranks.front(), finding.operation);
+  engine.findings().add(std::move(finding));
+}
+
+}  // namespace gang::sim

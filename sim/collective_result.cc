@@ -1,0 +1,255 @@
+#include "sim/collective_result.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gang/reduction.h"
+#include "sim/reduction_pool.h"
+
+namespace gang::sim {
+namespace {
+
+using Members = std::span<PendingOperation* const>;
+
+void copy(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+  if (bytes != 0 && output != input) std::memmove(output, input, bytes);
+}
+
+const Operation& operation_of(Members members, std::size_t rank) noexcept {
+  return *members[rank]->operation;
+}
+
+const TensorView& input_of(Members members, std::size_t rank) noexcept {
+  return operation_of(members, rank).input;
+}
+
+std::byte* output_of(Members members, std::size_t rank) noexcept {
+  return operation_of(members, rank).output.data();
+}
+
+std::size_t root_of(Members members) noexcept {
+  return static_cast<std::size_t>(members.front()->call().peer);
+}
+
+// A part of a reduction: elements [begin, end) of every input, reduced and handed on in blocks.
+struct Reduction {
+  ReduceOperation operation;
+  DataType type;
+  std::vector<const void*> inputs;  // one per rank
+
+  // Calls `deliver(first element, block, bytes)` for each reduced block.
+  template <typename Deliver>
+  void run(std::size_t begin, std::size_t end, const Deliver& deliver) const {
+    const std::size_t width = size_bytes(type);
+    const std::size_t most = reduction_block_bytes / width;
+    alignas(64) std::array<std::byte, reduction_block_bytes> block;
+    std::vector<const void*> at(inputs.size());
+    for (std::size_t first = begin; first < end; first += most) {
+      const std::size_t count = std::min(most, end - first);
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        at[i] = static_cast<const std::byte*>(inputs[i]) + first * width;
+      reduce_block(operation, type, block.data(), at.data(), static_cast<int>(at.size()), count);
+      deliver(first * width, block.data(), count * width);
+    }
+  }
+};
+
+Reduction reduction_of(Members members) {
+  const Collective& call = members.front()->call();
+  Reduction reduction{call.reduce_operation, call.data_type, {}};
+  reduction.inputs.reserve(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i)
+    reduction.inputs.push_back(input_of(members, i).data());
+  return reduction;
+}
+
+// Splits large ranges over the pool.
+template <typename Body>
+void for_range(ReductionPool& pool, std::size_t count, std::size_t bytes_moved, const Body& body) {
+  constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
+  if (bytes_moved >= worth_a_thread)
+    pool.run(count, body);
+  else if (count != 0)
+    body(std::size_t{0}, count);
+}
+
+void all_reduce(Members members, ReductionPool& pool) {
+  const Reduction reduction = reduction_of(members);
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
+            [&reduction, members](std::size_t begin, std::size_t end) {
+              reduction.run(begin, end, [members](std::size_t offset, const std::byte* block,
+                                                  std::size_t block_bytes) {
+                for (std::size_t i = 0; i < members.size(); ++i)
+                  std::memcpy(output_of(members, i) + offset, block, block_bytes);
+              });
+            });
+}
+
+void reduce(Members members, ReductionPool& pool) {
+  const Reduction reduction = reduction_of(members);
+  std::byte* output = output_of(members, root_of(members));
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
+            [&reduction, output](std::size_t begin, std::size_t end) {
+              reduction.run(begin, end, [output](std::size_t offset, const std::byte* block,
+                                                 std::size_t block_bytes) {
+                std::memcpy(output + offset, block, block_bytes);
+              });
+            });
+}
+
+void reduce_scatter(Members members, ReductionPool& pool) {
+  const Reduction reduction = reduction_of(members);
+  const std::size_t chunk = operation_of(members, 0).output.size_bytes();
+  const std::size_t width = size_bytes(reduction.type);
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  // Outputs may alias inputs of the same rank, so the whole result is computed before any is written.
+  std::vector<std::byte> result(bytes);
+  for_range(pool, bytes / width, bytes * members.size(),
+            [&reduction, &result](std::size_t begin, std::size_t end) {
+              reduction.run(begin, end, [&result](std::size_t offset, const std::byte* block,
+                                                  std::size_t block_bytes) {
+                std::memcpy(result.data() + offset, block, block_bytes);
+              });
+            });
+  for (std::size_t i = 0; i < members.size(); ++i)
+    copy(output_of(members, i), result.data() + i * chunk, chunk);
+}
+
+// All inputs, one after the other: outputs may overlap inputs, so they are gathered first.
+std::vector<std::byte> concatenated_inputs(Members members) {
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  std::vector<std::byte> all(bytes * members.size());
+  for (std::size_t i = 0; i < members.size(); ++i)
+    copy(all.data() + i * bytes, input_of(members, i).data(), bytes);
+  return all;
+}
+
+void all_gather(Members members) {
+  const std::vector<std::byte> all = concatenated_inputs(members);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    copy(output_of(members, i), all.data(), all.size());
+}
+
+void gather_to_list(const Operation& receiver, std::span<const std::byte> all) {
+  if (receiver.outputs.empty()) return;
+  const std::size_t bytes = all.size() / receiver.outputs.size();
+  for (std::size_t i = 0; i < receiver.outputs.size(); ++i)
+    copy(receiver.outputs[i].data(), all.data() + i * bytes, bytes);
+}
+
+void scatter(Members members) {
+  const Operation& source = operation_of(members, root_of(members));
+  for (std::size_t i = 0; i < members.size(); ++i)
+    copy(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
+}
+
+// Where the chunk of each pair of ranks begins, in elements.
+std::vector<std::int64_t> offsets(std::span<const std::int64_t> splits, std::int64_t count,
+                                  std::size_t ranks) {
+  std::vector<std::int64_t> begins(ranks + 1, 0);
+  for (std::size_t i = 0; i < ranks; ++i)
+    begins[i + 1] =
+        begins[i] + (splits.empty() ? count / static_cast<std::int64_t>(ranks) : splits[i]);
+  return begins;
+}
+
+void all_to_all(Members members) {
+  const std::size_t ranks = members.size();
+  const std::size_t width = size_bytes(members.front()->call().data_type);
+  std::vector<std::vector<std::byte>> inputs(ranks);
+  std::vector<std::vector<std::int64_t>> begins(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) {
+    const Operation& sender = operation_of(members, i);
+    inputs[i].resize(sender.input.size_bytes());
+    copy(inputs[i].data(), sender.input.data(), sender.input.size_bytes());
+    begins[i] = offsets(sender.input_splits, sender.input.count(), ranks);
+  }
+  for (std::size_t to = 0; to < ranks; ++to) {
+    std::byte* output = output_of(members, to);
+    for (std::size_t from = 0; from < ranks; ++from) {
+      const auto first = static_cast<std::size_t>(begins[from][to]) * width;
+      const auto bytes = static_cast<std::size_t>(begins[from][to + 1]) * width - first;
+      copy(output, inputs[from].data() + first, bytes);
+      output += bytes;
+    }
+  }
+}
+
+void broadcast(Members members) {
+  const TensorView& source = input_of(members, root_of(members));
+  for (std::size_t i = 0; i < members.size(); ++i)
+    copy(output_of(members, i), source.data(), source.size_bytes());
+}
+
+void broadcast_objects(Members members) {
+  const std::vector<std::byte>& source = *operation_of(members, root_of(members)).packed;
+  for (PendingOperation* member : members)
+    if (member->operation->packed != &source) *member->operation->packed = source;
+}
+
+}  // namespace
+
+void compute_result(Members members, ReductionPool& pool) {
+  switch (members.front()->call().kind) {
+    case OperationKind::all_reduce:
+      return all_reduce(members, pool);
+    case OperationKind::reduce:
+      return reduce(members, pool);
+    case OperationKind::reduce_scatter:
+      return reduce_scatter(members, pool);
+    case OperationKind::all_gather:
+      return all_gather(members);
+    case OperationKind::all_gather_to_list: {
+      const std::vector<std::byte> all = concatenated_inputs(members);
+      for (PendingOperation* member : members) gather_to_list(*member->operation, all);
+      return;
+    }
+    case OperationKind::gather:
+      return gather_to_list(operation_of(members, root_of(members)), concatenated_inputs(members));
+    case OperationKind::scatter:
+      return scatter(members);
+    case OperationKind::all_to_all:
+      return all_to_all(members);
+    case OperationKind::broadcast:
+      return broadcast(members);
+    case OperationKind::broadcast_objects:
+      return broadcast_objects(members);
+    default:
+      return;  // barriers move nothing
+  }
+}
+
+void reduce_inline(const Collective& call, std::span<InlineValue> values, InlineValue& result) {
+  const auto count = static_cast<std::size_t>(call.count);
+  const auto size = static_cast<int>(values.size());
+  if (call.reduce_operation == ReduceOperation::mean)
+    for (InlineValue& value : values) scale_for_mean(call.data_type, value.data(), count, size);
+  result = values.front();
+  for (std::size_t i = 1; i < values.size(); ++i)
+    combine(call.reduce_operation, call.data_type, result.data(), values[i].data(), count);
+  if (call.reduce_operation == ReduceOperation::mean)
+    finish_mean(call.data_type, result.data(), count, size);
+}
+
+bool has_pairwise_mismatch(const MatchSlot& slot) {
+  if (slot.members.front()->call().kind != OperationKind::all_to_all) return false;
+  const std::size_t ranks = slot.members.size();
+  const auto share = [ranks](std::span<const std::int64_t> splits, const TensorView& tensor,
+                             std::size_t rank) {
+    return splits.empty() ? tensor.count() / static_cast<std::int64_t>(ranks) : splits[rank];
+  };
+  for (std::size_t from = 0; from < ranks; ++from) {
+    const Operation& sender = *slot.members[from]->operation;
+    for (std::size_t to = 0; to < ranks; ++to) {
+      const Operation& receiver = *slot.members[to]->operation;
+      if (share(sender.input_splits, sender.input, to) !=
+          share(receiver.output_splits, receiver.output, from))
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace gang::sim

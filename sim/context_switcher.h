@@ -1,0 +1,38 @@
+// What carries contexts: fibers or threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "sim/task.h"
+
+namespace gang::sim {
+
+// Runs the body of a task to its end and says who goes on; implemented by the engine.
+class TaskRunner {
+ public:
+  virtual ~TaskRunner() = default;
+
+  // Runs `task` and returns the task that goes on after it. Never throws.
+  virtual Task& run_task(Task& task) noexcept = 0;
+};
+
+// Lets exactly one task run at a time. The caller of a run is a task too: the one with id
+// `outside_task`, which has no body.
+class ContextSwitcher {
+ public:
+  virtual ~ContextSwitcher() = default;
+
+  // Suspends `from` and lets `to` go on, starting it if it has not run yet. Returns when something
+  // switches to `from` again.
+  virtual void switch_to(Task& from, Task& to) = 0;
+};
+
+// On stacks of `stack_bytes` from one pool per OS thread. `expected_tasks` is a hint.
+std::unique_ptr<ContextSwitcher> make_fiber_switcher(TaskRunner& runner, std::size_t stack_bytes,
+                                                     std::size_t expected_tasks);
+
+// On one OS thread per task.
+std::unique_ptr<ContextSwitcher> make_thread_switcher(TaskRunner& runner);
+
+}  // namespace gang::sim

@@ -1,0 +1,357 @@
+#include "sim/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/deadlock_verdict.h"
+#include "sim/failure.h"
+#include "sim/invariant.h"
+#include "sim/matching.h"
+#include "sim/reduction_pool.h"
+#include "sim/replay_scheduler.h"
+#include "sim/sim_gang.h"
+#include "sim/simulated_runtime.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::uint64_t most_fruitless_rounds = 10'000;
+
+}  // namespace
+
+Engine::Engine(const SimulationOptions& options, const RankProgram& program)
+    : options_(options),
+      program_(program),
+      is_parallel_(options.context == ContextKind::parallel),
+      tasks_(static_cast<std::size_t>(options.world_size)),
+      ranks_(static_cast<std::size_t>(options.world_size)),
+      recorder_(options.trace == Recording::on),
+      scheduler_(make_scheduler(options)),
+      reduction_pool_(std::make_unique<ReductionPool>(options.reduction_threads)),
+      matching_(std::make_unique<Matching>(*this)),
+      runtime_(make_simulated_runtime(*this)) {
+  outside_.id = outside_task;
+  outside_.is_started = true;
+  asks_scheduler_ = options.scheduler != SchedulerKind::round_robin;
+  switches_everywhere_ = scheduler_->switch_points() == SwitchPoints::all_calls;
+  recorded_.switch_points = scheduler_->switch_points();
+  runnable_.reserve(tasks_.size());
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    ranks_[i].rank = static_cast<int>(i);
+    tasks_[i].id = static_cast<TaskId>(i);
+    tasks_[i].rank = &ranks_[i];
+  }
+  tasks_left_ = tasks_.size();
+  root_ = matching_->make_root_gang();
+}
+
+Engine::~Engine() = default;
+
+Report Engine::run() {
+  const auto began = std::chrono::steady_clock::now();
+  wall_start_ = began;
+  scheduler_->begin_run(options_.world_size);
+  if (is_parallel_)
+    run_ranks_parallel();
+  else
+    run_ranks();
+  return make_report(began);
+}
+
+void Engine::run_ranks() {
+  if (options_.context == ContextKind::fiber)
+    switcher_ = make_fiber_switcher(*this, options_.stack_bytes, tasks_.size());
+  else
+    switcher_ = make_thread_switcher(*this);
+  for (const Task& task : tasks_) runnable_.insert(task.id);
+  Task& first = choose(outside_task);
+  current_ = &first;
+  switcher_->switch_to(outside_, first);
+  switcher_.reset();
+  set_rank_locals(nullptr);
+}
+
+void Engine::block(Task& self, const Wait& wait) {
+  check_running();
+  block_quietly(self, wait);
+  check_running();
+}
+
+void Engine::block_quietly(Task& self, const Wait& wait) noexcept {
+  self.wait = &wait;
+  ++self.wait_serial;
+  suspend(self);
+  self.wait = nullptr;
+}
+
+void Engine::suspend(Task& self) {
+  if (is_parallel_) return suspend_parallel(self);
+  Task& next = pick_next(self.id);
+  if (&next == &self) return;
+  current_ = &next;
+  switcher_->switch_to(self, next);
+}
+
+void Engine::wake(Task& task) {
+  if (task.wait == nullptr) return;
+  task.wait = nullptr;
+  ++progress_;
+  if (is_parallel_) {
+    ++running_;
+    carriers_[task.id].wakes.release();
+  } else {
+    runnable_.insert(task.id);
+  }
+}
+
+void Engine::wake_at(TimePoint time, Task& task) {
+  // The wait that this wake-up is for begins with the next block.
+  ++task.wait_serial;
+  events_.push(time, task);
+  --task.wait_serial;
+}
+
+void Engine::switch_at_call() {
+  if (is_over_ || is_parallel_) return;
+  Task& self = current();
+  runnable_.insert(self.id);
+  Task& next = pick_next(self.id);
+  if (&next == &self) return;
+  current_ = &next;
+  switcher_->switch_to(self, next);
+}
+
+void Engine::poll() {
+  check_running();
+  if (is_parallel_) {
+    mutex_.unlock();
+    std::this_thread::yield();
+    mutex_.lock();
+    return;
+  }
+  Task& self = current();
+  polling_.push_back(self.id);
+  block(self, Wait{Wait::Reason::poll});
+}
+
+Task& Engine::pick_next(TaskId after) {
+  while (runnable_.empty()) on_idle();
+  return choose(after);
+}
+
+Task& Engine::choose(TaskId after) {
+  count_step();
+  TaskId chosen = no_task;
+  const std::size_t runnable = runnable_.size();
+  if (runnable > 1) {
+    ++counts_.choices;
+    if (asks_scheduler_ && !is_over_) {
+      try {
+        chosen = scheduler_->next_rank(runnable_, after);
+        GANGSIM_INVARIANT(runnable_.contains(chosen), "a scheduler chose a blocked context");
+      } catch (const ScheduleDivergence& divergence) {
+        divergence_ = divergence.what();
+        end_run(Outcome::diverged);
+      }
+    }
+  }
+  if (chosen == no_task)
+    chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
+  if (runnable > 1 && options_.schedule == Recording::on && !is_over_)
+    recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});
+  runnable_.remove(chosen);
+  return task(chosen);
+}
+
+void Engine::count_step() {
+  if (++counts_.switches > options_.step_limit && !is_over_) [[unlikely]]
+    end_run(Outcome::step_limit);
+}
+
+std::uint64_t Engine::draw() {
+  const std::uint64_t number = scheduler_->next_u64();
+  if (options_.schedule == Recording::on) recorded_.draws.push_back(number);
+  return number;
+}
+
+Task& Engine::run_task(Task& task) noexcept {
+  run_body(task);
+  task_ended(task);
+  Task& next = tasks_left_ == 0 ? outside_ : pick_next(task.id);
+  current_ = &next;
+  return next;
+}
+
+void Engine::run_body(Task& task) {
+  {
+    Guard guard(*this);
+    if (is_over_) return;
+    recorder_.task(TraceEventKind::task_start, task, now());
+  }
+  if (!task.further) return run_rank_program(task);
+  try {
+    task.further->body();
+  } catch (const RunOver&) {
+  } catch (...) {
+    task.further->error = std::current_exception();
+  }
+  task.further->body = nullptr;
+}
+
+void Engine::run_rank_program(Task& task) {
+  try {
+    SimulatedRank rank(*this, task.rank->rank,
+                       std::make_shared<SimGang>(*this, root_, task.rank->rank, *task.rank));
+    program_(rank);
+  } catch (const RunOver&) {
+  } catch (...) {
+    Guard guard(*this);
+    report_rank_failure(*this, task, std::current_exception());
+  }
+}
+
+void Engine::rank_failed(Task& task) noexcept {
+  task.rank->has_failed = true;
+  if (outcome_ == Outcome::completed) outcome_ = Outcome::failed;
+}
+
+void Engine::task_ended(Task& task) {
+  Guard guard(*this);
+  task.is_done = true;
+  --tasks_left_;
+  ++progress_;
+  if (!task.further) task.rank->has_returned = true;
+  if (!is_over_) recorder_.task(TraceEventKind::task_end, task, now());
+  if (task.further && task.further->joiner != nullptr) wake(*task.further->joiner);
+  if (task.further && !task.further->handle_alive && task.further->error && !is_over_)
+    report_rank_failure(*this, task, task.further->error);
+  if (!is_parallel_) return;
+  --running_;
+  if (tasks_left_ == 0)
+    all_done_.release();
+  else if (running_ == 0)
+    on_idle();
+}
+
+Task& Engine::start_context(Task& parent, std::string name, std::function<void()> body) {
+  check_running();
+  Task& task = further_tasks_.emplace_back();
+  task.id = static_cast<TaskId>(tasks_.size() + further_tasks_.size() - 1);
+  task.rank = parent.rank;
+  task.further = std::make_unique<FurtherContext>();
+  task.further->name = std::move(name);
+  task.further->body = std::move(body);
+  ++tasks_left_;
+  ++progress_;
+  if (is_parallel_) {
+    ++running_;
+    start_parallel_thread(task);
+  } else {
+    runnable_.reserve(task.id + 1);
+    runnable_.insert(task.id);
+  }
+  return task;
+}
+
+std::vector<const Task*> Engine::blocked_tasks() const {
+  std::vector<const Task*> blocked;
+  for (const Task& task : tasks_)
+    if (task.wait != nullptr) blocked.push_back(&task);
+  for (const Task& task : further_tasks_)
+    if (task.wait != nullptr) blocked.push_back(&task);
+  std::stable_sort(blocked.begin(), blocked.end(), [](const Task* a, const Task* b) {
+    return a->rank->rank < b->rank->rank;
+  });
+  return blocked;
+}
+
+// -- When nobody can run -----------------------------------------------------------------------------
+
+void Engine::on_idle() {
+  GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
+  if (progress_ != polled_at_ && retry_polls()) {
+    polled_at_ = progress_;
+    fruitless_rounds_ = 0;
+    return;
+  }
+  if (let_time_pass()) return;
+  if (++fruitless_rounds_ <= most_fruitless_rounds && retry_polls()) return;
+  give_verdict();
+}
+
+bool Engine::retry_polls() {
+  if (polling_.empty()) return false;
+  for (const TaskId id : polling_) {
+    task(id).wait = nullptr;
+    runnable_.insert(id);
+  }
+  polling_.clear();
+  return true;
+}
+
+bool Engine::let_time_pass() {
+  const std::optional<TimePoint> event = events_.next_time();
+  if (!event && options_.pending_timeouts != PendingTimeouts::fire) return false;
+  const TimePoint limit = event.value_or(TimePoint::max());
+  if (deadline_bound_ < limit) {
+    deadline_bound_ = matching_->earliest_deadline();
+    if (deadline_bound_ < limit) {
+      advance_to(deadline_bound_);
+      matching_->time_out_operations();
+      deadline_bound_ = matching_->earliest_deadline();
+      return true;
+    }
+  }
+  if (!event) return false;
+  advance_to(*event);
+  while (events_.next_time() == event) wake(events_.pop());
+  return true;
+}
+
+void Engine::advance_to(TimePoint time) {
+  if (is_parallel_) {
+    const TimePoint passed = parallel_now();
+    if (time > passed) skipped_ += time - passed;
+  } else {
+    now_ = std::max(now_, time);
+  }
+  ++progress_;
+}
+
+void Engine::give_verdict() {
+  if (matching_->fail_mismatched_operations()) return;
+  blocked_ = report_deadlock(*this);
+  end_run(Outcome::deadlock);
+}
+
+void Engine::end_run(Outcome outcome) {
+  outcome_ = outcome;
+  is_over_ = true;
+  retry_polls();
+  for (Task& task : tasks_) wake(task);
+  for (Task& task : further_tasks_) wake(task);
+}
+
+Report Engine::make_report(std::chrono::steady_clock::time_point began) {
+  if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
+    matching_->report_unreceived();
+    report_open_gangs(*this);
+  }
+  for (RankState& rank : ranks_) detach_gangs(rank);
+  Report report;
+  report.outcome = outcome_;
+  report.findings = findings_.take();
+  report.blocked = std::move(blocked_);
+  report.divergence = std::move(divergence_);
+  report.schedule = std::move(recorded_);
+  report.trace = recorder_.take(!is_parallel_);
+  report.counts = counts_;
+  report.virtual_time = is_parallel_ ? parallel_now() : now_;
+  matching_->release_gangs();
+  root_.reset();
+  report.wall_time = std::chrono::steady_clock::now() - began;
+  return report;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,208 @@
+// The scheduling core of a run: who runs, who waits, what time it is.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "sim/context_switcher.h"
+#include "sim/event_queue.h"
+#include "sim/finding_log.h"
+#include "sim/rank_state.h"
+#include "sim/runnable_set.h"
+#include "sim/scheduler.h"
+#include "sim/simulation.h"
+#include "sim/trace_recorder.h"
+
+namespace gang::sim {
+
+class Matching;
+class ReductionPool;
+struct GangState;
+struct PendingOperation;
+
+// Thrown at a rank whose run is over, to unwind its stack. Not a std::exception, so that programs
+// do not take it for an error of theirs.
+struct RunOver {};
+
+// What a context is blocked in, for reports. On the stack of the blocking function.
+struct Wait {
+  enum class Reason : std::uint8_t { operations, any_operation, sleep, join, mutex, condition, poll };
+  Reason reason = Reason::operations;
+  std::span<PendingOperation* const> operations = {};
+  const Task* joined = nullptr;   // join
+  const Task* holder = nullptr;   // mutex
+};
+
+// One run. Everything of it that is shared is guarded by `Guard` (a mutex under parallel contexts,
+// nothing otherwise, since one context runs at a time).
+class Engine final : public TaskRunner {
+ public:
+  Engine(const SimulationOptions& options, const RankProgram& program);
+  ~Engine() override;
+
+  Report run();
+
+  // Every entry from a program takes one. Not recursive.
+  class Guard {
+   public:
+    explicit Guard(Engine& engine) : mutex_(engine.is_parallel_ ? &engine.mutex_ : nullptr) {
+      if (mutex_ != nullptr) mutex_->lock();
+    }
+    ~Guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    std::mutex* mutex_;
+  };
+
+  // The functions below are called under a Guard.
+
+  Task& current() const noexcept { return is_parallel_ ? parallel_current() : *current_; }
+
+  // Blocks the current context until somebody wakes it; it may be woken for nothing, so callers loop.
+  // Throws RunOver when the run ends first.
+  void block(Task& self, const Wait& wait);
+
+  // The same, but returns when the run ends. For destructors.
+  void block_quietly(Task& self, const Wait& wait) noexcept;
+
+  // Lets `task` go on if it is blocked. Idempotent.
+  void wake(Task& task);
+
+  // Where other contexts may go first, if the scheduler likes to switch at every call.
+  void scheduling_point() {
+    if (switches_everywhere_) switch_at_call();
+  }
+
+  // Lets all others go first: a poll that found nothing.
+  void poll();
+
+  // Wakes `task` at `time`, unless its current wait has ended before.
+  void wake_at(TimePoint time, Task& task);
+
+  TimePoint now() const noexcept { return is_parallel_ ? parallel_now() : now_; }
+
+  // Throws RunOver if the run is over: nothing may be posted any more.
+  void check_running() const {
+    if (is_over_) [[unlikely]] throw RunOver{};
+  }
+  bool is_over() const noexcept { return is_over_; }
+
+  Task& start_context(Task& parent, std::string name, std::function<void()> body);
+
+  // Tells that `operation` will time out at its deadline.
+  void note_deadline(TimePoint deadline) noexcept {
+    if (deadline < deadline_bound_) deadline_bound_ = deadline;
+  }
+
+  // Notes that something has happened that a polling context could see.
+  void note_progress() noexcept { ++progress_; }
+
+  // A number from the schedule's stream.
+  std::uint64_t draw();
+
+  RankState& rank_state(int rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  std::span<RankState> ranks() noexcept { return ranks_; }
+  const SimulationOptions& options() const noexcept { return options_; }
+  Counts& counts() noexcept { return counts_; }
+  FindingLog& findings() noexcept { return findings_; }
+  TraceRecorder& recorder() noexcept { return recorder_; }
+  Matching& matching() noexcept { return *matching_; }
+  Runtime& runtime() noexcept { return *runtime_; }
+  ReductionPool& reduction_pool() noexcept { return *reduction_pool_; }
+  std::vector<const Task*> blocked_tasks() const;
+
+  // Notes that the program of `task`'s rank has ended with an exception.
+  void rank_failed(Task& task) noexcept;
+
+  Task& run_task(Task& task) noexcept override;
+
+ private:
+  friend class SimulatedRank;
+
+  Task& task(TaskId id) noexcept {
+    return id < tasks_.size() ? tasks_[id] : further_tasks_[id - tasks_.size()];
+  }
+  Task& parallel_current() const noexcept;
+  TimePoint parallel_now() const noexcept;
+
+  void suspend(Task& self);
+  void suspend_parallel(Task& self);
+  void switch_at_call();
+  Task& pick_next(TaskId after);
+  Task& choose(TaskId after);
+  void run_ranks();
+  void run_ranks_parallel();
+  void start_parallel_thread(Task& task);
+  void run_body(Task& task);
+  void run_rank_program(Task& task);
+  void task_ended(Task& task);
+
+  // Called when no context can run: lets time pass, or ends the run. Afterwards somebody can.
+  void on_idle();
+  bool retry_polls();
+  bool let_time_pass();
+  void advance_to(TimePoint time);
+  void give_verdict();
+  void end_run(Outcome outcome);
+  void count_step();
+  Report make_report(std::chrono::steady_clock::time_point began);
+
+  const SimulationOptions& options_;
+  const RankProgram& program_;
+  const bool is_parallel_;
+  bool switches_everywhere_ = false;
+  bool asks_scheduler_ = false;   // false: round robin, asked inline
+  bool is_over_ = false;
+  Outcome outcome_ = Outcome::completed;
+  Task* current_ = nullptr;
+  RunnableSet runnable_;
+  Counts counts_;
+  TimePoint now_{0};
+  TimePoint deadline_bound_ = TimePoint::max();
+  std::uint64_t progress_ = 0;    // counts what could make a poll fruitful
+  std::uint64_t polled_at_ = 0;   // progress_ when the polls were last retried
+  std::uint64_t fruitless_rounds_ = 0;
+  std::size_t tasks_left_ = 0;
+
+  std::vector<Task> tasks_;           // by rank
+  std::deque<Task> further_tasks_;
+  std::vector<RankState> ranks_;
+  std::vector<TaskId> polling_;
+  Task outside_;
+  EventQueue events_;
+  FindingLog findings_;
+  TraceRecorder recorder_;
+  Schedule recorded_;
+  std::vector<BlockedCall> blocked_;
+  std::string divergence_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<ReductionPool> reduction_pool_;
+  std::unique_ptr<Matching> matching_;
+  std::unique_ptr<Runtime> runtime_;
+  std::shared_ptr<GangState> root_;
+  std::unique_ptr<ContextSwitcher> switcher_;
+
+  // Parallel contexts.
+  struct ParallelCarrier {
+    std::counting_semaphore<> wakes{0};
+    std::jthread thread;
+  };
+  std::mutex mutex_;
+  std::deque<ParallelCarrier> carriers_;
+  std::size_t running_ = 0;
+  std::binary_semaphore all_done_{0};
+  std::chrono::steady_clock::time_point wall_start_;
+  Duration skipped_{0};
+};
+
+}  // namespace gang::sim

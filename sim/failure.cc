@@ -1,0 +1,170 @@
+#include "sim/failure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/engine.h"
+#include "sim/matching.h"
+#include "sim/sim_gang.h"
+
+namespace gang::sim {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+bool is_use_after_close(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const InvalidOperation& invalid) {
+    return std::string_view(invalid.what()).find("closed") != std::string_view::npos;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Gangs that the rank is a member of, as far as it still holds or has just let go of them.
+std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
+  std::vector<std::shared_ptr<GangState>> gangs = std::move(rank.abandoned);
+  rank.abandoned.clear();
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    gangs.push_back(gang->state());
+  std::sort(gangs.begin(), gangs.end(),
+            [](const auto& a, const auto& b) { return a->index < b->index; });
+  gangs.erase(std::unique(gangs.begin(), gangs.end()), gangs.end());
+  return gangs;
+}
+
+std::vector<int> member_of(const GangState& gang, int root_rank) {
+  const auto& ranks = gang.info->root_ranks;
+  const auto place = std::find(ranks.begin(), ranks.end(), root_rank);
+  return {static_cast<int>(place - ranks.begin())};
+}
+
+std::size_t add_rank_failure(Engine& engine, const Task& task, const std::exception_ptr& error) {
+  Finding finding;
+  finding.id = is_use_after_close(error) ? finding_id::use_after_close : finding_id::rank_failed;
+  finding.ranks = {task.rank->rank};
+  finding.message = fmt::format(
+      "Rank {} ended{} with an exception: {}", task.rank->rank,
+      task.further ? fmt::format(" its context '{}'", task.further->name) : std::string(),
+      text_of(error));
+  return engine.findings().add(std::move(finding));
+}
+
+}  // namespace
+
+void throw_gang_error(Engine& engine, const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  RankState& rank = *pending.task->rank;
+  rank.told = gang.broken;
+  GangFailure failure;
+  failure.kind = gang.broken->kind;
+  failure.gang = label_of(*gang.info);
+  failure.rank = pending.member;
+  failure.operation = pending.call();
+  failure.operation.label = {};
+  failure.elapsed = engine.now() - pending.posted_at;
+  failure.ranks_at_fault = gang.broken->ranks_at_fault;
+  failure.reason = gang.broken->reason;
+  throw GangError(std::move(failure));
+}
+
+void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& error) {
+  RankState& rank = *task.rank;
+  engine.rank_failed(task);
+  std::size_t finding = rank.told ? rank.told->finding : BreakCause::no_finding;
+  if (finding == BreakCause::no_finding)
+    finding = add_rank_failure(engine, task, error);
+  else
+    engine.findings().add_consequence(finding,
+                                      fmt::format("rank {}: {}", rank.rank, text_of(error)));
+  for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
+  rank.broken_by_unwinding.clear();
+  for (const auto& gang : gangs_of(rank)) {
+    auto cause = std::make_shared<BreakCause>();
+    cause->kind = GangErrorKind::peer_failed;
+    cause->ranks_at_fault = member_of(*gang, rank.rank);
+    cause->reason = fmt::format("rank {} ended with an exception", rank.rank);
+    cause->finding = finding;
+    engine.matching().break_gang(*gang, std::move(cause));
+  }
+}
+
+void break_by_unwinding(Engine& engine, GangState& gang, const PendingOperation& pending) {
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->ranks_at_fault = {pending.member};
+  cause->reason = fmt::format("an exception left {} of {}", to_string(pending.call()),
+                              describe_members(gang, {pending.member}));
+  if (!gang.broken) pending.task->rank->broken_by_unwinding.push_back(cause);
+  engine.matching().break_gang(gang, cause);
+}
+
+Finding timeout_finding(const GangState& gang, const PendingOperation& pending,
+                        const std::vector<int>& missing) {
+  Finding finding;
+  finding.id = finding_id::timed_out;
+  for (const int member : missing) finding.ranks.push_back(gang.root_rank_of(member));
+  finding.gang = label_of(*gang.info);
+  finding.operation = to_string(pending.call());
+  finding.location = to_string(pending.call().call_site);
+  finding.message =
+      fmt::format("{} on {} timed out after {}: {} did not come.", finding.operation, finding.gang,
+                  to_string(pending.operation->timeout), describe_members(gang, missing));
+  return finding;
+}
+
+void fail_monitored_barrier(Engine& engine, const PendingOperation& pending) {
+  GangState& gang = *pending.gang;
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::timeout;
+  if (pending.slot != nullptr) cause->ranks_at_fault = Matching::missing_members(*pending.slot);
+  cause->finding = engine.findings().add(timeout_finding(gang, pending, cause->ranks_at_fault));
+  if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())
+    cause->ranks_at_fault.resize(1);
+  cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));
+  engine.matching().break_gang(gang, std::move(cause));
+}
+
+void report_open_gangs(Engine& engine) {
+  for (const RankState& rank : engine.ranks()) {
+    for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank()) {
+      if (gang->is_closed()) continue;
+      Finding finding;
+      finding.id = finding_id::gang_not_closed;
+      finding.ranks = {rank.rank};
+      finding.gang = label_of(gang->info());
+      finding.message = fmt::format("{} was still open when every program had ended.",
+                                    finding.gang);
+      engine.findings().add(std::move(finding));
+    }
+  }
+}
+
+void detach_gangs(RankState& rank) noexcept {
+  for (SimGang* gang = rank.gangs; gang != nullptr;) {
+    SimGang* next = gang->next_of_rank();
+    gang->detach();
+    gang = next;
+  }
+  rank.gangs = nullptr;
+}
+
+std::string describe_members(const GangState& gang, const std::vector<int>& members) {
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(gang.root_rank_of(member));
+  std::sort(ranks.begin(), ranks.end());
+  if (ranks.empty()) return "somebody";
+  return (ranks.size() == 1 ? "rank " : "ranks ") + to_rank_ranges(ranks, 6);
+}
+
+}  // namespace gang::sim

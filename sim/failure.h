@@ -1,0 +1,42 @@
+// Failures: how a rank is told of one, and how one becomes a finding.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "sim/gang_state.h"
+#include "sim/report.h"
+
+namespace gang::sim {
+
+class Engine;
+struct RankState;
+
+// Throws the GangError of a failed operation at its rank.
+[[noreturn]] void throw_gang_error(Engine& engine, const PendingOperation& pending);
+
+// `error` has left the program (or an unjoined context) of `task`'s rank: a finding, or a consequence of
+// the one that the rank was told of. Breaks every gang of the rank, so that nobody waits for it.
+void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& error);
+
+// A work was dropped while an exception left the program: its gang cannot go on.
+void break_by_unwinding(Engine& engine, GangState& gang, const PendingOperation& pending);
+
+// The monitored barrier `pending` has waited long enough: breaks its gang and names who is missing.
+void fail_monitored_barrier(Engine& engine, const PendingOperation& pending);
+
+// `missing` are ranks of the gang.
+Finding timeout_finding(const GangState& gang, const PendingOperation& pending,
+                        const std::vector<int>& missing);
+
+// Findings for gangs that are still open after the programs have ended.
+void report_open_gangs(Engine& engine);
+
+// Cuts the gang handles that live on from the run.
+void detach_gangs(RankState& rank) noexcept;
+
+// "rank 3", "ranks 0-3,8": members of `gang` as root ranks.
+std::string describe_members(const GangState& gang, const std::vector<int>& members);
+
+}  // namespace gang::sim

@@ -1,0 +1,32 @@
+// The findings of a run as they are made.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/report.h"
+
+namespace gang::sim {
+
+// Keeps one finding per root cause and lists consequences inside them.
+class FindingLog {
+ public:
+  // Adds a finding and returns its index. One with the same id, gang, operation, location and message
+  // takes in further ranks instead.
+  std::size_t add(Finding finding);
+
+  // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
+  void add_consequence(std::size_t index, std::string text);
+
+  bool empty() const noexcept { return findings_.empty(); }
+
+  // The findings in the order in which they were made.
+  std::vector<Finding> take();
+
+ private:
+  std::vector<Finding> findings_;
+  std::vector<std::size_t> consequences_;
+};
+
+}  // namespace gang::sim

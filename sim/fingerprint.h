@@ -1,0 +1,44 @@
+// What must be equal in the k-th call of every member.
+#pragma once
+
+#include <cstdint>
+
+#include "gang/collective.h"
+
+namespace gang::sim {
+
+// The matched fields of a Collective in four words. Sequence numbers are equal by construction and not
+// part of it.
+class Fingerprint {
+ public:
+  Fingerprint() noexcept = default;
+  Fingerprint(const Collective& call, bool strict_blocking) noexcept
+      : packed_(static_cast<std::uint64_t>(call.kind) |
+                static_cast<std::uint64_t>(call.data_type) << 8 |
+                static_cast<std::uint64_t>(call.reduce_operation) << 16 |
+                static_cast<std::uint64_t>(strict_blocking && call.blocking) << 24 |
+                static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.peer)) << 32),
+        count_(static_cast<std::uint64_t>(call.count)),
+        detail_(call.detail),
+        label_(call.label.empty() ? 0 : hash_of(call.label)) {}
+
+  // Whether two members' calls are the same operation. A label counts only where both give one;
+  // the first one given is remembered.
+  bool matches(const Fingerprint& other) noexcept {
+    if (packed_ != other.packed_ || count_ != other.count_ || detail_ != other.detail_) return false;
+    if (label_ == other.label_ || other.label_ == 0) return true;
+    if (label_ != 0) return false;
+    label_ = other.label_;
+    return true;
+  }
+
+ private:
+  static std::uint64_t hash_of(std::string_view label) noexcept;
+
+  std::uint64_t packed_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t detail_ = 0;
+  std::uint64_t label_ = 0;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,102 @@
+// What the members of one simulated gang share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "gang/error.h"
+#include "gang/gang.h"
+#include "sim/fingerprint.h"
+#include "sim/pending_operation.h"
+
+namespace gang::sim {
+
+class Engine;
+struct GangState;
+
+// Why a gang is broken: what every later call on it is told.
+struct BreakCause {
+  static constexpr std::size_t no_finding = ~std::size_t{0};
+
+  GangErrorKind kind = GangErrorKind::aborted;
+  std::vector<int> ranks_at_fault;        // of the gang
+  std::string reason;                     // the clause after the colon
+  std::size_t finding = no_finding;       // index of the finding that it is a consequence of
+};
+
+// A child made by create_gang or split, as one member sees it.
+struct ChildSeat {
+  std::shared_ptr<GangState> gang;  // null: not in any
+  int rank = 0;
+};
+
+// A value small enough to be kept beside its member instead of in the member's memory.
+inline constexpr std::size_t inline_bytes = 16;
+using InlineValue = std::array<std::byte, inline_bytes>;
+
+// The k-th operation of a gang while it gathers its members. Recycled.
+struct MatchSlot {
+  explicit MatchSlot(std::size_t size) : members(size, nullptr), waiters(size, nullptr) {}
+
+  std::uint64_t sequence_number = 0;
+  Fingerprint first;
+  std::uint32_t arrived = 0;
+  std::uint32_t departures_left = 0;  // members that still have to take their inline result
+  std::uint32_t async_members = 0;
+  bool is_mismatched = false;
+  bool is_inline = false;             // the result is in `result`; members take it when they go on
+  bool is_complete = false;
+  InlineValue result{};
+  std::vector<PendingOperation*> members;  // by rank in the gang; null: has not come
+  std::vector<Task*> waiters;
+  std::vector<InlineValue> values;         // inline operations only
+  std::vector<ChildSeat> children;         // create_gang and split only
+};
+
+// A buffered message on its way.
+struct Message {
+  int source = 0;
+  int tag = 0;
+  DataType data_type = DataType::f32;
+  std::int64_t count = 0;
+  std::vector<std::byte> payload;
+  Collective sent;   // for reports; its label is not kept
+};
+
+// What has been sent to, and asked for by, one member.
+struct Mailbox {
+  std::deque<Message> buffered;               // oldest first; matched before `sends` of their link
+  std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
+  std::deque<PendingOperation*> receives;     // receives of this member, oldest first
+  std::vector<std::uint64_t> buffered_bytes;  // by source
+};
+
+struct GangState {
+  explicit GangState(Engine& of) : engine(&of) {}
+  GangState(const GangState&) = delete;
+  GangState& operator=(const GangState&) = delete;
+  ~GangState();
+
+  Engine* engine;                        // null once the run is over
+  std::shared_ptr<const GangInfo> info;
+  std::uint32_t index = 0;               // in order of creation
+  std::size_t registry_index = 0;        // where Matching lists it
+  std::uint32_t children_made = 0;       // for default names
+  std::uint64_t base_sequence = 0;       // of active.front()
+  std::vector<MatchSlot*> active;        // slots that gather members, by sequence number
+  std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
+  std::vector<MatchSlot*> free_slots;
+  std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used
+  std::shared_ptr<const BreakCause> broken;
+
+  int size() const noexcept { return info->size; }
+  int root_rank_of(int member) const noexcept {
+    return info->root_ranks[static_cast<std::size_t>(member)];
+  }
+};
+
+}  // namespace gang::sim

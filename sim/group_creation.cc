@@ -1,0 +1,81 @@
+#include "sim/group_creation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/matching.h"
+#include "sim/sim_gang.h"
+
+namespace gang::sim {
+namespace {
+
+// A gang of `members` of `parent`, named and timed as the first of them asks.
+std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, const MatchSlot& slot,
+                                      std::span<const int> members) {
+  const auto first = static_cast<std::size_t>(members.front());
+  const GangOptions& options = *slot.members[first]->operation->gang_options;
+  GangInfo info;
+  info.name = options.name.empty()
+                  ? fmt::format("{}.{}", parent.info->name, parent.children_made)
+                  : options.name;
+  info.device = parent.info->device;
+  info.timeout = options.timeout.value_or(parent.info->timeout);
+  info.backend = parent.info->backend;
+  info.size = static_cast<int>(members.size());
+  info.root_ranks.reserve(members.size());
+  for (const int member : members) info.root_ranks.push_back(parent.root_rank_of(member));
+  return matching.make_gang(std::move(info));
+}
+
+void seat(MatchSlot& slot, const std::shared_ptr<GangState>& child, std::span<const int> members) {
+  for (std::size_t i = 0; i < members.size(); ++i)
+    slot.children[static_cast<std::size_t>(members[i])] = {child, static_cast<int>(i)};
+}
+
+void split(Matching& matching, GangState& parent, MatchSlot& slot) {
+  struct Place {
+    int color;
+    int key;
+    int member;
+    bool operator<(const Place& other) const noexcept {
+      return std::tie(color, key, member) < std::tie(other.color, other.key, other.member);
+    }
+  };
+  std::vector<Place> places;
+  places.reserve(slot.members.size());
+  for (const PendingOperation* member : slot.members)
+    if (member->operation->color != no_color)
+      places.push_back({member->operation->color, member->operation->key, member->member});
+  std::sort(places.begin(), places.end());
+  std::vector<int> members;
+  for (std::size_t begin = 0; begin < places.size();) {
+    members.clear();
+    std::size_t end = begin;
+    for (; end < places.size() && places[end].color == places[begin].color; ++end)
+      members.push_back(places[end].member);
+    seat(slot, make_child(matching, parent, slot, members), members);
+    begin = end;
+  }
+}
+
+}  // namespace
+
+void make_children(Matching& matching, GangState& parent, MatchSlot& slot) {
+  slot.children.assign(slot.members.size(), {});
+  const Operation& operation = *slot.members.front()->operation;
+  if (operation.collective.kind == OperationKind::split)
+    split(matching, parent, slot);
+  else
+    seat(slot, make_child(matching, parent, slot, operation.ranks), operation.ranks);
+  ++parent.children_made;
+}
+
+void take_seat(Engine& engine, PendingOperation& pending, ChildSeat seat) {
+  if (!seat.gang) return;
+  const int rank = pending.task->rank->rank;
+  *pending.operation->created =
+      std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, engine.rank_state(rank));
+}
+
+}  // namespace gang::sim

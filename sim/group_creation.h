@@ -1,0 +1,17 @@
+// Makes the children of create_gang and split.
+#pragma once
+
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+
+class Engine;
+class Matching;
+
+// Fills `slot.children` with the seat of each member of `parent`. O(n log n) for n members.
+void make_children(Matching& matching, GangState& parent, MatchSlot& slot);
+
+// Makes the calling rank's handle of its child and stores it where the operation wants it.
+void take_seat(Engine& engine, PendingOperation& pending, ChildSeat seat);
+
+}  // namespace gang::sim

@@ -1,0 +1,313 @@
+#include "sim/matching.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gang/reduction.h"
+#include "sim/buffer_guard.h"
+#include "sim/collective_result.h"
+#include "sim/failure.h"
+#include "sim/group_creation.h"
+#include "sim/invariant.h"
+#include "sim/mismatch.h"
+
+namespace gang::sim {
+namespace {
+
+// Operations whose whole result fits beside the slot and is the same on every rank.
+bool is_inline_kind(const Operation& operation) noexcept {
+  return operation.collective.kind == OperationKind::barrier ||
+         (operation.collective.kind == OperationKind::all_reduce &&
+          operation.input.size_bytes() <= inline_bytes);
+}
+
+}  // namespace
+
+std::shared_ptr<GangState> Matching::make_root_gang() {
+  GangInfo info;
+  info.name = "root";
+  info.size = engine_.options().world_size;
+  info.timeout = engine_.options().timeout;
+  info.backend = "sim";
+  info.root_ranks.resize(static_cast<std::size_t>(info.size));
+  for (int i = 0; i < info.size; ++i) info.root_ranks[static_cast<std::size_t>(i)] = i;
+  return make_gang(std::move(info));
+}
+
+std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
+  auto gang = std::make_shared<GangState>(engine_);
+  gang->info = std::make_shared<const GangInfo>(std::move(info));
+  gang->index = next_index_++;
+  gang->registry_index = gangs_.size();
+  gangs_.push_back(gang.get());
+  ++engine_.counts().gangs;
+  engine_.recorder().gang_made(*gang);
+  return gang;
+}
+
+void Matching::gang_gone(GangState& gang) {
+  point_to_point_.report_unreceived(gang);
+  GangState* last = gangs_.back();
+  gangs_[gang.registry_index] = last;
+  last->registry_index = gang.registry_index;
+  gangs_.pop_back();
+}
+
+void Matching::release_gangs() noexcept {
+  for (GangState* gang : gangs_) gang->engine = nullptr;
+  gangs_.clear();
+}
+
+GangState::~GangState() {
+  if (engine != nullptr) engine->matching().gang_gone(*this);
+}
+
+std::vector<GangState*> Matching::gangs() const {
+  std::vector<GangState*> sorted = gangs_;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const GangState* a, const GangState* b) { return a->index < b->index; });
+  return sorted;
+}
+
+void Matching::post(PendingOperation& pending) {
+  engine_.check_running();
+  if (pending.gang->broken) [[unlikely]] {
+    pending.status = PendingStatus::failed;
+    throw_failure(pending);
+  }
+  const TimePoint now = engine_.now();
+  const Duration timeout = pending.operation->timeout;
+  pending.posted_at = now;
+  pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
+  if (pending.call().kind != OperationKind::monitored_barrier)
+    engine_.note_deadline(pending.deadline);
+  ++engine_.counts().rank_operations;
+  engine_.note_progress();
+  engine_.recorder().posted(pending, now);
+  if (engine_.options().execution == ExecutionModel::stream_ordered) {
+    auto& stream = pending.task->rank->stream;
+    if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
+    stream->push_back(&pending);
+    if (stream->size() > 1) {
+      pending.status = PendingStatus::launched;
+      return;
+    }
+  }
+  arrive(pending);
+}
+
+void Matching::arrive(PendingOperation& pending) {
+  pending.status = PendingStatus::posted;
+  if (is_point_to_point(pending.call().kind))
+    point_to_point_.post(pending);
+  else
+    arrive_at_slot(pending);
+}
+
+MatchSlot& Matching::slot_for(GangState& gang, std::uint64_t sequence) {
+  const std::size_t index = sequence - gang.base_sequence;
+  while (index >= gang.active.size()) {
+    if (gang.free_slots.empty()) {
+      gang.slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(gang.size())));
+      gang.free_slots.push_back(gang.slots.back().get());
+    }
+    MatchSlot* slot = gang.free_slots.back();
+    gang.free_slots.pop_back();
+    slot->sequence_number = gang.base_sequence + gang.active.size();
+    gang.active.push_back(slot);
+  }
+  return *gang.active[index];
+}
+
+void Matching::arrive_at_slot(PendingOperation& pending) {
+  GangState& gang = *pending.gang;
+  const Operation& operation = *pending.operation;
+  MatchSlot& slot = slot_for(gang, pending.call().sequence_number);
+  const auto member = static_cast<std::size_t>(pending.member);
+  const Fingerprint fingerprint(operation.collective, engine_.options().strict_blocking);
+  if (slot.arrived == 0)
+    slot.first = fingerprint;
+  else if (!slot.first.matches(fingerprint)) [[unlikely]]
+    slot.is_mismatched = true;
+  pending.slot = &slot;
+  slot.members[member] = &pending;
+  slot.waiters[member] = pending.waiter;
+  if (pending.is_async) ++slot.async_members;
+  if (is_inline_kind(operation)) {
+    if (slot.values.empty()) slot.values.resize(slot.members.size());
+    if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0)
+      std::memcpy(slot.values[member].data(), operation.input.data(), bytes);
+  }
+  if (++slot.arrived == slot.members.size()) complete(gang, slot);
+}
+
+void Matching::complete(GangState& gang, MatchSlot& slot) {
+  GANGSIM_INVARIANT(gang.active.front() == &slot, "operations of a gang completed out of order");
+  gang.active.erase(gang.active.begin());
+  ++gang.base_sequence;
+  if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
+    const std::vector<PendingOperation*> members = slot.members;
+    recycle(gang, slot);
+    return fail_mismatch(gang, members);
+  }
+  ++engine_.counts().completed_operations;
+  engine_.recorder().ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
+  if (complete_inline(gang, slot)) return;
+  for (PendingOperation* member : slot.members)
+    if (member->guard != nullptr) member->guard->check(engine_);
+  if (slot.members.front()->call().kind == OperationKind::create_gang ||
+      slot.members.front()->call().kind == OperationKind::split)
+    make_children(*this, gang, slot);
+  else
+    compute_result(slot.members, engine_.reduction_pool());
+  // The seats of new gangs stay in the slot until each member has taken its own.
+  const bool has_children = !slot.children.empty();
+  slot.departures_left = has_children ? static_cast<std::uint32_t>(slot.members.size()) : 0;
+  for (PendingOperation*& member : slot.members) {
+    PendingOperation& ended = *member;
+    if (!has_children) ended.slot = nullptr;
+    if (ended.guard != nullptr) ended.guard->seal();
+    end(ended, PendingStatus::complete);
+  }
+  slot.is_complete = true;
+  if (!has_children) recycle(gang, slot);
+}
+
+bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
+  const Operation& operation = *slot.members.front()->operation;
+  if (slot.async_members != 0 || !is_inline_kind(operation) || engine_.recorder().keeps_events() ||
+      engine_.options().execution == ExecutionModel::stream_ordered)
+    return false;
+  const Collective& call = operation.collective;
+  if (call.count != 0 && call.kind == OperationKind::all_reduce)
+    reduce_inline(call, slot.values, slot.result);
+  slot.is_inline = true;
+  slot.is_complete = true;
+  slot.departures_left = static_cast<std::uint32_t>(gang.size());
+  for (Task* waiter : slot.waiters)
+    if (waiter != nullptr) engine_.wake(*waiter);
+  return true;
+}
+
+void Matching::take_inline(PendingOperation& pending) {
+  MatchSlot& slot = *pending.slot;
+  pending.slot = nullptr;
+  pending.status = PendingStatus::complete;
+  if (slot.is_inline && pending.operation->output.size_bytes() != 0)
+    std::memcpy(pending.operation->output.data(), slot.result.data(),
+                pending.operation->output.size_bytes());
+  if (!slot.children.empty())
+    take_seat(engine_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
+  if (--slot.departures_left == 0) recycle(*pending.gang, slot);
+}
+
+void Matching::recycle(GangState& gang, MatchSlot& slot) {
+  slot.arrived = slot.async_members = slot.departures_left = 0;
+  slot.is_mismatched = slot.is_inline = slot.is_complete = false;
+  std::fill(slot.members.begin(), slot.members.end(), nullptr);
+  slot.children.clear();
+  slot.children.shrink_to_fit();
+  gang.free_slots.push_back(&slot);
+}
+
+void Matching::end(PendingOperation& pending, PendingStatus status) {
+  pending.status = status;
+  const bool failed = status == PendingStatus::failed;
+  if (pending.batch != nullptr) {
+    PendingOperation& batch = *pending.batch;
+    if (!batch.has_ended() && (failed || --batch.entries_left == 0)) end(batch, status);
+    return;
+  }
+  engine_.recorder().ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
+                               engine_.now());
+  if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
+  if (pending.task->rank->stream) next_of_stream(*pending.task->rank, pending);
+}
+
+void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
+  auto& stream = *rank.stream;
+  const auto place = std::find(stream.begin(), stream.end(), &ended);
+  if (place == stream.end()) return;
+  const bool was_front = place == stream.begin();
+  stream.erase(place);
+  if (!was_front || stream.empty()) return;
+  released_.push_back(stream.front());
+  if (is_releasing_) return;  // a completion on the way up the stack goes on with it
+  is_releasing_ = true;
+  while (!released_.empty()) {
+    PendingOperation* next = released_.back();
+    released_.pop_back();
+    if (next->status == PendingStatus::launched) arrive(*next);
+  }
+  is_releasing_ = false;
+}
+
+void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause) {
+  if (gang.broken) return;
+  gang.broken = std::move(cause);
+  engine_.note_progress();
+  engine_.recorder().ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
+  const std::vector<MatchSlot*> active = std::move(gang.active);
+  gang.active.clear();
+  gang.base_sequence += active.size();
+  for (MatchSlot* slot : active) {
+    const std::vector<PendingOperation*> members = slot->members;
+    recycle(gang, *slot);
+    for (PendingOperation* member : members) {
+      if (member == nullptr) continue;
+      member->slot = nullptr;
+      end(*member, PendingStatus::failed);
+    }
+  }
+  point_to_point_.fail_all(gang);
+  for (RankState& rank : engine_.ranks()) {
+    if (!rank.stream) continue;
+    const std::vector<PendingOperation*> launched(rank.stream->begin(), rank.stream->end());
+    for (PendingOperation* pending : launched)
+      if (pending->gang == &gang && pending->status == PendingStatus::launched)
+        end(*pending, PendingStatus::failed);
+  }
+}
+
+void Matching::fail_mismatch(GangState& gang, std::span<PendingOperation* const> members) {
+  const Mismatch mismatch = explain_mismatch(gang, members, engine_.options().strict_blocking);
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::mismatch;
+  cause->ranks_at_fault = mismatch.odd_members;
+  cause->reason = mismatch.finding.message;
+  cause->finding = engine_.findings().add(mismatch.finding);
+  break_gang(gang, cause);
+  for (PendingOperation* member : members) {
+    if (member == nullptr || member->has_ended()) continue;
+    member->slot = nullptr;
+    end(*member, PendingStatus::failed);
+  }
+}
+
+bool Matching::fail_mismatched_operations() {
+  bool found = false;
+  for (GangState* gang : gangs()) {
+    const auto slot = std::find_if(gang->active.begin(), gang->active.end(),
+                                   [](const MatchSlot* s) { return s->is_mismatched; });
+    if (slot == gang->active.end()) continue;
+    const std::vector<PendingOperation*> members = (*slot)->members;
+    fail_mismatch(*gang, members);
+    found = true;
+  }
+  return found;
+}
+
+void Matching::report_unreceived() {
+  for (const GangState* gang : gangs()) point_to_point_.report_unreceived(*gang);
+}
+
+void Matching::throw_failure(PendingOperation& pending) { throw_gang_error(engine_, pending); }
+
+std::vector<int> Matching::missing_members(const MatchSlot& slot) {
+  std::vector<int> missing;
+  for (std::size_t i = 0; i < slot.members.size(); ++i)
+    if (slot.members[i] == nullptr) missing.push_back(static_cast<int>(i));
+  return missing;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,97 @@
+// Matches the k-th call of every member of a gang, and completes it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "sim/engine.h"
+#include "sim/gang_state.h"
+#include "sim/point_to_point.h"
+
+namespace gang::sim {
+
+// All gangs of a run and the operations posted on them. Called under the engine's Guard.
+//
+// Cost: a rank-operation costs O(bytes of that rank) and a constant; small all_reduces touch no
+// other rank's memory.
+class Matching {
+ public:
+  explicit Matching(Engine& engine) : engine_(engine), point_to_point_(engine, *this) {}
+
+  std::shared_ptr<GangState> make_root_gang();
+  std::shared_ptr<GangState> make_gang(GangInfo info);
+
+  // The last handle of `gang` and the last work on it are gone.
+  void gang_gone(GangState& gang);
+
+  // The run is over: gangs and works that live on do so without it.
+  void release_gangs() noexcept;
+
+  // Hands in an operation; it may have ended when this returns. Throws GangError if the gang is broken.
+  void post(PendingOperation& pending);
+
+  // Whether the operation has completed or failed.
+  static bool has_ended(const PendingOperation& pending) noexcept {
+    return pending.has_ended() || (pending.slot != nullptr && pending.slot->is_complete);
+  }
+
+  // Takes what an ended operation left for its rank; throws its GangError if it failed.
+  Received take(PendingOperation& pending) {
+    if (pending.slot != nullptr)
+      take_inline(pending);
+    else if (pending.status == PendingStatus::failed) [[unlikely]]
+      throw_failure(pending);
+    return pending.received;
+  }
+
+  // Every pending and later operation on `gang` ends with `cause`. Only the first cause counts.
+  void break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause);
+
+  // Ends an operation that is no longer in any list, and lets its rank's stream go on.
+  void end(PendingOperation& pending, PendingStatus status);
+
+  // Breaks the gang of two messages that meet and differ, or of a whole slot, with a finding.
+  void fail_mismatch(GangState& gang, std::span<PendingOperation* const> members);
+
+  // The earliest deadline of all pending operations; TimePoint::max() without any.
+  TimePoint earliest_deadline() const;
+
+  // Breaks the gangs of operations whose deadline has come.
+  void time_out_operations();
+
+  // At quiescence: breaks the gangs in which differing calls wait for further members. Whether any.
+  bool fail_mismatched_operations();
+
+  // Findings for messages that nobody has received, at the end of a run.
+  void report_unreceived();
+
+  // Gangs in use, by index.
+  std::vector<GangState*> gangs() const;
+
+  // Members that have not come to the oldest incomplete operation of `gang`.
+  static std::vector<int> missing_members(const MatchSlot& slot);
+
+  PointToPoint& point_to_point() noexcept { return point_to_point_; }
+
+ private:
+  void arrive(PendingOperation& pending);
+  void arrive_at_slot(PendingOperation& pending);
+  MatchSlot& slot_for(GangState& gang, std::uint64_t sequence);
+  void complete(GangState& gang, MatchSlot& slot);
+  bool complete_inline(GangState& gang, MatchSlot& slot);
+  void take_inline(PendingOperation& pending);
+  void recycle(GangState& gang, MatchSlot& slot);
+  void next_of_stream(RankState& rank, PendingOperation& ended);
+  [[noreturn]] void throw_failure(PendingOperation& pending);
+  void time_out(GangState& gang, PendingOperation& pending);
+
+  Engine& engine_;
+  PointToPoint point_to_point_;
+  std::vector<GangState*> gangs_;
+  std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
+  bool is_releasing_ = false;
+  std::uint32_t next_index_ = 0;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,127 @@
+#include "sim/mismatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "sim/failure.h"
+
+namespace gang::sim {
+namespace {
+
+using Members = std::vector<const PendingOperation*>;
+
+// One field of the match: what two calls must have in common.
+struct Field {
+  std::string_view id;
+  std::string_view name;
+  std::string (*value)(const Collective& call);
+};
+
+std::string label_value(const Collective& call) { return std::string(call.label); }
+
+const std::array fields = {
+    Field{finding_id::mismatch_operation, "operation",
+          [](const Collective& call) { return std::string(to_string(call.kind)); }},
+    Field{finding_id::mismatch_data_type, "data type",
+          [](const Collective& call) { return std::string(to_string(call.data_type)); }},
+    Field{finding_id::mismatch_reduce_operation, "reduce operation",
+          [](const Collective& call) { return std::string(to_string(call.reduce_operation)); }},
+    Field{finding_id::mismatch_root, "root",
+          [](const Collective& call) { return std::to_string(call.peer); }},
+    Field{finding_id::mismatch_ranks, "rank list",
+          [](const Collective& call) { return fmt::format("{:016x}", call.detail); }},
+    Field{finding_id::mismatch_count, "number of elements",
+          [](const Collective& call) { return std::to_string(call.count); }},
+    Field{finding_id::mismatch_label, "label", label_value},
+};
+
+const Field blocking_field{finding_id::mismatch_blocking, "blocking form",
+                           [](const Collective& call) {
+                             return std::string(call.blocking ? "blocking" : "start_");
+                           }};
+
+// The members by the value of a field; labels that are not given agree with all.
+std::map<std::string, Members> group_by(const Field& field, const Members& members) {
+  std::map<std::string, Members> groups;
+  for (const PendingOperation* member : members) {
+    std::string value = field.value(member->call());
+    if (field.id == finding_id::mismatch_label && value.empty()) continue;
+    groups[std::move(value)].push_back(member);
+  }
+  return groups;
+}
+
+// A point-to-point pair differs in type or count only.
+bool applies(const Field& field, const Members& members) {
+  if (!is_point_to_point(members.front()->call().kind)) return true;
+  return field.id == finding_id::mismatch_data_type || field.id == finding_id::mismatch_count;
+}
+
+std::string describe_call(const GangState& gang, const Members& group) {
+  std::vector<int> members;
+  for (const PendingOperation* member : group) members.push_back(member->member);
+  const Collective& call = group.front()->call();
+  return fmt::format("{} called {} at {}", describe_members(gang, members), to_string(call),
+                     to_string(call.call_site));
+}
+
+Mismatch explain(const GangState& gang, const Field& field,
+                 const std::map<std::string, Members>& groups) {
+  std::vector<const Members*> by_size;
+  for (const auto& [value, group] : groups) by_size.push_back(&group);
+  std::stable_sort(by_size.begin(), by_size.end(), [](const Members* a, const Members* b) {
+    return a->size() != b->size() ? a->size() > b->size()
+                                  : a->front()->member < b->front()->member;
+  });
+  const bool has_majority = by_size.size() > 1 && by_size[0]->size() > by_size[1]->size();
+  Mismatch mismatch;
+  const Members& odd = *by_size[has_majority ? 1 : 0];
+  Finding& finding = mismatch.finding;
+  for (std::size_t i = has_majority ? 1 : 0; i < by_size.size(); ++i)
+    for (const PendingOperation* member : *by_size[i])
+      mismatch.odd_members.push_back(member->member);
+  std::sort(mismatch.odd_members.begin(), mismatch.odd_members.end());
+  for (const int member : mismatch.odd_members)
+    finding.ranks.push_back(gang.root_rank_of(member));
+  finding.id = field.id;
+  finding.gang = label_of(*gang.info);
+  finding.operation = to_string(odd.front()->call());
+  finding.location = to_string(odd.front()->call().call_site);
+  std::string text;
+  for (std::size_t i = has_majority ? 1 : 0; i < std::min<std::size_t>(by_size.size(), 3); ++i)
+    text += (text.empty() ? "" : "; ") + describe_call(gang, *by_size[i]);
+  if (has_majority) text += "; " + describe_call(gang, *by_size[0]);
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  finding.message = fmt::format("{}. They differ in the {}.", text, field.name);
+  return mismatch;
+}
+
+}  // namespace
+
+Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> all,
+                          bool strict_blocking) {
+  Members members;
+  for (const PendingOperation* member : all)
+    if (member != nullptr) members.push_back(member);
+  for (const Field& field : fields) {
+    if (!applies(field, members)) continue;
+    const auto groups = group_by(field, members);
+    if (groups.size() > 1) return explain(gang, field, groups);
+  }
+  if (strict_blocking) {
+    const auto groups = group_by(blocking_field, members);
+    if (groups.size() > 1) return explain(gang, blocking_field, groups);
+  }
+  // Splits that differ pair by pair: nobody is odd, everybody is named.
+  std::map<std::string, Members> everybody;
+  everybody[""] = members;
+  const auto& count = *std::find_if(fields.begin(), fields.end(), [](const Field& field) {
+    return field.id == finding_id::mismatch_count;
+  });
+  return explain(gang, count, everybody);
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,54 @@
+// An operation that a rank has posted and the engine has not finished.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gang/operation.h"
+#include "gang/work.h"
+#include "sim/task.h"
+
+namespace gang::sim {
+
+class BufferGuard;
+struct GangState;
+struct MatchSlot;
+
+enum class PendingStatus : std::uint8_t {
+  launched,   // behind others of its rank's stream; its gang does not know of it
+  posted,     // waits for the other members
+  complete,
+  failed,     // its gang is broken
+};
+
+// Lives on the stack of a blocking call or in the state of a Work; stays at one address until it has
+// ended. The engine's lists point to it while it is launched or posted.
+struct PendingOperation {
+  PendingOperation(Operation& from, GangState& of, int as_member, Task& by)
+      : operation(&from), gang(&of), task(&by), member(as_member) {}
+  PendingOperation(const PendingOperation&) = delete;
+  PendingOperation& operator=(const PendingOperation&) = delete;
+
+  Operation* operation;
+  GangState* gang;
+  MatchSlot* slot = nullptr;        // while posted, for matched kinds
+  Task* task;                       // who posted it
+  Task* waiter = nullptr;           // who is to be woken at its end
+  BufferGuard* guard = nullptr;     // of a started operation's memory
+  PendingOperation* batch = nullptr;  // the batch that this send or receive is part of
+  std::vector<std::unique_ptr<PendingOperation>> entries;  // of a batch
+  std::vector<std::unique_ptr<Operation>> entry_operations;
+  int member;                       // rank in the gang
+  std::uint32_t entries_left = 0;
+  PendingStatus status = PendingStatus::posted;
+  bool is_async = false;
+  Received received;
+  TimePoint posted_at{0};
+  TimePoint deadline{0};            // TimePoint::max(): never
+
+  const Collective& call() const noexcept { return operation->collective; }
+  bool has_ended() const noexcept { return status >= PendingStatus::complete; }
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,204 @@
+#include "sim/point_to_point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/buffer_guard.h"
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+bool accepts(const Collective& receive, int source, int tag) noexcept {
+  return (receive.peer == any_rank || receive.peer == source) &&
+         (receive.tag == any_tag || receive.tag == tag);
+}
+
+bool have_one_type(const Collective& a, DataType type, std::int64_t count) noexcept {
+  return a.data_type == type && a.count == count;
+}
+
+// What watches the memory of a send or receive: its own guard, or that of its batch.
+BufferGuard* guard_of(const PendingOperation& pending) noexcept {
+  return pending.batch != nullptr ? pending.batch->guard : pending.guard;
+}
+
+void check(Engine& engine, const PendingOperation& pending) {
+  if (BufferGuard* guard = guard_of(pending)) guard->check(engine);
+}
+
+void seal(const PendingOperation& pending) {
+  if (BufferGuard* guard = guard_of(pending)) guard->seal();
+}
+
+void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+  if (bytes != 0) std::memcpy(output, input, bytes);
+}
+
+}  // namespace
+
+Mailbox& PointToPoint::mailbox_of(GangState& gang, int member) {
+  if (!gang.mailboxes)
+    gang.mailboxes =
+        std::make_unique<std::vector<Mailbox>>(static_cast<std::size_t>(gang.size()));
+  return (*gang.mailboxes)[static_cast<std::size_t>(member)];
+}
+
+void PointToPoint::post(PendingOperation& pending) {
+  switch (pending.call().kind) {
+    case OperationKind::send:
+      return post_send(pending);
+    case OperationKind::recv:
+      return post_receive(pending);
+    default:
+      return post_batch(pending);
+  }
+}
+
+void PointToPoint::post_batch(PendingOperation& batch) {
+  batch.entries_left = static_cast<std::uint32_t>(batch.entries.size());
+  if (batch.entries.empty()) return matching_.end(batch, PendingStatus::complete);
+  for (auto& entry : batch.entries) {
+    if (batch.has_ended()) return;  // an entry has broken the gang
+    entry->posted_at = batch.posted_at;
+    entry->deadline = batch.deadline;
+    entry->batch = &batch;
+    post(*entry);
+  }
+}
+
+void PointToPoint::post_send(PendingOperation& send) {
+  Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
+  const auto receive = std::find_if(
+      mailbox.receives.begin(), mailbox.receives.end(), [&send](const PendingOperation* candidate) {
+        return accepts(candidate->call(), send.member, send.call().tag);
+      });
+  if (receive != mailbox.receives.end()) {
+    PendingOperation& matched = **receive;
+    mailbox.receives.erase(receive);
+    return meet(send, matched);
+  }
+  if (!buffer(mailbox, send)) mailbox.sends.push_back(&send);
+}
+
+bool PointToPoint::buffer(Mailbox& mailbox, PendingOperation& send) {
+  const auto capacity = engine_.options().sends.buffered_bytes;
+  if (!capacity) return false;
+  // A message may not overtake an earlier one of its link that did not fit.
+  for (const PendingOperation* earlier : mailbox.sends)
+    if (earlier->member == send.member) return false;
+  mailbox.buffered_bytes.resize(static_cast<std::size_t>(send.gang->size()), 0);
+  std::uint64_t& used = mailbox.buffered_bytes[static_cast<std::size_t>(send.member)];
+  const TensorView& tensor = send.operation->input;
+  if (used + tensor.size_bytes() > *capacity) return false;
+  used += tensor.size_bytes();
+  check(engine_, send);
+  Message message;
+  message.source = send.member;
+  message.tag = send.call().tag;
+  message.data_type = send.call().data_type;
+  message.count = send.call().count;
+  message.payload.resize(tensor.size_bytes());
+  copy_bytes(message.payload.data(), tensor.data(), tensor.size_bytes());
+  message.sent = send.call();
+  message.sent.label = {};
+  mailbox.buffered.push_back(std::move(message));
+  matching_.end(send, PendingStatus::complete);
+  return true;
+}
+
+bool PointToPoint::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
+  const auto found = std::find_if(mailbox.buffered.begin(), mailbox.buffered.end(),
+                                  [&receive](const Message& message) {
+                                    return accepts(receive.call(), message.source, message.tag);
+                                  });
+  if (found == mailbox.buffered.end()) return false;
+  Message message = std::move(*found);
+  mailbox.buffered.erase(found);
+  mailbox.buffered_bytes[static_cast<std::size_t>(message.source)] -= message.payload.size();
+  if (!have_one_type(receive.call(), message.data_type, message.count)) {
+    Operation sent;
+    sent.collective = message.sent;
+    PendingOperation send(sent, *receive.gang, message.source, *receive.task);
+    send.status = PendingStatus::complete;
+    PendingOperation* const pair[] = {&send, &receive};
+    matching_.fail_mismatch(*receive.gang, pair);
+    return true;
+  }
+  check(engine_, receive);
+  copy_bytes(receive.operation->output.data(), message.payload.data(), message.payload.size());
+  seal(receive);
+  receive.received = {message.source, message.tag};
+  ++engine_.counts().completed_operations;
+  matching_.end(receive, PendingStatus::complete);
+  return true;
+}
+
+void PointToPoint::post_receive(PendingOperation& receive) {
+  Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
+  if (receive_buffered(mailbox, receive)) return;
+  const auto send = std::find_if(
+      mailbox.sends.begin(), mailbox.sends.end(), [&receive](const PendingOperation* candidate) {
+        return accepts(receive.call(), candidate->member, candidate->call().tag);
+      });
+  if (send == mailbox.sends.end()) {
+    mailbox.receives.push_back(&receive);
+    return;
+  }
+  PendingOperation& matched = **send;
+  mailbox.sends.erase(send);
+  meet(matched, receive);
+}
+
+void PointToPoint::meet(PendingOperation& send, PendingOperation& receive) {
+  if (!have_one_type(receive.call(), send.call().data_type, send.call().count)) {
+    PendingOperation* const pair[] = {&send, &receive};
+    return matching_.fail_mismatch(*send.gang, pair);
+  }
+  check(engine_, send);
+  check(engine_, receive);
+  copy_bytes(receive.operation->output.data(), send.operation->input.data(),
+             send.operation->input.size_bytes());
+  seal(receive);
+  receive.received = {send.member, send.call().tag};
+  ++engine_.counts().completed_operations;
+  engine_.recorder().ended(TraceEventKind::complete, *send.gang,
+                           static_cast<std::uint64_t>(send.member) << 32 |
+                               static_cast<std::uint64_t>(receive.member),
+                           engine_.now());
+  matching_.end(send, PendingStatus::complete);
+  matching_.end(receive, PendingStatus::complete);
+}
+
+void PointToPoint::fail_all(GangState& gang) {
+  if (!gang.mailboxes) return;
+  for (Mailbox& mailbox : *gang.mailboxes) {
+    const auto sends = std::move(mailbox.sends);
+    const auto receives = std::move(mailbox.receives);
+    mailbox = Mailbox{};
+    for (PendingOperation* send : sends) matching_.end(*send, PendingStatus::failed);
+    for (PendingOperation* receive : receives) matching_.end(*receive, PendingStatus::failed);
+  }
+}
+
+void PointToPoint::report_unreceived(const GangState& gang) {
+  if (!gang.mailboxes || gang.broken) return;
+  for (std::size_t member = 0; member < gang.mailboxes->size(); ++member) {
+    for (const Message& message : (*gang.mailboxes)[member].buffered) {
+      Finding finding;
+      finding.id = finding_id::unreceived_message;
+      finding.ranks = {gang.root_rank_of(message.source)};
+      finding.gang = label_of(*gang.info);
+      finding.operation = to_string(message.sent);
+      finding.location = to_string(message.sent.call_site);
+      finding.message =
+          fmt::format("Rank {} sent a message to rank {} that nobody received.",
+                      finding.ranks.front(), gang.root_rank_of(static_cast<int>(member)));
+      engine_.findings().add(std::move(finding));
+    }
+  }
+}
+
+}  // namespace gang::sim

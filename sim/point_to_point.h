@@ -1,0 +1,39 @@
+// Matches sends with receives.
+#pragma once
+
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+
+class Engine;
+class Matching;
+
+// The mailboxes of all gangs. First in, first out per (source, destination, tag); a receive from any
+// source takes the oldest message that fits. Called under the engine's Guard.
+class PointToPoint {
+ public:
+  PointToPoint(Engine& engine, Matching& matching) : engine_(engine), matching_(matching) {}
+
+  // A send, a receive or a batch; may have ended when this returns.
+  void post(PendingOperation& pending);
+
+  // Ends everything that waits in the mailboxes of a broken gang.
+  void fail_all(GangState& gang);
+
+  // Findings for messages that nobody received.
+  void report_unreceived(const GangState& gang);
+
+ private:
+  void post_batch(PendingOperation& batch);
+  void post_send(PendingOperation& send);
+  void post_receive(PendingOperation& receive);
+  bool buffer(Mailbox& mailbox, PendingOperation& send);
+  bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
+  void meet(PendingOperation& send, PendingOperation& receive);
+  Mailbox& mailbox_of(GangState& gang, int member);
+
+  Engine& engine_;
+  Matching& matching_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,31 @@
+// What the engine keeps for each rank, whatever carries it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "gang/rank_locals.h"
+
+namespace gang::sim {
+
+class SimGang;
+struct BreakCause;
+struct GangState;
+struct PendingOperation;
+
+struct RankState {
+  RankLocals locals;
+  SimGang* gangs = nullptr;  // head of the list of this rank's gang handles
+  std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
+  std::shared_ptr<const BreakCause> told;  // the failure that an operation of this rank last met
+  // While an exception leaves the program: gangs that it has let go of, and those it has broken.
+  std::vector<std::shared_ptr<GangState>> abandoned;
+  std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
+  std::int32_t rank = 0;
+  bool has_returned = false;  // its program is over, in whatever way
+  bool has_failed = false;    // it ended with an exception
+};
+
+}  // namespace gang::sim

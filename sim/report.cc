@@ -1,0 +1,191 @@
+#include "sim/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sim/json_fields.h"
+#include "sim/text_layout.h"
+
+namespace gang::sim {
+namespace {
+
+// Blocked contexts in the same call, waiting for the same ranks.
+struct BlockedGroup {
+  std::vector<int> ranks;
+  const BlockedCall* call = nullptr;
+};
+
+std::vector<BlockedGroup> grouped(const std::vector<BlockedCall>& blocked) {
+  std::vector<BlockedGroup> groups;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<int>>;
+  std::map<Key, std::size_t> places;
+  for (const BlockedCall& call : blocked) {
+    const auto [place, is_new] = places.try_emplace(
+        Key{call.context, call.gang, call.operation, call.location, call.waits_for},
+        groups.size());
+    if (is_new) groups.push_back({{}, &call});
+    groups[place->second].ranks.push_back(call.rank);
+  }
+  return groups;
+}
+
+std::string waits_text(const BlockedCall& call) {
+  if (call.waits_for_count == 0) return "-";
+  std::string text = to_rank_ranges(call.waits_for, 3);
+  if (call.waits_for_count > call.waits_for.size() && !text.ends_with("..."))
+    text += ",...";
+  return text;
+}
+
+std::string blocked_table(const std::vector<BlockedCall>& blocked) {
+  std::vector<std::vector<std::string>> rows = {{"rank", "blocked in", "waits for", "at"}};
+  for (const BlockedGroup& group : grouped(blocked)) {
+    const BlockedCall& call = *group.call;
+    std::string rank = to_rank_ranges(group.ranks, 3);
+    if (!call.context.empty()) rank += "/" + call.context;
+    const std::string what =
+        call.gang.empty() ? call.operation : fmt::format("{}  {}", call.gang, call.operation);
+    rows.push_back({rank, what, waits_text(call), call.location});
+  }
+  return table(rows);
+}
+
+nlohmann::json counts_to_json(const Counts& counts) {
+  return {{"rank_operations", counts.rank_operations},
+          {"completed_operations", counts.completed_operations},
+          {"switches", counts.switches},
+          {"choices", counts.choices},
+          {"gangs", counts.gangs}};
+}
+
+std::string headline(const Report& report) {
+  const std::string_view id =
+      report.findings.empty() ? std::string_view() : report.findings.front().id;
+  std::string word(to_string(report.outcome));
+  for (char& letter : word) letter = static_cast<char>(std::toupper(letter));
+  return id.empty() ? word : fmt::format("{}  {}", word, id);
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::completed:
+      return "completed";
+    case Outcome::deadlock:
+      return "deadlock";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::step_limit:
+      return "step_limit";
+    case Outcome::diverged:
+      return "diverged";
+  }
+  return "";
+}
+
+std::string to_rank_ranges(const std::vector<int>& ranks, std::size_t most) {
+  std::string text;
+  std::size_t pieces = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++pieces) {
+    if (pieces == most) return text + ",...";
+    std::size_t end = i + 1;
+    const int stride = end < ranks.size() ? ranks[end] - ranks[i] : 0;
+    while (end < ranks.size() && ranks[end] - ranks[end - 1] == stride) ++end;
+    const bool is_run = end - i > 2 || (end - i == 2 && stride == 1);
+    if (!is_run) end = i + 1;
+    if (!text.empty()) text += ',';
+    text += std::to_string(ranks[i]);
+    if (is_run) text += fmt::format("-{}", ranks[end - 1]);
+    if (is_run && stride > 1) text += fmt::format(":{}", stride);
+    i = end;
+  }
+  return text;
+}
+
+std::string to_string(const Finding& finding) {
+  std::string text = wrapped(finding.message, "  ");
+  for (const std::string& consequence : finding.consequences)
+    text += wrapped("then " + consequence, "    ");
+  return text;
+}
+
+std::string to_string(const Report& report) {
+  std::string text = headline(report) + "\n";
+  if (!report.divergence.empty()) text += "\n" + wrapped(report.divergence, "  ");
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    if (i > 0) text += fmt::format("\n{}\n", report.findings[i].id);
+    text += "\n" + to_string(report.findings[i]);
+  }
+  if (!report.blocked.empty()) text += "\n" + blocked_table(report.blocked);
+  const auto would_fire = std::find_if(report.blocked.begin(), report.blocked.end(),
+                                       [](const BlockedCall& c) { return c.would_time_out_after_ns; });
+  if (would_fire != report.blocked.end())
+    text += fmt::format("\n  Timeout    would fail after {}\n",
+                        to_string(Duration(would_fire->would_time_out_after_ns)));
+  return text;
+}
+
+nlohmann::json to_json(const Finding& finding) {
+  return {{"id", finding.id},           {"ranks", finding.ranks},
+          {"gang", finding.gang},       {"operation", finding.operation},
+          {"message", finding.message}, {"location", finding.location},
+          {"consequences", finding.consequences}};
+}
+
+nlohmann::json to_json(const BlockedCall& blocked) {
+  return {{"rank", blocked.rank},
+          {"context", blocked.context},
+          {"gang", blocked.gang},
+          {"operation", blocked.operation},
+          {"location", blocked.location},
+          {"waits_for", blocked.waits_for},
+          {"waits_for_count", blocked.waits_for_count},
+          {"would_time_out_after_ns", blocked.would_time_out_after_ns}};
+}
+
+nlohmann::json to_json(const Report& report) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const Finding& finding : report.findings) findings.push_back(to_json(finding));
+  nlohmann::json blocked = nlohmann::json::array();
+  for (const BlockedCall& call : report.blocked) blocked.push_back(to_json(call));
+  return {{"outcome", to_string(report.outcome)},
+          {"findings", std::move(findings)},
+          {"blocked", std::move(blocked)},
+          {"divergence", report.divergence},
+          {"counts", counts_to_json(report.counts)},
+          {"rank_operations", report.counts.rank_operations},
+          {"virtual_time_ns", report.virtual_time.count()},
+          {"wall_time_ns", report.wall_time.count()},
+          {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
+}
+
+Finding finding_from_json(const nlohmann::json& json) {
+  Finding finding;
+  finding.id = field<std::string>(json, "id");
+  finding.ranks = field<std::vector<int>>(json, "ranks");
+  finding.gang = field<std::string>(json, "gang");
+  finding.operation = field<std::string>(json, "operation");
+  finding.message = field<std::string>(json, "message");
+  finding.location = field<std::string>(json, "location");
+  finding.consequences = field<std::vector<std::string>>(json, "consequences");
+  return finding;
+}
+
+BlockedCall blocked_call_from_json(const nlohmann::json& json) {
+  BlockedCall call;
+  call.rank = field<int>(json, "rank");
+  call.context = field<std::string>(json, "context");
+  call.gang = field<std::string>(json, "gang");
+  call.operation = field<std::string>(json, "operation");
+  call.location = field<std::string>(json, "location");
+  call.waits_for = field<std::vector<int>>(json, "waits_for");
+  call.waits_for_count = field<std::uint64_t>(json, "waits_for_count");
+  call.would_time_out_after_ns = field<std::uint64_t>(json, "would_time_out_after_ns");
+  return call;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,54 @@
+#include "sim/runnable_set.h"
+
+#include <algorithm>
+
+namespace gang::sim {
+
+void RunnableSet::reserve(std::size_t count) {
+  if (count <= capacity_) return;
+  std::size_t words = count;
+  for (auto& level : levels_) {
+    words = std::max<std::size_t>((words + 63) / 64, 1);
+    if (level.size() < words) level.resize(words, 0);
+  }
+  capacity_ = levels_[0].size() * 64;
+}
+
+TaskId RunnableSet::descend(int level, TaskId word) const noexcept {
+  for (;; --level) {
+    const auto bits = levels_[static_cast<std::size_t>(level)][word];
+    word = (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
+    if (level == 0) return word;
+  }
+}
+
+TaskId RunnableSet::next_above(TaskId id) const noexcept {
+  for (int level = 0; level < 4; ++level) {
+    const auto& words = levels_[static_cast<std::size_t>(level)];
+    const TaskId word = id >> 6;
+    const unsigned bit = id & 63;
+    const std::uint64_t above = bit == 63 ? 0 : words[word] & (~std::uint64_t{0} << (bit + 1));
+    if (above != 0) {
+      const TaskId child = (word << 6) | static_cast<TaskId>(std::countr_zero(above));
+      return level == 0 ? child : descend(level - 1, child);
+    }
+    id = word;
+  }
+  return first();
+}
+
+TaskId RunnableSet::at(std::size_t index) const noexcept {
+  const auto& words = levels_[0];
+  for (TaskId word = first() >> 6;; ++word) {
+    std::uint64_t bits = words[word];
+    const auto members = static_cast<std::size_t>(std::popcount(bits));
+    if (index >= members) {
+      index -= members;
+      continue;
+    }
+    for (; index > 0; --index) bits &= bits - 1;
+    return (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
+  }
+}
+
+}  // namespace gang::sim

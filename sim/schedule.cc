@@ -1,0 +1,108 @@
+#include "sim/schedule.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "gang/error.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::string_view header = "gangsim-schedule 1 ";
+
+std::string_view to_text(SwitchPoints points) noexcept {
+  return points == SwitchPoints::all_calls ? "all_calls" : "blocking_calls";
+}
+
+// Reads a text from the left, and says where it stands when something is wrong.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) noexcept : text_(text) {}
+
+  bool at_end() const noexcept { return position_ == text_.size(); }
+
+  bool skip(std::string_view expected) noexcept {
+    if (!text_.substr(position_).starts_with(expected)) return false;
+    position_ += expected.size();
+    return true;
+  }
+
+  void expect(std::string_view expected) {
+    if (!skip(expected)) fail(fmt::format("'{}'", expected));
+  }
+
+  template <typename T>
+  T number() {
+    T value{};
+    const char* begin = text_.data() + position_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc{}) fail("a number");
+    position_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  [[noreturn]] void fail(std::string_view accepted) const {
+    throw InvalidArgument(fmt::format("schedule is malformed at character {}: accepted is {}",
+                                      position_ + 1, accepted));
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_string(SchedulerKind kind) noexcept {
+  switch (kind) {
+    case SchedulerKind::round_robin:
+      return "round_robin";
+    case SchedulerKind::random:
+      return "random";
+    case SchedulerKind::replay:
+      return "replay";
+  }
+  return "";
+}
+
+std::optional<SchedulerKind> parse_scheduler_kind(std::string_view text) noexcept {
+  for (const auto kind : {SchedulerKind::round_robin, SchedulerKind::random, SchedulerKind::replay})
+    if (text == to_string(kind)) return kind;
+  return std::nullopt;
+}
+
+std::string to_string(const Schedule& schedule) {
+  std::string text = fmt::format("{}{}", header, to_text(schedule.switch_points));
+  for (const Choice& choice : schedule.choices)
+    fmt::format_to(std::back_inserter(text), " {}/{}", choice.task, choice.runnable);
+  text += " ;";
+  for (const std::uint64_t draw : schedule.draws)
+    fmt::format_to(std::back_inserter(text), " {}", draw);
+  return text;
+}
+
+Schedule parse_schedule(std::string_view text) {
+  Reader reader(text);
+  reader.expect(header);
+  Schedule schedule;
+  if (reader.skip(to_text(SwitchPoints::all_calls)))
+    schedule.switch_points = SwitchPoints::all_calls;
+  else
+    reader.expect(to_text(SwitchPoints::blocking_calls));
+  while (!reader.skip(" ;")) {
+    reader.expect(" ");
+    Choice choice;
+    choice.task = reader.number<TaskId>();
+    reader.expect("/");
+    choice.runnable = reader.number<std::uint32_t>();
+    schedule.choices.push_back(choice);
+  }
+  while (!reader.at_end()) {
+    reader.expect(" ");
+    schedule.draws.push_back(reader.number<std::uint64_t>());
+  }
+  return schedule;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,121 @@
+#include "sim/sim_gang.h"
+
+#include <exception>
+
+#include "sim/failure.h"
+#include "sim/matching.h"
+#include "sim/sim_work.h"
+
+namespace gang::sim {
+
+SimGang::SimGang(Engine& engine, std::shared_ptr<GangState> state, int rank, RankState& owner)
+    : Gang(state->info, rank), engine_(&engine), state_(std::move(state)), owner_(&owner) {
+  next_ = owner.gangs;
+  if (next_ != nullptr) next_->previous_ = this;
+  owner.gangs = this;
+}
+
+SimGang::~SimGang() {
+  close();
+  if (engine_ == nullptr) return;
+  const Engine::Guard guard(*engine_);
+  (previous_ != nullptr ? previous_->next_ : owner_->gangs) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  if (!engine_->is_over() && std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
+  state_.reset();  // under the guard
+}
+
+void SimGang::detach() noexcept {
+  engine_ = nullptr;
+  state_.reset();
+}
+
+Engine& SimGang::engine() const {
+  if (engine_ == nullptr) [[unlikely]]
+    throw InvalidOperation(name() + " was used after the end of its simulation");
+  return *engine_;
+}
+
+void SimGang::number(Operation& operation) noexcept {
+  operation.collective.sequence_number =
+      is_point_to_point(operation.collective.kind) ? next_message_++ : next_sequence_++;
+}
+
+Received SimGang::do_run(Operation& operation) {
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  Task& self = engine.current();
+  number(operation);
+  PendingOperation pending(operation, *state_, rank(), self);
+  pending.waiter = &self;
+  if (operation.collective.kind == OperationKind::batch) expand_batch(pending);
+  engine.matching().post(pending);
+  if (operation.collective.kind == OperationKind::monitored_barrier)
+    return run_monitored_barrier(pending);
+  if (!Matching::has_ended(pending)) {
+    PendingOperation* const waited_for[] = {&pending};
+    const Wait wait{Wait::Reason::operations, waited_for};
+    do engine.block(self, wait);
+    while (!Matching::has_ended(pending));
+  }
+  return engine.matching().take(pending);
+}
+
+Received SimGang::run_monitored_barrier(PendingOperation& pending) {
+  Engine& engine = this->engine();
+  PendingOperation* const waited_for[] = {&pending};
+  const Wait wait{Wait::Reason::operations, waited_for};
+  while (!Matching::has_ended(pending)) {
+    if (engine.now() >= pending.deadline) {
+      fail_monitored_barrier(engine, pending);
+      break;
+    }
+    if (pending.deadline != TimePoint::max()) engine.wake_at(pending.deadline, engine.current());
+    engine.block(engine.current(), wait);
+  }
+  return engine.matching().take(pending);
+}
+
+Work SimGang::do_start(Operation& operation) {
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  number(operation);
+  auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
+  work->post();
+  return Work(std::move(work));
+}
+
+void SimGang::do_abort() {
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::aborted;
+  cause->reason = "rank " + std::to_string(rank()) + " aborted the gang";
+  engine.matching().break_gang(*state_, std::move(cause));
+}
+
+void expand_batch(PendingOperation& batch) {
+  const Operation& operation = *batch.operation;
+  for (const PointToPoint& entry : operation.batch) {
+    auto single = std::make_unique<Operation>();
+    single->collective = operation.collective;
+    single->collective.kind = entry.kind;
+    single->collective.data_type = entry.tensor.type();
+    single->collective.peer = entry.peer;
+    single->collective.tag = entry.tag;
+    single->collective.shape = entry.tensor.shape();
+    single->collective.count = entry.tensor.count();
+    single->timeout = operation.timeout;
+    single->input = entry.tensor;
+    single->output = entry.tensor;
+    batch.entries.push_back(
+        std::make_unique<PendingOperation>(*single, *batch.gang, batch.member, *batch.task));
+    batch.entries.back()->is_async = batch.is_async;
+    batch.entry_operations.push_back(std::move(single));
+  }
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,45 @@
+// The Gang of a simulated rank.
+#pragma once
+
+#include "gang/gang.h"
+#include "sim/engine.h"
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+
+// One rank's handle of a simulated gang. Listed in its rank's state as long as it lives.
+class SimGang final : public Gang {
+ public:
+  SimGang(Engine& engine, std::shared_ptr<GangState> state, int rank, RankState& owner);
+  ~SimGang() override;
+
+  const std::shared_ptr<GangState>& state() const noexcept { return state_; }
+  SimGang* next_of_rank() const noexcept { return next_; }
+
+  // The run is over: the handle goes on living without it.
+  void detach() noexcept;
+
+ protected:
+  Work do_start(Operation& operation) override;
+  Received do_run(Operation& operation) override;
+  void do_abort() override;
+  void do_close() noexcept override {}
+
+ private:
+  Engine& engine() const;
+  void number(Operation& operation) noexcept;
+  Received run_monitored_barrier(PendingOperation& pending);
+
+  Engine* engine_;  // null after the run
+  std::shared_ptr<GangState> state_;
+  RankState* owner_;
+  SimGang* next_ = nullptr;
+  SimGang* previous_ = nullptr;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_message_ = 0;
+};
+
+// Makes the entries of a batch into operations of their own, owned by `batch`.
+void expand_batch(PendingOperation& batch);
+
+}  // namespace gang::sim

@@ -1,0 +1,161 @@
+#include "sim/sim_work.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "sim/failure.h"
+#include "sim/matching.h"
+#include "sim/sim_gang.h"
+
+namespace gang::sim {
+
+SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task)
+    : gang_(std::move(gang)),
+      operation_(operation),
+      pending_(operation_, *gang_, rank, task) {
+  copy_lists();
+  pending_.is_async = true;
+  if (operation_.collective.kind == OperationKind::batch) expand_batch(pending_);
+}
+
+SimWork::~SimWork() {
+  if (gang_->engine == nullptr) return;
+  const Engine::Guard guard(*gang_->engine);
+  gang_.reset();
+}
+
+Engine& SimWork::engine() const {
+  if (gang_->engine == nullptr) [[unlikely]]
+    throw InvalidOperation("a work was used after the end of its simulation");
+  return *gang_->engine;
+}
+
+void SimWork::copy_lists() {
+  inputs_.assign(operation_.inputs.begin(), operation_.inputs.end());
+  outputs_.assign(operation_.outputs.begin(), operation_.outputs.end());
+  guarded_.assign(operation_.guarded.begin(), operation_.guarded.end());
+  input_splits_.assign(operation_.input_splits.begin(), operation_.input_splits.end());
+  output_splits_.assign(operation_.output_splits.begin(), operation_.output_splits.end());
+  batch_.assign(operation_.batch.begin(), operation_.batch.end());
+  label_ = operation_.collective.label;
+  operation_.inputs = inputs_;
+  operation_.outputs = outputs_;
+  operation_.guarded = guarded_;
+  operation_.input_splits = input_splits_;
+  operation_.output_splits = output_splits_;
+  operation_.batch = batch_;
+  operation_.collective.label = label_;
+}
+
+void SimWork::post() {
+  Engine& engine = this->engine();
+  if (engine.options().buffer_guard) {
+    guard_.emplace(pending_);
+    pending_.guard = &*guard_;
+  }
+  engine.matching().post(pending_);
+}
+
+bool SimWork::observe() {
+  if (is_taken_) return true;
+  Engine& engine = this->engine();
+  const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
+  pending_.waiter = nullptr;
+  if (succeeded && guard_) guard_->check(engine);
+  engine.matching().take(pending_);  // throws every time while it is failed
+  is_taken_ = true;
+  return true;
+}
+
+bool SimWork::wait(std::optional<Duration> timeout) {
+  if (is_taken_) return true;
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  const TimePoint now = engine.now();
+  const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
+  if (!wait_until(is_bounded ? now + *timeout : TimePoint::max())) return false;
+  return observe();
+}
+
+bool SimWork::wait_until(TimePoint deadline) {
+  Engine& engine = this->engine();
+  Task& self = engine.current();
+  PendingOperation* const waited_for[] = {&pending_};
+  const Wait wait{Wait::Reason::operations, waited_for};
+  pending_.waiter = &self;
+  while (!Matching::has_ended(pending_)) {
+    if (engine.now() >= deadline) {
+      pending_.waiter = nullptr;
+      return false;
+    }
+    if (deadline != TimePoint::max()) engine.wake_at(deadline, self);
+    engine.block(self, wait);
+  }
+  return true;
+}
+
+bool SimWork::test() {
+  if (is_taken_) return true;
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  if (Matching::has_ended(pending_)) return observe();
+  engine.poll();
+  return Matching::has_ended(pending_) && observe();
+}
+
+std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  Task& self = engine.current();
+  std::vector<PendingOperation*> waited_for;
+  for (WorkState* work : works) waited_for.push_back(&static_cast<SimWork*>(work)->pending_);
+  const auto first_ended = [&waited_for] {
+    std::size_t index = 0;
+    while (index < waited_for.size() && !Matching::has_ended(*waited_for[index])) ++index;
+    return index;
+  };
+  const Wait wait{Wait::Reason::any_operation, waited_for};
+  while (first_ended() == waited_for.size()) {
+    for (PendingOperation* pending : waited_for) pending->waiter = &self;
+    engine.block(self, wait);
+  }
+  for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
+  return first_ended();
+}
+
+void SimWork::dropped() noexcept {
+  if (gang_->engine == nullptr) return;
+  Engine& engine = *gang_->engine;
+  const Engine::Guard guard(engine);
+  if (engine.is_over()) return;
+  if (std::uncaught_exceptions() > 0) {
+    if (!Matching::has_ended(pending_)) break_by_unwinding(engine, *gang_, pending_);
+    return;
+  }
+  report_drop();
+  Task& self = engine.current();
+  PendingOperation* const waited_for[] = {&pending_};
+  const Wait wait{Wait::Reason::operations, waited_for};
+  while (!Matching::has_ended(pending_) && !engine.is_over()) {
+    pending_.waiter = &self;
+    engine.block_quietly(self, wait);
+  }
+}
+
+void SimWork::report_drop() {
+  Finding finding;
+  finding.id = finding_id::unwaited_work;
+  finding.ranks = {pending_.task->rank->rank};
+  finding.gang = label_of(*gang_->info);
+  finding.operation = to_string(pending_.call());
+  finding.location = to_string(pending_.call().call_site);
+  finding.message = fmt::format("Rank {} dropped {} without having waited for it.",
+                                finding.ranks.front(), finding.operation);
+  gang_->engine->findings().add(std::move(finding));
+}
+
+}  // namespace gang::sim

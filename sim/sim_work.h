@@ -1,0 +1,54 @@
+// The Work of a simulated operation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gang/work.h"
+#include "sim/buffer_guard.h"
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+
+class Engine;
+
+// Keeps a copy of everything that start_ borrowed, and the operation itself while it is under way.
+// Its handle waits in its destructor, so the engine's lists never outlive it in a running world.
+class SimWork final : public WorkState {
+ public:
+  SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task);
+  ~SimWork() override;
+
+  // Hands the operation to the engine, under its Guard. Throws GangError if the gang is broken.
+  void post();
+
+  bool wait(std::optional<Duration> timeout) override;
+  bool test() override;
+  Received received() const override { return pending_.received; }
+  std::size_t wait_any(std::span<WorkState* const> works) override;
+  void dropped() noexcept override;
+
+ private:
+  bool observe();
+  bool wait_until(TimePoint deadline);
+  void report_drop();
+  void copy_lists();
+
+  Engine& engine() const;  // throws InvalidOperation after the run
+
+  std::shared_ptr<GangState> gang_;
+  Operation operation_;
+  std::vector<TensorView> inputs_;
+  std::vector<TensorView> outputs_;
+  std::vector<TensorView> guarded_;
+  std::vector<std::int64_t> input_splits_;
+  std::vector<std::int64_t> output_splits_;
+  std::vector<PointToPoint> batch_;
+  std::string label_;
+  PendingOperation pending_;
+  std::optional<BufferGuard> guard_;
+  bool is_taken_ = false;
+};
+
+}  // namespace gang::sim

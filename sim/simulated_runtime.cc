@@ -1,0 +1,218 @@
+#include "sim/simulated_runtime.h"
+
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+#include "gang/error.h"
+#include "sim/engine.h"
+#include "sim/failure.h"
+#include "sim/invariant.h"
+
+namespace gang::sim {
+namespace {
+
+class SimulatedMutex final : public RuntimeMutex {
+ public:
+  explicit SimulatedMutex(Engine& engine) noexcept : engine_(engine) {}
+
+  void lock() override {
+    const Engine::Guard guard(engine_);
+    engine_.scheduling_point();
+    acquire();
+  }
+
+  bool try_lock() override {
+    const Engine::Guard guard(engine_);
+    engine_.scheduling_point();
+    if (holder_ != nullptr) return false;
+    holder_ = &engine_.current();
+    return true;
+  }
+
+  void unlock() override {
+    const Engine::Guard guard(engine_);
+    release();
+  }
+
+  // The two below run under the guard.
+  void acquire() {
+    Task& self = engine_.current();
+    if (holder_ == &self)
+      throw InvalidOperation("a mutex was locked twice by one thread; it is not recursive");
+    while (holder_ != nullptr) {
+      waiting_.push_back(&self);
+      Wait wait{Wait::Reason::mutex};
+      wait.holder = holder_;
+      engine_.block(self, wait);
+    }
+    holder_ = &self;
+  }
+
+  void release() noexcept {
+    holder_ = nullptr;
+    for (Task* task : waiting_) engine_.wake(*task);
+    waiting_.clear();
+  }
+
+  // After the run has ended nobody waits for locks any more, but they are still unlocked.
+  void acquire_after_run() noexcept { holder_ = &engine_.current(); }
+
+ private:
+  Engine& engine_;
+  Task* holder_ = nullptr;
+  std::vector<Task*> waiting_;
+};
+
+class SimulatedCondition final : public RuntimeCondition {
+ public:
+  explicit SimulatedCondition(Engine& engine) noexcept : engine_(engine) {}
+
+  void wait(std::unique_lock<RuntimeMutex>& lock) override { wait_until(lock, TimePoint::max()); }
+
+  bool wait_for(std::unique_lock<RuntimeMutex>& lock, Duration timeout) override {
+    const TimePoint now = engine_.now();
+    return wait_until(lock, timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout);
+  }
+
+  void notify_one() override { notify(1); }
+  void notify_all() override { notify(waiters_.size()); }
+
+ private:
+  struct Waiter {
+    Task* task;
+    bool* is_notified;
+  };
+
+  bool wait_until(std::unique_lock<RuntimeMutex>& lock, TimePoint deadline) {
+    const Engine::Guard guard(engine_);
+    auto& mutex = static_cast<SimulatedMutex&>(*lock.mutex());
+    Task& self = engine_.current();
+    bool is_notified = false;
+    waiters_.push_back({&self, &is_notified});
+    mutex.release();
+    try {
+      while (!is_notified && engine_.now() < deadline) {
+        if (deadline != TimePoint::max()) engine_.wake_at(deadline, self);
+        engine_.block(self, Wait{Wait::Reason::condition});
+      }
+      forget(is_notified);
+      mutex.acquire();
+    } catch (...) {
+      forget(is_notified);
+      mutex.acquire_after_run();  // the lock's destructor will unlock
+      throw;
+    }
+    return is_notified;
+  }
+
+  void forget(const bool& is_notified) {
+    std::erase_if(waiters_, [&is_notified](const Waiter& w) { return w.is_notified == &is_notified; });
+  }
+
+  void notify(std::size_t count) {
+    const Engine::Guard guard(engine_);
+    count = std::min(count, waiters_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      *waiters_[i].is_notified = true;
+      engine_.wake(*waiters_[i].task);
+    }
+    waiters_.erase(waiters_.begin(), waiters_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  Engine& engine_;
+  std::vector<Waiter> waiters_;
+};
+
+class SimulatedThread final : public RuntimeThread {
+ public:
+  SimulatedThread(Engine& engine, Task& task) noexcept : engine_(engine), task_(task) {}
+
+  ~SimulatedThread() override {
+    const Engine::Guard guard(engine_);
+    task_.further->handle_alive = false;
+    await();
+    if (task_.further->error && !engine_.is_over() && std::uncaught_exceptions() == 0)
+      report_rank_failure(engine_, task_, take_error());
+  }
+
+  void join() override {
+    const Engine::Guard guard(engine_);
+    engine_.scheduling_point();
+    await();
+    engine_.check_running();
+    if (task_.further->error) std::rethrow_exception(take_error());
+  }
+
+ private:
+  // The contexts of a run that is over still end one by one, so this is waited for even then.
+  void await() noexcept {
+    Wait wait{Wait::Reason::join};
+    wait.joined = &task_;
+    Task& self = engine_.current();
+    while (!task_.is_done) {
+      task_.further->joiner = &self;
+      engine_.block_quietly(self, wait);
+    }
+    task_.further->joiner = nullptr;
+  }
+
+  std::exception_ptr take_error() noexcept { return std::exchange(task_.further->error, nullptr); }
+
+  Engine& engine_;
+  Task& task_;
+};
+
+class SimulatedRuntime final : public Runtime {
+ public:
+  explicit SimulatedRuntime(Engine& engine) noexcept : engine_(engine) {}
+
+  TimePoint now() const override { return engine_.now(); }
+
+  void sleep_for(Duration duration) override {
+    if (duration < Duration::zero())
+      throw InvalidArgument("sleep of " + to_string(duration) + "; accepted is zero or more");
+    if (duration == Duration::zero()) return yield();
+    const Engine::Guard guard(engine_);
+    Task& self = engine_.current();
+    const TimePoint now = engine_.now();
+    const TimePoint end =
+        duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
+    do {
+      engine_.wake_at(end, self);
+      engine_.block(self, Wait{Wait::Reason::sleep});
+    } while (engine_.now() < end);
+  }
+
+  void yield() override {
+    const Engine::Guard guard(engine_);
+    engine_.poll();
+  }
+
+  std::unique_ptr<RuntimeThread> start_thread(std::string name,
+                                              std::function<void()> body) override {
+    const Engine::Guard guard(engine_);
+    engine_.scheduling_point();
+    Task& task = engine_.start_context(engine_.current(), std::move(name), std::move(body));
+    return std::make_unique<SimulatedThread>(engine_, task);
+  }
+
+  std::unique_ptr<RuntimeMutex> make_mutex() override {
+    return std::make_unique<SimulatedMutex>(engine_);
+  }
+
+  std::unique_ptr<RuntimeCondition> make_condition() override {
+    return std::make_unique<SimulatedCondition>(engine_);
+  }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine) {
+  return std::make_unique<SimulatedRuntime>(engine);
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,93 @@
+#include "sim/simulation_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "gang/error.h"
+
+namespace gang::sim {
+
+ContextKind SimulationOptions::default_context() noexcept {
+#ifdef GANGSIM_DEFAULT_CONTEXT_THREAD
+  return ContextKind::thread;
+#else
+  return ContextKind::fiber;
+#endif
+}
+
+void validate(const SimulationOptions& options) {
+  constexpr std::size_t least_stack = 16 * 1024;
+  constexpr int most_threads = 16'384;
+  if (options.world_size < 1 || options.world_size > SimulationOptions::max_world_size)
+    throw InvalidArgument(fmt::format("world size is {}; accepted is 1 to {}", options.world_size,
+                                      SimulationOptions::max_world_size));
+  if (options.context != ContextKind::fiber && options.world_size > most_threads)
+    throw InvalidArgument(
+        fmt::format("world size is {} on context {}; accepted is 1 to {} there (fiber takes more)",
+                    options.world_size, to_string(options.context), most_threads));
+  if (options.timeout <= Duration::zero())
+    throw InvalidArgument(fmt::format("timeout is {}; accepted is more than zero, or no_timeout",
+                                      to_string(options.timeout)));
+  if (options.stack_bytes < least_stack)
+    throw InvalidArgument(fmt::format("stack size is {} bytes; accepted is {} or more",
+                                      options.stack_bytes, least_stack));
+  if (options.step_limit == 0) throw InvalidArgument("step limit is 0; accepted is 1 or more");
+  if (options.reduction_threads < 1)
+    throw InvalidArgument(fmt::format("reduction threads are {}; accepted is 1 or more",
+                                      options.reduction_threads));
+  const bool replays = options.scheduler == SchedulerKind::replay;
+  if (replays != options.replay.has_value())
+    throw InvalidArgument(replays ? "scheduler replay needs a schedule to replay"
+                                  : "a schedule to replay needs scheduler replay");
+  if (options.context == ContextKind::parallel && options.scheduler != SchedulerKind::round_robin)
+    throw InvalidArgument(
+        fmt::format("scheduler is {} on context parallel, where the operating system schedules; "
+                    "accepted is none other than the default",
+                    to_string(options.scheduler)));
+}
+
+std::string_view to_string(ContextKind kind) noexcept {
+  switch (kind) {
+    case ContextKind::fiber:
+      return "fiber";
+    case ContextKind::thread:
+      return "thread";
+    case ContextKind::parallel:
+      return "parallel";
+  }
+  return "";
+}
+
+std::string_view to_string(ExecutionModel model) noexcept {
+  return model == ExecutionModel::independent ? "independent" : "stream_ordered";
+}
+
+std::string to_string(SendMode mode) {
+  return mode.buffered_bytes ? fmt::format("buffered({})", *mode.buffered_bytes) : "rendezvous";
+}
+
+std::optional<ContextKind> parse_context_kind(std::string_view text) noexcept {
+  for (const auto kind : {ContextKind::fiber, ContextKind::thread, ContextKind::parallel})
+    if (text == to_string(kind)) return kind;
+  return std::nullopt;
+}
+
+std::optional<ExecutionModel> parse_execution_model(std::string_view text) noexcept {
+  for (const auto model : {ExecutionModel::independent, ExecutionModel::stream_ordered})
+    if (text == to_string(model)) return model;
+  return std::nullopt;
+}
+
+std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
+  if (text == "rendezvous") return SendMode::rendezvous();
+  constexpr std::string_view prefix = "buffered(";
+  if (!text.starts_with(prefix) || !text.ends_with(')')) return std::nullopt;
+  const std::string_view digits = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return SendMode::buffered(bytes);
+}
+
+}  // namespace gang::sim

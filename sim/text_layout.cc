@@ -1,0 +1,75 @@
+#include "sim/text_layout.h"
+
+#include <algorithm>
+
+namespace gang::sim {
+namespace {
+
+// At most `columns` columns of `text`, with "..." for what is left out.
+std::string shortened(const std::string& text, std::size_t columns) {
+  if (column_count(text) <= columns) return text;
+  std::string kept = text;
+  while (column_count(kept) + 3 > columns) {
+    while (!kept.empty() && (static_cast<unsigned char>(kept.back()) & 0xc0) == 0x80)
+      kept.pop_back();
+    kept.pop_back();
+  }
+  return kept + "...";
+}
+
+}  // namespace
+
+std::size_t column_count(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+std::string wrapped(std::string_view text, std::string_view indent) {
+  std::string result;
+  std::string line(indent);
+  bool is_empty = true;
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(std::min(space + 1, text.size()));
+    if (word.empty()) continue;
+    if (!is_empty && column_count(line) + 1 + column_count(word) > terminal_columns) {
+      result += line + "\n";
+      line = indent;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+  }
+  return is_empty ? result : result + line + "\n";
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], column_count(row[i]));
+  }
+  std::size_t total = 0;
+  for (const std::size_t width : widths) total += width + 2;
+  if (total > terminal_columns) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    const std::size_t excess = total - terminal_columns;
+    *widest = *widest > excess + 8 ? *widest - excess : 8;
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = shortened(row[i], widths[i]);
+      line += "  " + cell + std::string(widths[i] - column_count(cell), ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace gang::sim

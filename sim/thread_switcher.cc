@@ -1,0 +1,58 @@
+#include <deque>
+#include <semaphore>
+#include <thread>
+
+#include "sim/context_switcher.h"
+#include "sim/rank_state.h"
+
+namespace gang::sim {
+namespace {
+
+class ThreadSwitcher final : public ContextSwitcher {
+ public:
+  explicit ThreadSwitcher(TaskRunner& runner) noexcept : runner_(runner) {}
+
+  void switch_to(Task& from, Task& to) override {
+    Carrier& own = carrier_of(from);  // looked up while it is this thread's turn
+    let_go_on(to);
+    own.turn.acquire();
+  }
+
+ private:
+  struct Carrier {
+    std::binary_semaphore turn{0};
+    std::jthread thread;
+  };
+
+  // Only the thread whose turn it is comes here, so the containers need no lock.
+  Carrier& carrier_of(const Task& task) {
+    if (task.id == outside_task) return outside_;
+    while (task.id >= carriers_.size()) carriers_.emplace_back();
+    return carriers_[task.id];
+  }
+
+  void let_go_on(Task& task) {
+    Carrier& carrier = carrier_of(task);
+    if (!task.is_started && task.id != outside_task) {
+      task.is_started = true;
+      carrier.thread = std::jthread([this, &task, &carrier] {
+        carrier.turn.acquire();
+        set_rank_locals(&task.rank->locals);
+        let_go_on(runner_.run_task(task));
+      });
+    }
+    carrier.turn.release();
+  }
+
+  TaskRunner& runner_;
+  Carrier outside_;
+  std::deque<Carrier> carriers_;
+};
+
+}  // namespace
+
+std::unique_ptr<ContextSwitcher> make_thread_switcher(TaskRunner& runner) {
+  return std::make_unique<ThreadSwitcher>(runner);
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,45 @@
+#include "sim/trace_recorder.h"
+
+#include "sim/rank_state.h"
+
+namespace gang::sim {
+
+void TraceRecorder::gang_made(const GangState& gang) {
+  if (!keeps_events_) return;
+  trace_.gangs.resize(std::max<std::size_t>(trace_.gangs.size(), gang.index + 1));
+  trace_.gangs[gang.index] = label_of(*gang.info);
+}
+
+void TraceRecorder::task(TraceEventKind kind, const Task& task, TimePoint time) {
+  mix((std::uint64_t{task.id} << 8) ^ static_cast<std::uint64_t>(kind));
+  mix(static_cast<std::uint64_t>(time.count()));
+  if (!keeps_events_) return;
+  TraceEvent event;
+  event.kind = kind;
+  event.task = task.id;
+  event.rank = task.rank->rank;
+  event.time = time;
+  if (task.further) event.operation = task.further->name;
+  trace_.events.push_back(std::move(event));
+}
+
+void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
+  const Collective& call = pending.call();
+  TraceEvent event;
+  event.kind = kind;
+  event.task = pending.task->id;
+  event.rank = pending.task->rank->rank;
+  event.gang = pending.gang->index;
+  event.sequence_number = call.sequence_number;
+  event.time = time;
+  event.operation = to_string(call);
+  event.location = to_string(call.call_site);
+  trace_.events.push_back(std::move(event));
+}
+
+Trace TraceRecorder::take(bool is_ordered) {
+  trace_.digest = is_ordered ? digest_ : 0;
+  return std::move(trace_);
+}
+
+}  // namespace gang::sim

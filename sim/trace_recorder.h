@@ -1,0 +1,57 @@
+// Digests, and if asked records, what happens in a run.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "sim/gang_state.h"
+#include "sim/trace.h"
+
+namespace gang::sim {
+
+// Sees every event of a run in order. The digest costs a few multiplications per event; events are
+// kept only when recording.
+class TraceRecorder {
+ public:
+  explicit TraceRecorder(bool keeps_events) noexcept : keeps_events_(keeps_events) {}
+
+  void gang_made(const GangState& gang);
+
+  void posted(const PendingOperation& pending, TimePoint time) {
+    const Collective& call = pending.call();
+    mix((std::uint64_t{pending.task->id} << 32) ^ pending.gang->index);
+    mix((call.sequence_number << 8) ^ static_cast<std::uint64_t>(call.kind) ^
+        (static_cast<std::uint64_t>(call.count) << 24) ^
+        (static_cast<std::uint64_t>(time.count()) << 40));
+    if (keeps_events_) [[unlikely]] keep(TraceEventKind::post, pending, time);
+  }
+
+  // A collective completed or failed as a whole.
+  void ended(TraceEventKind kind, const GangState& gang, std::uint64_t sequence, TimePoint time) {
+    mix((std::uint64_t{gang.index} << 32) ^ (sequence << 4) ^ static_cast<std::uint64_t>(kind));
+    mix(static_cast<std::uint64_t>(time.count()));
+  }
+
+  // The same, as one member sees it.
+  void ended_for(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
+    if (keeps_events_) [[unlikely]] keep(kind, pending, time);
+  }
+
+  void task(TraceEventKind kind, const Task& task, TimePoint time);
+
+  bool keeps_events() const noexcept { return keeps_events_; }
+  std::uint64_t digest() const noexcept { return digest_; }
+  Trace take(bool is_ordered);
+
+ private:
+  void mix(std::uint64_t value) noexcept {
+    digest_ = (std::rotl(digest_, 23) ^ value) * 0x9e3779b97f4a7c15ULL;
+  }
+  void keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
+
+  bool keeps_events_;
+  std::uint64_t digest_ = 0x243f6a8885a308d3ULL;
+  Trace trace_;
+};
+
+}  // namespace gang::sim
