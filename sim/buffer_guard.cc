@@ -1,9 +1,9 @@
 #include "sim/buffer_guard.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "sim/engine.h"
 #include "sim/gang_state.h"

@@ -10,8 +10,9 @@ namespace gang::sim {
 
 class Engine;
 
-// Watches the memory of one started operation: its inputs, outputs and what the call names besides. A
-// digest is taken when the operation starts; a different one later means that somebody has written.
+// Watches the memory of one started operation: its inputs, outputs and what the call names besides.
+// A digest is taken when the operation starts; a different one later means that somebody has
+// written.
 class BufferGuard {
  public:
   // `pending` outlives the guard. Takes the first digest.

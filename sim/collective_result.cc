@@ -11,7 +11,7 @@ namespace {
 
 using Members = std::span<PendingOperation* const>;
 
-void copy(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
   if (bytes != 0 && output != input) std::memmove(output, input, bytes);
 }
 
@@ -78,11 +78,12 @@ void all_reduce(Members members, ReductionPool& pool) {
   const std::size_t bytes = input_of(members, 0).size_bytes();
   for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
             [&reduction, members](std::size_t begin, std::size_t end) {
-              reduction.run(begin, end, [members](std::size_t offset, const std::byte* block,
-                                                  std::size_t block_bytes) {
-                for (std::size_t i = 0; i < members.size(); ++i)
-                  std::memcpy(output_of(members, i) + offset, block, block_bytes);
-              });
+              reduction.run(
+                  begin, end,
+                  [members](std::size_t offset, const std::byte* block, std::size_t block_bytes) {
+                    for (std::size_t i = 0; i < members.size(); ++i)
+                      std::memcpy(output_of(members, i) + offset, block, block_bytes);
+                  });
             });
 }
 
@@ -92,10 +93,11 @@ void reduce(Members members, ReductionPool& pool) {
   const std::size_t bytes = input_of(members, 0).size_bytes();
   for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
             [&reduction, output](std::size_t begin, std::size_t end) {
-              reduction.run(begin, end, [output](std::size_t offset, const std::byte* block,
-                                                 std::size_t block_bytes) {
-                std::memcpy(output + offset, block, block_bytes);
-              });
+              reduction.run(
+                  begin, end,
+                  [output](std::size_t offset, const std::byte* block, std::size_t block_bytes) {
+                    std::memcpy(output + offset, block, block_bytes);
+                  });
             });
 }
 
@@ -104,17 +106,19 @@ void reduce_scatter(Members members, ReductionPool& pool) {
   const std::size_t chunk = operation_of(members, 0).output.size_bytes();
   const std::size_t width = size_bytes(reduction.type);
   const std::size_t bytes = input_of(members, 0).size_bytes();
-  // Outputs may alias inputs of the same rank, so the whole result is computed before any is written.
+  // Outputs may alias inputs of the same rank, so the whole result is computed before any is
+  // written.
   std::vector<std::byte> result(bytes);
   for_range(pool, bytes / width, bytes * members.size(),
             [&reduction, &result](std::size_t begin, std::size_t end) {
-              reduction.run(begin, end, [&result](std::size_t offset, const std::byte* block,
-                                                  std::size_t block_bytes) {
-                std::memcpy(result.data() + offset, block, block_bytes);
-              });
+              reduction.run(
+                  begin, end,
+                  [&result](std::size_t offset, const std::byte* block, std::size_t block_bytes) {
+                    std::memcpy(result.data() + offset, block, block_bytes);
+                  });
             });
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy(output_of(members, i), result.data() + i * chunk, chunk);
+    copy_bytes(output_of(members, i), result.data() + i * chunk, chunk);
 }
 
 // All inputs, one after the other: outputs may overlap inputs, so they are gathered first.
@@ -122,27 +126,27 @@ std::vector<std::byte> concatenated_inputs(Members members) {
   const std::size_t bytes = input_of(members, 0).size_bytes();
   std::vector<std::byte> all(bytes * members.size());
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy(all.data() + i * bytes, input_of(members, i).data(), bytes);
+    copy_bytes(all.data() + i * bytes, input_of(members, i).data(), bytes);
   return all;
 }
 
 void all_gather(Members members) {
   const std::vector<std::byte> all = concatenated_inputs(members);
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy(output_of(members, i), all.data(), all.size());
+    copy_bytes(output_of(members, i), all.data(), all.size());
 }
 
 void gather_to_list(const Operation& receiver, std::span<const std::byte> all) {
   if (receiver.outputs.empty()) return;
   const std::size_t bytes = all.size() / receiver.outputs.size();
   for (std::size_t i = 0; i < receiver.outputs.size(); ++i)
-    copy(receiver.outputs[i].data(), all.data() + i * bytes, bytes);
+    copy_bytes(receiver.outputs[i].data(), all.data() + i * bytes, bytes);
 }
 
 void scatter(Members members) {
   const Operation& source = operation_of(members, root_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
+    copy_bytes(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
 }
 
 // Where the chunk of each pair of ranks begins, in elements.
@@ -163,7 +167,7 @@ void all_to_all(Members members) {
   for (std::size_t i = 0; i < ranks; ++i) {
     const Operation& sender = operation_of(members, i);
     inputs[i].resize(sender.input.size_bytes());
-    copy(inputs[i].data(), sender.input.data(), sender.input.size_bytes());
+    copy_bytes(inputs[i].data(), sender.input.data(), sender.input.size_bytes());
     begins[i] = offsets(sender.input_splits, sender.input.count(), ranks);
   }
   for (std::size_t to = 0; to < ranks; ++to) {
@@ -171,7 +175,7 @@ void all_to_all(Members members) {
     for (std::size_t from = 0; from < ranks; ++from) {
       const auto first = static_cast<std::size_t>(begins[from][to]) * width;
       const auto bytes = static_cast<std::size_t>(begins[from][to + 1]) * width - first;
-      copy(output, inputs[from].data() + first, bytes);
+      copy_bytes(output, inputs[from].data() + first, bytes);
       output += bytes;
     }
   }
@@ -180,7 +184,7 @@ void all_to_all(Members members) {
 void broadcast(Members members) {
   const TensorView& source = input_of(members, root_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy(output_of(members, i), source.data(), source.size_bytes());
+    copy_bytes(output_of(members, i), source.data(), source.size_bytes());
 }
 
 void broadcast_objects(Members members) {

@@ -1,11 +1,11 @@
 #include "sim/deadlock_verdict.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "sim/engine.h"
 #include "sim/failure.h"
@@ -114,9 +114,8 @@ class Verdict {
 
   static void keep_waits(BlockedCall& call, const std::vector<int>& ranks) {
     call.waits_for_count = ranks.size();
-    call.waits_for.assign(ranks.begin(),
-                          ranks.begin() + static_cast<std::ptrdiff_t>(
-                                              std::min(ranks.size(), most_ranks_kept)));
+    call.waits_for.assign(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             ranks.size(), most_ranks_kept)));
   }
 
   bool has_returned(int rank) { return engine_.rank_state(rank).has_returned; }
@@ -247,8 +246,8 @@ class Verdict {
       finding.operation = blocked_.front().operation;
       finding.location = blocked_.front().location;
     }
-    finding.message = fmt::format("Ranks {} wait for each other for ever.",
-                                  to_rank_ranges(finding.ranks, 6));
+    finding.message =
+        fmt::format("Ranks {} wait for each other for ever.", to_rank_ranges(finding.ranks, 6));
     engine_.findings().add(std::move(finding));
   }
 

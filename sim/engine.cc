@@ -1,8 +1,8 @@
 #include "sim/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/deadlock_verdict.h"
 #include "sim/failure.h"
@@ -260,13 +260,13 @@ std::vector<const Task*> Engine::blocked_tasks() const {
     if (task.wait != nullptr) blocked.push_back(&task);
   for (const Task& task : further_tasks_)
     if (task.wait != nullptr) blocked.push_back(&task);
-  std::stable_sort(blocked.begin(), blocked.end(), [](const Task* a, const Task* b) {
-    return a->rank->rank < b->rank->rank;
-  });
+  std::stable_sort(blocked.begin(), blocked.end(),
+                   [](const Task* a, const Task* b) { return a->rank->rank < b->rank->rank; });
   return blocked;
 }
 
-// -- When nobody can run -----------------------------------------------------------------------------
+// -- When nobody can run
+// -----------------------------------------------------------------------------
 
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");

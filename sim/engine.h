@@ -32,11 +32,19 @@ struct RunOver {};
 
 // What a context is blocked in, for reports. On the stack of the blocking function.
 struct Wait {
-  enum class Reason : std::uint8_t { operations, any_operation, sleep, join, mutex, condition, poll };
+  enum class Reason : std::uint8_t {
+    operations,
+    any_operation,
+    sleep,
+    join,
+    mutex,
+    condition,
+    poll
+  };
   Reason reason = Reason::operations;
   std::span<PendingOperation* const> operations = {};
-  const Task* joined = nullptr;   // join
-  const Task* holder = nullptr;   // mutex
+  const Task* joined = nullptr;  // join
+  const Task* holder = nullptr;  // mutex
 };
 
 // One run. Everything of it that is shared is guarded by `Guard` (a mutex under parallel contexts,
@@ -68,8 +76,8 @@ class Engine final : public TaskRunner {
 
   Task& current() const noexcept { return is_parallel_ ? parallel_current() : *current_; }
 
-  // Blocks the current context until somebody wakes it; it may be woken for nothing, so callers loop.
-  // Throws RunOver when the run ends first.
+  // Blocks the current context until somebody wakes it; it may be woken for nothing, so callers
+  // loop. Throws RunOver when the run ends first.
   void block(Task& self, const Wait& wait);
 
   // The same, but returns when the run ends. For destructors.
@@ -93,7 +101,8 @@ class Engine final : public TaskRunner {
 
   // Throws RunOver if the run is over: nothing may be posted any more.
   void check_running() const {
-    if (is_over_) [[unlikely]] throw RunOver{};
+    if (is_over_) [[unlikely]]
+      throw RunOver{};
   }
   bool is_over() const noexcept { return is_over_; }
 
@@ -161,7 +170,7 @@ class Engine final : public TaskRunner {
   const RankProgram& program_;
   const bool is_parallel_;
   bool switches_everywhere_ = false;
-  bool asks_scheduler_ = false;   // false: round robin, asked inline
+  bool asks_scheduler_ = false;  // false: round robin, asked inline
   bool is_over_ = false;
   Outcome outcome_ = Outcome::completed;
   Task* current_ = nullptr;
@@ -169,12 +178,12 @@ class Engine final : public TaskRunner {
   Counts counts_;
   TimePoint now_{0};
   TimePoint deadline_bound_ = TimePoint::max();
-  std::uint64_t progress_ = 0;    // counts what could make a poll fruitful
-  std::uint64_t polled_at_ = 0;   // progress_ when the polls were last retried
+  std::uint64_t progress_ = 0;   // counts what could make a poll fruitful
+  std::uint64_t polled_at_ = 0;  // progress_ when the polls were last retried
   std::uint64_t fruitless_rounds_ = 0;
   std::size_t tasks_left_ = 0;
 
-  std::vector<Task> tasks_;           // by rank
+  std::vector<Task> tasks_;  // by rank
   std::deque<Task> further_tasks_;
   std::vector<RankState> ranks_;
   std::vector<TaskId> polling_;

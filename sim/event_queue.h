@@ -11,13 +11,11 @@
 
 namespace gang::sim {
 
-// Wake-ups ordered by (time, order of entry). A wake-up is for one wait of a context; once that wait
-// has ended it is stale, and is dropped when it comes to the front.
+// Wake-ups ordered by (time, order of entry). A wake-up is for one wait of a context; once that
+// wait has ended it is stale, and is dropped when it comes to the front.
 class EventQueue {
  public:
-  void push(TimePoint time, Task& task) {
-    heap_.push({time, next_++, &task, task.wait_serial});
-  }
+  void push(TimePoint time, Task& task) { heap_.push({time, next_++, &task, task.wait_serial}); }
 
   // The time of the earliest wake-up that is not stale; none if there is none.
   std::optional<TimePoint> next_time();

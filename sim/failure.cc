@@ -1,8 +1,8 @@
 #include "sim/failure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/engine.h"
 #include "sim/matching.h"
@@ -119,7 +119,7 @@ Finding timeout_finding(const GangState& gang, const PendingOperation& pending,
   finding.location = to_string(pending.call().call_site);
   finding.message =
       fmt::format("{} on {} timed out after {}: {} did not come.", finding.operation, finding.gang,
-                  to_string(pending.operation->timeout), describe_members(gang, missing));
+                  gang::to_string(pending.operation->timeout), describe_members(gang, missing));
   return finding;
 }
 
@@ -143,8 +143,8 @@ void report_open_gangs(Engine& engine) {
       finding.id = finding_id::gang_not_closed;
       finding.ranks = {rank.rank};
       finding.gang = label_of(gang->info());
-      finding.message = fmt::format("{} was still open when every program had ended.",
-                                    finding.gang);
+      finding.message =
+          fmt::format("{} was still open when every program had ended.", finding.gang);
       engine.findings().add(std::move(finding));
     }
   }

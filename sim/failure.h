@@ -16,8 +16,9 @@ struct RankState;
 // Throws the GangError of a failed operation at its rank.
 [[noreturn]] void throw_gang_error(Engine& engine, const PendingOperation& pending);
 
-// `error` has left the program (or an unjoined context) of `task`'s rank: a finding, or a consequence of
-// the one that the rank was told of. Breaks every gang of the rank, so that nobody waits for it.
+// `error` has left the program (or an unjoined context) of `task`'s rank: a finding, or a
+// consequence of the one that the rank was told of. Breaks every gang of the rank, so that nobody
+// waits for it.
 void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& error);
 
 // A work was dropped while an exception left the program: its gang cannot go on.

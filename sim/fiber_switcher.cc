@@ -1,9 +1,10 @@
 #include <cxxabi.h>
 
-#include <boost/context/fiber.hpp>
 #include <cstring>
 #include <map>
 #include <vector>
+
+#include <boost/context/fiber.hpp>
 
 #include "sim/context_switcher.h"
 #include "sim/rank_state.h"
@@ -77,21 +78,20 @@ class FiberSwitcher final : public ContextSwitcher {
     context::fiber& fiber = fiber_of(task);
     if (task.is_started || task.id == outside_task) return fiber;
     task.is_started = true;
-    fiber = context::fiber(std::allocator_arg, PooledStack(*pool_),
-                           [this, &task](context::fiber&& left) {
-                             arrive(std::move(left));
-                             Task& next = runner_.run_task(task);
-                             context::fiber& target = prepare(next);
-                             std::memcpy(exception_state_, next.exception_state.data(),
-                                         sizeof next.exception_state);
-                             return std::move(target);
-                           });
+    fiber = context::fiber(
+        std::allocator_arg, PooledStack(*pool_), [this, &task](context::fiber&& left) {
+          arrive(std::move(left));
+          Task& next = runner_.run_task(task);
+          context::fiber& target = prepare(next);
+          std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
+          return std::move(target);
+        });
     return fiber;
   }
 
   TaskRunner& runner_;
-  // Two words per OS thread: the exceptions being handled and how many are in flight. They belong to
-  // the fiber, since a switch may happen inside a catch block. Source: Itanium C++ ABI, 2.2.2.
+  // Two words per OS thread: the exceptions being handled and how many are in flight. They belong
+  // to the fiber, since a switch may happen inside a catch block. Source: Itanium C++ ABI, 2.2.2.
   void* exception_state_;
   std::unique_ptr<StackPool> own_pool_;
   StackPool* pool_ = nullptr;

@@ -1,8 +1,9 @@
 #include "sim/finding_log.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
 
 namespace gang::sim {
 namespace {

@@ -12,8 +12,8 @@ namespace gang::sim {
 // Keeps one finding per root cause and lists consequences inside them.
 class FindingLog {
  public:
-  // Adds a finding and returns its index. One with the same id, gang, operation, location and message
-  // takes in further ranks instead.
+  // Adds a finding and returns its index. One with the same id, gang, operation, location and
+  // message takes in further ranks instead.
   std::size_t add(Finding finding);
 
   // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.

@@ -7,8 +7,8 @@
 
 namespace gang::sim {
 
-// The matched fields of a Collective in four words. Sequence numbers are equal by construction and not
-// part of it.
+// The matched fields of a Collective in four words. Sequence numbers are equal by construction and
+// not part of it.
 class Fingerprint {
  public:
   Fingerprint() noexcept = default;
@@ -25,7 +25,8 @@ class Fingerprint {
   // Whether two members' calls are the same operation. A label counts only where both give one;
   // the first one given is remembered.
   bool matches(const Fingerprint& other) noexcept {
-    if (packed_ != other.packed_ || count_ != other.count_ || detail_ != other.detail_) return false;
+    if (packed_ != other.packed_ || count_ != other.count_ || detail_ != other.detail_)
+      return false;
     if (label_ == other.label_ || other.label_ == 0) return true;
     if (label_ != 0) return false;
     label_ = other.label_;

@@ -23,9 +23,9 @@ struct BreakCause {
   static constexpr std::size_t no_finding = ~std::size_t{0};
 
   GangErrorKind kind = GangErrorKind::aborted;
-  std::vector<int> ranks_at_fault;        // of the gang
-  std::string reason;                     // the clause after the colon
-  std::size_t finding = no_finding;       // index of the finding that it is a consequence of
+  std::vector<int> ranks_at_fault;   // of the gang
+  std::string reason;                // the clause after the colon
+  std::size_t finding = no_finding;  // index of the finding that it is a consequence of
 };
 
 // A child made by create_gang or split, as one member sees it.
@@ -48,13 +48,13 @@ struct MatchSlot {
   std::uint32_t departures_left = 0;  // members that still have to take their inline result
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
-  bool is_inline = false;             // the result is in `result`; members take it when they go on
+  bool is_inline = false;  // the result is in `result`; members take it when they go on
   bool is_complete = false;
   InlineValue result{};
   std::vector<PendingOperation*> members;  // by rank in the gang; null: has not come
   std::vector<Task*> waiters;
-  std::vector<InlineValue> values;         // inline operations only
-  std::vector<ChildSeat> children;         // create_gang and split only
+  std::vector<InlineValue> values;  // inline operations only
+  std::vector<ChildSeat> children;  // create_gang and split only
 };
 
 // A buffered message on its way.
@@ -64,7 +64,7 @@ struct Message {
   DataType data_type = DataType::f32;
   std::int64_t count = 0;
   std::vector<std::byte> payload;
-  Collective sent;   // for reports; its label is not kept
+  Collective sent;  // for reports; its label is not kept
 };
 
 // What has been sent to, and asked for by, one member.
@@ -81,13 +81,13 @@ struct GangState {
   GangState& operator=(const GangState&) = delete;
   ~GangState();
 
-  Engine* engine;                        // null once the run is over
+  Engine* engine;  // null once the run is over
   std::shared_ptr<const GangInfo> info;
-  std::uint32_t index = 0;               // in order of creation
-  std::size_t registry_index = 0;        // where Matching lists it
-  std::uint32_t children_made = 0;       // for default names
-  std::uint64_t base_sequence = 0;       // of active.front()
-  std::vector<MatchSlot*> active;        // slots that gather members, by sequence number
+  std::uint32_t index = 0;                        // in order of creation
+  std::size_t registry_index = 0;                 // where Matching lists it
+  std::uint32_t children_made = 0;                // for default names
+  std::uint64_t base_sequence = 0;                // of active.front()
+  std::vector<MatchSlot*> active;                 // slots that gather members, by sequence number
   std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
   std::vector<MatchSlot*> free_slots;
   std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used

@@ -1,8 +1,8 @@
 #include "sim/group_creation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/matching.h"
 #include "sim/sim_gang.h"
@@ -16,9 +16,8 @@ std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, con
   const auto first = static_cast<std::size_t>(members.front());
   const GangOptions& options = *slot.members[first]->operation->gang_options;
   GangInfo info;
-  info.name = options.name.empty()
-                  ? fmt::format("{}.{}", parent.info->name, parent.children_made)
-                  : options.name;
+  info.name = options.name.empty() ? fmt::format("{}.{}", parent.info->name, parent.children_made)
+                                   : options.name;
   info.device = parent.info->device;
   info.timeout = options.timeout.value_or(parent.info->timeout);
   info.backend = parent.info->backend;

@@ -46,7 +46,7 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
 }
 
 void Matching::gang_gone(GangState& gang) {
-  point_to_point_.report_unreceived(gang);
+  messages_.report_unreceived(gang);
   GangState* last = gangs_.back();
   gangs_[gang.registry_index] = last;
   last->registry_index = gang.registry_index;
@@ -99,7 +99,7 @@ void Matching::post(PendingOperation& pending) {
 void Matching::arrive(PendingOperation& pending) {
   pending.status = PendingStatus::posted;
   if (is_point_to_point(pending.call().kind))
-    point_to_point_.post(pending);
+    messages_.post(pending);
   else
     arrive_at_slot(pending);
 }
@@ -259,7 +259,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
       end(*member, PendingStatus::failed);
     }
   }
-  point_to_point_.fail_all(gang);
+  messages_.fail_all(gang);
   for (RankState& rank : engine_.ranks()) {
     if (!rank.stream) continue;
     const std::vector<PendingOperation*> launched(rank.stream->begin(), rank.stream->end());
@@ -298,7 +298,7 @@ bool Matching::fail_mismatched_operations() {
 }
 
 void Matching::report_unreceived() {
-  for (const GangState* gang : gangs()) point_to_point_.report_unreceived(*gang);
+  for (const GangState* gang : gangs()) messages_.report_unreceived(*gang);
 }
 
 void Matching::throw_failure(PendingOperation& pending) { throw_gang_error(engine_, pending); }

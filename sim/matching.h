@@ -7,7 +7,7 @@
 
 #include "sim/engine.h"
 #include "sim/gang_state.h"
-#include "sim/point_to_point.h"
+#include "sim/message_matching.h"
 
 namespace gang::sim {
 
@@ -17,7 +17,7 @@ namespace gang::sim {
 // other rank's memory.
 class Matching {
  public:
-  explicit Matching(Engine& engine) : engine_(engine), point_to_point_(engine, *this) {}
+  explicit Matching(Engine& engine) : engine_(engine), messages_(engine, *this) {}
 
   std::shared_ptr<GangState> make_root_gang();
   std::shared_ptr<GangState> make_gang(GangInfo info);
@@ -28,7 +28,8 @@ class Matching {
   // The run is over: gangs and works that live on do so without it.
   void release_gangs() noexcept;
 
-  // Hands in an operation; it may have ended when this returns. Throws GangError if the gang is broken.
+  // Hands in an operation; it may have ended when this returns. Throws GangError if the gang is
+  // broken.
   void post(PendingOperation& pending);
 
   // Whether the operation has completed or failed.
@@ -72,7 +73,7 @@ class Matching {
   // Members that have not come to the oldest incomplete operation of `gang`.
   static std::vector<int> missing_members(const MatchSlot& slot);
 
-  PointToPoint& point_to_point() noexcept { return point_to_point_; }
+  MessageMatching& messages() noexcept { return messages_; }
 
  private:
   void arrive(PendingOperation& pending);
@@ -87,7 +88,7 @@ class Matching {
   void time_out(GangState& gang, PendingOperation& pending);
 
   Engine& engine_;
-  PointToPoint point_to_point_;
+  MessageMatching messages_;
   std::vector<GangState*> gangs_;
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;

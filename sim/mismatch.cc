@@ -1,10 +1,10 @@
 #include "sim/mismatch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "sim/failure.h"
 
@@ -38,10 +38,9 @@ const std::array fields = {
     Field{finding_id::mismatch_label, "label", label_value},
 };
 
-const Field blocking_field{finding_id::mismatch_blocking, "blocking form",
-                           [](const Collective& call) {
-                             return std::string(call.blocking ? "blocking" : "start_");
-                           }};
+const Field blocking_field{
+    finding_id::mismatch_blocking, "blocking form",
+    [](const Collective& call) { return std::string(call.blocking ? "blocking" : "start_"); }};
 
 // The members by the value of a field; labels that are not given agree with all.
 std::map<std::string, Members> group_by(const Field& field, const Members& members) {
@@ -73,8 +72,7 @@ Mismatch explain(const GangState& gang, const Field& field,
   std::vector<const Members*> by_size;
   for (const auto& [value, group] : groups) by_size.push_back(&group);
   std::stable_sort(by_size.begin(), by_size.end(), [](const Members* a, const Members* b) {
-    return a->size() != b->size() ? a->size() > b->size()
-                                  : a->front()->member < b->front()->member;
+    return a->size() != b->size() ? a->size() > b->size() : a->front()->member < b->front()->member;
   });
   const bool has_majority = by_size.size() > 1 && by_size[0]->size() > by_size[1]->size();
   Mismatch mismatch;
@@ -84,8 +82,7 @@ Mismatch explain(const GangState& gang, const Field& field,
     for (const PendingOperation* member : *by_size[i])
       mismatch.odd_members.push_back(member->member);
   std::sort(mismatch.odd_members.begin(), mismatch.odd_members.end());
-  for (const int member : mismatch.odd_members)
-    finding.ranks.push_back(gang.root_rank_of(member));
+  for (const int member : mismatch.odd_members) finding.ranks.push_back(gang.root_rank_of(member));
   finding.id = field.id;
   finding.gang = label_of(*gang.info);
   finding.operation = to_string(odd.front()->call());

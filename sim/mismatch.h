@@ -15,8 +15,8 @@ struct Mismatch {
 };
 
 // `members` hold at least two calls that do not match; null entries have not come. The first field
-// that differs, in the order of SEMANTICS, gives the finding; the odd ones are those outside the largest
-// set of members that agree on it, or all of them where no set is the largest.
+// that differs, in the order of SEMANTICS, gives the finding; the odd ones are those outside the
+// largest set of members that agree on it, or all of them where no set is the largest.
 Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> members,
                           bool strict_blocking);
 

@@ -1,7 +1,7 @@
 // The part of Matching that lets operations time out.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/failure.h"
 #include "sim/matching.h"

@@ -16,14 +16,14 @@ struct GangState;
 struct MatchSlot;
 
 enum class PendingStatus : std::uint8_t {
-  launched,   // behind others of its rank's stream; its gang does not know of it
-  posted,     // waits for the other members
+  launched,  // behind others of its rank's stream; its gang does not know of it
+  posted,    // waits for the other members
   complete,
-  failed,     // its gang is broken
+  failed,  // its gang is broken
 };
 
-// Lives on the stack of a blocking call or in the state of a Work; stays at one address until it has
-// ended. The engine's lists point to it while it is launched or posted.
+// Lives on the stack of a blocking call or in the state of a Work; stays at one address until it
+// has ended. The engine's lists point to it while it is launched or posted.
 struct PendingOperation {
   PendingOperation(Operation& from, GangState& of, int as_member, Task& by)
       : operation(&from), gang(&of), task(&by), member(as_member) {}
@@ -32,20 +32,20 @@ struct PendingOperation {
 
   Operation* operation;
   GangState* gang;
-  MatchSlot* slot = nullptr;        // while posted, for matched kinds
-  Task* task;                       // who posted it
-  Task* waiter = nullptr;           // who is to be woken at its end
-  BufferGuard* guard = nullptr;     // of a started operation's memory
+  MatchSlot* slot = nullptr;          // while posted, for matched kinds
+  Task* task;                         // who posted it
+  Task* waiter = nullptr;             // who is to be woken at its end
+  BufferGuard* guard = nullptr;       // of a started operation's memory
   PendingOperation* batch = nullptr;  // the batch that this send or receive is part of
   std::vector<std::unique_ptr<PendingOperation>> entries;  // of a batch
   std::vector<std::unique_ptr<Operation>> entry_operations;
-  int member;                       // rank in the gang
+  int member;  // rank in the gang
   std::uint32_t entries_left = 0;
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;
   Received received;
   TimePoint posted_at{0};
-  TimePoint deadline{0};            // TimePoint::max(): never
+  TimePoint deadline{0};  // TimePoint::max(): never
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }

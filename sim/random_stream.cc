@@ -30,8 +30,6 @@ std::uint64_t RandomStream::below(std::uint64_t bound) noexcept {
   return static_cast<std::uint64_t>((Wide{(*this)()} * bound) >> 64);
 }
 
-double RandomStream::uniform() noexcept {
-  return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
-}
+double RandomStream::uniform() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
 }  // namespace gang::sim

@@ -27,7 +27,7 @@ void ReductionPool::run(std::size_t count, const Body& body) {
 }
 
 void ReductionPool::run_part(std::size_t part) const {
-  (*body_)(count_ * part / threads_, count_ * (part + 1) / threads_);
+  (*body_)(count_* part / threads_, count_ * (part + 1) / threads_);
 }
 
 void ReductionPool::serve(std::size_t part) {

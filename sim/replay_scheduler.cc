@@ -16,8 +16,8 @@ class ReplayScheduler final : public Scheduler {
   TaskId next_rank(const RunnableSet& runnable, TaskId) override {
     if (step_ == schedule_.choices.size())
       throw ScheduleDivergence(
-          fmt::format("step {}: the schedule has ended; here is a choice among {} contexts",
-                      step_, runnable.size()));
+          fmt::format("step {}: the schedule has ended; here is a choice among {} contexts", step_,
+                      runnable.size()));
     const Choice& choice = schedule_.choices[step_];
     if (choice.runnable != runnable.size())
       throw ScheduleDivergence(

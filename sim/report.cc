@@ -1,9 +1,9 @@
 #include "sim/report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/json_fields.h"
@@ -24,8 +24,7 @@ std::vector<BlockedGroup> grouped(const std::vector<BlockedCall>& blocked) {
   std::map<Key, std::size_t> places;
   for (const BlockedCall& call : blocked) {
     const auto [place, is_new] = places.try_emplace(
-        Key{call.context, call.gang, call.operation, call.location, call.waits_for},
-        groups.size());
+        Key{call.context, call.gang, call.operation, call.location, call.waits_for}, groups.size());
     if (is_new) groups.push_back({{}, &call});
     groups[place->second].ranks.push_back(call.rank);
   }
@@ -35,8 +34,7 @@ std::vector<BlockedGroup> grouped(const std::vector<BlockedCall>& blocked) {
 std::string waits_text(const BlockedCall& call) {
   if (call.waits_for_count == 0) return "-";
   std::string text = to_rank_ranges(call.waits_for, 3);
-  if (call.waits_for_count > call.waits_for.size() && !text.ends_with("..."))
-    text += ",...";
+  if (call.waits_for_count > call.waits_for.size() && !text.ends_with("...")) text += ",...";
   return text;
 }
 
@@ -121,18 +119,22 @@ std::string to_string(const Report& report) {
     text += "\n" + to_string(report.findings[i]);
   }
   if (!report.blocked.empty()) text += "\n" + blocked_table(report.blocked);
-  const auto would_fire = std::find_if(report.blocked.begin(), report.blocked.end(),
-                                       [](const BlockedCall& c) { return c.would_time_out_after_ns; });
+  const auto would_fire =
+      std::find_if(report.blocked.begin(), report.blocked.end(),
+                   [](const BlockedCall& c) { return c.would_time_out_after_ns; });
   if (would_fire != report.blocked.end())
     text += fmt::format("\n  Timeout    would fail after {}\n",
-                        to_string(Duration(would_fire->would_time_out_after_ns)));
+                        gang::to_string(Duration(would_fire->would_time_out_after_ns)));
   return text;
 }
 
 nlohmann::json to_json(const Finding& finding) {
-  return {{"id", finding.id},           {"ranks", finding.ranks},
-          {"gang", finding.gang},       {"operation", finding.operation},
-          {"message", finding.message}, {"location", finding.location},
+  return {{"id", finding.id},
+          {"ranks", finding.ranks},
+          {"gang", finding.gang},
+          {"operation", finding.operation},
+          {"message", finding.message},
+          {"location", finding.location},
           {"consequences", finding.consequences}};
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "gang/duration.h"
 #include "sim/schedule.h"
@@ -62,12 +63,12 @@ struct Finding {
 
 // A context that could never go on.
 struct BlockedCall {
-  int rank = 0;              // of the root gang
-  std::string context;       // "" for the rank's program, else the name of its further context
-  std::string gang;          // label; empty for mutexes, joins, sleeps
-  std::string operation;     // "all_reduce #0 sum f32[1024]", "join of loader", ...
+  int rank = 0;           // of the root gang
+  std::string context;    // "" for the rank's program, else the name of its further context
+  std::string gang;       // label; empty for mutexes, joins, sleeps
+  std::string operation;  // "all_reduce #0 sum f32[1024]", "join of loader", ...
   std::string location;
-  std::vector<int> waits_for;     // root ranks, at most 16 kept, ascending
+  std::vector<int> waits_for;  // root ranks, at most 16 kept, ascending
   std::uint64_t waits_for_count = 0;
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
 
@@ -75,11 +76,11 @@ struct BlockedCall {
 };
 
 struct Counts {
-  std::uint64_t rank_operations = 0;  // operations called, summed over ranks
+  std::uint64_t rank_operations = 0;       // operations called, summed over ranks
   std::uint64_t completed_operations = 0;  // collectives and messages that completed
-  std::uint64_t switches = 0;         // of contexts
-  std::uint64_t choices = 0;          // scheduling points with two or more runnable contexts
-  std::uint64_t gangs = 0;            // gangs made, the root included
+  std::uint64_t switches = 0;              // of contexts
+  std::uint64_t choices = 0;               // scheduling points with two or more runnable contexts
+  std::uint64_t gangs = 0;                 // gangs made, the root included
 
   friend bool operator==(const Counts&, const Counts&) = default;
 };
@@ -89,13 +90,13 @@ struct Counts {
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
-  std::vector<BlockedCall> blocked;    // all of them at a deadlock, by rank
-  std::string divergence;              // Outcome::diverged: step, expected, found
-  Schedule schedule;                   // where recorded
+  std::vector<BlockedCall> blocked;  // all of them at a deadlock, by rank
+  std::string divergence;            // Outcome::diverged: step, expected, found
+  Schedule schedule;                 // where recorded
   Trace trace;
   Counts counts;
   Duration virtual_time{0};
-  Duration wall_time{0};               // from the creation of the ranks to this report
+  Duration wall_time{0};  // from the creation of the ranks to this report
 
   // Completed without any finding.
   bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }
@@ -111,7 +112,7 @@ std::string to_rank_ranges(const std::vector<int>& ascending_ranks, std::size_t 
 nlohmann::json to_json(const Report& report);
 nlohmann::json to_json(const Finding& finding);
 nlohmann::json to_json(const BlockedCall& blocked);
-Finding finding_from_json(const nlohmann::json& json);       // throw InvalidArgument naming the field
+Finding finding_from_json(const nlohmann::json& json);  // throw InvalidArgument naming the field
 BlockedCall blocked_call_from_json(const nlohmann::json& json);
 
 }  // namespace gang::sim

@@ -1,8 +1,8 @@
 #include "sim/schedule.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
+
+#include <fmt/format.h>
 
 #include "gang/error.h"
 

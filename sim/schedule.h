@@ -18,14 +18,14 @@ enum class SchedulerKind : std::uint8_t {
 std::string_view to_string(SchedulerKind kind) noexcept;  // "round_robin", "random", "replay"
 std::optional<SchedulerKind> parse_scheduler_kind(std::string_view text) noexcept;
 
-// Contexts are numbered: 0 ... world-1 are the ranks' programs, further ones follow in the order they
-// were started.
+// Contexts are numbered: 0 ... world-1 are the ranks' programs, further ones follow in the order
+// they were started.
 using TaskId = std::uint32_t;
 
 // One choice among several runnable contexts.
 struct Choice {
-  TaskId task = 0;            // who was chosen
-  std::uint32_t runnable = 0; // among how many
+  TaskId task = 0;             // who was chosen
+  std::uint32_t runnable = 0;  // among how many
 
   friend bool operator==(const Choice&, const Choice&) = default;
 };
@@ -33,9 +33,9 @@ struct Choice {
 // Whether ranks could be switched at every call or only where they block.
 enum class SwitchPoints : std::uint8_t { blocking_calls, all_calls };
 
-// The choices of a run: enough, with the program, the options and the seed, to repeat it exactly. Only
-// choices among two or more contexts are kept; random numbers drawn by the engine are kept too.
-// A value: copies, compares, prints and parses.
+// The choices of a run: enough, with the program, the options and the seed, to repeat it exactly.
+// Only choices among two or more contexts are kept; random numbers drawn by the engine are kept
+// too. A value: copies, compares, prints and parses.
 struct Schedule {
   SwitchPoints switch_points = SwitchPoints::blocking_calls;
   std::vector<Choice> choices;
@@ -44,8 +44,8 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// Text form, one line: "gangsim-schedule 1 blocking_calls 3/8 0/7 ... ; 17 42"; runs of equal steps are
-// not folded. parse throws InvalidArgument naming the position of what is wrong.
+// Text form, one line: "gangsim-schedule 1 blocking_calls 3/8 0/7 ... ; 17 42"; runs of equal steps
+// are not folded. parse throws InvalidArgument naming the position of what is wrong.
 std::string to_string(const Schedule& schedule);
 Schedule parse_schedule(std::string_view text);
 

@@ -11,8 +11,8 @@ namespace gang::sim {
 
 struct SimulationOptions;
 
-// An oracle with three methods. The engine asks it only where there is a choice; `runnable` is never
-// empty and is ordered by id. Implementations keep their state between calls; one per run.
+// An oracle with three methods. The engine asks it only where there is a choice; `runnable` is
+// never empty and is ordered by id. Implementations keep their state between calls; one per run.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;

@@ -1,8 +1,8 @@
 #include "sim/sim_work.h"
 
-#include <fmt/format.h>
-
 #include <exception>
+
+#include <fmt/format.h>
 
 #include "sim/failure.h"
 #include "sim/matching.h"
@@ -11,9 +11,7 @@
 namespace gang::sim {
 
 SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task)
-    : gang_(std::move(gang)),
-      operation_(operation),
-      pending_(operation_, *gang_, rank, task) {
+    : gang_(std::move(gang)), operation_(operation), pending_(operation_, *gang_, rank, task) {
   copy_lists();
   pending_.is_async = true;
   if (operation_.collective.kind == OperationKind::batch) expand_batch(pending_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "gang/error.h"
@@ -107,7 +108,8 @@ class SimulatedCondition final : public RuntimeCondition {
   }
 
   void forget(const bool& is_notified) {
-    std::erase_if(waiters_, [&is_notified](const Waiter& w) { return w.is_notified == &is_notified; });
+    std::erase_if(waiters_,
+                  [&is_notified](const Waiter& w) { return w.is_notified == &is_notified; });
   }
 
   void notify(std::size_t count) {
@@ -171,13 +173,12 @@ class SimulatedRuntime final : public Runtime {
 
   void sleep_for(Duration duration) override {
     if (duration < Duration::zero())
-      throw InvalidArgument("sleep of " + to_string(duration) + "; accepted is zero or more");
+      throw InvalidArgument("sleep of " + gang::to_string(duration) + "; accepted is zero or more");
     if (duration == Duration::zero()) return yield();
     const Engine::Guard guard(engine_);
     Task& self = engine_.current();
     const TimePoint now = engine_.now();
-    const TimePoint end =
-        duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
+    const TimePoint end = duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
     do {
       engine_.wake_at(end, self);
       engine_.block(self, Wait{Wait::Reason::sleep});

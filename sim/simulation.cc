@@ -1,8 +1,8 @@
 #include "sim/simulation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/engine.h"
 
@@ -46,8 +46,8 @@ std::string first_difference(const Trace& first, const Trace& second) {
   const auto show = [step](const Trace& trace) {
     if (step >= trace.events.size()) return std::string("the end");
     const TraceEvent& event = trace.events[step];
-    return fmt::format("{} of rank {} {} at {}", to_string(event.kind), event.rank,
-                       event.operation, event.location);
+    return fmt::format("{} of rank {} {} at {}", to_string(event.kind), event.rank, event.operation,
+                       event.location);
   };
   return fmt::format("event {}: first {}, then {}", step, show(first), show(second));
 }
@@ -62,8 +62,7 @@ Report run_rechecked(const SimulationOptions& options, const RankProgram& progra
   if (report.trace.events != again.trace.events || report.trace.digest != again.trace.digest) {
     Finding finding;
     finding.id = finding_id::nondeterminism;
-    const std::size_t common =
-        std::min(report.trace.events.size(), again.trace.events.size());
+    const std::size_t common = std::min(report.trace.events.size(), again.trace.events.size());
     for (std::size_t i = 0; i < common; ++i) {
       if (report.trace.events[i] == again.trace.events[i]) continue;
       finding.ranks = {report.trace.events[i].rank};

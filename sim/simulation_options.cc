@@ -1,8 +1,8 @@
 #include "sim/simulation_options.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
+
+#include <fmt/format.h>
 
 #include "gang/error.h"
 
@@ -28,14 +28,14 @@ void validate(const SimulationOptions& options) {
                     options.world_size, to_string(options.context), most_threads));
   if (options.timeout <= Duration::zero())
     throw InvalidArgument(fmt::format("timeout is {}; accepted is more than zero, or no_timeout",
-                                      to_string(options.timeout)));
+                                      gang::to_string(options.timeout)));
   if (options.stack_bytes < least_stack)
     throw InvalidArgument(fmt::format("stack size is {} bytes; accepted is {} or more",
                                       options.stack_bytes, least_stack));
   if (options.step_limit == 0) throw InvalidArgument("step limit is 0; accepted is 1 or more");
   if (options.reduction_threads < 1)
-    throw InvalidArgument(fmt::format("reduction threads are {}; accepted is 1 or more",
-                                      options.reduction_threads));
+    throw InvalidArgument(
+        fmt::format("reduction threads are {}; accepted is 1 or more", options.reduction_threads));
   const bool replays = options.scheduler == SchedulerKind::replay;
   if (replays != options.replay.has_value())
     throw InvalidArgument(replays ? "scheduler replay needs a schedule to replay"

@@ -45,17 +45,17 @@ enum class PendingTimeouts : std::uint8_t {
 enum class Recording : std::uint8_t { off, on };
 
 struct SimulationOptions {
-  int world_size = 1;                    // 1 ... max_world_size
-  std::uint64_t seed = 1;                // of every random stream: schedule, data, ...
+  int world_size = 1;      // 1 ... max_world_size
+  std::uint64_t seed = 1;  // of every random stream: schedule, data, ...
   ContextKind context = default_context();
   SchedulerKind scheduler = SchedulerKind::round_robin;
-  std::optional<Schedule> replay;        // SchedulerKind::replay only
+  std::optional<Schedule> replay;  // SchedulerKind::replay only
   ExecutionModel execution = ExecutionModel::independent;
   SendMode sends;
-  Duration timeout = default_timeout;    // of the root gang; > 0
+  Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
-  bool strict_blocking = false;          // a blocking call does not match a start_ call
-  bool buffer_guard = true;              // look for buffers touched in flight
+  bool strict_blocking = false;  // a blocking call does not match a start_ call
+  bool buffer_guard = true;      // look for buffers touched in flight
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
   std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
   int reduction_threads = 2;             // helpers for large reductions; no effect on results

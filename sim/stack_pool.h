@@ -6,8 +6,8 @@
 
 namespace gang::sim {
 
-// Stacks of one size, cut from large mappings, reused after return. Only pages that are touched cost
-// memory. While few stacks exist each has an inaccessible page below it, so that an overflow
+// Stacks of one size, cut from large mappings, reused after return. Only pages that are touched
+// cost memory. While few stacks exist each has an inaccessible page below it, so that an overflow
 // faults; the kernel bounds the number of such pages, and beyond `most_guarded` there are none.
 //
 // Threads: used by one thread at a time.

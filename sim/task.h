@@ -33,12 +33,12 @@ struct FurtherContext {
 // The control block of a context. The engine's; stable in memory for the whole run.
 struct Task {
   TaskId id = no_task;
-  RankState* rank = nullptr;            // null only for outside_task
-  const Wait* wait = nullptr;           // what it is blocked in; null while it can run
-  std::uint64_t wait_serial = 0;        // counts its waits: tells a stale timer from a live one
+  RankState* rank = nullptr;               // null only for outside_task
+  const Wait* wait = nullptr;              // what it is blocked in; null while it can run
+  std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   std::unique_ptr<FurtherContext> further;
-  std::uint64_t polls = 0;              // fruitless polls in a row
+  std::uint64_t polls = 0;  // fruitless polls in a row
   bool is_started = false;
   bool is_done = false;
 };

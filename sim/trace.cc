@@ -1,7 +1,6 @@
 #include "sim/trace.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
@@ -25,10 +24,14 @@ std::string_view gang_of(const Trace& trace, const TraceEvent& event) {
 }
 
 nlohmann::json event_to_json(const TraceEvent& event) {
-  return {{"kind", to_string(event.kind)},   {"task", event.task},
-          {"rank", event.rank},              {"gang", event.gang},
-          {"sequence", event.sequence_number}, {"time_ns", event.time.count()},
-          {"operation", event.operation},    {"location", event.location}};
+  return {{"kind", to_string(event.kind)},
+          {"task", event.task},
+          {"rank", event.rank},
+          {"gang", event.gang},
+          {"sequence", event.sequence_number},
+          {"time_ns", event.time.count()},
+          {"operation", event.operation},
+          {"location", event.location}};
 }
 
 TraceEvent event_from_json(const nlohmann::json& json) {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "gang/collective.h"
 #include "gang/duration.h"
@@ -25,23 +26,23 @@ std::string_view to_string(TraceEventKind kind) noexcept;
 struct TraceEvent {
   TraceEventKind kind = TraceEventKind::post;
   TaskId task = 0;
-  int rank = 0;                      // of the root gang
-  std::uint32_t gang = 0;            // index into Trace::gangs
+  int rank = 0;            // of the root gang
+  std::uint32_t gang = 0;  // index into Trace::gangs
   std::uint64_t sequence_number = 0;
   TimePoint time{0};
-  std::string operation;             // as Collective prints; empty for tasks
-  std::string location;              // "train.cc:41"
+  std::string operation;  // as Collective prints; empty for tasks
+  std::string location;   // "train.cc:41"
 
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
 
-// The events of a run in the order in which they happened. Byte for byte the same for the same program,
-// options and seed, on fibers and on threads. `digest` covers every event whether or not the
-// events were kept. A value.
+// The events of a run in the order in which they happened. Byte for byte the same for the same
+// program, options and seed, on fibers and on threads. `digest` covers every event whether or not
+// the events were kept. A value.
 struct Trace {
   std::uint64_t digest = 0;
-  std::vector<std::string> gangs;    // labels, by gang index
-  std::vector<TraceEvent> events;    // empty unless recorded
+  std::vector<std::string> gangs;  // labels, by gang index
+  std::vector<TraceEvent> events;  // empty unless recorded
 
   friend bool operator==(const Trace&, const Trace&) = default;
 };

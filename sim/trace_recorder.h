@@ -23,7 +23,8 @@ class TraceRecorder {
     mix((call.sequence_number << 8) ^ static_cast<std::uint64_t>(call.kind) ^
         (static_cast<std::uint64_t>(call.count) << 24) ^
         (static_cast<std::uint64_t>(time.count()) << 40));
-    if (keeps_events_) [[unlikely]] keep(TraceEventKind::post, pending, time);
+    if (keeps_events_) [[unlikely]]
+      keep(TraceEventKind::post, pending, time);
   }
 
   // A collective completed or failed as a whole.
@@ -34,7 +35,8 @@ class TraceRecorder {
 
   // The same, as one member sees it.
   void ended_for(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
-    if (keeps_events_) [[unlikely]] keep(kind, pending, time);
+    if (keeps_events_) [[unlikely]]
+      keep(kind, pending, time);
   }
 
   void task(TraceEventKind kind, const Task& task, TimePoint time);

@@ -1,9 +1,9 @@
-#include "sim/point_to_point.h"
-
-#include <fmt/format.h>
+#include "sim/message_matching.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "sim/buffer_guard.h"
 #include "sim/matching.h"
@@ -39,14 +39,13 @@ void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) no
 
 }  // namespace
 
-Mailbox& PointToPoint::mailbox_of(GangState& gang, int member) {
+Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   if (!gang.mailboxes)
-    gang.mailboxes =
-        std::make_unique<std::vector<Mailbox>>(static_cast<std::size_t>(gang.size()));
+    gang.mailboxes = std::make_unique<std::vector<Mailbox>>(static_cast<std::size_t>(gang.size()));
   return (*gang.mailboxes)[static_cast<std::size_t>(member)];
 }
 
-void PointToPoint::post(PendingOperation& pending) {
+void MessageMatching::post(PendingOperation& pending) {
   switch (pending.call().kind) {
     case OperationKind::send:
       return post_send(pending);
@@ -57,7 +56,7 @@ void PointToPoint::post(PendingOperation& pending) {
   }
 }
 
-void PointToPoint::post_batch(PendingOperation& batch) {
+void MessageMatching::post_batch(PendingOperation& batch) {
   batch.entries_left = static_cast<std::uint32_t>(batch.entries.size());
   if (batch.entries.empty()) return matching_.end(batch, PendingStatus::complete);
   for (auto& entry : batch.entries) {
@@ -69,7 +68,7 @@ void PointToPoint::post_batch(PendingOperation& batch) {
   }
 }
 
-void PointToPoint::post_send(PendingOperation& send) {
+void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
   const auto receive = std::find_if(
       mailbox.receives.begin(), mailbox.receives.end(), [&send](const PendingOperation* candidate) {
@@ -83,7 +82,7 @@ void PointToPoint::post_send(PendingOperation& send) {
   if (!buffer(mailbox, send)) mailbox.sends.push_back(&send);
 }
 
-bool PointToPoint::buffer(Mailbox& mailbox, PendingOperation& send) {
+bool MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const auto capacity = engine_.options().sends.buffered_bytes;
   if (!capacity) return false;
   // A message may not overtake an earlier one of its link that did not fit.
@@ -109,7 +108,7 @@ bool PointToPoint::buffer(Mailbox& mailbox, PendingOperation& send) {
   return true;
 }
 
-bool PointToPoint::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
+bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
   const auto found = std::find_if(mailbox.buffered.begin(), mailbox.buffered.end(),
                                   [&receive](const Message& message) {
                                     return accepts(receive.call(), message.source, message.tag);
@@ -136,7 +135,7 @@ bool PointToPoint::receive_buffered(Mailbox& mailbox, PendingOperation& receive)
   return true;
 }
 
-void PointToPoint::post_receive(PendingOperation& receive) {
+void MessageMatching::post_receive(PendingOperation& receive) {
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
   const auto send = std::find_if(
@@ -152,7 +151,7 @@ void PointToPoint::post_receive(PendingOperation& receive) {
   meet(matched, receive);
 }
 
-void PointToPoint::meet(PendingOperation& send, PendingOperation& receive) {
+void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count)) {
     PendingOperation* const pair[] = {&send, &receive};
     return matching_.fail_mismatch(*send.gang, pair);
@@ -164,15 +163,15 @@ void PointToPoint::meet(PendingOperation& send, PendingOperation& receive) {
   seal(receive);
   receive.received = {send.member, send.call().tag};
   ++engine_.counts().completed_operations;
-  engine_.recorder().ended(TraceEventKind::complete, *send.gang,
-                           static_cast<std::uint64_t>(send.member) << 32 |
-                               static_cast<std::uint64_t>(receive.member),
-                           engine_.now());
+  engine_.recorder().ended(
+      TraceEventKind::complete, *send.gang,
+      static_cast<std::uint64_t>(send.member) << 32 | static_cast<std::uint64_t>(receive.member),
+      engine_.now());
   matching_.end(send, PendingStatus::complete);
   matching_.end(receive, PendingStatus::complete);
 }
 
-void PointToPoint::fail_all(GangState& gang) {
+void MessageMatching::fail_all(GangState& gang) {
   if (!gang.mailboxes) return;
   for (Mailbox& mailbox : *gang.mailboxes) {
     const auto sends = std::move(mailbox.sends);
@@ -183,7 +182,7 @@ void PointToPoint::fail_all(GangState& gang) {
   }
 }
 
-void PointToPoint::report_unreceived(const GangState& gang) {
+void MessageMatching::report_unreceived(const GangState& gang) {
   if (!gang.mailboxes || gang.broken) return;
   for (std::size_t member = 0; member < gang.mailboxes->size(); ++member) {
     for (const Message& message : (*gang.mailboxes)[member].buffered) {

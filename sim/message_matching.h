@@ -8,11 +8,11 @@ namespace gang::sim {
 class Engine;
 class Matching;
 
-// The mailboxes of all gangs. First in, first out per (source, destination, tag); a receive from any
-// source takes the oldest message that fits. Called under the engine's Guard.
-class PointToPoint {
+// The mailboxes of all gangs. First in, first out per (source, destination, tag); a receive from
+// any source takes the oldest message that fits. Called under the engine's Guard.
+class MessageMatching {
  public:
-  PointToPoint(Engine& engine, Matching& matching) : engine_(engine), matching_(matching) {}
+  MessageMatching(Engine& engine, Matching& matching) : engine_(engine), matching_(matching) {}
 
   // A send, a receive or a batch; may have ended when this returns.
   void post(PendingOperation& pending);
