@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <string_view>
@@ -64,6 +63,7 @@ struct Names {
   std::string world_size;
   std::string local_rank;
   std::string local_world_size;
+  bool local_world_size_is_upper_limit;  // Slurm's is of the job; a step may have fewer tasks
 };
 
 // Whether both `names.rank` and `names.world_size` are set; one without the other is a
@@ -94,20 +94,21 @@ bool is_described(const Reader& reader, const Names& names) {
 }
 
 void read_place(const Reader& reader, const Names& names, Environment& environment) {
+  constexpr int most = std::numeric_limits<int>::max() - 1;
   environment.world_size = reader.number(names.world_size, 1, 1);
   environment.rank = reader.number(names.rank, 0, 0);
   if (environment.rank >= environment.world_size)
     throw_not_below(reader, names.rank, names.world_size);
-  environment.local_rank = reader.number(names.local_rank, 0, 0);
+  environment.local_rank = reader.number(names.local_rank, 0, most, 0);
   // A launcher that tells only the local rank leaves open how many there are: at least this one.
   environment.local_world_size =
       reader.number(names.local_world_size, 1, environment.local_rank + 1);
   if (environment.local_rank >= environment.local_world_size)
     throw_not_below(reader, names.local_rank, names.local_world_size);
-  // A job's tasks per node stay in force for steps of fewer tasks; torchrun's number is exact.
-  if (environment.local_world_size > environment.world_size && names.rank == "RANK")
+  if (environment.local_world_size <= environment.world_size) return;
+  if (!names.local_world_size_is_upper_limit || environment.local_rank >= environment.world_size)
     throw_exceeds(reader, names, environment);
-  environment.local_world_size = std::min(environment.local_world_size, environment.world_size);
+  environment.local_world_size = environment.world_size;
 }
 
 void read_meeting_point(const Reader& reader, Environment& environment) {
@@ -144,8 +145,8 @@ std::string first_host(std::string_view hosts) {
 }  // namespace
 
 std::optional<Environment> parse_environment(const EnvironmentVariables& variables) {
-  const Names torch{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
-  const Names slurm{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"};
+  const Names torch{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false};
+  const Names slurm{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true};
   const Reader reader(variables);
   Environment environment;
   if (is_described(reader, torch)) {

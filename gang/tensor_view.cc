@@ -8,7 +8,7 @@
 namespace gang {
 namespace {
 
-// Code 6 is kDLBool, which DLPack has since 0.8; earlier producers say kDLUInt of 1 bit or 8 bits.
+// kDLBool, which DLPack has since 0.8.
 constexpr std::uint8_t dlpack_bool = 6;
 
 struct TypeRow {

@@ -1,0 +1,176 @@
+#include "gang/gang.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/gang/recording_gang.h"
+#include "tests/gang/scripted_work.h"
+
+namespace gang {
+namespace {
+
+using test::RecordingGang;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+std::shared_ptr<RecordingGang> add_child(RecordingGang& parent) {
+  auto child = std::make_shared<RecordingGang>(2);
+  parent.reaction = [child](Operation& operation) { *operation.created = child; };
+  EXPECT_EQ(parent.create_gang(std::vector{0, 1}), child);
+  parent.reaction = nullptr;
+  return child;
+}
+
+TEST(Gang, TellsWhatItIs) {
+  auto info = std::make_shared<GangInfo>();
+  info->name = "dp";
+  info->size = 4;
+  info->timeout = 3s;
+  info->device = {DeviceType::cuda, 2};
+  const RecordingGang gang(info, 3);
+  EXPECT_EQ(gang.rank(), 3);
+  EXPECT_EQ(gang.size(), 4);
+  EXPECT_EQ(gang.name(), "dp");
+  EXPECT_EQ(gang.timeout(), Duration(3s));
+  EXPECT_EQ(gang.device(), (Device{DeviceType::cuda, 2}));
+  EXPECT_EQ(&gang.info(), info.get());
+}
+
+TEST(Gang, TheTimeoutOfACallGoesBeforeTheGangs) {
+  RecordingGang gang;
+  gang.barrier();
+  gang.barrier({.timeout = 20ms});
+  gang.barrier({.timeout = no_timeout});
+  EXPECT_EQ(gang.sent[0].operation.timeout, default_timeout);
+  EXPECT_EQ(gang.sent[1].operation.timeout, Duration(20ms));
+  EXPECT_EQ(gang.sent[2].operation.timeout, no_timeout);
+}
+
+TEST(Gang, TimeoutsOfACallMustBePositive) {
+  RecordingGang gang;
+  for (const Duration timeout : {Duration(0), Duration(-1)}) {
+    EXPECT_THROW(gang.barrier({.timeout = timeout}), InvalidArgument);
+    EXPECT_THROW(gang.start_barrier({.timeout = timeout}), InvalidArgument);
+  }
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+TEST(Gang, ACallCarriesItsLabelItsPlaceAndItsGuardedMemory) {
+  RecordingGang gang;
+  std::array<float, 2> memory{};
+  const std::array guarded = {view(memory)};
+  gang.barrier({.label = "step 3", .guarded = guarded}, CallSite::at("program.toml", 12));
+  EXPECT_EQ(gang.only().label, "step 3");
+  EXPECT_EQ(gang.only().collective().call_site, CallSite::at("program.toml", 12));
+  EXPECT_EQ(gang.only().operation.guarded.data(), guarded.data());
+  gang.barrier();
+  EXPECT_EQ(to_string(gang.sent[1].collective().call_site),
+            "gang_test.cc:" + std::to_string(__LINE__ - 2));
+}
+
+TEST(Gang, TheBlockingFormStartsAndWaits) {
+  RecordingGang gang;
+  const auto state = test::pending_work();
+  gang.work = state;
+  gang.barrier();
+  EXPECT_TRUE(state->complete);
+  EXPECT_TRUE(gang.only().collective().blocking);
+}
+
+TEST(Gang, TheStartedFormDoesNotWait) {
+  RecordingGang gang;
+  const auto state = test::pending_work();
+  gang.work = state;
+  Work work = gang.start_barrier();
+  EXPECT_FALSE(state->complete);
+  EXPECT_FALSE(gang.only().collective().blocking);
+  work.wait();
+  EXPECT_TRUE(state->complete);
+}
+
+TEST(Gang, TheBlockingFormThrowsWhatTheWorkThrows) {
+  RecordingGang gang;
+  gang.work = test::failing_work("broken");
+  EXPECT_THROW(gang.barrier(), GangError);
+}
+
+TEST(GangClose, IsIdempotent) {
+  RecordingGang gang;
+  EXPECT_FALSE(gang.is_closed());
+  gang.close();
+  gang.close();
+  EXPECT_TRUE(gang.is_closed());
+  EXPECT_EQ(gang.closes, 1);
+}
+
+TEST(GangClose, ClosesChildrenFirst) {
+  RecordingGang gang;
+  const auto child = add_child(gang);
+  const auto grandchild = add_child(*child);
+  gang.close();
+  EXPECT_TRUE(child->is_closed());
+  EXPECT_TRUE(grandchild->is_closed());
+  EXPECT_EQ(child->closes, 1);
+}
+
+TEST(GangClose, LeavesTheParentOpen) {
+  RecordingGang gang;
+  add_child(gang)->close();
+  EXPECT_FALSE(gang.is_closed());
+  gang.barrier();
+}
+
+TEST(GangClose, ChildrenThatAreGoneAreForgotten) {
+  RecordingGang gang;
+  for (int i = 0; i < 100; ++i) add_child(gang);
+  const auto child = add_child(gang);
+  gang.close();
+  EXPECT_EQ(child->closes, 1);
+}
+
+TEST(GangClose, EveryOperationAfterwardsIsAnInvalidOperation) {
+  RecordingGang gang;
+  gang.close();
+  float value = 0;
+  const TensorView tensor = view_of(value);
+  const ReduceOperation sum = ReduceOperation::sum;
+  std::vector<Object> objects;
+  const auto refused = [](auto call) { EXPECT_THROW(call(), InvalidOperation); };
+  refused([&] { gang.all_reduce(tensor, sum); });
+  refused([&] { gang.reduce(tensor, sum, 0); });
+  refused([&] { gang.reduce_scatter(tensor, tensor, sum); });
+  refused([&] { gang.all_gather(tensor, tensor); });
+  refused([&] { gang.all_gather_to_list({}, tensor); });
+  refused([&] { gang.gather({}, tensor, 0); });
+  refused([&] { gang.scatter(tensor, {}, 0); });
+  refused([&] { gang.all_to_all(tensor, tensor); });
+  refused([&] { gang.broadcast(tensor); });
+  refused([&] { gang.broadcast_objects(objects); });
+  refused([&] { gang.barrier(); });
+  refused([&] { gang.monitored_barrier(1s); });
+  refused([&] { gang.send(tensor, 0); });
+  refused([&] { gang.recv(tensor); });
+  refused([&] { gang.batch({}); });
+  refused([&] { gang.create_gang({}); });
+  refused([&] { gang.split({}); });
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+TEST(GangClose, WrongArgumentsDoNotHideThatTheGangIsClosed) {
+  RecordingGang gang;
+  gang.close();
+  EXPECT_THROW(gang.broadcast(TensorView(), 77), InvalidOperation);
+}
+
+TEST(GangAbort, ReachesTheBackendUnlessClosed) {
+  RecordingGang gang;
+  gang.abort();
+  gang.abort();
+  EXPECT_EQ(gang.aborts, 2);
+  gang.close();
+  gang.abort();
+  EXPECT_EQ(gang.aborts, 2);
+}
+
+}  // namespace
+}  // namespace gang

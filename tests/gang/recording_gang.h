@@ -1,0 +1,78 @@
+// A backend that does nothing but remember what it was asked: for tests of what comes before a
+// backend.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gang/gang.h"
+
+namespace gang::test {
+
+// What reached the backend, with the borrowed lists copied.
+struct Sent {
+  explicit Sent(const Operation& call)
+      : operation(call),
+        inputs(call.inputs.begin(), call.inputs.end()),
+        outputs(call.outputs.begin(), call.outputs.end()),
+        ranks(call.ranks.begin(), call.ranks.end()),
+        label(call.collective.label) {}
+
+  const Collective& collective() const { return operation.collective; }
+
+  Operation operation;  // its spans may dangle
+  std::vector<TensorView> inputs;
+  std::vector<TensorView> outputs;
+  std::vector<int> ranks;
+  std::string label;
+};
+
+inline std::shared_ptr<const GangInfo> make_info(int size, std::string name = "root") {
+  auto info = std::make_shared<GangInfo>();
+  info->name = std::move(name);
+  info->size = size;
+  info->backend = "recording";
+  for (int rank = 0; rank < size; ++rank) info->root_ranks.push_back(rank);
+  return info;
+}
+
+class RecordingGang final : public Gang {
+ public:
+  explicit RecordingGang(int size = 4, int rank = 0) : RecordingGang(make_info(size), rank) {}
+  RecordingGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
+
+  std::vector<Sent> sent;
+  std::function<void(Operation&)> reaction;  // called with each operation; may throw
+  std::shared_ptr<WorkState> work;           // what do_start returns; null: complete at once
+  int aborts = 0;
+  int closes = 0;
+
+  // The one operation that has reached the backend.
+  const Sent& only() const { return sent.at(sent.size() == 1 ? 0 : sent.size()); }
+
+ protected:
+  Work do_start(Operation& operation) override {
+    sent.emplace_back(operation);
+    if (reaction) reaction(operation);
+    return work == nullptr ? Work() : Work(work);
+  }
+  void do_abort() override { ++aborts; }
+  void do_close() noexcept override { ++closes; }
+};
+
+// The text of the Expected error that `act` throws; "" where it throws nothing.
+template <typename Expected, typename Act>
+std::string message_of(Act&& act) {
+  try {
+    act();
+  } catch (const Expected& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace gang::test
