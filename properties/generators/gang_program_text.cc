@@ -1,0 +1,85 @@
+// How a gang program reads.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "properties/generators/gang_program.h"
+
+namespace gang::properties {
+namespace {
+
+std::string_view to_text(Form form) {
+  switch (form) {
+    case Form::blocking:
+      return "";
+    case Form::start_wait:
+      return ", started and waited for";
+    case Form::start_test:
+      return ", started and polled";
+    case Form::start_later:
+      return ", started, waited for after the next step";
+  }
+  return "";
+}
+
+std::string run_text(const RunChoices& run) {
+  return fmt::format("{} schedule seed {}, {}, {} sends", to_string(run.scheduler), run.seed,
+                     to_string(run.execution), to_string(run.sends));
+}
+
+std::string data_text(const Step& step) {
+  return fmt::format("{}[{}{}]", to_string(step.data_type), step.stacked ? "1," : "", step.count);
+}
+
+std::string what_text(const Step& step) {
+  const std::string data = data_text(step);
+  const std::string_view kind = to_string(step.kind);
+  if (step.kind == OperationKind::send) {
+    return fmt::format("send {} from rank {} to rank {}", data, step.root, step.peer);
+  }
+  if (step.kind == OperationKind::recv) {
+    return fmt::format("recv {} on rank {} from every other, any source", data, step.root);
+  }
+  if (step.kind == OperationKind::batch) return fmt::format("ring {} by {}", data, step.peer);
+  if (step.kind == OperationKind::barrier || step.kind == OperationKind::monitored_barrier) {
+    return std::string(kind);
+  }
+  std::string text = fmt::format("{} ", kind);
+  if (reduces(step.kind)) text += fmt::format("{} ", to_string(step.reduce_operation));
+  text += data;
+  if (has_root(step.kind)) text += fmt::format(" root {}", step.root);
+  if (step.kind == OperationKind::all_reduce || step.kind == OperationKind::reduce) {
+    text += step.in_place ? " in place" : " out of place";
+  }
+  if (step.kind == OperationKind::all_to_all && step.uneven) text += " with split sizes";
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const GangNode& node) {
+  if (node.making == Making::create_gang) {
+    return fmt::format("create_gang([{}]) on gang {}", fmt::join(node.ranks, ","), node.parent);
+  }
+  return fmt::format("split(color [{}], key [{}]) of gang {}", fmt::join(node.colors, ","),
+                     fmt::join(node.keys, ","), node.parent);
+}
+
+std::string to_text(const Step& step) {
+  return fmt::format("gang {}  {}{}", step.node, what_text(step), to_text(step.form));
+}
+
+std::string to_text(const GangProgram& program) {
+  std::string text = fmt::format("world {}, {} gang{}, {} step{}, {}", program.world,
+                                 program.nodes.size(), program.nodes.size() == 1 ? "" : "s",
+                                 program.steps.size(), program.steps.size() == 1 ? "" : "s",
+                                 run_text(program.run));
+  for (std::size_t i = 1; i < program.nodes.size(); ++i) {
+    text += fmt::format("\ngang {} = {}", i, to_text(program.nodes[i]));
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    text += fmt::format("\nstep {}  {}", i, to_text(program.steps[i]));
+  }
+  return text;
+}
+
+}  // namespace gang::properties

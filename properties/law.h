@@ -1,0 +1,152 @@
+// A law over generated or enumerated cases, and how it becomes a property.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/property.h"
+#include "sim/random_stream.h"
+
+namespace gang::properties {
+
+// What a law says of one case.
+class Verdict {
+ public:
+  static Verdict holds() { return Verdict(Kind::holds, {}); }
+  static Verdict violated(std::string message) { return {Kind::violated, std::move(message)}; }
+  // The law does not speak of this case.
+  static Verdict not_applicable() { return Verdict(Kind::not_applicable, {}); }
+
+  bool is_violated() const noexcept { return kind_ == Kind::violated; }
+  bool is_applicable() const noexcept { return kind_ != Kind::not_applicable; }
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  enum class Kind : std::uint8_t { holds, violated, not_applicable };
+  Verdict(Kind kind, std::string message) : message_(std::move(message)), kind_(kind) {}
+
+  std::string message_;
+  Kind kind_;
+};
+
+// What a generator draws from. Equal draws give equal cases.
+struct Draw {
+  sim::RandomStream& random;
+  int size = 0;       // 0 ... 100: grows during a check, so that early cases are small
+  int max_world = 1;
+
+  // Uniform in [first, last].
+  int between(int first, int last) {
+    return first + static_cast<int>(random.below(static_cast<std::uint64_t>(last - first) + 1));
+  }
+  bool one_in(int count) { return random.below(static_cast<std::uint64_t>(count)) == 0; }
+  template <typename Range>
+  auto any_of(const Range& range) {
+    return range[random.below(std::size(range))];
+  }
+  // A number of ranks from `fewest` up to what `size` and `max_world` allow.
+  int world(int fewest = 1) {
+    return between(fewest, std::max(fewest, fewest + (max_world - fewest) * size / 100));
+  }
+};
+
+// A law over cases of type Case, which has, found by argument-dependent lookup,
+//   std::string to_text(const Case&)         the case in lines; the first line sums it up
+//   std::vector<Case> shrinks(const Case&)   simpler variants, the simplest first; never `this` again
+template <typename Case>
+struct Law {
+  std::string suite;
+  std::string name;
+  std::string description;
+  std::uint64_t cost = 1;  // runs Settings::cases / cost cases
+  std::function<Case(Draw&)> generate;
+  std::function<Verdict(const Case&)> verdict;  // what it throws is a violation
+};
+
+// A law over every case of a small space.
+template <typename Case>
+struct EnumeratedLaw {
+  std::string suite;
+  std::string name;
+  std::string description;
+  std::function<std::vector<Case>(int max_world)> enumerate;  // never empty
+  std::function<Verdict(const Case&)> verdict;
+};
+
+// A law whose case type is not known any more.
+struct ErasedLaw {
+  using Case = std::shared_ptr<const void>;
+
+  std::string suite;
+  std::string name;
+  std::string description;
+  std::uint64_t cost = 1;
+  std::function<Case(Draw&)> generate;                         // empty where enumerated
+  std::function<std::vector<Case>(int max_world)> enumerate;  // empty where generated
+  std::function<Verdict(const Case&)> verdict;
+  std::function<std::vector<Case>(const Case&)> shrinks;
+  std::function<std::string(const Case&)> to_text;
+};
+
+// Searches with RapidCheck: its seeds, sizes, shrinking and reproduction.
+// Source: K. Claessen and J. Hughes, "QuickCheck", ICFP 2000; rapidcheck's documentation.
+CheckResult check(const ErasedLaw& law, const Settings& settings);
+
+Property to_property(ErasedLaw law);
+
+namespace detail {
+
+template <typename Case>
+const Case& get(const ErasedLaw::Case& erased) {
+  return *static_cast<const Case*>(erased.get());
+}
+
+template <typename Case>
+std::vector<ErasedLaw::Case> erase_all(std::vector<Case> cases) {
+  std::vector<ErasedLaw::Case> erased;
+  erased.reserve(cases.size());
+  for (Case& one : cases) erased.push_back(std::make_shared<const Case>(std::move(one)));
+  return erased;
+}
+
+template <typename Case, typename SomeLaw>
+ErasedLaw erase(const SomeLaw& law) {
+  ErasedLaw erased;
+  erased.suite = law.suite;
+  erased.name = law.name;
+  erased.description = law.description;
+  erased.verdict = [verdict = law.verdict](const ErasedLaw::Case& one) {
+    return verdict(get<Case>(one));
+  };
+  erased.shrinks = [](const ErasedLaw::Case& one) { return erase_all(shrinks(get<Case>(one))); };
+  erased.to_text = [](const ErasedLaw::Case& one) { return to_text(get<Case>(one)); };
+  return erased;
+}
+
+}  // namespace detail
+
+template <typename Case>
+Property to_property(const Law<Case>& law) {
+  ErasedLaw erased = detail::erase<Case>(law);
+  erased.cost = law.cost;
+  erased.generate = [generate = law.generate](Draw& draw) -> ErasedLaw::Case {
+    return std::make_shared<const Case>(generate(draw));
+  };
+  return to_property(std::move(erased));
+}
+
+template <typename Case>
+Property to_property(const EnumeratedLaw<Case>& law) {
+  ErasedLaw erased = detail::erase<Case>(law);
+  erased.enumerate = [enumerate = law.enumerate](int max_world) {
+    return detail::erase_all(enumerate(max_world));
+  };
+  return to_property(std::move(erased));
+}
+
+}  // namespace gang::properties

@@ -1,0 +1,59 @@
+// A property: what must always hold, checked on many generated cases.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/duration.h"
+
+namespace gang::properties {
+
+// How hard to look. Equal settings give equal cases, verdicts and shrunk cases on every machine
+// (unless the time budget ends the search first).
+struct Settings {
+  std::uint64_t cases = 1000;  // of a cheap property; costlier ones run a stated fraction of it
+  std::uint64_t seed = 1;
+  int max_world = 16;                   // ranks of a generated world, >= 1
+  std::optional<Duration> time_budget;  // stop looking for failures after this much wall-clock time
+  std::optional<std::string> reproduce;  // a Counterexample's token: replay exactly that case
+  std::function<void(std::uint64_t cases)> progress;  // called before every case; may be empty
+};
+
+// A case for which the property is false, as small as shrinking made it.
+struct Counterexample {
+  std::string text;         // the shrunk case, in lines for people
+  std::string message;      // what was wrong with it
+  std::string found_in;     // the first line of the case that was found, before shrinking
+  std::uint64_t case_number = 0;   // from 1
+  std::uint64_t shrink_steps = 0;
+  std::string reproduce;    // for Settings::reproduce, with the same property
+};
+
+struct CheckResult {
+  std::uint64_t cases = 0;          // that were checked
+  std::uint64_t planned_cases = 0;  // more than `cases` where the time budget ended the search
+  std::uint64_t discards = 0;       // generated, but outside what the property speaks of
+  Duration time{0};
+  std::optional<Counterexample> counterexample;
+  std::string gave_up;  // why no verdict was reached; empty otherwise
+
+  bool held() const noexcept { return !counterexample && gave_up.empty(); }
+};
+
+// A law with its name: a value. `check` blocks until there is a verdict; it throws InvalidArgument for a
+// `reproduce` token that is malformed or belongs to another property, nothing else.
+// Threads: different properties may be checked concurrently.
+struct Property {
+  std::string suite;        // "meshes_partition"
+  std::string name;         // "axes_of_a_mesh_partition_the_root"
+  std::string description;  // one sentence
+  std::function<CheckResult(const Settings&)> check;
+
+  std::string full_name() const { return suite + "." + name; }
+};
+
+}  // namespace gang::properties
