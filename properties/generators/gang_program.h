@@ -84,7 +84,7 @@ struct ProgramShape {
   int most_gangs = 4;   // nodes
   int most_steps = 12;
   int most_elements = 8;  // of a chunk
-  std::vector<OperationKind> kinds;  // empty: all that carry data, and barriers
+  std::vector<OperationKind> kinds = {};  // empty: all that carry data, and barriers
   bool only_round_robin = false;
 };
 

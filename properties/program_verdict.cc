@@ -1,0 +1,36 @@
+#include "properties/program_verdict.h"
+
+#include <fmt/format.h>
+
+#include "properties/program_meaning.h"
+
+namespace gang::properties {
+
+std::string problem_of(const sim::Report& report) {
+  if (report.holds()) return {};
+  if (!report.findings.empty()) {
+    const sim::Finding& finding = report.findings.front();
+    return fmt::format("the run {} with finding {}: {}", to_string(report.outcome), finding.id,
+                       finding.message);
+  }
+  return fmt::format("the run ended as '{}' {}", to_string(report.outcome), report.divergence);
+}
+
+Verdict judge_against_model(const ProgramMemory& memory, const sim::SimulationOptions& options,
+                            const Subject& subject) {
+  const ProgramRun run = run_program(memory, options, subject);
+  if (std::string problem = problem_of(run.report); !problem.empty()) {
+    return Verdict::violated(std::move(problem));
+  }
+  if (auto difference = memory.first_difference(expected_image(memory), run.image)) {
+    return Verdict::violated(std::move(*difference));
+  }
+  return Verdict::holds();
+}
+
+Verdict judge_against_model(const GangProgram& program, const Subject& subject) {
+  const ProgramMemory memory(program);
+  return judge_against_model(memory, options_of(program), subject);
+}
+
+}  // namespace gang::properties
