@@ -18,22 +18,6 @@ std::uint64_t mix(std::uint64_t x) noexcept {  // SplitMix64's finaliser
   return x ^ (x >> 31);
 }
 
-// Any bits for integers; small integers, and powers of two for a product, for floating point.
-std::uint64_t input_word(std::uint64_t hash, const Step& step) {
-  const DataType type = data_type_of(step);
-  if (type == DataType::boolean) return hash & 1;
-  if (!is_floating_point(type)) {
-    const std::size_t bits = 8 * size_bytes(type);
-    return bits == 64 ? hash : hash & ((std::uint64_t{1} << bits) - 1);
-  }
-  const bool multiplies =
-      reduces(step.kind) && step.reduce_operation == ReduceOperation::product;
-  constexpr double factors[] = {1, -1, 0.5, 2};
-  const double value = multiplies ? factors[hash % 4]
-                                  : static_cast<double>(hash % (2 * largest_float + 1)) - largest_float;
-  return model::encode(value, type);
-}
-
 struct Counts {
   int input = 0;
   int output = 0;
@@ -96,6 +80,21 @@ DataType data_type_of(const Step& step) noexcept {
   return step.kind == OperationKind::broadcast_objects ? DataType::u8 : step.data_type;
 }
 
+std::uint64_t input_word(std::uint64_t hash, const Step& step) {
+  const DataType type = data_type_of(step);
+  if (type == DataType::boolean) return hash & 1;
+  if (!is_floating_point(type)) {
+    const std::size_t bits = 8 * size_bytes(type);
+    return bits == 64 ? hash : hash & ((std::uint64_t{1} << bits) - 1);
+  }
+  const bool multiplies =
+      reduces(step.kind) && step.reduce_operation == ReduceOperation::product;
+  constexpr double factors[] = {1, -1, 0.5, 2};
+  const double value = multiplies ? factors[hash % 4]
+                                  : static_cast<double>(hash % (2 * largest_float + 1)) - largest_float;
+  return model::encode(value, type);
+}
+
 int split_size(const Step& step, int from, int to) noexcept {
   return (step.count + 2 * from + 3 * to) % (step.count + 1);
 }
@@ -116,8 +115,8 @@ void write(Image& image, const Region& region, DataType type, const model::Value
   }
 }
 
-ProgramMemory::ProgramMemory(const GangProgram& program)
-    : program_(program), members_(members_of(program)) {
+ProgramMemory::ProgramMemory(const GangProgram& program, Inputs inputs)
+    : program_(program), inputs_(inputs), members_(members_of(program)) {
   places_.resize(program.steps.size() * static_cast<std::size_t>(program.world));
   size_bytes_ = guard_bytes;
   for (std::size_t i = 0; i < program.steps.size(); ++i) add_step(i);
@@ -159,7 +158,8 @@ Image ProgramMemory::initial_image() const {
     const std::size_t width = size_bytes(data_type_of(step));
     for (int rank = 0; rank < program_.world; ++rank) {
       const Place& there = place(index, rank);
-      std::uint64_t hash = mix(index * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(rank) + 1);
+      const int salt = inputs_ == Inputs::differ ? rank : 0;
+      std::uint64_t hash = mix(index * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(salt) + 1);
       for (int i = 0; i < there.input.count; ++i) {
         const std::uint64_t word = input_word(mix(hash++), step);
         std::memcpy(image.data() + there.input.offset + static_cast<std::size_t>(i) * width, &word,

@@ -32,11 +32,15 @@ struct Place {
 
 using Image = std::vector<std::byte>;
 
+// Whether the ranks' inputs differ, or every rank of a step holds the same.
+enum class Inputs : std::uint8_t { differ, equal };
+
 // Where the buffers of a program lie. Between any two of them are guard bytes, so that comparing whole
 // images also finds writes to where nothing may be written.
 class ProgramMemory {
  public:
-  explicit ProgramMemory(const GangProgram& program);  // `program` must outlive this
+  // `program` must outlive this.
+  explicit ProgramMemory(const GangProgram& program, Inputs inputs = Inputs::differ);
   ProgramMemory(const ProgramMemory&) = delete;
   ProgramMemory& operator=(const ProgramMemory&) = delete;
 
@@ -61,6 +65,7 @@ class ProgramMemory {
                                            const Image& actual) const;
 
   const GangProgram& program_;
+  Inputs inputs_;
   Membership members_;
   std::vector<Place> places_;  // by step, then rank
   std::size_t size_bytes_ = 0;
@@ -68,6 +73,10 @@ class ProgramMemory {
 
 // The type that a step moves: objects travel as bytes.
 DataType data_type_of(const Step& step) noexcept;
+
+// One element of an input, made of random bits: any bits for integers; for floating point small integers,
+// and powers of two for a product, so that the order of a reduction does not show.
+std::uint64_t input_word(std::uint64_t hash, const Step& step);
 
 // Elements that rank `from` sends to rank `to` in an all_to_all with split sizes.
 int split_size(const Step& step, int from, int to) noexcept;

@@ -1,0 +1,34 @@
+#include "properties/rank_check.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "properties/program_verdict.h"
+
+namespace gang::properties {
+
+CheckedRun run_checked(const sim::SimulationOptions& options, const Subject& subject,
+                       const RankCheck& check) {
+  std::vector<std::string> complaints(static_cast<std::size_t>(options.world_size));
+  CheckedRun run;
+  run.report = subject.simulate(options, [&check, &complaints](sim::SimulatedRank& rank) {
+    complaints[static_cast<std::size_t>(rank.rank())] = check(rank);
+  });
+  for (std::size_t rank = 0; rank < complaints.size() && run.complaint.empty(); ++rank) {
+    if (!complaints[rank].empty()) run.complaint = fmt::format("rank {}: {}", rank, complaints[rank]);
+  }
+  return run;
+}
+
+Verdict judge_ranks(const sim::SimulationOptions& options, const Subject& subject,
+                    const RankCheck& check) {
+  CheckedRun run = run_checked(options, subject, check);
+  if (!run.complaint.empty()) return Verdict::violated(std::move(run.complaint));
+  if (std::string problem = problem_of(run.report); !problem.empty()) {
+    return Verdict::violated(std::move(problem));
+  }
+  return Verdict::holds();
+}
+
+}  // namespace gang::properties

@@ -1,0 +1,18 @@
+// `check`: the property suites.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/command_line.h"
+#include "properties/property.h"
+
+namespace gang::tools {
+
+// Checks `properties`, or those that the filters choose.
+std::unique_ptr<harness::Command> make_check_command(std::vector<properties::Property> properties);
+
+// The properties, for `list`.
+harness::Listing list_properties(std::vector<properties::Property> properties);
+
+}  // namespace gang::tools

@@ -1,0 +1,190 @@
+#include "tools/commands/check_report.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace gang::tools {
+namespace {
+
+using properties::CheckResult;
+using properties::Counterexample;
+using properties::Property;
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string indented(const std::string& text) {
+  std::string lines = "  ";
+  for (const char c : text) {
+    lines += c;
+    if (c == '\n') lines += "  ";
+  }
+  return lines;
+}
+
+std::string cases_of(const CheckResult& result) {
+  const char* const plural = result.cases == 1 ? "" : "s";
+  return result.cases < result.planned_cases && result.held()
+             ? fmt::format("{} of {} cases", result.cases, result.planned_cases)
+             : fmt::format("{} case{}", result.cases, plural);
+}
+
+std::string reproduce_command(const CheckedProperty& checked, const std::string& binary) {
+  return fmt::format("{} check --filter {} --reproduce {}", binary, checked.property.full_name(),
+                     checked.result.counterexample->reproduce);
+}
+
+// The shrunk case, what is wrong with it, and where it came from.
+std::string failure_text(const CheckedProperty& checked, const std::string& binary) {
+  const Counterexample& found = *checked.result.counterexample;
+  std::string text = indented(found.text) + "\n\n" + indented(found.message) + "\n\n";
+  if (found.shrink_steps != 0 && !found.found_in.empty()) {
+    text += fmt::format("  Shrunk from {} in {} step{}.\n", found.found_in, found.shrink_steps,
+                        found.shrink_steps == 1 ? "" : "s");
+  }
+  return text + fmt::format("  Reproduce  {}\n", reproduce_command(checked, binary));
+}
+
+const char* outcome_of(const CheckResult& result) {
+  if (result.held()) return "held";
+  return result.counterexample ? "falsified" : "gave_up";
+}
+
+nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary) {
+  const CheckResult& result = checked.result;
+  nlohmann::json json = {{"suite", checked.property.suite},
+                         {"name", checked.property.full_name()},
+                         {"description", checked.property.description},
+                         {"outcome", outcome_of(result)},
+                         {"cases", result.cases},
+                         {"planned_cases", result.planned_cases},
+                         {"discards", result.discards},
+                         {"time_ns", result.time.count()}};
+  if (!result.gave_up.empty()) json["message"] = result.gave_up;
+  if (result.counterexample) {
+    const Counterexample& found = *result.counterexample;
+    json["counterexample"] = {{"case", found.text},
+                              {"message", found.message},
+                              {"found_in", found.found_in},
+                              {"case_number", found.case_number},
+                              {"shrink_steps", found.shrink_steps},
+                              {"reproduce", reproduce_command(checked, binary)}};
+  }
+  return json;
+}
+
+// XML 1.0 text: markup escaped, characters that XML has no word for left out.
+std::string xml_text(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string testcase_of(const CheckedProperty& checked, const std::string& binary) {
+  std::string xml = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
+                                xml_text(checked.property.suite), xml_text(checked.property.name),
+                                seconds(checked.result.time));
+  if (checked.result.held()) return xml + "/>\n";
+  const bool is_falsified = checked.result.counterexample.has_value();
+  const std::string& message =
+      is_falsified ? checked.result.counterexample->message : checked.result.gave_up;
+  const std::string text = is_falsified ? failure_text(checked, binary) : message;
+  return xml + fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
+                           xml_text(message), xml_text(text));
+}
+
+}  // namespace
+
+bool CheckReport::held() const noexcept {
+  return std::ranges::all_of(properties,
+                             [](const CheckedProperty& one) { return one.result.held(); });
+}
+
+std::string line_of(const CheckedProperty& checked, const std::string& binary) {
+  const CheckResult& result = checked.result;
+  const std::string name = checked.property.full_name();
+  if (result.held()) {
+    return fmt::format("✓ {:<62} {:>13} {:>8.2f} s\n", name, cases_of(result),
+                       seconds(result.time));
+  }
+  if (!result.counterexample) {
+    return fmt::format("✗ {:<62} gave up after {}\n\n{}\n\n", name, cases_of(result),
+                       indented(result.gave_up));
+  }
+  return fmt::format("✗ {:<62} case {} of {}\n\n{}\n", name, result.counterexample->case_number,
+                     result.planned_cases, failure_text(checked, binary));
+}
+
+std::string summary_of(const CheckReport& report) {
+  std::uint64_t cases = 0;
+  std::size_t failed = 0;
+  for (const CheckedProperty& checked : report.properties) {
+    cases += checked.result.cases;
+    if (!checked.result.held()) ++failed;
+  }
+  const std::size_t count = report.properties.size();
+  const std::string verdict = failed == 0 ? "hold" : fmt::format("checked, {} failed", failed);
+  return fmt::format("{} propert{} {}: {} cases in {:.1f} s, seed {}\n", count,
+                     count == 1 ? "y" : "ies", verdict, cases, seconds(report.time),
+                     report.settings.seed);
+}
+
+std::string to_json_text(const CheckReport& report, const std::string& binary) {
+  nlohmann::json json = {{"outcome", report.held() ? "held" : "falsified"},
+                         {"seed", report.settings.seed},
+                         {"cases", report.settings.cases},
+                         {"max_world", report.settings.max_world},
+                         {"wall_time_ns", report.time.count()},
+                         {"properties", nlohmann::json::array()}};
+  for (const CheckedProperty& checked : report.properties) {
+    json["properties"].push_back(to_json(checked, binary));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string to_junit_xml(const CheckReport& report, const std::string& binary) {
+  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gangsim check\">\n";
+  const auto& all = report.properties;
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last = std::find_if(first, all.end(), [first](const CheckedProperty& one) {
+      return one.property.suite != first->property.suite;
+    });
+    std::string cases;
+    double time = 0;
+    for (auto one = first; one != last; ++one) {
+      cases += testcase_of(*one, binary);
+      time += seconds(one->result.time);
+    }
+    const auto failures = std::count_if(
+        first, last, [](const CheckedProperty& one) { return !one.result.held(); });
+    xml += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" time=\"{:.6f}\">\n{}",
+                       xml_text(first->property.suite), last - first, failures, time, cases);
+    xml += "  </testsuite>\n";
+    first = last;
+  }
+  return xml + "</testsuites>\n";
+}
+
+}  // namespace gang::tools

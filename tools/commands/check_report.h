@@ -1,0 +1,37 @@
+// What `check` says: lines for people, JSON and JUnit XML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "properties/property.h"
+
+namespace gang::tools {
+
+// A property and its verdict.
+struct CheckedProperty {
+  properties::Property property;
+  properties::CheckResult result;
+};
+
+struct CheckReport {
+  properties::Settings settings;
+  std::vector<CheckedProperty> properties;
+  Duration time{0};
+
+  bool held() const noexcept;
+};
+
+// "✓ suite.name   1000 cases   0.12 s", or the failure with its shrunk case and how to reproduce it.
+// `binary` is what people type.
+std::string line_of(const CheckedProperty& checked, const std::string& binary);
+
+// The last line: how many held, cases and time.
+std::string summary_of(const CheckReport& report);
+
+std::string to_json_text(const CheckReport& report, const std::string& binary);
+
+// Source: the JUnit XML that Jenkins, GitLab and GitHub read (testsuites/testsuite/testcase/failure).
+std::string to_junit_xml(const CheckReport& report, const std::string& binary);
+
+}  // namespace gang::tools
