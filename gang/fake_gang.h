@@ -8,7 +8,7 @@ namespace gang {
 struct FakeGangOptions {
   int rank = 0;
   int size = 1;
-  Device device;
+  Device device = {};
   std::string name = "root";
   Duration timeout = default_timeout;
 };

@@ -49,9 +49,9 @@ struct SimulationOptions {
   std::uint64_t seed = 1;  // of every random stream: schedule, data, ...
   ContextKind context = default_context();
   SchedulerKind scheduler = SchedulerKind::round_robin;
-  std::optional<Schedule> replay;  // SchedulerKind::replay only
+  std::optional<Schedule> replay = {};  // SchedulerKind::replay only
   ExecutionModel execution = ExecutionModel::independent;
-  SendMode sends;
+  SendMode sends = {};
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
   bool strict_blocking = false;  // a blocking call does not match a start_ call
