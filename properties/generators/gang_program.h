@@ -72,7 +72,7 @@ struct RunChoices {
 struct GangProgram {
   int world = 1;
   std::vector<GangNode> nodes{GangNode{}};  // the first is the root
-  std::vector<Step> steps;
+  std::vector<Step> steps = {};
   RunChoices run;
 
   friend bool operator==(const GangProgram&, const GangProgram&) = default;
