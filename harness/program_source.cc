@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/program_file/document.h"
+
 namespace gang::harness {
 namespace {
 
@@ -18,10 +20,29 @@ std::string list(const std::vector<std::string>& ids) {
   return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
 }
 
+// "a/b/suspect.toml" is called "suspect.toml".
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+ProgramSource read_source(const std::vector<Program>& programs, const std::string& path) {
+  program_file::Document document = program_file::read_document(path);
+  ProgramSource source{.specification = std::move(document.specification),
+                       .expectation = std::move(document.expectation)};
+  if (document.program_file == nullptr) {
+    source.program = find_program(programs, document.program_name);
+    return source;
+  }
+  source.program = program_file::make_program(std::move(document.program_file),
+                                              {.name = file_name(path),
+                                               .description = "program file " + path,
+                                               .source = std::move(document.source)});
+  return source;
+}
+
 }  // namespace
 
 ProgramSource find_program_source(const std::vector<Program>& programs,
                                   std::string_view name_or_path) {
+  if (name_or_path.ends_with(".toml")) return read_source(programs, std::string{name_or_path});
   ProgramSource source{.program = find_program(programs, name_or_path)};
   source.specification.program = source.program.name;
   return source;

@@ -28,8 +28,10 @@ std::string headline(const RunResult& result) {
   const bool is_finding = report.outcome == sim::Outcome::completed && !report.findings.empty();
   std::string left = is_finding ? "FINDING" : upper_case(to_string(report.outcome));
   if (!report.findings.empty()) left += "  " + report.findings.front().id;
-  const std::string right = fmt::format("{}, world {}, seed {}", result.specification.program,
-                                        result.world_size, result.specification.seed);
+  const std::string& program = result.specification.program;
+  const std::string right =
+      fmt::format("{}, world {}, seed {}", program.substr(program.rfind('/') + 1),
+                  result.world_size, result.specification.seed);
   const std::size_t width = left.size() + right.size();
   return left + std::string(width + 2 < columns ? columns - width : 2, ' ') + right;
 }

@@ -1,0 +1,69 @@
+// One call of a program file: "dp all_reduce sum f32[1024]".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/call_site.h"
+#include "gang/data_type.h"
+#include "gang/duration.h"
+#include "gang/operation_kind.h"
+#include "gang/reduce_operation.h"
+#include "harness/program_file/expression.h"
+#include "harness/program_file/token.h"
+
+namespace gang::harness::program_file {
+
+// A tensor in a call: its type and extents.
+struct TensorText {
+  DataType type = DataType::f32;
+  std::vector<Expression> extents;
+};
+
+// What a rank is told to do; the fields that the action and the operation use are set.
+struct Call {
+  enum class Action : std::uint8_t {
+    operation,  // on a gang
+    wait,       // for each of `works`
+    wait_any,   // for one of them
+    test,
+    sleep,
+    yield,
+    fail,         // throws an exception with `text`
+    end_program,  // "return"
+    abort_gang,
+    close_gang,
+  };
+
+  Action action = Action::operation;
+  Place place;
+  std::string gang;
+  OperationKind operation = OperationKind::barrier;
+  bool starts = false;             // the start_ form
+  std::vector<std::string> works;  // of a start_ form: the name its work gets; none: dropped
+  TensorText tensor;
+  ReduceOperation reduce_operation = ReduceOperation::sum;
+  std::optional<Expression> peer;   // root, destination, source; none: any rank, or root 0
+  std::optional<Expression> tag;    // none: any tag
+  std::optional<Expression> count;  // objects of broadcast_objects
+  std::vector<Expression> ranks;    // create_gang
+  std::optional<Expression> color;  // split; none: no colour
+  std::optional<Expression> key;
+  std::string created;      // create_gang, split: the name of the new gang
+  std::vector<Call> batch;  // sends and receives
+  std::string label;
+  std::string text;
+  std::optional<Duration> duration;  // of sleep; else the timeout
+  bool names_all_missing = false;    // monitored_barrier
+
+  CallSite site() const noexcept { return CallSite::at(place.file, place.line); }
+};
+
+// Parses one call. `place` is that of the first character of `line`.
+// Throws InvalidArgument: file, line, column, what was found, what is accepted.
+Call parse_call(std::string_view line, const Place& place);
+
+}  // namespace gang::harness::program_file
