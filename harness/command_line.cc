@@ -58,7 +58,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 // CLI11's complaint as one line that says what is accepted.
 std::string explain(const CLI::ParseError& error, const CLI::App& app) {
-  if (error.get_name() != "ExtrasError") return one_line(error.what());
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return one_line(error.what());
+  }
   for (const std::string& word : app.remaining()) {
     if (word.starts_with("-")) {
       return "option " + unknown_name(word.substr(0, word.find('=')), option_names(app));

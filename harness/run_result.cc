@@ -1,7 +1,4 @@
 // The forms of a RunResult: JSON for machines, 80 columns for people.
-#include <algorithm>
-#include <cctype>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,26 +11,15 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-std::string upper_case(std::string_view text) {
-  std::string upper{text};
-  for (char& character : upper) {
-    character = character == '_' ? ' ' : static_cast<char>(std::toupper(character));
-  }
-  return upper;
-}
-
-// "DEADLOCK  cross_gang_cycle                       suspect.toml, world 4, seed 1"
-std::string headline(const RunResult& result) {
-  const sim::Report& report = result.report;
-  const bool is_finding = report.outcome == sim::Outcome::completed && !report.findings.empty();
-  std::string left = is_finding ? "FINDING" : upper_case(to_string(report.outcome));
-  if (!report.findings.empty()) left += "  " + report.findings.front().id;
+// What the report begins with, and at the right margin what was run:
+// "DEADLOCK  cross_gang_cycle                       suspect.toml, world 4, seed 1".
+std::string headline(std::string_view verdict, const RunResult& result) {
   const std::string& program = result.specification.program;
-  const std::string right =
+  const std::string run =
       fmt::format("{}, world {}, seed {}", program.substr(program.rfind('/') + 1),
                   result.world_size, result.specification.seed);
-  const std::size_t width = left.size() + right.size();
-  return left + std::string(width + 2 < columns ? columns - width : 2, ' ') + right;
+  const std::size_t width = verdict.size() + run.size();
+  return fmt::format("{}{:{}}{}", verdict, "", width + 2 < columns ? columns - width : 2, run);
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
@@ -79,11 +65,12 @@ nlohmann::json to_json(const RunResult& result) {
 }
 
 std::string to_string(const RunResult& result) {
-  std::string text = headline(result) + "\n\n";
-  if (result.holds()) return text + summary(result);
-  text += sim::to_string(result.report);
-  if (!text.ends_with('\n')) text += '\n';
-  return text + fmt::format("\n  Reproduce  {}\n", result.reproduce);
+  if (result.holds()) return headline("COMPLETED", result) + "\n\n" + summary(result);
+  std::string report = sim::to_string(result.report);
+  if (!report.ends_with('\n')) report += '\n';
+  const std::size_t first_line = report.find('\n');
+  return headline(std::string_view{report}.substr(0, first_line), result) +
+         report.substr(first_line) + fmt::format("\n  Reproduce  {}\n", result.reproduce);
 }
 
 }  // namespace gang::harness

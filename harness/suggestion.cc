@@ -27,7 +27,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 
 std::string suggestion(std::string_view text, const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
-  std::size_t best_edits = std::max<std::size_t>(1, text.size() / 3) + 1;
+  std::size_t best_edits = std::max<std::size_t>(text.size() < 3 ? 1 : 2, text.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t edits = edits_between(text, candidate);
     if (edits < best_edits) {

@@ -1,0 +1,75 @@
+#include "harness/gtest_support.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+GANG_TEST(GangTest, RunsItsBodyOnEveryRank, 8) {
+  std::int32_t count = 1;
+  rank.root()->all_reduce(view_of(count), ReduceOperation::sum);
+  EXPECT_EQ(count, 8);
+  EXPECT_EQ(rank.world_size(), 8);
+}
+
+GANG_TEST(GangTest, GivesRanksTheirRandomStreams, 2) {
+  std::uint64_t drawn = rank.random_stream("data")();
+  std::uint64_t other = drawn;
+  rank.root()->broadcast(view_of(other));
+  EXPECT_EQ(rank.rank() == 0, drawn == other);
+}
+
+// What the failures of `body` say.
+template <typename Body>
+std::string failures_of(const Body& body) {
+  testing::TestPartResultArray results;
+  {
+    const testing::ScopedFakeTestPartResultReporter reporter{
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &results};
+    body();
+  }
+  std::string text;
+  for (int i = 0; i < results.size(); ++i) text += results.GetTestPartResult(i).message();
+  return text;
+}
+
+TEST(ExpectHolds, FailsWithTheReportAndTheCommandThatRepeatsIt) {
+  const std::string text = failures_of([] {
+    EXPECT_HOLDS(4, [](Rank& rank) {
+      if (rank.rank() != 2) rank.root()->barrier();
+    });
+  });
+  EXPECT_THAT(text, HasSubstr("participant_missing"));
+  EXPECT_THAT(text, HasSubstr("gtest_support_test.cc:"));
+  EXPECT_THAT(text, HasSubstr("GANGSIM_SEED=1 "));
+  EXPECT_THAT(text, HasSubstr("--gtest_filter=ExpectHolds.FailsWithTheReport"));
+}
+
+TEST(ExpectHolds, LetsExpectationsFailInsideRanks) {
+  const std::string text =
+      failures_of([] { EXPECT_HOLDS(4, [](Rank& rank) { EXPECT_NE(rank.rank(), 3); }); });
+  EXPECT_THAT(text, HasSubstr("rank.rank()"));
+}
+
+TEST(ExpectHolds, ReturnsTheResult) {
+  const RunResult result = EXPECT_HOLDS(3, [](Rank& rank) { rank.root()->barrier(); });
+  EXPECT_EQ(result.report.counts.rank_operations, 3U);
+}
+
+TEST(TestSpecification, TakesTheSeedFromTheEnvironment) {
+  ::setenv("GANGSIM_SEED", "77", 1);
+  EXPECT_EQ(test_specification(2).seed, 77U);
+  ::setenv("GANGSIM_SEED", "many", 1);
+  const std::string text = failures_of([] { expect_holds(1, [](Rank&) {}); });
+  ::unsetenv("GANGSIM_SEED");
+  EXPECT_THAT(text, HasSubstr("--seed is 'many'"));
+}
+
+}  // namespace
+}  // namespace gang::harness
