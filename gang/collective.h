@@ -27,12 +27,13 @@ struct Collective {
   bool blocking = true;                                     // false for start_ forms
   int peer = no_rank;  // the root (has_root), the destination of a send, the source of a receive
   int tag = 0;         // point-to-point only
-  Shape shape;         // of the tensor that fixes the size: the smaller of input and output
   std::int64_t count = 0;             // elements of `shape`; objects of broadcast_objects
   std::uint64_t sequence_number = 0;  // the how-manieth operation of its gang on this rank
   std::string_view label;             // borrowed for the call; empty: none
   CallSite call_site;
   std::uint64_t detail = 0;  // further fingerprint: a hash of create_gang's rank list
+
+  Shape shape;  // of the tensor that fixes the size: the smaller of input and output
 
   friend bool operator==(const Collective&, const Collective&) = default;
 };

@@ -16,7 +16,17 @@ class Shape {
  public:
   static constexpr std::size_t max_rank = 8;
 
-  constexpr Shape() noexcept = default;
+  constexpr Shape() noexcept {}
+
+  // Copies the extents in use only: every call of a collective copies a few shapes.
+  constexpr Shape(const Shape& other) noexcept : dimensions_(other.dimensions_) {
+    copy_extents(other);
+  }
+  constexpr Shape& operator=(const Shape& other) noexcept {
+    dimensions_ = other.dimensions_;
+    copy_extents(other);
+    return *this;
+  }
 
   // Throws InvalidArgument for more than `max_rank` dimensions or a negative extent.
   Shape(std::initializer_list<std::int64_t> extents);
@@ -53,8 +63,12 @@ class Shape {
   }
 
  private:
-  std::array<std::int64_t, max_rank> extents_{};
-  std::uint8_t dimensions_ = 0;
+  constexpr void copy_extents(const Shape& other) noexcept {
+    for (std::size_t i = 0; i < other.dimensions_; ++i) extents_[i] = other.extents_[i];
+  }
+
+  std::size_t dimensions_ = 0;
+  std::array<std::int64_t, max_rank> extents_;  // those beyond dimensions_ are never read
 };
 
 // "[4096]", "[2,3]", "[]" for a scalar.

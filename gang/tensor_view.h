@@ -27,7 +27,7 @@ class TensorView {
 
   // A contiguous view of `shape.count()` elements at `data`.
   TensorView(void* data, DataType type, const Shape& shape, Device device = {}) noexcept
-      : data_(static_cast<std::byte*>(data)), shape_(shape), device_(device), type_(type) {}
+      : data_(static_cast<std::byte*>(data)), device_(device), type_(type), shape_(shape) {}
 
   // A view of a DLPack tensor: strides are understood and remembered as contiguous or not.
   // Throws InvalidArgument for a type, lane count, device or rank that gangsim has no word for.
@@ -55,10 +55,10 @@ class TensorView {
 
  private:
   std::byte* data_ = nullptr;
-  Shape shape_;
   Device device_;
   DataType type_ = DataType::f32;
   bool contiguous_ = true;
+  Shape shape_;
 };
 
 // "f32[4096]".

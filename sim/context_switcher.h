@@ -26,6 +26,9 @@ class ContextSwitcher {
   // Suspends `from` and lets `to` go on, starting it if it has not run yet. Returns when something
   // switches to `from` again.
   virtual void switch_to(Task& from, Task& to) = 0;
+
+  // A hint: the task with this id will go on soon.
+  virtual void expect(TaskId) noexcept {}
 };
 
 // On stacks of `stack_bytes` from one pool per OS thread. `expected_tasks` is a hint.

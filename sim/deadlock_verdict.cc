@@ -65,9 +65,10 @@ class Verdict {
       const PendingOperation* ahead = pending.task->rank->stream->front();
       if (ahead != &pending) return awaited_by(*ahead);
     }
-    if (pending.entries.empty()) add(pending.call());
-    for (const auto& entry : pending.entries)
-      if (!entry->has_ended()) add(entry->call());
+    if (!pending.entries) add(pending.call());
+    if (pending.entries)
+      for (const PendingOperation& entry : pending.entries->pendings)
+        if (!entry.has_ended()) add(entry.call());
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;

@@ -34,6 +34,7 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
   outside_.id = outside_task;
   outside_.is_started = true;
   asks_scheduler_ = options.scheduler != SchedulerKind::round_robin;
+  expects_ = options.context == ContextKind::fiber && !asks_scheduler_ && tasks_.size() > 512;
   switches_everywhere_ = scheduler_->switch_points() == SwitchPoints::all_calls;
   recorded_.switch_points = scheduler_->switch_points();
   runnable_.reserve(tasks_.size());
@@ -161,6 +162,8 @@ Task& Engine::choose(TaskId after) {
   if (runnable > 1 && options_.schedule == Recording::on && !is_over_)
     recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});
   runnable_.remove(chosen);
+  if (expects_ && runnable > 2)
+    switcher_->expect(runnable_.next_after(runnable_.next_after(chosen)));
   return task(chosen);
 }
 

@@ -171,6 +171,7 @@ class Engine final : public TaskRunner {
   const bool is_parallel_;
   bool switches_everywhere_ = false;
   bool asks_scheduler_ = false;  // false: round robin, asked inline
+  bool expects_ = false;         // tells the switcher who comes next
   bool is_over_ = false;
   Outcome outcome_ = Outcome::completed;
   Task* current_ = nullptr;

@@ -57,14 +57,14 @@ void MessageMatching::post(PendingOperation& pending) {
 }
 
 void MessageMatching::post_batch(PendingOperation& batch) {
-  batch.entries_left = static_cast<std::uint32_t>(batch.entries.size());
-  if (batch.entries.empty()) return matching_.end(batch, PendingStatus::complete);
-  for (auto& entry : batch.entries) {
+  auto& entries = batch.entries->pendings;
+  batch.entries_left = static_cast<std::uint32_t>(entries.size());
+  if (entries.empty()) return matching_.end(batch, PendingStatus::complete);
+  for (PendingOperation& entry : entries) {
     if (batch.has_ended()) return;  // an entry has broken the gang
-    entry->posted_at = batch.posted_at;
-    entry->deadline = batch.deadline;
-    entry->batch = &batch;
-    post(*entry);
+    entry.posted_at = batch.posted_at;
+    entry.deadline = batch.deadline;
+    post(entry);
   }
 }
 

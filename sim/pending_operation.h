@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <vector>
 
 #include "gang/operation.h"
 #include "gang/work.h"
@@ -22,11 +22,14 @@ enum class PendingStatus : std::uint8_t {
   failed,  // its gang is broken
 };
 
+struct BatchEntries;
+
 // Lives on the stack of a blocking call or in the state of a Work; stays at one address until it
 // has ended. The engine's lists point to it while it is launched or posted.
 struct PendingOperation {
   PendingOperation(Operation& from, GangState& of, int as_member, Task& by)
       : operation(&from), gang(&of), task(&by), member(as_member) {}
+  ~PendingOperation();
   PendingOperation(const PendingOperation&) = delete;
   PendingOperation& operator=(const PendingOperation&) = delete;
 
@@ -37,8 +40,7 @@ struct PendingOperation {
   Task* waiter = nullptr;             // who is to be woken at its end
   BufferGuard* guard = nullptr;       // of a started operation's memory
   PendingOperation* batch = nullptr;  // the batch that this send or receive is part of
-  std::vector<std::unique_ptr<PendingOperation>> entries;  // of a batch
-  std::vector<std::unique_ptr<Operation>> entry_operations;
+  std::unique_ptr<BatchEntries> entries;  // of a batch; null for anything else
   int member;  // rank in the gang
   std::uint32_t entries_left = 0;
   PendingStatus status = PendingStatus::posted;
@@ -50,5 +52,13 @@ struct PendingOperation {
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }
 };
+
+// The sends and receives of a batch, each an operation of its own.
+struct BatchEntries {
+  std::deque<Operation> operations;
+  std::deque<PendingOperation> pendings;  // of `operations`, in the same order
+};
+
+inline PendingOperation::~PendingOperation() = default;
 
 }  // namespace gang::sim

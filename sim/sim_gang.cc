@@ -99,22 +99,23 @@ void SimGang::do_abort() {
 
 void expand_batch(PendingOperation& batch) {
   const Operation& operation = *batch.operation;
+  batch.entries = std::make_unique<BatchEntries>();
   for (const PointToPoint& entry : operation.batch) {
-    auto single = std::make_unique<Operation>();
-    single->collective = operation.collective;
-    single->collective.kind = entry.kind;
-    single->collective.data_type = entry.tensor.type();
-    single->collective.peer = entry.peer;
-    single->collective.tag = entry.tag;
-    single->collective.shape = entry.tensor.shape();
-    single->collective.count = entry.tensor.count();
-    single->timeout = operation.timeout;
-    single->input = entry.tensor;
-    single->output = entry.tensor;
-    batch.entries.push_back(
-        std::make_unique<PendingOperation>(*single, *batch.gang, batch.member, *batch.task));
-    batch.entries.back()->is_async = batch.is_async;
-    batch.entry_operations.push_back(std::move(single));
+    Operation& single = batch.entries->operations.emplace_back();
+    single.collective = operation.collective;
+    single.collective.kind = entry.kind;
+    single.collective.data_type = entry.tensor.type();
+    single.collective.peer = entry.peer;
+    single.collective.tag = entry.tag;
+    single.collective.shape = entry.tensor.shape();
+    single.collective.count = entry.tensor.count();
+    single.timeout = operation.timeout;
+    single.input = entry.tensor;
+    single.output = entry.tensor;
+    PendingOperation& pending = batch.entries->pendings.emplace_back(
+        single, *batch.gang, batch.member, *batch.task);
+    pending.is_async = batch.is_async;
+    pending.batch = &batch;
   }
 }
 
