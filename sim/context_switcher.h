@@ -31,10 +31,6 @@ class ContextSwitcher {
   virtual void expect(TaskId) noexcept {}
 };
 
-// On stacks of `stack_bytes` from one pool per OS thread. `expected_tasks` is a hint.
-std::unique_ptr<ContextSwitcher> make_fiber_switcher(TaskRunner& runner, std::size_t stack_bytes,
-                                                     std::size_t expected_tasks);
-
 // On one OS thread per task.
 std::unique_ptr<ContextSwitcher> make_thread_switcher(TaskRunner& runner);
 

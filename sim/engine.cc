@@ -61,37 +61,19 @@ Report Engine::run() {
 }
 
 void Engine::run_ranks() {
-  if (options_.context == ContextKind::fiber)
-    switcher_ = make_fiber_switcher(*this, options_.stack_bytes, tasks_.size());
-  else
+  if (options_.context == ContextKind::fiber) {
+    auto fibers = std::make_unique<FiberSwitcher>(*this, options_.stack_bytes, tasks_.size());
+    fibers_ = fibers.get();
+    switcher_ = std::move(fibers);
+  } else {
     switcher_ = make_thread_switcher(*this);
+  }
   for (const Task& task : tasks_) runnable_.insert(task.id);
   Task& first = choose(outside_task);
-  current_ = &first;
-  switcher_->switch_to(outside_, first);
+  switch_to(outside_, first);
+  fibers_ = nullptr;
   switcher_.reset();
   set_rank_locals(nullptr);
-}
-
-void Engine::block(Task& self, const Wait& wait) {
-  check_running();
-  block_quietly(self, wait);
-  check_running();
-}
-
-void Engine::block_quietly(Task& self, const Wait& wait) noexcept {
-  self.wait = &wait;
-  ++self.wait_serial;
-  suspend(self);
-  self.wait = nullptr;
-}
-
-void Engine::suspend(Task& self) {
-  if (is_parallel_) return suspend_parallel(self);
-  Task& next = pick_next(self.id);
-  if (&next == &self) return;
-  current_ = &next;
-  switcher_->switch_to(self, next);
 }
 
 void Engine::wake(Task& task) {
@@ -118,9 +100,7 @@ void Engine::switch_at_call() {
   Task& self = current();
   runnable_.insert(self.id);
   Task& next = pick_next(self.id);
-  if (&next == &self) return;
-  current_ = &next;
-  switcher_->switch_to(self, next);
+  if (&next != &self) switch_to(self, next);
 }
 
 void Engine::poll() {

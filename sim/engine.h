@@ -12,6 +12,7 @@
 
 #include "sim/context_switcher.h"
 #include "sim/event_queue.h"
+#include "sim/fiber_switcher.h"
 #include "sim/finding_log.h"
 #include "sim/rank_state.h"
 #include "sim/runnable_set.h"
@@ -78,10 +79,19 @@ class Engine final : public TaskRunner {
 
   // Blocks the current context until somebody wakes it; it may be woken for nothing, so callers
   // loop. Throws RunOver when the run ends first.
-  void block(Task& self, const Wait& wait);
+  [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
+    check_running();
+    block_quietly(self, wait);
+    check_running();
+  }
 
   // The same, but returns when the run ends. For destructors.
-  void block_quietly(Task& self, const Wait& wait) noexcept;
+  [[gnu::always_inline]] void block_quietly(Task& self, const Wait& wait) noexcept {
+    self.wait = &wait;
+    ++self.wait_serial;
+    suspend(self);
+    self.wait = nullptr;
+  }
 
   // Lets `task` go on if it is blocked. Idempotent.
   void wake(Task& task);
@@ -144,7 +154,19 @@ class Engine final : public TaskRunner {
   Task& parallel_current() const noexcept;
   TimePoint parallel_now() const noexcept;
 
-  void suspend(Task& self);
+  [[gnu::always_inline]] void suspend(Task& self) {
+    if (is_parallel_) [[unlikely]]
+      return suspend_parallel(self);
+    Task& next = pick_next(self.id);
+    if (&next != &self) switch_to(self, next);
+  }
+  [[gnu::always_inline]] void switch_to(Task& from, Task& to) {
+    current_ = &to;
+    if (fibers_ != nullptr)
+      fibers_->jump(from, to);
+    else
+      switcher_->switch_to(from, to);
+  }
   void suspend_parallel(Task& self);
   void switch_at_call();
   Task& pick_next(TaskId after);
@@ -201,6 +223,7 @@ class Engine final : public TaskRunner {
   std::unique_ptr<Runtime> runtime_;
   std::shared_ptr<GangState> root_;
   std::unique_ptr<ContextSwitcher> switcher_;
+  FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
 
   // Parallel contexts.
   struct ParallelCarrier {

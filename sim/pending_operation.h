@@ -35,13 +35,13 @@ struct PendingOperation {
 
   Operation* operation;
   GangState* gang;
-  MatchSlot* slot = nullptr;          // while posted, for matched kinds
-  Task* task;                         // who posted it
-  Task* waiter = nullptr;             // who is to be woken at its end
-  BufferGuard* guard = nullptr;       // of a started operation's memory
-  PendingOperation* batch = nullptr;  // the batch that this send or receive is part of
+  MatchSlot* slot = nullptr;              // while posted, for matched kinds
+  Task* task;                             // who posted it
+  Task* waiter = nullptr;                 // who is to be woken at its end
+  BufferGuard* guard = nullptr;           // of a started operation's memory
+  PendingOperation* batch = nullptr;      // the batch that this send or receive is part of
   std::unique_ptr<BatchEntries> entries;  // of a batch; null for anything else
-  int member;  // rank in the gang
+  int member;                             // rank in the gang
   std::uint32_t entries_left = 0;
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;

@@ -112,8 +112,8 @@ void expand_batch(PendingOperation& batch) {
     single.timeout = operation.timeout;
     single.input = entry.tensor;
     single.output = entry.tensor;
-    PendingOperation& pending = batch.entries->pendings.emplace_back(
-        single, *batch.gang, batch.member, *batch.task);
+    PendingOperation& pending =
+        batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
     pending.is_async = batch.is_async;
     pending.batch = &batch;
   }
