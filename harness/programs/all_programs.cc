@@ -3,7 +3,8 @@
 namespace gang::harness {
 
 std::vector<Program> all_programs() {
-  return {all_reduce_program(), mesh_program(), ring_program()};
+  return {all_reduce_program(), data_parallel_step_program(), every_collective_program(),
+          mesh_program(), ring_program()};
 }
 
 }  // namespace gang::harness

@@ -9,6 +9,8 @@ namespace gang::harness {
 
 // Each is defined in a file of its name.
 Program all_reduce_program();
+Program data_parallel_step_program();
+Program every_collective_program();
 Program mesh_program();
 Program ring_program();
 
