@@ -86,7 +86,8 @@ void Gang::broadcast_objects(std::span<Object> objects, int source_rank, const C
   if (rank_ == source_rank) packed = pack_objects(objects);
   described.packed = &packed;
   do_run(described);
-  if (rank_ == source_rank) return;
+  // Nothing has come where everyone holds the same already, as a fake gang's ranks do.
+  if (rank_ == source_rank || packed.empty()) return;
   std::ranges::move(unpack_received(*this, described, packed), objects.begin());
 }
 

@@ -24,7 +24,7 @@ class MadeGangs {
   }
 
   GangPointer add(GangPointer gang) {
-    gangs_.push_back(gang);
+    if (gang != nullptr) gangs_.push_back(gang);
     return gang;
   }
 

@@ -62,8 +62,10 @@ struct Operation {
   std::span<const std::int64_t> input_splits;
   std::span<const std::int64_t> output_splits;
 
-  std::span<const PointToPoint> batch;       // OperationKind::batch
-  std::vector<std::byte>* packed = nullptr;  // broadcast_objects: bytes, in on the source, out else
+  std::span<const PointToPoint> batch;  // OperationKind::batch
+  // broadcast_objects: bytes, in on the source, out elsewhere. A backend that leaves them empty
+  // there says that all ranks hold the same objects already.
+  std::vector<std::byte>* packed = nullptr;
   bool wait_all_ranks = false;  // monitored_barrier: name all missing ranks, not the first
 
   std::span<const int> ranks;                 // create_gang

@@ -67,7 +67,15 @@ class Meeting {
 class MeetingGang final : public Gang {
  public:
   MeetingGang(std::shared_ptr<const GangInfo> info, int rank, std::shared_ptr<Meeting> meeting)
-      : Gang(std::move(info), rank), meeting_(std::move(meeting)) {}
+      : Gang(std::move(info), rank), meeting_(std::move(meeting)) {
+    ++open_gangs();
+  }
+
+  // How many gangs made by the calling thread are open.
+  static int& open_gangs() {
+    thread_local int count = 0;
+    return count;
+  }
 
   int fails_after = 1000;  // the how-manieth group creation throws
 
@@ -86,7 +94,7 @@ class MeetingGang final : public Gang {
     return Work();
   }
   void do_abort() override {}
-  void do_close() noexcept override {}
+  void do_close() noexcept override { --open_gangs(); }
 
  private:
   std::shared_ptr<Gang> make_child(const Operation& operation,

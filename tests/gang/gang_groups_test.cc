@@ -1,0 +1,107 @@
+// How create_gang and split reach a backend, and what never does.
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/gang/recording_gang.h"
+
+namespace gang {
+namespace {
+
+using test::RecordingGang;
+using std::chrono_literals::operator""ms;
+
+std::uint64_t detail_of(std::vector<int> ranks) {
+  RecordingGang gang(8);
+  gang.create_gang(ranks);
+  return gang.only().collective().detail;
+}
+
+TEST(CreateGang, HandsTheRanksOnInTheirOrder) {
+  RecordingGang gang(8);
+  gang.create_gang(std::vector{4, 0, 2}, {.name = "odd", .timeout = 20ms});
+  EXPECT_EQ(gang.only().ranks, (std::vector{4, 0, 2}));
+  EXPECT_EQ(to_string(gang.only().collective()), "create_gang #0 of 3 ranks");
+}
+
+TEST(CreateGang, ReturnsWhatTheBackendMadeAndNullElse) {
+  RecordingGang gang(8);
+  EXPECT_EQ(gang.create_gang(std::vector{1, 2}), nullptr);
+  const auto child = std::make_shared<RecordingGang>(2);
+  gang.reaction = [&child](Operation& operation) { *operation.created = child; };
+  EXPECT_EQ(gang.create_gang(std::vector{0, 1}), child);
+}
+
+// The hash travels in fingerprints and traces: it may never change.
+TEST(CreateGang, TheRankListIsPartOfTheFingerprint) {
+  EXPECT_EQ(detail_of({0, 1}), detail_of({0, 1}));
+  EXPECT_EQ(detail_of({0}), 0x4d25767f9dce13f5u);
+  std::set<std::uint64_t> details;
+  for (const std::vector<int>& ranks :
+       std::vector<std::vector<int>>{{0}, {1}, {0, 1}, {1, 0}, {0, 1, 2}, {0, 2, 1}, {7, 1}})
+    EXPECT_TRUE(details.insert(detail_of(ranks)).second);
+}
+
+// fairseq2's B1: a rank equal to the size passed, and made a gang larger than its parent.
+TEST(CreateGang, ARankEqualToTheSizeIsRefused) {
+  RecordingGang gang(2);
+  EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.create_gang(std::vector{0, 1, 2}); }),
+            "create_gang on root[0,1]: an entry of ranks is 2; accepted are 0 to 1");
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+TEST(CreateGang, EmptyRepeatedAndNegativeRanksAreRefused) {
+  RecordingGang gang(4);
+  EXPECT_THROW(gang.create_gang({}), InvalidArgument);
+  EXPECT_THROW(gang.create_gang(std::vector{1, 2, 1}), InvalidArgument);
+  EXPECT_THROW(gang.create_gang(std::vector{0, -1}), InvalidArgument);
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+TEST(CreateGang, MayNameAllRanksInAnyOrder) {
+  RecordingGang gang(4);
+  gang.create_gang(std::vector{3, 2, 1, 0});
+  EXPECT_EQ(gang.sent.size(), 1u);
+}
+
+TEST(CreateGang, TimeoutsOfChildrenMustBePositive) {
+  RecordingGang gang(4);
+  EXPECT_THROW(gang.create_gang(std::vector{0}, {.timeout = Duration(0)}), InvalidArgument);
+  EXPECT_THROW(gang.split({.color = 0}, {.timeout = Duration(0)}), InvalidArgument);
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+TEST(Split, HandsColorKeyAndOptionsOn) {
+  RecordingGang gang(4);
+  const GangOptions options{.name = "dp", .timeout = 20ms};
+  gang.split({.color = 3, .key = -7}, options);
+  EXPECT_EQ(gang.only().operation.color, 3);
+  EXPECT_EQ(gang.only().operation.key, -7);
+  EXPECT_EQ(gang.only().operation.gang_options, &options);
+  EXPECT_EQ(to_string(gang.only().collective()), "split #0");
+}
+
+TEST(Split, ColorsAreNotPartOfTheMatch) {
+  RecordingGang gang(4);
+  gang.split({.color = 0});
+  gang.split({.color = 1});
+  EXPECT_EQ(gang.sent[0].collective().detail, gang.sent[1].collective().detail);
+  EXPECT_EQ(gang.sent[0].collective().count, gang.sent[1].collective().count);
+}
+
+TEST(Split, ARankMayJoinNoChild) {
+  RecordingGang gang(4);
+  EXPECT_EQ(gang.split({}), nullptr);
+  EXPECT_EQ(gang.only().operation.color, no_color);
+}
+
+TEST(Split, OtherNegativeColorsAreRefused) {
+  RecordingGang gang(4);
+  EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.split({.color = -2}); }),
+            "split on root[0-3]: color is -2; accepted are 0 and more, and no_color");
+  EXPECT_TRUE(gang.sent.empty());
+}
+
+}  // namespace
+}  // namespace gang
