@@ -49,6 +49,7 @@ std::string label_of(const GangInfo& info) {
       info.name.size() + 10 < label_limit ? label_limit - info.name.size() : 10;
   if (!info.root_ranks.empty()) return info.name + "[" + members_text(info.root_ranks, limit) + "]";
   if (info.size == 1) return info.name + "[0]";
+  if (info.size == 2) return info.name + "[0,1]";
   return info.name + "[0-" + std::to_string(info.size - 1) + "]";
 }
 

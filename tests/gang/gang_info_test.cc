@@ -56,6 +56,8 @@ TEST(GangLabel, ImaginedMembersAreARange) {
   info.name = "root";
   info.size = 8;
   EXPECT_EQ(label_of(info), "root[0-7]");
+  info.size = 2;
+  EXPECT_EQ(label_of(info), "root[0,1]");
   info.size = 1;
   EXPECT_EQ(label_of(info), "root[0]");
 }
