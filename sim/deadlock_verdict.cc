@@ -141,20 +141,30 @@ class Verdict {
   void add_missing(const PendingOperation& pending, const std::vector<int>& gone) {
     Finding finding = finding_for(pending, finding_id::participant_missing);
     finding.ranks = gone;
-    const std::string who = (gone.size() == 1 ? "Rank " : "Ranks ") + to_rank_ranges(gone, 6);
-    std::vector<int> waiting;
-    if (pending.slot != nullptr) {
-      for (const PendingOperation* member : pending.slot->members)
-        if (member != nullptr) waiting.push_back(pending.gang->root_rank_of(member->member));
-      std::sort(waiting.begin(), waiting.end());
-    } else {
-      waiting = {pending.task->rank->rank};
-    }
-    finding.message = fmt::format(
-        "{} never called what {} of {} is waiting for on {}: the program there has ended. {} {}.",
-        who, finding.operation, pending.slot != nullptr ? "the others" : "its peer", finding.gang,
-        waiting.size() == 1 ? "Waiting is rank" : "Waiting are ranks", to_rank_ranges(waiting, 6));
+    const bool is_one = gone.size() == 1;
+    const std::uint64_t sequence = pending.call().sequence_number;
+    const std::string call = pending.slot != nullptr
+                                 ? finding.operation.substr(0, finding.operation.find(' ')) +
+                                       fmt::format(" #{}", sequence)
+                                 : fmt::format("what matches {}", finding.operation);
+    finding.message = fmt::format("{} {} never called {} on {}", is_one ? "Rank" : "Ranks",
+                                  to_rank_ranges(gone, 6), call, finding.gang);
+    finding.message +=
+        fmt::format(" ({} members): {} returned from {} program{}", pending.gang->size(),
+                    is_one ? "it" : "they", is_one ? "its" : "their", is_one ? "" : "s");
+    if (pending.slot != nullptr && sequence > 0)
+      finding.message +=
+          fmt::format(" after {} #{}", to_string(pending.gang->last_completed), sequence - 1);
+    const std::size_t waiting = pending.slot != nullptr ? pending.slot->arrived : 1;
+    finding.message += fmt::format(". {} for {}", ranks_wait(waiting), is_one ? "it" : "them");
+    if (tasks_.size() > waiting)
+      finding.message += fmt::format("; {} more for others", tasks_.size() - waiting);
+    finding.message += ".";
     engine_.findings().add(std::move(finding));
+  }
+
+  static std::string ranks_wait(std::size_t count) {
+    return count == 1 ? "1 rank waits" : fmt::format("{} ranks wait", count);
   }
 
   static Finding finding_for(const PendingOperation& pending, std::string_view id) {
@@ -228,12 +238,31 @@ class Verdict {
     finding.ranks = cycle;
     std::string path;
     for (const int rank : cycle) path += fmt::format("{} → ", rank);
-    finding.message =
-        only_messages ? "Each rank's message waits for the next rank"
-                      : fmt::format("Ranks call {} in different orders; each waits for the next",
-                                    fmt::join(gangs, " and "));
-    finding.message += fmt::format(": {}{}.", path, cycle.front());
+    finding.message = fmt::format("{}: {}{}.",
+                                  only_messages ? "Each rank's message waits for the next rank"
+                                                : orders_of(cycle, call_of_rank),
+                                  path, cycle.front());
     engine_.findings().add(std::move(finding));
+  }
+
+  // Who is in which gang, while the others wait for them in another.
+  std::string orders_of(const std::vector<int>& cycle,
+                        const std::unordered_map<int, std::size_t>& call_of_rank) {
+    std::map<std::string, std::vector<int>> ranks_in;
+    for (const int rank : cycle)
+      ranks_in[pending_of(*tasks_[call_of_rank.at(rank)])->gang->info->name].push_back(rank);
+    if (ranks_in.size() != 2)
+      return "Ranks call their gangs in different orders; each waits for the next";
+    auto& [one, in_one] = *ranks_in.begin();
+    auto& [other, in_other] = *std::next(ranks_in.begin());
+    std::sort(in_one.begin(), in_one.end());
+    std::sort(in_other.begin(), in_other.end());
+    const auto who = [](const std::vector<int>& ranks) {
+      return fmt::format("{} {}", ranks.size() == 1 ? "ank" : "anks", to_rank_ranges(ranks, 6));
+    };
+    return fmt::format(
+        "R{} called {} before {}; r{} did it the other way round. Each waits for the next",
+        who(in_one), one, other, who(in_other));
   }
 
   void add_plain_deadlock() {

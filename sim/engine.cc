@@ -18,6 +18,12 @@ namespace {
 
 constexpr std::uint64_t most_fruitless_rounds = 10'000;
 
+bool waits_in_a_send(const std::vector<BlockedCall>& blocked) {
+  return std::any_of(blocked.begin(), blocked.end(), [](const BlockedCall& call) {
+    return call.operation.starts_with("send") || call.operation.starts_with("batch");
+  });
+}
+
 }  // namespace
 
 Engine::Engine(const SimulationOptions& options, const RankProgram& program)
@@ -105,6 +111,7 @@ void Engine::switch_at_call() {
 
 void Engine::poll() {
   check_running();
+  note_choice_point();
   if (is_parallel_) {
     mutex_.unlock();
     std::this_thread::yield();
@@ -154,6 +161,7 @@ void Engine::count_step() {
 
 std::uint64_t Engine::draw() {
   const std::uint64_t number = scheduler_->next_u64();
+  note_choice_point();
   if (options_.schedule == Recording::on) recorded_.draws.push_back(number);
   return number;
 }
@@ -219,6 +227,7 @@ void Engine::task_ended(Task& task) {
 
 Task& Engine::start_context(Task& parent, std::string name, std::function<void()> body) {
   check_running();
+  note_choice_point();
   Task& task = further_tasks_.emplace_back();
   task.id = static_cast<TaskId>(tasks_.size() + further_tasks_.size() - 1);
   task.rank = parent.rank;
@@ -281,6 +290,7 @@ bool Engine::let_time_pass() {
     deadline_bound_ = matching_->earliest_deadline();
     if (deadline_bound_ < limit) {
       advance_to(deadline_bound_);
+      note_choice_point();
       matching_->time_out_operations();
       deadline_bound_ = matching_->earliest_deadline();
       return true;
@@ -305,6 +315,11 @@ void Engine::advance_to(TimePoint time) {
 void Engine::give_verdict() {
   if (matching_->fail_mismatched_operations()) return;
   blocked_ = report_deadlock(*this);
+  certainty_ = choice_points_ == 0 ? "in every schedule" : "in this schedule";
+  if (options_.execution == ExecutionModel::stream_ordered) certainty_ += " under stream order";
+  if (!options_.sends.buffered_bytes && waits_in_a_send(blocked_))
+    certainty_ += " with rendezvous sends";
+  certainty_ += choice_points_ == 0 ? ": no choice point was passed" : ": others may avoid it";
   end_run(Outcome::deadlock);
 }
 
@@ -326,6 +341,7 @@ Report Engine::make_report(std::chrono::steady_clock::time_point began) {
   report.outcome = outcome_;
   report.findings = findings_.take();
   report.blocked = std::move(blocked_);
+  report.certainty = std::move(certainty_);
   report.divergence = std::move(divergence_);
   report.schedule = std::move(recorded_);
   report.trace = recorder_.take(!is_parallel_);

@@ -126,6 +126,10 @@ class Engine final : public TaskRunner {
   // Notes that something has happened that a polling context could see.
   void note_progress() noexcept { ++progress_; }
 
+  // Notes that the program's course may depend on the schedule from here on: a poll, a choice among
+  // senders, a further context, a timeout.
+  void note_choice_point() noexcept { ++choice_points_; }
+
   // A number from the schedule's stream.
   std::uint64_t draw();
 
@@ -204,6 +208,7 @@ class Engine final : public TaskRunner {
   std::uint64_t progress_ = 0;   // counts what could make a poll fruitful
   std::uint64_t polled_at_ = 0;  // progress_ when the polls were last retried
   std::uint64_t fruitless_rounds_ = 0;
+  std::uint64_t choice_points_ = 0;
   std::size_t tasks_left_ = 0;
 
   std::vector<Task> tasks_;  // by rank
@@ -217,6 +222,7 @@ class Engine final : public TaskRunner {
   Schedule recorded_;
   std::vector<BlockedCall> blocked_;
   std::string divergence_;
+  std::string certainty_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<ReductionPool> reduction_pool_;
   std::unique_ptr<Matching> matching_;

@@ -145,6 +145,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   GANGSIM_INVARIANT(gang.active.front() == &slot, "operations of a gang completed out of order");
   gang.active.erase(gang.active.begin());
   ++gang.base_sequence;
+  gang.last_completed = slot.members.front()->call().kind;
   if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
     const std::vector<PendingOperation*> members = slot.members;
     recycle(gang, slot);

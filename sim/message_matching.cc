@@ -136,6 +136,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
 }
 
 void MessageMatching::post_receive(PendingOperation& receive) {
+  if (receive.call().peer == any_rank || receive.call().tag == any_tag) engine_.note_choice_point();
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
   const auto send = std::find_if(

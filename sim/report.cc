@@ -1,6 +1,8 @@
 #include "sim/report.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
@@ -59,6 +61,46 @@ nlohmann::json counts_to_json(const Counts& counts) {
           {"gangs", counts.gangs}};
 }
 
+std::string advice(const Report& report) {
+  std::string text;
+  if (!report.findings.empty())
+    if (const std::string_view fix = fix_for(report.findings.front().id); !fix.empty())
+      text += fmt::format("  Fix        {}\n", fix);
+  for (const BlockedCall& call : report.blocked) {
+    if (call.would_time_out_after_ns == 0) continue;
+    text += fmt::format("  Timeout    would fail after {}\n",
+                        gang::to_string(Duration(call.would_time_out_after_ns)));
+    break;
+  }
+  if (!report.certainty.empty()) text += fmt::format("  Certain    {}\n", report.certainty);
+  return text.empty() ? text : "\n" + text;
+}
+
+struct Fix {
+  std::string_view id;
+  std::string_view advice;
+};
+
+constexpr std::array fixes = {
+    Fix{"participant_missing", "let every member call it, or none: agree on it first"},
+    Fix{"mismatch_operation", "call the same operations in the same order on every member"},
+    Fix{"mismatch_count", "pass the same number of elements on every member"},
+    Fix{"mismatch_data_type", "pass the same data type on every member"},
+    Fix{"mismatch_reduce_operation", "pass the same reduce operation on every member"},
+    Fix{"mismatch_root", "pass the same root on every member"},
+    Fix{"mismatch_tag", "use one tag on both sides"},
+    Fix{"mismatch_label", "bring the members back into step: one is ahead of the others"},
+    Fix{"mismatch_blocking", "use the blocking form on every member, or on none"},
+    Fix{"mismatch_ranks", "pass the same ranks in the same order on every member"},
+    Fix{"cross_gang_cycle", "call the gangs in one order on every rank"},
+    Fix{"point_to_point_cycle", "let one side receive first, or use batch"},
+    Fix{"unwaited_work", "keep the Work and wait for it"},
+    Fix{"unreceived_message", "receive it, or do not send it"},
+    Fix{"buffer_in_flight", "wait before touching the buffer"},
+    Fix{"use_after_close", "close the gang after its last use"},
+    Fix{"gang_not_closed", "let go of the gang before the program ends, or close it"},
+};
+
 std::string headline(const Report& report) {
   const std::string_view id =
       report.findings.empty() ? std::string_view() : report.findings.front().id;
@@ -68,6 +110,12 @@ std::string headline(const Report& report) {
 }
 
 }  // namespace
+
+std::string_view fix_for(std::string_view finding_id) noexcept {
+  for (const Fix& fix : fixes)
+    if (fix.id == finding_id) return fix.advice;
+  return "";
+}
 
 std::string_view to_string(Outcome outcome) noexcept {
   switch (outcome) {
@@ -119,13 +167,7 @@ std::string to_string(const Report& report) {
     text += "\n" + to_string(report.findings[i]);
   }
   if (!report.blocked.empty()) text += "\n" + blocked_table(report.blocked);
-  const auto would_fire =
-      std::find_if(report.blocked.begin(), report.blocked.end(),
-                   [](const BlockedCall& c) { return c.would_time_out_after_ns; });
-  if (would_fire != report.blocked.end())
-    text += fmt::format("\n  Timeout    would fail after {}\n",
-                        gang::to_string(Duration(would_fire->would_time_out_after_ns)));
-  return text;
+  return text + advice(report);
 }
 
 nlohmann::json to_json(const Finding& finding) {
@@ -135,7 +177,8 @@ nlohmann::json to_json(const Finding& finding) {
           {"operation", finding.operation},
           {"message", finding.message},
           {"location", finding.location},
-          {"consequences", finding.consequences}};
+          {"consequences", finding.consequences},
+          {"fix", fix_for(finding.id)}};
 }
 
 nlohmann::json to_json(const BlockedCall& blocked) {
@@ -157,6 +200,7 @@ nlohmann::json to_json(const Report& report) {
   return {{"outcome", to_string(report.outcome)},
           {"findings", std::move(findings)},
           {"blocked", std::move(blocked)},
+          {"certainty", report.certainty},
           {"divergence", report.divergence},
           {"counts", counts_to_json(report.counts)},
           {"rank_operations", report.counts.rank_operations},

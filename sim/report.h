@@ -91,6 +91,7 @@ struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
   std::vector<BlockedCall> blocked;  // all of them at a deadlock, by rank
+  std::string certainty;             // Outcome::deadlock: in which schedules it happens
   std::string divergence;            // Outcome::diverged: step, expected, found
   Schedule schedule;                 // where recorded
   Trace trace;
@@ -101,6 +102,9 @@ struct Report {
   // Completed without any finding.
   bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }
 };
+
+// What to change, for a finding's id; empty where no general advice is true.
+std::string_view fix_for(std::string_view finding_id) noexcept;
 
 // 80 columns; ranks in the same call are grouped ("ranks 0-6"), never a line per rank.
 std::string to_string(const Report& report);

@@ -71,6 +71,7 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
+  if (timeout) engine.note_choice_point();
   const TimePoint now = engine.now();
   const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
   if (!wait_until(is_bounded ? now + *timeout : TimePoint::max())) return false;
@@ -99,6 +100,7 @@ bool SimWork::test() {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
+  engine.note_choice_point();
   if (Matching::has_ended(pending_)) return observe();
   engine.poll();
   return Matching::has_ended(pending_) && observe();
@@ -109,6 +111,7 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   const Engine::Guard guard(engine);
   engine.scheduling_point();
   Task& self = engine.current();
+  engine.note_choice_point();
   std::vector<PendingOperation*> waited_for;
   for (WorkState* work : works) waited_for.push_back(&static_cast<SimWork*>(work)->pending_);
   const auto first_ended = [&waited_for] {
