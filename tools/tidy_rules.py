@@ -28,14 +28,16 @@ BANNED_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager
 
 # What sim/ may not use, because a run must depend on its options and its seed alone. Each has the
 # files that implement what the others are to use instead.
-REAL_TIME = r"(?:^|/)(?:real_\w+|parallel_\w+)\.(?:cc|h)$"
+REAL_TIME = r"(?:^|/)(?:real_\w+|wall_\w+|parallel_\w+)\.(?:cc|h)$"
 THREADS = r"(?:^|/)(?:real_\w+|parallel_\w+|thread_\w+|\w+_context|\w+_pool)\.(?:cc|h)$"
 BANNED_IN_SIM = (
     (r"\b(?:std::)?s?rand\s*\(|\bstd::random_device\b", None, "draw from a RandomStream"),
     (r"\b(?:steady|system|high_resolution)_clock\b|\bgettimeofday\b|\bclock_gettime\b", REAL_TIME,
-     "ask the Runtime for the time"),
-    (r"\bsleep_(?:for|until)\b|\busleep\b", REAL_TIME, "sleep through the Runtime"),
-    (r"\bstd::(?:jthread|thread|async)\b", THREADS, "start a context through the Runtime"),
+     "ask the Runtime for the time; only wall_*, real_* and parallel_* know the real one"),
+    (r"\bthis_thread::sleep_\w+|\b(?:u|nano)sleep\b", REAL_TIME,
+     "sleep through the Runtime"),
+    (r"\bstd::(?:jthread|thread|async)\b", THREADS,
+     "start a context through the Runtime; only thread_* and parallel_* have real ones"),
     (r"\b(?:std::|secure_)?getenv\b", None, "take it from the options"),
 )
 

@@ -2,7 +2,8 @@
 # project against it, as someone else would: cmake -DBUILD_DIR=... -DWORK_DIR=... -P this file
 
 function(run_step)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  execute_process(COMMAND ${ARGN}
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
     list(JOIN ARGN " " command)
     message(FATAL_ERROR "${output}\nfailed (${status}): ${command}")

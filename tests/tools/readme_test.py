@@ -33,7 +33,8 @@ def commands_of(text):
 
 class Readme(unittest.TestCase):
     def test_commands_are_found_with_their_status(self):
-        text = "```sh\ntools/a b   # shows, exit 1\nls\ntools/c \\\n  d\n```\n```cpp\ntools/e\n```\n"
+        text = ("```sh\ntools/a b   # shows, exit 1\nls\ntools/c \\\n  d\n```\n"
+                "```cpp\ntools/e\n```\n")
         self.assertEqual(commands_of(text), [("tools/a b", 1), ("tools/c    d", 0)])
 
     def test_every_command_ends_as_it_says(self):

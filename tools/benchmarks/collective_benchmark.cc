@@ -28,7 +28,7 @@ void all_reduce_4_bytes(benchmark::State& state) {
   for ([[maybe_unused]] auto iteration : state) {
     runs.run({.world_size = world_size, .context = sim::ContextKind::fiber}, program);
   }
-  runs.report_costs();
+  runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_4_bytes)
     ->Arg(8)
@@ -48,7 +48,7 @@ void all_reduce_4_bytes_on_threads(benchmark::State& state) {
     runs.run({.world_size = static_cast<int>(state.range(0)), .context = sim::ContextKind::thread},
              program);
   }
-  runs.report_costs();
+  runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_4_bytes_on_threads)
     ->Arg(8)
@@ -64,7 +64,7 @@ void all_reduce_16_mib(benchmark::State& state) {
   for ([[maybe_unused]] auto iteration : state) {
     runs.run({.world_size = 8, .context = sim::ContextKind::fiber}, program);
   }
-  runs.report_costs();
+  runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_16_mib)->UseManualTime()->Unit(benchmark::kMillisecond);
 
@@ -82,7 +82,7 @@ void mesh_of_three_axes(benchmark::State& state) {
                gangs.close();
              });
   }
-  runs.report_costs();
+  runs.report_rank_operations();
 }
 BENCHMARK(mesh_of_three_axes)
     ->Arg(1024)

@@ -25,7 +25,8 @@ void switch_of_bare_fibers(benchmark::State& state) {
 }
 BENCHMARK(switch_of_bare_fibers);
 
-// Arguments: ranks, context. Ranks that do nothing but yield to each other.
+// Arguments: ranks, context. Ranks that yield to each other; a barrier now and then shows that they
+// are getting on, else they would be reported as polling for ever.
 void yield(benchmark::State& state) {
   const auto context = static_cast<sim::ContextKind>(state.range(1));
   const int yields = context == sim::ContextKind::fiber ? 100'000 : 2'000;
@@ -34,12 +35,15 @@ void yield(benchmark::State& state) {
   for ([[maybe_unused]] auto iteration : state) {
     runs.run({.world_size = static_cast<int>(state.range(0)), .context = context},
              [yields](sim::SimulatedRank& rank) {
-               for (int i = 0; i < yields; ++i) {
+               for (int i = 1; i <= yields; ++i) {
                  rank.runtime().yield();
+                 if (i % 100 == 0) {
+                   rank.root()->barrier();
+                 }
                }
              });
   }
-  runs.report_costs();
+  runs.report_switches();
 }
 BENCHMARK(yield)
     ->ArgsProduct({{2, 64},

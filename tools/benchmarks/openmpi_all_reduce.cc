@@ -1,6 +1,6 @@
 // usage: mpirun -np RANKS openmpi_all_reduce [ITERATIONS]
 //
-// The time of a 4-byte all_reduce in OpenMPI, for comparison with a simulated one. Rank 0 prints one
+// The time of a 4-byte all_reduce in OpenMPI, for comparison with a simulated one. Rank 0 prints a
 // JSON object: ranks, iterations, ns_per_operation, ns_per_rank_operation (operation / ranks: wall
 // time over rank operations, as gangsim counts).
 #include <mpi.h>

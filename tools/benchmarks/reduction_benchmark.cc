@@ -68,9 +68,9 @@ void plain_sum_16_mib(benchmark::State& state) {
   for (auto& rank : ranks) {
     rank.assign(large_bytes / sizeof(float), 0.0F);
   }
-  const std::size_t count = large_bytes / sizeof(float);
+  constexpr std::size_t count = large_bytes / sizeof(float);
   for ([[maybe_unused]] auto iteration : state) {
-    std::jthread second([&ranks, count] { sum_blocked(ranks, count / 2, count); });
+    std::jthread second([&ranks] { sum_blocked(ranks, count / 2, count); });
     sum_blocked(ranks, 0, count / 2);
     second.join();
     benchmark::ClobberMemory();

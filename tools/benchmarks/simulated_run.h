@@ -10,7 +10,7 @@
 namespace gang::benchmarks {
 
 // Runs `program` once and makes the run's own wall time (creation of the ranks to report) the time
-// of this iteration. Adds rank operations and switches to the counters that report_costs shows.
+// of this iteration. Adds up rank operations and switches for the counters below.
 // Skips the case with the report's text unless the run held.
 class SimulatedRuns {
  public:
@@ -28,15 +28,13 @@ class SimulatedRuns {
     switches_ += static_cast<double>(report.counts.switches);
   }
 
-  // Counters "ns_per_rank_operation" and "ns_per_switch", each where there was one.
-  void report_costs() {
-    if (rank_operations_ > 0) {
-      state_.counters["ns_per_rank_operation"] = wall_ns_ / rank_operations_;
-    }
-    if (switches_ > 0) {
-      state_.counters["ns_per_switch"] = wall_ns_ / switches_;
-    }
+  // Counter "ns_per_rank_operation".
+  void report_rank_operations() {
+    state_.counters["ns_per_rank_operation"] = wall_ns_ / rank_operations_;
   }
+
+  // Counter "ns_per_switch".
+  void report_switches() { state_.counters["ns_per_switch"] = wall_ns_ / switches_; }
 
  private:
   benchmark::State& state_;

@@ -46,4 +46,5 @@ target_compile_options(gangsim_build_settings INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${GANGSIM_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
-  "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  # (The deprecated function is called by libstdc++ 12's own stable_sort.)
+  "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp -Wno-deprecated-declarations>")

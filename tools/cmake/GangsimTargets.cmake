@@ -21,12 +21,7 @@ endfunction()
 
 # gangsim_add_library(NAME SOURCES...): the static library gangsim_NAME, gangsim::NAME, exported.
 function(gangsim_add_library name)
-  set(sources ${ARGN})
-  if(NOT sources)  # Until the folder has its first source.
-    set(sources "${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc")
-    file(CONFIGURE OUTPUT "${sources}" CONTENT "" @ONLY)
-  endif()
-  add_library(gangsim_${name} STATIC ${sources})
+  add_library(gangsim_${name} STATIC ${ARGN})
   add_library(gangsim::${name} ALIAS gangsim_${name})
   set_target_properties(gangsim_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(gangsim_${name} PUBLIC cxx_std_20)

@@ -7,9 +7,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gangsim")
 get_property(installed_targets GLOBAL PROPERTY GANGSIM_INSTALLED_TARGETS)
 install(TARGETS ${installed_targets} EXPORT gangsimTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-if(TARGET gangsim)
-  install(TARGETS gangsim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
+install(TARGETS gangsim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 
 install(DIRECTORY gang sim harness properties
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gangsim"

@@ -1,0 +1,32 @@
+#include "train.h"
+
+#include <gangsim/gtest.h>
+#include <gangsim/sim.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+GANG_TEST(Train, RunsOnEveryRankWithoutAFinding, 8) { train(rank); }
+
+GANG_TEST(Train, SumsOverPairsAndAveragesOverTheRest, 4) {
+  gang::Gangs gangs = gang::create_parallel_gangs(rank.root(), {.tp_size = 2});
+  std::vector<float> gradient(4, static_cast<float>(rank.rank() + 1));
+  gangs.tp->all_reduce(gang::view(gradient), gang::ReduceOperation::sum);
+  gangs.dp->all_reduce(gang::view(gradient), gang::ReduceOperation::mean);
+  EXPECT_EQ(gradient, std::vector<float>(4, 5.0F));  // (1 + 2 + 3 + 4) / 2
+  gangs.close();
+}
+
+TEST(Train, IsSeenToDeadlockWhereOneRankStaysAway) {
+  const gang::sim::Report report = gang::sim::Simulation({.world_size = 4}).run(
+      [](gang::sim::SimulatedRank& rank) {
+        if (rank.rank() != 1) {
+          rank.root()->barrier();
+        }
+      });
+  EXPECT_EQ(report.outcome, gang::sim::Outcome::deadlock);
+}
+
+}  // namespace
