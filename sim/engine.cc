@@ -109,7 +109,7 @@ void Engine::switch_at_call() {
   if (&next != &self) switch_to(self, next);
 }
 
-void Engine::poll() {
+void Engine::poll(PendingOperation* pending) {
   check_running();
   note_choice_point();
   if (is_parallel_) {
@@ -120,7 +120,8 @@ void Engine::poll() {
   }
   Task& self = current();
   polling_.push_back(self.id);
-  block(self, Wait{Wait::Reason::poll});
+  const std::size_t polled = pending != nullptr ? 1 : 0;
+  block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
 }
 
 Task& Engine::pick_next(TaskId after) {
@@ -246,15 +247,15 @@ Task& Engine::start_context(Task& parent, std::string name, std::function<void()
   return task;
 }
 
-std::vector<const Task*> Engine::blocked_tasks() const {
-  std::vector<const Task*> blocked;
+std::vector<const Task*> Engine::live_tasks() const {
+  std::vector<const Task*> live;
   for (const Task& task : tasks_)
-    if (task.wait != nullptr) blocked.push_back(&task);
+    if (!task.is_done) live.push_back(&task);
   for (const Task& task : further_tasks_)
-    if (task.wait != nullptr) blocked.push_back(&task);
-  std::stable_sort(blocked.begin(), blocked.end(),
+    if (!task.is_done) live.push_back(&task);
+  std::stable_sort(live.begin(), live.end(),
                    [](const Task* a, const Task* b) { return a->rank->rank < b->rank->rank; });
-  return blocked;
+  return live;
 }
 
 // -- When nobody can run

@@ -101,8 +101,8 @@ class Engine final : public TaskRunner {
     if (switches_everywhere_) switch_at_call();
   }
 
-  // Lets all others go first: a poll that found nothing.
-  void poll();
+  // Lets all others go first: a poll that found nothing, of `pending` where it is about one.
+  void poll(PendingOperation* pending = nullptr);
 
   // Wakes `task` at `time`, unless its current wait has ended before.
   void wake_at(TimePoint time, Task& task);
@@ -142,7 +142,8 @@ class Engine final : public TaskRunner {
   Matching& matching() noexcept { return *matching_; }
   Runtime& runtime() noexcept { return *runtime_; }
   ReductionPool& reduction_pool() noexcept { return *reduction_pool_; }
-  std::vector<const Task*> blocked_tasks() const;
+  // Contexts that have not ended, by rank, the rank's program first.
+  std::vector<const Task*> live_tasks() const;
 
   // Notes that the program of `task`'s rank has ended with an exception.
   void rank_failed(Task& task) noexcept;

@@ -19,7 +19,7 @@ class FindingLog {
   // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
   void add_consequence(std::size_t index, std::string text);
 
-  bool empty() const noexcept { return findings_.empty(); }
+  std::size_t size() const noexcept { return findings_.size(); }
 
   // The findings in the order in which they were made.
   std::vector<Finding> take();

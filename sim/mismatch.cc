@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -67,6 +68,19 @@ std::string describe_call(const GangState& gang, const Members& group) {
                      to_string(call.call_site));
 }
 
+// Two rank lists that share less than half of the shorter one are two different gangs, created in
+// another order; otherwise they are one gang with a wrong member.
+bool are_different_gangs(const Members& one, const Members& other) {
+  std::vector<int> a(one.front()->operation->ranks.begin(), one.front()->operation->ranks.end());
+  std::vector<int> b(other.front()->operation->ranks.begin(),
+                     other.front()->operation->ranks.end());
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  std::vector<int> shared;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(shared));
+  return 2 * shared.size() < std::min(a.size(), b.size());
+}
+
 Mismatch explain(const GangState& gang, const Field& field,
                  const std::map<std::string, Members>& groups) {
   std::vector<const Members*> by_size;
@@ -84,6 +98,8 @@ Mismatch explain(const GangState& gang, const Field& field,
   std::sort(mismatch.odd_members.begin(), mismatch.odd_members.end());
   for (const int member : mismatch.odd_members) finding.ranks.push_back(gang.root_rank_of(member));
   finding.id = field.id;
+  if (field.id == finding_id::mismatch_ranks && are_different_gangs(*by_size[0], *by_size[1]))
+    finding.id = finding_id::group_creation_order;
   finding.gang = label_of(*gang.info);
   finding.operation = to_string(odd.front()->call());
   finding.location = to_string(odd.front()->call().call_site);

@@ -102,7 +102,7 @@ bool SimWork::test() {
   engine.scheduling_point();
   engine.note_choice_point();
   if (Matching::has_ended(pending_)) return observe();
-  engine.poll();
+  engine.poll(&pending_);
   return Matching::has_ended(pending_) && observe();
 }
 

@@ -1,0 +1,157 @@
+#include "sim/blocked_world.h"
+
+#include <algorithm>
+
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+using Mode = WaitGraph::Mode;
+
+// Contexts that nothing keeps from acting on their own: they run, sleep, or poll.
+bool is_alive(const Task& context) noexcept {
+  return context.wait == nullptr || context.wait->reason == Wait::Reason::sleep;
+}
+
+Mode mode_of(const Task& context) noexcept {
+  if (is_alive(context)) return Mode::all;
+  const Wait::Reason reason = context.wait->reason;
+  const bool takes_any = reason == Wait::Reason::any_operation ||
+                         reason == Wait::Reason::condition || reason == Wait::Reason::poll;
+  return takes_any ? Mode::any : Mode::all;
+}
+
+}  // namespace
+
+BlockedWorld::BlockedWorld(Engine& engine) : engine_(engine), live_(engine.live_tasks()) {
+  for (const Task* context : live_) add_context(*context);
+  for (const Task* context : live_) connect_context(*context);
+  graph_.reduce();
+  for (const Task* context : live_)
+    if (graph_.is_dead(contexts_.at(context))) dead_.push_back(context);
+}
+
+WaitGraph::Node BlockedWorld::add(Mode mode, const WaitingThing& thing) {
+  things_.push_back(thing);
+  return graph_.add_node(mode);
+}
+
+void BlockedWorld::add_context(const Task& context) {
+  contexts_[&context] = add(mode_of(context), {.context = &context});
+  contexts_of_rank_[context.rank->rank].push_back(&context);
+}
+
+bool BlockedWorld::is_gone(int rank) const { return !contexts_of_rank_.contains(rank); }
+
+void BlockedWorld::connect_context(const Task& context) {
+  if (is_alive(context)) return;
+  const WaitGraph::Node node = contexts_.at(&context);
+  for (const PendingOperation* pending : context.wait->operations)
+    if (!Matching::has_ended(*pending)) graph_.add_edge(node, operation_node(*pending));
+  switch (context.wait->reason) {
+    case Wait::Reason::join:
+      return graph_.add_edge(node, contexts_.at(context.wait->joined));
+    case Wait::Reason::mutex:
+      if (contexts_.contains(context.wait->holder))
+        graph_.add_edge(node, contexts_.at(context.wait->holder));
+      else  // its holder has ended without unlocking it
+        graph_.add_edge(node, add(Mode::any, {}));
+      return;
+    case Wait::Reason::condition:
+      for (const Task* other : contexts_of_rank_.at(context.rank->rank))
+        if (other != &context) graph_.add_edge(node, contexts_.at(other));
+      return;
+    default:
+      return;
+  }
+}
+
+WaitGraph::Node BlockedWorld::rank_node(int rank) {
+  if (const auto known = ranks_.find(rank); known != ranks_.end()) return known->second;
+  const WaitGraph::Node node = add(Mode::any, {.rank = rank});
+  ranks_.emplace(rank, node);
+  if (const auto place = contexts_of_rank_.find(rank); place != contexts_of_rank_.end())
+    for (const Task* context : place->second) graph_.add_edge(node, contexts_.at(context));
+  return node;
+}
+
+WaitGraph::Node BlockedWorld::operation_node(const PendingOperation& pending) {
+  if (pending.slot != nullptr) return slot_node(pending);
+  if (const auto known = operations_.find(&pending); known != operations_.end())
+    return known->second;
+  const bool takes_any = pending.status == PendingStatus::posted &&
+                         pending.call().kind == OperationKind::recv &&
+                         pending.call().peer == any_rank;
+  const WaitGraph::Node node =
+      add(takes_any ? Mode::any : Mode::all, {.operation = &pending, .gang = pending.gang});
+  operations_.emplace(&pending, node);
+  connect_message(node, pending);
+  return node;
+}
+
+WaitGraph::Node BlockedWorld::slot_node(const PendingOperation& pending) {
+  if (const auto known = operations_.find(pending.slot); known != operations_.end())
+    return known->second;
+  const WaitGraph::Node node = add(Mode::all, {.slot = pending.slot, .gang = pending.gang});
+  operations_.emplace(pending.slot, node);
+  for (const int rank : awaited_by(pending)) graph_.add_edge(node, rank_node(rank));
+  return node;
+}
+
+void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation& pending) {
+  if (pending.status == PendingStatus::launched) {
+    const PendingOperation* ahead = pending.task->rank->stream->front();
+    if (ahead != &pending && !Matching::has_ended(*ahead))
+      graph_.add_edge(node, operation_node(*ahead));
+    return;
+  }
+  if (pending.entries) {
+    for (const PendingOperation& entry : pending.entries->pendings)
+      if (!entry.has_ended()) graph_.add_edge(node, operation_node(entry));
+    return;
+  }
+  for (const int rank : awaited_by(pending)) graph_.add_edge(node, rank_node(rank));
+}
+
+const PendingOperation* BlockedWorld::operation_of(const Task& context) {
+  for (const PendingOperation* pending : context.wait->operations)
+    if (!Matching::has_ended(*pending)) return pending;
+  return nullptr;
+}
+
+const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& pending) {
+  const void* key = pending.slot != nullptr ? static_cast<const void*>(pending.slot) : &pending;
+  const auto known = awaited_.find(key);
+  if (known != awaited_.end()) return known->second;
+  std::vector<int> ranks = find_awaited(pending);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return awaited_.emplace(key, std::move(ranks)).first->second;
+}
+
+std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  std::vector<int> ranks;
+  if (pending.slot != nullptr) {
+    for (const int member : Matching::missing_members(*pending.slot))
+      ranks.push_back(gang.root_rank_of(member));
+  } else if (pending.status == PendingStatus::launched) {
+    const PendingOperation* ahead = pending.task->rank->stream->front();
+    if (ahead != &pending && !Matching::has_ended(*ahead)) return awaited_by(*ahead);
+  } else if (pending.entries) {
+    for (const PendingOperation& entry : pending.entries->pendings) {
+      if (entry.has_ended()) continue;
+      const std::vector<int>& awaited = awaited_by(entry);
+      ranks.insert(ranks.end(), awaited.begin(), awaited.end());
+    }
+  } else if (pending.call().peer >= 0) {
+    ranks.push_back(gang.root_rank_of(pending.call().peer));
+  } else {
+    for (int member = 0; member < gang.size(); ++member)
+      if (member != pending.member) ranks.push_back(gang.root_rank_of(member));
+  }
+  return ranks;
+}
+
+}  // namespace gang::sim

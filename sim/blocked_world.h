@@ -1,0 +1,71 @@
+// The wait-for graph of a run, with what its nodes stand for.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "sim/engine.h"
+#include "sim/gang_state.h"
+#include "sim/wait_graph.h"
+
+namespace gang::sim {
+
+// What a node of the graph stands for: exactly one of the pointers is set, or neither for a rank.
+struct WaitingThing {
+  const Task* context = nullptr;                // a context that is blocked, or could go on
+  const PendingOperation* operation = nullptr;  // a message, a batch, or one queued on a stream
+  const MatchSlot* slot = nullptr;              // a collective that gathers its members
+  const GangState* gang = nullptr;              // of the slot or operation
+  int rank = -1;                                // a rank as such: whatever its contexts may do
+};
+
+// A snapshot of who waits for whom, taken under the engine's Guard; valid while nothing runs.
+//
+// Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank whose
+// program has ended and that has no other context waits for any of nothing: nobody will act for it.
+// Cost: O(blocked contexts + missing members).
+class BlockedWorld {
+ public:
+  explicit BlockedWorld(Engine& engine);
+
+  const WaitGraph& graph() const noexcept { return graph_; }
+  const WaitingThing& thing(WaitGraph::Node node) const { return things_[node]; }
+
+  // The node of a context that was not done when the snapshot was taken.
+  WaitGraph::Node node_of(const Task& context) const { return contexts_.at(&context); }
+
+  // Contexts that can never go on, by rank.
+  const std::vector<const Task*>& dead_contexts() const noexcept { return dead_; }
+
+  // Whether no context of the rank is left.
+  bool is_gone(int rank) const;
+
+  // The first operation that `context` waits for, null if it waits for something else.
+  static const PendingOperation* operation_of(const Task& context);
+
+  // Root ranks that an operation waits for, ascending.
+  const std::vector<int>& awaited_by(const PendingOperation& pending);
+
+ private:
+  WaitGraph::Node add(WaitGraph::Mode mode, const WaitingThing& thing);
+  void add_context(const Task& context);
+  void connect_context(const Task& context);
+  WaitGraph::Node rank_node(int rank);
+  WaitGraph::Node operation_node(const PendingOperation& pending);
+  WaitGraph::Node slot_node(const PendingOperation& pending);
+  void connect_message(WaitGraph::Node node, const PendingOperation& pending);
+  std::vector<int> find_awaited(const PendingOperation& pending);
+
+  Engine& engine_;
+  WaitGraph graph_;
+  std::vector<WaitingThing> things_;
+  std::vector<const Task*> live_;
+  std::vector<const Task*> dead_;
+  std::unordered_map<const Task*, WaitGraph::Node> contexts_;
+  std::unordered_map<int, std::vector<const Task*>> contexts_of_rank_;
+  std::unordered_map<int, WaitGraph::Node> ranks_;
+  std::unordered_map<const void*, WaitGraph::Node> operations_;  // by slot or operation
+  std::unordered_map<const void*, std::vector<int>> awaited_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,278 @@
+#include "sim/root_cause.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/failure.h"
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_ranges = 6;
+
+Finding finding_for(const PendingOperation& pending, std::string_view id) {
+  Finding finding;
+  finding.id = id;
+  finding.gang = label_of(*pending.gang->info);
+  finding.operation = to_string(pending.call());
+  finding.location = to_string(pending.call().call_site);
+  return finding;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     to_rank_ranges(ranks, most_ranges));
+}
+
+std::string capitalised(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+// The operations that the dead contexts wait for: one for each collective, each message by itself.
+std::vector<const PendingOperation*> awaited_operations(const BlockedWorld& world) {
+  std::vector<const PendingOperation*> operations;
+  std::set<const MatchSlot*> seen;
+  for (const Task* context : world.dead_contexts())
+    for (const PendingOperation* pending : context->wait->operations)
+      if (!Matching::has_ended(*pending) &&
+          (pending->slot == nullptr || seen.insert(pending->slot).second))
+        operations.push_back(pending);
+  return operations;
+}
+
+// -- Ranks that will never come
+// ---------------------------------------------------------------------
+
+std::string missing_text(const PendingOperation& pending, const std::vector<int>& gone,
+                         const std::string& gang, std::size_t blocked) {
+  const bool is_one = gone.size() == 1;
+  const std::uint64_t sequence = pending.call().sequence_number;
+  const bool is_collective = pending.slot != nullptr;
+  const std::string call = is_collective
+                               ? fmt::format("{} #{}", to_string(pending.call().kind), sequence)
+                               : fmt::format("what matches {}", to_string(pending.call()));
+  std::string text = fmt::format("{} never called {} on {} ({} members): {} returned from {}",
+                                 capitalised(ranks_text(gone)), call, gang, pending.gang->size(),
+                                 is_one ? "it" : "they", is_one ? "its program" : "their programs");
+  if (is_collective && sequence > 0)
+    text += fmt::format(" after {} #{}", to_string(pending.gang->last_completed), sequence - 1);
+  const std::size_t waiting = is_collective ? pending.slot->arrived : 1;
+  text += fmt::format(". {} for {}",
+                      waiting == 1 ? "1 rank waits" : fmt::format("{} ranks wait", waiting),
+                      is_one ? "it" : "them");
+  if (blocked > waiting) text += fmt::format("; {} more for others", blocked - waiting);
+  return text + ".";
+}
+
+void report_missing(Engine& engine, BlockedWorld& world) {
+  std::map<std::vector<int>, std::size_t> finding_of;  // by the ranks that are gone
+  for (const PendingOperation* pending : awaited_operations(world)) {
+    std::vector<int> gone;
+    const std::vector<int>& awaited = world.awaited_by(*pending);
+    std::copy_if(awaited.begin(), awaited.end(), std::back_inserter(gone),
+                 [&world](int rank) { return world.is_gone(rank); });
+    const bool has_choice = pending->slot == nullptr && pending->call().peer == any_rank;
+    if (gone.empty() || (has_choice && gone.size() < awaited.size())) continue;
+    Finding finding = finding_for(*pending, finding_id::participant_missing);
+    finding.ranks = gone;
+    finding.message = missing_text(*pending, gone, finding.gang, world.dead_contexts().size());
+    const auto known = finding_of.find(gone);
+    if (known == finding_of.end())
+      finding_of.emplace(gone, engine.findings().add(std::move(finding)));
+    else
+      engine.findings().add_consequence(
+          known->second,
+          fmt::format("{} on {} waits for the same ranks", finding.operation, finding.gang));
+  }
+}
+
+// -- Messages that would meet if their tags were equal
+// ---------------------------------------------
+
+void report_other_tags(Engine& engine) {
+  for (const GangState* gang : engine.matching().gangs()) {
+    if (!gang->mailboxes) continue;
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* receive : mailbox.receives)
+        for (const PendingOperation* send : mailbox.sends) {
+          if (receive->call().peer != send->member) continue;
+          Finding finding = finding_for(*receive, finding_id::mismatch_tag);
+          finding.ranks = {gang->root_rank_of(send->member), gang->root_rank_of(receive->member)};
+          finding.message = fmt::format(
+              "Rank {} sends with tag {} at {}; rank {} receives from it with tag {} at {}. They "
+              "would meet if the tags were equal.",
+              finding.ranks[0], send->call().tag, to_string(send->call().call_site),
+              finding.ranks[1], receive->call().tag, finding.location);
+          engine.findings().add(std::move(finding));
+        }
+  }
+}
+
+// -- One operation on two gangs of the same members
+// ------------------------------------------------
+
+void report_gang_mix_ups(Engine& engine) {
+  std::map<std::vector<int>, const GangState*> first_with;
+  for (const GangState* gang : engine.matching().gangs()) {
+    if (gang->active.empty() || gang->active.front()->arrived == 0) continue;
+    std::vector<int> members = gang->info->root_ranks;
+    std::sort(members.begin(), members.end());
+    const auto [place, is_new] = first_with.try_emplace(std::move(members), gang);
+    if (is_new) continue;
+    const auto arrived = [](const GangState& state) {
+      std::vector<const PendingOperation*> calls;
+      for (const PendingOperation* member : state.active.front()->members)
+        if (member != nullptr) calls.push_back(member);
+      return calls;
+    };
+    auto many = arrived(*place->second);
+    auto few = arrived(*gang);
+    if (many.front()->call().kind != few.front()->call().kind) continue;
+    if (many.size() < few.size()) std::swap(many, few);
+    Finding finding = finding_for(*few.front(), finding_id::mismatch_gang);
+    const auto ranks_of = [](const std::vector<const PendingOperation*>& calls) {
+      std::vector<int> ranks;
+      for (const PendingOperation* call : calls)
+        ranks.push_back(call->gang->root_rank_of(call->member));
+      std::sort(ranks.begin(), ranks.end());
+      return ranks;
+    };
+    finding.ranks = ranks_of(few);
+    if (many.size() == few.size()) finding.ranks = gang->info->root_ranks;
+    finding.message = fmt::format(
+        "{} called {} on gang {} at {}; {} called it on gang {} at {}, which has the same members.",
+        capitalised(ranks_text(ranks_of(few))), to_string(few.front()->call().kind),
+        few.front()->gang->info->name, finding.location, ranks_text(ranks_of(many)),
+        many.front()->gang->info->name, to_string(many.front()->call().call_site));
+    engine.findings().add(std::move(finding));
+  }
+}
+
+// -- Calls that wait for each other
+// -----------------------------------------------------------------
+
+// The contexts of a cycle and what each waits for in it.
+struct Cycle {
+  std::vector<const Task*> contexts;
+  std::vector<const PendingOperation*> operations;  // null where a context waits for none
+};
+
+Cycle cycle_of(const BlockedWorld& world, const std::vector<WaitGraph::Node>& core) {
+  const auto first = std::find_if(core.begin(), core.end(), [&world](WaitGraph::Node node) {
+    return world.thing(node).context != nullptr;
+  });
+  Cycle cycle;
+  if (first == core.end()) return cycle;
+  for (const WaitGraph::Node node : world.graph().cycle_through(*first)) {
+    const Task* context = world.thing(node).context;
+    if (context == nullptr) continue;
+    cycle.contexts.push_back(context);
+    cycle.operations.push_back(BlockedWorld::operation_of(*context));
+  }
+  return cycle;
+}
+
+std::string_view cycle_id(const Cycle& cycle) {
+  std::set<const GangState*> gangs;
+  bool only_messages = true;
+  bool has_queued = false;
+  for (const PendingOperation* pending : cycle.operations) {
+    if (pending == nullptr) return finding_id::deadlock;
+    gangs.insert(pending->gang);
+    only_messages = only_messages && is_point_to_point(pending->call().kind);
+    has_queued = has_queued || pending->status == PendingStatus::launched;
+  }
+  if (has_queued) return finding_id::stream_order_inversion;
+  if (only_messages) return finding_id::point_to_point_cycle;
+  return gangs.size() > 1 ? finding_id::cross_gang_cycle : finding_id::deadlock;
+}
+
+std::string cycle_path(const Cycle& cycle) {
+  std::string path;
+  for (const Task* context : cycle.contexts)
+    path += fmt::format("{} → ", context->further ? fmt::format("{}/{}", context->rank->rank,
+                                                                context->further->name)
+                                                  : std::to_string(context->rank->rank));
+  const Task& first = *cycle.contexts.front();
+  return path + (first.further ? fmt::format("{}/{}", first.rank->rank, first.further->name)
+                               : std::to_string(first.rank->rank));
+}
+
+// Who waits in which gang, where the cycle runs through gangs of two names.
+std::string orders_text(const Cycle& cycle) {
+  std::map<std::string, std::vector<int>> ranks_in;
+  for (std::size_t i = 0; i < cycle.contexts.size(); ++i)
+    ranks_in[cycle.operations[i]->gang->info->name].push_back(cycle.contexts[i]->rank->rank);
+  for (auto& [name, ranks] : ranks_in) std::sort(ranks.begin(), ranks.end());
+  if (ranks_in.size() != 2)
+    return "Ranks call their gangs in different orders; each waits for the next";
+  const auto& [one, in_one] = *ranks_in.begin();
+  const auto& [other, in_other] = *std::next(ranks_in.begin());
+  return fmt::format(
+      "{} called {} before {}; {} did it the other way round. Each waits for the next",
+      capitalised(ranks_text(in_one)), one, other, ranks_text(in_other));
+}
+
+std::string cycle_text(const Cycle& cycle, std::string_view id) {
+  if (id == finding_id::point_to_point_cycle)
+    return "Each rank's message waits for the next rank: " + cycle_path(cycle) + ".";
+  if (id == finding_id::cross_gang_cycle)
+    return orders_text(cycle) + ": " + cycle_path(cycle) + ".";
+  if (id == finding_id::stream_order_inversion)
+    return "Operations were launched on the ranks' streams in different orders, and a stream runs "
+           "them in the order of launching; each rank waits for the next: " +
+           cycle_path(cycle) + ".";
+  return "Each waits for the next: " + cycle_path(cycle) + ".";
+}
+
+void report_cycle(Engine& engine, const Cycle& cycle) {
+  const std::string_view id = cycle_id(cycle);
+  const PendingOperation* first = cycle.operations.front();
+  Finding finding = first != nullptr ? finding_for(*first, id) : Finding{};
+  finding.id = id;
+  for (const Task* context : cycle.contexts) finding.ranks.push_back(context->rank->rank);
+  std::sort(finding.ranks.begin(), finding.ranks.end());
+  finding.ranks.erase(std::unique(finding.ranks.begin(), finding.ranks.end()), finding.ranks.end());
+  finding.message = cycle_text(cycle, id);
+  engine.findings().add(std::move(finding));
+}
+
+void report_plain_deadlock(Engine& engine, const BlockedWorld& world) {
+  Finding finding;
+  for (const Task* context : world.dead_contexts()) {
+    if (finding.ranks.empty()) {
+      const PendingOperation* pending = BlockedWorld::operation_of(*context);
+      if (pending != nullptr) finding = finding_for(*pending, finding_id::deadlock);
+    }
+    finding.ranks.push_back(context->rank->rank);
+  }
+  finding.id = finding_id::deadlock;
+  finding.ranks.erase(std::unique(finding.ranks.begin(), finding.ranks.end()), finding.ranks.end());
+  finding.message =
+      fmt::format("{} for what nobody will do.",
+                  finding.ranks.size() == 1
+                      ? fmt::format("Rank {} waits", finding.ranks.front())
+                      : fmt::format("Ranks {} wait", to_rank_ranges(finding.ranks, most_ranges)));
+  engine.findings().add(std::move(finding));
+}
+
+}  // namespace
+
+void report_root_causes(Engine& engine, BlockedWorld& world) {
+  const std::size_t before = engine.findings().size();
+  report_missing(engine, world);
+  report_other_tags(engine);
+  report_gang_mix_ups(engine);
+  if (engine.findings().size() == before)
+    for (const auto& core : world.graph().cores())
+      if (const Cycle cycle = cycle_of(world, core); cycle.contexts.size() > 1)
+        report_cycle(engine, cycle);
+  if (engine.findings().size() == before) report_plain_deadlock(engine, world);
+}
+
+}  // namespace gang::sim
