@@ -219,6 +219,8 @@ std::string orders_text(const Cycle& cycle) {
 }
 
 std::string cycle_text(const Cycle& cycle, std::string_view id) {
+  if (cycle.contexts.size() == 1)
+    return fmt::format("Rank {} waits for itself.", cycle.contexts.front()->rank->rank);
   if (id == finding_id::point_to_point_cycle)
     return "Each rank's message waits for the next rank: " + cycle_path(cycle) + ".";
   if (id == finding_id::cross_gang_cycle)
@@ -266,11 +268,13 @@ void report_plain_deadlock(Engine& engine, const BlockedWorld& world) {
 void report_root_causes(Engine& engine, BlockedWorld& world) {
   const std::size_t before = engine.findings().size();
   report_missing(engine, world);
+  const std::size_t missing = engine.findings().size();
   report_other_tags(engine);
   report_gang_mix_ups(engine);
-  if (engine.findings().size() == before)
+  // Those two explain cycles too.
+  if (engine.findings().size() == missing)
     for (const auto& core : world.graph().cores())
-      if (const Cycle cycle = cycle_of(world, core); cycle.contexts.size() > 1)
+      if (const Cycle cycle = cycle_of(world, core); !cycle.contexts.empty())
         report_cycle(engine, cycle);
   if (engine.findings().size() == before) report_plain_deadlock(engine, world);
 }
