@@ -30,6 +30,18 @@ BlockedWorld::BlockedWorld(Engine& engine) : engine_(engine), live_(engine.live_
   graph_.reduce();
   for (const Task* context : live_)
     if (graph_.is_dead(contexts_.at(context))) dead_.push_back(context);
+  cores_ = graph_.cores();
+  is_in_core_.assign(graph_.node_count(), false);
+  for (const auto& core : cores_)
+    for (const WaitGraph::Node node : core) is_in_core_[node] = true;
+}
+
+bool BlockedWorld::is_core(const Task& context) {
+  if (is_in_core_[contexts_.at(&context)]) return true;
+  const PendingOperation* pending = operation_of(context);
+  if (pending == nullptr) return false;
+  const std::vector<int>& awaited = awaited_by(*pending);
+  return std::any_of(awaited.begin(), awaited.end(), [this](int rank) { return is_gone(rank); });
 }
 
 WaitGraph::Node BlockedWorld::add(Mode mode, const WaitingThing& thing) {

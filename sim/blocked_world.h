@@ -37,8 +37,15 @@ class BlockedWorld {
   // Contexts that can never go on, by rank.
   const std::vector<const Task*>& dead_contexts() const noexcept { return dead_; }
 
+  // Whether a dead context is part of a cause, or waits directly for a rank that is gone; others
+  // only wait for those.
+  bool is_core(const Task& context);
+
   // Whether no context of the rank is left.
   bool is_gone(int rank) const;
+
+  // The causes: see WaitGraph::cores.
+  const std::vector<std::vector<WaitGraph::Node>>& cores() const noexcept { return cores_; }
 
   // The first operation that `context` waits for, null if it waits for something else.
   static const PendingOperation* operation_of(const Task& context);
@@ -66,6 +73,8 @@ class BlockedWorld {
   std::unordered_map<int, WaitGraph::Node> ranks_;
   std::unordered_map<const void*, WaitGraph::Node> operations_;  // by slot or operation
   std::unordered_map<const void*, std::vector<int>> awaited_;
+  std::vector<std::vector<WaitGraph::Node>> cores_;
+  std::vector<bool> is_in_core_;  // by node
 };
 
 }  // namespace gang::sim

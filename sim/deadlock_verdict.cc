@@ -55,6 +55,7 @@ std::vector<BlockedCall> report_deadlock(Engine& engine) {
   for (const Task* context : world.dead_contexts()) {
     BlockedCall& call = blocked.emplace_back();
     call.rank = context->rank->rank;
+    call.is_core = world.is_core(*context);
     if (context->further) call.context = context->further->name;
     if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
       describe_operation(engine, world, *pending, call);

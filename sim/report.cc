@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,21 +15,33 @@
 namespace gang::sim {
 namespace {
 
+constexpr std::size_t most_rows = 16;
+
 // Blocked contexts in the same call, waiting for the same ranks.
 struct BlockedGroup {
   std::vector<int> ranks;
+  std::set<std::string> gangs;
   const BlockedCall* call = nullptr;
 };
 
-std::vector<BlockedGroup> grouped(const std::vector<BlockedCall>& blocked) {
-  std::vector<BlockedGroup> groups;
+// How much two blocked contexts must share to stand in one row.
+enum class RowsPer : std::uint8_t { gang, gang_name };
+
+std::string gang_name(const BlockedCall& call) { return call.gang.substr(0, call.gang.find('[')); }
+
+std::vector<BlockedGroup> grouped(const std::vector<const BlockedCall*>& blocked, RowsPer rows) {
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<int>>;
+  std::vector<BlockedGroup> groups;
   std::map<Key, std::size_t> places;
-  for (const BlockedCall& call : blocked) {
+  for (const BlockedCall* call : blocked) {
+    const bool by_name = rows == RowsPer::gang_name;
     const auto [place, is_new] = places.try_emplace(
-        Key{call.context, call.gang, call.operation, call.location, call.waits_for}, groups.size());
-    if (is_new) groups.push_back({{}, &call});
-    groups[place->second].ranks.push_back(call.rank);
+        Key{call->context, by_name ? gang_name(*call) : call->gang, call->operation, call->location,
+            by_name ? std::vector<int>{} : call->waits_for},
+        groups.size());
+    if (is_new) groups.push_back({{}, {}, call});
+    groups[place->second].ranks.push_back(call->rank);
+    groups[place->second].gangs.insert(call->gang);
   }
   return groups;
 }
@@ -40,17 +53,38 @@ std::string waits_text(const BlockedCall& call) {
   return text;
 }
 
-std::string blocked_table(const std::vector<BlockedCall>& blocked) {
+std::vector<std::string> row_of(const BlockedGroup& group) {
+  const BlockedCall& call = *group.call;
+  std::string rank = to_rank_ranges(group.ranks, 3);
+  if (!call.context.empty()) rank += "/" + call.context;
+  const bool is_one_gang = group.gangs.size() == 1;
+  const std::string gang =
+      is_one_gang ? call.gang : fmt::format("{} ({} gangs)", gang_name(call), group.gangs.size());
+  return {rank, gang.empty() ? call.operation : fmt::format("{}  {}", gang, call.operation),
+          is_one_gang ? waits_text(call) : "-", call.location};
+}
+
+// At most `most_rows` rows; where there would be more, gangs of one name share a row.
+std::string blocked_rows(const std::vector<const BlockedCall*>& blocked) {
+  std::vector<BlockedGroup> groups = grouped(blocked, RowsPer::gang);
+  if (groups.size() > most_rows) groups = grouped(blocked, RowsPer::gang_name);
   std::vector<std::vector<std::string>> rows = {{"rank", "blocked in", "waits for", "at"}};
-  for (const BlockedGroup& group : grouped(blocked)) {
-    const BlockedCall& call = *group.call;
-    std::string rank = to_rank_ranges(group.ranks, 3);
-    if (!call.context.empty()) rank += "/" + call.context;
-    const std::string what =
-        call.gang.empty() ? call.operation : fmt::format("{}  {}", call.gang, call.operation);
-    rows.push_back({rank, what, waits_text(call), call.location});
-  }
-  return table(rows);
+  for (std::size_t i = 0; i < std::min(groups.size(), most_rows); ++i)
+    rows.push_back(row_of(groups[i]));
+  std::string text = table(rows);
+  if (groups.size() > most_rows)
+    text += fmt::format("  ... and {} more kinds of calls\n", groups.size() - most_rows);
+  return text;
+}
+
+std::string blocked_table(const std::vector<BlockedCall>& blocked) {
+  std::vector<const BlockedCall*> core;
+  std::vector<const BlockedCall*> downstream;
+  for (const BlockedCall& call : blocked) (call.is_core ? core : downstream).push_back(&call);
+  std::string text = blocked_rows(core.empty() ? downstream : core);
+  if (!core.empty() && !downstream.empty())
+    text += "\n  Blocked because of those:\n\n" + blocked_rows(downstream);
+  return text;
 }
 
 nlohmann::json counts_to_json(const Counts& counts) {
@@ -192,7 +226,8 @@ nlohmann::json to_json(const BlockedCall& blocked) {
           {"location", blocked.location},
           {"waits_for", blocked.waits_for},
           {"waits_for_count", blocked.waits_for_count},
-          {"would_time_out_after_ns", blocked.would_time_out_after_ns}};
+          {"would_time_out_after_ns", blocked.would_time_out_after_ns},
+          {"is_core", blocked.is_core}};
 }
 
 nlohmann::json to_json(const Report& report) {
@@ -234,6 +269,7 @@ BlockedCall blocked_call_from_json(const nlohmann::json& json) {
   call.waits_for = field<std::vector<int>>(json, "waits_for");
   call.waits_for_count = field<std::uint64_t>(json, "waits_for_count");
   call.would_time_out_after_ns = field<std::uint64_t>(json, "would_time_out_after_ns");
+  call.is_core = field<bool>(json, "is_core");
   return call;
 }
 

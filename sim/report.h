@@ -76,6 +76,7 @@ struct BlockedCall {
   std::vector<int> waits_for;  // root ranks, at most 16 kept, ascending
   std::uint64_t waits_for_count = 0;
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
+  bool is_core = true;  // one of the calls of which one must change; else it waits for those
 
   friend bool operator==(const BlockedCall&, const BlockedCall&) = default;
 };

@@ -273,7 +273,7 @@ void report_root_causes(Engine& engine, BlockedWorld& world) {
   report_gang_mix_ups(engine);
   // Those two explain cycles too.
   if (engine.findings().size() == missing)
-    for (const auto& core : world.graph().cores())
+    for (const auto& core : world.cores())
       if (const Cycle cycle = cycle_of(world, core); !cycle.contexts.empty())
         report_cycle(engine, cycle);
   if (engine.findings().size() == before) report_plain_deadlock(engine, world);

@@ -5,6 +5,8 @@
 namespace gang::sim {
 namespace {
 
+constexpr std::size_t least_column = 8;
+
 // At most `columns` columns of `text`, with "..." for what is left out.
 std::string shortened(const std::string& text, std::size_t columns) {
   if (column_count(text) <= columns) return text;
@@ -55,10 +57,10 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   }
   std::size_t total = 0;
   for (const std::size_t width : widths) total += width + 2;
-  if (total > terminal_columns) {
+  for (; total > terminal_columns; --total) {
     const auto widest = std::max_element(widths.begin(), widths.end());
-    const std::size_t excess = total - terminal_columns;
-    *widest = *widest > excess + 8 ? *widest - excess : 8;
+    if (*widest <= least_column) break;
+    --*widest;
   }
   std::string text;
   for (const auto& row : rows) {
