@@ -23,8 +23,7 @@ class StepRun {
  public:
   StepRun(const ProgramMemory& memory, std::size_t index, const Place& place, Gang& gang,
           Image& image)
-      : memory_(memory),
-        step_(memory.program().steps[index]),
+      : step_(memory.program().steps[index]),
         place_(place),
         gang_(gang),
         image_(image),
@@ -98,7 +97,6 @@ class StepRun {
   bool is_root() const { return place_.rank == root(); }
   int root() const { return step_.root % gang_.size(); }
 
-  const ProgramMemory& memory_;
   const Step& step_;
   const Place& place_;
   Gang& gang_;

@@ -1,5 +1,6 @@
 #include "train.h"
 
+#include <gangsim/gang.h>
 #include <gangsim/gtest.h>
 #include <gangsim/sim.h>
 #include <gtest/gtest.h>

@@ -75,14 +75,16 @@ function(gangsim_add_python_tests)
   endforeach()
 endfunction()
 
-# Writes <gangsim/gang.h>, <gangsim/sim.h> (every header at the top of the folder),
-# <gangsim/harness.h> and <gangsim/gtest.h> into the build tree; Packaging installs them.
+# Writes <gangsim/gang.h>, <gangsim/sim.h>, <gangsim/harness.h> and <gangsim/gtest.h> into the build
+# tree; Packaging installs them. A new header at the top of gang/ is offered by itself; sim/
+# is mostly its engine, so its own are listed.
 function(gangsim_add_forwarding_headers)
-  foreach(folder gang sim)
-    file(GLOB headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
-      "${PROJECT_SOURCE_DIR}/${folder}/*.h")
-    gangsim_write_forwarding_header(${folder} ${headers})
-  endforeach()
+  file(GLOB gang_headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/gang/*.h")
+  gangsim_write_forwarding_header(gang ${gang_headers})
+  gangsim_write_forwarding_header(sim
+    sim/random_stream.h sim/report.h sim/runnable_set.h sim/schedule.h sim/scheduler.h
+    sim/simulation.h sim/simulation_options.h sim/trace.h)
   gangsim_write_forwarding_header(harness harness/harness.h)
   gangsim_write_forwarding_header(gtest harness/gtest_support.h)
 endfunction()
