@@ -22,6 +22,12 @@ Mode mode_of(const Task& context) noexcept {
   return takes_any ? Mode::any : Mode::all;
 }
 
+const void* key_of(const PendingOperation& pending) noexcept {
+  if (pending.slot != nullptr) return pending.slot;
+  if (BlockedWorld::takes_any(pending)) return pending.gang;
+  return &pending;
+}
+
 }  // namespace
 
 BlockedWorld::BlockedWorld(Engine& engine) : engine_(engine), live_(engine.live_tasks()) {
@@ -39,9 +45,7 @@ BlockedWorld::BlockedWorld(Engine& engine) : engine_(engine), live_(engine.live_
 bool BlockedWorld::is_core(const Task& context) {
   if (is_in_core_[contexts_.at(&context)]) return true;
   const PendingOperation* pending = operation_of(context);
-  if (pending == nullptr) return false;
-  const std::vector<int>& awaited = awaited_by(*pending);
-  return std::any_of(awaited.begin(), awaited.end(), [this](int rank) { return is_gone(rank); });
+  return pending != nullptr && !gone_for(*pending).empty();
 }
 
 WaitGraph::Node BlockedWorld::add(Mode mode, const WaitingThing& thing) {
@@ -88,15 +92,19 @@ WaitGraph::Node BlockedWorld::rank_node(int rank) {
   return node;
 }
 
+WaitGraph::Node BlockedWorld::any_member_node(const GangState& gang) {
+  if (const auto known = operations_.find(&gang); known != operations_.end()) return known->second;
+  const WaitGraph::Node node = add(Mode::any, {.gang = &gang});
+  operations_.emplace(&gang, node);
+  for (const int rank : gang.info->root_ranks) graph_.add_edge(node, rank_node(rank));
+  return node;
+}
+
 WaitGraph::Node BlockedWorld::operation_node(const PendingOperation& pending) {
   if (pending.slot != nullptr) return slot_node(pending);
   if (const auto known = operations_.find(&pending); known != operations_.end())
     return known->second;
-  const bool takes_any = pending.status == PendingStatus::posted &&
-                         pending.call().kind == OperationKind::recv &&
-                         pending.call().peer == any_rank;
-  const WaitGraph::Node node =
-      add(takes_any ? Mode::any : Mode::all, {.operation = &pending, .gang = pending.gang});
+  const WaitGraph::Node node = add(Mode::all, {.operation = &pending, .gang = pending.gang});
   operations_.emplace(&pending, node);
   connect_message(node, pending);
   return node;
@@ -112,18 +120,17 @@ WaitGraph::Node BlockedWorld::slot_node(const PendingOperation& pending) {
 }
 
 void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation& pending) {
-  if (pending.status == PendingStatus::launched) {
-    const PendingOperation* ahead = pending.task->rank->stream->front();
-    if (ahead != &pending && !Matching::has_ended(*ahead))
-      graph_.add_edge(node, operation_node(*ahead));
-    return;
-  }
-  if (pending.entries) {
+  const PendingOperation& ahead = held_up_by(pending);
+  if (&ahead != &pending) {
+    if (!Matching::has_ended(ahead)) graph_.add_edge(node, operation_node(ahead));
+  } else if (pending.entries) {
     for (const PendingOperation& entry : pending.entries->pendings)
       if (!entry.has_ended()) graph_.add_edge(node, operation_node(entry));
-    return;
+  } else if (takes_any(pending)) {
+    graph_.add_edge(node, any_member_node(*pending.gang));
+  } else {
+    for (const int rank : awaited_by(pending)) graph_.add_edge(node, rank_node(rank));
   }
-  for (const int rank : awaited_by(pending)) graph_.add_edge(node, rank_node(rank));
 }
 
 const PendingOperation* BlockedWorld::operation_of(const Task& context) {
@@ -132,14 +139,14 @@ const PendingOperation* BlockedWorld::operation_of(const Task& context) {
   return nullptr;
 }
 
-const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& pending) {
-  const void* key = pending.slot != nullptr ? static_cast<const void*>(pending.slot) : &pending;
-  const auto known = awaited_.find(key);
+const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& posted) {
+  const PendingOperation& pending = held_up_by(posted);
+  const auto known = awaited_.find(key_of(pending));
   if (known != awaited_.end()) return known->second;
   std::vector<int> ranks = find_awaited(pending);
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return awaited_.emplace(key, std::move(ranks)).first->second;
+  return awaited_.emplace(key_of(pending), std::move(ranks)).first->second;
 }
 
 std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
@@ -148,22 +155,35 @@ std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
   if (pending.slot != nullptr) {
     for (const int member : Matching::missing_members(*pending.slot))
       ranks.push_back(gang.root_rank_of(member));
-  } else if (pending.status == PendingStatus::launched) {
-    const PendingOperation* ahead = pending.task->rank->stream->front();
-    if (ahead != &pending && !Matching::has_ended(*ahead)) return awaited_by(*ahead);
   } else if (pending.entries) {
     for (const PendingOperation& entry : pending.entries->pendings) {
       if (entry.has_ended()) continue;
       const std::vector<int>& awaited = awaited_by(entry);
       ranks.insert(ranks.end(), awaited.begin(), awaited.end());
     }
-  } else if (pending.call().peer >= 0) {
-    ranks.push_back(gang.root_rank_of(pending.call().peer));
+  } else if (takes_any(pending)) {
+    ranks = gang.info->root_ranks;
   } else {
-    for (int member = 0; member < gang.size(); ++member)
-      if (member != pending.member) ranks.push_back(gang.root_rank_of(member));
+    ranks.push_back(gang.root_rank_of(pending.call().peer));
   }
   return ranks;
+}
+
+const std::vector<int>& BlockedWorld::gone_for(const PendingOperation& posted) {
+  const PendingOperation& pending = held_up_by(posted);
+  const auto known = gone_.find(key_of(pending));
+  if (known != gone_.end()) return known->second;
+  return gone_.emplace(key_of(pending), find_gone(pending)).first->second;
+}
+
+std::vector<int> BlockedWorld::find_gone(const PendingOperation& pending) {
+  std::vector<int> gone;
+  for (const int rank : awaited_by(pending))
+    if (is_gone(rank)) gone.push_back(rank);
+  // A receive from any source needs only one of the others.
+  const bool has_choice =
+      takes_any(pending) && gone.size() + 1 < static_cast<std::size_t>(pending.gang->size());
+  return has_choice ? std::vector<int>{} : gone;
 }
 
 }  // namespace gang::sim

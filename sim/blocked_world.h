@@ -50,18 +50,35 @@ class BlockedWorld {
   // The first operation that `context` waits for, null if it waits for something else.
   static const PendingOperation* operation_of(const Task& context);
 
-  // Root ranks that an operation waits for, ascending.
+  // Root ranks that an operation waits for, ascending. Of a receive from any source: all members of
+  // its gang, its own rank included.
   const std::vector<int>& awaited_by(const PendingOperation& pending);
+
+  // Those of them without whom it can never go on since they are gone.
+  const std::vector<int>& gone_for(const PendingOperation& pending);
+
+  // Whether it is a receive from any source.
+  static bool takes_any(const PendingOperation& pending) noexcept {
+    return pending.call().kind == OperationKind::recv && pending.call().peer == any_rank;
+  }
+
+  // What keeps an operation from going on: itself, or the first of the stream that it is queued on.
+  static const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {
+    return pending.status == PendingStatus::launched ? *pending.task->rank->stream->front()
+                                                     : pending;
+  }
 
  private:
   WaitGraph::Node add(WaitGraph::Mode mode, const WaitingThing& thing);
   void add_context(const Task& context);
   void connect_context(const Task& context);
   WaitGraph::Node rank_node(int rank);
+  WaitGraph::Node any_member_node(const GangState& gang);
   WaitGraph::Node operation_node(const PendingOperation& pending);
   WaitGraph::Node slot_node(const PendingOperation& pending);
   void connect_message(WaitGraph::Node node, const PendingOperation& pending);
   std::vector<int> find_awaited(const PendingOperation& pending);
+  std::vector<int> find_gone(const PendingOperation& pending);
 
   Engine& engine_;
   WaitGraph graph_;
@@ -71,8 +88,10 @@ class BlockedWorld {
   std::unordered_map<const Task*, WaitGraph::Node> contexts_;
   std::unordered_map<int, std::vector<const Task*>> contexts_of_rank_;
   std::unordered_map<int, WaitGraph::Node> ranks_;
-  std::unordered_map<const void*, WaitGraph::Node> operations_;  // by slot or operation
+  std::unordered_map<const void*, WaitGraph::Node> operations_;  // by slot, gang or operation
+  // By slot, by gang for receives from any source, else by operation.
   std::unordered_map<const void*, std::vector<int>> awaited_;
+  std::unordered_map<const void*, std::vector<int>> gone_;
   std::vector<std::vector<WaitGraph::Node>> cores_;
   std::vector<bool> is_in_core_;  // by node
 };

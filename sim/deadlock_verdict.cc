@@ -10,10 +10,13 @@ namespace {
 
 constexpr std::size_t most_ranks_kept = 16;
 
-void keep_waits(BlockedCall& call, const std::vector<int>& ranks) {
-  call.waits_for_count = ranks.size();
-  const std::size_t kept = std::min(ranks.size(), most_ranks_kept);
-  call.waits_for.assign(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(kept));
+// `except` is one of `ranks`, or no_rank.
+void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = no_rank) {
+  call.waits_for_count = ranks.size() - (except == no_rank ? 0 : 1);
+  for (const int rank : ranks) {
+    if (call.waits_for.size() == most_ranks_kept) return;
+    if (rank != except) call.waits_for.push_back(rank);
+  }
 }
 
 void describe_operation(const Engine& engine, BlockedWorld& world, const PendingOperation& pending,
@@ -24,7 +27,8 @@ void describe_operation(const Engine& engine, BlockedWorld& world, const Pending
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - engine.now()).count());
-  keep_waits(call, world.awaited_by(pending));
+  const bool takes_any = BlockedWorld::takes_any(BlockedWorld::held_up_by(pending));
+  keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
 }
 
 void describe_other(const Task& context, BlockedCall& call) {

@@ -33,61 +33,73 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-// The operations that the dead contexts wait for: one for each collective, each message by itself.
-std::vector<const PendingOperation*> awaited_operations(const BlockedWorld& world) {
-  std::vector<const PendingOperation*> operations;
-  std::set<const MatchSlot*> seen;
-  for (const Task* context : world.dead_contexts())
-    for (const PendingOperation* pending : context->wait->operations)
-      if (!Matching::has_ended(*pending) &&
-          (pending->slot == nullptr || seen.insert(pending->slot).second))
-        operations.push_back(pending);
-  return operations;
-}
-
 // -- Ranks that will never come
 // ---------------------------------------------------------------------
 
-std::string missing_text(const PendingOperation& pending, const std::vector<int>& gone,
-                         const std::string& gang, std::size_t blocked) {
-  const bool is_one = gone.size() == 1;
-  const std::uint64_t sequence = pending.call().sequence_number;
+// Everything that waits for one set of ranks whose programs have ended.
+struct Missing {
+  std::vector<int> gone;
+  const PendingOperation* first = nullptr;      // a collective, where there is one
+  std::vector<const PendingOperation*> others;  // further collectives
+  std::set<int> waiting;                        // root ranks
+};
+
+std::string missing_text(const Missing& missing, const std::string& gang, std::size_t blocked) {
+  const PendingOperation& pending = *missing.first;
+  const bool is_one = missing.gone.size() == 1;
   const bool is_collective = pending.slot != nullptr;
+  const std::uint64_t sequence = pending.call().sequence_number;
   const std::string call = is_collective
                                ? fmt::format("{} #{}", to_string(pending.call().kind), sequence)
                                : fmt::format("what matches {}", to_string(pending.call()));
-  std::string text = fmt::format("{} never called {} on {} ({} members): {} returned from {}",
-                                 capitalised(ranks_text(gone)), call, gang, pending.gang->size(),
-                                 is_one ? "it" : "they", is_one ? "its program" : "their programs");
+  std::string text =
+      fmt::format("{} never called {} on {} ({} members): {} returned from {}",
+                  capitalised(ranks_text(missing.gone)), call, gang, pending.gang->size(),
+                  is_one ? "it" : "they", is_one ? "its program" : "their programs");
   if (is_collective && sequence > 0)
     text += fmt::format(" after {} #{}", to_string(pending.gang->last_completed), sequence - 1);
-  const std::size_t waiting = is_collective ? pending.slot->arrived : 1;
-  text += fmt::format(". {} for {}",
-                      waiting == 1 ? "1 rank waits" : fmt::format("{} ranks wait", waiting),
-                      is_one ? "it" : "them");
-  if (blocked > waiting) text += fmt::format("; {} more for others", blocked - waiting);
+  const std::vector<int> waiting(missing.waiting.begin(), missing.waiting.end());
+  text += fmt::format(". {} {} for {}", capitalised(ranks_text(waiting)),
+                      waiting.size() == 1 ? "waits" : "wait", is_one ? "it" : "them");
+  if (blocked > waiting.size())
+    text += fmt::format("; {} more for others", blocked - waiting.size());
   return text + ".";
 }
 
+std::vector<Missing> find_missing(BlockedWorld& world) {
+  std::vector<Missing> all;
+  std::map<std::vector<int>, std::size_t> places;  // by the ranks that are gone
+  std::set<const MatchSlot*> seen;
+  for (const Task* context : world.dead_contexts()) {
+    for (const PendingOperation* posted : context->wait->operations) {
+      if (Matching::has_ended(*posted)) continue;
+      const PendingOperation& pending = BlockedWorld::held_up_by(*posted);
+      const std::vector<int>& gone = world.gone_for(pending);
+      if (gone.empty()) continue;
+      const auto [place, is_new] = places.try_emplace(gone, all.size());
+      if (is_new) all.emplace_back().gone = gone;
+      Missing& missing = all[place->second];
+      missing.waiting.insert(context->rank->rank);
+      const bool is_collective = pending.slot != nullptr;
+      if (missing.first == nullptr || (is_collective && missing.first->slot == nullptr))
+        missing.first = &pending;
+      if (is_collective && seen.insert(pending.slot).second) missing.others.push_back(&pending);
+    }
+  }
+  return all;
+}
+
 void report_missing(Engine& engine, BlockedWorld& world) {
-  std::map<std::vector<int>, std::size_t> finding_of;  // by the ranks that are gone
-  for (const PendingOperation* pending : awaited_operations(world)) {
-    std::vector<int> gone;
-    const std::vector<int>& awaited = world.awaited_by(*pending);
-    std::copy_if(awaited.begin(), awaited.end(), std::back_inserter(gone),
-                 [&world](int rank) { return world.is_gone(rank); });
-    const bool has_choice = pending->slot == nullptr && pending->call().peer == any_rank;
-    if (gone.empty() || (has_choice && gone.size() < awaited.size())) continue;
-    Finding finding = finding_for(*pending, finding_id::participant_missing);
-    finding.ranks = gone;
-    finding.message = missing_text(*pending, gone, finding.gang, world.dead_contexts().size());
-    const auto known = finding_of.find(gone);
-    if (known == finding_of.end())
-      finding_of.emplace(gone, engine.findings().add(std::move(finding)));
-    else
-      engine.findings().add_consequence(
-          known->second,
-          fmt::format("{} on {} waits for the same ranks", finding.operation, finding.gang));
+  for (const Missing& missing : find_missing(world)) {
+    Finding finding = finding_for(*missing.first, finding_id::participant_missing);
+    finding.ranks = missing.gone;
+    finding.message = missing_text(missing, finding.gang, world.dead_contexts().size());
+    const std::size_t index = engine.findings().add(std::move(finding));
+    for (const PendingOperation* other : missing.others)
+      if (other->slot != missing.first->slot)
+        engine.findings().add_consequence(
+            index, fmt::format("{} on {} waits for the same ranks", to_string(other->call()),
+                               label_of(*other->gang->info)));
   }
 }
 
@@ -177,6 +189,16 @@ Cycle cycle_of(const BlockedWorld& world, const std::vector<WaitGraph::Node>& co
   return cycle;
 }
 
+// The gangs that the cycle runs through, those ahead in a stream included.
+std::set<std::string> gangs_of(const Cycle& cycle) {
+  std::set<std::string> gangs;
+  for (const PendingOperation* pending : cycle.operations) {
+    gangs.insert(label_of(*pending->gang->info));
+    gangs.insert(label_of(*BlockedWorld::held_up_by(*pending).gang->info));
+  }
+  return gangs;
+}
+
 std::string_view cycle_id(const Cycle& cycle) {
   std::set<const GangState*> gangs;
   bool only_messages = true;
@@ -226,9 +248,10 @@ std::string cycle_text(const Cycle& cycle, std::string_view id) {
   if (id == finding_id::cross_gang_cycle)
     return orders_text(cycle) + ": " + cycle_path(cycle) + ".";
   if (id == finding_id::stream_order_inversion)
-    return "Operations were launched on the ranks' streams in different orders, and a stream runs "
-           "them in the order of launching; each rank waits for the next: " +
-           cycle_path(cycle) + ".";
+    return fmt::format(
+        "Ranks launched operations of {} on their streams in different orders, and a stream runs "
+        "them in the order of launching. Each rank waits for the next: {}.",
+        fmt::join(gangs_of(cycle), " and "), cycle_path(cycle));
   return "Each waits for the next: " + cycle_path(cycle) + ".";
 }
 
