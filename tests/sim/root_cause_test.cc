@@ -83,7 +83,7 @@ TEST(RootCause, ARankThatWaitsForItselfIsNamed) {
   EXPECT_EQ(report.findings[0].message, "Rank 1 waits for itself.");
 }
 
-TEST(RootCause, OneMissingRankOfManyIsFoundInWellUnderASecond) {
+TEST(RootCause, OneMissingRankOfThousandsIsFound) {
   constexpr int world_size = 4096;
   const SimulationOptions options{.world_size = world_size};
   const auto began = std::chrono::steady_clock::now();
