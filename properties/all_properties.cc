@@ -2,7 +2,22 @@
 
 #include <iterator>
 
+#include "properties/algorithms_agree.h"
 #include "properties/collectives_match_model.h"
+#include "properties/deadlocks_are_exact.h"
+#include "properties/errors_reach_everyone.h"
+#include "properties/fake_gang_agrees.h"
+#include "properties/gangs_compose.h"
+#include "properties/gangs_follow_meshes.h"
+#include "properties/invalid_arguments_stay_local.h"
+#include "properties/meshes_are_arithmetic.h"
+#include "properties/meshes_partition.h"
+#include "properties/mismatches_are_found.h"
+#include "properties/misuse_is_found.h"
+#include "properties/runs_replay.h"
+#include "properties/runtimes_are_deterministic.h"
+#include "properties/texts_round_trip.h"
+#include "properties/timeouts_fire_on_time.h"
 
 namespace gang::properties {
 
@@ -11,7 +26,22 @@ std::vector<Property> all_properties(const Subject& subject) {
   const auto add = [&all](std::vector<Property> suite) {
     std::move(suite.begin(), suite.end(), std::back_inserter(all));
   };
+  add(meshes_partition());
+  add(meshes_are_arithmetic());
+  add(gangs_follow_meshes(make_layout_gangs, subject));
+  add(gangs_compose(subject));
   add(collectives_match_model(subject));
+  add(algorithms_agree(subject));
+  add(fake_gang_agrees(make_fake_gang, subject));
+  add(invalid_arguments_stay_local(make_fake_gang, subject));
+  add(mismatches_are_found(subject));
+  add(deadlocks_are_exact(subject));
+  add(misuse_is_found(subject));
+  add(errors_reach_everyone(subject));
+  add(timeouts_fire_on_time(subject));
+  add(runtimes_are_deterministic(subject));
+  add(runs_replay(subject));
+  add(texts_round_trip());
   return all;
 }
 

@@ -51,7 +51,9 @@ Property random_programs(const Subject& subject) {
   law.suite = "collectives_match_model";
   law.name = "random_programs";
   law.description = "A program of any operations on any tree of gangs leaves what the model says.";
-  law.generate = [](Draw& draw) { return generate_program(draw, {.fewest_ranks = 2}); };
+  law.generate = [](Draw& draw) {
+    return generate_program(draw, {.fewest_ranks = 2, .fewest_steps = 6, .most_steps = 12});
+  };
   law.verdict = [subject](const GangProgram& program) {
     return judge_against_model(program, subject);
   };

@@ -115,7 +115,8 @@ GangProgram generate_program(Draw& draw, const ProgramShape& shape) {
   program.world = draw.world(std::min(shape.fewest_ranks, draw.max_world));
   const int nodes = draw.between(1, shape.most_gangs);
   for (int i = 1; i < nodes; ++i) program.nodes.push_back(generate_node(draw, i, program.world));
-  const int steps = draw.between(1, std::max(1, shape.most_steps * (20 + draw.size) / 120));
+  const int most_steps = shape.most_steps * (20 + draw.size) / 120;
+  const int steps = draw.between(shape.fewest_steps, std::max(shape.fewest_steps, most_steps));
   for (int i = 0; i < steps; ++i) {
     const OperationKind kind =
         shape.kinds.empty() ? draw.any_of(program_kinds) : draw.any_of(shape.kinds);

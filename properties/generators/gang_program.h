@@ -81,7 +81,8 @@ struct GangProgram {
 // What is drawn.
 struct ProgramShape {
   int fewest_ranks = 1;
-  int most_gangs = 4;   // nodes
+  int most_gangs = 4;  // nodes
+  int fewest_steps = 1;
   int most_steps = 12;
   int most_elements = 8;  // of a chunk
   std::vector<OperationKind> kinds = {};  // empty: all that carry data, and barriers

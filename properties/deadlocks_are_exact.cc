@@ -1,0 +1,206 @@
+#include "properties/deadlocks_are_exact.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "properties/program_run.h"
+
+namespace gang::properties {
+namespace {
+
+bool leaves_out(const MissingCall& missing, int rank, int step) {
+  return missing.is_missing && rank == missing.rank % missing.program.world &&
+         step == missing.step % static_cast<int>(missing.program.steps.size());
+}
+
+// The ranks of a world, one of which may go on while it meets no barrier that others have to come to.
+class HandRun {
+ public:
+  explicit HandRun(const MissingCall& missing)
+      : missing_(missing),
+        members_(members_of(missing.program)),
+        next_step_(static_cast<std::size_t>(missing.program.world), 0) {}
+
+  std::vector<int> run() {
+    while (complete_one()) {
+    }
+    std::vector<int> blocked;
+    for (int rank = 0; rank < missing_.program.world; ++rank) blocked.push_back(waits_at(rank));
+    return blocked;
+  }
+
+ private:
+  // The step at which `rank` stands, past what it takes no part in.
+  int waits_at(int rank) {
+    int& step = next_step_[static_cast<std::size_t>(rank)];
+    const int count = static_cast<int>(missing_.program.steps.size());
+    while (step < count && (leaves_out(missing_, rank, step) || !gang_of(rank, step))) ++step;
+    return step < count ? step : no_step;
+  }
+
+  const std::vector<int>* gang_of(int rank, int step) const {
+    for (const auto& gang : members_[node_of(step)]) {
+      if (std::ranges::count(gang, rank) != 0) return &gang;
+    }
+    return nullptr;
+  }
+
+  std::size_t node_of(int step) const {
+    return static_cast<std::size_t>(missing_.program.steps[static_cast<std::size_t>(step)].node);
+  }
+
+  // Completes one barrier whose members all wait on the same gang; false where there is none.
+  bool complete_one() {
+    for (int rank = 0; rank < missing_.program.world; ++rank) {
+      const int step = waits_at(rank);
+      if (step == no_step) continue;
+      const std::vector<int>& gang = *gang_of(rank, step);
+      const bool is_complete = std::ranges::all_of(gang, [&](int member) {
+        const int other = waits_at(member);
+        return other != no_step && node_of(other) == node_of(step) &&
+               gang_of(member, other) == &gang;
+      });
+      if (!is_complete) continue;
+      for (const int member : gang) ++next_step_[static_cast<std::size_t>(member)];
+      return true;
+    }
+    return false;
+  }
+
+  const MissingCall& missing_;
+  Membership members_;
+  std::vector<int> next_step_;
+};
+
+sim::Report run_missing(const MissingCall& missing, const Subject& subject) {
+  const GangProgram& program = missing.program;
+  return subject.simulate(options_of(program), [&](sim::SimulatedRank& rank) {
+    const auto gangs = make_gangs(program, rank.root(), subject);
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      const auto& gang = gangs[static_cast<std::size_t>(program.steps[i].node)];
+      if (!gang || leaves_out(missing, rank.rank(), static_cast<int>(i))) continue;
+      if (program.steps[i].form == Form::blocking) {
+        gang->barrier();
+      } else {
+        gang->start_barrier().wait();
+      }
+    }
+  });
+}
+
+std::vector<int> ranks_that_block(const std::vector<int>& blocked_at) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < blocked_at.size(); ++rank) {
+    if (blocked_at[rank] != no_step) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+// Whom `rank` waits for: the members of its gang that do not stand at a barrier of that gang.
+std::vector<int> expected_waits(const MissingCall& missing, const std::vector<int>& blocked_at,
+                                int rank) {
+  const Membership members = members_of(missing.program);
+  const auto node_at = [&](int who) {
+    const int step = blocked_at[static_cast<std::size_t>(who)];
+    return step == no_step ? -1 : missing.program.steps[static_cast<std::size_t>(step)].node;
+  };
+  std::vector<int> waits;
+  for (const auto& gang : members[static_cast<std::size_t>(node_at(rank))]) {
+    if (std::ranges::count(gang, rank) == 0) continue;
+    std::ranges::copy_if(gang, std::back_inserter(waits),
+                         [&](int member) { return node_at(member) != node_at(rank); });
+  }
+  std::ranges::sort(waits);
+  return waits;
+}
+
+std::string check_blocked(const MissingCall& missing, const sim::Report& report,
+                          const std::vector<int>& blocked_at) {
+  std::vector<int> reported;
+  for (const sim::BlockedCall& blocked : report.blocked) reported.push_back(blocked.rank);
+  const std::vector<int> expected = ranks_that_block(blocked_at);
+  if (reported != expected) {
+    return fmt::format("ranks [{}] are reported as blocked, expected [{}]",
+                       fmt::join(reported, ","), fmt::join(expected, ","));
+  }
+  for (const sim::BlockedCall& blocked : report.blocked) {
+    std::vector<int> waits = expected_waits(missing, blocked_at, blocked.rank);
+    if (waits.size() > 16) waits.resize(16);
+    if (blocked.waits_for != waits) {
+      return fmt::format("rank {} is said to wait for [{}], expected [{}]", blocked.rank,
+                         fmt::join(blocked.waits_for, ","), fmt::join(waits, ","));
+    }
+  }
+  return {};
+}
+
+Verdict judge(const MissingCall& missing, const Subject& subject) {
+  const std::vector<int> blocked_at = blocked_steps(missing);
+  const sim::Report report = run_missing(missing, subject);
+  const bool must_block = !ranks_that_block(blocked_at).empty();
+  const sim::Outcome expected = must_block ? sim::Outcome::deadlock : sim::Outcome::completed;
+  if (report.outcome != expected) {
+    return Verdict::violated(fmt::format("the run ended as '{}', expected '{}'",
+                                         to_string(report.outcome), to_string(expected)));
+  }
+  if (!must_block && !report.findings.empty()) {
+    return Verdict::violated("a correct program has finding " + report.findings.front().id);
+  }
+  if (must_block && report.findings.size() != 1) {
+    return Verdict::violated(
+        fmt::format("a deadlock has {} findings, expected one", report.findings.size()));
+  }
+  std::string complaint = check_blocked(missing, report, blocked_at);
+  return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
+}
+
+}  // namespace
+
+std::vector<int> blocked_steps(const MissingCall& missing) { return HandRun(missing).run(); }
+
+MissingCall generate_missing_call(Draw& draw) {
+  MissingCall missing;
+  missing.program = generate_program(
+      draw, {.most_gangs = 4, .most_steps = 10, .kinds = {OperationKind::barrier}});
+  missing.program.run.execution = sim::ExecutionModel::independent;
+  missing.rank = draw.between(0, missing.program.world - 1);
+  missing.step = draw.between(0, static_cast<int>(missing.program.steps.size()) - 1);
+  missing.is_missing = !draw.one_in(4);
+  return missing;
+}
+
+std::string to_text(const MissingCall& missing) {
+  const std::string program = to_text(missing.program);
+  if (!missing.is_missing) return program + "\nnothing is left out";
+  return fmt::format("{}\nrank {} leaves out step {}", program,
+                     missing.rank % missing.program.world,
+                     missing.step % static_cast<int>(missing.program.steps.size()));
+}
+
+std::vector<MissingCall> shrinks(const MissingCall& missing) {
+  std::vector<MissingCall> simpler;
+  for (GangProgram& program : shrinks(missing.program)) {
+    simpler.push_back({std::move(program), missing.rank, missing.step, missing.is_missing});
+  }
+  for (int rank = 0; rank < missing.rank; ++rank) {
+    simpler.push_back({missing.program, rank, missing.step, missing.is_missing});
+  }
+  for (int step = 0; step < missing.step; ++step) {
+    simpler.push_back({missing.program, missing.rank, step, missing.is_missing});
+  }
+  return simpler;
+}
+
+std::vector<Property> deadlocks_are_exact(const Subject& subject) {
+  Law<MissingCall> law;
+  law.suite = "deadlocks_are_exact";
+  law.name = "a_missing_call_blocks_exactly_its_dependants";
+  law.description = "Who blocks, and on whom, is what running the program by hand gives.";
+  law.generate = generate_missing_call;
+  law.verdict = [subject](const MissingCall& missing) { return judge(missing, subject); };
+  return {to_property(law)};
+}
+
+}  // namespace gang::properties

@@ -1,0 +1,214 @@
+#include "properties/timeouts_fire_on_time.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "properties/rank_check.h"
+
+namespace gang::properties {
+namespace {
+
+using std::chrono::milliseconds;
+
+sim::SimulationOptions options_of(const TimeoutCase& timeout) {
+  sim::SimulationOptions options;
+  options.world_size = timeout.world();
+  options.scheduler = timeout.scheduler;
+  options.seed = timeout.seed;
+  options.pending_timeouts = sim::PendingTimeouts::fire;
+  if (!timeout.is_of_call) options.timeout = milliseconds(timeout.timeout_ms);
+  return options;
+}
+
+CallOptions call_options(const TimeoutCase& timeout) {
+  CallOptions options;
+  if (timeout.is_of_call) options.timeout = milliseconds(timeout.timeout_ms);
+  return options;
+}
+
+// A rank's error against when it came and when the gang broke.
+std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now,
+                        const GangError& error) {
+  const TimePoint came = milliseconds(timeout.delays_ms[static_cast<std::size_t>(rank)]);
+  const TimePoint broken = timeout.first_timeout();
+  const TimePoint expected = std::max(came, broken);
+  if (now != expected) {
+    return fmt::format("is told at {}, expected {}", to_string(now), to_string(expected));
+  }
+  if (error.elapsed() != expected - came) {
+    return fmt::format("is told of {} elapsed, expected {}", to_string(error.elapsed()),
+                       to_string(expected - came));
+  }
+  const bool gave_up = came + milliseconds(timeout.timeout_ms) == broken;
+  if (gave_up && error.kind() != GangErrorKind::timeout) {
+    return fmt::format("gets {} where its own timeout passed", to_string(error.kind()));
+  }
+  return {};
+}
+
+// Sleeps, then runs the operation; what it must end with is a GangError at the right time.
+std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
+                     const std::function<void(Gang&)>& operation, const Subject& subject) {
+  const auto gang = subject.wrapped(rank.root());
+  const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
+  rank.runtime().sleep_for(milliseconds(delay_ms));
+  if (rank.runtime().now() != milliseconds(delay_ms)) return "wakes at another time than it asked";
+  if (rank.rank() == timeout.missing_rank) return {};
+  try {
+    operation(*gang);
+  } catch (const GangError& error) {
+    return check_error(timeout, rank.rank(), rank.runtime().now(), error);
+  }
+  return "is told success";
+}
+
+// The ranks' own complaints decide; the run as such must not be a deadlock.
+Verdict verdict_of(const CheckedRun& run) {
+  if (!run.complaint.empty()) return Verdict::violated(run.complaint);
+  if (run.report.outcome != sim::Outcome::completed) {
+    return Verdict::violated(
+        fmt::format("the run ended as '{}'", to_string(run.report.outcome)));
+  }
+  return Verdict::holds();
+}
+
+Verdict judge_collective(const TimeoutCase& timeout, const Subject& subject) {
+  return verdict_of(run_checked(options_of(timeout), subject, [&](sim::SimulatedRank& rank) {
+    return run_rank(
+        timeout, rank, [&](Gang& gang) { gang.barrier(call_options(timeout)); }, subject);
+  }));
+}
+
+// Every rank that came names the missing one.
+Verdict judge_monitored(const TimeoutCase& timeout, const Subject& subject) {
+  sim::SimulationOptions options = options_of(timeout);
+  options.timeout = default_timeout;
+  return verdict_of(run_checked(options, subject, [&](sim::SimulatedRank& rank) {
+    std::string complaint;
+    const std::string other = run_rank(
+        timeout, rank,
+        [&](Gang& gang) {
+          try {
+            gang.monitored_barrier(milliseconds(timeout.timeout_ms), Gang::MissingRanks::all);
+          } catch (const GangError& error) {
+            if (error.ranks_at_fault() != std::vector{timeout.missing_rank}) {
+              complaint = fmt::format("is told that ranks [{}] are missing",
+                                      fmt::join(error.ranks_at_fault(), ","));
+            }
+            throw;
+          }
+        },
+        subject);
+    return other.empty() ? complaint : other;
+  }));
+}
+
+// wait(timeout) says no at its time, and the operation goes on.
+Verdict judge_wait(const TimeoutCase& timeout, const Subject& subject) {
+  sim::SimulationOptions options = options_of(timeout);
+  options.timeout = default_timeout;
+  const auto slowest = *std::ranges::max_element(timeout.delays_ms);
+  return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) -> std::string {
+    const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
+    rank.runtime().sleep_for(milliseconds(delay_ms));
+    Work work = subject.wrapped(rank.root())->start_barrier();
+    const int wait_ms = timeout.timeout_ms;
+    if (delay_ms + wait_ms < slowest) {
+      if (work.wait(milliseconds(wait_ms))) return "is told that a barrier without all is complete";
+      if (rank.runtime().now() != milliseconds(delay_ms + wait_ms)) return "waits another time";
+    }
+    work.wait();
+    return rank.runtime().now() == milliseconds(std::max(slowest, delay_ms))
+               ? ""
+               : fmt::format("leaves the barrier at {}, the last came at {} ms",
+                             to_string(rank.runtime().now()), slowest);
+  });
+}
+
+using Judge = Verdict (*)(const TimeoutCase&, const Subject&);
+
+Property property_of(const char* name, const char* description, Judge judge,
+                     const Subject& subject) {
+  Law<TimeoutCase> law;
+  law.suite = "timeouts_fire_on_time";
+  law.name = name;
+  law.description = description;
+  law.generate = generate_timeout;
+  law.verdict = [judge, subject](const TimeoutCase& timeout) { return judge(timeout, subject); };
+  return to_property(law);
+}
+
+}  // namespace
+
+Duration TimeoutCase::first_timeout() const noexcept {
+  int first = std::numeric_limits<int>::max();
+  for (int rank = 0; rank < world(); ++rank) {
+    if (rank != missing_rank) first = std::min(first, delays_ms[static_cast<std::size_t>(rank)]);
+  }
+  return milliseconds(first + timeout_ms);
+}
+
+TimeoutCase generate_timeout(Draw& draw) {
+  TimeoutCase timeout;
+  timeout.delays_ms.resize(static_cast<std::size_t>(draw.world(2)));
+  for (int& delay : timeout.delays_ms) delay = draw.between(0, 20);
+  timeout.missing_rank = draw.between(0, timeout.world() - 1);
+  timeout.timeout_ms = draw.between(1, 20);
+  timeout.is_of_call = draw.one_in(2);
+  if (draw.one_in(2)) timeout.scheduler = sim::SchedulerKind::random;
+  timeout.seed = draw.random.below(100);
+  return timeout;
+}
+
+std::string to_text(const TimeoutCase& timeout) {
+  return fmt::format(
+      "world {}, rank {} never comes, the others after [{}] ms, timeout {} ms of the {}, "
+      "{} schedule seed {}",
+      timeout.world(), timeout.missing_rank, fmt::join(timeout.delays_ms, ","), timeout.timeout_ms,
+      timeout.is_of_call ? "call" : "gang", to_string(timeout.scheduler), timeout.seed);
+}
+
+std::vector<TimeoutCase> shrinks(const TimeoutCase& timeout) {
+  std::vector<TimeoutCase> simpler;
+  if (timeout.world() > 2) {
+    simpler.push_back(timeout);
+    simpler.back().delays_ms.pop_back();
+    simpler.back().missing_rank = std::min(timeout.missing_rank, timeout.world() - 2);
+  }
+  for (std::size_t rank = 0; rank < timeout.delays_ms.size(); ++rank) {
+    for (const int delay : {0, timeout.delays_ms[rank] / 2, timeout.delays_ms[rank] - 1}) {
+      if (delay < 0 || delay >= timeout.delays_ms[rank]) continue;
+      simpler.push_back(timeout);
+      simpler.back().delays_ms[rank] = delay;
+    }
+  }
+  const auto add = [&](auto field, auto value) {
+    if (!(value < timeout.*field)) return;
+    simpler.push_back(timeout);
+    simpler.back().*field = value;
+  };
+  add(&TimeoutCase::missing_rank, 0);
+  add(&TimeoutCase::timeout_ms, 1);
+  add(&TimeoutCase::timeout_ms, timeout.timeout_ms / 2 + 1);
+  add(&TimeoutCase::is_of_call, false);
+  add(&TimeoutCase::scheduler, sim::SchedulerKind::round_robin);
+  add(&TimeoutCase::seed, std::uint64_t{0});
+  return simpler;
+}
+
+std::vector<Property> timeouts_fire_on_time(const Subject& subject) {
+  return {property_of("a_collective_times_out_at_the_stated_time",
+                      "The first rank to wait gives up on time, and every member is told then.",
+                      judge_collective, subject),
+          property_of("a_monitored_barrier_names_the_missing_rank_on_time",
+                      "On every rank that came.", judge_monitored, subject),
+          property_of("a_wait_with_timeout_ends_on_time",
+                      "wait(timeout) says no at its time, and the operation goes on.", judge_wait,
+                      subject)};
+}
+
+}  // namespace gang::properties
