@@ -39,11 +39,14 @@ Duration parse_duration(std::string_view text) {
   if (error != std::errc{} || !(amount >= 0)) reject(text);
   std::string_view unit_name{stop, static_cast<std::size_t>(end - stop)};
   while (unit_name.starts_with(' ')) unit_name.remove_prefix(1);
+  std::uint64_t whole = 0;  // exact where a double is not
+  const bool is_whole = std::from_chars(text.data(), end, whole).ptr == stop;
   for (const Unit& unit : units) {
     if (unit_name != unit.name) continue;
     const double nanoseconds = amount * static_cast<double>(unit.length.count());
     if (nanoseconds > 9e18) reject(text);
-    return Duration{std::llround(nanoseconds)};
+    return is_whole ? unit.length * static_cast<std::int64_t>(whole)
+                    : Duration{std::llround(nanoseconds)};
   }
   reject(text);
 }

@@ -50,13 +50,18 @@ std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now,
   return {};
 }
 
+// A sleep of zero is a yield, which ends when nobody else can run: at a later time, perhaps.
+bool sleeps_exactly(Runtime& runtime, int delay_ms) {
+  if (delay_ms > 0) runtime.sleep_for(milliseconds(delay_ms));
+  return runtime.now() == milliseconds(delay_ms);
+}
+
 // Sleeps, then runs the operation; what it must end with is a GangError at the right time.
 std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
                      const std::function<void(Gang&)>& operation, const Subject& subject) {
   const auto gang = subject.wrapped(rank.root());
   const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
-  rank.runtime().sleep_for(milliseconds(delay_ms));
-  if (rank.runtime().now() != milliseconds(delay_ms)) return "wakes at another time than it asked";
+  if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at another time than it asked";
   if (rank.rank() == timeout.missing_rank) return {};
   try {
     operation(*gang);
@@ -114,7 +119,7 @@ Verdict judge_wait(const TimeoutCase& timeout, const Subject& subject) {
   const auto slowest = *std::ranges::max_element(timeout.delays_ms);
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) -> std::string {
     const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
-    rank.runtime().sleep_for(milliseconds(delay_ms));
+    if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at another time than it asked";
     Work work = subject.wrapped(rank.root())->start_barrier();
     const int wait_ms = timeout.timeout_ms;
     if (delay_ms + wait_ms < slowest) {
