@@ -1,0 +1,44 @@
+#include "properties/all_properties.h"
+
+#include <set>
+
+#include "tests/properties/planted.h"
+
+namespace gang::properties {
+namespace {
+
+TEST(AllProperties, HaveNamesOfTheirOwnAndADescription) {
+  std::set<std::string> names;
+  for (const Property& property : all_properties()) {
+    EXPECT_TRUE(names.insert(property.full_name()).second) << property.full_name();
+    EXPECT_FALSE(property.description.empty()) << property.full_name();
+    EXPECT_FALSE(property.suite.empty());
+  }
+}
+
+TEST(AllProperties, CoverEverySuite) {
+  std::set<std::string> suites;
+  for (const Property& property : all_properties()) suites.insert(property.suite);
+  EXPECT_EQ(suites,
+            (std::set<std::string>{
+                "meshes_partition", "meshes_are_arithmetic", "gangs_follow_meshes",
+                "gangs_compose", "collectives_match_model", "algorithms_agree",
+                "fake_gang_agrees", "invalid_arguments_stay_local", "mismatches_are_found",
+                "deadlocks_are_exact", "misuse_is_found", "errors_reach_everyone",
+                "timeouts_fire_on_time", "runtimes_are_deterministic", "runs_replay",
+                "texts_round_trip"}));
+}
+
+// Worlds of one rank and of none too many are generated too.
+TEST(AllProperties, HoldInTheSmallestWorld) {
+  for (const Property& property : all_properties()) {
+    const CheckResult result = property.check({.cases = 40, .max_world = 1});
+    EXPECT_TRUE(result.held()) << property.full_name() << "\n"
+                               << (result.counterexample ? result.counterexample->text + "\n" +
+                                                               result.counterexample->message
+                                                         : result.gave_up);
+  }
+}
+
+}  // namespace
+}  // namespace gang::properties

@@ -1,0 +1,115 @@
+#include "tools/commands/check_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+namespace gang::tools {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CheckedProperty held() {
+  properties::CheckResult result;
+  result.cases = result.planned_cases = 1000;
+  result.time = std::chrono::milliseconds(120);
+  return {{"suite", "holds", "It holds.", nullptr}, result};
+}
+
+CheckedProperty falsified() {
+  properties::CheckResult result;
+  result.cases = 37;
+  result.planned_cases = 1000;
+  result.counterexample = properties::Counterexample{
+      .text = "world 6, pp 1, dp 3, tp 2\nsecond line",
+      .message = "gang dp[1] holds rank 6 & <more>",
+      .found_in = "world 60, pp 2, dp 5, tp 6",
+      .case_number = 37,
+      .shrink_steps = 11,
+      .reproduce = "1-37-36-16-0x11"};
+  return {{"meshes", "fails", "It fails.", nullptr}, result};
+}
+
+CheckedProperty gave_up() {
+  properties::CheckResult result;
+  result.cases = 3;
+  result.gave_up = "no case to check";
+  return {{"meshes", "gives_up", "It gives up.", nullptr}, result};
+}
+
+CheckReport report_of(std::vector<CheckedProperty> checked) {
+  CheckReport report;
+  report.properties = std::move(checked);
+  report.time = std::chrono::milliseconds(1500);
+  return report;
+}
+
+TEST(LineOf, APropertyThatHoldsIsOneLine) {
+  const std::string line = line_of(held(), "gangsim");
+  EXPECT_THAT(line, HasSubstr("✓ suite.holds"));
+  EXPECT_THAT(line, HasSubstr("1000 cases     0.12 s\n"));
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+}
+
+TEST(LineOf, ASearchThatRanOutOfTimeSaysHowFarItCame) {
+  CheckedProperty checked = held();
+  checked.result.cases = 12;
+  EXPECT_THAT(line_of(checked, "gangsim"), HasSubstr("12 of 1000 cases"));
+}
+
+TEST(LineOf, AFailureShowsTheShrunkCaseAndHowToReproduceIt) {
+  EXPECT_EQ(line_of(falsified(), "gangsim"),
+            "✗ meshes.fails                                                   case 37 of 1000\n"
+            "\n"
+            "  world 6, pp 1, dp 3, tp 2\n"
+            "  second line\n"
+            "\n"
+            "  gang dp[1] holds rank 6 & <more>\n"
+            "\n"
+            "  Shrunk from world 60, pp 2, dp 5, tp 6 in 11 steps.\n"
+            "  Reproduce  gangsim check --filter meshes.fails --reproduce 1-37-36-16-0x11\n"
+            "\n");
+}
+
+TEST(LineOf, APropertyWithoutVerdictSaysWhy) {
+  EXPECT_THAT(line_of(gave_up(), "gangsim"), HasSubstr("gave up after 3 cases\n\n  no case"));
+}
+
+TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
+  EXPECT_EQ(summary_of(report_of({held()})), "1 property hold: 1000 cases in 1.5 s, seed 1\n");
+  EXPECT_EQ(summary_of(report_of({held(), falsified(), gave_up()})),
+            "3 properties checked, 2 failed: 1040 cases in 1.5 s, seed 1\n");
+}
+
+TEST(JsonText, HoldsEveryVerdict) {
+  const auto json =
+      nlohmann::json::parse(to_json_text(report_of({held(), falsified(), gave_up()}), "gangsim"));
+  EXPECT_EQ(json.at("outcome"), "falsified");
+  EXPECT_EQ(json.at("seed"), 1);
+  const auto& properties = json.at("properties");
+  EXPECT_EQ(properties.at(0).at("outcome"), "held");
+  EXPECT_EQ(properties.at(0).at("time_ns"), 120'000'000);
+  EXPECT_EQ(properties.at(1).at("counterexample").at("case"),
+            "world 6, pp 1, dp 3, tp 2\nsecond line");
+  EXPECT_EQ(properties.at(1).at("counterexample").at("reproduce"),
+            "gangsim check --filter meshes.fails --reproduce 1-37-36-16-0x11");
+  EXPECT_EQ(properties.at(2).at("outcome"), "gave_up");
+  EXPECT_EQ(nlohmann::json::parse(to_json_text(report_of({held()}), "gangsim")).at("outcome"),
+            "held");
+}
+
+TEST(JunitXml, GroupsSuitesAndEscapesMarkup) {
+  const std::string xml = to_junit_xml(report_of({held(), falsified(), gave_up()}), "gangsim");
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"suite\" tests=\"1\" failures=\"0\""));
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"meshes\" tests=\"2\" failures=\"2\""));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"suite\" name=\"holds\" time=\"0.120000\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<failure message=\"gang dp[1] holds rank 6 &amp; &lt;more&gt;\">"));
+  EXPECT_THAT(xml, Not(HasSubstr("& ")));
+}
+
+}  // namespace
+}  // namespace gang::tools
