@@ -12,6 +12,7 @@
 #include "properties/invalid_arguments_stay_local.h"
 #include "properties/meshes_are_arithmetic.h"
 #include "properties/meshes_partition.h"
+#include "properties/messages_keep_order.h"
 #include "properties/mismatches_are_found.h"
 #include "properties/misuse_is_found.h"
 #include "properties/runs_replay.h"
@@ -31,6 +32,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(gangs_follow_meshes(make_layout_gangs, subject));
   add(gangs_compose(subject));
   add(collectives_match_model(subject));
+  add(messages_keep_order(subject));
   add(algorithms_agree(subject));
   add(fake_gang_agrees(make_fake_gang, subject));
   add(invalid_arguments_stay_local(make_fake_gang, subject));

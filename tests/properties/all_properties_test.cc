@@ -22,7 +22,7 @@ TEST(AllProperties, CoverEverySuite) {
   EXPECT_EQ(suites,
             (std::set<std::string>{
                 "meshes_partition", "meshes_are_arithmetic", "gangs_follow_meshes",
-                "gangs_compose", "collectives_match_model", "algorithms_agree",
+                "gangs_compose", "collectives_match_model", "algorithms_agree", "messages_keep_order",
                 "fake_gang_agrees", "invalid_arguments_stay_local", "mismatches_are_found",
                 "deadlocks_are_exact", "misuse_is_found", "errors_reach_everyone",
                 "timeouts_fire_on_time", "runtimes_are_deterministic", "runs_replay",
