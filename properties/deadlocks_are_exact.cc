@@ -15,7 +15,8 @@ bool leaves_out(const MissingCall& missing, int rank, int step) {
          step == missing.step % static_cast<int>(missing.program.steps.size());
 }
 
-// The ranks of a world, one of which may go on while it meets no barrier that others have to come to.
+// The ranks of a world, one of which may go on while it meets no barrier that others have to come
+// to.
 class HandRun {
  public:
   explicit HandRun(const MissingCall& missing)

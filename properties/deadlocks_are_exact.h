@@ -13,8 +13,8 @@ namespace gang::properties {
 // A program of barriers on a tree of gangs, in which one rank leaves out one call.
 struct MissingCall {
   GangProgram program;
-  int rank = 0;      // modulo the world
-  int step = 0;      // modulo the steps
+  int rank = 0;            // modulo the world
+  int step = 0;            // modulo the steps
   bool is_missing = true;  // false: nobody leaves anything out
 
   friend bool operator==(const MissingCall&, const MissingCall&) = default;
@@ -24,8 +24,8 @@ MissingCall generate_missing_call(Draw& draw);
 std::string to_text(const MissingCall& missing);
 std::vector<MissingCall> shrinks(const MissingCall& missing);
 
-// Where every rank comes to a stop for good: a step, or no_step where it finishes. Computed by running
-// the program by hand, a barrier at a time.
+// Where every rank comes to a stop for good: a step, or no_step where it finishes. Computed by
+// running the program by hand, a barrier at a time.
 inline constexpr int no_step = -1;
 std::vector<int> blocked_steps(const MissingCall& missing);
 

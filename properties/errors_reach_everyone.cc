@@ -89,11 +89,11 @@ Verdict judge(const FailureCase& failure, const Subject& subject) {
 FailureCase generate_failure(Draw& draw) {
   using enum OperationKind;
   FailureCase failure;
-  failure.program = generate_program(
-      draw, {.most_gangs = 1,
-             .most_steps = 6,
-             .kinds = {all_reduce, reduce_scatter, all_gather, all_gather_to_list, all_to_all,
-                       broadcast, broadcast_objects, barrier}});
+  failure.program =
+      generate_program(draw, {.most_gangs = 1,
+                              .most_steps = 6,
+                              .kinds = {all_reduce, reduce_scatter, all_gather, all_gather_to_list,
+                                        all_to_all, broadcast, broadcast_objects, barrier}});
   failure.failure = draw.any_of(all_failures);
   failure.rank = draw.between(0, failure.program.world - 1);
   failure.step = draw.between(0, static_cast<int>(failure.program.steps.size()) - 1);
@@ -101,10 +101,9 @@ FailureCase generate_failure(Draw& draw) {
 }
 
 std::string to_text(const FailureCase& failure) {
-  return fmt::format("{}\nrank {} {} before step {}", to_text(failure.program),
-                     failure.failing_rank(),
-                     failure.failure == Failure::throws ? "throws" : "aborts the gang",
-                     failure.failing_step());
+  return fmt::format(
+      "{}\nrank {} {} before step {}", to_text(failure.program), failure.failing_rank(),
+      failure.failure == Failure::throws ? "throws" : "aborts the gang", failure.failing_step());
 }
 
 std::vector<FailureCase> shrinks(const FailureCase& failure) {
@@ -125,7 +124,8 @@ std::vector<Property> errors_reach_everyone(const Subject& subject) {
   Law<FailureCase> law;
   law.suite = "errors_reach_everyone";
   law.name = "no_survivor_hangs_or_is_told_success";
-  law.description = "An exception or an abort on one rank ends every member's operations on the gang.";
+  law.description =
+      "An exception or an abort on one rank ends every member's operations on the gang.";
   law.generate = generate_failure;
   law.verdict = [subject](const FailureCase& failure) { return judge(failure, subject); };
   return {to_property(law)};

@@ -7,12 +7,16 @@ namespace {
 
 // What a fake gang can do for a rank that is not the root: it has no other rank's memory, so
 // scattering and broadcasting objects from elsewhere mean nothing to it.
-const std::vector<OperationKind> kinds = {
-    OperationKind::all_reduce, OperationKind::reduce,
-    OperationKind::reduce_scatter, OperationKind::all_gather,
-    OperationKind::all_gather_to_list, OperationKind::gather,
-    OperationKind::all_to_all, OperationKind::broadcast,
-    OperationKind::barrier, OperationKind::monitored_barrier};
+const std::vector<OperationKind> kinds = {OperationKind::all_reduce,
+                                          OperationKind::reduce,
+                                          OperationKind::reduce_scatter,
+                                          OperationKind::all_gather,
+                                          OperationKind::all_gather_to_list,
+                                          OperationKind::gather,
+                                          OperationKind::all_to_all,
+                                          OperationKind::broadcast,
+                                          OperationKind::barrier,
+                                          OperationKind::monitored_barrier};
 
 GangProgram generate(Draw& draw) {
   GangProgram program = generate_program(draw, {.most_gangs = 1, .kinds = kinds});

@@ -71,7 +71,8 @@ Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
     return Verdict::violated(std::move(problem));
   }
   for (const int half : {0, 1}) {
-    if (auto difference = memories[half].first_difference(expected_image(memories[half]), images[half])) {
+    if (auto difference =
+            memories[half].first_difference(expected_image(memories[half]), images[half])) {
       return Verdict::violated(fmt::format("{}: {}", half == 0 ? "first" : "second", *difference));
     }
   }
@@ -84,8 +85,8 @@ Property nested_gangs(const Subject& subject) {
   law.name = "nested_create_gang_and_split_compose";
   law.description = "Gangs of gangs have the members, order and ranks that composition gives.";
   law.generate = [](Draw& draw) {
-    return generate_program(
-        draw, {.most_gangs = 6, .most_steps = 1, .kinds = {OperationKind::barrier}});
+    return generate_program(draw,
+                            {.most_gangs = 6, .most_steps = 1, .kinds = {OperationKind::barrier}});
   };
   law.verdict = [subject](const GangProgram& program) { return judge_tree(program, subject); };
   return to_property(law);

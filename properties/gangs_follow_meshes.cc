@@ -40,8 +40,7 @@ std::string check_field(const Gangs& gangs, const GangLayout& layout, const char
   return {};
 }
 
-Verdict judge_members(const LayoutCase& wanted, const GangsFunction& make,
-                      const Subject& subject) {
+Verdict judge_members(const LayoutCase& wanted, const GangsFunction& make, const Subject& subject) {
   const GangLayout layout = layout_of(wanted.world(), wanted.sizes(), wanted.intra_node_size);
   const sim::SimulationOptions options{.world_size = wanted.world()};
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) {
@@ -60,8 +59,8 @@ Verdict judge_trivial_axes(const LayoutCase& wanted, const GangsFunction& make,
   const sim::SimulationOptions options{.world_size = wanted.world()};
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) -> std::string {
     const Gangs gangs = make(rank.root(), wanted.sizes(), wanted.intra_node_size);
-    const std::pair<const char*, int> axes[] = {{"dp", wanted.dp}, {"tp", wanted.tp},
-                                                {"pp", wanted.pp}};
+    const std::pair<const char*, int> axes[] = {
+        {"dp", wanted.dp}, {"tp", wanted.tp}, {"pp", wanted.pp}};
     for (const auto& [name, size] : axes) {
       const std::shared_ptr<Gang>& gang = gangs.at(name);
       const bool is_root = size == wanted.world() && size > 1;
@@ -116,16 +115,15 @@ Gangs make_layout_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& 
 }
 
 std::vector<Property> gangs_follow_meshes(const GangsFunction& make, const Subject& subject) {
-  return {
-      property_of("all_ranks_agree_on_the_gangs_of_a_layout",
-                  "Every rank's gangs have the members, order and rank that the layout says.",
-                  judge_members, make, subject),
-      property_of("trivial_axes_need_no_communication",
-                  "An axis of size 1 is a gang of one; an axis of the root's size is the root.",
-                  judge_trivial_axes, make, subject),
-      property_of("reducing_over_the_axes_reduces_over_the_root",
-                  "tp, dp (or sdp and rdp) and pp together cover every rank once.",
-                  judge_reduction_by_axes, make, subject)};
+  return {property_of("all_ranks_agree_on_the_gangs_of_a_layout",
+                      "Every rank's gangs have the members, order and rank that the layout says.",
+                      judge_members, make, subject),
+          property_of("trivial_axes_need_no_communication",
+                      "An axis of size 1 is a gang of one; an axis of the root's size is the root.",
+                      judge_trivial_axes, make, subject),
+          property_of("reducing_over_the_axes_reduces_over_the_root",
+                      "tp, dp (or sdp and rdp) and pp together cover every rank once.",
+                      judge_reduction_by_axes, make, subject)};
 }
 
 }  // namespace gang::properties

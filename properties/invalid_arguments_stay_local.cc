@@ -100,7 +100,8 @@ std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_f
   EnumeratedLaw<WrongCallCase> law;
   law.suite = "invalid_arguments_stay_local";
   law.name = "every_backend_raises_the_same_error";
-  law.description = "A wrong call gives one error class on fake and simulated gangs, which stay usable.";
+  law.description =
+      "A wrong call gives one error class on fake and simulated gangs, which stay usable.";
   law.enumerate = [calls](int max_world) {
     std::vector<WrongCallCase> cases;
     for (int world = 1; world <= std::min(max_world, 4); ++world) {
@@ -113,7 +114,8 @@ std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_f
   };
   EnumeratedLaw<WrongCallCase> alone = law;
   alone.name = "nothing_is_sent";
-  alone.description = "A rank whose call is wrong takes part in the next operation as if nothing had been.";
+  alone.description =
+      "A rank whose call is wrong takes part in the next operation as if nothing had been.";
   alone.verdict = [subject](const WrongCallCase& one) { return judge_alone(one, subject); };
   return {to_property(law), to_property(alone)};
 }

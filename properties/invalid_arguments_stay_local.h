@@ -13,7 +13,13 @@
 namespace gang::properties {
 
 // The class of error that a call must end with.
-enum class ErrorClass : std::uint8_t { none, invalid_argument, invalid_operation, not_supported, other };
+enum class ErrorClass : std::uint8_t {
+  none,
+  invalid_argument,
+  invalid_operation,
+  not_supported,
+  other
+};
 
 // A call that is wrong by itself, whatever the gang's size.
 struct WrongCall {

@@ -106,11 +106,10 @@ rc::detail::Property make_rapidcheck_property(Search& search) {
     }
     if (search.settings.progress) search.settings.progress(search.checked);
     return rc::shrinkable::map(
-        rc::shrinkable::shrinkRecur(
-            generate(search, random, size),
-            [&search](const ErasedLaw::Case& one) {
-              return rc::seq::fromContainer(search.law.shrinks(one));
-            }),
+        rc::shrinkable::shrinkRecur(generate(search, random, size),
+                                    [&search](const ErasedLaw::Case& one) {
+                                      return rc::seq::fromContainer(search.law.shrinks(one));
+                                    }),
         [&search](ErasedLaw::Case&& one) { return describe(search, one); });
   });
 }

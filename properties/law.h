@@ -37,7 +37,7 @@ class Verdict {
 // What a generator draws from. Equal draws give equal cases.
 struct Draw {
   sim::RandomStream& random;
-  int size = 0;       // 0 ... 100: grows during a check, so that early cases are small
+  int size = 0;  // 0 ... 100: grows during a check, so that early cases are small
   int max_world = 1;
 
   // Uniform in [first, last].
@@ -57,7 +57,8 @@ struct Draw {
 
 // A law over cases of type Case, which has, found by argument-dependent lookup,
 //   std::string to_text(const Case&)         the case in lines; the first line sums it up
-//   std::vector<Case> shrinks(const Case&)   simpler variants, the simplest first; never `this` again
+//   std::vector<Case> shrinks(const Case&)   simpler variants, the simplest first; never `this`
+//   again
 template <typename Case>
 struct Law {
   std::string suite;
@@ -86,7 +87,7 @@ struct ErasedLaw {
   std::string name;
   std::string description;
   std::uint64_t cost = 1;
-  std::function<Case(Draw&)> generate;                         // empty where enumerated
+  std::function<Case(Draw&)> generate;                        // empty where enumerated
   std::function<std::vector<Case>(int max_world)> enumerate;  // empty where generated
   std::function<Verdict(const Case&)> verdict;
   std::function<std::vector<Case>(const Case&)> shrinks;

@@ -31,8 +31,8 @@ std::string coordinates_invert(const MeshSubject& subject, const Mesh& mesh) {
     }
     const int back = mesh.rank_at(coordinates);
     if (back != rank) {
-      return fmt::format("rank {} is at [{}], where rank {} is", rank,
-                         fmt::join(coordinates, ","), back);
+      return fmt::format("rank {} is at [{}], where rank {} is", rank, fmt::join(coordinates, ","),
+                         back);
     }
   }
   return {};

@@ -30,8 +30,8 @@ std::string partition_the_root(const LayoutCase& wanted, const GangLayout& layou
     for (std::size_t gang = 0; gang < gangs.size(); ++gang) {
       for (const int rank : gangs[gang]) {
         if (rank < 0 || rank >= wanted.world()) {
-          return fmt::format("gang {}[{}] holds rank {}, which is outside 0 … {}", name, gang,
-                             rank, wanted.world() - 1);
+          return fmt::format("gang {}[{}] holds rank {}, which is outside 0 … {}", name, gang, rank,
+                             wanted.world() - 1);
         }
         int& holder = holders[static_cast<std::size_t>(rank)];
         if (holder >= 0) {
@@ -50,13 +50,14 @@ std::string partition_the_root(const LayoutCase& wanted, const GangLayout& layou
 
 std::string meet_in_one_rank(const LayoutCase&, const GangLayout& layout) {
   constexpr std::pair<const char*, const char*> pairs[] = {
-      {"pp", "dp"}, {"pp", "tp"}, {"dp", "tp"}, {"rdp", "sdp"},
+      {"pp", "dp"},  {"pp", "tp"},  {"dp", "tp"},  {"rdp", "sdp"},
       {"rdp", "tp"}, {"sdp", "tp"}, {"rdp", "pp"}, {"sdp", "pp"}};
   for (const auto& [one, other] : pairs) {
     for (const std::vector<int>& a : lists_of(layout, one)) {
       const std::set<int> members(a.begin(), a.end());
       for (const std::vector<int>& b : lists_of(layout, other)) {
-        const auto shared = std::ranges::count_if(b, [&](int rank) { return members.contains(rank); });
+        const auto shared =
+            std::ranges::count_if(b, [&](int rank) { return members.contains(rank); });
         if (shared > 1) {
           return fmt::format("{} [{}] and {} [{}] share {} ranks", one, fmt::join(a, ","), other,
                              fmt::join(b, ","), shared);
@@ -69,7 +70,7 @@ std::string meet_in_one_rank(const LayoutCase&, const GangLayout& layout) {
 
 std::string have_their_sizes(const LayoutCase& wanted, const GangLayout& layout) {
   const int node = wanted.intra_node_size.value_or(1);
-  const std::pair<const char*, int> sizes[] = {{"root", wanted.world()}, {"dp", wanted.dp},
+  const std::pair<const char*, int> sizes[] = {{"root", wanted.world()},  {"dp", wanted.dp},
                                                {"rdp", wanted.dp / node}, {"sdp", node},
                                                {"tp", wanted.tp},         {"pp", wanted.pp}};
   for (const auto& [name, size] : sizes) {
@@ -123,7 +124,8 @@ std::string divide_dp(const LayoutCase&, const GangLayout& layout) {
   for (const char* name : {"rdp", "sdp"}) {
     for (const std::vector<int>& part : lists_of(layout, name)) {
       const bool is_inside = std::ranges::any_of(lists_of(layout, "dp"), [&](const auto& dp) {
-        return std::ranges::all_of(part, [&](int rank) { return std::ranges::count(dp, rank) == 1; });
+        return std::ranges::all_of(part,
+                                   [&](int rank) { return std::ranges::count(dp, rank) == 1; });
       });
       if (!is_inside) return fmt::format("{} [{}] leaves its dp gang", name, fmt::join(part, ","));
     }

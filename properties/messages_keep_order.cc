@@ -64,8 +64,8 @@ class Inbox {
       return fmt::format("receives {}, which nobody sent", index);
     }
     const Message message = message_of(messages_, index);
-    if (message.destination != rank) return fmt::format("receives message {}, sent to rank {}",
-                                                        index, message.destination);
+    if (message.destination != rank)
+      return fmt::format("receives message {}, sent to rank {}", index, message.destination);
     if (received.source_rank != message.source || received.tag != message.tag) {
       return fmt::format("is told that message {} came from rank {} with tag {}", index,
                          received.source_rank, received.tag);

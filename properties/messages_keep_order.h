@@ -21,7 +21,8 @@ struct Message {
 // How the receivers ask for their messages.
 enum class Receives : std::uint8_t { by_source_and_tag, any_source, any_source_and_tag };
 
-// Every rank starts its sends in list order and its receives in an order of its own, then waits for all.
+// Every rank starts its sends in list order and its receives in an order of its own, then waits for
+// all.
 struct MessageCase {
   int world = 1;
   std::vector<Message> messages;  // ranks modulo the world

@@ -204,8 +204,8 @@ std::string check_rank(const MismatchCase& mismatch, Gang& gang) {
       return fmt::format("{} ended with {}", what, to_string(error.kind()));
     }
   };
-  std::string complaint = expect_mismatch(
-      [&] { call(gang, arguments_of(mismatch, is_odd)); }, "the call that differs");
+  std::string complaint =
+      expect_mismatch([&] { call(gang, arguments_of(mismatch, is_odd)); }, "the call that differs");
   if (!complaint.empty()) return complaint;
   return expect_mismatch([&gang] { gang.barrier(); }, "the call after it, on a broken gang,");
 }
@@ -286,7 +286,8 @@ std::vector<Property> mismatches_are_found(const Subject& subject) {
   Law<MismatchCase> law;
   law.suite = "mismatches_are_found";
   law.name = "a_difference_in_any_field_names_the_odd_rank";
-  law.description = "One finding, of the field's kind, with the odd rank; every member gets the error.";
+  law.description =
+      "One finding, of the field's kind, with the odd rank; every member gets the error.";
   law.generate = generate_mismatch;
   law.verdict = [subject](const MismatchCase& mismatch) { return judge(mismatch, subject); };
   return {to_property(law)};

@@ -70,10 +70,9 @@ sim::SimulationOptions options_of(const MisuseCase& misuse) {
 }
 
 Verdict judge(const MisuseCase& misuse, const Subject& subject) {
-  const sim::Report report =
-      subject.simulate(options_of(misuse), [&](sim::SimulatedRank& rank) {
-        run_misuse(misuse, *subject.wrapped(rank.root()));
-      });
+  const sim::Report report = subject.simulate(options_of(misuse), [&](sim::SimulatedRank& rank) {
+    run_misuse(misuse, *subject.wrapped(rank.root()));
+  });
   const std::string_view expected = text_of(misuse.misuse).finding;
   if (report.findings.size() != 1) {
     std::string ids;

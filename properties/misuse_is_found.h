@@ -11,10 +11,10 @@ namespace gang::properties {
 
 // What one rank of an otherwise correct program does wrong.
 enum class Misuse : std::uint8_t {
-  drops_work,          // lets go of a started operation
-  writes_input,        // changes an input in flight
-  leaves_message,      // a buffered message that nobody receives
-  throws,              // an exception leaves its program
+  drops_work,      // lets go of a started operation
+  writes_input,    // changes an input in flight
+  leaves_message,  // a buffered message that nobody receives
+  throws,          // an exception leaves its program
 };
 
 struct MisuseCase {

@@ -26,8 +26,8 @@ void add_names(const char* enumeration, const Values& values, Parse parse,
 Verdict judge(const NamedValue& value) {
   if (value.name.empty()) return Verdict::violated("it has no name");
   if (!value.parses_to_it(value.name)) return Verdict::violated("its name does not parse to it");
-  for (const std::string& other : {value.name + "x", "x" + value.name, value.name + " ",
-                                   std::string()}) {
+  for (const std::string& other :
+       {value.name + "x", "x" + value.name, value.name + " ", std::string()}) {
     if (!value.is_rejected(other)) {
       return Verdict::violated(fmt::format("'{}' is accepted too", other));
     }
@@ -53,8 +53,8 @@ std::vector<NamedValue> all_named_values() {
   using enum sim::ContextKind;
   add_names("context", std::array{fiber, thread, parallel}, sim::parse_context_kind, names);
   using enum sim::ExecutionModel;
-  add_names("execution model", std::array{independent, stream_ordered},
-            sim::parse_execution_model, names);
+  add_names("execution model", std::array{independent, stream_ordered}, sim::parse_execution_model,
+            names);
   return names;
 }
 

@@ -3,17 +3,15 @@
 namespace gang::properties {
 namespace {
 
-model::Reduction reduction_of(const Step& step) {
-  return {step.reduce_operation, step.data_type};
-}
+model::Reduction reduction_of(const Step& step) { return {step.reduce_operation, step.data_type}; }
 
 std::vector<model::Ranks> cut_uneven(const Step& step, const model::Ranks& inputs) {
   std::vector<model::Ranks> chunks(inputs.size(), model::Ranks(inputs.size()));
   for (std::size_t from = 0; from < inputs.size(); ++from) {
     auto next = inputs[from].begin();
     for (std::size_t to = 0; to < inputs.size(); ++to) {
-      const int count = step.uneven ? split_size(step, static_cast<int>(from), static_cast<int>(to))
-                                    : step.count;
+      const int count =
+          step.uneven ? split_size(step, static_cast<int>(from), static_cast<int>(to)) : step.count;
       chunks[from][to].assign(next, next + count);
       next += count;
     }

@@ -87,11 +87,11 @@ std::uint64_t input_word(std::uint64_t hash, const Step& step) {
     const std::size_t bits = 8 * size_bytes(type);
     return bits == 64 ? hash : hash & ((std::uint64_t{1} << bits) - 1);
   }
-  const bool multiplies =
-      reduces(step.kind) && step.reduce_operation == ReduceOperation::product;
+  const bool multiplies = reduces(step.kind) && step.reduce_operation == ReduceOperation::product;
   constexpr double factors[] = {1, -1, 0.5, 2};
-  const double value = multiplies ? factors[hash % 4]
-                                  : static_cast<double>(hash % (2 * largest_float + 1)) - largest_float;
+  const double value = multiplies
+                           ? factors[hash % 4]
+                           : static_cast<double>(hash % (2 * largest_float + 1)) - largest_float;
   return model::encode(value, type);
 }
 

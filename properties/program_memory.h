@@ -35,8 +35,8 @@ using Image = std::vector<std::byte>;
 // Whether the ranks' inputs differ, or every rank of a step holds the same.
 enum class Inputs : std::uint8_t { differ, equal };
 
-// Where the buffers of a program lie. Between any two of them are guard bytes, so that comparing whole
-// images also finds writes to where nothing may be written.
+// Where the buffers of a program lie. Between any two of them are guard bytes, so that comparing
+// whole images also finds writes to where nothing may be written.
 class ProgramMemory {
  public:
   // `program` must outlive this.
@@ -54,7 +54,8 @@ class ProgramMemory {
   // The inputs of every rank, a function of step, rank and element; everything else is guard bytes.
   Image initial_image() const;
 
-  // The first place where the images differ by more than the step's arithmetic allows; none if equal.
+  // The first place where the images differ by more than the step's arithmetic allows; none if
+  // equal.
   std::optional<std::string> first_difference(const Image& expected, const Image& actual) const;
 
  private:
@@ -74,8 +75,8 @@ class ProgramMemory {
 // The type that a step moves: objects travel as bytes.
 DataType data_type_of(const Step& step) noexcept;
 
-// One element of an input, made of random bits: any bits for integers; for floating point small integers,
-// and powers of two for a product, so that the order of a reduction does not show.
+// One element of an input, made of random bits: any bits for integers; for floating point small
+// integers, and powers of two for a product, so that the order of a reduction does not show.
 std::uint64_t input_word(std::uint64_t hash, const Step& step);
 
 // Elements that rank `from` sends to rank `to` in an all_to_all with split sizes.

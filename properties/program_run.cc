@@ -261,8 +261,8 @@ void StepRun::keep_messages() {
   if (!is_root()) return;
   for (std::size_t message = 0; message < started_.works.size(); ++message) {
     const Received received = started_.works[message].received();
-    if (received.tag != tag_ || received.source_rank < 0 ||
-        received.source_rank >= gang_.size() || received.source_rank == root()) {
+    if (received.tag != tag_ || received.source_rank < 0 || received.source_rank >= gang_.size() ||
+        received.source_rank == root()) {
       throw std::runtime_error(fmt::format("step {}: a message from rank {} with tag {}", tag_,
                                            received.source_rank, received.tag));
     }

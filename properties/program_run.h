@@ -9,8 +9,8 @@
 
 namespace gang::properties {
 
-// Runs one rank of a program: makes its gangs from `root`, performs the steps on `image`, waits for what
-// it has started. Throws what the gangs throw.
+// Runs one rank of a program: makes its gangs from `root`, performs the steps on `image`, waits for
+// what it has started. Throws what the gangs throw.
 void run_rank(const ProgramMemory& memory, const std::shared_ptr<Gang>& root,
               const Subject& subject, Image& image);
 

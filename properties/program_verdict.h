@@ -12,7 +12,8 @@ namespace gang::properties {
 // empty where nothing is.
 std::string problem_of(const sim::Report& report);
 
-// Whether a run of `program` completes without findings and leaves the memory as the reference model says.
+// Whether a run of `program` completes without findings and leaves the memory as the reference
+// model says.
 Verdict judge_against_model(const GangProgram& program, const Subject& subject);
 
 // The same for a run with options of one's own.

@@ -25,12 +25,12 @@ struct Settings {
 
 // A case for which the property is false, as small as shrinking made it.
 struct Counterexample {
-  std::string text;         // the shrunk case, in lines for people
-  std::string message;      // what was wrong with it
-  std::string found_in;     // the first line of the case that was found, before shrinking
-  std::uint64_t case_number = 0;   // from 1
+  std::string text;               // the shrunk case, in lines for people
+  std::string message;            // what was wrong with it
+  std::string found_in;           // the first line of the case that was found, before shrinking
+  std::uint64_t case_number = 0;  // from 1
   std::uint64_t shrink_steps = 0;
-  std::string reproduce;    // for Settings::reproduce, with the same property
+  std::string reproduce;  // for Settings::reproduce, with the same property
 };
 
 struct CheckResult {
@@ -44,9 +44,9 @@ struct CheckResult {
   bool held() const noexcept { return !counterexample && gave_up.empty(); }
 };
 
-// A law with its name: a value. `check` blocks until there is a verdict; it throws InvalidArgument for a
-// `reproduce` token that is malformed or belongs to another property, nothing else.
-// Threads: different properties may be checked concurrently.
+// A law with its name: a value. `check` blocks until there is a verdict; it throws InvalidArgument
+// for a `reproduce` token that is malformed or belongs to another property, nothing else. Threads:
+// different properties may be checked concurrently.
 struct Property {
   std::string suite;        // "meshes_partition"
   std::string name;         // "axes_of_a_mesh_partition_the_root"

@@ -18,7 +18,8 @@ class PropertyRun {
  public:
   PropertyRun(const std::vector<Property>& properties, const RunnerOptions& options)
       : properties_(properties), options_(options), results_(properties.size()) {
-    if (options.settings.time_budget) deadline_ = SteadyClock::now() + *options.settings.time_budget;
+    if (options.settings.time_budget)
+      deadline_ = SteadyClock::now() + *options.settings.time_budget;
   }
 
   // A worker's whole life: takes property after property.
@@ -116,8 +117,8 @@ std::vector<CheckResult> run_properties(const std::vector<Property>& properties,
   PropertyRun run(properties, options);
   {
     std::vector<std::jthread> workers;
-    const auto count = std::min<std::size_t>(static_cast<std::size_t>(options.jobs),
-                                             properties.size());
+    const auto count =
+        std::min<std::size_t>(static_cast<std::size_t>(options.jobs), properties.size());
     for (std::size_t i = 0; i < count; ++i) workers.emplace_back([&run] { run.work(); });
     run.tell(events);
   }

@@ -12,8 +12,8 @@
 namespace gang::properties {
 
 struct RunnerOptions {
-  Settings settings;                     // time_budget: of all properties together
-  int jobs = 1;                          // properties that are checked at a time, >= 1
+  Settings settings;  // time_budget: of all properties together
+  int jobs = 1;       // properties that are checked at a time, >= 1
   Duration progress_interval = std::chrono::milliseconds(100);
 };
 
@@ -21,8 +21,8 @@ struct RunnerOptions {
 struct Progress {
   std::size_t finished = 0;  // properties
   std::size_t total = 0;
-  std::uint64_t cases = 0;   // of all properties together
-  std::string running;       // the name of one that is being checked
+  std::uint64_t cases = 0;  // of all properties together
+  std::string running;      // the name of one that is being checked
 };
 
 // What a run tells, always on the calling thread.

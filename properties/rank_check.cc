@@ -16,7 +16,8 @@ CheckedRun run_checked(const sim::SimulationOptions& options, const Subject& sub
     complaints[static_cast<std::size_t>(rank.rank())] = check(rank);
   });
   for (std::size_t rank = 0; rank < complaints.size() && run.complaint.empty(); ++rank) {
-    if (!complaints[rank].empty()) run.complaint = fmt::format("rank {}: {}", rank, complaints[rank]);
+    if (!complaints[rank].empty())
+      run.complaint = fmt::format("rank {}: {}", rank, complaints[rank]);
   }
   return run;
 }

@@ -1,4 +1,5 @@
-// What every operation means, written down naively: nothing here knows a gang, a backend or a buffer.
+// What every operation means, written down naively: nothing here knows a gang, a backend or a
+// buffer.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +29,17 @@ Ranks all_reduce(const Ranks& inputs, const Reduction& reduction);
 Ranks reduce(const Ranks& inputs, const Reduction& reduction, int destination);  // others: inputs
 Ranks reduce_scatter(const Ranks& inputs, const Reduction& reduction);
 Ranks all_gather(const Ranks& inputs);
-Ranks gather(const Ranks& inputs, int destination);           // others: nothing
-Ranks scatter(const Values& source_input, int size);          // the chunks, in rank order
-Ranks all_to_all(const std::vector<Ranks>& chunks);           // chunks[from][to]
+Ranks gather(const Ranks& inputs, int destination);   // others: nothing
+Ranks scatter(const Values& source_input, int size);  // the chunks, in rank order
+Ranks all_to_all(const std::vector<Ranks>& chunks);   // chunks[from][to]
 Ranks broadcast(const Ranks& inputs, int source);
 Ranks ring(const Ranks& inputs, int distance);  // everyone's input, `distance` ranks further
 
 // The reduction of one element of every rank, in rank order.
 std::uint64_t reduce_element(std::span<const std::uint64_t> elements, const Reduction& reduction);
 
-// Whether every order of reduction gives the same bits, provided that the inputs are small integers:
-// all but the mean of floating-point values over a gang whose size is no power of two.
+// Whether every order of reduction gives the same bits, provided that the inputs are small
+// integers: all but the mean of floating-point values over a gang whose size is no power of two.
 bool is_exact(const Reduction& reduction, int size) noexcept;
 
 // Whether `actual` may stand for `expected` where the reduction is not exact: within

@@ -9,8 +9,8 @@
 
 namespace gang::properties {
 
-// Where a case is in the search: the seed and the number of the case say what was generated, the path
-// which of each case's simpler variants was taken. A value; prints and parses.
+// Where a case is in the search: the seed and the number of the case say what was generated, the
+// path which of each case's simpler variants was taken. A value; prints and parses.
 struct ReproduceToken {
   std::uint64_t seed = 0;
   std::uint64_t case_number = 1;  // from 1

@@ -212,20 +212,19 @@ std::vector<LoaderCase> shrinks(const LoaderCase& loader) {
 }
 
 std::vector<Property> runtimes_are_deterministic(const Subject& subject) {
-  return {
-      property_of({"loaders_hand_over_every_item", "In order, under any schedule.", 2,
-                   judge_results},
-                  subject),
-      property_of({"virtual_time_is_the_critical_path",
-                   "Sleeps of different threads overlap; the slowest sets the pace.", 2,
-                   judge_time},
-                  subject),
-      property_of({"threads_of_ranks_replay", "Same seed and replayed schedule: same trace.", 4,
-                   judge_repetition},
-                  subject),
-      property_of({"fibers_and_threads_agree_on_threads_of_ranks", "The same trace on both.", 40,
-                   judge_contexts},
-                  subject)};
+  return {property_of(
+              {"loaders_hand_over_every_item", "In order, under any schedule.", 2, judge_results},
+              subject),
+          property_of(
+              {"virtual_time_is_the_critical_path",
+               "Sleeps of different threads overlap; the slowest sets the pace.", 2, judge_time},
+              subject),
+          property_of({"threads_of_ranks_replay", "Same seed and replayed schedule: same trace.", 4,
+                       judge_repetition},
+                      subject),
+          property_of({"fibers_and_threads_agree_on_threads_of_ranks", "The same trace on both.",
+                       40, judge_contexts},
+                      subject)};
 }
 
 }  // namespace gang::properties

@@ -76,7 +76,8 @@ std::vector<Property> select(const std::vector<Property>& properties,
                              const std::vector<std::string>& filters) {
   const std::vector<std::string> patterns = split_at_commas(filters);
   for (const std::string& pattern : patterns) {
-    if (std::ranges::none_of(properties, [&](const Property& one) { return matches(pattern, one); }))
+    if (std::ranges::none_of(properties,
+                             [&](const Property& one) { return matches(pattern, one); }))
       reject(pattern, properties);
   }
   std::vector<Property> selected;

@@ -19,7 +19,7 @@ namespace {
 
 // A list without one of its elements, for each of them.
 template <typename T, typename List>
-void add_without_elements(const T& value, List T::*list, std::vector<T>& simpler) {
+void add_without_elements(const T& value, List T::* list, std::vector<T>& simpler) {
   for (std::size_t i = 0; i < (value.*list).size(); ++i) {
     simpler.push_back(value);
     auto& shorter = simpler.back().*list;
@@ -28,7 +28,7 @@ void add_without_elements(const T& value, List T::*list, std::vector<T>& simpler
 }
 
 template <typename T, typename Field>
-void add_default(const T& value, Field T::*field, std::vector<T>& simpler) {
+void add_default(const T& value, Field T::* field, std::vector<T>& simpler) {
   if (value.*field == T{}.*field) return;
   simpler.push_back(value);
   simpler.back().*field = T{}.*field;
@@ -81,7 +81,8 @@ TextForm<sim::Schedule> schedules() {
 
 Mesh make_mesh(const MeshCase& sizes) {
   std::vector<MeshAxis> axes;
-  for (std::size_t i = 0; i < sizes.sizes.size(); ++i) axes.push_back({axis_name(i), sizes.sizes[i]});
+  for (std::size_t i = 0; i < sizes.sizes.size(); ++i)
+    axes.push_back({axis_name(i), sizes.sizes[i]});
   return Mesh(std::move(axes));
 }
 
@@ -112,7 +113,8 @@ TextForm<sim::Finding> findings() {
     finding.operation = generate_text(draw);
     finding.message = generate_text(draw);
     finding.location = generate_text(draw);
-    for (int i = draw.between(0, 3); i > 0; --i) finding.consequences.push_back(generate_text(draw));
+    for (int i = draw.between(0, 3); i > 0; --i)
+      finding.consequences.push_back(generate_text(draw));
     return finding;
   };
   form.print = [](const sim::Finding& finding) { return to_json(finding).dump(); };
@@ -187,7 +189,8 @@ TextForm<sim::Trace> traces() {
     trace.digest = draw.random();
     const int gangs = draw.between(1, 3);
     for (int i = 0; i < gangs; ++i) trace.gangs.push_back(generate_text(draw));
-    for (int i = draw.between(0, 5); i > 0; --i) trace.events.push_back(generate_event(draw, gangs));
+    for (int i = draw.between(0, 5); i > 0; --i)
+      trace.events.push_back(generate_event(draw, gangs));
     return trace;
   };
   form.print = [](const sim::Trace& trace) { return to_json(trace).dump(); };
@@ -263,8 +266,11 @@ TextForm<ReproduceToken> reproduce_tokens() {
   TextForm<ReproduceToken> form;
   form.name = "reproduce_tokens";
   form.generate = [](Draw& draw) {
-    ReproduceToken token{draw.random(), 1 + draw.random.below(100'000), draw.between(0, 100),
-                         draw.between(1, 64), {}};
+    ReproduceToken token{draw.random(),
+                         1 + draw.random.below(100'000),
+                         draw.between(0, 100),
+                         draw.between(1, 64),
+                         {}};
     for (int i = draw.between(0, 8); i > 0; --i) {
       token.shrink_path.insert(token.shrink_path.end(), draw.random.below(4), draw.random.below(3));
     }
@@ -355,11 +361,16 @@ std::vector<int> parse_rank_ranges(const std::string& text) {
 }
 
 std::vector<Property> texts_round_trip() {
-  return {round_trip_property(schedules()),     round_trip_property(meshes()),
-          round_trip_property(findings()),      round_trip_property(blocked_calls()),
-          round_trip_property(traces()),        round_trip_property(send_modes()),
-          round_trip_property(durations()),     round_trip_property(rank_ranges()),
-          round_trip_property(objects()),       round_trip_property(reproduce_tokens()),
+  return {round_trip_property(schedules()),
+          round_trip_property(meshes()),
+          round_trip_property(findings()),
+          round_trip_property(blocked_calls()),
+          round_trip_property(traces()),
+          round_trip_property(send_modes()),
+          round_trip_property(durations()),
+          round_trip_property(rank_ranges()),
+          round_trip_property(objects()),
+          round_trip_property(reproduce_tokens()),
           names_round_trip()};
 }
 

@@ -75,8 +75,7 @@ std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
 Verdict verdict_of(const CheckedRun& run) {
   if (!run.complaint.empty()) return Verdict::violated(run.complaint);
   if (run.report.outcome != sim::Outcome::completed) {
-    return Verdict::violated(
-        fmt::format("the run ended as '{}'", to_string(run.report.outcome)));
+    return Verdict::violated(fmt::format("the run ended as '{}'", to_string(run.report.outcome)));
   }
   return Verdict::holds();
 }

@@ -1,6 +1,7 @@
 // The catalogue of wrong calls.
 #include <array>
 #include <chrono>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -50,12 +51,10 @@ void add_wrong_roots(Calls& calls) {
     });
     add("send", [root](Gang& gang) { gang.send(Operands(gang).chunk_view(), root); });
   }
-  calls.push_back({"reduce to rank size()", ErrorClass::invalid_argument, [](Gang& gang) {
-                     gang.reduce(Operands(gang).chunk_view(), sum, gang.size());
-                   }});
-  calls.push_back({"recv from rank size()", ErrorClass::invalid_argument, [](Gang& gang) {
-                     gang.recv(Operands(gang).chunk_view(), gang.size());
-                   }});
+  calls.push_back({"reduce to rank size()", ErrorClass::invalid_argument,
+                   [](Gang& gang) { gang.reduce(Operands(gang).chunk_view(), sum, gang.size()); }});
+  calls.push_back({"recv from rank size()", ErrorClass::invalid_argument,
+                   [](Gang& gang) { gang.recv(Operands(gang).chunk_view(), gang.size()); }});
 }
 
 void add_wrong_shapes(Calls& calls) {
@@ -72,7 +71,8 @@ void add_wrong_shapes(Calls& calls) {
   });
   add("all_gather into too little", [](Gang& gang) {
     Operands operands(gang);
-    gang.all_gather(view(operands.chunks).slice(1, operands.chunks.size() - 1), view(operands.chunk));
+    gang.all_gather(view(operands.chunks).slice(1, operands.chunks.size() - 1),
+                    view(operands.chunk));
   });
   add("reduce_scatter of too little", [](Gang& gang) {
     Operands operands(gang);
@@ -105,9 +105,8 @@ void add_wrong_shapes(Calls& calls) {
     Operands operands(gang);
     gang.all_reduce({operands.chunk.data(), DataType::f32, Shape{3}, {DeviceType::cuda, 0}}, sum);
   });
-  add("all_reduce of elements without memory", [](Gang& gang) {
-    gang.all_reduce({nullptr, DataType::f32, Shape{3}}, sum);
-  });
+  add("all_reduce of elements without memory",
+      [](Gang& gang) { gang.all_reduce({nullptr, DataType::f32, Shape{3}}, sum); });
 }
 
 void add_wrong_gangs(Calls& calls) {

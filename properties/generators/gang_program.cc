@@ -8,15 +8,21 @@ namespace gang::properties {
 namespace {
 
 // What a random program may do: everything but making gangs, which its nodes do.
-constexpr std::array program_kinds = {
-    OperationKind::all_reduce,        OperationKind::reduce,
-    OperationKind::reduce_scatter,    OperationKind::all_gather,
-    OperationKind::all_gather_to_list, OperationKind::gather,
-    OperationKind::scatter,           OperationKind::all_to_all,
-    OperationKind::broadcast,         OperationKind::broadcast_objects,
-    OperationKind::barrier,           OperationKind::monitored_barrier,
-    OperationKind::send,              OperationKind::recv,
-    OperationKind::batch};
+constexpr std::array program_kinds = {OperationKind::all_reduce,
+                                      OperationKind::reduce,
+                                      OperationKind::reduce_scatter,
+                                      OperationKind::all_gather,
+                                      OperationKind::all_gather_to_list,
+                                      OperationKind::gather,
+                                      OperationKind::scatter,
+                                      OperationKind::all_to_all,
+                                      OperationKind::broadcast,
+                                      OperationKind::broadcast_objects,
+                                      OperationKind::barrier,
+                                      OperationKind::monitored_barrier,
+                                      OperationKind::send,
+                                      OperationKind::recv,
+                                      OperationKind::batch};
 
 ReduceOperation generate_reduce_operation(Draw& draw, DataType type) {
   while (true) {
@@ -101,11 +107,10 @@ Step generate_step(Draw& draw, OperationKind kind, int most_elements) {
 
 RunChoices generate_run_choices(Draw& draw) {
   RunChoices run;
-  run.scheduler =
-      draw.one_in(2) ? sim::SchedulerKind::round_robin : sim::SchedulerKind::random;
+  run.scheduler = draw.one_in(2) ? sim::SchedulerKind::round_robin : sim::SchedulerKind::random;
   run.seed = draw.random.below(1000);
-  run.execution = draw.one_in(4) ? sim::ExecutionModel::stream_ordered
-                                 : sim::ExecutionModel::independent;
+  run.execution =
+      draw.one_in(4) ? sim::ExecutionModel::stream_ordered : sim::ExecutionModel::independent;
   if (draw.one_in(3)) run.sends = sim::SendMode::buffered(draw.random.below(64));
   return run;
 }

@@ -36,19 +36,20 @@ enum class Form : std::uint8_t {
   start_later,  // started, and waited for after the next step
 };
 
-// One operation that every member of the node's gangs performs. Ranks are taken modulo the gang's size.
+// One operation that every member of the node's gangs performs. Ranks are taken modulo the gang's
+// size.
 struct Step {
   int node = 0;
   OperationKind kind = OperationKind::barrier;
   DataType data_type = DataType::i32;
   ReduceOperation reduce_operation = ReduceOperation::sum;
   Form form = Form::blocking;
-  int count = 1;           // elements of a chunk, >= 0
-  int root = 0;            // where the operation has one; source of a send; receiver of a fan-in
-  int peer = 1;            // destination of a send; distance of a batch's ring
-  bool in_place = false;   // all_reduce, reduce
-  bool stacked = false;    // [size, count] instead of the concatenation along dimension 0
-  bool uneven = false;     // all_to_all with split sizes
+  int count = 1;          // elements of a chunk, >= 0
+  int root = 0;           // where the operation has one; source of a send; receiver of a fan-in
+  int peer = 1;           // destination of a send; distance of a batch's ring
+  bool in_place = false;  // all_reduce, reduce
+  bool stacked = false;   // [size, count] instead of the concatenation along dimension 0
+  bool uneven = false;    // all_to_all with split sizes
 
   friend bool operator==(const Step&, const Step&) = default;
 };
@@ -63,12 +64,12 @@ struct RunChoices {
   friend bool operator==(const RunChoices&, const RunChoices&) = default;
 };
 
-// Every rank runs the steps in order on the gangs that it is in: no such program can deadlock, and its
-// results follow from the inputs alone.
+// Every rank runs the steps in order on the gangs that it is in: no such program can deadlock, and
+// its results follow from the inputs alone.
 //
 // send is one message from `root` to `peer`; batch is a ring (every rank sends to the one `peer`
-// further and receives from the one `peer` before); recv is a fan-in: everyone sends to `root`, which
-// receives from any source.
+// further and receives from the one `peer` before); recv is a fan-in: everyone sends to `root`,
+// which receives from any source.
 struct GangProgram {
   int world = 1;
   std::vector<GangNode> nodes{GangNode{}};  // the first is the root
@@ -84,7 +85,7 @@ struct ProgramShape {
   int most_gangs = 4;  // nodes
   int fewest_steps = 1;
   int most_steps = 12;
-  int most_elements = 8;  // of a chunk
+  int most_elements = 8;                  // of a chunk
   std::vector<OperationKind> kinds = {};  // empty: all that carry data, and barriers
   bool only_round_robin = false;
 };

@@ -86,7 +86,7 @@ void add_with_simpler_step(const GangProgram& program, std::size_t index, Progra
 }
 
 void add_with_shorter_list(const GangProgram& program, std::size_t node, Programs& simpler,
-                           std::vector<int> GangNode::*list) {
+                           std::vector<int> GangNode::* list) {
   const std::size_t size = (program.nodes[node].*list).size();
   if (size < 2) return;
   for (std::size_t i = 0; i < size; ++i) {

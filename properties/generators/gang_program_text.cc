@@ -69,10 +69,10 @@ std::string to_text(const Step& step) {
 }
 
 std::string to_text(const GangProgram& program) {
-  std::string text = fmt::format("world {}, {} gang{}, {} step{}, {}", program.world,
-                                 program.nodes.size(), program.nodes.size() == 1 ? "" : "s",
-                                 program.steps.size(), program.steps.size() == 1 ? "" : "s",
-                                 run_text(program.run));
+  std::string text =
+      fmt::format("world {}, {} gang{}, {} step{}, {}", program.world, program.nodes.size(),
+                  program.nodes.size() == 1 ? "" : "s", program.steps.size(),
+                  program.steps.size() == 1 ? "" : "s", run_text(program.run));
   for (std::size_t i = 1; i < program.nodes.size(); ++i) {
     text += fmt::format("\ngang {} = {}", i, to_text(program.nodes[i]));
   }

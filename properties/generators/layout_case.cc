@@ -21,7 +21,7 @@ void add_layouts(int pp, int dp, int tp, std::vector<LayoutCase>& layouts) {
 }
 
 // `layout` with one axis changed, without nodes where they no longer fit.
-LayoutCase with(LayoutCase layout, int LayoutCase::*axis, int size) {
+LayoutCase with(LayoutCase layout, int LayoutCase::* axis, int size) {
   layout.*axis = size;
   if (layout.intra_node_size && layout.dp % *layout.intra_node_size != 0) {
     layout.intra_node_size.reset();
@@ -42,8 +42,8 @@ std::vector<LayoutCase> all_layouts(int max_world) {
 }
 
 std::string to_text(const LayoutCase& layout) {
-  std::string text = fmt::format("world {}, pp {}, dp {}, tp {}", layout.world(), layout.pp,
-                                 layout.dp, layout.tp);
+  std::string text =
+      fmt::format("world {}, pp {}, dp {}, tp {}", layout.world(), layout.pp, layout.dp, layout.tp);
   if (layout.intra_node_size) text += fmt::format(", intra-node {}", *layout.intra_node_size);
   return text;
 }

@@ -25,8 +25,8 @@ TEST(MeshesPartition, HoldForEveryFactorisation) {
 TEST(MeshesPartition, ARankOutsideTheWorldIsCaughtInTheSmallestWorld) {
   const auto properties =
       spoilt([](GangLayout& layout) { layout.gangs["dp"].back().back() = layout.world_size; });
-  const Counterexample found = expect_caught(properties, "axes_of_a_mesh_partition_the_root",
-                                             "which is outside 0 … 0");
+  const Counterexample found =
+      expect_caught(properties, "axes_of_a_mesh_partition_the_root", "which is outside 0 … 0");
   EXPECT_EQ(found.text, "world 1, pp 1, dp 1, tp 1");
 }
 

@@ -9,9 +9,9 @@ namespace {
 TEST(NamedValues, CoverEveryEnumeration) {
   std::set<std::string> enumerations;
   for (const NamedValue& value : all_named_values()) enumerations.insert(value.enumeration);
-  EXPECT_EQ(enumerations, (std::set<std::string>{"context", "data type", "execution model",
-                                                 "operation kind", "reduce operation",
-                                                 "scheduler"}));
+  EXPECT_EQ(enumerations,
+            (std::set<std::string>{"context", "data type", "execution model", "operation kind",
+                                   "reduce operation", "scheduler"}));
 }
 
 TEST(NamedValues, ANameThatParsesToAnotherValueIsCaught) {

@@ -1,14 +1,14 @@
 // Planted bugs, and the expectation that a property catches and shrinks them.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "gang/forwarding_gang.h"
 #include "properties/property.h"

@@ -33,8 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, EveryForm,
                                            Form::start_later));
 
 TEST(ProgramRun, CountsEveryStepOfEveryRank) {
-  const GangProgram program = program_of(3, {{.kind = OperationKind::barrier},
-                                             {.kind = OperationKind::broadcast, .count = 1}});
+  const GangProgram program = program_of(
+      3, {{.kind = OperationKind::barrier}, {.kind = OperationKind::broadcast, .count = 1}});
   const ProgramMemory memory(program);
   EXPECT_EQ(run_program(memory, options_of(program), {}).report.counts.rank_operations, 6U);
 }
@@ -49,9 +49,8 @@ TEST(ProgramRun, UsesTheSubjectsGangs) {
 }
 
 TEST(ProgramRun, RunsOnAnyBackend) {
-  const GangProgram program =
-      program_of(1, {{.kind = OperationKind::all_gather, .count = 2},
-                     {.kind = OperationKind::all_reduce, .count = 2}});
+  const GangProgram program = program_of(1, {{.kind = OperationKind::all_gather, .count = 2},
+                                             {.kind = OperationKind::all_reduce, .count = 2}});
   const ProgramMemory memory(program);
   Image image = memory.initial_image();
   run_rank(memory, make_fake_gang(), {}, image);

@@ -75,9 +75,8 @@ TEST(PropertyRunner, SharesTheTimeBudgetAmongWhatIsLeft) {
 
 TEST(PropertyRunner, ThrowsWhatACheckThrows) {
   std::vector<Property> properties = {counting("a", 1)};
-  properties.push_back({"suite", "bad", "", [](const Settings&) -> CheckResult {
-                          throw InvalidArgument("planted");
-                        }});
+  properties.push_back({"suite", "bad", "",
+                        [](const Settings&) -> CheckResult { throw InvalidArgument("planted"); }});
   EXPECT_THROW(run_properties(properties, {.settings = {}, .jobs = 2}, {}), InvalidArgument);
 }
 

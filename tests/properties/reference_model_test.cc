@@ -11,8 +11,8 @@ const Ranks three = {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
 constexpr Reduction sum{ReduceOperation::sum, DataType::i32};
 
 TEST(ReferenceModel, AllReduceGivesEveryRankTheReduction) {
-  EXPECT_THAT(all_reduce(three, sum), ElementsAre(Values{111, 222, 333}, Values{111, 222, 333},
-                                                  Values{111, 222, 333}));
+  EXPECT_THAT(all_reduce(three, sum),
+              ElementsAre(Values{111, 222, 333}, Values{111, 222, 333}, Values{111, 222, 333}));
 }
 
 TEST(ReferenceModel, ReduceLeavesTheOthersAsTheyWere) {

@@ -18,10 +18,15 @@ TEST(ReproduceToken, WithoutAPathIsTheCaseAsFound) {
 }
 
 TEST(ReproduceToken, NamesThePartThatIsWrong) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"", "the seed"},         {"x-1-1-1", "the seed"},      {"1-0-1-1", "the case"},
-      {"1-1--1-1", "the size"}, {"1-1-1", "the largest world"}, {"1-1-1-0", "the largest world"},
-      {"1-1-1-1-a", "the path"}, {"1-1-1-1-0x0", "the path"}, {"1-1-1-1-0x99999999", "the path"}};
+  const std::pair<const char*, const char*> wrong[] = {{"", "the seed"},
+                                                       {"x-1-1-1", "the seed"},
+                                                       {"1-0-1-1", "the case"},
+                                                       {"1-1--1-1", "the size"},
+                                                       {"1-1-1", "the largest world"},
+                                                       {"1-1-1-0", "the largest world"},
+                                                       {"1-1-1-1-a", "the path"},
+                                                       {"1-1-1-1-0x0", "the path"},
+                                                       {"1-1-1-1-0x99999999", "the path"}};
   for (const auto& [text, part] : wrong) {
     try {
       parse_reproduce_token(text);

@@ -5,7 +5,9 @@
 namespace gang::properties {
 namespace {
 
-TEST(RuntimesAreDeterministic, HoldOnTheSimulator) { expect_hold(runtimes_are_deterministic(), 400); }
+TEST(RuntimesAreDeterministic, HoldOnTheSimulator) {
+  expect_hold(runtimes_are_deterministic(), 400);
+}
 
 TEST(RuntimesAreDeterministic, AWrongSumIsCaught) {
   expect_caught(runtimes_are_deterministic(corrupting(OperationKind::all_reduce)),
@@ -34,7 +36,8 @@ TEST(RuntimesAreDeterministic, AContextThatShowsIsCaught) {
   const Subject subject = running_under([](sim::SimulationOptions& options) {
     if (options.context == sim::ContextKind::thread) options.scheduler = sim::SchedulerKind::random;
   });
-  expect_caught(runtimes_are_deterministic(subject), "fibers_and_threads_agree_on_threads_of_ranks");
+  expect_caught(runtimes_are_deterministic(subject),
+                "fibers_and_threads_agree_on_threads_of_ranks");
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ TEST(TimeoutsFireOnTime, ATimeoutThatIsLateIsCaughtAndShrunkToTwoRanks) {
   const Counterexample found =
       expect_caught(timeouts_fire_on_time(waiting_longer()),
                     "a_collective_times_out_at_the_stated_time", "is told at 2 ms, expected 1 ms");
-  EXPECT_THAT(found.text, ::testing::StartsWith("world 2, rank 0 never comes, the others after [0,0]"));
+  EXPECT_THAT(found.text,
+              ::testing::StartsWith("world 2, rank 0 never comes, the others after [0,0]"));
 }
 
 TEST(TimeoutsFireOnTime, AMonitoredBarrierThatIsLateIsCaught) {

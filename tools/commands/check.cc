@@ -1,11 +1,11 @@
 #include "tools/commands/check.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "gang/error.h"
@@ -104,8 +104,8 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
   report.settings.max_world = max_world_;
   report.settings.reproduce = reproduce_;
   if (budget_seconds_) {
-    report.settings.time_budget = std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>(*budget_seconds_));
+    report.settings.time_budget =
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*budget_seconds_));
   }
   properties::RunnerEvents events;
   events.finished = [&](std::size_t index, const CheckResult& result) {
@@ -132,9 +132,9 @@ int CheckCommand::run(CommandContext& context) {
     return harness::exit_status::holds;
   }
   if (reproduce_ && selected.size() != 1) {
-    throw InvalidArgument(fmt::format(
-        "--reproduce needs a --filter that chooses one property; this one chooses {}",
-        selected.size()));
+    throw InvalidArgument(
+        fmt::format("--reproduce needs a --filter that chooses one property; this one chooses {}",
+                    selected.size()));
   }
   std::optional<OutputFile> json;
   std::optional<OutputFile> junit;

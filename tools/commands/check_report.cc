@@ -165,7 +165,8 @@ std::string to_json_text(const CheckReport& report, const std::string& binary) {
 }
 
 std::string to_junit_xml(const CheckReport& report, const std::string& binary) {
-  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gangsim check\">\n";
+  std::string xml =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gangsim check\">\n";
   const auto& all = report.properties;
   for (auto first = all.begin(); first != all.end();) {
     const auto last = std::find_if(first, all.end(), [first](const CheckedProperty& one) {
@@ -177,8 +178,8 @@ std::string to_junit_xml(const CheckReport& report, const std::string& binary) {
       cases += testcase_of(*one, binary);
       time += seconds(one->result.time);
     }
-    const auto failures = std::count_if(
-        first, last, [](const CheckedProperty& one) { return !one.result.held(); });
+    const auto failures =
+        std::count_if(first, last, [](const CheckedProperty& one) { return !one.result.held(); });
     xml += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" time=\"{:.6f}\">\n{}",
                        xml_text(first->property.suite), last - first, failures, time, cases);
     xml += "  </testsuite>\n";

@@ -22,8 +22,8 @@ struct CheckReport {
   bool held() const noexcept;
 };
 
-// "✓ suite.name   1000 cases   0.12 s", or the failure with its shrunk case and how to reproduce it.
-// `binary` is what people type.
+// "✓ suite.name   1000 cases   0.12 s", or the failure with its shrunk case and how to reproduce
+// it. `binary` is what people type.
 std::string line_of(const CheckedProperty& checked, const std::string& binary);
 
 // The last line: how many held, cases and time.
@@ -31,7 +31,8 @@ std::string summary_of(const CheckReport& report);
 
 std::string to_json_text(const CheckReport& report, const std::string& binary);
 
-// Source: the JUnit XML that Jenkins, GitLab and GitHub read (testsuites/testsuite/testcase/failure).
+// Source: the JUnit XML that Jenkins, GitLab and GitHub read
+// (testsuites/testsuite/testcase/failure).
 std::string to_junit_xml(const CheckReport& report, const std::string& binary);
 
 }  // namespace gang::tools

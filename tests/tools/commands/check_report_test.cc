@@ -1,10 +1,9 @@
 #include "tools/commands/check_report.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace gang::tools {
@@ -24,13 +23,13 @@ CheckedProperty falsified() {
   properties::CheckResult result;
   result.cases = 37;
   result.planned_cases = 1000;
-  result.counterexample = properties::Counterexample{
-      .text = "world 6, pp 1, dp 3, tp 2\nsecond line",
-      .message = "gang dp[1] holds rank 6 & <more>",
-      .found_in = "world 60, pp 2, dp 5, tp 6",
-      .case_number = 37,
-      .shrink_steps = 11,
-      .reproduce = "1-37-36-16-0x11"};
+  result.counterexample =
+      properties::Counterexample{.text = "world 6, pp 1, dp 3, tp 2\nsecond line",
+                                 .message = "gang dp[1] holds rank 6 & <more>",
+                                 .found_in = "world 60, pp 2, dp 5, tp 6",
+                                 .case_number = 37,
+                                 .shrink_steps = 11,
+                                 .reproduce = "1-37-36-16-0x11"};
   return {{"meshes", "fails", "It fails.", nullptr}, result};
 }
 

@@ -1,12 +1,11 @@
 #include "tools/commands/check.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "properties/law.h"
@@ -53,8 +52,7 @@ struct Ended {
 // The command on a property that holds and one that does not.
 Ended check(std::vector<std::string> arguments) {
   harness::CommandLine command_line;
-  command_line.commands.push_back(
-      make_check_command({numbers("hold", 5000), numbers("fail", 37)}));
+  command_line.commands.push_back(make_check_command({numbers("hold", 5000), numbers("fail", 37)}));
   arguments.insert(arguments.begin(), "check");
   std::ostringstream out;
   std::ostringstream err;
@@ -94,8 +92,8 @@ TEST(CheckCommand, ItsReproduceCommandReproducesTheShrunkCase) {
   const std::string marker = "Reproduce  gangsim check ";
   const std::size_t at = ended.out.find(marker);
   ASSERT_NE(at, std::string::npos);
-  std::istringstream words(ended.out.substr(at + marker.size(), ended.out.find('\n', at) - at -
-                                                                    marker.size()));
+  std::istringstream words(
+      ended.out.substr(at + marker.size(), ended.out.find('\n', at) - at - marker.size()));
   const std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
   const Ended again = check(arguments);
   EXPECT_EQ(again.status, 1);
@@ -153,16 +151,14 @@ TEST_P(BadInputs, AreOneLineAndEndWith2) {
 
 INSTANTIATE_TEST_SUITE_P(
     Inputs, BadInputs,
-    ::testing::Values(BadInput{{"--filter", "numbesr"}, "did you mean 'numbers'"},
-                      BadInput{{"--cases", "0"}, "--cases"},
-                      BadInput{{"--max-world", "0"}, "--max-world"},
-                      BadInput{{"--max-world", "100000"}, "--max-world"},
-                      BadInput{{"--jobs", "0"}, "--jobs"},
-                      BadInput{{"--time-budget", "-1"}, "--time-budget"},
-                      BadInput{{"--seed", "many"}, "--seed"},
-                      BadInput{{"--reproduce", "1-1-1-1"}, "chooses 2"},
-                      BadInput{{"--filter", "fail", "--reproduce", "nonsense"}, "reproduce token"},
-                      BadInput{{"--filtre", "x"}, "--filtre"}));
+    ::testing::Values(
+        BadInput{{"--filter", "numbesr"}, "did you mean 'numbers'"},
+        BadInput{{"--cases", "0"}, "--cases"}, BadInput{{"--max-world", "0"}, "--max-world"},
+        BadInput{{"--max-world", "100000"}, "--max-world"}, BadInput{{"--jobs", "0"}, "--jobs"},
+        BadInput{{"--time-budget", "-1"}, "--time-budget"}, BadInput{{"--seed", "many"}, "--seed"},
+        BadInput{{"--reproduce", "1-1-1-1"}, "chooses 2"},
+        BadInput{{"--filter", "fail", "--reproduce", "nonsense"}, "reproduce token"},
+        BadInput{{"--filtre", "x"}, "--filtre"}));
 
 TEST(ListProperties, NamesAndDescribesThem) {
   const harness::Listing listing = list_properties({numbers("hold", 1)});
