@@ -162,7 +162,7 @@ std::vector<Property> meshes_partition(const LayoutFunction& layout) {
     law.suite = "meshes_partition";
     law.name = named.name;
     law.description = named.description;
-    law.enumerate = all_layouts;
+    law.enumerate = [](int max_world) { return all_layouts(4 * max_world); };
     law.verdict = [layout, check = named.law](const LayoutCase& wanted) {
       const GangLayout made = layout(wanted.world(), wanted.sizes(), wanted.intra_node_size);
       std::string complaint = check(wanted, made);

@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{OperationKind::all_to_all, "uneven_all_to_all_has_an_inverse", "does not undo"},
         Planted{OperationKind::all_gather, "permuting_ranks_permutes_results", "order"},
         Planted{OperationKind::all_reduce, "sdp_then_rdp_makes_dp", "differs"}),
-    [](const auto& info) { return std::string(info.param.property); });
+    [](const auto& test) { return std::string(test.param.property); });
 
 }  // namespace
 }  // namespace gang::properties

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PlantedKind{OperationKind::recv, "send_and_recv"},
                       PlantedKind{OperationKind::batch, "batch"},
                       PlantedKind{OperationKind::all_reduce, "random_programs"}),
-    [](const auto& info) { return std::string(info.param.property); });
+    [](const auto& test) { return std::string(test.param.property); });
 
 TEST(CollectivesMatchModel, AnObjectThatChangesOnTheWayIsCaught) {
   Subject subject;

@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Findings, MissedFinding,
                          ::testing::Values(sim::finding_id::unwaited_work,
                                            sim::finding_id::unreceived_message,
                                            sim::finding_id::rank_failed),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(MisuseIsFound, AFindingThatNamesSomebodyElseIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {

@@ -9,7 +9,9 @@ TEST(LayoutCase, EnumeratesEveryFactorisationOnce) {
   const std::vector<LayoutCase> layouts = all_layouts(12);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     EXPECT_EQ(std::ranges::count(layouts, layouts[i]), 1);
-    if (i > 0) EXPECT_LE(layouts[i - 1].world(), layouts[i].world());
+    if (i > 0) {
+      EXPECT_LE(layouts[i - 1].world(), layouts[i].world());
+    }
   }
   // pp · dp · tp = 12 in 18 ways; nodes of size n > 1 divide dp.
   std::size_t of_twelve = 0;
@@ -31,7 +33,9 @@ TEST(LayoutCase, ShrinksToValidLayouts) {
   for (const LayoutCase& simpler : shrinks(layout)) {
     EXPECT_NE(simpler, layout);
     EXPECT_LE(simpler.world(), layout.world());
-    if (simpler.intra_node_size) EXPECT_EQ(simpler.dp % *simpler.intra_node_size, 0);
+    if (simpler.intra_node_size) {
+      EXPECT_EQ(simpler.dp % *simpler.intra_node_size, 0);
+    }
   }
   EXPECT_TRUE(shrinks(LayoutCase{}).empty());
 }
