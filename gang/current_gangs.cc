@@ -1,5 +1,7 @@
 #include "gang/current_gangs.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "gang/rank_locals.h"
@@ -17,9 +19,10 @@ CurrentGangs::CurrentGangs(const Gangs& gangs) : gangs_(&gangs) {
 
 CurrentGangs::~CurrentGangs() {
   std::vector<const Gangs*>& stack = rank_locals().current_gangs;
-  // Never pop what another scope has pushed: where scopes end out of order, or on another thread
-  // than they began on, that would make the wrong gangs current without a word.
-  if (!stack.empty() && stack.back() == gangs_) stack.pop_back();
+  // Not simply the last: where further threads of a rank share its stack, scopes end in any order,
+  // and popping what another has pushed would make the wrong gangs current without a word.
+  const auto own = std::find(stack.rbegin(), stack.rend(), gangs_);
+  if (own != stack.rend()) stack.erase(std::next(own).base());
 }
 
 }  // namespace gang

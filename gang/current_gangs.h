@@ -10,7 +10,7 @@ namespace gang {
 const Gangs* current_gangs() noexcept;
 
 // Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; scopes of one
-// rank end in reverse order of their beginning.
+// thread end in reverse order of their beginning. A scope takes back its own gangs and no other's.
 class CurrentGangs {
  public:
   explicit CurrentGangs(const Gangs& gangs);

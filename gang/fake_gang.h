@@ -16,8 +16,11 @@ struct FakeGangOptions {
 // One rank standing in for `size` ranks that all hold this rank's data: sum multiplies by size,
 // product raises to the power size, min, max, mean, bitwise and/or, broadcast and barrier leave the
 // data as it is (xor: zero when size is even), gathers replicate, reduce_scatter and scatter pick
-// this rank's chunk. Values are exactly those of a simulated gang whose ranks hold equal data.
-// Sends and receives are NotSupported. Everything completes at once.
+// this rank's chunk. Values are exactly those of a simulated gang whose ranks hold equal data, with
+// its rounding and its wrap-around: a mean may differ from the data where those come in.
+//
+// Every rank brings this rank's colour and key to a split. Sends, receives, and scatters from
+// another rank, whose inputs nobody has, are NotSupported. Everything completes at once.
 //
 // Throws InvalidArgument unless size >= 1 and 0 <= rank < size.
 std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options = {});

@@ -79,5 +79,16 @@ TEST(CurrentGangs, AScopeNeverPopsAnothersGangs) {
   EXPECT_EQ(current_gangs(), &outer);
 }
 
+TEST(CurrentGangs, ScopesThatEndOutOfOrderTakeBackTheirOwn) {
+  const Gangs first = create_fake_gangs();
+  const Gangs second = create_fake_gangs();
+  std::optional<CurrentGangs> first_scope(std::in_place, first);
+  std::optional<CurrentGangs> second_scope(std::in_place, second);
+  first_scope.reset();
+  EXPECT_EQ(current_gangs(), &second);
+  second_scope.reset();
+  EXPECT_EQ(current_gangs(), nullptr);
+}
+
 }  // namespace
 }  // namespace gang

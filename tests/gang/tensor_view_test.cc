@@ -11,6 +11,7 @@
 namespace gang {
 namespace {
 
+// Borrows the shape of `view`.
 DLTensor dlpack_of(const TensorView& view) {
   DLTensor tensor;
   view.to_dlpack(tensor);
@@ -83,7 +84,8 @@ TEST(TensorView, CudaDevicesSurviveDlpack) {
 
 TEST(TensorView, DlpackOffsetsAreAdded) {
   std::array<float, 4> values{};
-  DLTensor tensor = dlpack_of(view(values).slice(0, 2));
+  const TensorView half = view(values).slice(0, 2);
+  DLTensor tensor = dlpack_of(half);
   tensor.byte_offset = 8;
   EXPECT_EQ(TensorView::from_dlpack(tensor).data(), reinterpret_cast<std::byte*>(&values[2]));
 }
