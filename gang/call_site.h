@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace gang {
 
@@ -28,7 +29,16 @@ struct CallSite {
     return {file, "", line};
   }
 
-  friend bool operator==(const CallSite&, const CallSite&) = default;
+  // By text, wherever it is stored: equal literals of two source files are two places in memory.
+  friend constexpr bool operator==(const CallSite& a, const CallSite& b) noexcept {
+    return a.line == b.line && text_of(a.file) == text_of(b.file) &&
+           text_of(a.function) == text_of(b.function);
+  }
+
+ private:
+  static constexpr std::string_view text_of(const char* text) noexcept {
+    return text == nullptr ? std::string_view() : std::string_view(text);
+  }
 };
 
 // "train.cc:41": the last component of the file, a colon, the line; "unknown" without a file.

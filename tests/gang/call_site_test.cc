@@ -31,6 +31,14 @@ TEST(CallSite, IsAValue) {
   const CallSite site = CallSite::at("a.cc", 1);
   EXPECT_EQ(site, CallSite(site));
   EXPECT_NE(site, CallSite::at(site.file, 2));
+  EXPECT_NE(site, CallSite::at("b.cc", 1));
+  EXPECT_EQ(CallSite{}, CallSite::at(nullptr, 0));
+}
+
+TEST(CallSite, EqualTextsAreEqualWhereverTheyAreStored) {
+  const std::string here = "a.cc";
+  const std::string there = "a.cc";
+  EXPECT_EQ(CallSite::at(here.c_str(), 1), CallSite::at(there.c_str(), 1));
 }
 
 }  // namespace
