@@ -41,8 +41,8 @@ std::string default_child_name(const GangInfo& parent, std::uint64_t index);
 // Operations have a blocking form, which returns when the result is in place, and a start_ form,
 // which returns a Work at once. A blocking call on one member matches a start_ call on another.
 //
-// Tensors are contiguous and on `device()`, else InvalidArgument; zero elements are legal. Errors
-// that every operation has, and which the comments below do not repeat:
+// Tensors are contiguous and on `device()`, output and input disjoint or identical (all_to_all:
+// disjoint); zero elements are legal. Errors of every operation, which are not repeated below:
 //   InvalidArgument   the call is wrong by itself; nothing was sent, the gang is usable;
 //   InvalidOperation  the gang is closed;
 //   NotSupported      the backend cannot; nothing was sent, the gang is usable;

@@ -25,7 +25,7 @@ bool is_stack(const Shape& whole, const Shape& chunk, int size) {
 
 bool is_concatenation(const Shape& whole, const Shape& chunk, int size) {
   return whole.dimensions() == chunk.dimensions() && chunk.dimensions() > 0 &&
-         whole[0] == size * chunk[0] &&
+         whole[0] % size == 0 && whole[0] / size == chunk[0] &&
          std::ranges::equal(whole.extents().subspan(1), chunk.extents().subspan(1));
 }
 
