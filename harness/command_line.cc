@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <new>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -145,6 +147,12 @@ int run_command_line(CommandLine& command_line, const std::vector<std::string>& 
     status = dispatch(command_line, arguments, context);
   } catch (const Error& error) {
     err << fmt::format("{}: {}\n", command_line.binary, one_line(error.what()));
+  } catch (const std::bad_alloc&) {
+    err << fmt::format("{}: this machine has too little memory for that\n", command_line.binary);
+    status = exit_status::environment;
+  } catch (const std::system_error& error) {
+    err << fmt::format("{}: the system refuses: {}\n", command_line.binary, one_line(error.what()));
+    status = exit_status::environment;
   }
   out.flush();
   if (!out.good()) {

@@ -75,7 +75,7 @@ std::vector<Listing> make_standard_listings();
 
 // Parses the arguments, runs one command and returns the exit status. Whatever is wrong with the
 // input is told in one line on `err`: what was wrong and what is accepted. Also reports an `out`
-// that cannot be written. Never throws but std::bad_alloc.
+// that cannot be written, and a system that lacks memory or threads (exit_status::environment).
 int run_command_line(CommandLine& command_line, const std::vector<std::string>& arguments,
                      std::ostream& out, std::ostream& err);
 

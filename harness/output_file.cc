@@ -37,8 +37,10 @@ std::string resolved(const std::string& path) {
 
 OutputFile::OutputFile(std::string option, std::string path)
     : option_(std::move(option)), path_(std::move(path)) {
-  if (is_special(path_)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (path_ == "/dev/stdout" || is_special(path_)) {
+    // Standard output may be a file, in which what has been printed must stay.
+    descriptor_ = path_ == "/dev/stdout" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                         : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail();
     return;
   }

@@ -1,6 +1,6 @@
 #include "harness/program_source.h"
 
-#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -9,14 +9,16 @@
 namespace gang::harness {
 namespace {
 
-std::vector<std::string> finding_ids(const RunResult& result) {
-  std::vector<std::string> ids;
-  for (const sim::Finding& finding : result.report.findings) ids.push_back(finding.id);
-  std::ranges::sort(ids);
+// Different ones, in alphabetical order: several ranks may have the same finding.
+using FindingIds = std::set<std::string>;
+
+FindingIds finding_ids(const RunResult& result) {
+  FindingIds ids;
+  for (const sim::Finding& finding : result.report.findings) ids.insert(finding.id);
   return ids;
 }
 
-std::string list(const std::vector<std::string>& ids) {
+std::string list(const FindingIds& ids) {
   return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
 }
 
@@ -54,9 +56,8 @@ std::string unmet_expectation(const Expectation& expectation, const RunResult& r
     return fmt::format("the outcome is {}; expected: {}", outcome, *expectation.outcome);
   }
   if (!expectation.findings) return "";
-  std::vector<std::string> expected = *expectation.findings;
-  std::ranges::sort(expected);
-  const std::vector<std::string> found = finding_ids(result);
+  const FindingIds expected{expectation.findings->begin(), expectation.findings->end()};
+  const FindingIds found = finding_ids(result);
   if (found == expected) return "";
   return fmt::format("the findings are {}; expected: {}", list(found), list(expected));
 }

@@ -15,7 +15,7 @@ namespace gang::harness {
 // What a file says must come out of its run.
 struct Expectation {
   std::optional<std::string> outcome;                // "deadlock"
-  std::optional<std::vector<std::string>> findings;  // their ids, in any order
+  std::optional<std::vector<std::string>> findings;  // their ids: which, not how many
 
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };

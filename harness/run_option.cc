@@ -38,8 +38,11 @@ bool parse_flag(std::string_view option, std::string_view text) {
 std::optional<sim::SendMode> parse_sends(std::string_view text) {
   constexpr std::string_view prefix = "buffered:";
   if (!text.starts_with(prefix)) return sim::parse_send_mode(text);
-  constexpr auto most = std::numeric_limits<std::uint64_t>::max();
-  return sim::SendMode::buffered(parse_whole("sends", text.substr(prefix.size()), 0, most));
+  std::uint64_t bytes = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, bytes);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return sim::SendMode::buffered(bytes);
 }
 
 // The text of `value` unless it is what a new specification has.

@@ -58,10 +58,12 @@ class RunCommand final : public Command {
     RunFiles files = open_files();
     RunResult result = harness::run(source.program, specification, recording(), context.binary);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
-    const std::string disappointment = unmet_expectation(source.expectation, result);
+    // What a file expects, it expects of its own options.
+    const std::string disappointment =
+        specification == source.specification ? unmet_expectation(source.expectation, result) : "";
     const bool holds = result.holds() && disappointment.empty();
     if (!holds || !quiet_) context.out << to_string(result);
-    if (!disappointment.empty()) context.out << "\n  Unexpected " << disappointment << "\n";
+    if (!disappointment.empty()) context.out << "\n  Unexpected  " << disappointment << "\n";
     context.out.flush();  // Said, whatever becomes of the files.
     write_files(files, source, result);
     return holds ? exit_status::holds : exit_status::finding;

@@ -1,0 +1,124 @@
+#include "harness/command_line.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <sstream>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// A command that fails as it is told.
+class Probe final : public Command {
+ public:
+  std::string name() const override { return "probe"; }
+  std::string description() const override { return "fails as it is told"; }
+  std::vector<std::string> examples() const override { return {"probe --fail yes"}; }
+  void add_options(CLI::App& app) override {
+    app.add_option("--fail", how_, "how");
+    app.add_option("--cases", cases_, "how many");
+  }
+  int run(CommandContext& context) override {
+    if (how_ == "input") throw InvalidArgument("two\nlines");
+    if (how_ == "environment") throw NotSupported("no such backend");
+    if (how_ == "memory") throw std::bad_alloc();
+    if (how_ == "threads") throw std::system_error(EAGAIN, std::generic_category());
+    context.out << "probed\n";
+    return exit_status::finding;
+  }
+
+ private:
+  std::string how_;
+  int cases_ = 0;
+};
+
+struct Answer {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+Answer ask(const std::vector<std::string>& arguments) {
+  CommandLine command_line{.binary = "tool",
+                           .description = "A tool.",
+                           .programs = all_programs(),
+                           .commands = make_standard_commands(),
+                           .listings = make_standard_listings()};
+  command_line.commands.push_back(std::make_unique<Probe>());
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_command_line(command_line, arguments, out, err);
+  return {status, out.str(), err.str()};
+}
+
+TEST(CommandLine, RunsACommand) {
+  const Answer answer = ask({"probe"});
+  EXPECT_EQ(answer.status, exit_status::finding);
+  EXPECT_EQ(answer.out, "probed\n");
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST(CommandLine, HelpsWithEveryCommandAndItsExamples) {
+  EXPECT_THAT(ask({"--help"}).out, HasSubstr("probe     fails as it is told"));
+  const Answer answer = ask({"probe", "--help"});
+  EXPECT_EQ(answer.status, exit_status::holds);
+  EXPECT_THAT(answer.out, HasSubstr("tool probe --fail yes"));
+}
+
+struct Case {
+  std::vector<std::string> arguments;
+  std::string message;
+  int status = exit_status::bad_input;
+};
+
+class BadCommandLine : public testing::TestWithParam<Case> {};
+
+TEST_P(BadCommandLine, IsToldInOneLine) {
+  const Answer answer = ask(GetParam().arguments);
+  EXPECT_EQ(answer.status, GetParam().status);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, HasSubstr(GetParam().message));
+  EXPECT_THAT(answer.err, testing::StartsWith("tool: "));
+  EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, BadCommandLine,
+    testing::Values(
+        Case{{}, "a command is missing"},
+        Case{{"prob"}, "command 'prob' is unknown (did you mean 'probe'?); accepted: "},
+        Case{{"probe", "--fial", "x"}, "option '--fial' is unknown (did you mean"},
+        Case{{"probe", "extra"}, "'extra' is one argument too many"},
+        Case{{"probe", "--fail"}, "--fail"}, Case{{"probe", "--cases", "many"}, "many"},
+        Case{{"probe", "--fail", "input"}, "probe: two lines"},
+        Case{{"probe", "--fail", "environment"}, "no such backend", exit_status::environment},
+        Case{{"probe", "--fail", "memory"}, "too little memory", exit_status::environment},
+        Case{{"probe", "--fail", "threads"},
+             "Resource temporarily unavailable",
+             exit_status::environment},
+        Case{{"run"}, "PROGRAM"}, Case{{"run", "mesh", "--set", "tp"}, "key=value"},
+        Case{{"run", "mesh", "--world", "6", "--set", "tp=4"}, "does not divide"},
+        Case{{"run", "ring", "--backend", "nccl"}, "backend nccl", exit_status::environment}));
+
+TEST(CommandLine, ReportsAnOutputThatCannotBeWritten) {
+  CommandLine command_line{.binary = "tool", .description = "", .commands = {}};
+  command_line.commands.push_back(std::make_unique<Probe>());
+  std::ostringstream out;
+  out.setstate(std::ios::badbit);
+  std::ostringstream err;
+  EXPECT_EQ(run_command_line(command_line, {"probe"}, out, err), exit_status::bad_input);
+  EXPECT_EQ(err.str(), "tool: standard output cannot be written\n");
+}
+
+}  // namespace
+}  // namespace gang::harness

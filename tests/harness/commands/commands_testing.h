@@ -1,0 +1,42 @@
+// Asks the command line in a test.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/command_line.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+
+struct Answer {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+inline Answer ask(const std::vector<std::string>& arguments) {
+  CommandLine command_line{.binary = "gangsim",
+                           .description = "",
+                           .programs = all_programs(),
+                           .commands = make_standard_commands(),
+                           .listings = make_standard_listings()};
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_command_line(command_line, arguments, out, err);
+  return {status, out.str(), err.str()};
+}
+
+// A file in the tests' temporary directory.
+inline std::string temporary(const std::string& name) { return testing::TempDir() + name; }
+
+// A program file of the tests.
+inline std::string program_file(const std::string& name) {
+  std::string path = GANGSIM_SOURCE_DIR "/tests/programs/";
+  return path.append(name);
+}
+
+}  // namespace gang::harness

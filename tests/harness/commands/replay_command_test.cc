@@ -1,0 +1,56 @@
+#include "harness/commands/replay_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// The line with the digests.
+std::string digests(const std::string& text) { return text.substr(text.find("  result ")); }
+
+TEST(ReplayCommand, GivesTheSameDigests) {
+  const std::string schedule = temporary("s.json");
+  const Answer recorded = ask({"run", "every_collective", "--schedule", "random", "--seed", "3",
+                               "--save-schedule", schedule});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const Answer replayed = ask({"replay", schedule});
+  EXPECT_EQ(replayed.status, 0) << replayed.err;
+  EXPECT_EQ(digests(replayed.out), digests(recorded.out));
+}
+
+TEST(ReplayCommand, ReplaysAFinding) {
+  const std::string schedule = temporary("deadlock.json");
+  EXPECT_EQ(ask({"run", program_file("tp_dp_deadlock.toml"), "--save-schedule", schedule}).status,
+            1);
+  const Answer replayed = ask({"replay", schedule});
+  EXPECT_EQ(replayed.status, 1);
+  EXPECT_THAT(replayed.out,
+              testing::AllOf(HasSubstr("Reproduce  gangsim replay "), HasSubstr(schedule)));
+}
+
+TEST(ReplayCommand, NamesTheFirstDivergenceOfAChangedProgram) {
+  const std::string program = temporary("changing.toml");
+  const std::string schedule = temporary("changing.json");
+  OutputFile{"f", program}.commit("world = 3\n[[do]]\ncalls = [\"root barrier\"]\n");
+  ask({"run", program, "--schedule", "random", "--save-schedule", schedule});
+  OutputFile{"f", program}.commit("world = 3\n[[do]]\ncalls = [\"root all_reduce sum f32[1]\"]\n");
+  const Answer replayed = ask({"replay", schedule});
+  EXPECT_EQ(replayed.status, 2);
+  EXPECT_THAT(replayed.err, HasSubstr("all_reduce #0"));
+  EXPECT_THAT(replayed.err, HasSubstr("recorded was"));
+  EXPECT_THAT(replayed.err, HasSubstr("another program or version"));
+}
+
+TEST(ReplayCommand, SaysWhatIsNoSchedule) {
+  EXPECT_THAT(ask({"replay", program_file("tp_dp_deadlock.toml")}).err, HasSubstr("not JSON"));
+  EXPECT_EQ(ask({"replay", "/absent.json"}).status, 2);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,77 @@
+#include "harness/commands/run_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RunCommand, SummarisesAProgramThatHolds) {
+  const Answer answer = ask({"run", "mesh", "--world", "16", "--set", "tp=2", "--set", "pp=2"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.out, testing::StartsWith("COMPLETED "));
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST(RunCommand, ReportsADeadlockOfAProgramFile) {
+  const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml")});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out, testing::StartsWith("DEADLOCK  cross_gang_cycle "));
+  EXPECT_THAT(answer.out, HasSubstr("tp_dp_deadlock.toml, world 4, seed 1\n"));
+  for (const char* place : {"tp_dp_deadlock.toml:6\n", "tp_dp_deadlock.toml:10\n"}) {
+    EXPECT_THAT(answer.out, HasSubstr(place));
+  }
+  EXPECT_THAT(answer.out, testing::EndsWith("tp_dp_deadlock.toml --seed 1\n"));
+}
+
+TEST(RunCommand, QuietPrintsOnlyFindings) {
+  EXPECT_EQ(ask({"run", "ring", "--quiet"}).out, "");
+  EXPECT_NE(ask({"run", program_file("tp_dp_deadlock.toml"), "--quiet"}).out, "");
+}
+
+TEST(RunCommand, WritesJsonTraceAndSchedule) {
+  const std::string json = temporary("run.json");
+  const std::string trace = temporary("run.trace.json");
+  const Answer answer = ask({"run", "ring", "--world", "3", "--json", json, "--trace", trace});
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(read_file("file", json))["world"], 3);
+  EXPECT_TRUE(nlohmann::json::parse(read_file("file", trace)).contains("traceEvents"));
+}
+
+TEST(RunCommand, PrintsWhatCameOutEvenWhereAFileCannotBeWritten) {
+  const Answer answer = ask({"run", "ring", "--json", "/dev/full"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.out, testing::StartsWith("COMPLETED "));
+  EXPECT_THAT(answer.err, HasSubstr("No space left"));
+}
+
+TEST(RunCommand, ChecksTheFilesBeforeItRuns) {
+  const Answer answer = ask({"run", "ring", "--json", "/absent/out.json"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.out, "");
+}
+
+TEST(RunCommand, SaysWhereAScenarioCameOutOtherwise) {
+  const std::string path = temporary("scenario.toml");
+  OutputFile{"file", path}.commit(
+      "program = \"ring\"\nworld = 3\n[set]\ncount = 2\n[expect]\noutcome = \"deadlock\"\n");
+  const Answer answer = ask({"run", path});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out, HasSubstr("Unexpected  the outcome is completed; expected: deadlock"));
+}
+
+TEST(RunCommand, TheCommandLineOverridesTheFile) {
+  const Answer answer =
+      ask({"run", program_file("tp_dp_deadlock.toml"), "--world", "8", "--seed", "4"});
+  EXPECT_THAT(answer.out, HasSubstr("world 8, seed 4"));
+  EXPECT_THAT(answer.out, testing::EndsWith("tp_dp_deadlock.toml --world 8 --seed 4\n"));
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,87 @@
+#include "harness/contribution.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gang/reduction.h"
+
+namespace gang::harness {
+namespace {
+
+struct Case {
+  DataType type;
+  ReduceOperation operation;
+};
+
+std::vector<Case> every_case() {
+  std::vector<Case> cases;
+  for (const DataType type : all_data_types) {
+    for (const ReduceOperation operation : all_reduce_operations) {
+      if (is_defined(operation, type)) cases.push_back({type, operation});
+    }
+  }
+  return cases;
+}
+
+class Contributions : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr std::int64_t count = 11;
+
+  TensorView make() {
+    auto& memory = memory_.emplace_back(count * 8);
+    return {memory.data(), GetParam().type, Shape::vector(count)};
+  }
+
+  // The contributions of all ranks, reduced as the library does it.
+  TensorView reduced(int size) {
+    std::vector<const void*> inputs;
+    for (int rank = 0; rank < size; ++rank) {
+      const TensorView tensor = make();
+      fill_contribution(tensor, GetParam().operation, rank);
+      inputs.push_back(tensor.data());
+    }
+    const TensorView result = make();
+    reduce_block(GetParam().operation, GetParam().type, result.data(), inputs.data(), size, count);
+    return result;
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> memory_;
+};
+
+TEST_P(Contributions, ReduceToWhatIsExpected) {
+  for (const int size : {1, 2, 3, 4, 5, 9, 64}) {
+    EXPECT_TRUE(is_reduction(reduced(size), GetParam().operation, size)) << size;
+  }
+}
+
+TEST_P(Contributions, TellAWrongReduction) {
+  const TensorView result = reduced(3);
+  result.data()[result.size_bytes() - 1] ^= std::byte{0x55};
+  EXPECT_FALSE(is_reduction(result, GetParam().operation, 3));
+}
+
+TEST_P(Contributions, HaveChunks) {
+  const TensorView result = reduced(4);
+  EXPECT_TRUE(is_reduction(result.slice(4, 5), GetParam().operation, 4, 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Contribution, Contributions, testing::ValuesIn(every_case()),
+                         [](const auto& tested) {
+                           return std::string{to_string(tested.param.type)} + "_" +
+                                  std::string{to_string(tested.param.operation)};
+                         });
+
+TEST(IsReduction, NoticesAMissingRank) {
+  std::vector<float> sum = {1 + 2 + 3, 2 + 3 + 1, 3 + 1 + 2};
+  EXPECT_TRUE(is_reduction(view(sum), ReduceOperation::sum, 3));
+  EXPECT_FALSE(is_reduction(view(sum), ReduceOperation::sum, 2));
+}
+
+TEST(IsReduction, HoldsForNoElements) {
+  EXPECT_TRUE(is_reduction(TensorView{}, ReduceOperation::sum, 3));
+}
+
+}  // namespace
+}  // namespace gang::harness

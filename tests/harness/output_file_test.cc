@@ -1,0 +1,84 @@
+#include "harness/output_file.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class OutputFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::path{testing::TempDir()} /
+                 testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const std::string& name) const { return directory_ / name; }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator{directory_}, {}));
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(OutputFileTest, AppearsWholeAtCommit) {
+  OutputFile file{"--json", path("out.json")};
+  EXPECT_FALSE(std::filesystem::exists(path("out.json")));
+  file.commit("{}\n");
+  EXPECT_EQ(read_file("file", path("out.json")), "{}\n");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, LeavesWhatWasThereWhenItIsGivenUp) {
+  OutputFile{"--json", path("out.json")}.commit("old");
+  {
+    const OutputFile abandoned{"--json", path("out.json")};
+  }
+  EXPECT_EQ(read_file("file", path("out.json")), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, ReplacesTheTargetOfALink) {
+  OutputFile{"--json", path("target")}.commit("old");
+  std::filesystem::create_symlink(path("target"), path("link"));
+  OutputFile{"--json", path("link")}.commit("new");
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read_file("file", path("target")), "new");
+}
+
+TEST_F(OutputFileTest, FailsBeforeAnythingIsComputedWhereThereIsNoDirectory) {
+  EXPECT_THAT([this] { OutputFile("--json", path("absent/out.json")); },
+              ThrowsMessage<InvalidArgument>(
+                  testing::AllOf(HasSubstr("--json "), HasSubstr("No such file"))));
+}
+
+TEST_F(OutputFileTest, NoticesAFullDevice) {
+  EXPECT_THAT([] { OutputFile("--trace", "/dev/full").commit("x"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("No space left")));
+}
+
+TEST_F(OutputFileTest, WritesDevicesInPlace) {
+  OutputFile{"--json", "/dev/null"}.commit("x");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputFileTest, ReadFileNamesWhatAndWhy) {
+  EXPECT_THAT([this] { read_file("schedule file", path("absent")); },
+              ThrowsMessage<InvalidArgument>(
+                  testing::AllOf(HasSubstr("schedule file"), HasSubstr("No such file"))));
+  EXPECT_THROW(read_file("program file", directory_), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,57 @@
+#include "harness/output.h"
+
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+Outputs record(const std::vector<std::vector<float>>& by_rank, KeepOutputs keep) {
+  OutputRecorder recorder{static_cast<int>(by_rank.size()), keep};
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    recorder.record(static_cast<int>(rank), "values", view(by_rank[rank]));
+  }
+  return recorder.take_outputs();
+}
+
+TEST(OutputRecorder, DigestsInRankOrder) {
+  const auto digest = [](const std::vector<std::vector<float>>& by_rank) {
+    return record(by_rank, KeepOutputs::digest_only).digest;
+  };
+  EXPECT_EQ(digest({{1}, {2}}), digest({{1}, {2}}));
+  EXPECT_NE(digest({{1}, {2}}), digest({{2}, {1}}));
+  EXPECT_NE(digest({{1}, {2}}), digest({{1}, {3}}));
+}
+
+TEST(OutputRecorder, KeepsTheDataOnlyWhereAskedFor) {
+  EXPECT_FALSE(record({{1}}, KeepOutputs::digest_only).are_kept());
+  const Outputs kept = record({{1, 2}}, KeepOutputs::data);
+  ASSERT_TRUE(kept.are_kept());
+  EXPECT_EQ(kept.by_rank[0][0].name, "values");
+  EXPECT_EQ(kept.by_rank[0][0].count, 2);
+}
+
+TEST(OutputRecorder, KeepingTheDataDoesNotChangeTheDigest) {
+  EXPECT_EQ(record({{1}, {2}}, KeepOutputs::data).digest,
+            record({{1}, {2}}, KeepOutputs::digest_only).digest);
+}
+
+TEST(OutputRecorder, ForgetsARankThatStartsAgain) {
+  std::vector<float> values = {1, 2};
+  OutputRecorder recorder{1, KeepOutputs::data};
+  recorder.record(0, "values", view(values));
+  recorder.begin_rank(0);
+  recorder.record(0, "values", view(values));
+  EXPECT_EQ(recorder.take_outputs().digest, record({values}, KeepOutputs::data).digest);
+}
+
+TEST(OutputRecorder, NamesWrongRanksOnceAndTheLowestOnesMessage) {
+  OutputRecorder recorder{4, KeepOutputs::digest_only};
+  recorder.record_wrong_result(3, "three");
+  recorder.record_wrong_result(1, "one");
+  recorder.record_wrong_result(3, "three again");
+  EXPECT_EQ(recorder.wrong_results().ranks, (std::vector{1, 3}));
+  EXPECT_EQ(recorder.wrong_results().first_message, "one");
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,65 @@
+#include "harness/parameter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+const std::vector<Parameter>& parameters() {
+  static const std::vector<Parameter> list = {
+      integer_parameter("count", 4, {1, 100}, "elements"),
+      number_parameter("rate", 0.5, {0, 1}, "learning rate"),
+      choice_parameter("mode", "fast", {"fast", "slow"}, "how"),
+      text_parameter("note", "none", "for people"),
+      data_type_parameter("type", DataType::f32, "of the elements"),
+      reduce_operation_parameter("op", ReduceOperation::sum, "what to do")};
+  return list;
+}
+
+TEST(ParameterValues, HasTheDefaults) {
+  const ParameterValues values{parameters(), {}};
+  EXPECT_EQ(values.get<int>("count"), 4);
+  EXPECT_EQ(values.get<double>("rate"), 0.5);
+  EXPECT_EQ(values.get<std::string>("mode"), "fast");
+  EXPECT_EQ(values.get<DataType>("type"), DataType::f32);
+  EXPECT_EQ(values.get<ReduceOperation>("op"), ReduceOperation::sum);
+}
+
+TEST(ParameterValues, TakesWhatIsGiven) {
+  const ParameterValues values{
+      parameters(), {{"count", "7"}, {"rate", "0.25"}, {"type", "bf16"}, {"note", "a=b"}}};
+  EXPECT_EQ(values.get<std::int64_t>("count"), 7);
+  EXPECT_EQ(values.get<float>("rate"), 0.25F);
+  EXPECT_EQ(values.get<DataType>("type"), DataType::bf16);
+  EXPECT_EQ(values.get<std::string>("note"), "a=b");
+}
+
+TEST(ParameterValues, NamesTheParameterTheValueAndWhatIsAccepted) {
+  const auto with = [](const char* key, const char* text) {
+    return [key, text] { ParameterValues(parameters(), {{key, text}}); };
+  };
+  EXPECT_THAT(with("count", "0"),
+              ThrowsMessage<InvalidArgument>("count is '0'; accepted: 1 to 100"));
+  EXPECT_THAT(with("count", "4k"), ThrowsMessage<InvalidArgument>(HasSubstr("1 to 100")));
+  EXPECT_THAT(with("rate", "2"), ThrowsMessage<InvalidArgument>(HasSubstr("from 0 to 1")));
+  EXPECT_THAT(with("mode", "fastest"),
+              ThrowsMessage<InvalidArgument>(HasSubstr("one of fast, slow")));
+  EXPECT_THAT(with("cuont", "1"),
+              ThrowsMessage<InvalidArgument>(HasSubstr("did you mean 'count'?")));
+}
+
+TEST(ParameterValues, RejectsLookupsTheProgramDoesNotDeclare) {
+  const ParameterValues values{parameters(), {}};
+  EXPECT_THROW(values.get<int>("absent"), InvalidArgument);
+  EXPECT_THROW(values.get<int>("mode"), InvalidArgument);
+  EXPECT_THROW(values.get<DataType>("mode"), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness

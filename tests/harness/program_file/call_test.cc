@@ -1,0 +1,129 @@
+#include "harness/program_file/call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness::program_file {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Call parse(std::string_view line) { return parse_call(line, {"suspect.toml", 6, 1}); }
+
+TEST(ParseCall, ReadsAReduction) {
+  const Call call = parse("dp all_reduce sum f32[1024]");
+  EXPECT_EQ(call.action, Call::Action::operation);
+  EXPECT_EQ(call.gang, "dp");
+  EXPECT_EQ(call.operation, OperationKind::all_reduce);
+  EXPECT_EQ(call.reduce_operation, ReduceOperation::sum);
+  EXPECT_EQ(call.tensor.type, DataType::f32);
+  EXPECT_FALSE(call.starts);
+  EXPECT_EQ(to_string(call.site()), "suspect.toml:6");
+}
+
+TEST(ParseCall, ReadsRootsTagsAndLabels) {
+  EXPECT_EQ(parse("tp broadcast f32[8] root world - 1").peer->evaluate({.world = 4}), 3);
+  const Call send = parse("root send f32[4] to 1 tag 3 label \"step 1\"");
+  EXPECT_EQ(send.peer->evaluate({}), 1);
+  EXPECT_EQ(send.tag->evaluate({}), 3);
+  EXPECT_EQ(send.label, "step 1");
+}
+
+TEST(ParseCall, ReadsReceivesFromAnyRankAndOfAnyTag) {
+  EXPECT_FALSE(parse("root recv f32[4] from any tag 3").peer);
+  EXPECT_FALSE(parse("root recv f32[4] from 0 tag any").tag);
+  EXPECT_EQ(parse("root recv f32[4] from rank-1").peer->evaluate({.rank = 5}), 4);
+  EXPECT_EQ(parse("root recv f32[4]").tag->evaluate({}), 0);
+}
+
+TEST(ParseCall, ReadsStartedOperations) {
+  const Call call = parse("a = root start all_reduce max u8[2, 3]");
+  EXPECT_TRUE(call.starts);
+  EXPECT_EQ(call.works, std::vector<std::string>{"a"});
+  EXPECT_EQ(call.tensor.extents.size(), 2U);
+  EXPECT_TRUE(parse("root start barrier").works.empty());
+  EXPECT_EQ(parse("wait a, b").works, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parse("wait a timeout 5 ms").duration, std::chrono::milliseconds{5});
+  EXPECT_EQ(parse("wait_any a b").action, Call::Action::wait_any);
+  EXPECT_EQ(parse("test a").action, Call::Action::test);
+}
+
+TEST(ParseCall, ReadsWhatIsNoOperation) {
+  EXPECT_EQ(parse("sleep 5 ms").duration, std::chrono::milliseconds{5});
+  EXPECT_EQ(parse("throw \"out of paper\"").text, "out of paper");
+  EXPECT_EQ(parse("return").action, Call::Action::end_program);
+  EXPECT_EQ(parse("yield").action, Call::Action::yield);
+  EXPECT_EQ(parse("tp abort").action, Call::Action::abort_gang);
+  EXPECT_EQ(parse("tp close").action, Call::Action::close_gang);
+}
+
+TEST(ParseCall, ReadsNewGangs) {
+  const Call created = parse("root create_gang [0, world - 1] as ends");
+  EXPECT_EQ(created.ranks.size(), 2U);
+  EXPECT_EQ(created.created, "ends");
+  const Call split = parse("root split color rank%2 key -rank as half");
+  EXPECT_EQ(split.color->evaluate({.rank = 3}), 1);
+  EXPECT_EQ(split.key->evaluate({.rank = 3}), -3);
+  EXPECT_FALSE(parse("root split color none as nobody").color);
+}
+
+TEST(ParseCall, ReadsBatches) {
+  const Call call = parse("root batch send f32[4] to 1, recv f32[4] from 1 tag 2");
+  ASSERT_EQ(call.batch.size(), 2U);
+  EXPECT_EQ(call.batch[0].operation, OperationKind::send);
+  EXPECT_EQ(call.batch[1].tag->evaluate({}), 2);
+}
+
+TEST(ParseCall, ReadsEveryOperation) {
+  for (const OperationKind kind : all_operation_kinds) {
+    std::string line = "root " + std::string{to_string(kind)};
+    if (reduces(kind)) line += " sum";
+    if (kind <= OperationKind::broadcast || kind == OperationKind::recv) line += " f32[8]";
+    if (kind == OperationKind::send) line += " f32[8] to 0";
+    if (kind == OperationKind::batch) line += " recv f32[8]";
+    if (kind == OperationKind::create_gang) line += " [0] as g";
+    if (kind == OperationKind::split) line += " color 0 as g";
+    EXPECT_EQ(parse(line).operation, kind) << line;
+  }
+}
+
+struct Case {
+  const char* line;
+  const char* message;
+};
+
+class BadCall : public testing::TestWithParam<Case> {};
+
+TEST_P(BadCall, IsToldWithItsPlaceAndWhatIsAccepted) {
+  EXPECT_THAT([] { parse(GetParam().line); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(GetParam().message)))
+      << GetParam().line;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ParseCall, BadCall,
+    testing::Values(
+        Case{"", "suspect.toml:6:1: found the end; accepted: a gang, wait,"},
+        Case{"dp all_redcue sum f32[8]", "6:4: operation 'all_redcue' is unknown (did you mean"},
+        Case{"dp all_reduce add f32[8]", "6:15: reduce operation 'add' is unknown"},
+        Case{"dp all_reduce sum f33[8]", "6:19: data type 'f33' is unknown"},
+        Case{"dp all_reduce sum", "found the end; accepted: a tensor"},
+        Case{"dp all_reduce", "found the end; accepted: a reduce operation"},
+        Case{"dp all_reduce sum f32", "found the end; accepted: '['"},
+        Case{"dp all_reduce sum f32[4k]", "found '4k'"},
+        Case{"dp all_reduce sum f32[8] root 1", "6:26: found 'root'; accepted: label"},
+        Case{"dp barrier barrier", "6:12: found 'barrier'"},
+        Case{"root send f32[4]", "accepted: 'to'"}, Case{"root send f32[4] to any", "found 'any'"},
+        Case{"a = root barrier", "6:1: only a started operation has a name"},
+        Case{"root start monitored_barrier", "has no start form"},
+        Case{"root create_gang [0]", "accepted: 'as'"},
+        Case{"root batch barrier", "accepted: send, recv"},
+        Case{"sleep soon", "duration 'soon' is not understood"},
+        Case{"throw oops", "accepted: a text in quotes"}, Case{"test", "name of a started"},
+        Case{"return 3", "found '3'; accepted: nothing more"}));
+
+}  // namespace
+}  // namespace gang::harness::program_file

@@ -1,0 +1,97 @@
+#include "harness/program_file/document.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/output_file.h"
+
+namespace gang::harness::program_file {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string path() { return testing::TempDir() + "document_test.toml"; }
+
+Document read(std::string_view text) {
+  OutputFile{"file", path()}.commit(text);
+  return read_document(path());
+}
+
+TEST(ReadDocument, ReadsAProgramFile) {
+  const Document document = read(R"(
+world = 4
+layout = { tp = 2 }
+[gangs]
+pairs = [[0, 1], [3, 2]]
+one = [0, 3]
+[options]
+schedule = "random"
+seed = 9
+strict_blocking = true
+[[do]]
+calls = ["pairs barrier"]
+[expect]
+outcome = "deadlock"
+findings = ["participant_missing"]
+)");
+  ASSERT_TRUE(document.program_file);
+  EXPECT_EQ(document.program_file->layout->sizes.tp_size, 2);
+  EXPECT_EQ(document.program_file->gangs[0].rank_lists.size(), 2U);
+  EXPECT_EQ(document.program_file->gangs[1].rank_lists, (std::vector<std::vector<int>>{{0, 3}}));
+  EXPECT_EQ(document.specification.world_size, 4);
+  EXPECT_EQ(document.specification.schedule, ScheduleChoice::random);
+  EXPECT_EQ(document.specification.seed, 9U);
+  EXPECT_TRUE(document.specification.strict_blocking);
+  EXPECT_EQ(document.expectation.outcome, "deadlock");
+}
+
+TEST(ReadDocument, ReadsAScenario) {
+  const Document document = read(R"(
+program = "ring"
+world = 6
+[set]
+count = 100
+[faults]
+)");
+  EXPECT_FALSE(document.program_file);
+  EXPECT_EQ(document.program_name, "ring");
+  EXPECT_EQ(document.specification.parameters.at("count"), "100");
+}
+
+struct Case {
+  const char* text;
+  const char* message;
+};
+
+class BadDocument : public testing::TestWithParam<Case> {};
+
+TEST_P(BadDocument, IsToldWithItsPlace) {
+  EXPECT_THAT([] { read(GetParam().text); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(path() + GetParam().message)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ReadDocument, BadDocument,
+    testing::Values(
+        Case{"world = [", ":1:"}, Case{"wrld = 4", ":1:1: key 'wrld' is unknown (did you mean"},
+        Case{"world = 4", ": neither 'program'"}, Case{"[[do]]", ": a program file says 'world"},
+        Case{"world = 0\n[[do]]", ":1:9: world is 0; accepted: 1 to 4194304"},
+        Case{"program = \"ring\"\n[[do]]", ":2:1: do belongs to a program file"},
+        Case{"program = \"ring\"\n[options]\nsede = 1", ":3:8: option 'sede' is unknown"},
+        Case{"program = \"ring\"\n[options]\nseed = \"x\"", ":3:8: --seed is 'x'"},
+        Case{"program = \"ring\"\n[faults]\ndrop = 1", ":2:1: this version injects no faults"},
+        Case{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
+             ":3:11: outcome 'hang' is unknown"},
+        Case{"world = 4\n[gangs]\ng = [0, 0]\n[[do]]", ":3:5: rank 0 is in g twice"},
+        Case{"world = 4\n[gangs]\ng = []\n[[do]]", ":3:5: a gang has at least one rank"},
+        Case{"world = 4\nlayout = { tp = 0 }\n[[do]]", ":2:17: tp is 0"}));
+
+TEST(ReadDocument, SaysWhatCannotBeRead) {
+  EXPECT_THAT([] { read_document("/absent/x.toml"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("/absent/x.toml: cannot be read")));
+}
+
+}  // namespace
+}  // namespace gang::harness::program_file

@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/harness/program_file/program_file_testing.h"
+
+namespace gang::harness::program_file {
+namespace {
+
+TEST(Interpret, RunsBlocksInOrderForTheirRanks) {
+  const RunResult result = run_text(R"(
+world = 4
+[[do]]
+ranks = "even"
+calls = ["root send f32[4] to rank + 1"]
+[[do]]
+ranks = "odd"
+calls = ["root recv f32[4] from rank - 1"]
+[[do]]
+calls = ["root barrier"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 8U);
+}
+
+TEST(Interpret, RepeatsWithConditionsInEveryIteration) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+repeat = 3
+calls = ["root barrier"]
+  [[do.do]]
+  when = "iteration == 2 or world > 5"
+  calls = ["root all_reduce sum f32[8]"]
+    [[do.do.do]]
+    repeat = 2
+    when = "iteration == 1"
+    calls = ["root barrier"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 2U * (3 + 1 + 1));
+}
+
+TEST(Interpret, NamesTheLineOfEveryBlockedCall) {
+  const RunResult result = run_text(R"(world = 2
+[[do]]
+ranks = [0]
+calls = [
+  "root barrier",
+  "root all_reduce sum f32[8]",
+]
+[[do]]
+ranks = [1]
+calls = ["root barrier"])");
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  EXPECT_EQ(result.report.blocked[0].location, "suspect.toml:6");
+}
+
+TEST(Interpret, WaitsForStartedOperations) {
+  const RunResult result = run_text(R"(
+world = 3
+[[do]]
+calls = [
+  "a = root start all_reduce sum f32[8]",
+  "b = root start barrier",
+  "c = root start broadcast f32[2] root 1",
+  "wait a, c",
+  "wait b timeout 1 s",
+  "sleep 5 ms",
+  "yield",
+  "d = root start barrier",
+  "e = root start barrier",
+  "wait e",
+  "wait_any d",
+]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.virtual_time, std::chrono::milliseconds{5});
+}
+
+TEST(Interpret, FailsARankThatWaitsForWhatItHasNotStarted) {
+  const RunResult result = run_text(R"(
+world = 1
+[[do]]
+calls = ["a = root start barrier", "wait a", "wait a"]
+)");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("has not started a"));
+}
+
+TEST(Interpret, LeavesWorkThatNobodyWaitedForAsAFinding) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [0]
+calls = ["a = root start send f32[4] to 1"]
+)");
+  EXPECT_FALSE(result.holds());
+}
+
+TEST(Interpret, MakesDeclaredGangsInTheGivenOrder) {
+  const RunResult result = run_text(R"(
+world = 4
+[gangs]
+pair = [[0, 3], [2, 1]]
+[[do]]
+ranks = [0, 2]
+calls = ["pair send u8[1] to 1", "return", "throw \"unreachable\""]
+[[do]]
+ranks = [1, 3]
+calls = ["pair recv u8[1] from 0", "pair close"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Interpret, ThrowsWhatTheFileSays) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [1]
+calls = ["throw \"out of paper\""]
+)");
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::rank_failed);
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("out of paper"));
+}
+
+TEST(Interpret, FailsARankThatIsNotInTheGangItNames) {
+  const RunResult result = run_text(R"(world = 2
+[gangs]
+one = [0]
+[[do]]
+calls = ["one barrier"])");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_THAT(result.report.findings[0].message,
+              testing::HasSubstr("suspect.toml:5:11: rank 1 is in no gang one"));
+}
+
+}  // namespace
+}  // namespace gang::harness::program_file

@@ -1,0 +1,79 @@
+#include "harness/program_file/operation_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "gang/fake_gang.h"
+#include "harness/contribution.h"
+#include "tests/harness/program_file/program_file_testing.h"
+
+namespace gang::harness::program_file {
+namespace {
+
+constexpr Place place{"suspect.toml", 6, 1};
+
+TEST(OperationCall, EvaluatesItsArgumentsForTheRank) {
+  const auto gang = make_fake_gang({.rank = 1, .size = 4});
+  const Call call = parse_call("root all_gather i32[rank + 1]", place);
+  OperationCall operation{call, *gang, {.rank = 1, .world = 4}};
+  operation.perform().wait();
+  ASSERT_EQ(operation.outputs().size(), 1U);
+  EXPECT_EQ(operation.outputs()[0].count(), 8);
+}
+
+TEST(OperationCall, GivesContributions) {
+  const auto gang = make_fake_gang({.size = 1});
+  const Call call = parse_call("a = root start all_reduce sum f32[10]", place);
+  OperationCall operation{call, *gang, {}};
+  operation.perform().wait();
+  EXPECT_TRUE(is_reduction(operation.outputs()[0], ReduceOperation::sum, 1));
+}
+
+TEST(OperationCall, RefusesSizesThatCannotBe) {
+  const auto gang = make_fake_gang({.size = 1});
+  const Call negative = parse_call("root all_reduce sum f32[rank - 1]", place);
+  EXPECT_THAT([&] { OperationCall(negative, *gang, {}); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  testing::HasSubstr("suspect.toml:6:1: extent -1 makes no tensor")));
+  const Call far = parse_call("root broadcast f32[1] root 4294967296", place);
+  OperationCall operation{far, *gang, {}};
+  EXPECT_THROW(operation.perform(), InvalidArgument);
+}
+
+TEST(OperationCall, PerformsEveryOperationInBothForms) {
+  const RunResult result = run_text(R"(
+world = 4
+[[do]]
+calls = [
+  "root all_reduce bxor u8[3]", "root reduce max f64[3] root 1", "root reduce_scatter sum i64[2]",
+  "root all_gather f16[2,2]", "root all_gather_to_list bool[3]", "root gather f32[3] root 2",
+  "root scatter f32[3] root 3", "root all_to_all bf16[8]", "root broadcast f32[0] root 1",
+  "root broadcast_objects 2 root 1", "root barrier label \"here\"",
+  "root monitored_barrier timeout 1 s all",
+  "root batch send f32[4] to (rank + 1) % world tag 2, recv f32[4] from (rank - 1) % world tag 2",
+  "root create_gang [3, 0] as ends", "root split color rank % 2 key -rank as half",
+  "half all_reduce mean f32[8]",
+  "a = root start all_reduce min i8[3]", "b = root start reduce product i32[3]",
+  "c = root start reduce_scatter band u32[2]", "d = root start all_gather f32[2]",
+  "e = root start all_gather_to_list f32[3]", "f = root start gather f32[3] root 2",
+  "g = root start scatter f32[3] root 3", "h = root start all_to_all f32[8]",
+  "i = root start broadcast f32[1]", "j = root start barrier",
+  "k = root start batch send f32[4] to (rank + 1) % world, recv f32[4] from any",
+  "wait a b c d e f g h i j k",
+]
+[[do]]
+ranks = [0, 3]
+calls = ["ends barrier"]
+[[do]]
+ranks = [0]
+calls = ["s = root start send f32[1] to 1 tag 4", "wait s"]
+[[do]]
+ranks = [1]
+calls = ["r = root start recv f32[1] from any tag any", "wait r"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+}  // namespace
+}  // namespace gang::harness::program_file

@@ -1,0 +1,21 @@
+// Runs the text of a program file in a test.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "harness/output_file.h"
+#include "harness/program_source.h"
+
+namespace gang::harness::program_file {
+
+inline RunResult run_text(std::string_view text, const RunRecording& recording = {}) {
+  const std::string path = testing::TempDir() + "suspect.toml";
+  OutputFile{"file", path}.commit(text);
+  const ProgramSource source = find_program_source({}, path);
+  return run(source.program, source.specification, recording);
+}
+
+}  // namespace gang::harness::program_file

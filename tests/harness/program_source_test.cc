@@ -1,0 +1,62 @@
+#include "harness/program_source.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+constexpr const char* programs_directory = GANGSIM_SOURCE_DIR "/tests/programs";
+
+// Every file of tests/programs must come out as its [expect] says; each has one.
+TEST(ProgramFiles, AllComeOutAsExpected) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{programs_directory}) {
+    if (entry.path().extension() != ".toml") continue;
+    SCOPED_TRACE(entry.path().filename());
+    ++files;
+    const ProgramSource source = find_program_source(all_programs(), entry.path().string());
+    EXPECT_TRUE(source.expectation.outcome && source.expectation.findings) << "has no [expect]";
+    for (const ScheduleChoice schedule : {ScheduleChoice::round_robin, ScheduleChoice::random}) {
+      RunSpecification specification = source.specification;
+      specification.schedule = schedule;
+      const RunResult result = run(source.program, specification);
+      EXPECT_EQ(unmet_expectation(source.expectation, result), "") << to_string(result);
+    }
+  }
+  EXPECT_GE(files, 12);
+}
+
+TEST(FindProgramSource, PrefersNamesAndReadsTomlFiles) {
+  EXPECT_EQ(find_program_source(all_programs(), "ring").specification.program, "ring");
+  const std::string path = GANGSIM_SOURCE_DIR "/tests/programs/tp_dp_deadlock.toml";
+  const ProgramSource source = find_program_source({}, path);
+  EXPECT_EQ(source.program.name, "tp_dp_deadlock.toml");
+  EXPECT_EQ(source.specification.program, path);
+  EXPECT_EQ(source.specification.world_size, 4);
+}
+
+TEST(FindProgramSource, ListsWhatThereIs) {
+  EXPECT_THAT([] { find_program_source(all_programs(), "rong"); },
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("did you mean 'ring'")));
+  EXPECT_THROW(find_program_source({}, "absent.toml"), InvalidArgument);
+}
+
+TEST(UnmetExpectation, SaysWhatIsDifferent) {
+  RunResult result;
+  EXPECT_EQ(unmet_expectation({}, result), "");
+  EXPECT_EQ(unmet_expectation({.outcome = "deadlock"}, result),
+            "the outcome is completed; expected: deadlock");
+  result.report.findings = {{.id = "wrong_result"}, {.id = "deadlock"}};
+  EXPECT_EQ(unmet_expectation({.findings = {{"deadlock", "wrong_result"}}}, result), "");
+  EXPECT_EQ(unmet_expectation({.findings = std::vector<std::string>{}}, result),
+            "the findings are deadlock, wrong_result; expected: none");
+}
+
+}  // namespace
+}  // namespace gang::harness

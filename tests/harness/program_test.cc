@@ -1,0 +1,40 @@
+#include "harness/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+void do_nothing(Rank&) {}
+
+TEST(FindProgram, FindsByName) {
+  const std::vector<Program> programs = {{"train", "one step", do_nothing},
+                                         {"evaluate", "no step", do_nothing}};
+  EXPECT_EQ(find_program(programs, "evaluate").description, "no step");
+}
+
+TEST(FindProgram, SuggestsTheNearest) {
+  const std::vector<Program> programs = {{"train", "one step", do_nothing}};
+  EXPECT_THAT([&] { find_program(programs, "tarin"); },
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("'train'")));
+}
+
+TEST(Fingerprint, TellsVersionsApart) {
+  const Program program{"train", "one step", do_nothing};
+  Program renamed = program;
+  renamed.name = "step";
+  Program changed = program;
+  changed.parameters = {integer_parameter("count", 1, {0, 9}, "elements")};
+  Program edited = program;
+  edited.source = "world = 4";
+  EXPECT_EQ(fingerprint(program), fingerprint(Program{"train", "one step", do_nothing}));
+  EXPECT_NE(fingerprint(program), fingerprint(renamed));
+  EXPECT_NE(fingerprint(program), fingerprint(changed));
+  EXPECT_NE(fingerprint(program), fingerprint(edited));
+}
+
+}  // namespace
+}  // namespace gang::harness

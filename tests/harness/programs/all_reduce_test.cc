@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+  return run(
+      all_reduce_program(),
+      {.program = "all_reduce", .world_size = world_size, .parameters = std::move(parameters)});
+}
+
+TEST(AllReduce, HoldsWithOtherParameters) {
+  const RunResult result =
+      run_with({{"count", "100"}, {"type", "bf16"}, {"op", "mean"}, {"iterations", "3"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(AllReduce, RefusesAnOperationThatHasNoMeaningForTheType) {
+  EXPECT_THROW(run_with({{"type", "f32"}, {"op", "bxor"}}), InvalidArgument);
+}
+
+TEST(AllReduce, CountsItsIterations) {
+  EXPECT_EQ(run_with({{"iterations", "50"}}, 3).report.counts.rank_operations, 150U);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,36 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+  return run(every_collective_program(), {.program = "every_collective",
+                                          .world_size = world_size,
+                                          .parameters = std::move(parameters)});
+}
+
+TEST(EveryCollective, HoldsWithOtherParameters) {
+  const RunResult result = run_with({{"count", "0"}, {"iterations", "2"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(EveryCollective, CallsEveryOperation) {
+  const RunResult result = run(every_collective_program(), {.program = "every_collective"},
+                               {.trace = sim::Recording::on});
+  for (const OperationKind kind : all_operation_kinds) {
+    const bool is_called =
+        std::ranges::any_of(result.report.trace.events, [kind](const sim::TraceEvent& event) {
+          const std::string_view name = to_string(kind);
+          return event.operation.starts_with(name) && event.operation.substr(name.size(), 1) != "_";
+        });
+    EXPECT_TRUE(is_called) << to_string(kind);
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,48 @@
+#include "harness/rank.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+TEST(Rank, IsSmall) { EXPECT_LE(sizeof(Rank), 64U); }
+
+TEST(Rank, HasTheSameRandomStreamsOnEveryBackend) {
+  const Program program{.name = "draw", .description = "", .run = [](Rank& rank) {
+                          rank.output("drawn", rank.random_stream("data")());
+                        }};
+  const RunSpecification specification{.program = "draw", .world_size = 1, .seed = 5};
+  RunSpecification on_fake = specification;
+  on_fake.backend = "fake";
+  EXPECT_EQ(run(program, specification).outputs.digest, run(program, on_fake).outputs.digest);
+}
+
+TEST(Rank, DrawsDifferentNumbersOnEveryRankAndForEveryName) {
+  std::set<std::uint64_t> drawn;
+  const Program program{.name = "draw", .description = "", .run = [&drawn](Rank& rank) {
+                          drawn.insert(rank.random_stream("data")());
+                          drawn.insert(rank.random_stream("noise")());
+                        }};
+  run(program, {.program = "draw", .world_size = 16});
+  EXPECT_EQ(drawn.size(), 32U);
+}
+
+TEST(Rank, KnowsWhereItIs) {
+  const Program program{.name = "place", .description = "", .run = [](Rank& rank) {
+                          if (rank.root()->rank() != rank.rank() || rank.world_size() != 4 ||
+                              rank.root()->size() != 4) {
+                            rank.wrong_result("The rank is lost.");
+                          }
+                          rank.runtime().sleep_for(std::chrono::seconds{1});
+                        }};
+  const RunResult result = run(program, {.program = "place", .world_size = 4});
+  EXPECT_TRUE(result.holds());
+  EXPECT_EQ(result.report.virtual_time, std::chrono::seconds{1});
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,81 @@
+#include "harness/run_specification.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+RunSpecification with_everything() {
+  RunSpecification specification{.program = "ring", .world_size = 4};
+  specification.parameters = {{"count", "8"}, {"note", "a b"}};
+  specification.context = sim::ContextKind::parallel;
+  specification.schedule = ScheduleChoice::random;
+  specification.seed = 7;
+  specification.execution = sim::ExecutionModel::stream_ordered;
+  specification.sends = sim::SendMode::buffered(64);
+  specification.timeout = std::chrono::milliseconds{5};
+  specification.pending_timeouts = sim::PendingTimeouts::fire;
+  specification.strict_blocking = true;
+  specification.step_limit = 99;
+  return specification;
+}
+
+TEST(ToCommandLine, IsShort) {
+  EXPECT_EQ(to_command_line({.program = "suspect.toml"}, "gangsim"),
+            "gangsim run suspect.toml --seed 1");
+}
+
+TEST(ToCommandLine, SaysWhatIsNotDefault) {
+  EXPECT_EQ(to_command_line(with_everything(), "./layout"),
+            "./layout run ring --world 4 --seed 7 --schedule random --context parallel "
+            "--execution stream_ordered --sends buffered:64 --timeout 5ms --let-timeouts-fire "
+            "--strict-blocking --step-limit 99 --set count=8 --set 'note=a b'");
+}
+
+TEST(ToCommandLine, LeavesOutWhatTheFileSays) {
+  const RunSpecification baseline = with_everything();
+  RunSpecification specification = baseline;
+  specification.parameters["count"] = "9";
+  EXPECT_EQ(to_command_line(specification, "gangsim", baseline),
+            "gangsim run ring --seed 7 --set count=9");
+}
+
+TEST(RunSpecification, RoundTripsThroughJson) {
+  const RunSpecification specification = with_everything();
+  EXPECT_EQ(run_specification_from_json(to_json(specification)), specification);
+  EXPECT_EQ(run_specification_from_json(to_json(RunSpecification{.program = "p"})),
+            RunSpecification{.program = "p"});
+}
+
+TEST(RunSpecificationFromJson, NamesTheField) {
+  nlohmann::json json = to_json(with_everything());
+  json["options"]["seed"] = 7;
+  try {
+    run_specification_from_json(json);
+    FAIL() << "a seed that is no text was accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "specification.options.seed is no text");
+  }
+  EXPECT_THROW(run_specification_from_json(nlohmann::json::array()), InvalidArgument);
+  EXPECT_THROW(run_specification_from_json({{"program", "p"}}), InvalidArgument);
+}
+
+TEST(SetParameter, NeedsKeyAndValue) {
+  RunSpecification specification;
+  set_parameter(specification, "note=a=b");
+  EXPECT_EQ(specification.parameters.at("note"), "a=b");
+  EXPECT_THROW(set_parameter(specification, "note"), InvalidArgument);
+  EXPECT_THROW(set_parameter(specification, "=1"), InvalidArgument);
+}
+
+TEST(ShellQuoted, QuotesOnlyWhatNeedsIt) {
+  EXPECT_EQ(shell_quoted("a/b.toml"), "a/b.toml");
+  EXPECT_EQ(shell_quoted("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_quoted(""), "''");
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,31 @@
+#include "harness/suggestion.h"
+
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+TEST(Suggestion, IsTheNearestCandidate) {
+  EXPECT_EQ(suggestion("rnu", {"run", "replay"}), " (did you mean 'run'?)");
+  EXPECT_EQ(suggestion("all_redcue", {"all_reduce", "all_gather"}),
+            " (did you mean 'all_reduce'?)");
+}
+
+TEST(Suggestion, IsNoneWhereNothingIsNear) {
+  EXPECT_EQ(suggestion("frobnicate", {"run", "replay"}), "");
+  EXPECT_EQ(suggestion("x", {}), "");
+}
+
+TEST(UnknownName, SaysWhatIsAccepted) {
+  EXPECT_EQ(unknown_name("rn", {"run", "list"}),
+            "'rn' is unknown (did you mean 'run'?); accepted: run, list");
+  EXPECT_EQ(unknown_name("x", {}), "'x' is unknown; accepted: none");
+}
+
+TEST(UnknownName, ListsAtMost24) {
+  std::vector<std::string> many(30, "candidate");
+  EXPECT_TRUE(unknown_name("x", many).ends_with("candidate, ..."));
+}
+
+}  // namespace
+}  // namespace gang::harness
