@@ -6,7 +6,7 @@
 namespace gang {
 
 // The innermost gangs that a CurrentGangs scope of this rank has made current; null outside any.
-// One stack per rank on fibers and threads alike; a thread that is no rank has its own.
+// One stack per context (a rank's program, or a further thread of it) on fibers and threads alike.
 const Gangs* current_gangs() noexcept;
 
 // Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; scopes of one

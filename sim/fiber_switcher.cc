@@ -77,7 +77,7 @@ context::fiber& FiberSwitcher::prepare(Task& task) {
 context::fiber FiberSwitcher::live(Task& task) {
   Task& next = runner_.run_task(task);
   context::fiber& target = next.is_started ? fiber_of(next) : prepare(next);
-  set_rank_locals(next.rank != nullptr ? &next.rank->locals : nullptr);
+  set_rank_locals(next.locals());
   std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
   return std::move(target);
 }

@@ -16,8 +16,8 @@ std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, con
   const auto first = static_cast<std::size_t>(members.front());
   const GangOptions& options = *slot.members[first]->operation->gang_options;
   GangInfo info;
-  info.name = options.name.empty() ? fmt::format("{}.{}", parent.info->name, parent.children_made)
-                                   : options.name;
+  info.name =
+      options.name.empty() ? default_child_name(*parent.info, parent.children_made) : options.name;
   info.device = parent.info->device;
   info.timeout = options.timeout.value_or(parent.info->timeout);
   info.backend = parent.info->backend;

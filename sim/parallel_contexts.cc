@@ -32,7 +32,7 @@ void Engine::start_parallel_thread(Task& task) {
   task.is_started = true;
   carriers_[task.id].thread = std::jthread([this, &task] {
     running_task = &task;
-    set_rank_locals(&task.rank->locals);
+    set_rank_locals(task.locals());
     run_body(task);
     task_ended(task);
   });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gang/rank_locals.h"
+#include "sim/task.h"
 
 namespace gang::sim {
 
@@ -27,5 +28,10 @@ struct RankState {
   bool has_returned = false;  // its program is over, in whatever way
   bool has_failed = false;    // it ended with an exception
 };
+
+inline RankLocals* Task::locals() noexcept {
+  if (further) return &further->locals;
+  return rank != nullptr ? &rank->locals : nullptr;
+}
 
 }  // namespace gang::sim

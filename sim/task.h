@@ -25,6 +25,7 @@ struct Task;
 struct FurtherContext {
   std::string name;
   std::function<void()> body;
+  RankLocals locals;         // a thread of a real rank has its own, too
   std::exception_ptr error;  // what left the body, until a join takes it
   Task* joiner = nullptr;    // blocked until it ends
   bool handle_alive = true;
@@ -41,6 +42,9 @@ struct Task {
   std::uint64_t polls = 0;  // fruitless polls in a row
   bool is_started = false;
   bool is_done = false;
+
+  // What is current while this context runs; null for outside_task.
+  RankLocals* locals() noexcept;
 };
 
 }  // namespace gang::sim
