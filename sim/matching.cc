@@ -71,13 +71,13 @@ std::vector<GangState*> Matching::gangs() const {
 
 void Matching::post(PendingOperation& pending) {
   engine_.check_running();
+  const TimePoint now = engine_.now();
+  pending.posted_at = now;
   if (pending.gang->broken) [[unlikely]] {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  const TimePoint now = engine_.now();
   const Duration timeout = pending.operation->timeout;
-  pending.posted_at = now;
   pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
   if (pending.call().kind != OperationKind::monitored_barrier)
     engine_.note_deadline(pending.deadline);
