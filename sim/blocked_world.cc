@@ -30,7 +30,7 @@ const void* key_of(const PendingOperation& pending) noexcept {
 
 }  // namespace
 
-BlockedWorld::BlockedWorld(Engine& engine) : engine_(engine), live_(engine.live_tasks()) {
+BlockedWorld::BlockedWorld(Engine& engine) : live_(engine.live_tasks()) {
   for (const Task* context : live_) add_context(*context);
   for (const Task* context : live_) connect_context(*context);
   graph_.reduce();

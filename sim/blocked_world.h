@@ -80,7 +80,6 @@ class BlockedWorld {
   std::vector<int> find_awaited(const PendingOperation& pending);
   std::vector<int> find_gone(const PendingOperation& pending);
 
-  Engine& engine_;
   WaitGraph graph_;
   std::vector<WaitingThing> things_;
   std::vector<const Task*> live_;

@@ -56,14 +56,13 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
 Engine::~Engine() = default;
 
 Report Engine::run() {
-  const auto began = std::chrono::steady_clock::now();
-  wall_start_ = began;
+  wall_clock_ = WallClock{};
   scheduler_->begin_run(options_.world_size);
   if (is_parallel_)
     run_ranks_parallel();
   else
     run_ranks();
-  return make_report(began);
+  return make_report();
 }
 
 void Engine::run_ranks() {
@@ -332,7 +331,7 @@ void Engine::end_run(Outcome outcome) {
   for (Task& task : further_tasks_) wake(task);
 }
 
-Report Engine::make_report(std::chrono::steady_clock::time_point began) {
+Report Engine::make_report() {
   if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
     matching_->report_unreceived();
     report_open_gangs(*this);
@@ -350,7 +349,7 @@ Report Engine::make_report(std::chrono::steady_clock::time_point began) {
   report.virtual_time = is_parallel_ ? parallel_now() : now_;
   matching_->release_gangs();
   root_.reset();
-  report.wall_time = std::chrono::steady_clock::now() - began;
+  report.wall_time = wall_clock_.elapsed();
   return report;
 }
 

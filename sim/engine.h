@@ -1,24 +1,24 @@
 // The scheduling core of a run: who runs, who waits, what time it is.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <semaphore>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "sim/context_switcher.h"
 #include "sim/event_queue.h"
 #include "sim/fiber_switcher.h"
 #include "sim/finding_log.h"
+#include "sim/parallel_carrier.h"
 #include "sim/rank_state.h"
 #include "sim/runnable_set.h"
 #include "sim/scheduler.h"
 #include "sim/simulation.h"
 #include "sim/trace_recorder.h"
+#include "sim/wall_clock.h"
 
 namespace gang::sim {
 
@@ -191,7 +191,7 @@ class Engine final : public TaskRunner {
   void give_verdict();
   void end_run(Outcome outcome);
   void count_step();
-  Report make_report(std::chrono::steady_clock::time_point began);
+  Report make_report();
 
   const SimulationOptions& options_;
   const RankProgram& program_;
@@ -233,15 +233,11 @@ class Engine final : public TaskRunner {
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
 
   // Parallel contexts.
-  struct ParallelCarrier {
-    std::counting_semaphore<> wakes{0};
-    std::jthread thread;
-  };
   std::mutex mutex_;
   std::deque<ParallelCarrier> carriers_;
   std::size_t running_ = 0;
   std::binary_semaphore all_done_{0};
-  std::chrono::steady_clock::time_point wall_start_;
+  WallClock wall_clock_;  // since run() began
   Duration skipped_{0};
 };
 

@@ -1,6 +1,4 @@
 // The part of the engine that runs ranks on truly concurrent OS threads.
-#include <chrono>
-
 #include "sim/engine.h"
 
 namespace gang::sim {
@@ -12,9 +10,7 @@ thread_local Task* running_task = nullptr;
 
 Task& Engine::parallel_current() const noexcept { return *running_task; }
 
-TimePoint Engine::parallel_now() const noexcept {
-  return std::chrono::steady_clock::now() - wall_start_ + skipped_;
-}
+TimePoint Engine::parallel_now() const noexcept { return wall_clock_.elapsed() + skipped_; }
 
 void Engine::run_ranks_parallel() {
   {

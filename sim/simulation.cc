@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/engine.h"
+#include "sim/wall_clock.h"
 
 namespace gang::sim {
 
@@ -26,13 +27,13 @@ Simulation::Simulation(SimulationOptions options) : options_(std::move(options))
 Simulation::~Simulation() = default;
 
 Report Simulation::run(const RankProgram& program) {
-  const auto began = std::chrono::steady_clock::now();
+  const WallClock wall_clock;
   Report report;
   {
     Engine engine(options_, program);
     report = engine.run();
   }
-  report.wall_time = std::chrono::steady_clock::now() - began;
+  report.wall_time = wall_clock.elapsed();
   return report;
 }
 
