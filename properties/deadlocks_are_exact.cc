@@ -197,7 +197,7 @@ std::vector<MissingCall> shrinks(const MissingCall& missing) {
 std::vector<Property> deadlocks_are_exact(const Subject& subject) {
   Law<MissingCall> law;
   law.suite = "deadlocks_are_exact";
-  law.name = "a_missing_call_blocks_exactly_its_dependants";
+  law.name = "a_missing_call_blocks_only_its_dependants";
   law.description = "Who blocks, and on whom, is what running the program by hand gives.";
   law.generate = generate_missing_call;
   law.verdict = [subject](const MissingCall& missing) { return judge(missing, subject); };

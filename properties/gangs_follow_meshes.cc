@@ -121,7 +121,7 @@ std::vector<Property> gangs_follow_meshes(const GangsFunction& make, const Subje
           property_of("trivial_axes_need_no_communication",
                       "An axis of size 1 is a gang of one; an axis of the root's size is the root.",
                       judge_trivial_axes, make, subject),
-          property_of("reducing_over_the_axes_reduces_over_the_root",
+          property_of("reducing_over_the_axes_reduces_the_root",
                       "tp, dp (or sdp and rdp) and pp together cover every rank once.",
                       judge_reduction_by_axes, make, subject)};
 }

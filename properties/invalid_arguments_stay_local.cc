@@ -99,7 +99,7 @@ std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_f
                                                    const std::vector<WrongCall>& calls) {
   EnumeratedLaw<WrongCallCase> law;
   law.suite = "invalid_arguments_stay_local";
-  law.name = "every_backend_raises_the_same_error";
+  law.name = "every_backend_raises_one_error";
   law.description =
       "A wrong call gives one error class on fake and simulated gangs, which stay usable.";
   law.enumerate = [calls](int max_world) {

@@ -35,7 +35,8 @@ struct Search {
   std::uint64_t checked = 0;
   std::uint64_t discarded = 0;
   bool is_replay = false;
-  std::string found_in;  // the first line of the failing case, before shrinking
+  std::string found_in;       // the first line of the failing case, before shrinking
+  std::string found_message;  // what was wrong with it
   std::uint64_t failing_case = 0;
 
   bool is_over() const { return !is_replay && SteadyClock::now() >= deadline; }
@@ -72,14 +73,13 @@ CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
     if (verdict.is_violated()) {
       search.failing_case = search.generated;
       search.found_in = first_line(search.law.to_text(one));
+      search.found_message = verdict.message();
       search.deadline = SteadyClock::now() + shrink_budget;
     }
   }
-  if (verdict.is_violated()) {
-    description.example = [text = search.law.to_text(one)] {
-      return rc::detail::Example{{"case", text}};
-    };
-  }
+  description.example = [&search, one] {
+    return rc::detail::Example{{"case", search.law.to_text(one)}};
+  };
   return description;
 }
 
@@ -146,6 +146,9 @@ Counterexample to_counterexample(const Search& search, const rc::detail::Failure
   Counterexample found;
   found.text = failure.counterExample.empty() ? "" : failure.counterExample.front().second;
   found.message = failure.description;
+  if (found.message.empty()) {  // RapidCheck has judged the case once more, and it held.
+    found.message = search.found_message + "\nChecked again, it held: it is not deterministic.";
+  }
   found.found_in = search.found_in;
   found.case_number = case_number;
   found.shrink_steps = failure.reproduce.shrinkPath.size();
@@ -167,10 +170,11 @@ void read_result(const Search& search, const rc::detail::TestResult& result,
   } else if (result.match(gave_up)) {
     checked.gave_up = gave_up.description;
   } else if (result.match(error)) {
-    if (search.is_replay) {
+    if (!search.is_replay) {
+      checked.gave_up = error.description;
+    } else if (search.checked + search.discarded == 0) {  // the path leads to no case
       throw InvalidArgument("the reproduce token belongs to another property or version");
     }
-    checked.gave_up = error.description;
   }
 }
 

@@ -176,7 +176,7 @@ std::vector<MessageCase> shrinks(const MessageCase& messages) {
 std::vector<Property> messages_keep_order(const Subject& subject) {
   Law<MessageCase> law;
   law.suite = "messages_keep_order";
-  law.name = "first_in_first_out_per_source_destination_and_tag";
+  law.name = "per_source_destination_and_tag";
   law.description = "Each message arrives once, in order, with its sender and tag.";
   law.generate = generate_messages;
   law.verdict = [subject](const MessageCase& messages) { return judge(messages, subject); };

@@ -285,7 +285,7 @@ std::vector<MismatchCase> shrinks(const MismatchCase& mismatch) {
 std::vector<Property> mismatches_are_found(const Subject& subject) {
   Law<MismatchCase> law;
   law.suite = "mismatches_are_found";
-  law.name = "a_difference_in_any_field_names_the_odd_rank";
+  law.name = "any_field_names_the_odd_rank";
   law.description =
       "One finding, of the field's kind, with the odd rank; every member gets the error.";
   law.generate = generate_mismatch;

@@ -96,6 +96,12 @@ Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
   return Verdict::holds();
 }
 
+Verdict judge_parallel(const GangProgram& program, const Subject& subject) {
+  sim::SimulationOptions options = options_of(program);
+  options.context = sim::ContextKind::parallel;
+  return judge_against_model(ProgramMemory(program), options, subject);
+}
+
 using Judge = Verdict (*)(const GangProgram&, const Subject&);
 
 struct NamedLaw {
@@ -114,6 +120,8 @@ constexpr NamedLaw laws[] = {
      judge_contexts},
     {"results_do_not_depend_on_the_schedule", "Random schedules leave what round robin leaves.", 2,
      judge_schedules},
+    {"parallel_ranks_give_the_same_results", "Ranks that really run at once leave what fibers do.",
+     50, judge_parallel},
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "a_missing_call_blocks_exactly_its_dependants";
+constexpr const char* name = "a_missing_call_blocks_only_its_dependants";
 
 TEST(DeadlocksAreExact, HoldsOnTheSimulator) { expect_hold(deadlocks_are_exact(), 2000); }
 

@@ -21,7 +21,8 @@ TEST(ErrorsReachEveryone, ASurvivorThatIsToldSuccessIsCaught) {
       Received do_run(Operation& operation) override {
         try {
           return ForwardingGang::do_run(operation);
-        } catch (const GangError&) {
+        } catch (const GangError& error) {
+          if (error.kind() == GangErrorKind::aborted) throw;
           return {};
         }
       }

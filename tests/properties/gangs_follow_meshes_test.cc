@@ -33,7 +33,7 @@ TEST(GangsFollowMeshes, ACopyOfTheRootIsCaught) {
 
 TEST(GangsFollowMeshes, AnAxisThatIsReducedTwiceIsCaught) {
   const auto properties = spoilt([](Gangs& gangs) { gangs.pp = gangs.tp; });
-  expect_caught(properties, "reducing_over_the_axes_reduces_over_the_root", "over the axes");
+  expect_caught(properties, "reducing_over_the_axes_reduces_the_root", "over the axes");
 }
 
 }  // namespace

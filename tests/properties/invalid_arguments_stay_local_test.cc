@@ -14,7 +14,7 @@ TEST(InvalidArgumentsStayLocal, AWrongCallThatSucceedsIsCaught) {
       {"barrier", ErrorClass::invalid_argument, [](Gang& gang) { gang.barrier(); }}};
   const Counterexample found =
       expect_caught(invalid_arguments_stay_local(make_fake_gang, {}, calls),
-                    "every_backend_raises_the_same_error", "barrier gives no error on fake");
+                    "every_backend_raises_one_error", "barrier gives no error on fake");
   EXPECT_EQ(found.text, "world 1, barrier");
 }
 
@@ -22,7 +22,7 @@ TEST(InvalidArgumentsStayLocal, AnotherErrorClassIsCaught) {
   const std::vector<WrongCall> calls = {
       {"unsupported", ErrorClass::invalid_argument, [](Gang&) { throw NotSupported("planted"); }}};
   expect_caught(invalid_arguments_stay_local(make_fake_gang, {}, calls),
-                "every_backend_raises_the_same_error", "gives NotSupported");
+                "every_backend_raises_one_error", "gives NotSupported");
 }
 
 TEST(InvalidArgumentsStayLocal, ACallThatSendsBeforeItFailsIsCaught) {

@@ -94,6 +94,17 @@ TEST(Law, AnExceptionIsAViolation) {
   EXPECT_THAT(found.text, HasSubstr("number 4"));
 }
 
+TEST(Law, AVerdictThatChangesIsStillAFailureAndSaysSo) {
+  int judged = 0;
+  const Property property = to_property(law_of([&judged](const Number&) {
+    return ++judged == 5 ? Verdict::violated("the fifth") : Verdict::holds();
+  }));
+  const CheckResult result = property.check({.cases = 10});
+  ASSERT_TRUE(result.counterexample);
+  EXPECT_THAT(result.counterexample->message,
+              ::testing::AllOf(HasSubstr("the fifth"), HasSubstr("not deterministic")));
+}
+
 TEST(Law, CasesThatItDoesNotSpeakOfAreDiscarded) {
   const Property property = to_property(law_of([](const Number& number) {
     return number.value % 2 == 0 ? Verdict::holds() : Verdict::not_applicable();

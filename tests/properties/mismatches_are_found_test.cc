@@ -7,7 +7,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "a_difference_in_any_field_names_the_odd_rank";
+constexpr const char* name = "any_field_names_the_odd_rank";
 
 TEST(MismatchesAreFound, HoldsOnSimulatedGangs) { expect_hold(mismatches_are_found(), 1000); }
 

@@ -52,6 +52,23 @@ TEST(RunsReplay, AContextThatShowsIsCaught) {
   expect_caught(runs_replay(subject), "fibers_and_threads_give_the_same_trace");
 }
 
+TEST(RunsReplay, AResultThatIsWrongOnParallelRanksOnlyIsCaught) {
+  const auto is_parallel = std::make_shared<std::atomic<bool>>(false);
+  Subject subject;
+  subject.simulate = [is_parallel](const sim::SimulationOptions& options,
+                                   const sim::RankProgram& program) {
+    *is_parallel = options.context == sim::ContextKind::parallel;
+    return sim::Simulation(options).run(program);
+  };
+  subject.wrap = [is_parallel](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
+    return std::make_shared<PlantedGang>(std::move(gang),
+                                         [is_parallel](Gang&, Operation& operation) {
+                                           if (*is_parallel) corrupt(operation);
+                                         });
+  };
+  expect_caught(runs_replay(subject), "parallel_ranks_give_the_same_results", "step 0");
+}
+
 // Whoever finishes an operation first gets a wrong result: that depends on the schedule.
 TEST(RunsReplay, AResultThatDependsOnTheScheduleIsCaught) {
   const auto finished = std::make_shared<std::atomic<int>>(0);

@@ -36,8 +36,7 @@ TEST(RuntimesAreDeterministic, AContextThatShowsIsCaught) {
   const Subject subject = running_under([](sim::SimulationOptions& options) {
     if (options.context == sim::ContextKind::thread) options.scheduler = sim::SchedulerKind::random;
   });
-  expect_caught(runtimes_are_deterministic(subject),
-                "fibers_and_threads_agree_on_threads_of_ranks");
+  expect_caught(runtimes_are_deterministic(subject), "fibers_and_threads_agree");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ using properties::Property;
 constexpr double longest_budget_seconds = 1e9;
 constexpr int largest_world = 1024;
 constexpr int most_jobs = 256;
+constexpr std::size_t terminal_columns = 80;
 
 class CheckCommand final : public harness::Command {
  public:
@@ -114,8 +115,9 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
   };
   if (context.out_is_terminal && !is_quiet_) {
     events.progress = [&context](const Progress& progress) {
-      context.out << fmt::format("\r\033[K… {}/{} properties, {} cases, {}", progress.finished,
-                                 progress.total, progress.cases, progress.running);
+      const std::string line = fmt::format("{}/{} properties, {} cases, {}", progress.finished,
+                                           progress.total, progress.cases, progress.running);
+      context.out << "\r\033[K" << line.substr(0, terminal_columns - 1);
       context.out.flush();
     };
   }
