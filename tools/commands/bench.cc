@@ -195,7 +195,7 @@ class BenchCommand final : public harness::Command {
   int run(CommandContext& context) override {
     std::optional<harness::OutputFile> file;
     if (!json_path_.empty()) file.emplace("--json", json_path_);
-    context.out << fmt::format("{:<38}{:<18}{:<24}\n", "work", "bar", "measured");
+    context.out << fmt::format("{:<35}{:<16}{:<30}\n", "work", "bar", "measured");
     measure_everything(context.out);
     if (file) file->commit(to_json().dump(2) + "\n");
     const bool all_hold =
@@ -220,7 +220,7 @@ class BenchCommand final : public harness::Command {
 
   void add(std::ostream& out, Measurement line) {
     const char* verdict = !line.holds ? "" : *line.holds ? "holds" : "missed";
-    out << fmt::format("{:<38}{:<18}{:<24}{}\n", line.work, line.bar, line.measured, verdict);
+    out << fmt::format("{:<35}{:<16}{:<30}{}\n", line.work, line.bar, line.measured, verdict);
     out.flush();
     table_.push_back(std::move(line));
   }
