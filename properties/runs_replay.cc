@@ -99,6 +99,7 @@ Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
 Verdict judge_parallel(const GangProgram& program, const Subject& subject) {
   sim::SimulationOptions options = options_of(program);
   options.context = sim::ContextKind::parallel;
+  options.scheduler = sim::SchedulerKind::round_robin;  // the operating system's, really
   return judge_against_model(ProgramMemory(program), options, subject);
 }
 
