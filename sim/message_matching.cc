@@ -79,20 +79,41 @@ void MessageMatching::post_send(PendingOperation& send) {
     mailbox.receives.erase(receive);
     return meet(send, matched);
   }
-  if (!buffer(mailbox, send)) mailbox.sends.push_back(&send);
+  // A message may not overtake an earlier one of its link that did not fit.
+  if (first_waiting(mailbox, send.member) == nullptr && fits(mailbox, send))
+    buffer(mailbox, send);
+  else
+    mailbox.sends.push_back(&send);
 }
 
-bool MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
+bool MessageMatching::fits(Mailbox& mailbox, const PendingOperation& send) const {
   const auto capacity = engine_.options().sends.buffered_bytes;
   if (!capacity) return false;
-  // A message may not overtake an earlier one of its link that did not fit.
-  for (const PendingOperation* earlier : mailbox.sends)
-    if (earlier->member == send.member) return false;
   mailbox.buffered_bytes.resize(static_cast<std::size_t>(send.gang->size()), 0);
-  std::uint64_t& used = mailbox.buffered_bytes[static_cast<std::size_t>(send.member)];
+  const std::uint64_t used = mailbox.buffered_bytes[static_cast<std::size_t>(send.member)];
+  return used + send.operation->input.size_bytes() <= *capacity;
+}
+
+PendingOperation* MessageMatching::first_waiting(const Mailbox& mailbox, int source) {
+  const auto send =
+      std::find_if(mailbox.sends.begin(), mailbox.sends.end(),
+                   [source](const PendingOperation* s) { return s->member == source; });
+  return send == mailbox.sends.end() ? nullptr : *send;
+}
+
+void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
+  if (!engine_.options().sends.buffered_bytes) return;
+  for (;;) {
+    PendingOperation* send = first_waiting(mailbox, source);
+    if (send == nullptr || !fits(mailbox, *send)) return;
+    std::erase(mailbox.sends, send);
+    buffer(mailbox, *send);
+  }
+}
+
+void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const TensorView& tensor = send.operation->input;
-  if (used + tensor.size_bytes() > *capacity) return false;
-  used += tensor.size_bytes();
+  mailbox.buffered_bytes[static_cast<std::size_t>(send.member)] += tensor.size_bytes();
   check(engine_, send);
   Message message;
   message.source = send.member;
@@ -105,7 +126,6 @@ bool MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   message.sent.label = {};
   mailbox.buffered.push_back(std::move(message));
   matching_.end(send, PendingStatus::complete);
-  return true;
 }
 
 bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
@@ -132,6 +152,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   receive.received = {message.source, message.tag};
   ++engine_.counts().completed_operations;
   matching_.end(receive, PendingStatus::complete);
+  buffer_waiting(mailbox, message.source);
   return true;
 }
 
@@ -149,7 +170,9 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   }
   PendingOperation& matched = **send;
   mailbox.sends.erase(send);
+  const int source = matched.member;
   meet(matched, receive);
+  buffer_waiting(mailbox, source);
 }
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {

@@ -27,7 +27,11 @@ class MessageMatching {
   void post_batch(PendingOperation& batch);
   void post_send(PendingOperation& send);
   void post_receive(PendingOperation& receive);
-  bool buffer(Mailbox& mailbox, PendingOperation& send);
+  bool fits(Mailbox& mailbox, const PendingOperation& send) const;
+  void buffer(Mailbox& mailbox, PendingOperation& send);
+  // Bytes of a link have become free, or the send ahead has gone: those that wait go into it.
+  void buffer_waiting(Mailbox& mailbox, int source);
+  static PendingOperation* first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
   void meet(PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);
