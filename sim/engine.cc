@@ -11,6 +11,7 @@
 #include "sim/reduction_pool.h"
 #include "sim/replay_scheduler.h"
 #include "sim/sim_gang.h"
+#include "sim/sim_work.h"
 #include "sim/simulated_runtime.h"
 
 namespace gang::sim {
@@ -83,8 +84,12 @@ void Engine::run_ranks() {
 
 void Engine::wake(Task& task) {
   if (task.wait == nullptr) return;
-  task.wait = nullptr;
   ++progress_;
+  let_go_on(task);
+}
+
+void Engine::let_go_on(Task& task) {
+  task.wait = nullptr;
   if (is_parallel_) {
     ++running_;
     carriers_[task.id].wakes.release();
@@ -111,12 +116,6 @@ void Engine::switch_at_call() {
 void Engine::poll(PendingOperation* pending) {
   check_running();
   note_choice_point();
-  if (is_parallel_) {
-    mutex_.unlock();
-    std::this_thread::yield();
-    mutex_.lock();
-    return;
-  }
   Task& self = current();
   polling_.push_back(self.id);
   const std::size_t polled = pending != nullptr ? 1 : 0;
@@ -137,6 +136,7 @@ Task& Engine::choose(TaskId after) {
     if (asks_scheduler_ && !is_over_) {
       try {
         chosen = scheduler_->next_rank(runnable_, after);
+        ++asked_;
         GANGSIM_INVARIANT(runnable_.contains(chosen), "a scheduler chose a blocked context");
       } catch (const ScheduleDivergence& divergence) {
         divergence_ = divergence.what();
@@ -195,10 +195,12 @@ void Engine::run_rank_program(Task& task) {
     SimulatedRank rank(*this, task.rank->rank,
                        std::make_shared<SimGang>(*this, root_, task.rank->rank, *task.rank));
     program_(rank);
+    Guard guard(*this);
+    if (!is_over_) report_outliving_works(*task.rank);
   } catch (const RunOver&) {
   } catch (...) {
     Guard guard(*this);
-    report_rank_failure(*this, task, std::current_exception());
+    if (!is_over_) report_rank_failure(*this, task, std::current_exception());
   }
 }
 
@@ -215,14 +217,11 @@ void Engine::task_ended(Task& task) {
   if (!task.further) task.rank->has_returned = true;
   if (!is_over_) recorder_.task(TraceEventKind::task_end, task, now());
   if (task.further && task.further->joiner != nullptr) wake(*task.further->joiner);
-  if (task.further && !task.further->handle_alive && task.further->error && !is_over_)
-    report_rank_failure(*this, task, task.further->error);
   if (!is_parallel_) return;
-  --running_;
   if (tasks_left_ == 0)
     all_done_.release();
-  else if (running_ == 0)
-    on_idle();
+  else
+    stop_running();
 }
 
 Task& Engine::start_context(Task& parent, std::string name, std::function<void()> body) {
@@ -262,22 +261,22 @@ std::vector<const Task*> Engine::live_tasks() const {
 
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
-  if (progress_ != polled_at_ && retry_polls()) {
-    polled_at_ = progress_;
-    fruitless_rounds_ = 0;
-    return;
-  }
+  if (retry_polls_after_progress()) return;
   if (let_time_pass()) return;
   if (++fruitless_rounds_ <= most_fruitless_rounds && retry_polls()) return;
   give_verdict();
 }
 
+bool Engine::retry_polls_after_progress() {
+  if (progress_ == polled_at_ || !retry_polls()) return false;
+  polled_at_ = progress_;
+  fruitless_rounds_ = 0;
+  return true;
+}
+
 bool Engine::retry_polls() {
   if (polling_.empty()) return false;
-  for (const TaskId id : polling_) {
-    task(id).wait = nullptr;
-    runnable_.insert(id);
-  }
+  for (const TaskId id : polling_) let_go_on(task(id));
   polling_.clear();
   return true;
 }
@@ -331,11 +330,20 @@ void Engine::end_run(Outcome outcome) {
   for (Task& task : further_tasks_) wake(task);
 }
 
+void Engine::check_replayed_to_the_end() {
+  if (!options_.replay || asked_ == options_.replay->choices.size()) return;
+  if (outcome_ == Outcome::diverged || outcome_ == Outcome::step_limit) return;
+  divergence_ = fmt::format("step {}: the run has ended; the schedule has {} steps", asked_,
+                            options_.replay->choices.size());
+  outcome_ = Outcome::diverged;
+}
+
 Report Engine::make_report() {
   if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
     matching_->report_unreceived();
     report_open_gangs(*this);
   }
+  check_replayed_to_the_end();
   for (RankState& rank : ranks_) detach_gangs(rank);
   Report report;
   report.outcome = outcome_;

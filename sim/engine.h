@@ -173,6 +173,7 @@ class Engine final : public TaskRunner {
       switcher_->switch_to(from, to);
   }
   void suspend_parallel(Task& self);
+  void stop_running();  // of a parallel context
   void switch_at_call();
   Task& pick_next(TaskId after);
   Task& choose(TaskId after);
@@ -186,11 +187,14 @@ class Engine final : public TaskRunner {
   // Called when no context can run: lets time pass, or ends the run. Afterwards somebody can.
   void on_idle();
   bool retry_polls();
+  bool retry_polls_after_progress();
+  void let_go_on(Task& task);
   bool let_time_pass();
   void advance_to(TimePoint time);
   void give_verdict();
   void end_run(Outcome outcome);
   void count_step();
+  void check_replayed_to_the_end();
   Report make_report();
 
   const SimulationOptions& options_;
@@ -198,6 +202,7 @@ class Engine final : public TaskRunner {
   const bool is_parallel_;
   bool switches_everywhere_ = false;
   bool asks_scheduler_ = false;  // false: round robin, asked inline
+  std::size_t asked_ = 0;        // choices that the scheduler has made
   bool expects_ = false;         // tells the switcher who comes next
   bool is_over_ = false;
   Outcome outcome_ = Outcome::completed;

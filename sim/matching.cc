@@ -46,7 +46,7 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
 }
 
 void Matching::gang_gone(GangState& gang) {
-  messages_.report_unreceived(gang);
+  if (!engine_.is_over()) messages_.report_unreceived(gang);
   GangState* last = gangs_.back();
   gangs_[gang.registry_index] = last;
   last->registry_index = gang.registry_index;
@@ -75,6 +75,7 @@ void Matching::post(PendingOperation& pending) {
   pending.posted_at = now;
   if (pending.gang->broken) [[unlikely]] {
     pending.status = PendingStatus::failed;
+    pending.posted_at = engine_.now();
     throw_failure(pending);
   }
   const Duration timeout = pending.operation->timeout;
@@ -238,7 +239,11 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
   while (!released_.empty()) {
     PendingOperation* next = released_.back();
     released_.pop_back();
-    if (next->status == PendingStatus::launched) arrive(*next);
+    if (next->status != PendingStatus::launched) continue;
+    if (next->gang->broken)
+      end(*next, PendingStatus::failed);
+    else
+      arrive(*next);
   }
   is_releasing_ = false;
 }
@@ -261,9 +266,11 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
     }
   }
   messages_.fail_all(gang);
-  for (RankState& rank : engine_.ranks()) {
-    if (!rank.stream) continue;
-    const std::vector<PendingOperation*> launched(rank.stream->begin(), rank.stream->end());
+  if (engine_.options().execution != ExecutionModel::stream_ordered) return;
+  for (const int rank : gang.info->root_ranks) {
+    const auto& stream = engine_.rank_state(rank).stream;
+    if (!stream) continue;
+    const std::vector<PendingOperation*> launched(stream->begin(), stream->end());
     for (PendingOperation* pending : launched)
       if (pending->gang == &gang && pending->status == PendingStatus::launched)
         end(*pending, PendingStatus::failed);

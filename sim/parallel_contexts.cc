@@ -20,7 +20,6 @@ void Engine::run_ranks_parallel() {
   }
   all_done_.acquire();
   Guard guard(*this);  // the last one may still hold it
-  return;
 }
 
 void Engine::start_parallel_thread(Task& task) {
@@ -34,9 +33,15 @@ void Engine::start_parallel_thread(Task& task) {
   });
 }
 
+void Engine::stop_running() {
+  --running_;
+  retry_polls_after_progress();
+  while (running_ == 0) on_idle();
+}
+
 void Engine::suspend_parallel(Task& self) {
   ParallelCarrier& carrier = carriers_[self.id];
-  if (--running_ == 0) on_idle();
+  stop_running();
   mutex_.unlock();
   carrier.wakes.acquire();
   mutex_.lock();

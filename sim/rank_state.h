@@ -12,6 +12,7 @@
 namespace gang::sim {
 
 class SimGang;
+class SimWork;
 struct BreakCause;
 struct GangState;
 struct PendingOperation;
@@ -19,6 +20,7 @@ struct PendingOperation;
 struct RankState {
   RankLocals locals;
   SimGang* gangs = nullptr;  // head of the list of this rank's gang handles
+  SimWork* works = nullptr;  // the same of its works
   std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
   std::shared_ptr<const BreakCause> told;  // the failure that an operation of this rank last met
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.

@@ -93,6 +93,8 @@ void SimGang::do_abort() {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
+  // The stacks of a run that is over are being unwound, and pending operations with them.
+  if (engine.is_over()) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;
   cause->reason = "rank " + std::to_string(rank()) + " aborted the gang";

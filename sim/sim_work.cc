@@ -20,7 +20,22 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
 SimWork::~SimWork() {
   if (gang_->engine == nullptr) return;
   const Engine::Guard guard(*gang_->engine);
+  delist();
   gang_.reset();
+}
+
+void SimWork::enlist() {
+  SimWork*& works = pending_.task->rank->works;
+  next_ = works;
+  if (next_ != nullptr) next_->previous_ = this;
+  works = this;
+  is_enlisted_ = true;
+}
+
+void SimWork::delist() noexcept {
+  if (!is_enlisted_) return;
+  (previous_ != nullptr ? previous_->next_ : pending_.task->rank->works) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
 }
 
 Engine& SimWork::engine() const {
@@ -53,11 +68,13 @@ void SimWork::post() {
     pending_.guard = &*guard_;
   }
   engine.matching().post(pending_);
+  enlist();
 }
 
 bool SimWork::observe() {
   if (is_taken_) return true;
   Engine& engine = this->engine();
+  is_observed_ = true;
   const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
   pending_.waiter = nullptr;
   if (succeeded && guard_) guard_->check(engine);
@@ -125,7 +142,9 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
     engine.block(self, wait);
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
-  return first_ended();
+  const std::size_t index = first_ended();
+  static_cast<SimWork*>(works[index])->is_observed_ = true;
+  return index;
 }
 
 void SimWork::dropped() noexcept {
@@ -137,6 +156,8 @@ void SimWork::dropped() noexcept {
     if (!Matching::has_ended(pending_)) break_by_unwinding(engine, *gang_, pending_);
     return;
   }
+  // What has failed is over, and the failure has been told.
+  if (pending_.status == PendingStatus::failed) return;
   report_drop();
   Task& self = engine.current();
   PendingOperation* const waited_for[] = {&pending_};
@@ -147,7 +168,28 @@ void SimWork::dropped() noexcept {
   }
 }
 
-void SimWork::report_drop() {
+void SimWork::outlived() noexcept {
+  if (is_observed_ || pending_.status == PendingStatus::failed) return;
+  const std::size_t finding = report_drop();
+  if (Matching::has_ended(pending_)) return;
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->ranks_at_fault = {pending_.member};
+  cause->reason =
+      fmt::format("{} ended without having waited for {}",
+                  describe_members(*gang_, {pending_.member}), to_string(pending_.call()));
+  cause->finding = finding;
+  gang_->engine->matching().break_gang(*gang_, std::move(cause));
+}
+
+void report_outliving_works(RankState& rank) noexcept {
+  std::vector<SimWork*> works;
+  for (SimWork* work = rank.works; work != nullptr; work = work->next_of_rank())
+    works.push_back(work);
+  for (auto work = works.rbegin(); work != works.rend(); ++work) (*work)->outlived();
+}
+
+std::size_t SimWork::report_drop() {
   Finding finding;
   finding.id = finding_id::unwaited_work;
   finding.ranks = {pending_.task->rank->rank};
@@ -156,7 +198,7 @@ void SimWork::report_drop() {
   finding.location = to_string(pending_.call().call_site);
   finding.message = fmt::format("Rank {} dropped {} without having waited for it.",
                                 finding.ranks.front(), finding.operation);
-  gang_->engine->findings().add(std::move(finding));
+  return gang_->engine->findings().add(std::move(finding));
 }
 
 }  // namespace gang::sim

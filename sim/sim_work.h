@@ -29,11 +29,19 @@ class SimWork final : public WorkState {
   std::size_t wait_any(std::span<WorkState* const> works) override;
   void dropped() noexcept override;
 
+  SimWork* next_of_rank() const noexcept { return next_; }
+
+  // The program of its rank has ended and this lives on: a finding unless the program has waited
+  // for it. Its buffers may be gone, so an unfinished one breaks its gang.
+  void outlived() noexcept;
+
  private:
   bool observe();
   bool wait_until(TimePoint deadline);
-  void report_drop();
+  std::size_t report_drop();  // the finding's index
   void copy_lists();
+  void enlist();
+  void delist() noexcept;
 
   Engine& engine() const;  // throws InvalidOperation after the run
 
@@ -48,7 +56,14 @@ class SimWork final : public WorkState {
   std::string label_;
   PendingOperation pending_;
   std::optional<BufferGuard> guard_;
+  SimWork* next_ = nullptr;  // of the same rank, youngest first
+  SimWork* previous_ = nullptr;
+  bool is_enlisted_ = false;
   bool is_taken_ = false;
+  bool is_observed_ = false;  // the program has been told of its end
 };
+
+// Calls outlived on every work that the rank has left.
+void report_outliving_works(RankState& rank) noexcept;
 
 }  // namespace gang::sim

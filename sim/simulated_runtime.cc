@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -69,15 +70,19 @@ class SimulatedCondition final : public RuntimeCondition {
  public:
   explicit SimulatedCondition(Engine& engine) noexcept : engine_(engine) {}
 
-  void wait(std::unique_lock<RuntimeMutex>& lock) override { wait_until(lock, TimePoint::max()); }
+  void wait(std::unique_lock<RuntimeMutex>& lock) override {
+    const Engine::Guard guard(engine_);
+    wait_until(lock, TimePoint::max());
+  }
 
   bool wait_for(std::unique_lock<RuntimeMutex>& lock, Duration timeout) override {
+    const Engine::Guard guard(engine_);
     const TimePoint now = engine_.now();
     return wait_until(lock, timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout);
   }
 
   void notify_one() override { notify(1); }
-  void notify_all() override { notify(waiters_.size()); }
+  void notify_all() override { notify(std::numeric_limits<std::size_t>::max()); }
 
  private:
   struct Waiter {
@@ -86,7 +91,6 @@ class SimulatedCondition final : public RuntimeCondition {
   };
 
   bool wait_until(std::unique_lock<RuntimeMutex>& lock, TimePoint deadline) {
-    const Engine::Guard guard(engine_);
     auto& mutex = static_cast<SimulatedMutex&>(*lock.mutex());
     Task& self = engine_.current();
     bool is_notified = false;
@@ -132,7 +136,6 @@ class SimulatedThread final : public RuntimeThread {
 
   ~SimulatedThread() override {
     const Engine::Guard guard(engine_);
-    task_.further->handle_alive = false;
     await();
     if (task_.further->error && !engine_.is_over() && std::uncaught_exceptions() == 0)
       report_rank_failure(engine_, task_, take_error());
@@ -169,7 +172,10 @@ class SimulatedRuntime final : public Runtime {
  public:
   explicit SimulatedRuntime(Engine& engine) noexcept : engine_(engine) {}
 
-  TimePoint now() const override { return engine_.now(); }
+  TimePoint now() const override {
+    const Engine::Guard guard(engine_);
+    return engine_.now();
+  }
 
   void sleep_for(Duration duration) override {
     if (duration < Duration::zero())

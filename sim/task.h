@@ -28,7 +28,6 @@ struct FurtherContext {
   RankLocals locals;         // a thread of a real rank has its own, too
   std::exception_ptr error;  // what left the body, until a join takes it
   Task* joiner = nullptr;    // blocked until it ends
-  bool handle_alive = true;
 };
 
 // The control block of a context. The engine's; stable in memory for the whole run.

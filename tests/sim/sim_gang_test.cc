@@ -1,0 +1,88 @@
+#include "sim/sim_gang.h"
+
+#include "gang/gang.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(SimGang, TheRootHasEveryRankAndTheOptionsOfTheSimulation) {
+  const Report report = run({.world_size = 5, .timeout = 3s}, [](SimulatedRank& rank) {
+    const Gang& root = *rank.root();
+    EXPECT_EQ(root.rank(), rank.rank());
+    EXPECT_EQ(root.size(), 5);
+    EXPECT_EQ(root.name(), "root");
+    EXPECT_EQ(root.timeout(), 3s);
+    EXPECT_EQ(root.info().backend, "sim");
+    EXPECT_EQ(label_of(root.info()), "root[0-4]");
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(SimGang, BadArgumentsAreRefusedLocallyAndNothingIsSent) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    Gang& root = *rank.root();
+    std::array<std::int32_t, 3> values{};
+    EXPECT_THROW(root.broadcast(view(values), 2), InvalidArgument);
+    EXPECT_THROW(root.reduce(view(values), ReduceOperation::sum, -1), InvalidArgument);
+    EXPECT_THROW(root.send(view(values), 2), InvalidArgument);
+    EXPECT_THROW(root.recv(view(values), 7), InvalidArgument);
+    EXPECT_THROW(root.all_to_all(view(values), view(values)), InvalidArgument);
+    EXPECT_THROW(root.barrier({.timeout = Duration(0)}), InvalidArgument);
+    EXPECT_THROW(root.monitored_barrier(Duration(0)), InvalidArgument);
+    EXPECT_EQ(count_members(root), 2);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_EQ(report.counts.rank_operations, 2U);
+}
+
+TEST(SimGang, LivesOnWithoutItsSimulation) {
+  std::shared_ptr<Gang> kept;
+  run(1, [&kept](SimulatedRank& rank) { kept = rank.root(); });
+  EXPECT_EQ(kept->size(), 1);
+  EXPECT_THROW(kept->barrier(), InvalidOperation);
+  EXPECT_THROW(kept->start_barrier(), InvalidOperation);
+  kept->close();
+}
+
+TEST(SimGang, AHandleThatIsDroppedClosesOnlyItsOwnSide) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    auto child = child_of(*rank.root(), {0, 1, 2});
+    std::int32_t value = 7;
+    if (rank.rank() == 2) {
+      child.reset();
+    } else if (rank.rank() == 0) {
+      child->send(view_of(value), 1);
+    } else {
+      child->recv(view_of(value), 0);
+    }
+    rank.root()->barrier();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimGang, GangsOfOneRankMayBeUsedFromItsFurtherContexts) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    const auto thread =
+        rank.runtime().start_thread("other", [&] { EXPECT_EQ(count_members(*child), 2); });
+    EXPECT_EQ(count_members(*rank.root()), 2);
+    thread->join();
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(SimGang, AWorldOfOneNeedsNobody) {
+  const Report report = run(1, [](SimulatedRank& rank) {
+    EXPECT_EQ(count_members(*rank.root()), 1);
+    rank.root()->barrier();
+    rank.root()->monitored_barrier(1ms);
+    EXPECT_EQ(count_members(*rank.root()->split({.color = 3})), 1);
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,210 @@
+#include "sim/sim_work.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(SimWork, AWaitWithATimeoutGivesUpAtThatTimeAndTheOperationGoesOn) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(10ms);
+      return rank.root()->barrier();
+    }
+    Work work = rank.root()->start_barrier();
+    EXPECT_FALSE(work.wait(4ms));
+    EXPECT_EQ(rank.runtime().now(), 4ms);
+    EXPECT_FALSE(work.wait(3ms));
+    EXPECT_EQ(rank.runtime().now(), 7ms);
+    EXPECT_TRUE(work.wait(5ms));
+    EXPECT_EQ(rank.runtime().now(), 10ms);
+    EXPECT_TRUE(work.wait(1ms));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimWork, ATestThatFailsLetsTheOthersGoFirst) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    Work work = rank.root()->start_barrier();
+    int tests = 0;
+    while (!work.test()) ++tests;
+    EXPECT_LE(tests, 1);
+    EXPECT_TRUE(work.test());
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(SimWork, WaitAnyGivesTheFirstThatIsComplete) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 2> values{};
+    if (rank.rank() == 1) rank.runtime().sleep_for(2ms);
+    if (rank.rank() == 2) rank.runtime().sleep_for(1ms);
+    if (rank.rank() != 0) return rank.root()->send(view_of(values[0]), 0);
+    std::vector<Work> works;
+    works.push_back(rank.root()->start_recv(view_of(values[0]), 1));
+    works.push_back(rank.root()->start_recv(view_of(values[1]), 2));
+    EXPECT_EQ(Work::wait_any(works), 1U);
+    EXPECT_EQ(rank.runtime().now(), 1ms);
+    works[1].wait();
+    EXPECT_EQ(works[1].received().source_rank, 2);
+    works.pop_back();
+    EXPECT_EQ(Work::wait_any(works), 0U);
+    EXPECT_EQ(rank.runtime().now(), 2ms);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimWork, WaitAnyGivesAFailedOneWhoseWaitThenThrows) {
+  run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    if (rank.rank() == 1) {
+      child->abort();
+      return rank.root()->barrier();
+    }
+    std::vector<Work> works;
+    works.push_back(rank.root()->start_barrier());
+    try {
+      works.push_back(child->start_barrier());
+      EXPECT_EQ(Work::wait_any(works), 1U);
+      EXPECT_TRUE(gang_error_of([&works] { works[1].wait(); }));
+    } catch (const GangError& error) {
+      EXPECT_EQ(error.kind(), GangErrorKind::aborted);
+    }
+    works[0].wait();
+  });
+}
+
+TEST(SimWork, WaitAllThrowsTheFirstErrorAfterAllHaveEnded) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    std::vector<Work> works;
+    works.push_back(child->start_barrier());
+    works.push_back(rank.root()->start_barrier());
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(1ms);
+      return Work::wait_all(works);
+    }
+    Work::wait_all(works);
+    EXPECT_TRUE(works[1].test());
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimWork, AFailedOneThrowsEveryTimeItIsAsked) {
+  run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(1ms);
+      return rank.root()->abort();
+    }
+    Work work = rank.root()->start_barrier();
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(gang_error_of([&work] { work.wait(); }));
+      EXPECT_TRUE(gang_error_of([&work] { work.test(); }));
+    }
+  });
+}
+
+TEST(SimWork, DroppingItIsAFindingAndTheBuffersAreSafe) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) rank.runtime().sleep_for(1ms);
+    std::array<std::int32_t, 64> values{};
+    Work work = rank.root()->start_all_reduce(view(values), ReduceOperation::sum);
+    if (rank.rank() == 1) work.wait();
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed);
+  ASSERT_THAT(ids_of(report), ElementsAre("unwaited_work"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+  EXPECT_THAT(report.findings[0].operation, HasSubstr("all_reduce #0"));
+  EXPECT_THAT(report.findings[0].location, HasSubstr("sim_work_test.cc:"));
+}
+
+TEST(SimWork, DroppingACompletedOneThatNobodyLookedAtIsAFindingToo) {
+  const Report report = run(1, [](SimulatedRank& rank) { rank.root()->start_barrier(); });
+  EXPECT_THAT(ids_of(report), ElementsAre("unwaited_work"));
+}
+
+TEST(SimWork, DroppingAFailedOneIsNotAnotherFinding) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) throw std::runtime_error("gone");
+    Work first = rank.root()->start_barrier();
+    Work second = rank.root()->start_barrier();
+    EXPECT_TRUE(gang_error_of([&first] { first.wait(); }));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("rank_failed"));
+}
+
+TEST(SimWork, DroppingItWhileAnExceptionLeavesTheProgramIsAConsequence) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    Work work = rank.root()->start_barrier();
+    if (rank.rank() == 0) {
+      Work never = rank.root()->start_barrier();
+      throw std::runtime_error("gone");
+    }
+    work.wait();
+    rank.root()->barrier();
+    rank.root()->barrier();
+  });
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+}
+
+TEST(SimWork, OneThatOutlivesItsProgramIsAFinding) {
+  std::vector<Work> kept(2);
+  std::vector<std::array<std::int32_t, 64>> buffers(2);
+  const Report report = run(2, [&](SimulatedRank& rank) {
+    const auto index = static_cast<std::size_t>(rank.rank());
+    kept[index] = rank.root()->start_all_reduce(view(buffers[index]), ReduceOperation::sum);
+    if (rank.rank() == 1) kept[index].wait();
+  });
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].id, "unwaited_work");
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+  EXPECT_EQ(report.findings.size(), 1U) << to_string(report);
+}
+
+TEST(SimWork, AnUnfinishedOneThatOutlivesItsProgramIsNeverWrittenTo) {
+  std::vector<Work> kept(1);
+  const Report report = run(2, [&kept](SimulatedRank& rank) {
+    std::array<std::int32_t, 64> values{};
+    if (rank.rank() == 0) {
+      kept[0] = rank.root()->start_all_reduce(view(values), ReduceOperation::sum);
+      return;
+    }
+    rank.runtime().sleep_for(1ms);
+    const auto error =
+        gang_error_of([&] { rank.root()->all_reduce(view(values), ReduceOperation::sum); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+    EXPECT_THAT(error->ranks_at_fault(), ElementsAre(0));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("unwaited_work"));
+}
+
+TEST(SimWork, LivesOnWithoutItsSimulation) {
+  Work kept;
+  run(1, [&kept](SimulatedRank& rank) { kept = rank.root()->start_barrier(); });
+  EXPECT_THROW(kept.wait(), InvalidOperation);
+}
+
+TEST(SimWork, KeepsWhatStartHasBorrowed) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 2> outputs{};
+    std::int32_t own = 10 + rank.rank();
+    Work work = [&] {
+      // List and label are gone when this returns; the tensors' memory is not.
+      const std::vector<TensorView> views = {view_of(outputs[0]), view_of(outputs[1])};
+      const std::string label(100, 'l');
+      return rank.root()->start_all_gather_to_list(views, view_of(own), {.label = label});
+    }();
+    if (rank.rank() == 1) rank.runtime().sleep_for(1ms);
+    work.wait();
+    EXPECT_THAT(outputs, ElementsAre(10, 11));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+}  // namespace
+}  // namespace gang::sim
