@@ -90,6 +90,7 @@ void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& e
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
   for (const auto& gang : gangs_of(rank)) {
+    if (gang->broken) continue;
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
     cause->ranks_at_fault = member_of(*gang, rank.rank);

@@ -10,28 +10,31 @@ namespace {
 
 constexpr std::size_t most_consequences = 4;
 
-bool have_one_cause(const Finding& a, const Finding& b) {
-  return a.id == b.id && a.gang == b.gang && a.operation == b.operation &&
-         a.location == b.location && a.message == b.message;
+std::string cause_of(const Finding& finding) {
+  constexpr char separator = '\0';
+  std::string key;
+  for (const std::string* part :
+       {&finding.id, &finding.gang, &finding.operation, &finding.location, &finding.message})
+    (key += *part) += separator;
+  return key;
 }
 
 }  // namespace
 
 std::size_t FindingLog::add(Finding finding) {
   std::sort(finding.ranks.begin(), finding.ranks.end());
-  const auto known = std::find_if(findings_.begin(), findings_.end(), [&finding](const Finding& f) {
-    return have_one_cause(f, finding);
-  });
-  if (known == findings_.end()) {
+  const auto [place, is_new] = index_of_.try_emplace(cause_of(finding), findings_.size());
+  if (is_new) {
     findings_.push_back(std::move(finding));
     consequences_.push_back(0);
-    return findings_.size() - 1;
+    return place->second;
   }
+  Finding& known = findings_[place->second];
   std::vector<int> ranks;
-  std::set_union(known->ranks.begin(), known->ranks.end(), finding.ranks.begin(),
-                 finding.ranks.end(), std::back_inserter(ranks));
-  known->ranks = std::move(ranks);
-  return static_cast<std::size_t>(known - findings_.begin());
+  std::set_union(known.ranks.begin(), known.ranks.end(), finding.ranks.begin(), finding.ranks.end(),
+                 std::back_inserter(ranks));
+  known.ranks = std::move(ranks);
+  return place->second;
 }
 
 void FindingLog::add_consequence(std::size_t index, std::string text) {

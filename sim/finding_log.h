@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/report.h"
@@ -26,6 +27,7 @@ class FindingLog {
 
  private:
   std::vector<Finding> findings_;
+  std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<std::size_t> consequences_;
 };
 

@@ -25,11 +25,10 @@ void for_each_timed(GangState& gang, const Visit& visit) {
 }
 
 template <typename Visit>
-void for_each_launched(std::span<RankState> ranks, const Visit& visit) {
-  for (RankState& rank : ranks)
-    if (rank.stream)
-      for (PendingOperation* pending : *rank.stream)
-        if (pending->status == PendingStatus::launched) visit(*pending);
+void for_each_launched(const RankState& rank, const Visit& visit) {
+  if (!rank.stream) return;
+  for (PendingOperation* pending : *rank.stream)
+    if (pending->status == PendingStatus::launched) visit(*pending);
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ TimePoint Matching::earliest_deadline() const {
     earliest = std::min(earliest, pending.deadline);
   };
   for (GangState* gang : gangs_) for_each_timed(*gang, look);
-  for_each_launched(engine_.ranks(), look);
+  for (const RankState& rank : engine_.ranks()) for_each_launched(rank, look);
   return earliest;
 }
 
@@ -52,9 +51,11 @@ void Matching::time_out_operations() {
       if (late == nullptr && pending.deadline <= now) late = &pending;
     };
     for_each_timed(*gang, look);
-    for_each_launched(engine_.ranks(), [&look, gang](PendingOperation& pending) {
-      if (pending.gang == gang) look(pending);
-    });
+    if (engine_.options().execution == ExecutionModel::stream_ordered)
+      for (const int rank : gang->info->root_ranks)
+        for_each_launched(engine_.rank_state(rank), [&look, gang](PendingOperation& pending) {
+          if (pending.gang == gang) look(pending);
+        });
     if (late != nullptr) time_out(*gang, *late);
   }
 }

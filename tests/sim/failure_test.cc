@@ -1,0 +1,217 @@
+#include "sim/failure.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(Failure, AnExceptionThatLeavesAProgramIsAFindingOfThatRank) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) throw std::runtime_error("out of cheese");
+  });
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].message, "Rank 1 ended with an exception: out of cheese");
+}
+
+TEST(Failure, OfSomethingElseThanAStandardExceptionIsAFindingToo) {
+  const Report report = run(1, [](SimulatedRank&) { throw 42; });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("no std::exception"));
+}
+
+TEST(Failure, TheOthersAreToldAndNotLeftHanging) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {2, 1, 0});
+    if (rank.rank() == 1) throw std::runtime_error("gone");
+    for (Gang* gang : {child.get(), rank.root().get()}) {
+      if (gang == nullptr) continue;
+      const auto error = gang_error_of([gang] { gang->barrier(); });
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+      EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
+    }
+  });
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  EXPECT_THAT(ids_of(report), ElementsAre("rank_failed"));
+}
+
+TEST(Failure, ConsequencesStandInsideTheOneFinding) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    rank.root()->barrier();
+    if (rank.rank() == 2) throw std::runtime_error("gone");
+    rank.root()->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+  ASSERT_THAT(report.findings[0].consequences, testing::SizeIs(3));
+  for (const std::string& consequence : report.findings[0].consequences)
+    EXPECT_THAT(consequence, HasSubstr("(peer_failed)"));
+}
+
+TEST(Failure, OneOfAFurtherContextNamesIt) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 0) {
+      const auto thread = rank.runtime().start_thread("loader", [&rank] {
+        rank.runtime().sleep_for(1ms);
+        throw std::runtime_error("no such file");
+      });
+    }
+  });
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 0 ended its context 'loader' with an exception: no such file");
+}
+
+TEST(Failure, ManyRanksThatFailOfOneCauseAreOneFinding) {
+  const Report report = run(3000, [](SimulatedRank& rank) {
+    if (rank.rank() == 7) throw std::runtime_error("gone");
+    rank.root()->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].consequences.back(), "2995 more like these");
+}
+
+TEST(Failure, AbortEndsPendingAndLaterOperationsOfEveryMember) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 2) {
+      rank.runtime().sleep_for(1ms);
+      rank.root()->abort();
+      rank.root()->abort();
+    }
+    for (int i = 0; i < 2; ++i) {
+      const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->kind(), GangErrorKind::aborted);
+      EXPECT_EQ(rank.runtime().now(), 1ms);
+    }
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(Failure, AbortOfAChildLeavesItsParentAlone) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    child_of(*rank.root(), {0, 1})->abort();
+    EXPECT_EQ(count_members(*rank.root()), 2);
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(Failure, AGangErrorTellsWhoWhereAndWhat) {
+  run(2, [](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {1, 0}, {.name = "pair"});
+    pair->barrier();
+    if (rank.rank() == 0) {
+      rank.runtime().sleep_for(4ms);
+      return pair->abort();
+    }
+    std::array<float, 8> values{};
+    const auto error = gang_error_of([&] { pair->all_reduce(view(values), ReduceOperation::max); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->gang(), "pair[1,0]");
+    EXPECT_EQ(error->rank(), 0);
+    EXPECT_EQ(error->sequence_number(), 1U);
+    EXPECT_EQ(error->operation().kind, OperationKind::all_reduce);
+    EXPECT_EQ(error->elapsed(), 4ms);
+    EXPECT_THAT(error->what(), HasSubstr("all_reduce #1 max f32[8]"));
+  });
+}
+
+TEST(Failure, UseAfterCloseIsAnErrorAndAFindingWhereItLeavesTheProgram) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    child->close();
+    child->close();
+    EXPECT_THROW(child->barrier(), InvalidOperation);
+    rank.root()->barrier();
+    if (rank.rank() == 1) child->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("use_after_close"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+}
+
+TEST(Failure, ClosingClosesChildren) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    const auto grandchild = child_of(*child, {0, 1});
+    child->close();
+    EXPECT_THROW(grandchild->barrier(), InvalidOperation);
+    EXPECT_EQ(count_members(*rank.root()), 2);
+  });
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(Failure, AGangStillOpenAfterTheProgramsIsAFinding) {
+  std::vector<std::shared_ptr<Gang>> kept(2);
+  const Report report = run(2, [&kept](SimulatedRank& rank) {
+    kept[static_cast<std::size_t>(rank.rank())] = rank.root();
+    if (rank.rank() == 1) rank.root()->close();
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed);
+  ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+  EXPECT_EQ(report.findings[0].gang, "root[0,1]");
+  EXPECT_THROW(kept[0]->barrier(), InvalidOperation) << "it lives on without its simulation";
+}
+
+// Ranks 4 and 6 of 8 do not come to a monitored barrier.
+Report monitored(Gang::MissingRanks reported, const std::vector<int>& expected) {
+  return run(8, [&](SimulatedRank& rank) {
+    if (rank.rank() == 4 || rank.rank() == 6) rank.runtime().sleep_for(1s);
+    const auto error = gang_error_of([&] { rank.root()->monitored_barrier(20ms, reported); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::timeout);
+    EXPECT_EQ(error->ranks_at_fault(), expected);
+    EXPECT_EQ(rank.runtime().now() == 20ms, error->elapsed() == 20ms);
+  });
+}
+
+TEST(MonitoredBarrier, NamesAllMissingRanksToEverybody) {
+  const Report report = monitored(Gang::MissingRanks::all, {4, 6});
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(4, 6));
+}
+
+TEST(MonitoredBarrier, OrOnlyTheFirst) {
+  const Report report = monitored(Gang::MissingRanks::first, {4});
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(4, 6)) << "the finding has them all";
+}
+
+TEST(MonitoredBarrier, HoldsWhereAllComeInTime) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    rank.runtime().sleep_for(Duration(rank.rank()));
+    rank.root()->monitored_barrier(20ms);
+    EXPECT_EQ(rank.runtime().now(), Duration(3));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(MonitoredBarrier, ItsTimeoutFiresEvenWhereARankHasReturned) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) return;
+    EXPECT_TRUE(gang_error_of([&rank] { rank.root()->monitored_barrier(20ms); }));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("timed_out"));
+}
+
+TEST(Unwinding, ARunThatIsOverIsNotDisturbedByHandlersThatAbort) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    if (rank.rank() == 3) return;
+    try {
+      Work work = rank.root()->start_barrier();
+      rank.root()->barrier();
+    } catch (...) {
+      rank.root()->abort();
+      throw std::runtime_error("wrapped");
+    }
+  });
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,69 @@
+#include "sim/finding_log.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+Finding finding(std::string id, std::vector<int> ranks, std::string message = "m") {
+  return {.id = std::move(id), .ranks = std::move(ranks), .message = std::move(message)};
+}
+
+TEST(FindingLog, KeepsTheOrderInWhichFindingsWereMade) {
+  FindingLog log;
+  EXPECT_TRUE(log.empty());
+  EXPECT_EQ(log.add(finding("b", {0})), 0U);
+  EXPECT_EQ(log.add(finding("a", {1})), 1U);
+  EXPECT_FALSE(log.empty());
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].id, "b");
+  EXPECT_EQ(findings[1].id, "a");
+}
+
+TEST(FindingLog, OneCauseTakesInFurtherRanks) {
+  FindingLog log;
+  EXPECT_EQ(log.add(finding("a", {5, 1})), 0U);
+  EXPECT_EQ(log.add(finding("a", {3, 1})), 0U);
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].ranks, ElementsAre(1, 3, 5));
+}
+
+TEST(FindingLog, AnyOtherFieldMakesAnotherCause) {
+  FindingLog log;
+  Finding base = finding("a", {1});
+  base.gang = "g";
+  base.operation = "o";
+  base.location = "l";
+  log.add(base);
+  for (std::string Finding::* field :
+       {&Finding::id, &Finding::gang, &Finding::operation, &Finding::location, &Finding::message}) {
+    Finding other = base;
+    other.*field += "x";
+    log.add(other);
+  }
+  EXPECT_EQ(log.take().size(), 6U);
+}
+
+TEST(FindingLog, ConsequencesStandInsideTheirFinding) {
+  FindingLog log;
+  const std::size_t index = log.add(finding("a", {1}));
+  log.add(finding("b", {2}));
+  for (int i = 0; i < 4; ++i) log.add_consequence(index, "c" + std::to_string(i));
+  const std::vector<Finding> findings = log.take();
+  EXPECT_THAT(findings[0].consequences, ElementsAre("c0", "c1", "c2", "c3"));
+  EXPECT_THAT(findings[1].consequences, IsEmpty());
+}
+
+TEST(FindingLog, CountsConsequencesThatAreTooManyToShow) {
+  FindingLog log;
+  const std::size_t index = log.add(finding("a", {1}));
+  for (int i = 0; i < 7; ++i) log.add_consequence(index, "c");
+  EXPECT_THAT(log.take()[0].consequences, ElementsAre("c", "c", "c", "c", "3 more like these"));
+}
+
+}  // namespace
+}  // namespace gang::sim
