@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "sim/matching.h"
 #include "sim/sim_gang.h"
 

@@ -28,14 +28,14 @@ const std::array fields = {
           [](const Collective& call) { return std::string(to_string(call.kind)); }},
     Field{finding_id::mismatch_data_type, "data type",
           [](const Collective& call) { return std::string(to_string(call.data_type)); }},
+    Field{finding_id::mismatch_count, "number of elements",
+          [](const Collective& call) { return std::to_string(call.count); }},
     Field{finding_id::mismatch_reduce_operation, "reduce operation",
           [](const Collective& call) { return std::string(to_string(call.reduce_operation)); }},
     Field{finding_id::mismatch_root, "root",
           [](const Collective& call) { return std::to_string(call.peer); }},
     Field{finding_id::mismatch_ranks, "rank list",
           [](const Collective& call) { return fmt::format("{:016x}", call.detail); }},
-    Field{finding_id::mismatch_count, "number of elements",
-          [](const Collective& call) { return std::to_string(call.count); }},
     Field{finding_id::mismatch_label, "label", label_value},
 };
 
@@ -54,9 +54,11 @@ std::map<std::string, Members> group_by(const Field& field, const Members& membe
   return groups;
 }
 
-// A point-to-point pair differs in type or count only.
+// A point-to-point pair differs in type or count only; lists of ranks differ as lists.
 bool applies(const Field& field, const Members& members) {
-  if (!is_point_to_point(members.front()->call().kind)) return true;
+  const OperationKind kind = members.front()->call().kind;
+  if (kind == OperationKind::create_gang) return field.id != finding_id::mismatch_count;
+  if (!is_point_to_point(kind)) return true;
   return field.id == finding_id::mismatch_data_type || field.id == finding_id::mismatch_count;
 }
 

@@ -36,6 +36,20 @@ std::string wrapped(std::string_view text, std::string_view indent) {
     const std::string_view word = text.substr(0, space);
     text.remove_prefix(std::min(space + 1, text.size()));
     if (word.empty()) continue;
+    if (column_count(indent) + column_count(word) > terminal_columns) {
+      // No line holds it: it begins on this one and is broken at the edge.
+      if (!is_empty && column_count(line) + 1 < terminal_columns) line += ' ';
+      for (const char byte : word) {
+        const bool begins_character = (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+        if (begins_character && column_count(line) >= terminal_columns) {
+          result += line + "\n";
+          line = indent;
+        }
+        line += byte;
+      }
+      is_empty = false;
+      continue;
+    }
     if (!is_empty && column_count(line) + 1 + column_count(word) > terminal_columns) {
       result += line + "\n";
       line = indent;

@@ -14,11 +14,11 @@ inline constexpr std::size_t terminal_columns = 80;
 std::size_t column_count(std::string_view text) noexcept;
 
 // `text` broken at spaces into lines of at most 80 columns, each begun with `indent` and ended with
-// a newline. A word that is longer stands on a line of its own.
+// a newline. A word that is longer is broken at the edge.
 std::string wrapped(std::string_view text, std::string_view indent);
 
-// Rows of cells as aligned columns, indented by two, each ended with a newline. The widest column
-// is shortened with "..." where a row would exceed 80 columns.
+// Rows of cells as aligned columns, indented by two, each ended with a newline. The widest columns
+// are shortened with "..." where a row would exceed 80 columns.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace gang::sim

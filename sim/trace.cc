@@ -62,7 +62,10 @@ nlohmann::json chrome_event(const Trace& trace, const TraceEvent& event, std::st
   } else {
     json["name"] = fmt::format("{} {}", gang_of(trace, event), event.operation);
     json["cat"] = std::string(gang_of(trace, event));
-    json["id"] = fmt::format("{}.{}.{}", event.rank, event.gang, event.sequence_number);
+    // Messages are numbered apart from collectives.
+    const std::string_view kind =
+        std::string_view(event.operation).substr(0, event.operation.find(' '));
+    json["id"] = fmt::format("{}.{}.{}.{}", event.rank, event.gang, kind, event.sequence_number);
     json["args"] = {{"location", event.location}, {"outcome", to_string(event.kind)}};
   }
   return json;

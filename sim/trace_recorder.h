@@ -20,9 +20,13 @@ class TraceRecorder {
   void posted(const PendingOperation& pending, TimePoint time) {
     const Collective& call = pending.call();
     mix((std::uint64_t{pending.task->id} << 32) ^ pending.gang->index);
-    mix((call.sequence_number << 8) ^ static_cast<std::uint64_t>(call.kind) ^
-        (static_cast<std::uint64_t>(call.count) << 24) ^
-        (static_cast<std::uint64_t>(time.count()) << 40));
+    mix(static_cast<std::uint64_t>(call.kind) | static_cast<std::uint64_t>(call.data_type) << 8 |
+        static_cast<std::uint64_t>(call.reduce_operation) << 16 |
+        static_cast<std::uint64_t>(call.blocking) << 24 |
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.peer)) << 32);
+    mix(call.sequence_number ^ std::rotl(static_cast<std::uint64_t>(call.count), 20) ^
+        std::rotl(static_cast<std::uint64_t>(time.count()), 36) ^
+        std::rotl(static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.tag)), 50));
     if (keeps_events_) [[unlikely]]
       keep(TraceEventKind::post, pending, time);
   }

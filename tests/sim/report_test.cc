@@ -1,0 +1,171 @@
+#include "sim/report.h"
+
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/text_layout.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(RankRanges, FoldsRunsAndStrides) {
+  EXPECT_EQ(to_rank_ranges({}), "");
+  EXPECT_EQ(to_rank_ranges({7}), "7");
+  EXPECT_EQ(to_rank_ranges({0, 1}), "0-1");
+  EXPECT_EQ(to_rank_ranges({0, 2}), "0,2");
+  EXPECT_EQ(to_rank_ranges({0, 1, 2, 3, 8, 10, 12, 14}), "0-3,8-14:2");
+  EXPECT_EQ(to_rank_ranges({0, 1, 2, 3, 8, 20, 22, 24}), "0-3,8,20-24:2");
+  EXPECT_EQ(to_rank_ranges({0, 4, 8, 12}), "0-12:4");
+}
+
+TEST(RankRanges, KeepsAtMostSoMany) {
+  EXPECT_EQ(to_rank_ranges({0, 5, 7, 20}, 2), "0,5,...");
+  EXPECT_EQ(to_rank_ranges({0, 5}, 2), "0,5");
+}
+
+Finding some_finding() {
+  return {.id = "mismatch_count",
+          .ranks = {1, 5},
+          .gang = "dp[0,2]",
+          .operation = "all_reduce #3 sum f32[1024]",
+          .message = "Ranks 1,5 called something else.",
+          .location = "train.cc:41",
+          .consequences = {"rank 3: failed"}};
+}
+
+TEST(Report, FindingsRoundTripThroughJson) {
+  EXPECT_EQ(finding_from_json(to_json(some_finding())), some_finding());
+  EXPECT_EQ(finding_from_json(to_json(Finding{})), Finding{});
+}
+
+TEST(Report, BlockedCallsRoundTripThroughJson) {
+  const BlockedCall call{.rank = 3,
+                         .context = "loader",
+                         .gang = "dp[0,2]",
+                         .operation = "barrier #0",
+                         .location = "train.cc:41",
+                         .waits_for = {0, 2},
+                         .waits_for_count = 20,
+                         .would_time_out_after_ns = 900'000'000'000};
+  EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
+}
+
+TEST(Report, AJsonErrorNamesTheField) {
+  const nlohmann::json good = to_json(some_finding());
+  for (const auto& [name, value] : good.items()) {
+    nlohmann::json json = good;
+    json.erase(name);
+    EXPECT_THAT([&json] { finding_from_json(json); },
+                testing::ThrowsMessage<InvalidArgument>("field " + name + " is missing"));
+    json[name] = nlohmann::json::object({{"of another", "type"}});
+    EXPECT_THAT([&json] { finding_from_json(json); },
+                testing::ThrowsMessage<InvalidArgument>("field " + name +
+                                                        " has the wrong type: found is object"));
+  }
+}
+
+TEST(Report, ItsJsonHasWhatProgramsReadFromIt) {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  report.findings = {some_finding()};
+  report.blocked = {BlockedCall{.rank = 3}};
+  report.counts.rank_operations = 17;
+  report.virtual_time = Duration(5);
+  report.trace.digest = 0xabc;
+  const nlohmann::json json = to_json(report);
+  EXPECT_EQ(json["outcome"], "deadlock");
+  EXPECT_EQ(json["findings"][0]["id"], "mismatch_count");
+  EXPECT_EQ(json["blocked"][0]["rank"], 3);
+  EXPECT_EQ(json["rank_operations"], 17);
+  EXPECT_EQ(json["virtual_time_ns"], 5);
+  EXPECT_EQ(json["trace_digest"], "0000000000000abc");
+}
+
+TEST(Report, HoldsOnlyIfCompletedWithoutAFinding) {
+  Report report;
+  EXPECT_TRUE(report.holds());
+  report.findings = {some_finding()};
+  EXPECT_FALSE(report.holds());
+  report.findings.clear();
+  report.outcome = Outcome::failed;
+  EXPECT_FALSE(report.holds());
+}
+
+TEST(ReportText, GroupsRanksInTheSameCall) {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  for (int rank = 0; rank < 7; ++rank)
+    report.blocked.push_back({.rank = rank,
+                              .gang = "root[0-7]",
+                              .operation = "barrier #0",
+                              .location = "train.cc:41",
+                              .waits_for = {7},
+                              .waits_for_count = 1,
+                              .would_time_out_after_ns = 900'000'000'000});
+  EXPECT_EQ(to_string(report),
+            "DEADLOCK\n"
+            "\n"
+            "  rank  blocked in             waits for  at\n"
+            "  0-6   root[0-7]  barrier #0  7          train.cc:41\n"
+            "\n"
+            "  Timeout    would fail after 15 min\n");
+}
+
+TEST(ReportText, ShowsTheRootCauseFirstAndConsequencesInsideIt) {
+  Report report;
+  report.outcome = Outcome::failed;
+  report.findings = {some_finding(), {.id = "unwaited_work", .message = "Rank 0 dropped it."}};
+  EXPECT_EQ(to_string(report),
+            "FAILED  mismatch_count\n"
+            "\n"
+            "  Ranks 1,5 called something else.\n"
+            "    then rank 3: failed\n"
+            "\n"
+            "unwaited_work\n"
+            "\n"
+            "  Rank 0 dropped it.\n");
+}
+
+void expect_eighty_columns(const Report& report) {
+  std::istringstream stream(to_string(report));
+  int lines = 0;
+  for (std::string line; std::getline(stream, line); ++lines)
+    EXPECT_LE(column_count(line), 80U) << line;
+  EXPECT_LT(lines, 100);
+}
+
+TEST(ReportText, StaysWithinEightyColumnsForLongNames) {
+  const std::string name(120, 'n');
+  const Report report = run(4, [&name](SimulatedRank& rank) {
+    const auto gang = child_of(*rank.root(), {0, 1, 2, 3}, {.name = name});
+    if (rank.rank() != 3) gang->barrier({}, CallSite::at(name.c_str(), 4'000'000'000));
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(report.findings[0].message, HasSubstr(name));
+  expect_eighty_columns(report);
+}
+
+TEST(ReportText, StaysWithinEightyColumnsForThousandsOfRanks) {
+  const Report report = run(4000, [](SimulatedRank& rank) {
+    RandomStream random = rank.random_stream("leave");
+    if (random.below(2) == 0) rank.root()->barrier();
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_GT(report.blocked.size(), 1000U);
+  expect_eighty_columns(report);
+}
+
+TEST(ReportText, TellsContextsOfOneRankApart) {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  report.blocked = {{.rank = 2, .operation = "join of loader"},
+                    {.rank = 2, .context = "loader", .operation = "lock of a mutex"}};
+  EXPECT_THAT(to_string(report), HasSubstr("2/loader  lock of a mutex"));
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,92 @@
+#include "sim/text_layout.h"
+
+#include <sstream>
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(ColumnCount, CountsACodePointAsOne) {
+  EXPECT_EQ(column_count(""), 0U);
+  EXPECT_EQ(column_count("abc"), 3U);
+  EXPECT_EQ(column_count("0 → 1"), 5U);
+}
+
+TEST(Wrapped, BreaksAtSpacesAndIndentsEveryLine) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "word ";
+  const auto lines = lines_of(wrapped(text, "  "));
+  ASSERT_EQ(lines.size(), 3U);
+  for (const std::string& line : lines) {
+    EXPECT_LE(column_count(line), 80U);
+    EXPECT_TRUE(line.starts_with("  word"));
+    EXPECT_TRUE(line.ends_with("word"));
+  }
+  EXPECT_EQ(column_count(lines[0]), 76U);  // another word would make it 81
+}
+
+TEST(Wrapped, FillsALineOfExactlyEightyColumns) {
+  std::string text(80, 'a');
+  text[40] = ' ';
+  const std::string line = wrapped(text, "");
+  EXPECT_EQ(line, text.append("\n"));
+}
+
+TEST(Wrapped, NothingGivesNoLine) {
+  EXPECT_EQ(wrapped("", "  "), "");
+  EXPECT_EQ(wrapped("   ", "  "), "");
+}
+
+TEST(Wrapped, BreaksAWordThatNoLineHolds) {
+  const std::string word(200, 'x');
+  std::string joined;
+  for (const std::string& line : lines_of(wrapped("on " + word + " off", "  "))) {
+    EXPECT_LE(column_count(line), 80U);
+    EXPECT_TRUE(line.starts_with("  "));
+    joined += line.substr(2);
+  }
+  EXPECT_EQ(joined, "on " + word + " off");
+}
+
+TEST(Table, AlignsItsColumns) {
+  EXPECT_EQ(table({{"rank", "at"}, {"0-1023", "a.cc:1"}}),
+            "  rank    at\n"
+            "  0-1023  a.cc:1\n");
+}
+
+TEST(Table, ShortensTheWidestCellsToEightyColumns) {
+  const std::string wide(100, 'w');
+  for (const auto& row : std::vector<std::vector<std::string>>{
+           {"0-6", wide, "7", "train.cc:41"}, {wide, wide, wide, wide}, {"a", wide, "b", wide}}) {
+    const std::string line = lines_of(table({row})).front();
+    EXPECT_LE(column_count(line), 80U) << line;
+    EXPECT_THAT(line, HasSubstr("www..."));
+  }
+}
+
+TEST(Table, KeepsNarrowCellsWhole) {
+  const std::string line = table({{"0-6", std::string(100, 'w'), "7", "train.cc:41"}});
+  EXPECT_THAT(line, HasSubstr("  0-6  ww"));
+  EXPECT_THAT(line, HasSubstr("  7  train.cc:41\n"));
+}
+
+TEST(Table, DoesNotCutACodePointInTwo) {
+  std::string arrows;
+  for (int i = 0; i < 100; ++i) arrows += "→";
+  const std::string line = lines_of(table({{arrows}})).front();
+  EXPECT_LE(column_count(line), 80U);
+  EXPECT_TRUE(line.ends_with("→..."));
+}
+
+}  // namespace
+}  // namespace gang::sim
