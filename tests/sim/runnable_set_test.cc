@@ -1,0 +1,89 @@
+#include "sim/runnable_set.h"
+
+#include <iterator>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "sim/random_stream.h"
+
+namespace gang::sim {
+namespace {
+
+// The same set, slowly.
+TaskId next_after(const std::set<TaskId>& model, TaskId id) {
+  const auto next = model.upper_bound(id);
+  return next == model.end() ? *model.begin() : *next;
+}
+
+class RunnableSetOfSize : public testing::TestWithParam<TaskId> {};
+
+TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
+  const TaskId capacity = GetParam();
+  RunnableSet set;
+  set.reserve(capacity);
+  std::set<TaskId> model;
+  RandomStream random(capacity, "operations");
+  for (int step = 0; step < 4000; ++step) {
+    // Now and then close to the ends and to the borders of words, where mistakes would be.
+    const bool near_a_border = random.below(4) == 0;
+    const TaskId id = static_cast<TaskId>(
+        near_a_border
+            ? (random.below(2) == 0 ? random.below(std::min<TaskId>(capacity, 3))
+                                    : capacity - 1 - random.below(std::min<TaskId>(capacity, 2)))
+            : random.below(capacity));
+    ASSERT_EQ(set.contains(id), model.contains(id));
+    if (model.insert(id).second) {
+      set.insert(id);
+    } else if (random.below(3) != 0) {
+      model.erase(id);
+      set.remove(id);
+    }
+    ASSERT_EQ(set.size(), model.size());
+    ASSERT_EQ(set.empty(), model.empty());
+    if (model.empty()) continue;
+    ASSERT_EQ(set.first(), *model.begin());
+    ASSERT_EQ(set.next_after(id), next_after(model, id));
+    const std::size_t index = random.below(model.size());
+    ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AroundItsWords, RunnableSetOfSize,
+                         testing::Values(1, 2, 63, 64, 65, 4095, 4096, 4097, 262143, 262144,
+                                         262145));
+
+TEST(RunnableSet, TheSuccessorOfTheLastMemberIsTheFirst) {
+  RunnableSet set;
+  set.reserve(5000);
+  set.insert(7);
+  set.insert(4999);
+  EXPECT_EQ(set.next_after(7), 4999U);
+  EXPECT_EQ(set.next_after(4999), 7U);
+  EXPECT_EQ(set.next_after(4998), 4999U);
+}
+
+TEST(RunnableSet, TheOnlyMemberIsItsOwnSuccessor) {
+  RunnableSet set;
+  set.insert(63);
+  EXPECT_EQ(set.next_after(63), 63U);
+}
+
+TEST(RunnableSet, KeepsItsMembersWhenItGrows) {
+  RunnableSet set;
+  set.insert(3);
+  set.insert(63);
+  set.reserve(300'000);
+  set.insert(299'999);
+  EXPECT_EQ(set.size(), 3U);
+  EXPECT_EQ(set.next_after(3), 63U);
+  EXPECT_EQ(set.next_after(63), 299'999U);
+  EXPECT_EQ(set.next_after(299'999), 3U);
+}
+
+TEST(RunnableSet, DoesNotContainWhatIsBeyondItsCapacity) {
+  EXPECT_FALSE(RunnableSet().contains(1'000'000));
+}
+
+}  // namespace
+}  // namespace gang::sim
