@@ -30,7 +30,7 @@ TEST(DeadlockVerdict, NamesARankThatHasReturned) {
                                         "participant_missing", {5});
   EXPECT_EQ(report.findings[0].operation, "barrier #1");
   EXPECT_EQ(report.findings[0].location, "train.cc:41");
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Waiting are ranks 0-4,6-7"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 0-4,6-7 wait for it"));
 }
 
 TEST(DeadlockVerdict, ListsEveryBlockedRankWithWhatItWaitsFor) {
@@ -109,10 +109,12 @@ TEST(DeadlockVerdict, FindsStreamsLaunchedInDifferentOrders) {
   const Report report = run(options, [](SimulatedRank& rank) {
     const auto a = child_of(*rank.root(), {0, 1}, {.name = "a"});
     const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
-    Work first = (rank.rank() == 0 ? a : b)->start_barrier();
-    Work second = (rank.rank() == 0 ? b : a)->start_barrier();
-    second.wait();
-    first.wait();
+    std::int32_t value = 0;
+    std::vector<Work> works;
+    if (rank.rank() == 0) works.push_back(a->start_barrier());
+    works.push_back(b->start_broadcast(view_of(value)));
+    if (rank.rank() == 1) works.push_back(a->start_barrier());
+    Work::wait_all(works);
   });
   ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
   EXPECT_THAT(report.findings[0].message, HasSubstr("a[0,1] and b[0,1]"));
@@ -133,7 +135,7 @@ TEST(DeadlockVerdict, AReceiveFromAnySourceIsNotMissingWhoHasReturnedWhileOthers
                     std::int32_t value = 0;
                     if (rank.rank() != 0) rank.root()->recv(view_of(value));
                   },
-                  "point_to_point_cycle", {1, 2});
+                  "deadlock", {1, 2});
 }
 
 TEST(DeadlockVerdict, ManyMessagesToOneThatHasReturnedAreOneFinding) {
@@ -144,7 +146,7 @@ TEST(DeadlockVerdict, ManyMessagesToOneThatHasReturnedAreOneFinding) {
                                             rank.root()->send(view_of(value), 0);
                                         },
                                         "participant_missing", {0});
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Waiting are ranks 1-499"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 1-499 wait for it"));
 }
 
 TEST(DeadlockVerdict, FindsARankThatWaitsForItself) {
@@ -153,7 +155,7 @@ TEST(DeadlockVerdict, FindsARankThatWaitsForItself) {
                     std::int32_t value = 0;
                     rank.root()->send(view_of(value), 0);
                   },
-                  "deadlock", {0});
+                  "point_to_point_cycle", {0});
 }
 
 TEST(DeadlockVerdict, SeesMutexesJoinsAndConditions) {
@@ -215,7 +217,8 @@ TEST(DeadlockVerdict, EndsPollLoopsThatNeverSucceed) {
   });
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_EQ(report.blocked.size(), 1U);
-  EXPECT_EQ(report.blocked[0].operation, "poll that never succeeds");
+  EXPECT_EQ(report.blocked[0].operation, "barrier #0");
+  EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1));
 }
 
 TEST(DeadlockVerdict, LeavesPollLoopsAloneThatSucceedAfterAPeersSleep) {

@@ -57,6 +57,7 @@ TEST(Report, BlockedCallsRoundTripThroughJson) {
 TEST(Report, AJsonErrorNamesTheField) {
   const nlohmann::json good = to_json(some_finding());
   for (const auto& [name, value] : good.items()) {
+    if (name == "fix") continue;  // a function of the id
     nlohmann::json json = good;
     json.erase(name);
     EXPECT_THAT([&json] { finding_from_json(json); },
@@ -127,7 +128,9 @@ TEST(ReportText, ShowsTheRootCauseFirstAndConsequencesInsideIt) {
             "\n"
             "unwaited_work\n"
             "\n"
-            "  Rank 0 dropped it.\n");
+            "  Rank 0 dropped it.\n"
+            "\n"
+            "  Fix        pass the same number of elements on every member\n");
 }
 
 void expect_eighty_columns(const Report& report) {
