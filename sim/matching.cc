@@ -75,7 +75,6 @@ void Matching::post(PendingOperation& pending) {
   pending.posted_at = now;
   if (pending.gang->broken) [[unlikely]] {
     pending.status = PendingStatus::failed;
-    pending.posted_at = engine_.now();
     throw_failure(pending);
   }
   const Duration timeout = pending.operation->timeout;
