@@ -15,7 +15,7 @@ namespace gang::properties {
 // How hard to look. Equal settings give equal cases, verdicts and shrunk cases on every machine
 // (unless the time budget ends the search first).
 struct Settings {
-  std::uint64_t cases = 50'000;  // of a cheap property; costlier ones run a stated fraction of it
+  std::uint64_t cases = 30'000;  // of a cheap property; costlier ones run a stated fraction of it
   std::uint64_t seed = 1;
   int max_world = 16;                   // ranks of a generated world, >= 1
   std::optional<Duration> time_budget;  // stop looking for failures after this much wall-clock time

@@ -222,7 +222,7 @@ std::vector<Property> runtimes_are_deterministic(const Subject& subject) {
           property_of({"threads_of_ranks_replay", "Same seed and replayed schedule: same trace.", 4,
                        judge_repetition},
                       subject),
-          property_of({"fibers_and_threads_agree", "The same trace on both.", 40, judge_contexts},
+          property_of({"fibers_and_threads_agree", "The same trace on both.", 60, judge_contexts},
                       subject)};
 }
 

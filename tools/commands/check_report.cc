@@ -145,7 +145,8 @@ std::string summary_of(const CheckReport& report) {
     if (!checked.result.held()) ++failed;
   }
   const std::size_t count = report.properties.size();
-  const std::string verdict = failed == 0 ? "hold" : fmt::format("checked, {} failed", failed);
+  const std::string verdict =
+      failed == 0 ? (count == 1 ? "holds" : "hold") : fmt::format("checked, {} failed", failed);
   return fmt::format("{} propert{} {}: {} cases in {:.1f} s, seed {}\n", count,
                      count == 1 ? "y" : "ies", verdict, cases, seconds(report.time),
                      report.settings.seed);

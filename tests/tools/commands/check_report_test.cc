@@ -79,7 +79,7 @@ TEST(LineOf, APropertyWithoutVerdictSaysWhy) {
 }
 
 TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
-  EXPECT_EQ(summary_of(report_of({held()})), "1 property hold: 1000 cases in 1.5 s, seed 1\n");
+  EXPECT_EQ(summary_of(report_of({held()})), "1 property holds: 1000 cases in 1.5 s, seed 1\n");
   EXPECT_EQ(summary_of(report_of({held(), falsified(), gave_up()})),
             "3 properties checked, 2 failed: 1040 cases in 1.5 s, seed 1\n");
 }
