@@ -199,15 +199,25 @@ std::set<std::string> gangs_of(const Cycle& cycle) {
   return gangs;
 }
 
+// Whether the rank has launched an operation on the gang that is behind another in its stream.
+bool has_launched(const RankState& rank, const GangState& gang) {
+  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
+           return queued->gang == &gang && queued->status == PendingStatus::launched;
+         });
+}
+
 std::string_view cycle_id(const Cycle& cycle) {
   std::set<const GangState*> gangs;
   bool only_messages = true;
   bool has_queued = false;
-  for (const PendingOperation* pending : cycle.operations) {
+  for (std::size_t i = 0; i < cycle.operations.size(); ++i) {
+    const PendingOperation* pending = cycle.operations[i];
     if (pending == nullptr) return finding_id::deadlock;
+    const RankState& next = *cycle.contexts[(i + 1) % cycle.contexts.size()]->rank;
     gangs.insert(pending->gang);
     only_messages = only_messages && is_point_to_point(pending->call().kind);
-    has_queued = has_queued || pending->status == PendingStatus::launched;
+    has_queued = has_queued || pending->status == PendingStatus::launched ||
+                 has_launched(next, *pending->gang);
   }
   if (has_queued) return finding_id::stream_order_inversion;
   if (only_messages) return finding_id::point_to_point_cycle;

@@ -83,6 +83,21 @@ TEST(RootCause, ARankThatWaitsForItselfIsNamed) {
   EXPECT_EQ(report.findings[0].message, "Rank 1 waits for itself.");
 }
 
+TEST(RootCause, AnInversionOfStreamsIsOneWhicheverOperationIsWaitedFor) {
+  const SimulationOptions options{.world_size = 2, .execution = ExecutionModel::stream_ordered};
+  const Report report = Simulation(options).run([](SimulatedRank& rank) {
+    const std::vector<int> all = {0, 1};
+    const auto a = rank.root()->create_gang(all, {.name = "a"});
+    const auto b = rank.root()->create_gang(all, {.name = "b"});
+    Work first = (rank.rank() == 0 ? a : b)->start_barrier();
+    Work second = (rank.rank() == 0 ? b : a)->start_barrier();
+    first.wait();
+    second.wait();
+  });
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].id, "stream_order_inversion");
+}
+
 TEST(RootCause, OneMissingRankOfThousandsIsFound) {
   constexpr int world_size = 4096;
   const SimulationOptions options{.world_size = world_size};
