@@ -56,7 +56,8 @@ class Runtime {
   // Time since the run began. Constant between scheduling points in simulation.
   virtual TimePoint now() const = 0;
 
-  // Blocks the calling thread for `duration` (at least; exactly, in simulation). Zero yields.
+  // Blocks the calling thread for `duration` (at least; exactly, in simulation). Zero
+  // is yield(), which may return later where only time can change something.
   virtual void sleep_for(Duration duration) = 0;
 
   // Lets other threads and ranks go first. A loop that polls must call it (or Work::test, which
