@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness {
 namespace {
@@ -16,7 +17,7 @@ using testing::ThrowsMessage;
 class OutputFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path{testing::TempDir()} /
+    directory_ = std::filesystem::path{test::temporary_directory()} /
                  testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);

@@ -9,6 +9,7 @@
 
 #include "harness/command_line.h"
 #include "harness/programs/all_programs.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness {
 
@@ -31,7 +32,7 @@ inline Answer ask(const std::vector<std::string>& arguments) {
 }
 
 // A file in the tests' temporary directory.
-inline std::string temporary(const std::string& name) { return testing::TempDir() + name; }
+inline std::string temporary(const std::string& name) { return test::temporary_directory() + name; }
 
 // A program file of the tests.
 inline std::string program_file(const std::string& name) {

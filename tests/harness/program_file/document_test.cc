@@ -5,6 +5,7 @@
 
 #include "gang/error.h"
 #include "harness/output_file.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness::program_file {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-std::string path() { return testing::TempDir() + "document_test.toml"; }
+std::string path() { return test::temporary_directory() + "document_test.toml"; }
 
 Document read(std::string_view text) {
   OutputFile{"file", path()}.commit(text);

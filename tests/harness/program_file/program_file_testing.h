@@ -8,11 +8,12 @@
 
 #include "harness/output_file.h"
 #include "harness/program_source.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness::program_file {
 
 inline RunResult run_text(std::string_view text, const RunRecording& recording = {}) {
-  const std::string path = testing::TempDir() + "suspect.toml";
+  const std::string path = test::temporary_directory() + "suspect.toml";
   OutputFile{"file", path}.commit(text);
   const ProgramSource source = find_program_source({}, path);
   return run(source.program, source.specification, recording);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/law.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::properties {
 
@@ -63,7 +64,7 @@ Ended check(std::vector<std::string> arguments) {
   return ended;
 }
 
-std::string path_of(const std::string& name) { return ::testing::TempDir() + "check_" + name; }
+std::string path_of(const std::string& name) { return test::temporary_directory() + name; }
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path);
