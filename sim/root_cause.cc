@@ -33,6 +33,13 @@ std::string capitalised(std::string text) {
   return text;
 }
 
+// Whether the rank has launched an operation on the gang that is behind another in its stream.
+bool has_launched(const RankState& rank, const GangState& gang) {
+  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
+           return queued->gang == &gang && queued->status == PendingStatus::launched;
+         });
+}
+
 // -- Ranks that will never come
 // ---------------------------------------------------------------------
 
@@ -128,40 +135,58 @@ void report_other_tags(Engine& engine) {
 // -- One operation on two gangs of the same members
 // ------------------------------------------------
 
+using Calls = std::vector<const PendingOperation*>;
+
+// The calls at the oldest operation of `gang`.
+Calls calls_at(const GangState& gang) {
+  Calls calls;
+  for (const PendingOperation* member : gang.active.front()->members)
+    if (member != nullptr) calls.push_back(member);
+  return calls;
+}
+
+std::vector<int> ranks_of(const Calls& calls) {
+  std::vector<int> ranks;
+  for (const PendingOperation* call : calls)
+    ranks.push_back(call->gang->root_rank_of(call->member));
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+// Whether somebody who has not come to the oldest operation of `gang` has launched it all the same.
+bool is_queued_elsewhere(Engine& engine, const GangState& gang) {
+  return std::ranges::any_of(gang.info->root_ranks, [&engine, &gang](int rank) {
+    return has_launched(engine.rank_state(rank), gang);
+  });
+}
+
+void add_mix_up(Engine& engine, const Calls& few, const Calls& many) {
+  const PendingOperation& odd = *few.front();
+  const PendingOperation& usual = *many.front();
+  Finding finding = finding_for(odd, finding_id::mismatch_gang);
+  finding.ranks = many.size() == few.size() ? odd.gang->info->root_ranks : ranks_of(few);
+  finding.message = fmt::format(
+      "{} called {} on gang {} at {}; {} called it on gang {} at {}, which has the same members.",
+      capitalised(ranks_text(ranks_of(few))), to_string(odd.call().kind), odd.gang->info->name,
+      finding.location, ranks_text(ranks_of(many)), usual.gang->info->name,
+      to_string(usual.call().call_site));
+  engine.findings().add(std::move(finding));
+}
+
 void report_gang_mix_ups(Engine& engine) {
-  std::map<std::vector<int>, const GangState*> first_with;
+  std::map<std::vector<int>, const GangState*> first_with;  // by members
   for (const GangState* gang : engine.matching().gangs()) {
     if (gang->active.empty() || gang->active.front()->arrived == 0) continue;
+    if (is_queued_elsewhere(engine, *gang)) continue;
     std::vector<int> members = gang->info->root_ranks;
     std::sort(members.begin(), members.end());
     const auto [place, is_new] = first_with.try_emplace(std::move(members), gang);
     if (is_new) continue;
-    const auto arrived = [](const GangState& state) {
-      std::vector<const PendingOperation*> calls;
-      for (const PendingOperation* member : state.active.front()->members)
-        if (member != nullptr) calls.push_back(member);
-      return calls;
-    };
-    auto many = arrived(*place->second);
-    auto few = arrived(*gang);
+    Calls many = calls_at(*place->second);
+    Calls few = calls_at(*gang);
     if (many.front()->call().kind != few.front()->call().kind) continue;
     if (many.size() < few.size()) std::swap(many, few);
-    Finding finding = finding_for(*few.front(), finding_id::mismatch_gang);
-    const auto ranks_of = [](const std::vector<const PendingOperation*>& calls) {
-      std::vector<int> ranks;
-      for (const PendingOperation* call : calls)
-        ranks.push_back(call->gang->root_rank_of(call->member));
-      std::sort(ranks.begin(), ranks.end());
-      return ranks;
-    };
-    finding.ranks = ranks_of(few);
-    if (many.size() == few.size()) finding.ranks = gang->info->root_ranks;
-    finding.message = fmt::format(
-        "{} called {} on gang {} at {}; {} called it on gang {} at {}, which has the same members.",
-        capitalised(ranks_text(ranks_of(few))), to_string(few.front()->call().kind),
-        few.front()->gang->info->name, finding.location, ranks_text(ranks_of(many)),
-        many.front()->gang->info->name, to_string(many.front()->call().call_site));
-    engine.findings().add(std::move(finding));
+    add_mix_up(engine, few, many);
   }
 }
 
@@ -197,13 +222,6 @@ std::set<std::string> gangs_of(const Cycle& cycle) {
     gangs.insert(label_of(*BlockedWorld::held_up_by(*pending).gang->info));
   }
   return gangs;
-}
-
-// Whether the rank has launched an operation on the gang that is behind another in its stream.
-bool has_launched(const RankState& rank, const GangState& gang) {
-  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
-           return queued->gang == &gang && queued->status == PendingStatus::launched;
-         });
 }
 
 std::string_view cycle_id(const Cycle& cycle) {
