@@ -36,7 +36,7 @@ struct ChildSeat {
 
 // A value small enough to be kept beside its member instead of in the member's memory.
 inline constexpr std::size_t inline_bytes = 16;
-using InlineValue = std::array<std::byte, inline_bytes>;
+struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {};
 
 // The k-th operation of a gang while it gathers its members. Recycled.
 struct MatchSlot {
