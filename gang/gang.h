@@ -156,7 +156,7 @@ class Gang : public std::enable_shared_from_this<Gang> {
                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
   // The objects of `source_rank` everywhere, by value; the same number of objects on every rank.
-  // InvalidArgument, after the transfer and on every receiver, never: a mismatch is a GangError.
+  // Another number of objects on some rank is a mismatch (GangError), not an InvalidArgument.
   void broadcast_objects(std::span<Object> objects, int source_rank = 0,
                          const CallOptions& options = {}, CallSite call_site = CallSite::here());
 

@@ -1,4 +1,4 @@
-// Storage that belongs to a rank, whatever carries it: a fiber, a thread or a process.
+// Storage that belongs to a context of a rank, whatever carries it: a fiber, a thread or a process.
 #pragma once
 
 #include <memory>
@@ -8,17 +8,18 @@ namespace gang {
 
 struct Gangs;
 
-// What thread_local would be if ranks were threads. Simulated ranks share OS threads, so the
-// simulator sets the current one at every switch; any other thread has its own.
+// What thread_local would be if contexts were threads: a rank's program has its own, and so has
+// each further thread that it starts. Simulated contexts share OS threads, so the simulator sets
+// the current one at every switch; any other thread has its own.
 struct RankLocals {
   std::vector<const Gangs*> current_gangs;  // innermost last
 };
 
-// The locals of the rank that is running on the calling thread.
+// The locals of the context that is running on the calling thread.
 RankLocals& rank_locals() noexcept;
 
 // Makes `locals` the calling thread's until further notice; null: the thread's own. For schedulers
-// of ranks only.
+// of contexts only.
 void set_rank_locals(RankLocals* locals) noexcept;
 
 }  // namespace gang

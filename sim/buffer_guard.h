@@ -1,4 +1,4 @@
-// Finds buffers that a program touches while an operation owns them.
+// Finds buffers that a program writes while an operation owns them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Engine;
 
 // Watches the memory of one started operation: its inputs, outputs and what the call names besides.
 // A digest is taken when the operation starts; a different one later means that somebody has
-// written.
+// written. Reading an output leaves no trace and is not found.
 class BufferGuard {
  public:
   // `pending` outlives the guard. Takes the first digest.

@@ -15,9 +15,11 @@ namespace gang::sim {
 
 // What carries a rank. Same program, same options: same trace on fiber and thread.
 enum class ContextKind : std::uint8_t {
-  fiber,     // a stack of its own on one OS thread; a million fit in one process
-  thread,    // an OS thread each, still one at a time: for debuggers, sanitizers, foreign code
-  parallel,  // an OS thread each, running concurrently on the wall clock: for data races
+  fiber,   // a stack of its own on one OS thread; a million fit in one process
+  thread,  // an OS thread each, still one at a time: for debuggers, sanitizers, foreign code
+  // An OS thread each, running concurrently: for data races. Time is the wall clock's, and jumps to
+  // the next timer where nobody can run.
+  parallel,
 };
 
 // In which order a rank's operations on different gangs may run.
@@ -55,7 +57,7 @@ struct SimulationOptions {
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
   bool strict_blocking = false;  // a blocking call does not match a start_ call
-  bool buffer_guard = true;      // look for buffers touched in flight
+  bool buffer_guard = true;      // find writes to buffers in flight; reads are not seen
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
   std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
   int reduction_threads = 2;             // helpers for large reductions; no effect on results
