@@ -28,16 +28,22 @@ std::uint64_t digest_bytes(std::uint64_t seed, const std::byte* data, std::size_
 
 BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
   const Operation& operation = *pending.operation;
-  const auto add = [this](const TensorView& region) {
-    if (region.size_bytes() != 0) regions_.push_back(region);
-  };
-  add(operation.input);
-  if (operation.output.data() != operation.input.data()) add(operation.output);
-  for (const TensorView& input : operation.inputs) add(input);
-  for (const TensorView& output : operation.outputs) add(output);
-  for (const PointToPoint& entry : operation.batch) add(entry.tensor);
-  for (const TensorView& region : operation.guarded) add(region);
+  const bool is_source = operation.collective.kind == OperationKind::broadcast &&
+                         operation.collective.peer == pending.member;
+  add(operation.output, !is_source && operation.collective.kind != OperationKind::send);
+  if (operation.output.data() != operation.input.data()) add(operation.input, false);
+  for (const TensorView& input : operation.inputs) add(input, false);
+  for (const TensorView& output : operation.outputs) add(output, true);
+  for (const PointToPoint& entry : operation.batch)
+    add(entry.tensor, entry.kind == OperationKind::recv);
+  for (const TensorView& region : operation.guarded) add(region, false);
   digest_ = digest();
+}
+
+void BufferGuard::add(const TensorView& region, bool is_output) {
+  if (region.size_bytes() == 0) return;
+  regions_.push_back(region);
+  if (is_output) fence_.add(region);
 }
 
 std::uint64_t BufferGuard::digest() const noexcept {
@@ -47,8 +53,21 @@ std::uint64_t BufferGuard::digest() const noexcept {
   return digest;
 }
 
+void BufferGuard::seal() {
+  digest_ = digest();
+  fence_.close();
+}
+
 void BufferGuard::check(Engine& engine) {
-  if (has_reported_ || digest() == digest_) return;
+  fence_.open();
+  if (has_reported_) return;
+  if (digest() != digest_)
+    report(engine, "wrote to");
+  else if (const auto access = fence_.access())
+    report(engine, access->is_write ? "wrote to" : "read");
+}
+
+void BufferGuard::report(Engine& engine, std::string_view what_was_done) {
   has_reported_ = true;
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
@@ -57,9 +76,9 @@ void BufferGuard::check(Engine& engine) {
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
   finding.message = fmt::format(
-      "Rank {} wrote to a buffer of {} before it had waited for it; buffers belong to the "
+      "Rank {} {} a buffer of {} before it had waited for it; buffers belong to the "
       "operation until wait or test says that it is complete.",
-      finding.ranks.front(), finding.operation);
+      finding.ranks.front(), what_was_done, finding.operation);
   engine.findings().add(std::move(finding));
 }
 

@@ -68,16 +68,24 @@ void SimWork::post() {
     pending_.guard = &*guard_;
   }
   engine.matching().post(pending_);
+  if (guard_) guard_->close();
   enlist();
+}
+
+void SimWork::return_buffers() {
+  if (!guard_) return;
+  const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
+  if (succeeded) guard_->check(engine());
+  pending_.guard = nullptr;
+  guard_.reset();
 }
 
 bool SimWork::observe() {
   if (is_taken_) return true;
   Engine& engine = this->engine();
   is_observed_ = true;
-  const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
   pending_.waiter = nullptr;
-  if (succeeded && guard_) guard_->check(engine);
+  return_buffers();
   engine.matching().take(pending_);  // throws every time while it is failed
   is_taken_ = true;
   return true;
@@ -143,7 +151,9 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
   const std::size_t index = first_ended();
-  static_cast<SimWork*>(works[index])->is_observed_ = true;
+  SimWork& ended = *static_cast<SimWork*>(works[index]);
+  ended.is_observed_ = true;
+  ended.return_buffers();
   return index;
 }
 
@@ -169,6 +179,7 @@ void SimWork::dropped() noexcept {
 }
 
 void SimWork::outlived() noexcept {
+  if (guard_) guard_->open();
   if (is_observed_ || pending_.status == PendingStatus::failed) return;
   const std::size_t finding = report_drop();
   if (Matching::has_ended(pending_)) return;

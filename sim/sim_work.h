@@ -37,6 +37,7 @@ class SimWork final : public WorkState {
 
  private:
   bool observe();
+  void return_buffers();  // of an ended operation, to the program
   bool wait_until(TimePoint deadline);
   std::size_t report_drop();  // the finding's index
   void copy_lists();

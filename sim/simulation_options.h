@@ -57,7 +57,7 @@ struct SimulationOptions {
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
   bool strict_blocking = false;  // a blocking call does not match a start_ call
-  bool buffer_guard = true;      // find writes to buffers in flight; reads are not seen
+  bool buffer_guard = true;      // find writes to buffers in flight, and reads of outputs
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
   std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
   int reduction_threads = 2;             // helpers for large reductions; no effect on results

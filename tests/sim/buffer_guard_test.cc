@@ -25,6 +25,19 @@ Report touched(const std::function<void(Buffers&, SimulatedRank&)>& touch, bool 
   });
 }
 
+// Touching an output: a finding of rank `rank`, or the end of the process where each byte is
+// fenced.
+void expect_found(const std::function<Report()>& run_it, int rank) {
+  if constexpr (MemoryFence::is_fatal) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(run_it(), "use-after-poison");
+  } else {
+    const Report report = run_it();
+    ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+    EXPECT_THAT(report.findings[0].ranks, ElementsAre(rank));
+  }
+}
+
 TEST(BufferGuard, FindsAWrittenInput) {
   const Report report = touched([](Buffers& buffers, SimulatedRank&) { buffers.input[4] = 1; });
   ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
@@ -34,8 +47,7 @@ TEST(BufferGuard, FindsAWrittenInput) {
 }
 
 TEST(BufferGuard, FindsAWrittenOutput) {
-  EXPECT_THAT(ids_of(touched([](Buffers& b, SimulatedRank&) { b.output[0] = 1; })),
-              ElementsAre("buffer_in_flight"));
+  expect_found([] { return touched([](Buffers& b, SimulatedRank&) { b.output[0] = 1; }); }, 0);
 }
 
 TEST(BufferGuard, FindsFurtherMemoryThatTheCallNames) {
@@ -48,7 +60,7 @@ TEST(BufferGuard, FindsAWriteBetweenCompletionAndWait) {
     rank.runtime().sleep_for(1ms);  // the other has come by now
     buffers.output[0] += 1;
   };
-  EXPECT_THAT(ids_of(touched(later)), ElementsAre("buffer_in_flight"));
+  expect_found([&] { return touched(later); }, 0);
 }
 
 TEST(BufferGuard, FindsNothingWhereNothingIsTouched) {
@@ -65,7 +77,7 @@ TEST(BufferGuard, IsOneFindingHoweverOftenItIsWritten) {
   const auto twice = [](Buffers& buffers, SimulatedRank& rank) {
     buffers.input[0] = 1;
     rank.runtime().sleep_for(1ms);
-    buffers.output[0] = -1;
+    buffers.further[0] = -1;
   };
   EXPECT_THAT(ids_of(touched(twice)), ElementsAre("buffer_in_flight"));
 }
@@ -100,23 +112,107 @@ TEST(BufferGuard, WatchesMessagesAndBatches) {
   };
   for (const bool batched : {false, true})
     for (const bool sender_writes : {false, true}) {
-      const Report report = program(batched, sender_writes);
-      ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
-      EXPECT_THAT(report.findings[0].ranks, ElementsAre(sender_writes ? 0 : 1));
+      if (sender_writes) {
+        const Report report = program(batched, sender_writes);
+        ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+        EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+      } else {
+        expect_found([&] { return program(batched, sender_writes); }, 1);
+      }
     }
 }
 
 TEST(BufferGuard, ListsAreWatchedToTheirLastTensor) {
-  const Report report = run(2, [](SimulatedRank& rank) {
-    std::array<std::int32_t, 2> outputs{};
-    const std::vector<TensorView> views = {view_of(outputs[0]), view_of(outputs[1])};
-    std::int32_t own = 1;
-    Work work = rank.root()->start_all_gather_to_list(views, view_of(own));
-    if (rank.rank() == 1) outputs[1] = 9;
+  const auto program = [] {
+    return run(2, [](SimulatedRank& rank) {
+      std::array<std::int32_t, 2> outputs{};
+      const std::vector<TensorView> views = {view_of(outputs[0]), view_of(outputs[1])};
+      std::int32_t own = 1;
+      Work work = rank.root()->start_all_gather_to_list(views, view_of(own));
+      if (rank.rank() == 1) outputs[1] = 9;
+      work.wait();
+    });
+  };
+  expect_found(program, 1);
+}
+
+// Large enough to hold whole pages.
+constexpr std::size_t large = 16384;
+
+// Rank 1 reads one of its buffers after a start and before or after the wait.
+Report read_by_rank_1(
+    const std::function<Work(Gang&, std::vector<float>&, std::vector<float>&)>& start,
+    bool reads_output, bool early) {
+  return run(2, [&](SimulatedRank& rank) {
+    std::vector<float> input(large, 1.0F);
+    std::vector<float> output(large);
+    Work work = start(*rank.root(), output, input);
+    const std::vector<float>& touched = reads_output ? output : input;
+    float value = 0.0F;
+    const auto read = [&] { value = *static_cast<const volatile float*>(&touched[large / 2]); };
+    if (early && rank.rank() == 1) read();
     work.wait();
+    if (!early) read();
+    EXPECT_GE(value, 0.0F);
   });
-  ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
-  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+}
+
+Work start_sum(Gang& gang, std::vector<float>& output, std::vector<float>& input) {
+  return gang.start_all_reduce(view(output), view(input), ReduceOperation::sum);
+}
+
+TEST(BufferGuard, FindsAReadOutput) {
+  expect_found([] { return read_by_rank_1(start_sum, true, true); }, 1);
+  if constexpr (!MemoryFence::is_fatal) {
+    const Report report = read_by_rank_1(start_sum, true, true);
+    EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 1 read a buffer of all_reduce #0"));
+  }
+}
+
+TEST(BufferGuard, FindsAReadOfATensorThatIsReducedInPlace) {
+  const auto in_place = [](Gang& gang, std::vector<float>& output, std::vector<float>&) {
+    return gang.start_all_reduce(view(output), ReduceOperation::sum);
+  };
+  expect_found([&] { return read_by_rank_1(in_place, true, true); }, 1);
+}
+
+TEST(BufferGuard, OutputsMayBeReadAfterTheWaitAndInputsAlways) {
+  for (const bool early : {false, true}) {
+    const Report report = read_by_rank_1(start_sum, !early, early);
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
+TEST(BufferGuard, WhatASourceBroadcastsIsAnInputThere) {
+  const auto broadcast = [](Gang& gang, std::vector<float>& output, std::vector<float>&) {
+    return gang.start_broadcast(view(output), 1);
+  };
+  EXPECT_TRUE(read_by_rank_1(broadcast, true, true).holds());
+}
+
+TEST(BufferGuard, OutputsOfABrokenGangAreTheProgramsAgain) {
+  const Report report =
+      run({.world_size = 2, .pending_timeouts = PendingTimeouts::fire}, [](SimulatedRank& rank) {
+        std::vector<float> values(large, 1.0F);
+        if (rank.rank() == 0) return;
+        Work work = rank.root()->start_all_reduce(view(values), ReduceOperation::sum);
+        EXPECT_THROW(work.wait(), GangError);
+        EXPECT_EQ(values[large / 2], 1.0F);
+      });
+  EXPECT_THAT(ids_of(report), testing::Not(testing::Contains("buffer_in_flight")));
+}
+
+TEST(BufferGuard, WhatWaitAnyReportsMayBeRead) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::vector<float> values(large, 1.0F);
+    std::vector<Work> works;
+    works.push_back(rank.root()->start_all_reduce(view(values), ReduceOperation::sum));
+    EXPECT_EQ(Work::wait_any(works), 0U);
+    EXPECT_EQ(values[large / 2], 2.0F);
+    values[0] = 9.0F;
+    works[0].wait();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
 }  // namespace

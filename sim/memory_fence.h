@@ -1,0 +1,73 @@
+// Sees a program touch memory that an operation owns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gang/tensor_view.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1  // NOLINT(bugprone-reserved-identifier): as GCC does
+#endif
+#endif
+
+namespace gang::sim {
+
+// How memory behind a fence was touched.
+struct FenceAccess {
+  bool is_write = false;
+  std::uintptr_t instruction = 0;  // that touched it
+};
+
+// A fence around the outputs of one started operation. Memory cannot tell that it has been read, so
+// there are two ways, by build:
+//
+//   - ordinary builds take the access rights from the pages that lie wholly inside a region. The
+//     first access faults, is noted, and gets the rights back: the program goes on. A region that
+//     holds no whole page (4 KiB on x86-64) is not fenced.
+//   - builds with AddressSanitizer poison every byte; an access ends the process with
+//     "use-after-poison" and its call stack.
+//
+// Threads: one fence is used by one thread at a time; different fences by any. The system call
+// read() into closed memory fails with EFAULT. Where `most_fences` are closed at once, further ones
+// stay open.
+class MemoryFence {
+ public:
+  static constexpr std::size_t most_fences = 1024;
+  static constexpr bool is_fatal =
+#if defined(__SANITIZE_ADDRESS__)
+      true;
+#else
+      false;
+#endif
+
+  MemoryFence() = default;
+  ~MemoryFence() { open(); }
+  MemoryFence(const MemoryFence&) = delete;
+  MemoryFence& operator=(const MemoryFence&) = delete;
+
+  // Before the first close. The memory must be readable and writable.
+  void add(const TensorView& region);
+
+  void close();
+  void open() noexcept;
+
+  // The first access since the last close, kept after open; none where none was seen.
+  std::optional<FenceAccess> access() const noexcept { return access_; }
+
+ private:
+  struct Region {
+    std::byte* begin;
+    std::size_t bytes;
+    int slot = -1;  // in the list of the fault handler; -1: not closed
+  };
+
+  std::vector<Region> regions_;
+  std::optional<FenceAccess> access_;
+  bool is_closed_ = false;
+};
+
+}  // namespace gang::sim
