@@ -102,6 +102,27 @@ TextForm<Mesh> meshes() {
   return form;
 }
 
+sim::CallSummary generate_call(Draw& draw) {
+  return {.ranks = generate_ranks(draw),
+          .gang = generate_text(draw),
+          .operation = generate_text(draw),
+          .location = generate_text(draw),
+          .note = generate_text(draw)};
+}
+
+void add_optional_fields(Draw& draw, sim::Finding& finding) {
+  if (draw.one_in(2)) {
+    finding.divergence.emplace().last_common = generate_call(draw);
+    for (int i = draw.between(0, 3); i > 0; --i)
+      finding.divergence->next.push_back(generate_call(draw));
+  }
+  for (int i = draw.between(0, 2); i > 0; --i)
+    finding.near_misses.push_back({.first = generate_call(draw),
+                                   .second = generate_call(draw),
+                                   .field = generate_text(draw)});
+  finding.certainty = generate_text(draw);
+}
+
 TextForm<sim::Finding> findings() {
   TextForm<sim::Finding> form;
   form.name = "findings_as_json";
@@ -115,6 +136,7 @@ TextForm<sim::Finding> findings() {
     finding.location = generate_text(draw);
     for (int i = draw.between(0, 3); i > 0; --i)
       finding.consequences.push_back(generate_text(draw));
+    add_optional_fields(draw, finding);
     return finding;
   };
   form.print = [](const sim::Finding& finding) { return to_json(finding).dump(); };
@@ -125,8 +147,10 @@ TextForm<sim::Finding> findings() {
     std::vector<sim::Finding> simpler;
     add_default(finding, &sim::Finding::ranks, simpler);
     add_default(finding, &sim::Finding::consequences, simpler);
+    add_default(finding, &sim::Finding::divergence, simpler);
+    add_default(finding, &sim::Finding::near_misses, simpler);
     for (auto field : {&sim::Finding::gang, &sim::Finding::operation, &sim::Finding::message,
-                       &sim::Finding::location}) {
+                       &sim::Finding::location, &sim::Finding::certainty}) {
       add_default(finding, field, simpler);
     }
     return simpler;

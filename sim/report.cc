@@ -7,9 +7,7 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "sim/json_fields.h"
 #include "sim/text_layout.h"
 
 namespace gang::sim {
@@ -85,14 +83,6 @@ std::string blocked_table(const std::vector<BlockedCall>& blocked) {
   if (!core.empty() && !downstream.empty())
     text += "\n  Blocked because of those:\n\n" + blocked_rows(downstream);
   return text;
-}
-
-nlohmann::json counts_to_json(const Counts& counts) {
-  return {{"rank_operations", counts.rank_operations},
-          {"completed_operations", counts.completed_operations},
-          {"switches", counts.switches},
-          {"choices", counts.choices},
-          {"gangs", counts.gangs}};
 }
 
 std::string advice(const Report& report) {
@@ -205,72 +195,6 @@ std::string to_string(const Report& report) {
   }
   if (!report.blocked.empty()) text += "\n" + blocked_table(report.blocked);
   return text + advice(report);
-}
-
-nlohmann::json to_json(const Finding& finding) {
-  return {{"id", finding.id},
-          {"ranks", finding.ranks},
-          {"gang", finding.gang},
-          {"operation", finding.operation},
-          {"message", finding.message},
-          {"location", finding.location},
-          {"consequences", finding.consequences},
-          {"fix", fix_for(finding.id)}};
-}
-
-nlohmann::json to_json(const BlockedCall& blocked) {
-  return {{"rank", blocked.rank},
-          {"context", blocked.context},
-          {"gang", blocked.gang},
-          {"operation", blocked.operation},
-          {"location", blocked.location},
-          {"waits_for", blocked.waits_for},
-          {"waits_for_count", blocked.waits_for_count},
-          {"would_time_out_after_ns", blocked.would_time_out_after_ns},
-          {"is_core", blocked.is_core}};
-}
-
-nlohmann::json to_json(const Report& report) {
-  nlohmann::json findings = nlohmann::json::array();
-  for (const Finding& finding : report.findings) findings.push_back(to_json(finding));
-  nlohmann::json blocked = nlohmann::json::array();
-  for (const BlockedCall& call : report.blocked) blocked.push_back(to_json(call));
-  return {{"outcome", to_string(report.outcome)},
-          {"findings", std::move(findings)},
-          {"blocked", std::move(blocked)},
-          {"certainty", report.certainty},
-          {"divergence", report.divergence},
-          {"counts", counts_to_json(report.counts)},
-          {"rank_operations", report.counts.rank_operations},
-          {"virtual_time_ns", report.virtual_time.count()},
-          {"wall_time_ns", report.wall_time.count()},
-          {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
-}
-
-Finding finding_from_json(const nlohmann::json& json) {
-  Finding finding;
-  finding.id = field<std::string>(json, "id");
-  finding.ranks = field<std::vector<int>>(json, "ranks");
-  finding.gang = field<std::string>(json, "gang");
-  finding.operation = field<std::string>(json, "operation");
-  finding.message = field<std::string>(json, "message");
-  finding.location = field<std::string>(json, "location");
-  finding.consequences = field<std::vector<std::string>>(json, "consequences");
-  return finding;
-}
-
-BlockedCall blocked_call_from_json(const nlohmann::json& json) {
-  BlockedCall call;
-  call.rank = field<int>(json, "rank");
-  call.context = field<std::string>(json, "context");
-  call.gang = field<std::string>(json, "gang");
-  call.operation = field<std::string>(json, "operation");
-  call.location = field<std::string>(json, "location");
-  call.waits_for = field<std::vector<int>>(json, "waits_for");
-  call.waits_for_count = field<std::uint64_t>(json, "waits_for_count");
-  call.would_time_out_after_ns = field<std::uint64_t>(json, "would_time_out_after_ns");
-  call.is_core = field<bool>(json, "is_core");
-  return call;
 }
 
 }  // namespace gang::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ inline constexpr std::string_view group_creation_order = "group_creation_order";
 inline constexpr std::string_view cross_gang_cycle = "cross_gang_cycle";
 inline constexpr std::string_view point_to_point_cycle = "point_to_point_cycle";
 inline constexpr std::string_view stream_order_inversion = "stream_order_inversion";
+inline constexpr std::string_view buffering_hazard = "buffering_hazard";
+inline constexpr std::string_view message_race = "message_race";
+inline constexpr std::string_view uneven_iterations = "uneven_iterations";
+inline constexpr std::string_view blocked_in_other_gang = "blocked_in_other_gang";
 inline constexpr std::string_view deadlock = "deadlock";
 inline constexpr std::string_view unwaited_work = "unwaited_work";
 inline constexpr std::string_view unreceived_message = "unreceived_message";
@@ -53,6 +58,34 @@ inline constexpr std::string_view timed_out = "timed_out";
 inline constexpr std::string_view nondeterminism = "nondeterminism";
 }  // namespace finding_id
 
+// What a set of ranks did: a call, or why there was none.
+struct CallSummary {
+  std::vector<int> ranks;  // of the root gang, ascending
+  std::string gang;        // label; empty where none
+  std::string operation;   // "all_reduce #3 sum f32[1024]"; empty: no call
+  std::string location;    // of the call; empty where unknown
+  std::string note;        // "returned", "ended with an exception: ...", "blocked in ..."; or empty
+
+  friend bool operator==(const CallSummary&, const CallSummary&) = default;
+};
+
+// Where the members of a gang part: the last call that they have in common, and what each did next.
+struct Divergence {
+  CallSummary last_common;        // operation empty: there is none before
+  std::vector<CallSummary> next;  // two or more, the most ranks first; by first rank where equal
+
+  friend bool operator==(const Divergence&, const Divergence&) = default;
+};
+
+// Two pending calls that would match if they were equal in one field.
+struct NearMiss {
+  CallSummary first;
+  CallSummary second;
+  std::string field;  // "tag", "root", "number of elements", "gang", ...
+
+  friend bool operator==(const NearMiss&, const NearMiss&) = default;
+};
+
 // One root cause. Consequences are listed inside it, not beside it.
 struct Finding {
   std::string id;                         // a finding_id
@@ -62,6 +95,9 @@ struct Finding {
   std::string message;                    // sentences for people
   std::string location;                   // "train.cc:41"; empty where unknown
   std::vector<std::string> consequences;  // "rank 3 failed: ...", few
+  std::optional<Divergence> divergence;   // where members of one gang part
+  std::vector<NearMiss> near_misses;      // at a deadlock, few
+  std::string certainty;                  // in which runs it happens; empty where not analysed
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -119,10 +155,14 @@ std::string to_string(const Finding& finding);
 // "0-3,8,10-14:2"; at most `most` ranges, then "...".
 std::string to_rank_ranges(const std::vector<int>& ascending_ranks, std::size_t most = 16);
 
-nlohmann::json to_json(const Report& report);
-nlohmann::json to_json(const Finding& finding);
+nlohmann::json to_json(const Report& report);    // without the schedule and the trace's events
+nlohmann::json to_json(const Finding& finding);  // without its empty optional fields
 nlohmann::json to_json(const BlockedCall& blocked);
-Finding finding_from_json(const nlohmann::json& json);  // throw InvalidArgument naming the field
+
+// What to_json has kept. All throw InvalidArgument naming the field that is missing or wrong.
+Report report_from_json(const nlohmann::json& json);
+Finding finding_from_json(const nlohmann::json& json);
 BlockedCall blocked_call_from_json(const nlohmann::json& json);
+std::optional<Outcome> parse_outcome(std::string_view text) noexcept;
 
 }  // namespace gang::sim

@@ -2,8 +2,6 @@
 
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/text_layout.h"
 #include "tests/sim/worlds.h"
 
@@ -35,55 +33,6 @@ Finding some_finding() {
           .message = "Ranks 1,5 called something else.",
           .location = "train.cc:41",
           .consequences = {"rank 3: failed"}};
-}
-
-TEST(Report, FindingsRoundTripThroughJson) {
-  EXPECT_EQ(finding_from_json(to_json(some_finding())), some_finding());
-  EXPECT_EQ(finding_from_json(to_json(Finding{})), Finding{});
-}
-
-TEST(Report, BlockedCallsRoundTripThroughJson) {
-  const BlockedCall call{.rank = 3,
-                         .context = "loader",
-                         .gang = "dp[0,2]",
-                         .operation = "barrier #0",
-                         .location = "train.cc:41",
-                         .waits_for = {0, 2},
-                         .waits_for_count = 20,
-                         .would_time_out_after_ns = 900'000'000'000};
-  EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
-}
-
-TEST(Report, AJsonErrorNamesTheField) {
-  const nlohmann::json good = to_json(some_finding());
-  for (const auto& [name, value] : good.items()) {
-    if (name == "fix") continue;  // a function of the id
-    nlohmann::json json = good;
-    json.erase(name);
-    EXPECT_THAT([&json] { finding_from_json(json); },
-                testing::ThrowsMessage<InvalidArgument>("field " + name + " is missing"));
-    json[name] = nlohmann::json::object({{"of another", "type"}});
-    EXPECT_THAT([&json] { finding_from_json(json); },
-                testing::ThrowsMessage<InvalidArgument>("field " + name +
-                                                        " has the wrong type: found is object"));
-  }
-}
-
-TEST(Report, ItsJsonHasWhatProgramsReadFromIt) {
-  Report report;
-  report.outcome = Outcome::deadlock;
-  report.findings = {some_finding()};
-  report.blocked = {BlockedCall{.rank = 3}};
-  report.counts.rank_operations = 17;
-  report.virtual_time = Duration(5);
-  report.trace.digest = 0xabc;
-  const nlohmann::json json = to_json(report);
-  EXPECT_EQ(json["outcome"], "deadlock");
-  EXPECT_EQ(json["findings"][0]["id"], "mismatch_count");
-  EXPECT_EQ(json["blocked"][0]["rank"], 3);
-  EXPECT_EQ(json["rank_operations"], 17);
-  EXPECT_EQ(json["virtual_time_ns"], 5);
-  EXPECT_EQ(json["trace_digest"], "0000000000000abc");
 }
 
 TEST(Report, HoldsOnlyIfCompletedWithoutAFinding) {

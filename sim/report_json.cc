@@ -1,0 +1,207 @@
+// A report as JSON, and back.
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/json_fields.h"
+#include "sim/report.h"
+
+namespace gang::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array outcomes = {Outcome::completed, Outcome::deadlock, Outcome::failed,
+                                 Outcome::step_limit, Outcome::diverged};
+
+// Field `name` if it is there, else nothing. Throws InvalidArgument as `field` does.
+template <typename T>
+T field_or_empty(const json& from, const char* name) {
+  return from.contains(name) ? field<T>(from, name) : T{};
+}
+
+// The elements of array `name`, each read by `read`.
+template <typename T>
+std::vector<T> elements(const json& from, const char* name, T (*read)(const json&)) {
+  std::vector<T> values;
+  for (const json& element : field<json::array_t>(from, name)) values.push_back(read(element));
+  return values;
+}
+
+template <typename T>
+json array_of(const std::vector<T>& values, json (*write)(const T&)) {
+  json array = json::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
+}
+
+json counts_to_json(const Counts& counts) {
+  return {{"rank_operations", counts.rank_operations},
+          {"completed_operations", counts.completed_operations},
+          {"switches", counts.switches},
+          {"choices", counts.choices},
+          {"gangs", counts.gangs}};
+}
+
+Counts counts_from_json(const json& from) {
+  return {.rank_operations = field<std::uint64_t>(from, "rank_operations"),
+          .completed_operations = field<std::uint64_t>(from, "completed_operations"),
+          .switches = field<std::uint64_t>(from, "switches"),
+          .choices = field<std::uint64_t>(from, "choices"),
+          .gangs = field<std::uint64_t>(from, "gangs")};
+}
+
+json call_to_json(const CallSummary& call) {
+  return {{"ranks", call.ranks},
+          {"gang", call.gang},
+          {"operation", call.operation},
+          {"location", call.location},
+          {"note", call.note}};
+}
+
+CallSummary call_from_json(const json& from) {
+  return {.ranks = field<std::vector<int>>(from, "ranks"),
+          .gang = field<std::string>(from, "gang"),
+          .operation = field<std::string>(from, "operation"),
+          .location = field<std::string>(from, "location"),
+          .note = field<std::string>(from, "note")};
+}
+
+json divergence_to_json(const Divergence& divergence) {
+  return {{"last_common", call_to_json(divergence.last_common)},
+          {"next", array_of(divergence.next, call_to_json)}};
+}
+
+Divergence divergence_from_json(const json& from) {
+  return {.last_common = call_from_json(field<json>(from, "last_common")),
+          .next = elements(from, "next", call_from_json)};
+}
+
+json near_miss_to_json(const NearMiss& miss) {
+  return {{"first", call_to_json(miss.first)},
+          {"second", call_to_json(miss.second)},
+          {"field", miss.field}};
+}
+
+NearMiss near_miss_from_json(const json& from) {
+  return {.first = call_from_json(field<json>(from, "first")),
+          .second = call_from_json(field<json>(from, "second")),
+          .field = field<std::string>(from, "field")};
+}
+
+Outcome outcome_from_json(const json& from) {
+  const auto text = field<std::string>(from, "outcome");
+  if (const std::optional<Outcome> outcome = parse_outcome(text)) return *outcome;
+  throw InvalidArgument(fmt::format(
+      "field outcome is '{}'; accepted are completed, deadlock, failed, step_limit and diverged",
+      text));
+}
+
+std::uint64_t digest_from_json(const json& from) {
+  const auto text = field<std::string>(from, "trace_digest");
+  std::uint64_t digest = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, digest, 16);
+  if (text.empty() || error != std::errc{} || stop != end)
+    throw InvalidArgument(
+        fmt::format("field trace_digest is '{}'; a hexadecimal number is accepted", text));
+  return digest;
+}
+
+}  // namespace
+
+std::optional<Outcome> parse_outcome(std::string_view text) noexcept {
+  for (const Outcome outcome : outcomes)
+    if (to_string(outcome) == text) return outcome;
+  return std::nullopt;
+}
+
+json to_json(const Finding& finding) {
+  json to = {{"id", finding.id},
+             {"ranks", finding.ranks},
+             {"gang", finding.gang},
+             {"operation", finding.operation},
+             {"message", finding.message},
+             {"location", finding.location},
+             {"consequences", finding.consequences},
+             {"fix", fix_for(finding.id)}};
+  if (finding.divergence) to["divergence"] = divergence_to_json(*finding.divergence);
+  if (!finding.near_misses.empty())
+    to["near_misses"] = array_of(finding.near_misses, near_miss_to_json);
+  if (!finding.certainty.empty()) to["certainty"] = finding.certainty;
+  return to;
+}
+
+json to_json(const BlockedCall& blocked) {
+  return {{"rank", blocked.rank},
+          {"context", blocked.context},
+          {"gang", blocked.gang},
+          {"operation", blocked.operation},
+          {"location", blocked.location},
+          {"waits_for", blocked.waits_for},
+          {"waits_for_count", blocked.waits_for_count},
+          {"would_time_out_after_ns", blocked.would_time_out_after_ns},
+          {"is_core", blocked.is_core}};
+}
+
+json to_json(const Report& report) {
+  return {{"outcome", to_string(report.outcome)},
+          {"findings", array_of<Finding>(report.findings, to_json)},
+          {"blocked", array_of<BlockedCall>(report.blocked, to_json)},
+          {"certainty", report.certainty},
+          {"divergence", report.divergence},
+          {"counts", counts_to_json(report.counts)},
+          {"rank_operations", report.counts.rank_operations},
+          {"virtual_time_ns", report.virtual_time.count()},
+          {"wall_time_ns", report.wall_time.count()},
+          {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
+}
+
+Finding finding_from_json(const json& from) {
+  Finding finding;
+  finding.id = field<std::string>(from, "id");
+  finding.ranks = field<std::vector<int>>(from, "ranks");
+  finding.gang = field<std::string>(from, "gang");
+  finding.operation = field<std::string>(from, "operation");
+  finding.message = field<std::string>(from, "message");
+  finding.location = field<std::string>(from, "location");
+  finding.consequences = field<std::vector<std::string>>(from, "consequences");
+  if (from.contains("divergence"))
+    finding.divergence = divergence_from_json(field<json>(from, "divergence"));
+  if (from.contains("near_misses"))
+    finding.near_misses = elements(from, "near_misses", near_miss_from_json);
+  finding.certainty = field_or_empty<std::string>(from, "certainty");
+  return finding;
+}
+
+BlockedCall blocked_call_from_json(const json& from) {
+  BlockedCall call;
+  call.rank = field<int>(from, "rank");
+  call.context = field<std::string>(from, "context");
+  call.gang = field<std::string>(from, "gang");
+  call.operation = field<std::string>(from, "operation");
+  call.location = field<std::string>(from, "location");
+  call.waits_for = field<std::vector<int>>(from, "waits_for");
+  call.waits_for_count = field<std::uint64_t>(from, "waits_for_count");
+  call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
+  call.is_core = field<bool>(from, "is_core");
+  return call;
+}
+
+Report report_from_json(const json& from) {
+  Report report;
+  report.outcome = outcome_from_json(from);
+  report.findings = elements(from, "findings", finding_from_json);
+  report.blocked = elements(from, "blocked", blocked_call_from_json);
+  report.certainty = field<std::string>(from, "certainty");
+  report.divergence = field<std::string>(from, "divergence");
+  report.counts = counts_from_json(field<json>(from, "counts"));
+  report.virtual_time = Duration(field<std::int64_t>(from, "virtual_time_ns"));
+  report.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
+  report.trace.digest = digest_from_json(from);
+  return report;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,156 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/report.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+CallSummary some_call(std::vector<int> ranks) {
+  return {.ranks = std::move(ranks),
+          .gang = "dp[0,2]",
+          .operation = "all_reduce #2 sum f32[1024]",
+          .location = "train.cc:41",
+          .note = ""};
+}
+
+Finding some_finding() {
+  return {.id = "mismatch_count",
+          .ranks = {1, 5},
+          .gang = "dp[0,2]",
+          .operation = "all_reduce #3 sum f32[1024]",
+          .message = "Ranks 1,5 called something else.",
+          .location = "train.cc:41",
+          .consequences = {"rank 3: failed"},
+          .divergence = Divergence{.last_common = some_call({0, 1, 5}),
+                                   .next = {some_call({0}), {.ranks = {1, 5}, .note = "returned"}}},
+          .near_misses = {{.first = some_call({0}), .second = some_call({1}), .field = "tag"}},
+          .certainty = "in every schedule"};
+}
+
+bool is_optional(std::string_view name) {
+  return name == "divergence" || name == "near_misses" || name == "certainty";
+}
+
+TEST(ReportJson, FindingsRoundTripThroughJson) {
+  EXPECT_EQ(finding_from_json(to_json(some_finding())), some_finding());
+  EXPECT_EQ(finding_from_json(to_json(Finding{})), Finding{});
+}
+
+TEST(ReportJson, OptionalFieldsOfAFindingAreAbsentWhereEmpty) {
+  const nlohmann::json json = to_json(Finding{.id = "deadlock"});
+  for (const char* name : {"divergence", "near_misses", "certainty"})
+    EXPECT_FALSE(json.contains(name)) << name;
+}
+
+TEST(ReportJson, BlockedCallsRoundTripThroughJson) {
+  const BlockedCall call{.rank = 3,
+                         .context = "loader",
+                         .gang = "dp[0,2]",
+                         .operation = "barrier #0",
+                         .location = "train.cc:41",
+                         .waits_for = {0, 2},
+                         .waits_for_count = 20,
+                         .would_time_out_after_ns = 900'000'000'000};
+  EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
+}
+
+TEST(ReportJson, AJsonErrorNamesTheField) {
+  const nlohmann::json good = to_json(some_finding());
+  for (const auto& [name, value] : good.items()) {
+    if (name == "fix") continue;  // a function of the id
+    nlohmann::json json = good;
+    json.erase(name);
+    if (is_optional(name))
+      EXPECT_NO_THROW(finding_from_json(json)) << name;
+    else
+      EXPECT_THAT([&json] { finding_from_json(json); },
+                  testing::ThrowsMessage<InvalidArgument>("field " + name + " is missing"));
+    if (name == "divergence") continue;  // an object itself
+    json[name] = nlohmann::json::object({{"of another", "type"}});
+    EXPECT_THAT([&json] { finding_from_json(json); },
+                testing::ThrowsMessage<InvalidArgument>("field " + name +
+                                                        " has the wrong type: found is object"));
+  }
+}
+
+// What its JSON keeps.
+Report some_report() {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  report.findings = {some_finding(), {.id = "unwaited_work"}};
+  report.blocked = {{.rank = 3, .waits_for = {1}}, {.rank = 4, .is_core = false}};
+  report.certainty = "in every schedule";
+  report.divergence = "step 3: nobody";
+  report.counts = {17, 5, 23, 2, 4};
+  report.virtual_time = Duration(5);
+  report.wall_time = Duration(7);
+  report.trace.digest = 0xfedcba9876543210;
+  return report;
+}
+
+TEST(ReportJson, AReportSurvivesText) {
+  const Report report = some_report();
+  const Report back = report_from_json(nlohmann::json::parse(to_json(report).dump()));
+  EXPECT_EQ(back.outcome, report.outcome);
+  EXPECT_EQ(back.findings, report.findings);
+  EXPECT_EQ(back.blocked, report.blocked);
+  EXPECT_EQ(back.certainty, report.certainty);
+  EXPECT_EQ(back.divergence, report.divergence);
+  EXPECT_EQ(back.counts, report.counts);
+  EXPECT_EQ(back.virtual_time, report.virtual_time);
+  EXPECT_EQ(back.wall_time, report.wall_time);
+  EXPECT_EQ(back.trace, report.trace);
+  EXPECT_EQ(to_string(back), to_string(report));
+}
+
+TEST(ReportJson, EveryOutcomeIsReadBack) {
+  for (const Outcome outcome : {Outcome::completed, Outcome::deadlock, Outcome::failed,
+                                Outcome::step_limit, Outcome::diverged})
+    EXPECT_EQ(parse_outcome(to_string(outcome)), outcome);
+  EXPECT_EQ(parse_outcome("won"), std::nullopt);
+}
+
+TEST(ReportJson, AReportWithoutAFieldNamesIt) {
+  const nlohmann::json good = to_json(some_report());
+  for (const auto& [name, value] : good.items()) {
+    if (name == "rank_operations") continue;  // one of the counts
+    nlohmann::json json = good;
+    json.erase(name);
+    EXPECT_THAT([&json] { report_from_json(json); },
+                testing::ThrowsMessage<InvalidArgument>("field " + name + " is missing"));
+  }
+}
+
+TEST(ReportJson, ValuesThatMeanNothingAreNamed) {
+  nlohmann::json json = to_json(some_report());
+  json["trace_digest"] = "12x";
+  EXPECT_THAT([&json] { report_from_json(json); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  "field trace_digest is '12x'; a hexadecimal number is accepted"));
+  json["outcome"] = "won";
+  EXPECT_THAT([&json] { report_from_json(json); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("field outcome is 'won'")));
+}
+
+TEST(ReportJson, ItsJsonHasWhatProgramsReadFromIt) {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  report.findings = {some_finding()};
+  report.blocked = {BlockedCall{.rank = 3}};
+  report.counts.rank_operations = 17;
+  report.virtual_time = Duration(5);
+  report.trace.digest = 0xabc;
+  const nlohmann::json json = to_json(report);
+  EXPECT_EQ(json["outcome"], "deadlock");
+  EXPECT_EQ(json["findings"][0]["id"], "mismatch_count");
+  EXPECT_EQ(json["blocked"][0]["rank"], 3);
+  EXPECT_EQ(json["rank_operations"], 17);
+  EXPECT_EQ(json["virtual_time_ns"], 5);
+  EXPECT_EQ(json["trace_digest"], "0000000000000abc");
+}
+
+}  // namespace
+}  // namespace gang::sim
