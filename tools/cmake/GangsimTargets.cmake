@@ -76,12 +76,13 @@ function(gangsim_add_python_tests)
 endfunction()
 
 # Writes <gangsim/gang.h>, <gangsim/sim.h>, <gangsim/harness.h> and <gangsim/gtest.h> into the build
-# tree; Packaging installs them. A new header at the top of gang/ is offered by itself; sim/
-# is mostly its engine, so its own are listed.
+# tree; Packaging installs them. A new header at the top of gang/ is offered by itself; gang/store/
+# and sim/ have many that are theirs alone, so what they offer is listed.
 function(gangsim_add_forwarding_headers)
   file(GLOB gang_headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/gang/*.h")
-  gangsim_write_forwarding_header(gang ${gang_headers})
+  gangsim_write_forwarding_header(gang ${gang_headers}
+    gang/store/memory_store.h gang/store/prefix_store.h gang/store/store.h)
   gangsim_write_forwarding_header(sim
     sim/random_stream.h sim/report.h sim/runnable_set.h sim/schedule.h sim/scheduler.h
     sim/simulation.h sim/simulation_options.h sim/trace.h)
