@@ -82,7 +82,7 @@ function(gangsim_add_forwarding_headers)
   file(GLOB gang_headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/gang/*.h")
   gangsim_write_forwarding_header(gang ${gang_headers}
-    gang/store/memory_store.h gang/store/prefix_store.h gang/store/store.h)
+    gang/store/file_store.h gang/store/memory_store.h gang/store/prefix_store.h gang/store/store.h)
   gangsim_write_forwarding_header(sim
     sim/random_stream.h sim/report.h sim/runnable_set.h sim/schedule.h sim/scheduler.h
     sim/simulation.h sim/simulation_options.h sim/trace.h)
