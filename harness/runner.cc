@@ -28,6 +28,7 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   if (specification.step_limit) options.step_limit = *specification.step_limit;
   options.trace = recording.trace;
   options.schedule = recording.schedule;
+  options.call_stacks = sim::Recording::on;
   return options;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/call_stack.h"
 #include "sim/engine.h"
 #include "sim/gang_state.h"
 
@@ -22,6 +23,13 @@ std::uint64_t digest_bytes(std::uint64_t seed, const std::byte* data, std::size_
   for (std::size_t i = 0; i < bytes; ++i)
     digest = (std::rotl(digest, 23) ^ std::to_integer<std::uint64_t>(data[i])) * factor;
   return digest;
+}
+
+// " at train.cc:41"; empty where the binary does not tell.
+std::string source_line_of(const FenceAccess& access) {
+  for (const CallFrame& frame : describe_frame(access.instruction))
+    if (!frame.location.empty()) return " at " + frame.location;
+  return {};
 }
 
 }  // namespace
@@ -64,10 +72,10 @@ void BufferGuard::check(Engine& engine) {
   if (digest() != digest_)
     report(engine, "wrote to");
   else if (const auto access = fence_.access())
-    report(engine, access->is_write ? "wrote to" : "read");
+    report(engine, access->is_write ? "wrote to" : "read", source_line_of(*access));
 }
 
-void BufferGuard::report(Engine& engine, std::string_view what_was_done) {
+void BufferGuard::report(Engine& engine, std::string_view what_was_done, const std::string& where) {
   has_reported_ = true;
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
@@ -76,9 +84,9 @@ void BufferGuard::report(Engine& engine, std::string_view what_was_done) {
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
   finding.message = fmt::format(
-      "Rank {} {} a buffer of {} before it had waited for it; buffers belong to the "
+      "Rank {} {} a buffer of {}{} before it had waited for it; buffers belong to the "
       "operation until wait or test says that it is complete.",
-      finding.ranks.front(), what_was_done, finding.operation);
+      finding.ranks.front(), what_was_done, finding.operation, where);
   engine.findings().add(std::move(finding));
 }
 

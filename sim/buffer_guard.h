@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +38,7 @@ class BufferGuard {
  private:
   std::uint64_t digest() const noexcept;
   void add(const TensorView& region, bool is_output);
-  void report(Engine& engine, std::string_view what_was_done);
+  void report(Engine& engine, std::string_view what_was_done, const std::string& where = {});
 
   const PendingOperation& pending_;
   std::vector<TensorView> regions_;

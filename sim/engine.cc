@@ -1,9 +1,14 @@
 #include "sim/engine.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/call_stack.h"
 #include "sim/deadlock_verdict.h"
 #include "sim/failure.h"
 #include "sim/invariant.h"
@@ -319,7 +324,41 @@ void Engine::give_verdict() {
   if (!options_.sends.buffered_bytes && waits_in_a_send(blocked_))
     certainty_ += " with rendezvous sends";
   certainty_ += choice_points_ == 0 ? ": no choice point was passed" : ": others may avoid it";
+  want_call_stacks();
   end_run(Outcome::deadlock);
+}
+
+void Engine::want_call_stacks() {
+  constexpr std::size_t most_stacks = 32;
+  if (options_.call_stacks == Recording::off) return;
+  std::vector<std::size_t> order(blocked_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [this](std::size_t i) { return blocked_[i].is_core; });
+  std::set<std::pair<std::string_view, std::string_view>> groups;
+  for (const std::size_t i : order) {
+    const BlockedCall& call = blocked_[i];
+    if (wanted_stacks_.size() == most_stacks) break;
+    if (!groups.emplace(call.operation, call.location).second) continue;
+    const Task* blocked = &tasks_[static_cast<std::size_t>(call.rank)];
+    if (!call.context.empty())
+      for (const Task& further : further_tasks_)
+        if (further.rank->rank == call.rank && further.further->name == call.context)
+          blocked = &further;
+    wanted_stacks_[blocked->id].blocked = i;
+  }
+}
+
+void Engine::leave(const Task& self) {
+  const auto wanted = wanted_stacks_.find(self.id);
+  if (wanted != wanted_stacks_.end() && wanted->second.addresses.empty())
+    wanted->second.addresses = walk_call_stack();
+  throw RunOver{};
+}
+
+void Engine::name_call_stacks() {
+  for (const auto& [id, wanted] : wanted_stacks_)
+    blocked_[wanted.blocked].call_stack = describe_call_stack(wanted.addresses);
 }
 
 void Engine::end_run(Outcome outcome) {
@@ -344,6 +383,7 @@ Report Engine::make_report() {
     report_open_gangs(*this);
   }
   check_replayed_to_the_end();
+  name_call_stacks();
   for (RankState& rank : ranks_) detach_gangs(rank);
   Report report;
   report.outcome = outcome_;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <semaphore>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/context_switcher.h"
@@ -82,7 +83,8 @@ class Engine final : public TaskRunner {
   [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
     check_running();
     block_quietly(self, wait);
-    check_running();
+    if (is_over_) [[unlikely]]
+      leave(self);
   }
 
   // The same, but returns when the run ends. For destructors.
@@ -172,6 +174,10 @@ class Engine final : public TaskRunner {
     else
       switcher_->switch_to(from, to);
   }
+  // Throws RunOver; before that, notes the call stack where the report wants it.
+  [[noreturn, gnu::cold, gnu::noinline]] void leave(const Task& self);
+  void want_call_stacks();
+  void name_call_stacks();
   void suspend_parallel(Task& self);
   void stop_running();  // of a parallel context
   void switch_at_call();
@@ -227,6 +233,12 @@ class Engine final : public TaskRunner {
   TraceRecorder recorder_;
   Schedule recorded_;
   std::vector<BlockedCall> blocked_;
+  // By the contexts whose stacks the report wants: where in `blocked_`, and the walked stack.
+  struct WantedStack {
+    std::size_t blocked;
+    std::vector<std::uintptr_t> addresses;
+  };
+  std::unordered_map<TaskId, WantedStack> wanted_stacks_;
   std::string divergence_;
   std::string certainty_;
   std::unique_ptr<Scheduler> scheduler_;

@@ -113,6 +113,9 @@ struct BlockedCall {
   std::uint64_t waits_for_count = 0;
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
   bool is_core = true;  // one of the calls of which one must change; else it waits for those
+  // "reduce_gradients at train.cc:41", innermost first: of one context of each group in the same
+  // call, where options.call_stacks; without source lines where the binary has none.
+  std::vector<std::string> call_stack;
 
   friend bool operator==(const BlockedCall&, const BlockedCall&) = default;
 };

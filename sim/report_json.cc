@@ -135,15 +135,17 @@ json to_json(const Finding& finding) {
 }
 
 json to_json(const BlockedCall& blocked) {
-  return {{"rank", blocked.rank},
-          {"context", blocked.context},
-          {"gang", blocked.gang},
-          {"operation", blocked.operation},
-          {"location", blocked.location},
-          {"waits_for", blocked.waits_for},
-          {"waits_for_count", blocked.waits_for_count},
-          {"would_time_out_after_ns", blocked.would_time_out_after_ns},
-          {"is_core", blocked.is_core}};
+  json call = {{"rank", blocked.rank},
+               {"context", blocked.context},
+               {"gang", blocked.gang},
+               {"operation", blocked.operation},
+               {"location", blocked.location},
+               {"waits_for", blocked.waits_for},
+               {"waits_for_count", blocked.waits_for_count},
+               {"would_time_out_after_ns", blocked.would_time_out_after_ns},
+               {"is_core", blocked.is_core}};
+  if (!blocked.call_stack.empty()) call["call_stack"] = blocked.call_stack;
+  return call;
 }
 
 json to_json(const Report& report) {
@@ -187,6 +189,8 @@ BlockedCall blocked_call_from_json(const json& from) {
   call.waits_for_count = field<std::uint64_t>(from, "waits_for_count");
   call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
   call.is_core = field<bool>(from, "is_core");
+  if (from.contains("call_stack"))
+    call.call_stack = field<std::vector<std::string>>(from, "call_stack");
   return call;
 }
 

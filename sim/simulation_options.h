@@ -62,6 +62,7 @@ struct SimulationOptions {
   std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
   int reduction_threads = 2;             // helpers for large reductions; no effect on results
   Recording trace = Recording::off;      // keep the events, not only their digest
+  Recording call_stacks = Recording::off;  // walk blocked contexts at a deadlock; else no cost
   Recording schedule = Recording::off;   // keep the choices in Report::schedule
 
   static constexpr int max_world_size = 4'194'304;
