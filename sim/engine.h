@@ -2,11 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <semaphore>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/context_switcher.h"
@@ -238,7 +238,7 @@ class Engine final : public TaskRunner {
     std::size_t blocked;
     std::vector<std::uintptr_t> addresses;
   };
-  std::unordered_map<TaskId, WantedStack> wanted_stacks_;
+  std::map<TaskId, WantedStack> wanted_stacks_;
   std::string divergence_;
   std::string certainty_;
   std::unique_ptr<Scheduler> scheduler_;

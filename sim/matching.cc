@@ -135,8 +135,10 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   if (pending.is_async) ++slot.async_members;
   if (is_inline_kind(operation)) {
     if (slot.values.empty()) slot.values.resize(slot.members.size());
+    if (pending.guard != nullptr) pending.guard->open();  // closed while queued on a stream
     if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0)
       std::memcpy(slot.values[member].data(), operation.input.data(), bytes);
+    if (pending.guard != nullptr) pending.guard->close();
   }
   if (++slot.arrived == slot.members.size()) complete(gang, slot);
 }
