@@ -28,8 +28,9 @@ struct FenceAccess {
 //   - ordinary builds take the access rights from the pages that lie wholly inside a region. The
 //     first access faults, is noted, and gets the rights back: the program goes on. A region that
 //     holds no whole page (4 KiB on x86-64) is not fenced.
-//   - builds with AddressSanitizer poison every byte; an access ends the process with
-//     "use-after-poison" and its call stack.
+//   - builds with AddressSanitizer poison the region, but for a last part of less than 8 bytes that
+//     is followed by live memory; an access ends the process with "use-after-poison" and its call
+//     stack.
 //
 // Threads: one fence is used by one thread at a time; different fences by any. The system call
 // read() into closed memory fails with EFAULT. Where `most_fences` are closed at once, further ones
