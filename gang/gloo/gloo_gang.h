@@ -1,17 +1,42 @@
-// The root gang over Gloo, where it is built.
+// Gangs over Gloo, where it is built.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "gang/environment.h"
 #include "gang/gang.h"
 #include "gang/root_gang.h"
+#include "gang/runtime.h"
 
 namespace gang {
+
+class GlooConnector;
 
 // The gang of all processes of the job, on cpu. Blocks until all have come. Errors as
 // setup_root_gang.
 std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment,
                                           const RootGangOptions& options);
+
+// A Gloo gang that comes from no other.
+struct GlooGangOptions {
+  std::shared_ptr<GlooConnector> connector;  // how members are connected; shared by its children
+  std::shared_ptr<Runtime> runtime;          // threads for started operations, and time
+  int rank = 0;
+  int size = 1;
+  std::string name = "root";
+  Duration timeout = default_timeout;
+  std::string prefix = "root";  // the same on all members and no other gang's, ever
+};
+
+// Blocks until all members have come. Throws GangError timeout, connection or corrupt where they
+// do not meet within `timeout`.
+//
+// Every operation of gang.h on every data type, but for receiving any tag (NotSupported). Sums and
+// products of floating-point numbers are in the order of Gloo's algorithms (a ring), the same bits
+// on every rank. Blocking operations run on the calling thread, started ones on a thread of the
+// gang's in the order of the calls; messages progress by themselves. Calls that do not match wait
+// until their timeout; ValidatingGang finds them at once.
+std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options);
 
 }  // namespace gang

@@ -11,6 +11,7 @@ find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(GTest REQUIRED)
+find_package(Gloo QUIET)  # the backend gloo; without it, asking for one says so
 find_package(rapidcheck REQUIRED)
 if(GANGSIM_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)

@@ -1,0 +1,366 @@
+#include "gang/gloo/gloo_collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/gather.h>
+#include <gloo/reduce.h>
+#include <gloo/scatter.h>
+
+#include "gang/reduction.h"
+
+namespace gang {
+namespace {
+
+// First bytes of slots: Gloo's own collectives use 0x01 to 0x08.
+constexpr std::uint64_t reduce_scatter_prefix = 0x20;
+constexpr std::uint64_t uneven_all_to_all_prefix = 0x21;
+
+std::uint64_t slot_of(std::uint64_t prefix, std::uint32_t tag) {
+  return prefix << 56U | std::uint64_t{tag} << 24U;
+}
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  // A step of splitmix64, whose every output bit depends on every input bit.
+  hash += value + 0x9e3779b97f4a7c15U;
+  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
+  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
+  return hash ^ (hash >> 31U);
+}
+
+// Whether members may differ in the count without the operation being unsafe: they find out by
+// themselves.
+bool compares_counts(OperationKind kind) {
+  return kind == OperationKind::broadcast_objects || kind == OperationKind::create_gang;
+}
+
+std::size_t count_of(const TensorView& tensor) { return static_cast<std::size_t>(tensor.count()); }
+
+// Gloo sees of an element type only how long it is.
+template <typename Visit>
+void with_width(DataType type, Visit&& visit) {
+  switch (size_bytes(type)) {
+    case 1:
+      return visit(std::uint8_t{});
+    case 2:
+      return visit(std::uint16_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    default:
+      return visit(std::uint64_t{});
+  }
+}
+
+template <typename Options>
+void set_input(Options& options, const TensorView& tensor) {
+  with_width(tensor.type(), [&](auto width) {
+    options.setInput(reinterpret_cast<decltype(width)*>(tensor.data()), count_of(tensor));
+  });
+}
+
+template <typename Options>
+void set_output(Options& options, const TensorView& tensor) {
+  with_width(tensor.type(), [&](auto width) {
+    options.setOutput(reinterpret_cast<decltype(width)*>(tensor.data()), count_of(tensor));
+  });
+}
+
+void copy(std::byte* to, const TensorView& from) {
+  if (to != from.data() && from.size_bytes() > 0) std::memcpy(to, from.data(), from.size_bytes());
+}
+
+// result = local op received, element by element. Gloo passes the local values first, in place.
+gloo::AllreduceOptions::Func reduce_function(ReduceOperation operation, DataType type) {
+  return [operation, type](void* result, const void* local, const void* received, size_t count) {
+    if (result != local) std::memmove(result, local, count * size_bytes(type));
+    combine(operation, type, result, received, count);
+  };
+}
+
+// Whether `list` lies in memory as one tensor, in order.
+bool is_contiguous(std::span<const TensorView> list) {
+  for (std::size_t i = 1; i < list.size(); ++i)
+    if (list[i].data() != list[i - 1].data() + list[i - 1].size_bytes()) return false;
+  return true;
+}
+
+}  // namespace
+
+std::uint32_t tag_of(const Collective& collective) noexcept {
+  std::uint64_t hash = mixed(0, static_cast<std::uint64_t>(collective.kind));
+  hash = mixed(hash, static_cast<std::uint64_t>(collective.data_type));
+  if (reduces(collective.kind))
+    hash = mixed(hash, static_cast<std::uint64_t>(collective.reduce_operation));
+  if (has_root(collective.kind)) hash = mixed(hash, static_cast<std::uint64_t>(collective.peer));
+  if (!compares_counts(collective.kind))
+    hash = mixed(hash, static_cast<std::uint64_t>(collective.count));
+  return static_cast<std::uint32_t>((collective.sequence_number & 0xffU) << 24U |
+                                    (hash & 0xffffffU));
+}
+
+GlooCollectives::GlooCollectives(std::shared_ptr<gloo::Context> context)
+    : context_(std::move(context)) {}
+
+std::byte* GlooCollectives::scratch(std::size_t index, std::size_t bytes) {
+  if (scratch_[index].size() < bytes) scratch_[index].resize(bytes);
+  return scratch_[index].data();
+}
+
+void GlooCollectives::perform(const Operation& operation) {
+  const Collective& collective = operation.collective;
+  if (!operation.input_splits.empty()) return uneven_all_to_all(operation);
+  if (collective.kind == OperationKind::barrier || collective.count == 0)
+    return barrier(tag_of(collective));
+  switch (collective.kind) {
+    case OperationKind::all_reduce:
+      return all_reduce(operation);
+    case OperationKind::reduce:
+      return reduce(operation);
+    case OperationKind::reduce_scatter:
+      return reduce_scatter(operation);
+    case OperationKind::all_gather:
+      return all_gather(operation);
+    case OperationKind::all_gather_to_list:
+      return all_gather_to_list(operation);
+    case OperationKind::gather:
+      return gather(operation);
+    case OperationKind::scatter:
+      return scatter(operation);
+    case OperationKind::all_to_all:
+      return all_to_all(operation);
+    default:
+      return broadcast(operation);
+  }
+}
+
+void GlooCollectives::all_reduce(const Operation& operation) {
+  const TensorView& output = operation.output;
+  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
+  const bool is_mean = reduce_operation == ReduceOperation::mean;
+  gloo::AllreduceOptions options(context_);
+  if (is_mean) {
+    copy(output.data(), operation.input);
+    scale_for_mean(output.type(), output.data(), count_of(output), context_->size);
+  } else if (output.data() != operation.input.data()) {
+    set_input(options, operation.input);
+  }
+  set_output(options, output);
+  options.setReduceFunction(reduce_function(reduce_operation, output.type()));
+  options.setTag(tag_of(operation.collective));
+  gloo::allreduce(options);
+  if (is_mean) finish_mean(output.type(), output.data(), count_of(output), context_->size);
+}
+
+// Gloo wants an output everywhere, and leaves partial results in it off the root.
+void GlooCollectives::reduce(const Operation& operation) {
+  const TensorView& input = operation.input;
+  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
+  const bool is_root = context_->rank == operation.collective.peer;
+  const bool is_mean = reduce_operation == ReduceOperation::mean;
+  const TensorView output =
+      is_root ? operation.output
+              : TensorView(scratch(0, input.size_bytes()), input.type(), input.shape());
+  gloo::ReduceOptions options(context_);
+  if (is_mean) {
+    copy(output.data(), input);
+    scale_for_mean(output.type(), output.data(), count_of(output), context_->size);
+  } else if (output.data() != input.data()) {
+    set_input(options, input);
+  }
+  set_output(options, output);
+  options.setRoot(operation.collective.peer);
+  options.setReduceFunction(reduce_function(reduce_operation, input.type()));
+  options.setTag(tag_of(operation.collective));
+  gloo::reduce(options);
+  if (is_root && is_mean)
+    finish_mean(output.type(), output.data(), count_of(output), context_->size);
+}
+
+// A ring, since Gloo's own reduce-scatter may read what it has overwritten. Chunk c starts at rank
+// c+1 and goes once around, to end at rank c; every rank adds its own to what comes.
+void GlooCollectives::reduce_scatter(const Operation& operation) {
+  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
+  const TensorView& output = operation.output;
+  const DataType type = output.type();
+  const std::size_t bytes = output.size_bytes();
+  const std::size_t count = count_of(output);
+  const int size = context_->size;
+  const int next = (context_->rank + 1) % size;
+  const int previous = (context_->rank + size - 1) % size;
+  const std::uint64_t slot = slot_of(reduce_scatter_prefix, tag_of(operation.collective));
+  std::byte* const rooms[] = {scratch(0, bytes), scratch(1, bytes)};
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffers[] = {
+      context_->createUnboundBuffer(rooms[0], bytes),
+      context_->createUnboundBuffer(rooms[1], bytes)};
+  // This rank's part of the chunk that is `behind` ranks behind it.
+  const auto take_own = [&](std::byte* room, int behind) {
+    const auto chunk = static_cast<std::size_t>((context_->rank + size - behind) % size);
+    std::memcpy(room, operation.input.data() + chunk * bytes, bytes);
+    if (reduce_operation == ReduceOperation::mean) scale_for_mean(type, room, count, size);
+  };
+  std::byte* const own = scratch(2, bytes);
+  take_own(rooms[0], 1);
+  for (int step = 0; step + 1 < size; ++step) {
+    const auto sending = static_cast<std::size_t>(step % 2);
+    const std::size_t receiving = 1 - sending;
+    buffers[receiving]->recv(previous, slot, 0, bytes);
+    buffers[sending]->send(next, slot, 0, bytes);
+    take_own(own, step + 2);
+    buffers[receiving]->waitRecv();
+    combine(reduce_operation, type, own, rooms[receiving], count);
+    buffers[sending]->waitSend();
+    std::memcpy(rooms[receiving], own, bytes);
+  }
+  std::memcpy(output.data(), own, bytes);
+  if (reduce_operation == ReduceOperation::mean) finish_mean(type, output.data(), count, size);
+}
+
+void GlooCollectives::all_gather(const Operation& operation) {
+  gloo::AllgatherOptions options(context_);
+  set_input(options, operation.input);
+  set_output(options, operation.output);
+  options.setTag(tag_of(operation.collective));
+  gloo::allgather(options);
+}
+
+void GlooCollectives::all_gather_to_list(const Operation& operation) {
+  const std::size_t bytes = operation.input.size_bytes();
+  const auto size = static_cast<std::size_t>(context_->size);
+  const bool is_direct = is_contiguous(operation.outputs);
+  std::byte* const gathered =
+      is_direct ? operation.outputs.front().data() : scratch(0, size * bytes);
+  gloo::AllgatherOptions options(context_);
+  options.setInput(reinterpret_cast<std::uint8_t*>(operation.input.data()), bytes);
+  options.setOutput(reinterpret_cast<std::uint8_t*>(gathered), size * bytes);
+  options.setTag(tag_of(operation.collective));
+  gloo::allgather(options);
+  if (is_direct) return;
+  for (std::size_t rank = 0; rank < size; ++rank)
+    std::memcpy(operation.outputs[rank].data(), gathered + rank * bytes, bytes);
+}
+
+void GlooCollectives::gather(const Operation& operation) {
+  const std::size_t bytes = operation.input.size_bytes();
+  const auto size = static_cast<std::size_t>(context_->size);
+  const bool is_root = context_->rank == operation.collective.peer;
+  const bool is_direct = is_contiguous(operation.outputs);
+  std::byte* gathered = nullptr;
+  gloo::GatherOptions options(context_);
+  options.setInput(reinterpret_cast<std::uint8_t*>(operation.input.data()), bytes);
+  if (is_root) {
+    gathered = is_direct ? operation.outputs.front().data() : scratch(0, size * bytes);
+    options.setOutput(reinterpret_cast<std::uint8_t*>(gathered), size * bytes);
+  }
+  options.setRoot(operation.collective.peer);
+  options.setTag(tag_of(operation.collective));
+  gloo::gather(options);
+  if (!is_root || is_direct) return;
+  for (std::size_t rank = 0; rank < size; ++rank)
+    std::memcpy(operation.outputs[rank].data(), gathered + rank * bytes, bytes);
+}
+
+void GlooCollectives::scatter(const Operation& operation) {
+  const std::size_t bytes = operation.output.size_bytes();
+  gloo::ScatterOptions options(context_);
+  std::vector<std::uint8_t*> inputs;
+  for (const TensorView& input : operation.inputs)
+    inputs.push_back(reinterpret_cast<std::uint8_t*>(input.data()));
+  if (!inputs.empty()) options.setInputs(inputs, bytes);
+  options.setOutput(reinterpret_cast<std::uint8_t*>(operation.output.data()), bytes);
+  options.setRoot(operation.collective.peer);
+  options.setTag(tag_of(operation.collective));
+  gloo::scatter(options);
+}
+
+void GlooCollectives::all_to_all(const Operation& operation) {
+  gloo::AlltoallOptions options(context_);
+  set_input(options, operation.input);
+  set_output(options, operation.output);
+  options.setTag(tag_of(operation.collective));
+  gloo::alltoall(options);
+}
+
+// All sends and receives at once, as Gloo does it; but each with its count in the slot, so that
+// two ranks that disagree wait in vain instead of ending the process.
+void GlooCollectives::uneven_all_to_all(const Operation& operation) {
+  const std::size_t width = size_bytes(operation.input.type());
+  const auto own = static_cast<std::size_t>(context_->rank);
+  const auto size = static_cast<std::size_t>(context_->size);
+  const std::uint64_t slot = slot_of(uneven_all_to_all_prefix, tag_of(operation.collective));
+  const auto slot_for = [slot](std::int64_t count) {
+    return slot | (mixed(1, static_cast<std::uint64_t>(count)) & 0xffffffU);
+  };
+  const auto offsets_of = [width](std::span<const std::int64_t> splits) {
+    std::vector<std::size_t> offsets(splits.size());
+    std::exclusive_scan(splits.begin(), splits.end(), offsets.begin(), std::size_t{0},
+                        [width](std::size_t offset, std::int64_t count) {
+                          return offset + static_cast<std::size_t>(count) * width;
+                        });
+    return offsets;
+  };
+  const std::vector<std::size_t> from = offsets_of(operation.input_splits);
+  const std::vector<std::size_t> to = offsets_of(operation.output_splits);
+  const auto bytes_of = [width](std::span<const std::int64_t> splits, std::size_t rank) {
+    return static_cast<std::size_t>(splits[rank]) * width;
+  };
+  const auto input =
+      context_->createUnboundBuffer(operation.input.data(), operation.input.size_bytes());
+  const auto output =
+      context_->createUnboundBuffer(operation.output.data(), operation.output.size_bytes());
+  for (std::size_t i = 1; i < size; ++i) {
+    const std::size_t destination = (own + i) % size;
+    const std::size_t source = (own + size - i) % size;
+    output->recv(static_cast<int>(source), slot_for(operation.output_splits[source]), to[source],
+                 bytes_of(operation.output_splits, source));
+    input->send(static_cast<int>(destination), slot_for(operation.input_splits[destination]),
+                from[destination], bytes_of(operation.input_splits, destination));
+  }
+  if (operation.input_splits[own] == operation.output_splits[own] &&
+      operation.input_splits[own] > 0)
+    std::memcpy(operation.output.data() + to[own], operation.input.data() + from[own],
+                bytes_of(operation.input_splits, own));
+  for (std::size_t i = 1; i < size; ++i) {
+    input->waitSend();
+    output->waitRecv();
+  }
+}
+
+void GlooCollectives::broadcast(const Operation& operation) {
+  broadcast_bytes(tag_of(operation.collective), operation.output.data(),
+                  operation.output.size_bytes(), operation.collective.peer);
+}
+
+void GlooCollectives::broadcast_bytes(std::uint32_t tag, void* bytes, std::size_t count, int root) {
+  gloo::BroadcastOptions options(context_);
+  options.setOutput(static_cast<std::uint8_t*>(bytes), count);
+  options.setRoot(root);
+  options.setTag(tag);
+  gloo::broadcast(options);
+}
+
+void GlooCollectives::barrier(std::uint32_t tag) {
+  gloo::BarrierOptions options(context_);
+  options.setTag(tag);
+  gloo::barrier(options);
+}
+
+std::vector<std::byte> GlooCollectives::all_gather_bytes(std::uint32_t tag, const void* own,
+                                                         std::size_t bytes_each) {
+  std::vector<std::byte> all(bytes_each * static_cast<std::size_t>(context_->size));
+  std::memcpy(scratch(0, bytes_each), own, bytes_each);
+  gloo::AllgatherOptions options(context_);
+  options.setInput(reinterpret_cast<std::uint8_t*>(scratch_[0].data()), bytes_each);
+  options.setOutput(reinterpret_cast<std::uint8_t*>(all.data()), all.size());
+  options.setTag(tag);
+  gloo::allgather(options);
+  return all;
+}
+
+}  // namespace gang

@@ -1,0 +1,43 @@
+// How the members of a Gloo gang come to be connected: over TCP, or over a simulated transport.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <gloo/transport/context.h>
+
+#include "gang/duration.h"
+
+namespace gang {
+
+// A gang that is to be connected. `prefix` is the same on all its members and no other gang's,
+// ever.
+struct GlooMembership {
+  std::string prefix;
+  int rank = 0;
+  int size = 1;
+};
+
+// Makes connected transports, and passes on why a gang has broken: a closed connection does not
+// say. GlooGang knows nothing else about what it runs on.
+// Threads: any.
+class GlooConnector {
+ public:
+  virtual ~GlooConnector() = default;
+
+  // A transport connected to all other members; blocks until they have come. Throws StoreError, or
+  // what Gloo throws, where they have not within `timeout`. Never called for a size of 1.
+  virtual std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
+                                                            Duration timeout) = 0;
+
+  // Leaves a note for the other members of a gang, unless there is one; none is left if that is
+  // impossible. Does not wait for anyone.
+  virtual void leave_note(const std::string& prefix, std::string_view text) noexcept = 0;
+
+  // The note that some member has left.
+  virtual std::optional<std::string> find_note(const std::string& prefix) noexcept = 0;
+};
+
+}  // namespace gang

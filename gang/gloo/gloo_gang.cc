@@ -1,0 +1,172 @@
+#include "gang/gloo/gloo_gang.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "gang/gloo/gloo_groups.h"
+#include "gang/gloo/gloo_member.h"
+#include "gang/gloo/gloo_messages.h"
+#include "gang/gloo/gloo_monitored_barrier.h"
+#include "gang/operation_queue.h"
+
+namespace gang {
+namespace {
+
+class GlooGang final : public Gang {
+ public:
+  explicit GlooGang(const std::shared_ptr<GlooMember>& member)
+      : Gang(member->info(), member->rank()),
+        member_(member),
+        messages_(member),
+        queue_(
+            member->world().board, member->info()->name,
+            [this](Operation& operation, TimePoint began) { perform(operation, began); },
+            [raw = member.get()] { give_up(*raw); }) {}
+  ~GlooGang() override { GlooGang::do_close(); }
+
+ protected:
+  Work do_start(Operation& operation) override;
+  Received do_run(Operation& operation) override;
+  void do_abort() override;
+  void do_close() noexcept override;
+
+ private:
+  static void give_up(GlooMember& member);
+
+  void number(Operation& operation) noexcept;
+  void perform(Operation& operation, TimePoint began);
+  void perform_alone(Operation& operation);
+  void broadcast_objects(Operation& operation, const GlooCall& call);
+  void make_child(const Operation& operation, const GlooCall& call);
+
+  std::shared_ptr<GlooMember> member_;
+  GlooMessages messages_;
+  OperationQueue queue_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_message_ = 0;
+  std::uint64_t children_made_ = 0;
+  bool is_closed_here_ = false;
+};
+
+void GlooGang::give_up(GlooMember& member) {
+  member.break_with({.kind = GangErrorKind::peer_failed,
+                     .ranks_at_fault = {member.rank()},
+                     .reason = "rank " + std::to_string(member.rank()) + " gave up"});
+}
+
+void GlooGang::number(Operation& operation) noexcept {
+  operation.collective.sequence_number =
+      is_point_to_point(operation.collective.kind) ? next_message_++ : next_sequence_++;
+}
+
+Work GlooGang::do_start(Operation& operation) {
+  number(operation);
+  if (is_point_to_point(operation.collective.kind)) return messages_.start(operation);
+  member_->require_intact({operation.collective, member_->runtime().now(), TimePoint::max()});
+  return queue_.start(operation);
+}
+
+Received GlooGang::do_run(Operation& operation) {
+  number(operation);
+  if (!is_point_to_point(operation.collective.kind)) {
+    queue_.run(operation);
+    return {};
+  }
+  Work work = messages_.start(operation);
+  work.wait();
+  return work.received();
+}
+
+void GlooGang::perform(Operation& operation, TimePoint began) {
+  const Collective& collective = operation.collective;
+  const bool is_bounded = operation.timeout < TimePoint::max() - began;
+  const GlooCall call{collective, began, is_bounded ? began + operation.timeout : TimePoint::max()};
+  if (collective.kind == OperationKind::create_gang || collective.kind == OperationKind::split)
+    return make_child(operation, call);
+  if (size() == 1) {
+    member_->require_intact(call);
+    return perform_alone(operation);
+  }
+  if (collective.kind == OperationKind::broadcast_objects)
+    return broadcast_objects(operation, call);
+  if (collective.kind == OperationKind::monitored_barrier)
+    return run_monitored_barrier(*member_, call, operation.wait_all_ranks);
+  if (!operation.input_splits.empty()) {
+    const auto own = static_cast<std::size_t>(rank());
+    if (operation.input_splits[own] != operation.output_splits[own])
+      member_->fail(
+          call, {.kind = GangErrorKind::mismatch,
+                 .ranks_at_fault = {rank()},
+                 .reason = "rank " + std::to_string(rank()) + " sends itself " +
+                           std::to_string(operation.input_splits[own]) + " elements and expects " +
+                           std::to_string(operation.output_splits[own])});
+  }
+  member_->communicate(call, [this, &operation] { member_->collectives().perform(operation); });
+}
+
+// The only member has everything already: what remains is to copy.
+void GlooGang::perform_alone(Operation& operation) {
+  const auto copy = [](const TensorView& to, const TensorView& from) {
+    if (to.data() != from.data() && from.size_bytes() > 0)
+      std::memcpy(to.data(), from.data(), from.size_bytes());
+  };
+  if (!operation.outputs.empty()) return copy(operation.outputs.front(), operation.input);
+  if (!operation.inputs.empty()) return copy(operation.output, operation.inputs.front());
+  if (operation.output.count() > 0) copy(operation.output, operation.input);
+}
+
+// How many bytes come, and for how many objects, goes before them.
+void GlooGang::broadcast_objects(Operation& operation, const GlooCall& call) {
+  const Collective& collective = operation.collective;
+  const std::uint32_t tag = tag_of(collective);
+  std::vector<std::byte>& packed = *operation.packed;
+  std::array<std::int64_t, 2> header = {static_cast<std::int64_t>(packed.size()), collective.count};
+  member_->communicate(call, [&] {
+    member_->collectives().broadcast_bytes(tag, header.data(), sizeof(header), collective.peer);
+    packed.resize(static_cast<std::size_t>(header[0]));
+    member_->collectives().broadcast_bytes(tag, packed.data(), packed.size(), collective.peer);
+  });
+  if (header[1] == collective.count) return;
+  member_->fail(
+      call, {.kind = GangErrorKind::mismatch,
+             .ranks_at_fault = {rank()},
+             .reason = "rank " + std::to_string(collective.peer) + " sends " +
+                       std::to_string(header[1]) + " objects where rank " + std::to_string(rank()) +
+                       " expects " + std::to_string(collective.count)});
+}
+
+void GlooGang::make_child(const Operation& operation, const GlooCall& call) {
+  member_->require_intact(call);
+  const auto child = make_child_member(*member_, call, operation, children_made_++);
+  if (child != nullptr) *operation.created = std::make_shared<GlooGang>(child);
+}
+
+void GlooGang::do_abort() {
+  member_->break_with({.kind = GangErrorKind::aborted,
+                       .reason = "rank " + std::to_string(rank()) + " aborted the gang"});
+}
+
+void GlooGang::do_close() noexcept {
+  if (std::exchange(is_closed_here_, true)) return;
+  member_->close(queue_.is_busy() || messages_.is_busy());
+  queue_.stop();
+  member_->disconnect();
+}
+
+}  // namespace
+
+std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options) {
+  auto info = std::make_shared<GangInfo>();
+  info->name = options.name;
+  info->timeout = options.timeout;
+  info->backend = "gloo";
+  info->size = options.size;
+  for (int rank = 0; rank < options.size; ++rank) info->root_ranks.push_back(rank);
+  const GlooWorld world{std::make_shared<CompletionBoard>(options.runtime), options.connector};
+  return std::make_shared<GlooGang>(
+      make_root_member(std::move(info), options.rank, options.prefix, world));
+}
+
+}  // namespace gang

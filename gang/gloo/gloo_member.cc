@@ -1,0 +1,202 @@
+#include "gang/gloo/gloo_member.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <gloo/transport/pair.h>
+#include <nlohmann/json.hpp>
+
+namespace gang {
+namespace {
+
+std::string to_note(const GlooCause& cause) {
+  return nlohmann::json{
+      {"kind", to_string(cause.kind)}, {"ranks", cause.ranks_at_fault}, {"reason", cause.reason}}
+      .dump();
+}
+
+std::optional<GangErrorKind> parse_kind(std::string_view text) {
+  using enum GangErrorKind;
+  for (const GangErrorKind kind : {timeout, peer_failed, mismatch, aborted, connection, corrupt})
+    if (to_string(kind) == text) return kind;
+  return std::nullopt;
+}
+
+// None where it is no note: whatever is in the store is other processes' doing.
+std::optional<GlooCause> parse_note(const std::string& note) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(note);
+    const auto kind = parse_kind(json.at("kind").get<std::string>());
+    if (!kind) return std::nullopt;
+    return GlooCause{*kind, json.at("ranks").get<std::vector<int>>(),
+                     json.at("reason").get<std::string>()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string without_place(const std::string& text) {
+  const std::size_t end = text.find("] ");
+  return text.starts_with("[") && end != std::string::npos ? text.substr(end + 2) : text;
+}
+
+GlooMember::GlooMember(std::shared_ptr<const GangInfo> info, int rank, std::string prefix,
+                       GlooWorld world, std::shared_ptr<gloo::transport::Context> transport)
+    : info_(std::move(info)),
+      rank_(rank),
+      prefix_(std::move(prefix)),
+      world_(std::move(world)),
+      transport_(std::move(transport)) {
+  if (transport_ == nullptr) return;
+  deadlines_ = std::make_shared<DeadlineContext>(transport_, runtime());
+  context_ = make_gloo_context(deadlines_);
+  collectives_ = std::make_unique<GlooCollectives>(context_);
+}
+
+GlooMember::~GlooMember() = default;
+
+void GlooMember::communicate(const GlooCall& call, const std::function<void()>& body) {
+  require_intact(call);
+  deadlines_->begin_operation(call.deadline);
+  std::string error;
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  fail_lost(call, deadlines_->awaited_rank(), error);
+}
+
+void GlooMember::exchange(const GlooCall& call, int peer, const std::function<void()>& body) {
+  std::string error;
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  fail_lost(call, peer, error);
+}
+
+void GlooMember::fail_lost(const GlooCall& call, int peer, const std::string& error) {
+  fail(call, diagnose(call, peer, error));
+}
+
+GlooCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string& error) const {
+  const std::string who = peer >= 0 ? "rank " + std::to_string(peer) : "a member";
+  if (runtime().now() >= call.deadline) {
+    return {.kind = GangErrorKind::timeout,
+            .reason = "rank " + std::to_string(rank_) + " waited for " + who + " in " +
+                      to_string(call.collective)};
+  }
+  // Whoever closed its connections has said why, if it could.
+  if (std::optional<GlooCause> noted = noted_cause()) return *std::move(noted);
+  GlooCause cause{.kind = GangErrorKind::peer_failed,
+                  .reason = who + " is gone or has closed the gang (" + without_place(error) + ")"};
+  if (peer >= 0) cause.ranks_at_fault = {peer};
+  return cause;
+}
+
+std::optional<GlooCause> GlooMember::noted_cause() const {
+  const std::optional<std::string> note = world_.connector->find_note(prefix_);
+  return note ? parse_note(*note) : std::nullopt;
+}
+
+// Whether `cause` is the first; if not, it becomes the one there is.
+bool GlooMember::set_cause(GlooCause& cause) {
+  const auto lock = world_.board->lock();
+  if (cause_) {
+    cause = *cause_;
+    return false;
+  }
+  cause_ = cause;
+  return true;
+}
+
+void GlooMember::break_with(GlooCause cause) {
+  if (!set_cause(cause)) return;
+  if (transport_ != nullptr) {
+    world_.connector->leave_note(prefix_, to_note(cause));
+    close_connections();
+  }
+  const auto lock = world_.board->lock();
+  for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
+  world_.board->changed().notify_all();
+}
+
+void GlooMember::close_connections() noexcept {
+  try {
+    for (int peer = 0; peer < size(); ++peer)
+      if (peer != rank_) transport_->getPair(peer)->close();
+  } catch (const std::exception&) {
+    // What cannot be closed is broken already.
+  }
+}
+
+void GlooMember::fail(const GlooCall& call, GlooCause cause) {
+  break_with(std::move(cause));
+  throw_broken(call);
+}
+
+bool GlooMember::is_broken() const {
+  const auto lock = world_.board->lock();
+  return cause_.has_value();
+}
+
+bool GlooMember::is_broken(const std::unique_lock<RuntimeMutex>&) const {
+  return cause_.has_value();
+}
+
+void GlooMember::require_intact(const GlooCall& call) const {
+  if (is_broken()) throw_broken(call);
+}
+
+void GlooMember::throw_broken(const GlooCall& call) const {
+  GangFailure failure;
+  {
+    const auto lock = world_.board->lock();
+    failure.kind = cause_->kind;
+    failure.ranks_at_fault = cause_->ranks_at_fault;
+    failure.reason = cause_->reason;
+  }
+  failure.gang = label_of(*info_);
+  failure.rank = rank_;
+  failure.operation = call.collective;
+  failure.elapsed = runtime().now() - call.began;
+  throw GangError(std::move(failure));
+}
+
+void GlooMember::close(bool is_busy) noexcept {
+  GlooCause cause{.kind = GangErrorKind::aborted,
+                  .reason = "rank " + std::to_string(rank_) + " closed the gang"};
+  set_cause(cause);
+  if (is_busy && transport_ != nullptr) close_connections();
+  const auto lock = world_.board->lock();
+  for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
+  world_.board->changed().notify_all();
+}
+
+void GlooMember::disconnect() noexcept {
+  collectives_.reset();
+  context_.reset();
+  deadlines_.reset();
+  transport_.reset();
+}
+
+void GlooMember::add_open_receive(gloo::transport::UnboundBuffer& buffer) {
+  const auto lock = world_.board->lock();
+  open_receives_.push_back(&buffer);
+  if (cause_) buffer.abortWaitRecv();
+}
+
+void GlooMember::remove_open_receive(gloo::transport::UnboundBuffer& buffer) {
+  const auto lock = world_.board->lock();
+  std::erase(open_receives_, &buffer);
+}
+
+}  // namespace gang

@@ -1,0 +1,284 @@
+#include "gang/gloo/gloo_messages.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace gang {
+
+// A message of a rank to itself, or a receive of one, that waits for the other.
+struct OwnMessage {
+  bool is_send = false;
+  int tag = 0;
+  TensorView tensor;
+  bool is_done = false;  // under the board's lock
+};
+
+// What a rank has sent itself, or waits for from itself. Under the board's lock.
+class MessageBox {
+ public:
+  // Copies where there is a counterpart; else leaves `message` here. Whether there was one.
+  bool match(const std::shared_ptr<OwnMessage>& message) {
+    const auto found = std::ranges::find_if(waiting_, [&message](const auto& other) {
+      return other->is_send != message->is_send && other->tag == message->tag &&
+             other->tensor.type() == message->tensor.type() &&
+             other->tensor.count() == message->tensor.count();
+    });
+    if (found == waiting_.end()) {
+      waiting_.push_back(message);
+      return false;
+    }
+    const OwnMessage& send = message->is_send ? *message : **found;
+    const OwnMessage& receive = message->is_send ? **found : *message;
+    if (send.tensor.size_bytes() > 0)
+      std::memmove(receive.tensor.data(), send.tensor.data(), send.tensor.size_bytes());
+    message->is_done = true;
+    (*found)->is_done = true;
+    waiting_.erase(found);
+    return true;
+  }
+
+  // The same, but nothing is left here.
+  bool match_now(const std::shared_ptr<OwnMessage>& message) {
+    const bool has_matched = match(message);
+    if (!has_matched) waiting_.pop_back();
+    return has_matched;
+  }
+
+  void remove(const std::shared_ptr<OwnMessage>& message) { waiting_.remove(message); }
+
+  std::atomic<int> under_way = 0;  // works that have not ended
+
+ private:
+  std::list<std::shared_ptr<OwnMessage>> waiting_;
+};
+
+namespace {
+
+// The first byte is none of Gloo's own. Then the tag, 31 bits, and 25 bits of what must agree.
+std::uint64_t slot_of(int tag, const TensorView& tensor) {
+  constexpr std::uint64_t prefix = 0x40;
+  std::uint64_t hash = static_cast<std::uint64_t>(tensor.count()) * 0x9e3779b97f4a7c15U;
+  hash = (hash ^ (hash >> 29U) ^ static_cast<std::uint64_t>(tensor.type())) * 0xbf58476d1ce4e5b9U;
+  return prefix << 56U | static_cast<std::uint64_t>(tag) << 25U | hash >> 39U;
+}
+
+// One send or receive of a work.
+struct Transfer {
+  PointToPoint what;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer;  // to or from others
+  std::shared_ptr<OwnMessage> own;                         // to or from this rank
+};
+
+}  // namespace
+
+class MessageWork final : public EndingWork {
+ public:
+  MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<MessageBox> box,
+              const Operation& operation);
+  ~MessageWork() override;
+
+  void post(std::span<const PointToPoint> entries);
+
+ protected:
+  void await() override;
+  void go_on_alone() override;
+  void abandon() noexcept override;
+
+ private:
+  GlooCall call() const { return {collective_, began_, deadline_}; }
+  Transfer transfer_for(const PointToPoint& entry);
+  void post_own(Transfer& transfer);
+  void complete();
+  int wait_for(Transfer& transfer);
+  int wait_for_other(Transfer& transfer);
+  void wait_for_own(const OwnMessage& message);
+  void finish();
+
+  std::shared_ptr<GlooMember> member_;
+  std::shared_ptr<MessageBox> box_;
+  std::string label_;
+  Collective collective_;
+  TimePoint began_;
+  TimePoint deadline_;
+  std::vector<Transfer> transfers_;
+  Received got_;
+  std::atomic<bool> is_attended_ = false;   // somebody brings it to its end
+  std::unique_ptr<RuntimeThread> watcher_;  // first to go
+};
+
+MessageWork::MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<MessageBox> box,
+                         const Operation& operation)
+    : EndingWork(member->world().board),
+      member_(std::move(member)),
+      box_(std::move(box)),
+      label_(operation.collective.label),
+      collective_(operation.collective),
+      began_(member_->runtime().now()),
+      deadline_(deadline_after(member_->runtime(), operation.timeout)) {
+  collective_.label = label_;
+  ++box_->under_way;
+}
+
+MessageWork::~MessageWork() {
+  watcher_.reset();
+  if (!has_ended()) --box_->under_way;
+  const auto lock = board().lock();
+  for (const Transfer& transfer : transfers_)
+    if (transfer.own != nullptr) box_->remove(transfer.own);
+}
+
+void MessageWork::post(std::span<const PointToPoint> entries) {
+  member_->require_intact(call());
+  transfers_.reserve(entries.size());
+  for (const PointToPoint& entry : entries) transfers_.push_back(transfer_for(entry));
+}
+
+Transfer MessageWork::transfer_for(const PointToPoint& entry) {
+  Transfer transfer{.what = entry};
+  const bool is_own = entry.peer == member_->rank() || member_->size() == 1;
+  if (is_own || entry.peer == any_rank) post_own(transfer);
+  if (is_own || transfer.own != nullptr) return transfer;
+  const std::uint64_t slot = slot_of(entry.tag, entry.tensor);
+  const std::size_t bytes = entry.tensor.size_bytes();
+  member_->exchange(call(), entry.peer, [&] {
+    transfer.buffer = member_->transport().createUnboundBuffer(entry.tensor.data(), bytes);
+    if (entry.kind == OperationKind::send) {
+      transfer.buffer->send(entry.peer, slot, 0, bytes);
+    } else if (entry.peer != any_rank) {
+      transfer.buffer->recv(entry.peer, slot, 0, bytes);
+    } else {
+      std::vector<int> sources;
+      for (int rank = 0; rank < member_->size(); ++rank)
+        if (rank != member_->rank()) sources.push_back(rank);
+      transfer.buffer->recv(std::move(sources), slot, 0, bytes);
+    }
+  });
+  return transfer;
+}
+
+void MessageWork::post_own(Transfer& transfer) {
+  const PointToPoint& entry = transfer.what;
+  auto message = std::make_shared<OwnMessage>();
+  message->is_send = entry.kind == OperationKind::send;
+  message->tag = entry.tag;
+  message->tensor = entry.tensor;
+  const auto lock = board().lock();
+  const bool may_wait = entry.peer != any_rank || member_->size() == 1;
+  const bool has_matched = may_wait ? box_->match(message) : box_->match_now(message);
+  if (may_wait || has_matched) transfer.own = std::move(message);
+  if (has_matched) board().changed().notify_all();
+}
+
+void MessageWork::await() {
+  if (is_attended_.exchange(true)) return EndingWork::await();
+  finish();
+}
+
+void MessageWork::go_on_alone() {
+  if (is_attended_.exchange(true)) return;
+  watcher_ = member_->runtime().start_thread("message", [this] { finish(); });
+}
+
+void MessageWork::abandon() noexcept {
+  member_->break_with({.kind = GangErrorKind::peer_failed,
+                       .ranks_at_fault = {member_->rank()},
+                       .reason = "rank " + std::to_string(member_->rank()) + " gave up"});
+}
+
+void MessageWork::finish() {
+  std::exception_ptr error;
+  try {
+    complete();
+  } catch (const std::exception&) {
+    error = std::current_exception();
+  }
+  --box_->under_way;
+  end(std::move(error), got_);
+}
+
+void MessageWork::complete() {
+  for (Transfer& transfer : transfers_) {
+    const int peer = wait_for(transfer);
+    if (collective_.kind == OperationKind::recv) got_ = {peer, transfer.what.tag};
+  }
+}
+
+// Whom the message came from or went to.
+int MessageWork::wait_for(Transfer& transfer) {
+  if (transfer.own == nullptr) return wait_for_other(transfer);
+  wait_for_own(*transfer.own);
+  return member_->rank();
+}
+
+int MessageWork::wait_for_other(Transfer& transfer) {
+  const bool is_open = transfer.what.peer == any_rank;
+  int peer = transfer.what.peer;
+  bool is_complete = false;
+  if (is_open) member_->add_open_receive(*transfer.buffer);
+  std::exception_ptr error;
+  try {
+    // Broken meanwhile or not: what has arrived has arrived.
+    member_->exchange(call(), peer, [&] {
+      const auto limit = wait_limit(member_->runtime(), deadline_);
+      is_complete = transfer.what.kind == OperationKind::send
+                        ? transfer.buffer->waitSend(nullptr, limit)
+                        : transfer.buffer->waitRecv(is_open ? &peer : nullptr, limit);
+    });
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
+  if (is_open) member_->remove_open_receive(*transfer.buffer);
+  if (error != nullptr) std::rethrow_exception(error);
+  if (!is_complete) member_->require_intact(call());
+  return peer;
+}
+
+void MessageWork::wait_for_own(const OwnMessage& message) {
+  auto lock = board().lock();
+  while (!message.is_done) {
+    lock.unlock();
+    member_->require_intact(call());
+    if (member_->runtime().now() >= deadline_) {
+      member_->fail(call(), {.kind = GangErrorKind::timeout,
+                             .reason = "rank " + std::to_string(member_->rank()) +
+                                       " waited for itself in " + to_string(collective_)});
+    }
+    lock.lock();
+    if (message.is_done || member_->is_broken(lock)) continue;
+    if (deadline_ == TimePoint::max())
+      board().changed().wait(lock);
+    else
+      board().changed().wait_for(lock, deadline_ - member_->runtime().now());
+  }
+}
+
+GlooMessages::GlooMessages(std::shared_ptr<GlooMember> member)
+    : member_(std::move(member)), box_(std::make_shared<MessageBox>()) {}
+
+GlooMessages::~GlooMessages() = default;
+
+bool GlooMessages::is_busy() const { return box_->under_way > 0; }
+
+Work GlooMessages::start(const Operation& operation) {
+  const Collective& collective = operation.collective;
+  const TensorView& tensor =
+      collective.kind == OperationKind::send ? operation.input : operation.output;
+  const PointToPoint single{collective.kind, tensor, collective.peer, collective.tag};
+  const bool is_batch = collective.kind == OperationKind::batch;
+  const std::span<const PointToPoint> entries =
+      is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
+  for (const PointToPoint& entry : entries) {
+    if (entry.tag == any_tag)
+      throw NotSupported(std::string(to_string(collective.kind)) + " on " +
+                         label_of(*member_->info()) +
+                         ": gloo cannot receive any tag; simulated gangs can");
+  }
+  auto work = std::make_shared<MessageWork>(member_, box_, operation);
+  work->post(entries);
+  return Work(std::move(work));
+}
+
+}  // namespace gang

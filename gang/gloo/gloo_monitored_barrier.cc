@@ -1,0 +1,92 @@
+#include "gang/gloo/gloo_monitored_barrier.h"
+
+#include <utility>
+
+namespace gang {
+namespace {
+
+// The notices that go around: a byte to and from every other member.
+class RollCall {
+ public:
+  RollCall(GlooMember& member, const GlooCall& call) : member_(member), call_(call) {
+    constexpr std::uint64_t prefix = 0x22;
+    const std::uint64_t slot = prefix << 56U | std::uint64_t{tag_of(call.collective)} << 24U;
+    notices_.resize(static_cast<std::size_t>(member.size()));
+    auto& transport = member.transport();
+    sent_ = transport.createUnboundBuffer(&present_, 1);
+    for (int rank = 0; rank < member.size(); ++rank) {
+      auto& buffer = received_.emplace_back();
+      if (rank == member.rank()) continue;
+      buffer = transport.createUnboundBuffer(&notices_[static_cast<std::size_t>(rank)], 1);
+      buffer->recv(rank, slot, 0, 1);
+      sent_->send(rank, slot, 0, 1);
+    }
+  }
+
+  // Those that have not come by the deadline.
+  std::vector<int> missing_ranks() {
+    std::vector<int> missing;
+    for (int rank = 0; rank < member_.size(); ++rank)
+      if (rank != member_.rank() && !has_come(rank)) missing.push_back(rank);
+    return missing;
+  }
+
+  // Why the first of them is missing, where it was not the time.
+  const std::string& error() const noexcept { return error_; }
+
+  // All others have seen that this one came.
+  void wait_until_seen() {
+    for (int others = 1; others < member_.size(); ++others)
+      sent_->waitSend(wait_limit(member_.runtime(), call_.deadline));
+  }
+
+ private:
+  // A wait that fails closes all connections, but what came before is there.
+  bool has_come(int rank) {
+    try {
+      return received_[static_cast<std::size_t>(rank)]->waitRecv(
+          wait_limit(member_.runtime(), call_.deadline));
+    } catch (const std::exception& error) {
+      if (error_.empty()) error_ = error.what();
+    }
+    return false;
+  }
+
+  GlooMember& member_;
+  const GlooCall& call_;
+  char present_ = 1;
+  std::vector<char> notices_;
+  std::string error_;
+  std::unique_ptr<gloo::transport::UnboundBuffer> sent_;
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> received_;
+};
+
+std::string text_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
+  return text;
+}
+
+}  // namespace
+
+void run_monitored_barrier(GlooMember& member, const GlooCall& call, bool wait_all_ranks) {
+  member.require_intact(call);
+  std::vector<int> missing;
+  std::string error;
+  member.exchange(call, no_rank, [&] {
+    RollCall roll_call(member, call);
+    missing = roll_call.missing_ranks();
+    if (missing.empty()) return roll_call.wait_until_seen();
+    error = roll_call.error();
+  });
+  if (missing.empty()) return;
+  if (!wait_all_ranks) missing.resize(1);
+  if (member.runtime().now() < call.deadline) member.fail_lost(call, missing.front(), error);
+  std::string reason = text_of(missing) + " did not come";
+  member.fail(call, {.kind = GangErrorKind::timeout,
+                     .ranks_at_fault = std::move(missing),
+                     .reason = std::move(reason)});
+}
+
+}  // namespace gang

@@ -1,0 +1,169 @@
+#include "gang/gloo/store_connector.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <gloo/transport/address.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+
+#include "gang/ending_work.h"
+#include "gang/error.h"
+
+namespace gang {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A pair waits for its connection five times as long as its context's timeout says.
+// Source: Gloo, transport/tcp/pair.cc.
+milliseconds pair_timeout(Duration left) {
+  constexpr milliseconds longest = std::chrono::hours(24);
+  const auto fifth = std::chrono::duration_cast<milliseconds>(left / 5);
+  return std::clamp(fifth, milliseconds(1), longest);
+}
+
+class StoreConnector final : public GlooConnector {
+ public:
+  StoreConnector(std::shared_ptr<gloo::transport::Device> device, std::shared_ptr<Store> store,
+                 std::shared_ptr<Runtime> runtime)
+      : device_(std::move(device)), store_(std::move(store)), runtime_(std::move(runtime)) {}
+
+  std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
+                                                    Duration timeout) override;
+  void leave_note(const std::string& prefix, std::string_view text) noexcept override;
+  std::optional<std::string> find_note(const std::string& prefix) noexcept override;
+
+ private:
+  void publish(const GlooMembership& membership, gloo::transport::Context& context);
+  std::vector<char> address_for(const GlooMembership& membership, int peer, Duration timeout);
+
+  std::shared_ptr<gloo::transport::Device> device_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Runtime> runtime_;
+};
+
+std::string address_key(const GlooMembership& membership, int rank) {
+  return membership.prefix + "/" + std::to_string(rank);
+}
+
+std::string note_key(const std::string& prefix) { return prefix + "/note"; }
+
+// The addresses at which this rank listens to each of the others, in rank order.
+void StoreConnector::publish(const GlooMembership& membership, gloo::transport::Context& context) {
+  std::vector<char> addresses;
+  for (int peer = 0; peer < membership.size; ++peer) {
+    if (peer == membership.rank) continue;
+    const std::vector<char> address = context.createPair(peer)->address().bytes();
+    addresses.insert(addresses.end(), address.begin(), address.end());
+  }
+  store_->set(address_key(membership, membership.rank),
+              std::as_bytes(std::span<const char>(addresses)));
+}
+
+// Where `peer` listens to this rank.
+std::vector<char> StoreConnector::address_for(const GlooMembership& membership, int peer,
+                                              Duration timeout) {
+  const std::vector<std::byte> all = store_->get(address_key(membership, peer), timeout);
+  const auto others = static_cast<std::size_t>(membership.size - 1);
+  if (all.empty() || all.size() % others != 0)
+    throw StoreError(StoreErrorKind::corrupt, "the addresses of rank " + std::to_string(peer) +
+                                                  " are " + std::to_string(all.size()) +
+                                                  " bytes, not those of " + std::to_string(others) +
+                                                  " connections");
+  const std::size_t size = all.size() / others;
+  const auto index =
+      static_cast<std::size_t>(membership.rank < peer ? membership.rank : membership.rank - 1);
+  const char* const first = reinterpret_cast<const char*>(all.data()) + index * size;
+  return {first, first + size};
+}
+
+std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMembership& membership,
+                                                                  Duration timeout) {
+  const TimePoint deadline = deadline_after(*runtime_, timeout);
+  auto context = device_->createContext(membership.rank, membership.size);
+  context->setTimeout(pair_timeout(timeout));
+  publish(membership, *context);
+  for (int peer = 0; peer < membership.size; ++peer) {
+    if (peer == membership.rank) continue;
+    const Duration left = std::max<Duration>(deadline - runtime_->now(), milliseconds(1));
+    context->getPair(peer)->connect(address_for(membership, peer, left));
+  }
+  return context;
+}
+
+void StoreConnector::leave_note(const std::string& prefix, std::string_view text) noexcept {
+  try {
+    store_->compare_set_text(note_key(prefix), "", text);
+  } catch (const std::exception&) {
+    // The store went with the process that held it: the others see closed connections.
+  }
+}
+
+std::optional<std::string> StoreConnector::find_note(const std::string& prefix) noexcept {
+  try {
+    return store_->try_get_text(note_key(prefix));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+// Frees what getaddrinfo has made.
+struct FreeAddresses {
+  void operator()(addrinfo* addresses) const noexcept { freeaddrinfo(addresses); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+Addresses addresses_of(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), "1", &hints, &found) != 0) return nullptr;
+  return Addresses(found);
+}
+
+// The address of this machine that packets to `target` would come from; "" where there is no way.
+// (Connecting a datagram socket sends nothing.)
+std::string source_address(const addrinfo& target) {
+  const int descriptor = ::socket(target.ai_family, target.ai_socktype, target.ai_protocol);
+  if (descriptor < 0) return "";
+  sockaddr_storage own{};
+  socklen_t length = sizeof(own);
+  std::array<char, NI_MAXHOST> text{};
+  const bool is_known =
+      ::connect(descriptor, target.ai_addr, target.ai_addrlen) == 0 &&
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&own), length, text.data(), text.size(),
+                    nullptr, 0, NI_NUMERICHOST) == 0;
+  ::close(descriptor);
+  return is_known ? std::string(text.data()) : "";
+}
+
+}  // namespace
+
+std::shared_ptr<GlooConnector> make_store_connector(std::shared_ptr<gloo::transport::Device> device,
+                                                    std::shared_ptr<Store> store,
+                                                    std::shared_ptr<Runtime> runtime) {
+  return std::make_shared<StoreConnector>(std::move(device), std::move(store), std::move(runtime));
+}
+
+std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host) {
+  const Addresses targets = addresses_of(host);
+  for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
+    const std::string own = source_address(*target);
+    if (own.empty()) continue;
+    return gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(own.c_str()));
+  }
+  throw InvalidArgument("this machine has no way to '" + host +
+                        "'; accepted are the names and addresses of reachable hosts");
+}
+
+}  // namespace gang

@@ -1,0 +1,25 @@
+// Connects Gloo gangs through a Store.
+#pragma once
+
+#include <memory>
+
+#include <gloo/transport/device.h>
+
+#include "gang/gloo/gloo_connector.h"
+#include "gang/runtime.h"
+#include "gang/store/store.h"
+
+namespace gang {
+
+// Members of a gang write the addresses they listen at to `store` and connect to each other, a
+// connection per pair. `device` makes the transports: Gloo's TCP device, or any other.
+// Time is `runtime`'s.
+std::shared_ptr<GlooConnector> make_store_connector(std::shared_ptr<gloo::transport::Device> device,
+                                                    std::shared_ptr<Store> store,
+                                                    std::shared_ptr<Runtime> runtime);
+
+// Gloo's TCP device on the address from which this machine reaches `host`. Throws GangError-free
+// NotSupported where there is no such address.
+std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host);
+
+}  // namespace gang

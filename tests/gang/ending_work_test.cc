@@ -1,0 +1,89 @@
+#include "gang/ending_work.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+
+std::shared_ptr<CompletionBoard> make_board() {
+  return std::make_shared<CompletionBoard>(std::shared_ptr<Runtime>(make_real_runtime()));
+}
+
+// Ends `work` after a while, on another thread.
+std::unique_ptr<RuntimeThread> end_later(CompletionBoard& board, EndingWork& work,
+                                         std::exception_ptr error = nullptr) {
+  return board.runtime().start_thread("ends", [&board, &work, error] {
+    board.runtime().sleep_for(20ms);
+    work.end(error, {3, 4});
+  });
+}
+
+TEST(DeadlineAfter, IsNeverForNoTimeout) {
+  const auto board = make_board();
+  EXPECT_EQ(deadline_after(board->runtime(), no_timeout), TimePoint::max());
+  const TimePoint deadline = deadline_after(board->runtime(), 1s);
+  EXPECT_GT(deadline, board->runtime().now());
+  EXPECT_LE(deadline, board->runtime().now() + 1s);
+}
+
+TEST(EndingWork, IsWaitedForUntilItEnds) {
+  const auto board = make_board();
+  const auto state = std::make_shared<EndingWork>(board);
+  Work work(state);
+  EXPECT_FALSE(work.test());
+  EXPECT_FALSE(work.wait(1ms));
+  const auto thread = end_later(*board, *state);
+  work.wait();
+  EXPECT_TRUE(work.test());
+  EXPECT_EQ(work.received().source_rank, 3);
+  EXPECT_EQ(work.received().tag, 4);
+}
+
+TEST(EndingWork, ThrowsItsErrorEveryTimeItIsAsked) {
+  const auto board = make_board();
+  const auto state = std::make_shared<EndingWork>(board);
+  Work work(state);
+  state->end(std::make_exception_ptr(GangError({.reason = "planted"})));
+  EXPECT_THROW(work.wait(), GangError);
+  EXPECT_THROW(work.wait(1s), GangError);
+  EXPECT_THROW(work.test(), GangError);
+}
+
+TEST(EndingWork, TheFirstOfSeveralToEndIsTold) {
+  const auto board = make_board();
+  const auto first = std::make_shared<EndingWork>(board);
+  const auto second = std::make_shared<EndingWork>(board);
+  Work works[] = {Work(first), Work(second)};
+  const auto thread = end_later(*board, *second);
+  EXPECT_EQ(Work::wait_any(works), 1U);
+  first->end(nullptr);
+}
+
+TEST(EndingWork, OfAnotherBoardIsLookedAtNowAndThen) {
+  const auto board = make_board();
+  const auto other_board = make_board();
+  const auto first = std::make_shared<EndingWork>(board);
+  const auto second = std::make_shared<EndingWork>(other_board);
+  Work works[] = {Work(first), Work(second)};
+  const auto thread = end_later(*other_board, *second);
+  EXPECT_EQ(Work::wait_any(works), 1U);
+  first->end(nullptr);
+}
+
+TEST(EndingWork, DroppingTheHandleWaits) {
+  const auto board = make_board();
+  const auto state = std::make_shared<EndingWork>(board);
+  const auto thread = end_later(*board, *state);
+  Work(std::static_pointer_cast<WorkState>(state));
+  EXPECT_TRUE(state->has_ended());
+}
+
+}  // namespace
+}  // namespace gang

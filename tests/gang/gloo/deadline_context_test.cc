@@ -1,0 +1,69 @@
+#include "gang/gloo/deadline_context.h"
+
+#include <gloo/barrier.h>
+#include <gloo/common/error.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include "tests/gang/gloo/gloo_ranks.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""h;
+
+// Two connected transports.
+class DeadlineContextTest : public testing::Test {
+ protected:
+  DeadlineContextTest() {
+    const std::shared_ptr<Store> store = make_memory_store(*runtime);
+    const auto connector = make_store_connector(test::loopback_device(), store, runtime);
+    std::jthread other([&] { transports[1] = connector->connect({"pair", 1, 2}, 10s); });
+    transports[0] = connector->connect({"pair", 0, 2}, 10s);
+  }
+
+  std::shared_ptr<Runtime> runtime = make_real_runtime();
+  std::shared_ptr<gloo::transport::Context> transports[2];
+};
+
+TEST_F(DeadlineContextTest, CarriesGloosCollectives) {
+  const auto run = [this](std::size_t rank) {
+    gloo::BarrierOptions options(
+        make_gloo_context(std::make_shared<DeadlineContext>(transports[rank], *runtime)));
+    gloo::barrier(options);
+  };
+  std::jthread other([&run] { run(1); });
+  run(0);
+}
+
+TEST_F(DeadlineContextTest, AWaitEndsAtTheDeadlineWhateverItsOwnTimeout) {
+  DeadlineContext context(transports[0], *runtime);
+  char byte = 0;
+  const auto buffer = context.createUnboundBuffer(&byte, 1);
+  buffer->recv(1, 77);
+  const TimePoint began = runtime->now();
+  context.begin_operation(began + 50ms);
+  EXPECT_THROW(buffer->waitRecv(1h), gloo::IoException);
+  EXPECT_GE(runtime->now() - began, 50ms);
+  EXPECT_LT(runtime->now() - began, 5s);
+  EXPECT_EQ(context.awaited_rank(), 1);
+}
+
+TEST_F(DeadlineContextTest, AnAbortedWaitThrows) {
+  DeadlineContext context(transports[0], *runtime);
+  char byte = 0;
+  const auto buffer = context.createUnboundBuffer(&byte, 1);
+  buffer->recv(1, 77);
+  buffer->abortWaitRecv();
+  EXPECT_THROW(buffer->waitRecv(), gloo::IoException);
+}
+
+TEST_F(DeadlineContextTest, ALimitIsAtLeastAMillisecondAndNeverOverflows) {
+  EXPECT_EQ(wait_limit(*runtime, TimePoint(0)), 1ms);
+  EXPECT_LE(wait_limit(*runtime, runtime->now() + 10ms), 10ms);
+  EXPECT_GT(wait_limit(*runtime, TimePoint::max()), 1h);
+}
+
+}  // namespace
+}  // namespace gang

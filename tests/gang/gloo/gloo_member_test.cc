@@ -1,0 +1,102 @@
+#include "gang/gloo/gloo_member.h"
+
+#include <gloo/common/error.h>
+
+#include "tests/gang/gloo/gloo_ranks.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+// A connector that connects nobody, and keeps one note.
+class NoteKeeper final : public GlooConnector {
+ public:
+  std::shared_ptr<gloo::transport::Context> connect(const GlooMembership&, Duration) override {
+    throw NotSupported("connects nobody");
+  }
+  void leave_note(const std::string&, std::string_view text) noexcept override { note = text; }
+  std::optional<std::string> find_note(const std::string&) noexcept override { return note; }
+
+  std::optional<std::string> note;
+};
+
+class GlooMemberTest : public testing::Test {
+ protected:
+  GlooMemberTest() {
+    auto info = std::make_shared<GangInfo>();
+    info->name = "dp";
+    info->root_ranks = {4, 6};
+    info->size = 2;
+    const GlooWorld world{
+        std::make_shared<CompletionBoard>(std::shared_ptr<Runtime>(make_real_runtime())), notes};
+    member = std::make_unique<GlooMember>(info, 1, "dp", world, nullptr);
+  }
+
+  test::RankError fail_with(const std::string& error, int peer) {
+    return test::error_of(
+        [&] { member->exchange(call(), peer, [&] { throw gloo::IoException(error); }); });
+  }
+
+  GlooCall call(Duration timeout = std::chrono::seconds(100)) {
+    const TimePoint now = member->runtime().now();
+    return {collective, now, now + timeout};
+  }
+
+  Collective collective{
+      .kind = OperationKind::all_reduce, .count = 8, .sequence_number = 3, .shape = Shape{8}};
+  std::shared_ptr<NoteKeeper> notes = std::make_shared<NoteKeeper>();
+  std::unique_ptr<GlooMember> member;
+};
+
+TEST_F(GlooMemberTest, ALostConnectionIsAFailedPeer) {
+  const auto error = fail_with("[pair.cc:1] Connection closed by peer", 0);
+  EXPECT_EQ(error.kind, "peer_failed");
+  EXPECT_EQ(error.ranks_at_fault, std::vector<int>{0});
+  EXPECT_EQ(error.text,
+            "rank 1 of dp[4,6] failed in all_reduce #3 sum f32[8] (peer_failed): rank 0 is gone or "
+            "has closed the gang (Connection closed by peer)");
+}
+
+TEST_F(GlooMemberTest, PastTheDeadlineItIsATimeout) {
+  const auto error = test::error_of([&] {
+    member->exchange(call(Duration(0)), 0, [] { throw gloo::IoException("Timed out"); });
+  });
+  EXPECT_EQ(error.kind, "timeout");
+  EXPECT_NE(error.text.find("rank 1 waited for rank 0 in all_reduce #3"), std::string::npos)
+      << error.text;
+}
+
+TEST_F(GlooMemberTest, ANoteOfAnotherMemberSaysWhy) {
+  notes->note = R"({"kind":"aborted","ranks":[5],"reason":"rank 5 aborted the gang"})";
+  const auto error = fail_with("Connection closed by peer", 0);
+  EXPECT_EQ(error.kind, "aborted");
+  EXPECT_EQ(error.ranks_at_fault, std::vector<int>{5});
+}
+
+TEST_F(GlooMemberTest, ANoteThatIsNoneSaysNothing) {
+  for (const char* note : {"", "{}", "[1]", R"({"kind":"odd","ranks":[],"reason":""})",
+                           R"({"kind":"timeout","ranks":"x","reason":3})"}) {
+    notes->note = note;
+    EXPECT_EQ(fail_with("Connection closed by peer", 0).kind, "peer_failed") << note;
+  }
+}
+
+TEST_F(GlooMemberTest, TheFirstCauseStays) {
+  member->require_intact(call());
+  member->break_with({.kind = GangErrorKind::mismatch, .reason = "first"});
+  member->break_with({.kind = GangErrorKind::timeout, .reason = "second"});
+  EXPECT_TRUE(member->is_broken());
+  const auto error = fail_with("Connection closed by peer", 0);
+  EXPECT_EQ(error.kind, "mismatch");
+  EXPECT_NE(error.text.find("first"), std::string::npos);
+  EXPECT_THROW(member->require_intact(call()), GangError);
+}
+
+TEST_F(GlooMemberTest, ErrorsOfOursPassUntouched) {
+  EXPECT_THROW(member->exchange(call(), 0, [] { throw NotSupported("this"); }), NotSupported);
+  EXPECT_FALSE(member->is_broken());
+}
+
+}  // namespace
+}  // namespace gang

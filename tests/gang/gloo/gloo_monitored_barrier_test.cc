@@ -1,0 +1,54 @@
+#include "gang/gloo/gloo_monitored_barrier.h"
+
+#include "tests/gang/gloo/gloo_ranks.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using test::run_gloo_ranks;
+
+TEST(GlooMonitoredBarrier, PassesWhenAllHaveCome) {
+  test::on_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
+    for (int i = 0; i < 3; ++i) gang->monitored_barrier(10s, Gang::MissingRanks::all);
+  });
+}
+
+TEST(GlooMonitoredBarrier, NamesAllMissingRanksOnEveryRankThatCame) {
+  const auto errors = run_gloo_ranks({.size = 5}, [](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() == 1 || gang->rank() == 3) {
+      std::this_thread::sleep_for(600ms);
+      return;
+    }
+    gang->monitored_barrier(200ms, Gang::MissingRanks::all);
+  });
+  for (const std::size_t rank : {0U, 2U, 4U}) {
+    EXPECT_EQ(errors[rank].kind, "timeout") << errors[rank].text;
+    EXPECT_EQ(errors[rank].ranks_at_fault, (std::vector{1, 3})) << errors[rank].text;
+    EXPECT_NE(errors[rank].text.find("ranks 1,3 did not come"), std::string::npos)
+        << errors[rank].text;
+  }
+}
+
+TEST(GlooMonitoredBarrier, NamesTheFirstMissingRank) {
+  const auto errors = run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() == 0)
+      gang->monitored_barrier(100ms);
+    else
+      std::this_thread::sleep_for(400ms);
+  });
+  EXPECT_EQ(errors[0].ranks_at_fault, std::vector<int>{1});
+}
+
+TEST(GlooMonitoredBarrier, ARankThatIsGoneIsNoTimeout) {
+  const auto errors = run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() != 2) gang->monitored_barrier(20s);
+  });
+  EXPECT_EQ(errors[0].kind, "peer_failed") << errors[0].text;
+  EXPECT_EQ(errors[0].ranks_at_fault, std::vector<int>{2});
+  EXPECT_EQ(errors[1].kind, "peer_failed") << errors[1].text;
+}
+
+}  // namespace
+}  // namespace gang

@@ -1,0 +1,122 @@
+// ValidatingGang on real connections: what hangs without it is told to every rank.
+#include <gtest/gtest.h>
+
+#include "gang/agreement.h"
+#include "gang/validating_gang.h"
+#include "tests/gang/gloo/gloo_ranks.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+std::shared_ptr<Gang> validating(const std::shared_ptr<Gang>& gang,
+                                 ValidatingGangOptions::MissingRanks missing_ranks = {}) {
+  return make_validating_gang(gang,
+                              {.runtime = make_real_runtime(), .missing_ranks = missing_ranks});
+}
+
+// Runs `call` on three validating ranks, of which the last is odd.
+std::vector<test::RankError> run_mismatch(
+    const std::function<void(Gang& gang, bool is_odd)>& call) {
+  return test::run_gloo_ranks({.size = 3}, [&call](std::shared_ptr<Gang>& gang) {
+    const auto validated = validating(gang);
+    std::int32_t one = 1;
+    validated->all_reduce(view_of(one), ReduceOperation::sum);
+    EXPECT_EQ(one, 3);
+    call(*validated, gang->rank() == 2);
+  });
+}
+
+void expect_mismatch(const std::vector<test::RankError>& errors, const std::string& what) {
+  for (const test::RankError& error : errors) {
+    EXPECT_EQ(error.kind, "mismatch") << what << ": " << error.text;
+    EXPECT_EQ(error.ranks_at_fault, std::vector<int>{2}) << what;
+    EXPECT_NE(error.text.find("the " + what + " differ"), std::string::npos) << error.text;
+    EXPECT_NE(error.text.find("validating_gloo_gang_test.cc"), std::string::npos) << error.text;
+  }
+}
+
+TEST(ValidatingGlooGang, TellsEveryRankWhatDiffers) {
+  const std::vector<std::pair<std::string, std::function<void(Gang&, bool)>>> cases = {
+      {"operations",
+       [](Gang& gang, bool odd) {
+         std::vector<float> own(4);
+         if (odd) return gang.barrier();
+         gang.all_reduce(view(own), ReduceOperation::sum);
+       }},
+      {"numbers of elements",
+       [](Gang& gang, bool odd) {
+         std::vector<float> own(odd ? 5 : 4);
+         gang.start_all_reduce(view(own), ReduceOperation::sum).wait();
+       }},
+      {"data types",
+       [](Gang& gang, bool odd) {
+         std::vector<float> own(4);
+         std::vector<std::int32_t> whole(4);
+         gang.all_reduce(odd ? view(whole) : view(own), ReduceOperation::sum);
+       }},
+      {"reduce operations",
+       [](Gang& gang, bool odd) {
+         std::vector<float> own(4);
+         gang.all_reduce(view(own), odd ? ReduceOperation::max : ReduceOperation::sum);
+       }},
+      {"roots",
+       [](Gang& gang, bool odd) {
+         std::vector<float> own(4);
+         gang.broadcast(view(own), odd ? 1 : 0);
+       }},
+      {"labels", [](Gang& gang, bool odd) { gang.barrier({.label = odd ? "after" : "before"}); }},
+      {"ranks",
+       [](Gang& gang, bool odd) {
+         gang.create_gang(odd ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 1});
+       }},
+  };
+  for (const auto& [what, call] : cases) expect_mismatch(run_mismatch(call), what);
+}
+
+TEST(ValidatingGlooGang, GangsMadeFromItValidateToo) {
+  const auto errors = run_mismatch([](Gang& gang, bool odd) {
+    const auto child = gang.split({.color = 0});
+    EXPECT_EQ(all_sum(*child, 2), 6);
+    std::vector<float> values(odd ? 3 : 4);
+    child->broadcast(view(values));
+  });
+  expect_mismatch(errors, "numbers of elements");
+}
+
+TEST(ValidatingGlooGang, NamesWhoIsMissing) {
+  const auto errors =
+      test::run_gloo_ranks({.size = 3, .timeout = 300ms}, [](std::shared_ptr<Gang>& gang) {
+        const auto validated = validating(gang, ValidatingGangOptions::MissingRanks::named);
+        validated->barrier();
+        if (gang->rank() == 1)
+          std::this_thread::sleep_for(700ms);
+        else
+          validated->barrier();
+      });
+  for (const std::size_t rank : {0U, 2U}) {
+    EXPECT_EQ(errors[rank].kind, "timeout") << errors[rank].text;
+    EXPECT_EQ(errors[rank].ranks_at_fault, std::vector<int>{1}) << errors[rank].text;
+  }
+}
+
+TEST(ValidatingGlooGang, StartedOperationsGoOnWhileTheProgramWaitsElsewhere) {
+  test::on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
+    const auto validated = validating(gang);
+    float value = 1;
+    std::int32_t message = 5;
+    if (gang->rank() == 0) {
+      Work work = validated->start_all_reduce(view_of(value), ReduceOperation::sum);
+      validated->recv(view_of(message), 1);
+      work.wait();
+    } else {
+      validated->send(view_of(message), 0);
+      validated->all_reduce(view_of(value), ReduceOperation::sum);
+    }
+    EXPECT_EQ(value, 2.0F);
+  });
+}
+
+}  // namespace
+}  // namespace gang

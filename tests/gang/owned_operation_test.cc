@@ -1,0 +1,48 @@
+#include "gang/owned_operation.h"
+
+#include <gtest/gtest.h>
+
+namespace gang {
+namespace {
+
+TEST(OwnedOperation, OutlivesWhatItWasMadeFrom) {
+  std::vector<float> memory(4);
+  std::optional<OwnedOperation> owned;
+  {
+    std::string label = "step 3, of which there are many";
+    std::vector<TensorView> inputs(2, view(memory));
+    std::vector<TensorView> outputs(3, view(memory));
+    std::vector<std::int64_t> input_splits = {1, 3};
+    std::vector<std::int64_t> output_splits = {2, 2, 0};
+    std::vector<PointToPoint> batch(1, {.tensor = view(memory), .peer = 7});
+    std::vector<int> ranks = {4, 2};
+    Operation operation;
+    operation.collective.label = label;
+    operation.inputs = inputs;
+    operation.outputs = outputs;
+    operation.input_splits = input_splits;
+    operation.output_splits = output_splits;
+    operation.batch = batch;
+    operation.ranks = ranks;
+    operation.guarded = inputs;
+    owned.emplace(operation);
+    label.assign(label.size(), '-');
+    inputs.assign(2, {});
+    input_splits.assign(2, 0);
+    batch.front().peer = 0;
+    ranks.assign(2, 0);
+  }
+  const Operation& operation = owned->get();
+  EXPECT_EQ(operation.collective.label, "step 3, of which there are many");
+  EXPECT_EQ(operation.inputs.size(), 2U);
+  EXPECT_EQ(operation.inputs[1].data(), view(memory).data());
+  EXPECT_EQ(operation.outputs.size(), 3U);
+  EXPECT_EQ(operation.input_splits[1], 3);
+  EXPECT_EQ(operation.output_splits[0], 2);
+  EXPECT_EQ(operation.batch[0].peer, 7);
+  EXPECT_EQ(operation.ranks[0], 4);
+  EXPECT_EQ(operation.guarded.size(), 2U);
+}
+
+}  // namespace
+}  // namespace gang

@@ -1,0 +1,118 @@
+#include "gang/validating_gang.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "tests/gang/recording_gang.h"
+
+namespace gang {
+namespace {
+
+using test::RecordingGang;
+
+// Rank 0 of two: what the other rank calls is what this one calls, but for what `alter` changes in
+// its bytes.
+class ValidatingGangTest : public testing::Test {
+ protected:
+  using Alter = std::function<void(std::byte* others)>;
+
+  std::shared_ptr<Gang> make(Alter alter = {}) {
+    inner->reaction = [this, alter](Operation& operation) {
+      if (operation.collective.kind != OperationKind::create_gang) return;
+      side = std::make_shared<RecordingGang>(2);
+      side->reaction = [alter](Operation& exchange) { answer(exchange, alter); };
+      *operation.created = side;
+    };
+    auto gang = make_validating_gang(inner, {.runtime = make_real_runtime()});
+    inner->sent.clear();
+    return gang;
+  }
+
+  static void answer(const Operation& exchange, const Alter& alter) {
+    if (exchange.collective.kind == OperationKind::all_gather) {
+      const std::size_t size = exchange.input.size_bytes();
+      for (std::size_t rank = 0; rank < 2; ++rank)
+        std::memcpy(exchange.output.data() + rank * size, exchange.input.data(), size);
+      if (alter && size == 64) alter(exchange.output.data() + size);
+    } else if (exchange.collective.kind == OperationKind::all_to_all) {
+      std::memcpy(exchange.output.data(), exchange.input.data(), exchange.input.size_bytes());
+    }
+  }
+
+  std::shared_ptr<RecordingGang> inner = std::make_shared<RecordingGang>(2);
+  std::shared_ptr<RecordingGang> side;
+};
+
+TEST_F(ValidatingGangTest, WhatMatchesIsPassedOn) {
+  const auto gang = make();
+  std::vector<float> values(4);
+  gang->all_reduce(view(values), ReduceOperation::sum);
+  gang->start_broadcast(view(values), 1).wait();
+  ASSERT_EQ(inner->sent.size(), 2U);
+  EXPECT_EQ(inner->sent[0].collective().kind, OperationKind::all_reduce);
+  EXPECT_EQ(inner->sent[1].collective().kind, OperationKind::broadcast);
+  EXPECT_EQ(side->sent.size(), 2U);
+}
+
+TEST_F(ValidatingGangTest, AMismatchIsToldBeforeAnythingIsSentAndStays) {
+  const auto gang = make([](std::byte* others) {
+    const std::int64_t count = 9;
+    std::memcpy(others + 8, &count, sizeof(count));
+  });
+  std::vector<float> values(4);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      gang->all_reduce(view(values), ReduceOperation::sum);
+      FAIL() << "passed on";
+    } catch (const GangError& error) {
+      EXPECT_EQ(error.kind(), GangErrorKind::mismatch);
+      EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{1});
+      EXPECT_NE(std::string(error.what()).find("the numbers of elements differ: rank 0 calls"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_TRUE(inner->sent.empty());
+  EXPECT_EQ(inner->aborts, 1);
+}
+
+TEST_F(ValidatingGangTest, ALabelThatOnlyOneGivesIsNoMismatch) {
+  const auto gang = make([](std::byte* others) { std::memset(others + 24, 0, 8); });
+  gang->barrier({.label = "step 3"});
+  EXPECT_EQ(inner->sent.size(), 1U);
+  const auto other = make([](std::byte* others) { std::memset(others + 24, 7, 8); });
+  EXPECT_THROW(other->barrier({.label = "step 3"}), GangError);
+}
+
+TEST_F(ValidatingGangTest, SplitSizesAreComparedPairByPair) {
+  const auto gang = make();
+  std::vector<std::int32_t> input(3);
+  std::vector<std::int32_t> output(3);
+  const std::vector<std::int64_t> splits = {1, 2};
+  gang->all_to_all(view(output), view(input), {.output = splits, .input = splits});
+  const std::vector<std::int64_t> other = {2, 1};
+  EXPECT_THROW(gang->all_to_all(view(output), view(input), {.output = other, .input = splits}),
+               GangError);
+}
+
+TEST_F(ValidatingGangTest, MessagesAreNotValidated) {
+  const auto gang = make();
+  float value = 0;
+  gang->send(view_of(value), 1);
+  EXPECT_EQ(inner->sent.size(), 1U);
+  EXPECT_TRUE(side->sent.empty());
+}
+
+TEST_F(ValidatingGangTest, ClosingAndAbortingReachBothGangs) {
+  auto gang = make();
+  gang->abort();
+  gang->close();
+  EXPECT_EQ(inner->aborts, 1);
+  EXPECT_EQ(side->aborts, 1);
+  EXPECT_EQ(inner->closes, 1);
+  EXPECT_EQ(side->closes, 1);
+}
+
+}  // namespace
+}  // namespace gang
