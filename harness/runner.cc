@@ -4,6 +4,7 @@
 
 #include "gang/error.h"
 #include "harness/backend.h"
+#include "sim/settled_certainty.h"
 
 namespace gang::harness {
 namespace {
@@ -51,6 +52,17 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
   }
 }
 
+// What `report` leaves open, settled by a run whose outputs nobody sees.
+void settle(const Backend& backend, const Launch& launch, sim::Report& report) {
+  const auto options = sim::settling_options(launch.options, report);
+  if (!options) return;
+  OutputRecorder recorder{options->world_size, KeepOutputs::digest_only};
+  const RunContext context{
+      .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
+  sim::settle(launch.options, report,
+              backend.run({.program = launch.program, .context = context, .options = *options}));
+}
+
 RunResult run_along(const Program& program, const RunSpecification& specification,
                     const std::optional<sim::Schedule>& schedule, const RunRecording& recording,
                     std::string_view binary) {
@@ -68,16 +80,17 @@ RunResult run_along(const Program& program, const RunSpecification& specificatio
   OutputRecorder recorder{world_size, program.check ? KeepOutputs::data : recording.outputs};
   const RunContext context{
       .parameters = parameters, .recorder = recorder, .seed = specification.seed};
-  RunResult result{.report = backend.run(
-                       {.program = program,
-                        .context = context,
-                        .options = options,
-                        .recheck = !schedule && specification.schedule == ScheduleChoice::recheck}),
+  const Launch launch{.program = program,
+                      .context = context,
+                      .options = options,
+                      .recheck = !schedule && specification.schedule == ScheduleChoice::recheck};
+  RunResult result{.report = backend.run(launch),
                    .specification = specification,
                    .world_size = world_size,
                    .outputs = recorder.take_outputs(),
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
+  settle(backend, launch, result.report);
   add_wrong_results(program, recorder, result);
   return result;
 }

@@ -22,6 +22,39 @@ Mode mode_of(const Task& context) noexcept {
   return takes_any ? Mode::any : Mode::all;
 }
 
+// Where the members of a collective gather; null if nobody has come, or for other operations.
+const MatchSlot* slot_of(const PendingOperation& pending) noexcept {
+  if (pending.slot != nullptr || is_point_to_point(pending.call().kind)) return pending.slot;
+  const GangState& gang = *pending.gang;
+  const std::uint64_t index = pending.call().sequence_number - gang.base_sequence;
+  return index < gang.active.size() ? gang.active[index] : nullptr;
+}
+
+// Whether two calls of one gang are sides of one operation.
+bool are_partners(const PendingOperation& pending, const PendingOperation& queued) noexcept {
+  const Collective& one = pending.call();
+  const Collective& other = queued.call();
+  if (pending.gang != queued.gang) return false;
+  if (!is_point_to_point(one.kind))
+    return !is_point_to_point(other.kind) && one.sequence_number == other.sequence_number;
+  const bool is_send = one.kind == OperationKind::send;
+  if (other.kind != (is_send ? OperationKind::recv : OperationKind::send)) return false;
+  const Collective& receive = is_send ? other : one;
+  const Collective& send = is_send ? one : other;
+  const int source = is_send ? pending.member : queued.member;
+  const int destination = is_send ? queued.member : pending.member;
+  return send.peer == destination && (receive.peer == any_rank || receive.peer == source) &&
+         (receive.tag == any_tag || receive.tag == send.tag);
+}
+
+// Whether `rank` has its side of `pending` on its stream, queued or not.
+bool has_queued_partner(const Engine& engine, const PendingOperation& pending, int rank) {
+  const auto& stream = engine.rank_state(rank).stream;
+  return stream && std::ranges::any_of(*stream, [&pending](const PendingOperation* queued) {
+           return !queued->has_ended() && are_partners(pending, *queued);
+         });
+}
+
 const void* key_of(const PendingOperation& pending) noexcept {
   if (pending.slot != nullptr) return pending.slot;
   if (BlockedWorld::takes_any(pending)) return pending.gang;
@@ -30,7 +63,8 @@ const void* key_of(const PendingOperation& pending) noexcept {
 
 }  // namespace
 
-BlockedWorld::BlockedWorld(Engine& engine) : live_(engine.live_tasks()) {
+BlockedWorld::BlockedWorld(const Engine& engine, Assumption assumption)
+    : engine_(engine), assumption_(assumption), live_(engine.live_tasks()) {
   for (const Task* context : live_) add_context(*context);
   for (const Task* context : live_) connect_context(*context);
   graph_.reduce();
@@ -120,30 +154,46 @@ WaitGraph::Node BlockedWorld::slot_node(const PendingOperation& pending) {
 }
 
 void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation& pending) {
-  const PendingOperation& ahead = held_up_by(pending);
+  const PendingOperation& ahead = ahead_of(pending);
   if (&ahead != &pending) {
     if (!Matching::has_ended(ahead)) graph_.add_edge(node, operation_node(ahead));
+  } else if (assumption_ == Assumption::sends_complete &&
+             pending.call().kind == OperationKind::send) {
+    return;
   } else if (pending.entries) {
     for (const PendingOperation& entry : pending.entries->pendings)
       if (!entry.has_ended()) graph_.add_edge(node, operation_node(entry));
   } else if (takes_any(pending)) {
-    graph_.add_edge(node, any_member_node(*pending.gang));
+    if (!is_met_by_queued_send(pending)) graph_.add_edge(node, any_member_node(*pending.gang));
   } else {
     for (const int rank : awaited_by(pending)) graph_.add_edge(node, rank_node(rank));
   }
 }
 
 const PendingOperation* BlockedWorld::operation_of(const Task& context) {
+  if (context.wait == nullptr) return nullptr;
   for (const PendingOperation* pending : context.wait->operations)
     if (!Matching::has_ended(*pending)) return pending;
   return nullptr;
 }
 
+const PendingOperation& BlockedWorld::ahead_of(const PendingOperation& pending) const noexcept {
+  return assumption_ == Assumption::no_streams ? pending : held_up_by(pending);
+}
+
+bool BlockedWorld::is_met_by_queued_send(const PendingOperation& receive) const {
+  return assumption_ == Assumption::no_streams &&
+         std::ranges::any_of(receive.gang->info->root_ranks,
+                             [&](int rank) { return has_queued_partner(engine_, receive, rank); });
+}
+
 const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& posted) {
-  const PendingOperation& pending = held_up_by(posted);
+  const PendingOperation& pending = ahead_of(posted);
   const auto known = awaited_.find(key_of(pending));
   if (known != awaited_.end()) return known->second;
   std::vector<int> ranks = find_awaited(pending);
+  if (assumption_ == Assumption::no_streams)
+    std::erase_if(ranks, [&](int rank) { return has_queued_partner(engine_, pending, rank); });
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return awaited_.emplace(key_of(pending), std::move(ranks)).first->second;
@@ -152,9 +202,11 @@ const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& posted)
 std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   std::vector<int> ranks;
-  if (pending.slot != nullptr) {
-    for (const int member : Matching::missing_members(*pending.slot))
+  if (const MatchSlot* slot = slot_of(pending)) {
+    for (const int member : Matching::missing_members(*slot))
       ranks.push_back(gang.root_rank_of(member));
+  } else if (!is_point_to_point(pending.call().kind)) {
+    ranks = gang.info->root_ranks;  // queued, and nobody has come to it yet
   } else if (pending.entries) {
     for (const PendingOperation& entry : pending.entries->pendings) {
       if (entry.has_ended()) continue;
@@ -170,7 +222,7 @@ std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
 }
 
 const std::vector<int>& BlockedWorld::gone_for(const PendingOperation& posted) {
-  const PendingOperation& pending = held_up_by(posted);
+  const PendingOperation& pending = ahead_of(posted);
   const auto known = gone_.find(key_of(pending));
   if (known != gone_.end()) return known->second;
   return gone_.emplace(key_of(pending), find_gone(pending)).first->second;

@@ -19,6 +19,13 @@ struct WaitingThing {
   int rank = -1;                                // a rank as such: whatever its contexts may do
 };
 
+// What is taken to be otherwise than it is, to see whether a deadlock depends on it.
+enum class Assumption : std::uint8_t {
+  none,
+  sends_complete,  // a send lets its caller go on at once, as if buffered
+  no_streams,      // nothing is queued behind another operation of its rank
+};
+
 // A snapshot of who waits for whom, taken under the engine's Guard; valid while nothing runs.
 //
 // Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank whose
@@ -26,7 +33,7 @@ struct WaitingThing {
 // Cost: O(blocked contexts + missing members).
 class BlockedWorld {
  public:
-  explicit BlockedWorld(Engine& engine);
+  explicit BlockedWorld(const Engine& engine, Assumption assumption = Assumption::none);
 
   const WaitGraph& graph() const noexcept { return graph_; }
   const WaitingThing& thing(WaitGraph::Node node) const { return things_[node]; }
@@ -46,6 +53,12 @@ class BlockedWorld {
 
   // The causes: see WaitGraph::cores.
   const std::vector<std::vector<WaitGraph::Node>>& cores() const noexcept { return cores_; }
+
+  // Whether the context can never go on, be it that it has ended.
+  bool is_dead(const Task& context) const {
+    const auto place = contexts_.find(&context);
+    return place == contexts_.end() || graph_.is_dead(place->second);
+  }
 
   // The first operation that `context` waits for, null if it waits for something else.
   static const PendingOperation* operation_of(const Task& context);
@@ -76,10 +89,14 @@ class BlockedWorld {
   WaitGraph::Node any_member_node(const GangState& gang);
   WaitGraph::Node operation_node(const PendingOperation& pending);
   WaitGraph::Node slot_node(const PendingOperation& pending);
+  bool is_met_by_queued_send(const PendingOperation& receive) const;
+  const PendingOperation& ahead_of(const PendingOperation& pending) const noexcept;
   void connect_message(WaitGraph::Node node, const PendingOperation& pending);
   std::vector<int> find_awaited(const PendingOperation& pending);
   std::vector<int> find_gone(const PendingOperation& pending);
 
+  const Engine& engine_;
+  const Assumption assumption_;
   WaitGraph graph_;
   std::vector<WaitingThing> things_;
   std::vector<const Task*> live_;

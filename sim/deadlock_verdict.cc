@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/blocked_world.h"
+#include "sim/finding_text.h"
 #include "sim/root_cause.h"
 
 namespace gang::sim {
@@ -32,41 +33,33 @@ void describe_operation(const Engine& engine, BlockedWorld& world, const Pending
 }
 
 void describe_other(const Task& context, BlockedCall& call) {
-  switch (context.wait->reason) {
-    case Wait::Reason::join:
-      call.operation = "join of " + context.wait->joined->further->name;
-      return keep_waits(call, {context.rank->rank});
-    case Wait::Reason::mutex:
-      call.operation = "lock of a mutex";
-      if (context.wait->holder != nullptr) keep_waits(call, {context.wait->holder->rank->rank});
-      return;
-    case Wait::Reason::condition:
-      call.operation = "wait for a condition";
-      return;
-    default:
-      call.operation = "poll that never succeeds";
-      return;
-  }
+  call.operation = describe_wait(context);
+  if (context.wait->reason == Wait::Reason::join) keep_waits(call, {context.rank->rank});
+  if (context.wait->reason == Wait::Reason::mutex && context.wait->holder != nullptr)
+    keep_waits(call, {context.wait->holder->rank->rank});
 }
 
 }  // namespace
 
-std::vector<BlockedCall> report_deadlock(Engine& engine) {
+DeadlockVerdict report_deadlock(Engine& engine) {
   BlockedWorld world(engine);
-  report_root_causes(engine, world);
-  std::vector<BlockedCall> blocked;
-  blocked.reserve(world.dead_contexts().size());
+  VerdictCertainty certainty(engine, world);
+  report_root_causes(engine, world, certainty);
+  DeadlockVerdict verdict;
+  verdict.blocked.reserve(world.dead_contexts().size());
   for (const Task* context : world.dead_contexts()) {
-    BlockedCall& call = blocked.emplace_back();
+    BlockedCall& call = verdict.blocked.emplace_back();
     call.rank = context->rank->rank;
     call.is_core = world.is_core(*context);
+    if (call.is_core && verdict.certainty.empty()) verdict.certainty = certainty.of(*context);
     if (context->further) call.context = context->further->name;
     if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
       describe_operation(engine, world, *pending, call);
     else
       describe_other(*context, call);
   }
-  return blocked;
+  if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());
+  return verdict;
 }
 
 }  // namespace gang::sim

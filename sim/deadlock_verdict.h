@@ -1,6 +1,7 @@
 // The verdict at quiescence: who is blocked, and why.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "sim/report.h"
@@ -9,9 +10,13 @@ namespace gang::sim {
 
 class Engine;
 
+struct DeadlockVerdict {
+  std::vector<BlockedCall> blocked;  // by rank
+  std::string certainty;             // of the first cause
+};
+
 // Called when no context can run and no time can pass that would change it. Adds findings, root
-// causes first, and returns every blocked context with what it waits for, by rank. O(blocked +
-// waits).
-std::vector<BlockedCall> report_deadlock(Engine& engine);
+// causes first, and returns every blocked context with what it waits for. O(blocked + waits).
+DeadlockVerdict report_deadlock(Engine& engine);
 
 }  // namespace gang::sim

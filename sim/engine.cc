@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::uint64_t most_fruitless_rounds = 10'000;
 
-bool waits_in_a_send(const std::vector<BlockedCall>& blocked) {
-  return std::any_of(blocked.begin(), blocked.end(), [](const BlockedCall& call) {
-    return call.operation.starts_with("send") || call.operation.starts_with("batch");
-  });
-}
-
 }  // namespace
 
 Engine::Engine(const SimulationOptions& options, const RankProgram& program)
@@ -318,12 +312,9 @@ void Engine::advance_to(TimePoint time) {
 
 void Engine::give_verdict() {
   if (matching_->fail_mismatched_operations()) return;
-  blocked_ = report_deadlock(*this);
-  certainty_ = choice_points_ == 0 ? "in every schedule" : "in this schedule";
-  if (options_.execution == ExecutionModel::stream_ordered) certainty_ += " under stream order";
-  if (!options_.sends.buffered_bytes && waits_in_a_send(blocked_))
-    certainty_ += " with rendezvous sends";
-  certainty_ += choice_points_ == 0 ? ": no choice point was passed" : ": others may avoid it";
+  DeadlockVerdict verdict = report_deadlock(*this);
+  blocked_ = std::move(verdict.blocked);
+  certainty_ = std::move(verdict.certainty);
   want_call_stacks();
   end_run(Outcome::deadlock);
 }

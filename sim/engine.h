@@ -28,6 +28,9 @@ class ReductionPool;
 struct GangState;
 struct PendingOperation;
 
+// In which schedules something happens, as far as one run can tell.
+enum class Schedules : std::uint8_t { every, at_least_this };
+
 // Thrown at a rank whose run is over, to unwind its stack. Not a std::exception, so that programs
 // do not take it for an error of theirs.
 struct RunOver {};
@@ -132,18 +135,30 @@ class Engine final : public TaskRunner {
   // senders, a further context, a timeout.
   void note_choice_point() noexcept { ++choice_points_; }
 
+  // Whether what has happened so far happens in every schedule.
+  Schedules schedules() const noexcept {
+    return choice_points_ == 0 ? Schedules::every : Schedules::at_least_this;
+  }
+
   // A number from the schedule's stream.
   std::uint64_t draw();
 
   RankState& rank_state(int rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  const RankState& rank_state(int rank) const noexcept {
+    return ranks_[static_cast<std::size_t>(rank)];
+  }
   std::span<RankState> ranks() noexcept { return ranks_; }
   const SimulationOptions& options() const noexcept { return options_; }
   Counts& counts() noexcept { return counts_; }
   FindingLog& findings() noexcept { return findings_; }
   TraceRecorder& recorder() noexcept { return recorder_; }
   Matching& matching() noexcept { return *matching_; }
+  const Matching& matching() const noexcept { return *matching_; }
   Runtime& runtime() noexcept { return *runtime_; }
   ReductionPool& reduction_pool() noexcept { return *reduction_pool_; }
+  // The context of the rank's program.
+  const Task& program_of(int rank) const noexcept { return tasks_[static_cast<std::size_t>(rank)]; }
+
   // Contexts that have not ended, by rank, the rank's program first.
   std::vector<const Task*> live_tasks() const;
 

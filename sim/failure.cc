@@ -5,11 +5,15 @@
 #include <fmt/format.h>
 
 #include "sim/engine.h"
+#include "sim/finding_text.h"
+#include "sim/first_divergence.h"
 #include "sim/matching.h"
 #include "sim/sim_gang.h"
 
 namespace gang::sim {
 namespace {
+
+constexpr std::size_t most_affected_calls = 8;
 
 std::string text_of(const std::exception_ptr& error) {
   try {
@@ -19,6 +23,13 @@ std::string text_of(const std::exception_ptr& error) {
   } catch (...) {
     return "an exception that is no std::exception";
   }
+}
+
+// The text of a failure that `cause` led to, without the reason: the finding has said it.
+std::string without_reason(std::string text, const BreakCause& cause) {
+  const std::string clause = ": " + cause.reason;
+  if (text.ends_with(clause)) text.resize(text.size() - clause.size());
+  return text;
 }
 
 bool is_use_after_close(const std::exception_ptr& error) {
@@ -49,6 +60,36 @@ std::vector<int> member_of(const GangState& gang, int root_rank) {
   return {static_cast<int>(place - ranks.begin())};
 }
 
+bool is_by_exception(const Finding& finding) {
+  return finding.id == finding_id::rank_failed || finding.id == finding_id::use_after_close;
+}
+
+// Lists the call of a rank that could not complete it since another had ended with an exception.
+void note_affected(Engine& engine, const PendingOperation& pending, Finding& finding) {
+  const GangState& gang = *pending.gang;
+  CallSummary call = summary_of(pending);
+  if (!finding.divergence) {
+    Divergence& divergence = finding.divergence.emplace();
+    divergence.last_common = last_common_call(gang, pending.call());
+    const LastCall& last = engine.rank_state(finding.ranks.front()).last_call;
+    divergence.next.push_back(
+        {.ranks = finding.ranks,
+         .gang = "",
+         .operation = "",
+         .location = last.gang == LastCall::no_gang ? std::string() : to_string(last.call_site),
+         .note = "ended with an exception"});
+  }
+  auto& next = finding.divergence->next;
+  const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
+    return known.operation == call.operation && known.gang == call.gang &&
+           known.location == call.location;
+  });
+  if (same != next.end())
+    same->ranks.push_back(call.ranks.front());
+  else if (next.size() < most_affected_calls)
+    next.push_back(std::move(call));
+}
+
 std::size_t add_rank_failure(Engine& engine, const Task& task, const std::exception_ptr& error) {
   Finding finding;
   finding.id = is_use_after_close(error) ? finding_id::use_after_close : finding_id::rank_failed;
@@ -65,6 +106,9 @@ std::size_t add_rank_failure(Engine& engine, const Task& task, const std::except
 void throw_gang_error(Engine& engine, const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   RankState& rank = *pending.task->rank;
+  if (gang.broken->finding != BreakCause::no_finding)
+    if (Finding& finding = engine.findings().at(gang.broken->finding); is_by_exception(finding))
+      note_affected(engine, pending, finding);
   rank.told = gang.broken;
   GangFailure failure;
   failure.kind = gang.broken->kind;
@@ -85,8 +129,8 @@ void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& e
   if (finding == BreakCause::no_finding)
     finding = add_rank_failure(engine, task, error);
   else
-    engine.findings().add_consequence(finding,
-                                      fmt::format("rank {}: {}", rank.rank, text_of(error)));
+    engine.findings().add_consequence(
+        finding, fmt::format("rank {}: {}", rank.rank, without_reason(text_of(error), *rank.told)));
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
   for (const auto& gang : gangs_of(rank)) {

@@ -19,6 +19,33 @@ std::string cause_of(const Finding& finding) {
   return key;
 }
 
+bool has_more_ranks(const CallSummary& a, const CallSummary& b) {
+  return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
+}
+
+// Names, in the message, the calls that others could not complete since a rank had ended with an
+// exception: all but the first entry of the divergence.
+void complete_rank_failure(Finding& finding) {
+  auto& next = finding.divergence->next;
+  for (CallSummary& call : next) std::sort(call.ranks.begin(), call.ranks.end());
+  std::sort(next.begin() + 1, next.end(), has_more_ranks);
+  const CallSummary& first = next[1];
+  if (!finding.message.ends_with('.')) finding.message += '.';
+  finding.message += fmt::format(
+      " {} {} could not complete {} on {} at {}", first.ranks.size() == 1 ? "Rank" : "Ranks",
+      to_rank_ranges(first.ranks, 6), first.operation, first.gang, first.location);
+  if (next.size() > 2)
+    finding.message +=
+        fmt::format(", nor others {} more call{}", next.size() - 2, next.size() == 3 ? "" : "s");
+  finding.message += '.';
+  std::sort(next.begin(), next.end(), has_more_ranks);
+}
+
+bool is_rank_failure(const Finding& finding) {
+  return (finding.id == finding_id::rank_failed || finding.id == finding_id::use_after_close) &&
+         finding.divergence && finding.divergence->next.size() > 1;
+}
+
 }  // namespace
 
 std::size_t FindingLog::add(Finding finding) {
@@ -47,6 +74,8 @@ std::vector<Finding> FindingLog::take() {
     if (consequences_[i] > most_consequences)
       findings_[i].consequences.push_back(
           fmt::format("{} more like these", consequences_[i] - most_consequences));
+  for (Finding& finding : findings_)
+    if (is_rank_failure(finding)) complete_rank_failure(finding);
   return std::move(findings_);
 }
 

@@ -20,6 +20,9 @@ class FindingLog {
   // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
   void add_consequence(std::size_t index, std::string text);
 
+  // To be completed while the run goes on; valid until the next finding is added.
+  Finding& at(std::size_t index) { return findings_[index]; }
+
   std::size_t size() const noexcept { return findings_.size(); }
 
   // The findings in the order in which they were made.

@@ -83,11 +83,11 @@ struct GangState {
 
   Engine* engine;  // null once the run is over
   std::shared_ptr<const GangInfo> info;
-  std::uint32_t index = 0;                                // in order of creation
-  std::size_t registry_index = 0;                         // where Matching lists it
-  std::uint32_t children_made = 0;                        // for default names
-  std::uint64_t base_sequence = 0;                        // of active.front()
-  OperationKind last_completed = OperationKind::barrier;  // of base_sequence - 1
+  std::uint32_t index = 0;          // in order of creation
+  std::size_t registry_index = 0;   // where Matching lists it
+  std::uint32_t children_made = 0;  // for default names
+  std::uint64_t base_sequence = 0;  // of active.front()
+  Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
   std::vector<MatchSlot*> active;                 // slots that gather members, by sequence number
   std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
   std::vector<MatchSlot*> free_slots;

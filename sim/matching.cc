@@ -7,9 +7,11 @@
 #include "sim/buffer_guard.h"
 #include "sim/collective_result.h"
 #include "sim/failure.h"
+#include "sim/first_divergence.h"
 #include "sim/group_creation.h"
 #include "sim/invariant.h"
 #include "sim/mismatch.h"
+#include "sim/verdict_certainty.h"
 
 namespace gang::sim {
 namespace {
@@ -19,6 +21,12 @@ bool is_inline_kind(const Operation& operation) noexcept {
   return operation.collective.kind == OperationKind::barrier ||
          (operation.collective.kind == OperationKind::all_reduce &&
           operation.input.size_bytes() <= inline_bytes);
+}
+
+OperationKind kind_of(std::span<PendingOperation* const> members) {
+  const auto first = std::ranges::find_if(
+      members, [](const PendingOperation* member) { return member != nullptr; });
+  return (*first)->call().kind;
 }
 
 }  // namespace
@@ -147,12 +155,13 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   GANGSIM_INVARIANT(gang.active.front() == &slot, "operations of a gang completed out of order");
   gang.active.erase(gang.active.begin());
   ++gang.base_sequence;
-  gang.last_completed = slot.members.front()->call().kind;
   if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
     const std::vector<PendingOperation*> members = slot.members;
     recycle(gang, slot);
     return fail_mismatch(gang, members);
   }
+  gang.last_call = slot.members.front()->call();
+  gang.last_call.label = {};
   ++engine_.counts().completed_operations;
   engine_.recorder().ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;
@@ -279,12 +288,16 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
 }
 
 void Matching::fail_mismatch(GangState& gang, std::span<PendingOperation* const> members) {
-  const Mismatch mismatch = explain_mismatch(gang, members, engine_.options().strict_blocking);
+  Mismatch mismatch = explain_mismatch(gang, members, engine_.options().strict_blocking);
+  mismatch.finding.certainty = certainty_text(engine_.schedules());
+  if (members.size() == static_cast<std::size_t>(gang.size()) &&
+      !is_point_to_point(kind_of(members)))
+    mismatch.finding.divergence = first_divergence(engine_, gang, members);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::mismatch;
   cause->ranks_at_fault = mismatch.odd_members;
   cause->reason = mismatch.finding.message;
-  cause->finding = engine_.findings().add(mismatch.finding);
+  cause->finding = engine_.findings().add(std::move(mismatch.finding));
   break_gang(gang, cause);
   for (PendingOperation* member : members) {
     if (member == nullptr || member->has_ended()) continue;

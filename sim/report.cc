@@ -85,6 +85,40 @@ std::string blocked_table(const std::vector<BlockedCall>& blocked) {
   return text;
 }
 
+// Who called what, the last call in common first.
+std::string divergence_table(const Divergence& divergence) {
+  std::set<std::string> gangs;
+  for (const CallSummary& call : divergence.next)
+    if (!call.operation.empty()) gangs.insert(call.gang);
+  const bool is_one_gang = gangs.size() <= 1;
+  std::vector<std::vector<std::string>> rows = {
+      {"rank", is_one_gang && !gangs.empty() ? fmt::format("calls on {}", *gangs.begin()) : "calls",
+       "at"}};
+  if (const CallSummary& last = divergence.last_common; !last.operation.empty())
+    rows.push_back({fmt::format("all {}", last.ranks.size()), last.operation, last.location});
+  for (const CallSummary& call : divergence.next) {
+    const std::string what = call.operation.empty() ? "(" + call.note + ")"
+                             : is_one_gang          ? call.operation
+                                           : fmt::format("{}  {}", call.gang, call.operation);
+    rows.push_back({to_rank_ranges(call.ranks, 3), what, call.location});
+  }
+  return table(rows);
+}
+
+std::string near_miss_text(const NearMiss& miss) {
+  const auto call_text = [](const CallSummary& call) {
+    return fmt::format("{} {} on {} at {}", to_rank_ranges(call.ranks, 3), call.operation,
+                       call.gang, call.location);
+  };
+  return fmt::format("Near miss: rank {} and rank {} would match if the {} were equal.",
+                     call_text(miss.first), call_text(miss.second), miss.field);
+}
+
+// Whether the message of the finding says what its near misses would.
+bool is_about_near_misses(const Finding& finding) {
+  return finding.id == finding_id::mismatch_tag || finding.id == finding_id::mismatch_gang;
+}
+
 std::string advice(const Report& report) {
   std::string text;
   if (!report.findings.empty())
@@ -96,7 +130,13 @@ std::string advice(const Report& report) {
                         gang::to_string(Duration(call.would_time_out_after_ns)));
     break;
   }
-  if (!report.certainty.empty()) text += fmt::format("  Certain    {}\n", report.certainty);
+  const std::string& certainty = !report.certainty.empty() || report.findings.empty()
+                                     ? report.certainty
+                                     : report.findings.front().certainty;
+  if (!certainty.empty()) {
+    std::string lines = wrapped(certainty, "             ");
+    text += "  Certain    " + lines.substr(std::min<std::size_t>(lines.size(), 13));
+  }
   return text.empty() ? text : "\n" + text;
 }
 
@@ -121,6 +161,10 @@ constexpr std::array fixes = {
     Fix{"stream_order_inversion", "launch the operations in one order on every rank"},
     Fix{"cross_gang_cycle", "call the gangs in one order on every rank"},
     Fix{"point_to_point_cycle", "let one side receive first, or use batch"},
+    Fix{"buffering_hazard", "let the receiver post its receive first, or start the send"},
+    Fix{"message_race", "name the source, or make the result independent of the order"},
+    Fix{"uneven_iterations", "agree on the number of iterations before the loop"},
+    Fix{"blocked_in_other_gang", "call the gangs in one order on every rank, or on none"},
     Fix{"unwaited_work", "keep the Work and wait for it"},
     Fix{"unreceived_message", "receive it, or do not send it"},
     Fix{"buffer_in_flight", "wait before touching the buffer"},
@@ -183,6 +227,9 @@ std::string to_string(const Finding& finding) {
   std::string text = wrapped(finding.message, "  ");
   for (const std::string& consequence : finding.consequences)
     text += wrapped("then " + consequence, "    ");
+  if (!is_about_near_misses(finding))
+    for (const NearMiss& miss : finding.near_misses) text += wrapped(near_miss_text(miss), "  ");
+  if (finding.divergence) text += "\n" + divergence_table(*finding.divergence);
   return text;
 }
 

@@ -63,7 +63,7 @@ struct CallSummary {
   std::vector<int> ranks;  // of the root gang, ascending
   std::string gang;        // label; empty where none
   std::string operation;   // "all_reduce #3 sum f32[1024]"; empty: no call
-  std::string location;    // of the call; empty where unknown
+  std::string location;    // of the call, or of the last one before there was none; may be empty
   std::string note;        // "returned", "ended with an exception: ...", "blocked in ..."; or empty
 
   friend bool operator==(const CallSummary&, const CallSummary&) = default;

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "sim/blocked_world.h"
+#include "sim/verdict_certainty.h"
 
 namespace gang::sim {
 
 // Adds a finding for each cause of the dead contexts of `world`, and notes in it what else waits
 // for the same cause. Causes are what the wait-for graph's cores stand for: ranks that will never
 // act, and sets of calls that wait for each other.
-void report_root_causes(Engine& engine, BlockedWorld& world);
+void report_root_causes(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty);
 
 }  // namespace gang::sim

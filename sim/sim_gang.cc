@@ -37,8 +37,10 @@ Engine& SimGang::engine() const {
 }
 
 void SimGang::number(Operation& operation) noexcept {
-  operation.collective.sequence_number =
-      is_point_to_point(operation.collective.kind) ? next_message_++ : next_sequence_++;
+  Collective& call = operation.collective;
+  const bool is_collective = !is_point_to_point(call.kind);
+  call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
+  owner_->last_call = {call.call_site, call.sequence_number, state_->index, is_collective};
 }
 
 Received SimGang::do_run(Operation& operation) {

@@ -1,0 +1,72 @@
+#include "sim/finding_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "sim/blocked_world.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_ranges = 6;
+
+}  // namespace
+
+Finding finding_for(const PendingOperation& pending, std::string_view id) {
+  Finding finding;
+  finding.id = id;
+  finding.gang = label_of(*pending.gang->info);
+  finding.operation = to_string(pending.call());
+  finding.location = to_string(pending.call().call_site);
+  return finding;
+}
+
+CallSummary summary_of(const PendingOperation& pending) {
+  return {.ranks = {pending.gang->root_rank_of(pending.member)},
+          .gang = label_of(*pending.gang->info),
+          .operation = to_string(pending.call()),
+          .location = to_string(pending.call().call_site),
+          .note = ""};
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     to_rank_ranges(ranks, most_ranges));
+}
+
+std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", ranks_text(ranks), ranks.size() == 1 ? one : many);
+}
+
+std::string capitalised(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+std::string describe_wait(const Task& context) {
+  if (context.wait == nullptr) return "running";
+  if (const PendingOperation* pending = BlockedWorld::operation_of(context))
+    return fmt::format("{} {}", label_of(*pending->gang->info), to_string(pending->call()));
+  switch (context.wait->reason) {
+    case Wait::Reason::sleep:
+      return "sleep";
+    case Wait::Reason::join:
+      return "join of " + context.wait->joined->further->name;
+    case Wait::Reason::mutex:
+      return "lock of a mutex";
+    case Wait::Reason::condition:
+      return "wait for a condition";
+    default:
+      return "poll that never succeeds";
+  }
+}
+
+bool has_launched(const RankState& rank, const GangState& gang) {
+  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
+           return queued->gang == &gang && queued->status == PendingStatus::launched;
+         });
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,37 @@
+// Words that findings share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/gang_state.h"
+#include "sim/report.h"
+
+namespace gang::sim {
+
+struct RankState;
+
+// A finding about `pending`: its gang, operation and location.
+Finding finding_for(const PendingOperation& pending, std::string_view id);
+
+// What a call is in a report.
+CallSummary summary_of(const PendingOperation& pending);
+
+// "rank 3", "ranks 0-3,8": root ranks, ascending.
+std::string ranks_text(const std::vector<int>& ranks);
+
+// "rank 3 waits", "ranks 0-3 wait": `one` and `many` are forms of a verb.
+std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many);
+
+// `text`, not empty, with a capital letter first.
+std::string capitalised(std::string text);
+
+// What `context` is blocked in: "join of loader", "all_reduce #0 sum f32[8]" with its gang's label
+// in front, "sleep", ...; "running" where it is not blocked.
+std::string describe_wait(const Task& context);
+
+// Whether the rank has launched an operation on the gang that is behind another in its stream.
+bool has_launched(const RankState& rank, const GangState& gang);
+
+}  // namespace gang::sim

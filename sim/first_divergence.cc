@@ -1,0 +1,154 @@
+#include "sim/first_divergence.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "sim/blocked_world.h"
+#include "sim/engine.h"
+#include "sim/finding_text.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_entries = 8;
+
+std::string_view file_of(const CallSite& call_site) noexcept {
+  return call_site.file == nullptr ? std::string_view() : std::string_view(call_site.file);
+}
+
+// Members that did the same.
+class Groups {
+ public:
+  Groups(const Engine& engine, const GangState& gang) : engine_(engine), gang_(gang) {}
+
+  void add_call(const PendingOperation& pending) {
+    const Collective& call = pending.call();
+    add(pending.member,
+        {static_cast<int>(call.kind), static_cast<int>(call.data_type),
+         static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail, call.blocking,
+         call.label, file_of(call.call_site), call.call_site.line},
+        [&pending] {
+          CallSummary summary = summary_of(pending);
+          summary.ranks.clear();
+          return summary;
+        });
+  }
+
+  void add_absence(int member) {
+    const RankState& rank = engine_.rank_state(gang_.root_rank_of(member));
+    const Task& program = engine_.program_of(rank.rank);
+    Key key;
+    std::get<0>(key) = -1;
+    if (program.is_done) {
+      std::get<1>(key) = rank.has_failed ? 2 : 1;
+    } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
+      const bool is_collective = pending->slot != nullptr;
+      std::get<1>(key) = 3;
+      std::get<8>(key) = file_of(pending->call().call_site);
+      std::get<9>(key) = pending->call().call_site.line;
+      std::get<4>(key) = is_collective ? pending->gang->index : std::int64_t{-1} - member;
+    } else {
+      std::get<1>(key) = 4;
+      std::get<4>(key) = member;
+    }
+    add(member, key, [&] { return absence_of(rank, program); });
+  }
+
+  // The most members first.
+  std::vector<CallSummary> take() {
+    for (CallSummary& group : groups_) std::sort(group.ranks.begin(), group.ranks.end());
+    std::sort(groups_.begin(), groups_.end(), [](const CallSummary& a, const CallSummary& b) {
+      return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
+    });
+    if (groups_.size() > most_entries) merge_rest();
+    return std::move(groups_);
+  }
+
+ private:
+  // What tells two calls apart, texts by content.
+  using Key = std::tuple<int, int, int, int, std::int64_t, std::uint64_t, bool, std::string_view,
+                         std::string_view, std::uint32_t>;
+
+  template <typename Describe>
+  void add(int member, const Key& key, const Describe& describe) {
+    if (groups_.empty() || key != last_key_) {
+      const auto [place, is_new] = places_.try_emplace(key, groups_.size());
+      if (is_new) groups_.push_back(describe());
+      last_key_ = key;
+      last_ = place->second;
+    }
+    groups_[last_].ranks.push_back(gang_.root_rank_of(member));
+  }
+
+  CallSummary absence_of(const RankState& rank, const Task& program) const {
+    CallSummary summary;
+    if (program.is_done) {
+      summary.note = rank.has_failed ? "ended with an exception" : "returned";
+      if (rank.last_call.gang != LastCall::no_gang)
+        summary.location = to_string(rank.last_call.call_site);
+    } else if (has_launched(rank, gang_)) {
+      summary.note = "queued it on a stream behind " + describe_wait(program);
+    } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
+      summary.note = "blocked in " + describe_wait(program);
+      summary.location = to_string(pending->call().call_site);
+    } else {
+      summary.note = program.wait == nullptr ? "running" : "in a " + describe_wait(program);
+    }
+    return summary;
+  }
+
+  void merge_rest() {
+    CallSummary& rest = groups_[most_entries - 1];
+    const std::size_t merged = groups_.size() - most_entries + 1;
+    for (std::size_t i = most_entries; i < groups_.size(); ++i)
+      rest.ranks.insert(rest.ranks.end(), groups_[i].ranks.begin(), groups_[i].ranks.end());
+    std::sort(rest.ranks.begin(), rest.ranks.end());
+    rest.gang = rest.operation = rest.location = "";
+    rest.note = fmt::format("{} other calls", merged);
+    groups_.resize(most_entries);
+  }
+
+  const Engine& engine_;
+  const GangState& gang_;
+  std::vector<CallSummary> groups_;
+  std::map<Key, std::size_t> places_;
+  Key last_key_;
+  std::size_t last_ = 0;
+};
+
+}  // namespace
+
+CallSummary last_common_call(const GangState& gang, const Collective& next) {
+  CallSummary summary;
+  if (is_point_to_point(next.kind) || next.sequence_number == 0 ||
+      gang.last_call.sequence_number + 1 != next.sequence_number)
+    return summary;
+  summary.ranks = gang.info->root_ranks;
+  std::sort(summary.ranks.begin(), summary.ranks.end());
+  summary.gang = label_of(*gang.info);
+  summary.operation = to_string(gang.last_call);
+  summary.location = to_string(gang.last_call.call_site);
+  return summary;
+}
+
+Divergence first_divergence(const Engine& engine, const GangState& gang,
+                            std::span<PendingOperation* const> members) {
+  Divergence divergence;
+  Groups groups(engine, gang);
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    if (members[member] == nullptr) {
+      groups.add_absence(static_cast<int>(member));
+      continue;
+    }
+    groups.add_call(*members[member]);
+    if (divergence.last_common.ranks.empty())
+      divergence.last_common = last_common_call(gang, members[member]->call());
+  }
+  divergence.next = groups.take();
+  return divergence;
+}
+
+}  // namespace gang::sim

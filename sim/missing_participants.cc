@@ -1,0 +1,171 @@
+#include "sim/missing_participants.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/finding_text.h"
+#include "sim/first_divergence.h"
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+// Everything that waits for one set of ranks whose programs have ended.
+struct Missing {
+  std::vector<int> gone;
+  const PendingOperation* first = nullptr;      // a collective, where there is one
+  const Task* context = nullptr;                // that waits for `first`
+  std::vector<const PendingOperation*> others;  // further collectives
+  std::set<int> waiting;                        // root ranks
+};
+
+std::vector<Missing> find_missing(BlockedWorld& world) {
+  std::vector<Missing> all;
+  std::map<std::vector<int>, std::size_t> places;  // by the ranks that are gone
+  std::set<const MatchSlot*> seen;
+  const std::vector<int>* last_gone = nullptr;
+  std::size_t last = 0;
+  for (const Task* context : world.dead_contexts()) {
+    for (const PendingOperation* posted : context->wait->operations) {
+      if (Matching::has_ended(*posted)) continue;
+      const PendingOperation& pending = BlockedWorld::held_up_by(*posted);
+      const std::vector<int>& gone = world.gone_for(pending);
+      if (gone.empty()) continue;
+      if (&gone != last_gone) {
+        const auto [place, is_new] = places.try_emplace(gone, all.size());
+        if (is_new) all.emplace_back().gone = gone;
+        last_gone = &gone;
+        last = place->second;
+      }
+      Missing& missing = all[last];
+      missing.waiting.insert(missing.waiting.end(), context->rank->rank);
+      const bool is_collective = pending.slot != nullptr;
+      if (missing.first == nullptr || (is_collective && missing.first->slot == nullptr)) {
+        missing.first = &pending;
+        missing.context = context;
+      }
+      if (is_collective && seen.insert(pending.slot).second) missing.others.push_back(&pending);
+    }
+  }
+  return all;
+}
+
+// One set of ranks that is gone, and who came to the call that they did not make.
+class MissingCall {
+ public:
+  MissingCall(const Engine& engine, const Missing& missing)
+      : engine_(engine), missing_(missing), pending_(*missing.first) {
+    if (pending_.slot == nullptr) return;
+    for (const PendingOperation* member : pending_.slot->members)
+      if (member != nullptr) callers_.push_back(gang().root_rank_of(member->member));
+    std::sort(callers_.begin(), callers_.end());
+    const auto members = static_cast<std::size_t>(gang().size());
+    are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() &&
+                       callers_.size() + missing.gone.size() == members;
+    is_once_more_ = 2 * callers_.size() <= members && repeats_last_call();
+  }
+
+  Finding finding() const {
+    const bool is_uneven = is_once_more_ && !has_failed();
+    Finding finding = finding_for(
+        pending_, is_uneven ? finding_id::uneven_iterations : finding_id::participant_missing);
+    finding.ranks = are_callers_odd_ ? callers_ : missing_.gone;
+    if (pending_.slot != nullptr && gang().active.front() == pending_.slot)
+      finding.divergence = first_divergence(engine_, gang(), pending_.slot->members);
+    return finding;
+  }
+
+  std::string message(std::string_view label, std::size_t blocked) const {
+    std::string text;
+    if (is_once_more_ && !has_failed())
+      text = fmt::format("{} called {} on {} ({} members) once more than {}, which {}",
+                         capitalised(ranks_text(callers_)), call(), label, gang().size(),
+                         ranks_text(missing_.gone), ending());
+    else if (are_callers_odd_)
+      text = fmt::format("Only {} called {} on {} ({} members): {} {}", ranks_text(callers_),
+                         call(), label, gang().size(), ranks_text(missing_.gone), ending());
+    else
+      text = fmt::format("{} never called {} on {} ({} members): {} {}",
+                         capitalised(ranks_text(missing_.gone)), call(), label, gang().size(),
+                         is_one() ? "it" : "they", ending());
+    const std::vector<int> waiting(missing_.waiting.begin(), missing_.waiting.end());
+    text += fmt::format(". {} for {}", capitalised(ranks_do(waiting, "waits", "wait")),
+                        is_one() ? "it" : "them");
+    if (blocked > waiting.size())
+      text += fmt::format("; {} more for others", blocked - waiting.size());
+    return text + ".";
+  }
+
+ private:
+  const GangState& gang() const { return *pending_.gang; }
+  bool is_one() const { return missing_.gone.size() == 1; }
+
+  // Whether an exception ended the programs of those who are gone.
+  bool has_failed() const {
+    return std::ranges::any_of(missing_.gone,
+                               [this](int rank) { return engine_.rank_state(rank).has_failed; });
+  }
+
+  std::string call() const {
+    if (pending_.slot == nullptr) return fmt::format("what matches {}", to_string(pending_.call()));
+    return fmt::format("{} #{}", to_string(pending_.call().kind), pending_.call().sequence_number);
+  }
+
+  // "returned from its program after barrier #2".
+  std::string ending() const {
+    std::string text =
+        fmt::format("{} {}", has_failed() ? "ended with an exception in" : "returned from",
+                    is_one() ? "its program" : "their programs");
+    const std::uint64_t sequence = pending_.call().sequence_number;
+    if (pending_.slot != nullptr && sequence > 0 &&
+        gang().last_call.sequence_number + 1 == sequence)
+      text += fmt::format(" after {} #{}", to_string(gang().last_call.kind), sequence - 1);
+    return text;
+  }
+
+  // Whether the call is the last one of the gang again, and for those who are gone it was the last
+  // one of all: same place, same arguments.
+  bool repeats_last_call() const {
+    const Collective& call = pending_.call();
+    if (call.sequence_number == 0 || call.call_site.line == 0) return false;
+    Collective last = gang().last_call;
+    if (!(last.call_site == call.call_site)) return false;
+    last.sequence_number = call.sequence_number;
+    last.label = call.label;
+    if (!(last == call)) return false;
+    return std::ranges::all_of(missing_.gone, [&](int rank) {
+      const LastCall& own = engine_.rank_state(rank).last_call;
+      return own.gang == gang().index && own.is_collective &&
+             own.sequence_number + 1 == call.sequence_number && own.call_site == call.call_site;
+    });
+  }
+
+  const Engine& engine_;
+  const Missing& missing_;
+  const PendingOperation& pending_;
+  std::vector<int> callers_;
+  bool are_callers_odd_ = false;
+  bool is_once_more_ = false;
+};
+
+}  // namespace
+
+void report_missing_participants(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty) {
+  for (const Missing& missing : find_missing(world)) {
+    const MissingCall call(engine, missing);
+    Finding finding = call.finding();
+    finding.message = call.message(finding.gang, world.dead_contexts().size());
+    finding.certainty = certainty.of(*missing.context);
+    const std::size_t index = engine.findings().add(std::move(finding));
+    for (const PendingOperation* other : missing.others)
+      if (other->slot != missing.first->slot)
+        engine.findings().add_consequence(
+            index, fmt::format("{} on {} waits for the same ranks", to_string(other->call()),
+                               label_of(*other->gang->info)));
+  }
+}
+
+}  // namespace gang::sim

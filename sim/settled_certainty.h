@@ -1,0 +1,24 @@
+// Whether a deadlock needs rendezvous sends or streams, settled by another run.
+#pragma once
+
+#include <optional>
+
+#include "sim/report.h"
+#include "sim/simulation_options.h"
+
+namespace gang::sim {
+
+// The options of the run that settles what `report`, of a run with `options`, leaves open: whether
+// its deadlock happens only because sends wait to be received, or because operations wait behind
+// others of their stream. Nothing where it leaves neither open: no deadlock, or one that happens
+// whatever sends and streams do. With both open, sends are settled. A replayed schedule is not
+// followed: it is of the other run.
+std::optional<SimulationOptions> settling_options(const SimulationOptions& options,
+                                                  const Report& report);
+
+// Takes in what the run with settling_options came to. Where it completed, the deadlock's
+// certainty says "but only ..."; one that is no cycle of messages alone or of streams becomes a
+// buffering_hazard. Where it deadlocked too, that is what the certainty says.
+void settle(const SimulationOptions& options, Report& report, const Report& settling);
+
+}  // namespace gang::sim

@@ -1,0 +1,117 @@
+#include "sim/missing_participants.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+// `rank` calls a barrier `count` times, always at the same place.
+void call_barriers(SimulatedRank& rank, int count) {
+  for (int i = 0; i < count; ++i) rank.root()->barrier({}, CallSite::at("loop.cc", 7));
+}
+
+TEST(MissingParticipants, ShowsWhatTheMissingRankDidInstead) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 1));
+    if (rank.rank() != 2) rank.root()->barrier({}, CallSite::at("train.cc", 2));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  const Finding& finding = report.findings[0];
+  EXPECT_THAT(finding.ranks, ElementsAre(2));
+  ASSERT_TRUE(finding.divergence);
+  EXPECT_EQ(finding.divergence->last_common.operation, "barrier #0");
+  EXPECT_EQ(finding.divergence->last_common.location, "train.cc:1");
+  EXPECT_THAT(finding.divergence->last_common.ranks, ElementsAre(0, 1, 2, 3));
+  ASSERT_EQ(finding.divergence->next.size(), 2U);
+  EXPECT_THAT(finding.divergence->next[0].ranks, ElementsAre(0, 1, 3));
+  EXPECT_EQ(finding.divergence->next[0].operation, "barrier #1");
+  EXPECT_THAT(finding.divergence->next[1].ranks, ElementsAre(2));
+  EXPECT_EQ(finding.divergence->next[1].operation, "");
+  EXPECT_EQ(finding.divergence->next[1].note, "returned");
+}
+
+TEST(MissingParticipants, OneThatDoesOneIterationLessThanMostIsMissing) {
+  const Report report =
+      run(4, [](SimulatedRank& rank) { call_barriers(rank, rank.rank() == 2 ? 3 : 4); });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+}
+
+TEST(MissingParticipants, FewThatDoAnIterationMoreThanMostAreTheOddOnes) {
+  const Report report =
+      run(4, [](SimulatedRank& rank) { call_barriers(rank, rank.rank() == 2 ? 4 : 3); });
+  ASSERT_THAT(ids_of(report), ElementsAre("uneven_iterations"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+  EXPECT_EQ(report.findings[0].location, "loop.cc:7");
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("Rank 2 called barrier #3 on root[0-3] (4 members) once more than ranks "
+                        "0-1,3, which returned from their programs after barrier #2."));
+}
+
+TEST(MissingParticipants, HalvesThatDoDifferentNumbersOfIterationsAreUneven) {
+  const Report report = run(2, [](SimulatedRank& rank) { call_barriers(rank, 3 + rank.rank()); });
+  ASSERT_THAT(ids_of(report), ElementsAre("uneven_iterations"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 1 called barrier #3"));
+}
+
+TEST(MissingParticipants, AnotherCallThanTheLastIsNoIteration) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    call_barriers(rank, 3);
+    if (rank.rank() == 1) rank.root()->barrier({}, CallSite::at("loop.cc", 9));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
+}
+
+TEST(MissingParticipants, AnIterationEndsWithTheLastCallOfTheProgram) {
+  // Rank 0 has gone on to other calls: what it lacks is no further iteration.
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto other = child_of(*rank.root(), {0, 1});
+    const auto alone = rank.root()->split({.color = rank.rank()});
+    for (int i = 0; i < 3; ++i) other->barrier({}, CallSite::at("loop.cc", 7));
+    if (rank.rank() == 0) alone->barrier();
+    if (rank.rank() == 1) other->barrier({}, CallSite::at("loop.cc", 7));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
+}
+
+TEST(MissingParticipants, AFewThatCallWhatMostDoNotAreTheOddOnes) {
+  const Report report = run(5, [](SimulatedRank& rank) {
+    if (rank.rank() == 3) rank.root()->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("Only rank 3 called barrier #0 on root[0-4] (5 members): ranks 0-2,4 "
+                        "returned from their programs."));
+}
+
+TEST(MissingParticipants, TellsMembersThatAreBlockedElsewhereFromThoseThatReturned) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto pair = rank.root()->split({.color = rank.rank() / 2}, {.name = "pair"});
+    if (rank.rank() == 3) return;
+    if (rank.rank() == 2) return pair->barrier({}, CallSite::at("train.cc", 5));
+    rank.root()->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+}
+
+TEST(MissingParticipants, ItsCertaintySaysWhetherAnotherScheduleCouldAvoidIt) {
+  const auto leave = [](SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.root()->barrier();
+  };
+  EXPECT_EQ(run(2, leave).findings.at(0).certainty,
+            "in every schedule: no choice point was passed");
+  const Report polled = run(2, [&leave](SimulatedRank& rank) {
+    Work work = rank.root()->start_barrier();
+    while (!work.test()) {
+    }
+    leave(rank);
+  });
+  EXPECT_EQ(polled.findings.at(0).certainty, "seen in this schedule: others may avoid it");
+}
+
+}  // namespace
+}  // namespace gang::sim
