@@ -64,20 +64,25 @@ bool is_by_exception(const Finding& finding) {
   return finding.id == finding_id::rank_failed || finding.id == finding_id::use_after_close;
 }
 
+// Where the rank called its last collective on `gang` before it let go of it; empty if unknown.
+std::string last_location_of(const GangState& gang, int root_rank) {
+  const auto departure = std::ranges::find_if(gang.departures, [&](const Departure& candidate) {
+    return gang.root_rank_of(candidate.member) == root_rank;
+  });
+  return departure == gang.departures.end() ? std::string() : to_string(departure->call_site);
+}
+
 // Lists the call of a rank that could not complete it since another had ended with an exception.
-void note_affected(Engine& engine, const PendingOperation& pending, Finding& finding) {
+void note_affected(const PendingOperation& pending, Finding& finding) {
   const GangState& gang = *pending.gang;
   CallSummary call = summary_of(pending);
   if (!finding.divergence) {
     Divergence& divergence = finding.divergence.emplace();
     divergence.last_common = last_common_call(gang, pending.call());
-    const LastCall& last = engine.rank_state(finding.ranks.front()).last_call;
-    divergence.next.push_back(
-        {.ranks = finding.ranks,
-         .gang = "",
-         .operation = "",
-         .location = last.gang == LastCall::no_gang ? std::string() : to_string(last.call_site),
-         .note = "ended with an exception"});
+    CallSummary& failed = divergence.next.emplace_back();
+    failed.ranks = finding.ranks;
+    failed.location = last_location_of(gang, finding.ranks.front());
+    failed.note = "ended with an exception";
   }
   auto& next = finding.divergence->next;
   const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
@@ -108,7 +113,7 @@ void throw_gang_error(Engine& engine, const PendingOperation& pending) {
   RankState& rank = *pending.task->rank;
   if (gang.broken->finding != BreakCause::no_finding)
     if (Finding& finding = engine.findings().at(gang.broken->finding); is_by_exception(finding))
-      note_affected(engine, pending, finding);
+      note_affected(pending, finding);
   rank.told = gang.broken;
   GangFailure failure;
   failure.kind = gang.broken->kind;

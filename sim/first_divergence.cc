@@ -22,7 +22,8 @@ std::string_view file_of(const CallSite& call_site) noexcept {
 // Members that did the same.
 class Groups {
  public:
-  Groups(const Engine& engine, const GangState& gang) : engine_(engine), gang_(gang) {}
+  Groups(const Engine& engine, const GangState& gang)
+      : engine_(engine), gang_(gang), departures_(departures_by_member(gang)) {}
 
   void add_call(const PendingOperation& pending) {
     const Collective& call = pending.call();
@@ -44,6 +45,10 @@ class Groups {
     std::get<0>(key) = -1;
     if (program.is_done) {
       std::get<1>(key) = rank.has_failed ? 2 : 1;
+      if (const Departure* departure = departures_[static_cast<std::size_t>(member)]) {
+        std::get<8>(key) = file_of(departure->call_site);
+        std::get<9>(key) = departure->call_site.line;
+      }
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const bool is_collective = pending->slot != nullptr;
       std::get<1>(key) = 3;
@@ -54,7 +59,7 @@ class Groups {
       std::get<1>(key) = 4;
       std::get<4>(key) = member;
     }
-    add(member, key, [&] { return absence_of(rank, program); });
+    add(member, key, [&] { return absence_of(member, rank, program); });
   }
 
   // The most members first.
@@ -83,12 +88,12 @@ class Groups {
     groups_[last_].ranks.push_back(gang_.root_rank_of(member));
   }
 
-  CallSummary absence_of(const RankState& rank, const Task& program) const {
+  CallSummary absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
       summary.note = rank.has_failed ? "ended with an exception" : "returned";
-      if (rank.last_call.gang != LastCall::no_gang)
-        summary.location = to_string(rank.last_call.call_site);
+      if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
+        summary.location = to_string(departure->call_site);
     } else if (has_launched(rank, gang_)) {
       summary.note = "queued it on a stream behind " + describe_wait(program);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
@@ -113,6 +118,7 @@ class Groups {
 
   const Engine& engine_;
   const GangState& gang_;
+  const std::vector<const Departure*> departures_;
   std::vector<CallSummary> groups_;
   std::map<Key, std::size_t> places_;
   Key last_key_;
@@ -120,6 +126,13 @@ class Groups {
 };
 
 }  // namespace
+
+std::vector<const Departure*> departures_by_member(const GangState& gang) {
+  std::vector<const Departure*> by_member(static_cast<std::size_t>(gang.size()), nullptr);
+  for (const Departure& departure : gang.departures)
+    by_member[static_cast<std::size_t>(departure.member)] = &departure;
+  return by_member;
+}
 
 CallSummary last_common_call(const GangState& gang, const Collective& next) {
   CallSummary summary;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "sim/gang_state.h"
 #include "sim/report.h"
@@ -16,6 +17,10 @@ class Engine;
 // holds the rest. Valid for the oldest operation that has not completed. O(members).
 Divergence first_divergence(const Engine& engine, const GangState& gang,
                             std::span<PendingOperation* const> members);
+
+// By member: what it has left behind; null for members that have not let go of their handle, or
+// called nothing. Valid until the next departure. O(members).
+std::vector<const Departure*> departures_by_member(const GangState& gang);
 
 // The last call that the members of `gang` had in common before `next`, one of them; its operation
 // is empty where there was none, or where it is not known any more.

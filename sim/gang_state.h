@@ -57,6 +57,13 @@ struct MatchSlot {
   std::vector<ChildSeat> children;  // create_gang and split only
 };
 
+// A member that has let go of its handle, and the last collective that it called.
+struct Departure {
+  int member = 0;
+  std::uint64_t calls = 0;  // collectives, > 0
+  CallSite call_site;       // of the last; without its function
+};
+
 // A buffered message on its way.
 struct Message {
   int source = 0;
@@ -93,6 +100,7 @@ struct GangState {
   std::vector<MatchSlot*> free_slots;
   std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
+  std::vector<Departure> departures;  // in their order
 
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {

@@ -126,8 +126,8 @@ class MissingCall {
     return text;
   }
 
-  // Whether the call is the last one of the gang again, and for those who are gone it was the last
-  // one of all: same place, same arguments.
+  // Whether the call is the last one of the gang again, and those who have not come have let go of
+  // the gang after that one: same place, same arguments.
   bool repeats_last_call() const {
     const Collective& call = pending_.call();
     if (call.sequence_number == 0 || call.call_site.line == 0) return false;
@@ -136,11 +136,16 @@ class MissingCall {
     last.sequence_number = call.sequence_number;
     last.label = call.label;
     if (!(last == call)) return false;
-    return std::ranges::all_of(missing_.gone, [&](int rank) {
-      const LastCall& own = engine_.rank_state(rank).last_call;
-      return own.gang == gang().index && own.is_collective &&
-             own.sequence_number + 1 == call.sequence_number && own.call_site == call.call_site;
-    });
+    const std::vector<const Departure*> departures = departures_by_member(gang());
+    const CallSite place = CallSite::at(call.call_site.file, call.call_site.line);
+    for (std::size_t member = 0; member < departures.size(); ++member) {
+      if (pending_.slot->members[member] != nullptr) continue;
+      const Departure* departure = departures[member];
+      if (departure == nullptr || departure->calls != call.sequence_number ||
+          !(departure->call_site == place))
+        return false;
+    }
+    return true;
   }
 
   const Engine& engine_;

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "gang/call_site.h"
 #include "gang/rank_locals.h"
 #include "sim/task.h"
 
@@ -18,16 +17,6 @@ struct BreakCause;
 struct GangState;
 struct PendingOperation;
 
-// The last operation that a rank has called.
-struct LastCall {
-  CallSite call_site;
-  std::uint64_t sequence_number = 0;
-  std::uint32_t gang = no_gang;  // index
-  bool is_collective = false;
-
-  static constexpr std::uint32_t no_gang = ~std::uint32_t{0};  // none has been called
-};
-
 struct RankState {
   RankLocals locals;
   SimGang* gangs = nullptr;  // head of the list of this rank's gang handles
@@ -37,7 +26,6 @@ struct RankState {
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
-  LastCall last_call;
   std::int32_t rank = 0;
   bool has_returned = false;  // its program is over, in whatever way
   bool has_failed = false;    // it ended with an exception

@@ -21,7 +21,11 @@ SimGang::~SimGang() {
   const Engine::Guard guard(*engine_);
   (previous_ != nullptr ? previous_->next_ : owner_->gangs) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  if (!engine_->is_over() && std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
+  if (!engine_->is_over()) {
+    if (next_sequence_ > 0)
+      state_->departures.push_back({rank(), next_sequence_, CallSite::at(last_file_, last_line_)});
+    if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
+  }
   state_.reset();  // under the guard
 }
 
@@ -40,7 +44,9 @@ void SimGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
   const bool is_collective = !is_point_to_point(call.kind);
   call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
-  owner_->last_call = {call.call_site, call.sequence_number, state_->index, is_collective};
+  if (!is_collective) return;
+  last_file_ = call.call_site.file;
+  last_line_ = call.call_site.line;
 }
 
 Received SimGang::do_run(Operation& operation) {

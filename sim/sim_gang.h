@@ -37,6 +37,8 @@ class SimGang final : public Gang {
   SimGang* previous_ = nullptr;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_message_ = 0;
+  const char* last_file_ = "";  // of the last collective's call site
+  std::uint32_t last_line_ = 0;
 };
 
 // Makes the entries of a batch into operations of their own, owned by `batch`.
