@@ -32,9 +32,14 @@ class KeyWaits {
   std::vector<std::string> missing_keys(Waiter waiter) const;
   std::size_t waiter_count() const noexcept { return keys_of_.size(); }
 
+  // What all waiting takes, roughly, and what these keys would add.
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  static std::size_t size_bytes_of(std::span<const std::string> keys) noexcept;
+
  private:
   std::map<std::string, std::vector<Waiter>, std::less<>> waiters_for_;
   std::map<Waiter, std::vector<std::string>> keys_of_;  // sorted; those still missing
+  std::size_t size_bytes_ = 0;
 };
 
 }  // namespace gang

@@ -63,6 +63,18 @@ TEST_F(Waits, WhoLeavesIsNotWoken) {
   EXPECT_THAT(waits_.key_exists("b"), IsEmpty());
 }
 
+TEST_F(Waits, TheirSizeIsThatOfTheKeysThatAreMissing) {
+  const std::vector<std::string> keys = {"a", "bbb"};
+  add(1, keys);
+  add(2, {"a"});
+  EXPECT_EQ(waits_.size_bytes(),
+            KeyWaits::size_bytes_of(keys) + KeyWaits::size_bytes_of(std::span(keys).first(1)));
+  waits_.key_exists("a");
+  EXPECT_EQ(waits_.size_bytes(), KeyWaits::size_bytes_of(std::span(keys).last(1)));
+  waits_.remove(1);
+  EXPECT_EQ(waits_.size_bytes(), 0U);
+}
+
 TEST_F(Waits, WhoLeftMayComeAgain) {
   add(1, {"a"});
   waits_.remove(1);

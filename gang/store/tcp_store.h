@@ -1,0 +1,34 @@
+// A store over TCP, in PyTorch's protocol.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gang/store/store.h"
+#include "gang/store/tcp_store_protocol.h"
+
+namespace gang {
+
+struct TcpStoreOptions {
+  std::string host = "127.0.0.1";  // a name or an address
+  std::uint16_t port = 0;          // not 0
+  TcpStoreDialect dialect = TcpStoreDialect::automatic;
+  // For connecting, and for the server's answer to anything but a wait.
+  Duration timeout = std::chrono::minutes(5);
+};
+
+// A client of the server at `options.host` and `options.port`: PyTorch's or a TcpStoreServer.
+// Blocks until it is connected; tries again until the timeout where nobody listens yet. Keys are as
+// PyTorch's clients see them (on the wire each begins with '/').
+//
+// A client has a connection for each of its calls that are under way at the same time.
+// Errors, besides those of Store: StoreError connection (nobody listens there within the timeout;
+// or the server went away: then every later call of the client fails at once with the first cause),
+// timeout (the server does not answer), dialect (who listens there speaks otherwise), corrupt;
+// InvalidArgument for an empty host, port 0 or a timeout that is not positive. add() to what is no
+// number costs the connection: PyTorch's servers close it without a word, so it is of kind
+// connection.
+std::shared_ptr<Store> make_tcp_store(TcpStoreOptions options);
+
+}  // namespace gang

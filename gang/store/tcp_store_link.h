@@ -1,0 +1,80 @@
+// One connection to a TCP store's server, in its dialect: a function per command.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gang/store/tcp_store_connection.h"
+#include "gang/store/tcp_store_protocol.h"
+
+namespace gang {
+
+struct TcpStoreAddress {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Used by one thread at a time, but for interrupt(). Keys are as on the wire. Errors as
+// TcpStoreConnection, and corrupt for a reply that no server sends; unusable after any error.
+class TcpStoreLink {
+ public:
+  using Bytes = std::vector<std::byte>;
+  using BytesView = std::span<const std::byte>;
+  using Deadline = TcpStoreConnection::Deadline;
+  // What no client ever stores: by it, a value is told from a key without one.
+  using Token = std::array<std::byte, 16>;
+
+  explicit TcpStoreLink(const Token& token);
+
+  // Connects and learns the dialect, where it is not given. Tries again until the deadline while
+  // nobody listens there.
+  // StoreError connection (nobody listened; no such host), timeout (who listens does not answer),
+  // dialect (who answers speaks otherwise), cancelled.
+  void connect(const TcpStoreAddress& address, TcpStoreDialect dialect, Deadline deadline);
+  TcpStoreDialect dialect() const noexcept { return dialect_; }
+
+  // Return when the server has done it. append: NotSupported in 1.13's dialect.
+  void set(std::string_view key, BytesView value, Deadline deadline);
+  void append(std::string_view key, BytesView value, Deadline deadline);
+
+  // The value; none where there is none. `read` where one is known to have existed: one question
+  // less.
+  std::optional<Bytes> read(std::string_view key, Deadline deadline);
+  std::optional<Bytes> find(std::string_view key, Deadline deadline);
+  std::int64_t add(std::string_view key, std::int64_t delta, Deadline deadline);
+  Bytes compare_set(std::string_view key, BytesView expected, BytesView desired, Deadline deadline);
+  bool check(std::span<const std::string> keys, Deadline deadline);
+  bool delete_key(std::string_view key, Deadline deadline);
+  std::int64_t num_keys(Deadline deadline);
+
+  // Whether each key existed before `deadline`. Where not, the wait is withdrawn, for which the
+  // server gets a second; the link is usable then in PyTorch 2's dialect, but not in 1.13's, in
+  // which nothing can be withdrawn.
+  bool wait(std::span<const std::string> keys, Deadline deadline);
+
+  // Ends the pending call and all later ones with kind cancelled. From any thread.
+  void interrupt() { connection_.interrupt(); }
+
+ private:
+  void attempt(std::span<const std::string> addresses, std::uint16_t port, TcpStoreDialect dialect,
+               Deadline deadline);
+  bool try_greet(TcpStoreDialect dialect, Deadline deadline);
+  void pause(TcpStoreConnection::Clock::duration duration) const;
+
+  void send(const TcpStoreRequest& request, Deadline deadline);
+  void send_and_confirm(const TcpStoreRequest& request, Deadline deadline);
+  Bytes receive_bytes(Deadline deadline);
+  std::int64_t receive_number(Deadline deadline);
+  std::byte receive_byte(Deadline deadline);
+
+  TcpStoreConnection connection_;
+  TcpStoreDialect dialect_ = TcpStoreDialect::automatic;
+  Token token_;
+};
+
+}  // namespace gang
