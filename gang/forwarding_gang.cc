@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gang/operation_checks.h"
+
 namespace gang {
 
 ForwardingGang::ForwardingGang(std::shared_ptr<Gang> inner)
@@ -16,7 +18,7 @@ std::shared_ptr<Gang> ForwardingGang::wrap(std::shared_ptr<Gang> child) {
 }
 
 Work ForwardingGang::do_start(Operation& operation) {
-  Gang& inner = open_inner();
+  Gang& inner = open_inner(operation);
   before(operation);
   Work work = inner.do_start(operation);
   after(operation);
@@ -24,7 +26,7 @@ Work ForwardingGang::do_start(Operation& operation) {
 }
 
 Received ForwardingGang::do_run(Operation& operation) {
-  Gang& inner = open_inner();
+  Gang& inner = open_inner(operation);
   before(operation);
   const Received received = inner.do_run(operation);
   wrap_created(operation);
@@ -37,9 +39,10 @@ void ForwardingGang::do_abort() { inner_->abort(); }
 void ForwardingGang::do_close() noexcept { inner_->close(); }
 
 // The checks of Gang have asked this gang whether it is closed, not the inner one.
-Gang& ForwardingGang::open_inner() {
+Gang& ForwardingGang::open_inner(const Operation& operation) {
   if (inner_->is_closed())
-    throw InvalidOperation("the gang that " + label_of(info()) + " forwards to is closed");
+    throw ClosedGang("the gang that " + label_of(info()) + " forwards to is closed",
+                     operation.collective.call_site);
   return *inner_;
 }
 

@@ -36,7 +36,7 @@ class ForwardingGang : public Gang {
   void do_close() noexcept override;
 
  private:
-  Gang& open_inner();
+  Gang& open_inner(const Operation& operation);
   void wrap_created(const Operation& operation);
 
   std::shared_ptr<Gang> inner_;

@@ -40,7 +40,7 @@ std::string text_of(const Call& call) {
 }
 
 void throw_closed(const Call& call) {
-  throw InvalidOperation(text_of(call) + ": the gang is closed");
+  throw ClosedGang(text_of(call) + ": the gang is closed", call.call_site);
 }
 
 void throw_timeout(const Call& call, Duration timeout) {

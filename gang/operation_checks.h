@@ -24,6 +24,18 @@ struct Call {
   const CallSite& call_site;
 };
 
+// An operation was called on a closed gang: the InvalidOperation that knows where.
+class ClosedGang : public InvalidOperation {
+ public:
+  ClosedGang(const std::string& message, const CallSite& call_site)
+      : InvalidOperation(message), call_site_(call_site) {}
+
+  const CallSite& call_site() const noexcept { return call_site_; }
+
+ private:
+  CallSite call_site_;
+};
+
 [[noreturn]] void throw_closed(const Call& call);
 [[noreturn]] void throw_timeout(const Call& call, Duration timeout);
 [[noreturn]] void throw_bad_tensor(const Call& call, std::string_view role,

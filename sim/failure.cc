@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/operation_checks.h"
 #include "sim/engine.h"
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
@@ -32,13 +33,14 @@ std::string without_reason(std::string text, const BreakCause& cause) {
   return text;
 }
 
-bool is_use_after_close(const std::exception_ptr& error) {
+// Where a closed gang was called; nothing where the error is another one.
+std::optional<CallSite> closed_gang_called_at(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const InvalidOperation& invalid) {
-    return std::string_view(invalid.what()).find("closed") != std::string_view::npos;
+  } catch (const ClosedGang& closed) {
+    return closed.call_site();
   } catch (...) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -52,6 +54,14 @@ std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
             [](const auto& a, const auto& b) { return a->index < b->index; });
   gangs.erase(std::unique(gangs.begin(), gangs.end()), gangs.end());
   return gangs;
+}
+
+// Who has come to an operation: ranks of its gang.
+std::vector<int> members_of(const MatchSlot& slot) {
+  std::vector<int> members;
+  for (std::size_t member = 0; member < slot.members.size(); ++member)
+    if (slot.members[member] != nullptr) members.push_back(static_cast<int>(member));
+  return members;
 }
 
 std::vector<int> member_of(const GangState& gang, int root_rank) {
@@ -97,12 +107,25 @@ void note_affected(const PendingOperation& pending, Finding& finding) {
 
 std::size_t add_rank_failure(Engine& engine, const Task& task, const std::exception_ptr& error) {
   Finding finding;
-  finding.id = is_use_after_close(error) ? finding_id::use_after_close : finding_id::rank_failed;
+  const std::optional<CallSite> after_close = closed_gang_called_at(error);
+  finding.id = after_close ? finding_id::use_after_close : finding_id::rank_failed;
+  if (after_close) finding.location = to_string(*after_close);
   finding.ranks = {task.rank->rank};
   finding.message = fmt::format(
       "Rank {} ended{} with an exception: {}", task.rank->rank,
       task.further ? fmt::format(" its context '{}'", task.further->name) : std::string(),
       text_of(error));
+  return engine.findings().add(std::move(finding));
+}
+
+// The error of a gang that was aborted has left the program of `rank`: who aborted it is the cause.
+std::size_t add_abort(Engine& engine, const BreakCause& cause, int rank,
+                      const std::exception_ptr& error) {
+  Finding finding;
+  finding.id = finding_id::rank_failed;
+  finding.ranks = {cause.aborted_by};
+  finding.message = fmt::format("Rank {} aborted a gang, which ended the program of rank {}: {}",
+                                cause.aborted_by, rank, text_of(error));
   return engine.findings().add(std::move(finding));
 }
 
@@ -131,7 +154,9 @@ void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& e
   RankState& rank = *task.rank;
   engine.rank_failed(task);
   std::size_t finding = rank.told ? rank.told->finding : BreakCause::no_finding;
-  if (finding == BreakCause::no_finding)
+  if (finding == BreakCause::no_finding && rank.told && rank.told->aborted_by != no_rank)
+    finding = rank.told->finding = add_abort(engine, *rank.told, rank.rank, error);
+  else if (finding == BreakCause::no_finding)
     finding = add_rank_failure(engine, task, error);
   else
     engine.findings().add_consequence(
@@ -159,17 +184,26 @@ void break_by_unwinding(Engine& engine, GangState& gang, const PendingOperation&
   engine.matching().break_gang(gang, cause);
 }
 
-Finding timeout_finding(const GangState& gang, const PendingOperation& pending,
-                        const std::vector<int>& missing) {
+Finding timeout_finding(const Engine& engine, const GangState& gang,
+                        const PendingOperation& pending, const std::vector<int>& missing) {
   Finding finding;
   finding.id = finding_id::timed_out;
-  for (const int member : missing) finding.ranks.push_back(gang.root_rank_of(member));
   finding.gang = label_of(*gang.info);
   finding.operation = to_string(pending.call());
   finding.location = to_string(pending.call().call_site);
-  finding.message =
-      fmt::format("{} on {} timed out after {}: {} did not come.", finding.operation, finding.gang,
-                  gang::to_string(pending.operation->timeout), describe_members(gang, missing));
+  std::vector<int> odd = missing;
+  std::string who = describe_members(gang, missing) + " did not come";
+  if (pending.slot != nullptr) {
+    const auto members = static_cast<std::size_t>(gang.size());
+    if (members > 2 && members - missing.size() < missing.size()) {
+      odd = members_of(*pending.slot);
+      who = "only " + describe_members(gang, odd) + " came";
+    }
+    finding.divergence = first_divergence(engine, gang, gang.active.front()->members);
+  }
+  for (const int member : odd) finding.ranks.push_back(gang.root_rank_of(member));
+  finding.message = fmt::format("{} on {} timed out after {}: {}.", finding.operation, finding.gang,
+                                gang::to_string(pending.operation->timeout), who);
   return finding;
 }
 
@@ -178,7 +212,8 @@ void fail_monitored_barrier(Engine& engine, const PendingOperation& pending) {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::timeout;
   if (pending.slot != nullptr) cause->ranks_at_fault = Matching::missing_members(*pending.slot);
-  cause->finding = engine.findings().add(timeout_finding(gang, pending, cause->ranks_at_fault));
+  cause->finding =
+      engine.findings().add(timeout_finding(engine, gang, pending, cause->ranks_at_fault));
   if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())
     cause->ranks_at_fault.resize(1);
   cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));

@@ -27,9 +27,9 @@ void break_by_unwinding(Engine& engine, GangState& gang, const PendingOperation&
 // The monitored barrier `pending` has waited long enough: breaks its gang and names who is missing.
 void fail_monitored_barrier(Engine& engine, const PendingOperation& pending);
 
-// `missing` are ranks of the gang.
-Finding timeout_finding(const GangState& gang, const PendingOperation& pending,
-                        const std::vector<int>& missing);
+// `missing` are ranks of the gang. The odd ones are those, or those who came, if they are fewer.
+Finding timeout_finding(const Engine& engine, const GangState& gang,
+                        const PendingOperation& pending, const std::vector<int>& missing);
 
 // Findings for gangs that are still open after the programs have ended.
 void report_open_gangs(Engine& engine);

@@ -25,7 +25,10 @@ struct BreakCause {
   GangErrorKind kind = GangErrorKind::aborted;
   std::vector<int> ranks_at_fault;   // of the gang
   std::string reason;                // the clause after the colon
-  std::size_t finding = no_finding;  // index of the finding that it is a consequence of
+  int aborted_by = no_rank;          // of the root gang, where somebody called abort
+  // Index of the finding that it is a consequence of. An abort is one only once it has ended a
+  // program.
+  mutable std::size_t finding = no_finding;
 };
 
 // A child made by create_gang or split, as one member sees it.

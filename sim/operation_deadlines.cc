@@ -67,7 +67,8 @@ void Matching::time_out(GangState& gang, PendingOperation& pending) {
     cause->ranks_at_fault = missing_members(*pending.slot);
   else if (pending.call().peer >= 0)
     cause->ranks_at_fault = {pending.call().peer};
-  cause->finding = engine_.findings().add(timeout_finding(gang, pending, cause->ranks_at_fault));
+  cause->finding =
+      engine_.findings().add(timeout_finding(engine_, gang, pending, cause->ranks_at_fault));
   cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));
   break_gang(gang, cause);
 }

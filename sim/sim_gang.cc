@@ -106,6 +106,7 @@ void SimGang::do_abort() {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;
   cause->reason = "rank " + std::to_string(rank()) + " aborted the gang";
+  cause->aborted_by = state_->root_rank_of(rank());
   engine.matching().break_gang(*state_, std::move(cause));
 }
 

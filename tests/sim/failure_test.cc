@@ -132,6 +132,7 @@ TEST(Failure, UseAfterCloseIsAnErrorAndAFindingWhereItLeavesTheProgram) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("use_after_close"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].location, HasSubstr("failure_test.cc:"));
 }
 
 TEST(Failure, ClosingClosesChildren) {
