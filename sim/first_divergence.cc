@@ -95,7 +95,10 @@ class Groups {
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
         summary.location = to_string(departure->call_site);
     } else if (has_launched(rank, gang_)) {
-      summary.note = "queued it on a stream behind " + describe_wait(program);
+      const PendingOperation& ahead = *rank.stream->front();
+      summary.note = fmt::format("queued it on a stream behind {} on {}", to_string(ahead.call()),
+                                 label_of(*ahead.gang->info));
+      summary.location = to_string(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       summary.note = "blocked in " + describe_wait(program);
       summary.location = to_string(pending->call().call_site);

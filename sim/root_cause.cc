@@ -12,11 +12,20 @@
 namespace gang::sim {
 namespace {
 
-void report_plain_deadlock(Engine& engine, const BlockedWorld& world, VerdictCertainty& certainty,
+// The dead contexts that wait for nobody else who is dead; all of them where there is none.
+std::vector<const Task*> causes_in(BlockedWorld& world) {
+  std::vector<const Task*> causes;
+  for (const Task* context : world.dead_contexts())
+    if (world.is_core(*context)) causes.push_back(context);
+  return causes.empty() ? world.dead_contexts() : causes;
+}
+
+void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
                            std::vector<NearMiss> near_misses) {
   Finding finding;
-  const Task* first = world.dead_contexts().front();
-  for (const Task* context : world.dead_contexts()) {
+  const std::vector<const Task*> causes = causes_in(world);
+  const Task* first = causes.front();
+  for (const Task* context : causes) {
     if (finding.operation.empty())
       if (const PendingOperation* pending = BlockedWorld::operation_of(*context)) {
         std::vector<int> ranks = std::move(finding.ranks);

@@ -41,7 +41,7 @@ std::string settled(std::string_view certainty, const Open& open, const Report& 
   const std::string_view schedules = std::string_view(text).substr(0, place);
   const std::string_view others =
       std::string_view(text).substr(place, colon - place).substr(open.condition.size());
-  if (settling.outcome == Outcome::completed)
+  if (settling.holds())
     return fmt::format("{}but only {}{}: {} it completes", schedules, open.condition, others,
                        open.without);
   const std::string other_id =
@@ -78,7 +78,7 @@ std::optional<SimulationOptions> settling_options(const SimulationOptions& optio
 void settle(const SimulationOptions& options, Report& report, const Report& settling) {
   const std::optional<Open> open = open_in(options, report);
   if (!open) return;
-  const bool completes = settling.outcome == Outcome::completed;
+  const bool completes = settling.holds();
   for (Finding& finding : report.findings) {
     if (!names(finding.certainty, open->condition)) continue;
     finding.certainty = settled(finding.certainty, *open, settling);

@@ -16,9 +16,9 @@ namespace gang::sim {
 std::optional<SimulationOptions> settling_options(const SimulationOptions& options,
                                                   const Report& report);
 
-// Takes in what the run with settling_options came to. Where it completed, the deadlock's
-// certainty says "but only ..."; one that is no cycle of messages alone or of streams becomes a
-// buffering_hazard. Where it deadlocked too, that is what the certainty says.
+// Takes in what the run with settling_options came to. Where it completed without findings, the
+// deadlock's certainty says "but only ..."; one that is no cycle of messages alone or of streams
+// becomes a buffering_hazard. Where it did not, that is what the certainty says.
 void settle(const SimulationOptions& options, Report& report, const Report& settling);
 
 }  // namespace gang::sim

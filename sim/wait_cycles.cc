@@ -112,10 +112,11 @@ std::vector<int> members_in(const MatchSlot& slot, const GangState& other) {
 std::optional<Sides> uneven_sides(const Cycle& cycle) {
   std::set<std::uint32_t> gangs;
   Sides sides;
-  for (const PendingOperation* pending : cycle.operations) {
-    if (pending->slot == nullptr) return std::nullopt;
-    if (!gangs.insert(pending->gang->index).second) continue;
-    (sides.fewer == nullptr ? sides.fewer : sides.more) = pending->slot;
+  for (const PendingOperation* waited_for : cycle.operations) {
+    const PendingOperation& pending = BlockedWorld::held_up_by(*waited_for);
+    if (pending.slot == nullptr) return std::nullopt;
+    if (!gangs.insert(pending.gang->index).second) continue;
+    (sides.fewer == nullptr ? sides.fewer : sides.more) = pending.slot;
   }
   if (gangs.size() != 2) return std::nullopt;
   sides.in_fewer = members_in(*sides.fewer, *any_call(*sides.more).gang);
@@ -237,12 +238,29 @@ Finding plain_finding(const Cycle& cycle, std::string_view id) {
   return finding;
 }
 
+// "Rank 1 launched all_reduce #0 on dp[0,1] at a.cc:6 before barrier #2 on root[0,1] at a.cc:7", of
+// the first rank that waits for what is queued; empty where all wait for what is not.
+std::string launched_text(const Cycle& cycle) {
+  for (std::size_t i = 0; i < cycle.operations.size(); ++i) {
+    const PendingOperation& pending = *cycle.operations[i];
+    const PendingOperation& ahead = BlockedWorld::held_up_by(pending);
+    if (&ahead != &pending)
+      return fmt::format("Rank {} launched {} before {}. ", cycle.contexts[i]->rank->rank,
+                         call_text(ahead), call_text(pending));
+  }
+  return "";
+}
+
 Finding stream_finding(const Cycle& cycle) {
   Finding finding = plain_finding(cycle, finding_id::stream_order_inversion);
+  if (const std::optional<Sides> sides = uneven_sides(cycle)) {
+    finding = finding_for(any_call(*sides->fewer), finding_id::stream_order_inversion);
+    finding.ranks = sides->in_fewer;
+  }
   finding.message = fmt::format(
       "Ranks launched operations of {} on their streams in different orders, and a stream runs "
-      "them in the order of launching. Each rank waits for the next: {}.",
-      fmt::join(gangs_of(cycle), " and "), cycle_path(cycle));
+      "them in the order of launching. {}Each rank waits for the next: {}.",
+      fmt::join(gangs_of(cycle), " and "), launched_text(cycle), cycle_path(cycle));
   return finding;
 }
 

@@ -76,10 +76,21 @@ TEST(SettledCertainty, LeavesAloneWhatIsNotOpen) {
   EXPECT_EQ(settling_options(options, Report{}), std::nullopt);
 }
 
+// A message that nobody will receive hangs with rendezvous sends, and is lost with buffered ones.
+TEST(SettledCertainty, BufferingIsNoCureForAMessageThatNobodyReceives) {
+  const Report report = run_settled({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_THAT(report.certainty, HasSubstr("with buffered sends it ends in unreceived_message too"));
+}
+
 TEST(SettledCertainty, AReplayedScheduleIsNotFollowed) {
   const RankProgram program = [](SimulatedRank& rank) {
     std::int32_t value = 0;
     rank.root()->send(view_of(value), 1 - rank.rank());
+    rank.root()->recv(view_of(value), 1 - rank.rank());
   };
   SimulationOptions options{.world_size = 2, .scheduler = SchedulerKind::random};
   options.schedule = Recording::on;
