@@ -156,10 +156,11 @@ Image ProgramMemory::initial_image() const {
   for (std::size_t index = 0; index < program_.steps.size(); ++index) {
     const Step& step = program_.steps[index];
     const std::size_t width = size_bytes(data_type_of(step));
+    const auto id = static_cast<std::uint64_t>(id_of(program_, index));
     for (int rank = 0; rank < program_.world; ++rank) {
       const Place& there = place(index, rank);
       const int salt = inputs_ == Inputs::differ ? rank : 0;
-      std::uint64_t hash = mix(index * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(salt) + 1);
+      std::uint64_t hash = mix(id * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(salt) + 1);
       for (int i = 0; i < there.input.count; ++i) {
         const std::uint64_t word = input_word(mix(hash++), step);
         std::memcpy(image.data() + there.input.offset + static_cast<std::size_t>(i) * width, &word,

@@ -27,12 +27,15 @@ class StepRun {
         place_(place),
         gang_(gang),
         image_(image),
-        tag_(static_cast<int>(index)) {}
+        site_(CallSite::at("step", static_cast<std::uint32_t>(id_of(memory.program(), index)))),
+        tag_(step_.tag < 0 ? id_of(memory.program(), index) : step_.tag) {}
 
   // Calls the operation; what is still to be waited for is in `started`.
   void begin() {
     dispatch();
     if (step_.form == Form::start_later) return;
+    if (step_.form == Form::drop_work) return started_.works.clear();
+    if (step_.form == Form::touch_buffer) touch();
     finish();
   }
 
@@ -58,6 +61,7 @@ class StepRun {
   void ring();
   void fan_in();
   void keep_messages();
+  void touch();
 
   // Either form of one call.
   template <typename Blocking, typename Start>
@@ -102,6 +106,7 @@ class StepRun {
   Gang& gang_;
   Image& image_;
   Started started_;
+  CallSite site_;
   int tag_;  // a message of one step never meets a receive of another
 };
 
@@ -112,8 +117,9 @@ void StepRun::dispatch() {
     case OperationKind::reduce_scatter:
       return reduce_kind();
     case OperationKind::all_gather:
-      return call([this] { gang_.all_gather(chunks(place_.output), input()); },
-                  [this] { return gang_.start_all_gather(chunks(place_.output), input()); });
+      return call(
+          [this] { gang_.all_gather(chunks(place_.output), input(), {}, site_); },
+          [this] { return gang_.start_all_gather(chunks(place_.output), input(), {}, site_); });
     case OperationKind::all_gather_to_list:
     case OperationKind::gather:
     case OperationKind::scatter:
@@ -121,14 +127,15 @@ void StepRun::dispatch() {
     case OperationKind::all_to_all:
       return all_to_all();
     case OperationKind::broadcast:
-      return call([this] { gang_.broadcast(input(), root()); },
-                  [this] { return gang_.start_broadcast(input(), root()); });
+      return call([this] { gang_.broadcast(input(), root(), {}, site_); },
+                  [this] { return gang_.start_broadcast(input(), root(), {}, site_); });
     case OperationKind::broadcast_objects:
       return broadcast_objects();
     case OperationKind::barrier:
-      return call([this] { gang_.barrier(); }, [this] { return gang_.start_barrier(); });
+      return call([this] { gang_.barrier({}, site_); },
+                  [this] { return gang_.start_barrier({}, site_); });
     case OperationKind::monitored_barrier:
-      return gang_.monitored_barrier(std::chrono::minutes(1), Gang::MissingRanks::all);
+      return gang_.monitored_barrier(std::chrono::minutes(1), Gang::MissingRanks::all, {}, site_);
     case OperationKind::send:
       return send();
     case OperationKind::recv:
@@ -143,21 +150,23 @@ void StepRun::dispatch() {
 void StepRun::reduce_kind() {
   const ReduceOperation operation = step_.reduce_operation;
   if (step_.kind == OperationKind::reduce_scatter) {
-    call([&] { gang_.reduce_scatter(output(), chunks(place_.input), operation); },
-         [&] { return gang_.start_reduce_scatter(output(), chunks(place_.input), operation); });
+    call([&] { gang_.reduce_scatter(output(), chunks(place_.input), operation, {}, site_); },
+         [&] {
+           return gang_.start_reduce_scatter(output(), chunks(place_.input), operation, {}, site_);
+         });
   } else if (step_.kind == OperationKind::all_reduce && step_.in_place) {
-    call([&] { gang_.all_reduce(input(), operation); },
-         [&] { return gang_.start_all_reduce(input(), operation); });
+    call([&] { gang_.all_reduce(input(), operation, {}, site_); },
+         [&] { return gang_.start_all_reduce(input(), operation, {}, site_); });
   } else if (step_.kind == OperationKind::all_reduce) {
-    call([&] { gang_.all_reduce(output(), input(), operation); },
-         [&] { return gang_.start_all_reduce(output(), input(), operation); });
+    call([&] { gang_.all_reduce(output(), input(), operation, {}, site_); },
+         [&] { return gang_.start_all_reduce(output(), input(), operation, {}, site_); });
   } else if (step_.in_place) {
-    call([&] { gang_.reduce(input(), operation, root()); },
-         [&] { return gang_.start_reduce(input(), operation, root()); });
+    call([&] { gang_.reduce(input(), operation, root(), {}, site_); },
+         [&] { return gang_.start_reduce(input(), operation, root(), {}, site_); });
   } else {
     const TensorView result = is_root() ? output() : TensorView();
-    call([&] { gang_.reduce(result, input(), operation, root()); },
-         [&] { return gang_.start_reduce(result, input(), operation, root()); });
+    call([&] { gang_.reduce(result, input(), operation, root(), {}, site_); },
+         [&] { return gang_.start_reduce(result, input(), operation, root(), {}, site_); });
   }
 }
 
@@ -167,22 +176,24 @@ void StepRun::list_kind() {
   const auto tensors =
       has_list ? list(is_scatter ? place_.input : place_.output) : std::vector<TensorView>();
   if (is_scatter) {
-    call([&] { gang_.scatter(output(), tensors, root()); },
-         [&] { return gang_.start_scatter(output(), tensors, root()); });
+    call([&] { gang_.scatter(output(), tensors, root(), {}, site_); },
+         [&] { return gang_.start_scatter(output(), tensors, root(), {}, site_); });
   } else if (step_.kind == OperationKind::gather) {
-    call([&] { gang_.gather(tensors, input(), root()); },
-         [&] { return gang_.start_gather(tensors, input(), root()); });
+    call([&] { gang_.gather(tensors, input(), root(), {}, site_); },
+         [&] { return gang_.start_gather(tensors, input(), root(), {}, site_); });
   } else {
-    call([&] { gang_.all_gather_to_list(tensors, input()); },
-         [&] { return gang_.start_all_gather_to_list(tensors, input()); });
+    call([&] { gang_.all_gather_to_list(tensors, input(), {}, site_); },
+         [&] { return gang_.start_all_gather_to_list(tensors, input(), {}, site_); });
   }
 }
 
 void StepRun::all_to_all() {
   if (!step_.uneven) {
     return call(
-        [this] { gang_.all_to_all(chunks(place_.output), chunks(place_.input)); },
-        [this] { return gang_.start_all_to_all(chunks(place_.output), chunks(place_.input)); });
+        [this] { gang_.all_to_all(chunks(place_.output), chunks(place_.input), {}, site_); },
+        [this] {
+          return gang_.start_all_to_all(chunks(place_.output), chunks(place_.input), {}, site_);
+        });
   }
   std::vector<std::int64_t> inputs;
   std::vector<std::int64_t> outputs;
@@ -193,8 +204,8 @@ void StepRun::all_to_all() {
   const Gang::SplitSizes splits{.output = outputs, .input = inputs};
   const TensorView to = tensor(place_.output, Shape::vector(place_.output.count));
   const TensorView from = tensor(place_.input, Shape::vector(place_.input.count));
-  call([&] { gang_.all_to_all(to, from, splits); },
-       [&] { return gang_.start_all_to_all(to, from, splits); });
+  call([&] { gang_.all_to_all(to, from, splits, {}, site_); },
+       [&] { return gang_.start_all_to_all(to, from, splits, {}, site_); });
 }
 
 void StepRun::broadcast_objects() {
@@ -204,7 +215,7 @@ void StepRun::broadcast_objects() {
     objects[0] = Object::binary({first, first + place_.input.count});
     objects[1] = step_.count;
   }
-  gang_.broadcast_objects(objects, root());
+  gang_.broadcast_objects(objects, root(), {}, site_);
   const auto& bytes = objects[0].get_binary();
   if (objects[1] != step_.count || bytes.size() != static_cast<std::size_t>(step_.count)) {
     throw std::runtime_error(fmt::format("step {}: the objects are not the source's", tag_));
@@ -218,14 +229,15 @@ void StepRun::send() {
   if (is_root() && receives) {  // to itself
     const PointToPoint both[] = {{OperationKind::send, input(), destination, tag_},
                                  {OperationKind::recv, output(), root(), tag_}};
-    return call([&] { gang_.batch(both); }, [&] { return gang_.start_batch(both); });
+    return call([&] { gang_.batch(both, {}, site_); },
+                [&] { return gang_.start_batch(both, {}, site_); });
   }
   if (is_root()) {
-    call([&] { gang_.send(input(), destination, tag_); },
-         [&] { return gang_.start_send(input(), destination, tag_); });
+    call([&] { gang_.send(input(), destination, tag_, {}, site_); },
+         [&] { return gang_.start_send(input(), destination, tag_, {}, site_); });
   } else if (receives) {
-    call([&] { gang_.recv(output(), root(), tag_); },
-         [&] { return gang_.start_recv(output(), root(), tag_); });
+    call([&] { gang_.recv(output(), root(), tag_, {}, site_); },
+         [&] { return gang_.start_recv(output(), root(), tag_, {}, site_); });
   }
 }
 
@@ -235,13 +247,13 @@ void StepRun::ring() {
   const PointToPoint both[] = {
       {OperationKind::send, input(), (place_.rank + distance) % size, tag_},
       {OperationKind::recv, output(), (place_.rank + size - distance) % size, tag_}};
-  call([&] { gang_.batch(both); }, [&] { return gang_.start_batch(both); });
+  call([&] { gang_.batch(both, {}, site_); }, [&] { return gang_.start_batch(both, {}, site_); });
 }
 
 void StepRun::fan_in() {
   if (!is_root()) {
-    return call([this] { gang_.send(input(), root(), tag_); },
-                [this] { return gang_.start_send(input(), root(), tag_); });
+    return call([this] { gang_.send(input(), root(), tag_, {}, site_); },
+                [this] { return gang_.start_send(input(), root(), tag_, {}, site_); });
   }
   const std::size_t message_bytes =
       static_cast<std::size_t>(step_.count) * size_bytes(step_.data_type);
@@ -250,7 +262,7 @@ void StepRun::fan_in() {
     std::byte* const there =
         started_.staging.data() + static_cast<std::size_t>(message) * message_bytes;
     const TensorView slot(there, step_.data_type, Shape::vector(step_.count));
-    started_.works.push_back(gang_.start_recv(slot, any_rank, tag_));
+    started_.works.push_back(gang_.start_recv(slot, any_rank, tag_, {}, site_));
     if (step_.form == Form::blocking) started_.works.back().wait();
   }
 }
@@ -273,6 +285,16 @@ void StepRun::keep_messages() {
   }
 }
 
+// Changes a byte of what the operation reads or writes, where there is one.
+void StepRun::touch() {
+  const Region& region = place_.input.count != 0 ? place_.input : place_.output;
+  if (!started_.staging.empty()) {
+    started_.staging.front() ^= std::byte{1};
+  } else if (region.count != 0) {
+    image_[region.offset] ^= std::byte{1};
+  }
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<Gang>> make_gangs(const GangProgram& program,
@@ -284,16 +306,18 @@ std::vector<std::shared_ptr<Gang>> make_gangs(const GangProgram& program,
     const GangNode& node = program.nodes[i];
     const std::shared_ptr<Gang>& parent = gangs[static_cast<std::size_t>(node.parent)];
     if (!parent) continue;
+    const CallSite site = CallSite::at("gang", static_cast<std::uint32_t>(i));
     if (node.making == Making::split) {
       const auto rank = static_cast<std::size_t>(parent->rank());
       gangs[i] = parent->split({.color = node.colors[rank % node.colors.size()],
-                                .key = node.keys[rank % node.keys.size()]});
+                                .key = node.keys[rank % node.keys.size()]},
+                               {}, site);
     } else {
       std::vector<int> ranks;
       std::copy_if(node.ranks.begin(), node.ranks.end(), std::back_inserter(ranks),
                    [&parent](int rank) { return rank < parent->size(); });
       if (ranks.empty()) ranks.push_back(0);
-      gangs[i] = parent->create_gang(ranks);
+      gangs[i] = parent->create_gang(ranks, {}, site);
     }
     gangs[i] = subject.wrapped(gangs[i]);
   }

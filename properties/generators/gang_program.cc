@@ -142,6 +142,11 @@ sim::SimulationOptions options_of(const GangProgram& program) {
   return options;
 }
 
+int id_of(const GangProgram& program, std::size_t index) {
+  const int id = program.steps[index].id;
+  return id < 0 ? static_cast<int>(index) : id;
+}
+
 Membership members_of(const GangProgram& program) {
   Membership members(program.nodes.size());
   members[0].resize(1);

@@ -34,6 +34,9 @@ enum class Form : std::uint8_t {
   start_wait,   // started and waited for at once
   start_test,   // started and polled
   start_later,  // started, and waited for after the next step
+  // What only a mistaken rank does.
+  drop_work,     // started, and let go of
+  touch_buffer,  // started, its buffer written, and waited for
 };
 
 // One operation that every member of the node's gangs performs. Ranks are taken modulo the gang's
@@ -50,6 +53,8 @@ struct Step {
   bool in_place = false;  // all_reduce, reduce
   bool stacked = false;   // [size, count] instead of the concatenation along dimension 0
   bool uneven = false;    // all_to_all with split sizes
+  int id = -1;            // what its inputs, tags and call sites are made of; -1: its place
+  int tag = -1;           // of its messages; -1: its id
 
   friend bool operator==(const Step&, const Step&) = default;
 };
@@ -96,6 +101,9 @@ GangNode generate_node(Draw& draw, int nodes_before, int world);
 RunChoices generate_run_choices(Draw& draw);
 
 sim::SimulationOptions options_of(const GangProgram& program);
+
+// The id of the step at `index`. Its call site is "step:ID".
+int id_of(const GangProgram& program, std::size_t index);
 
 // Root ranks of every gang of every node, in rank order: members[node][gang][rank].
 using Membership = std::vector<std::vector<std::vector<int>>>;

@@ -17,6 +17,10 @@ std::string_view to_text(Form form) {
       return ", started and polled";
     case Form::start_later:
       return ", started, waited for after the next step";
+    case Form::drop_work:
+      return ", started, never waited for";
+    case Form::touch_buffer:
+      return ", started, its buffer written, waited for";
   }
   return "";
 }
