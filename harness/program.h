@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,12 @@ struct Program {
   Validate validate = nullptr;
   int default_world_size = 8;
   std::string source = {};  // of an interpreted program, for the fingerprint; else empty
+
+  // Options of a run that it comes with, by name ("execution"), as a scenario file has them.
+  std::map<std::string, std::string> options = {};
+
+  // Of a program that is wrong on purpose: the finding that it gives. Else empty.
+  std::string finding = {};
 };
 
 // The program called `name`. Throws InvalidArgument that lists the names and suggests the nearest.

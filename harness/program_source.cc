@@ -1,5 +1,6 @@
 #include "harness/program_source.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,6 +19,20 @@ FindingIds finding_ids(const RunResult& result) {
   return ids;
 }
 
+std::vector<int> named_ranks(const RunResult& result) {
+  std::set<int> ranks;
+  for (const sim::Finding& finding : result.report.findings)
+    ranks.insert(finding.ranks.begin(), finding.ranks.end());
+  return {ranks.begin(), ranks.end()};
+}
+
+FindingIds locations(const RunResult& result) {
+  FindingIds locations;
+  for (const sim::Finding& finding : result.report.findings)
+    if (!finding.location.empty()) locations.insert(finding.location);
+  return locations;
+}
+
 std::string list(const FindingIds& ids) {
   return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
 }
@@ -25,12 +40,21 @@ std::string list(const FindingIds& ids) {
 // "a/b/suspect.toml" is called "suspect.toml".
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// What the program comes with, where the specification says nothing else.
+void add_options(const Program& program, RunSpecification& specification) {
+  for (const auto& [name, text] : program.options) {
+    const auto option = std::ranges::find(run_options(), name, &RunOption::name);
+    if (!option->text(specification)) option->set(specification, text);
+  }
+}
+
 ProgramSource read_source(const std::vector<Program>& programs, const std::string& path) {
   program_file::Document document = program_file::read_document(path);
   ProgramSource source{.specification = std::move(document.specification),
                        .expectation = std::move(document.expectation)};
   if (document.program_file == nullptr) {
     source.program = find_program(programs, document.program_name);
+    add_options(source.program, source.specification);
     return source;
   }
   source.program = program_file::make_program(std::move(document.program_file),
@@ -47,6 +71,7 @@ ProgramSource find_program_source(const std::vector<Program>& programs,
   if (name_or_path.ends_with(".toml")) return read_source(programs, std::string{name_or_path});
   ProgramSource source{.program = find_program(programs, name_or_path)};
   source.specification.program = source.program.name;
+  add_options(source.program, source.specification);
   return source;
 }
 
@@ -55,11 +80,21 @@ std::string unmet_expectation(const Expectation& expectation, const RunResult& r
   if (expectation.outcome && *expectation.outcome != outcome) {
     return fmt::format("the outcome is {}; expected: {}", outcome, *expectation.outcome);
   }
-  if (!expectation.findings) return "";
-  const FindingIds expected{expectation.findings->begin(), expectation.findings->end()};
-  const FindingIds found = finding_ids(result);
+  if (expectation.findings) {
+    const FindingIds expected{expectation.findings->begin(), expectation.findings->end()};
+    const FindingIds found = finding_ids(result);
+    if (found != expected)
+      return fmt::format("the findings are {}; expected: {}", list(found), list(expected));
+  }
+  if (expectation.ranks && *expectation.ranks != named_ranks(result)) {
+    return fmt::format("the findings name ranks [{}]; expected: [{}]",
+                       fmt::join(named_ranks(result), ", "), fmt::join(*expectation.ranks, ", "));
+  }
+  if (!expectation.at) return "";
+  const FindingIds expected{expectation.at->begin(), expectation.at->end()};
+  const FindingIds found = locations(result);
   if (found == expected) return "";
-  return fmt::format("the findings are {}; expected: {}", list(found), list(expected));
+  return fmt::format("the findings point at {}; expected: {}", list(found), list(expected));
 }
 
 }  // namespace gang::harness

@@ -16,6 +16,8 @@ namespace gang::harness {
 struct Expectation {
   std::optional<std::string> outcome;                // "deadlock"
   std::optional<std::vector<std::string>> findings;  // their ids: which, not how many
+  std::optional<std::vector<int>> ranks;             // all that they name, ascending
+  std::optional<std::vector<std::string>> at;        // the calls that they point at: "a.toml:9"
 
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };

@@ -7,6 +7,7 @@
 #include "properties/deadlocks_are_exact.h"
 #include "properties/errors_reach_everyone.h"
 #include "properties/fake_gang_agrees.h"
+#include "properties/faulty_programs.h"
 #include "properties/gangs_compose.h"
 #include "properties/gangs_follow_meshes.h"
 #include "properties/invalid_arguments_stay_local.h"
@@ -44,6 +45,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(runtimes_are_deterministic(subject));
   add(runs_replay(subject));
   add(texts_round_trip());
+  add(faulty_programs());
   return all;
 }
 

@@ -40,6 +40,7 @@ struct CheckResult {
   Duration time{0};
   std::optional<Counterexample> counterexample;
   std::string gave_up;  // why no verdict was reached; empty otherwise
+  std::string figures;  // what was counted on the way, in lines for people; mostly empty
 
   bool held() const noexcept { return !counterexample && gave_up.empty(); }
 };

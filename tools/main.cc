@@ -1,6 +1,7 @@
 // The gangsim command.
 #include "harness/command_line.h"
 #include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/all_properties.h"
 #include "tools/commands/bench.h"
 #include "tools/commands/check.h"
@@ -10,7 +11,7 @@ int main(int argc, char** argv) {
   harness::CommandLine command_line{
       .binary = "gangsim",
       .description = "gangsim: is this gang program right? Runs it on simulated ranks and says.",
-      .programs = harness::all_programs(),
+      .programs = harness::with_faulty_programs(harness::all_programs()),
       .commands = harness::make_standard_commands(),
       .listings = harness::make_standard_listings(),
   };

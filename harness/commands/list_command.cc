@@ -24,28 +24,33 @@ std::string program_text(const Program& program) {
   return text;
 }
 
+// "  missing_rank         participant_missing       a rank stops a step early"
+std::string faulty_text(const Program& program) {
+  return fmt::format("  {:<20} {:<25} {}\n", program.name, program.finding, program.description);
+}
+
 class ListCommand final : public Command {
  public:
   std::string name() const override { return "list"; }
   std::string description() const override {
     return "lists programs, backends and what else there is";
   }
-  std::vector<std::string> examples() const override { return {"list", "list programs"}; }
+  std::vector<std::string> examples() const override {
+    return {"list", "list programs", "list faulty"};
+  }
 
   void add_options(CLI::App& app) override {
-    app.add_option("WHAT", what_, "programs, backends, ...; default: all of it");
+    app.add_option("WHAT", what_, "programs, faulty, backends, ...; default: all of it");
   }
 
   int run(CommandContext& context) override {
-    std::vector<std::string> names = {"programs"};
+    std::vector<std::string> names = {"programs", "faulty"};
     for (const Listing& listing : context.listings) names.push_back(listing.name);
     if (!what_.empty() && std::ranges::find(names, what_) == names.end()) {
       throw InvalidArgument(unknown_name(what_, names));
     }
-    if (is_wanted("programs")) {
-      context.out << "programs\n";
-      for (const Program& program : context.programs) context.out << program_text(program);
-    }
+    if (is_wanted("programs")) list_programs(context);
+    if (is_wanted("faulty")) list_faulty(context);
     for (const Listing& listing : context.listings) {
       if (is_wanted(listing.name)) print(listing, context.out);
     }
@@ -54,6 +59,21 @@ class ListCommand final : public Command {
 
  private:
   bool is_wanted(const std::string& listing) const { return what_.empty() || what_ == listing; }
+
+  static void list_programs(CommandContext& context) {
+    context.out << "programs\n";
+    for (const Program& program : context.programs)
+      if (program.finding.empty()) context.out << program_text(program);
+  }
+
+  // Programs that are wrong on purpose, and what is found in them.
+  static void list_faulty(CommandContext& context) {
+    std::string lines;
+    for (const Program& program : context.programs)
+      if (!program.finding.empty()) lines += faulty_text(program);
+    context.out << "faulty (with --set fixed=true each is correct)\n"
+                << (lines.empty() ? "  none\n" : lines);
+  }
 
   static void print(const Listing& listing, std::ostream& out) {
     out << listing.name << '\n';

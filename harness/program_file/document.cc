@@ -154,7 +154,7 @@ class Reader {
 
   void read_expectation(const toml::node& node) {
     const toml::table& table = nodes_.table(node, "expect");
-    nodes_.check_keys(table, {"outcome", "findings"});
+    nodes_.check_keys(table, {"outcome", "findings", "ranks", "at"});
     if (const toml::node* outcome = table.get("outcome")) {
       const std::string& text = nodes_.text(*outcome, "outcome").get();
       const std::vector<std::string> accepted = {"completed", "deadlock", "failed", "step_limit"};
@@ -163,12 +163,22 @@ class Reader {
       }
       document_.expectation.outcome = text;
     }
-    if (const toml::node* findings = table.get("findings")) {
-      auto& ids = document_.expectation.findings.emplace();
-      for (const toml::node& id : nodes_.array(*findings, "findings")) {
-        ids.push_back(nodes_.text(id, "a finding").get());
-      }
+    if (const toml::node* findings = table.get("findings"))
+      document_.expectation.findings = texts(*findings, "findings", "a finding");
+    if (const toml::node* at = table.get("at"))
+      document_.expectation.at = texts(*at, "at", "a place \"FILE:LINE\"");
+    if (const toml::node* ranks = table.get("ranks")) {
+      document_.expectation.ranks = nodes_.ranks(*ranks, "ranks");
+      std::ranges::sort(*document_.expectation.ranks);
     }
+  }
+
+  std::vector<std::string> texts(const toml::node& node, std::string_view name,
+                                 std::string_view one) const {
+    std::vector<std::string> texts;
+    for (const toml::node& text : nodes_.array(node, name))
+      texts.push_back(nodes_.text(text, one).get());
+    return texts;
   }
 
   std::shared_ptr<ProgramFile> file_;

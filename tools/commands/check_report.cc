@@ -24,6 +24,11 @@ std::string indented(const std::string& text) {
   return lines;
 }
 
+// What the property counted, in lines under its own.
+std::string figures_of(const CheckResult& result) {
+  return result.figures.empty() ? "" : indented(result.figures) + "\n";
+}
+
 std::string cases_of(const CheckResult& result) {
   const char* const plural = result.cases == 1 ? "" : "s";
   return result.cases < result.planned_cases && result.held()
@@ -63,6 +68,7 @@ nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary
                          {"discards", result.discards},
                          {"time_ns", result.time.count()}};
   if (!result.gave_up.empty()) json["message"] = result.gave_up;
+  if (!result.figures.empty()) json["figures"] = result.figures;
   if (result.counterexample) {
     const Counterexample& found = *result.counterexample;
     json["counterexample"] = {{"case", found.text},
@@ -126,12 +132,12 @@ std::string line_of(const CheckedProperty& checked, const std::string& binary) {
   const CheckResult& result = checked.result;
   const std::string name = checked.property.full_name();
   if (result.held()) {
-    return fmt::format("✓ {:<62} {:>13} {:>8.2f} s\n", name, cases_of(result),
-                       seconds(result.time));
+    return fmt::format("✓ {:<62} {:>13} {:>8.2f} s\n{}", name, cases_of(result),
+                       seconds(result.time), figures_of(result));
   }
   if (!result.counterexample) {
-    return fmt::format("✗ {:<62} gave up after {}\n\n{}\n\n", name, cases_of(result),
-                       indented(result.gave_up));
+    return fmt::format("✗ {:<62} gave up after {}\n{}\n{}\n\n", name, cases_of(result),
+                       figures_of(result), indented(result.gave_up));
   }
   return fmt::format("✗ {:<62} case {} of {}\n\n{}\n", name, result.counterexample->case_number,
                      result.planned_cases, failure_text(checked, binary));

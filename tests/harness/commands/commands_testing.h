@@ -9,6 +9,7 @@
 
 #include "harness/command_line.h"
 #include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -22,7 +23,7 @@ struct Answer {
 inline Answer ask(const std::vector<std::string>& arguments) {
   CommandLine command_line{.binary = "gangsim",
                            .description = "",
-                           .programs = all_programs(),
+                           .programs = with_faulty_programs(all_programs()),
                            .commands = make_standard_commands(),
                            .listings = make_standard_listings()};
   std::ostringstream out;

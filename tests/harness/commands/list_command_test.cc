@@ -1,5 +1,7 @@
 #include "harness/commands/list_command.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +26,15 @@ TEST(ListCommand, ListsOneThing) {
   EXPECT_THAT(text, HasSubstr("intra_node"));
   EXPECT_THAT(text, testing::Not(HasSubstr("backends\n")));
   EXPECT_THAT(ask({"list", "faults"}).out, HasSubstr("none"));
+}
+
+TEST(ListCommand, ListsFaultyProgramsWithTheirFindings) {
+  const std::string text = ask({"list", "faulty"}).out;
+  EXPECT_THAT(text, HasSubstr("  missing_rank         participant_missing       "));
+  EXPECT_GE(std::ranges::count(text, '\n'), 41);
+  for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+    EXPECT_LE(text.find('\n', begin) - begin, 80U) << text.substr(begin, 90);
+  EXPECT_THAT(ask({"list", "programs"}).out, testing::Not(HasSubstr("missing_rank")));
 }
 
 TEST(ListCommand, SaysWhatCanBeListed) {

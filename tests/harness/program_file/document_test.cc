@@ -85,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"program = \"ring\"\n[faults]\ndrop = 1", ":2:1: this version injects no faults"},
         Case{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
              ":3:11: outcome 'hang' is unknown"},
+        Case{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},
+        Case{"program = \"ring\"\n[expect]\nrank = [9]", ":3:1: key 'rank' is unknown"},
         Case{"world = 4\n[gangs]\ng = [0, 0]\n[[do]]", ":3:5: rank 0 is in g twice"},
         Case{"world = 4\n[gangs]\ng = []\n[[do]]", ":3:5: a gang has at least one rank"},
         Case{"world = 4\nlayout = { tp = 0 }\n[[do]]", ":2:17: tp is 0"}));

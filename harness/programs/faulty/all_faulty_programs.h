@@ -1,0 +1,29 @@
+// All programs that are wrong on purpose.
+#pragma once
+
+#include <vector>
+
+#include "harness/programs/faulty/faulty_program.h"
+
+namespace gang::harness {
+
+// By what is wrong with them; each is defined in a file of that name.
+std::vector<FaultyProgram> failing_ranks();
+std::vector<FaultyProgram> gang_order();
+std::vector<FaultyProgram> group_creation();
+std::vector<FaultyProgram> lifetimes();
+std::vector<FaultyProgram> messages();
+std::vector<FaultyProgram> mismatched_arguments();
+std::vector<FaultyProgram> mismatched_calls();
+std::vector<FaultyProgram> missing_participants();
+std::vector<FaultyProgram> pipelines();
+std::vector<FaultyProgram> rank_contexts();
+std::vector<FaultyProgram> started_work();
+
+// All of the above.
+std::vector<FaultyProgram> all_faulty_programs();
+
+// `programs` and, behind them, the faulty ones.
+std::vector<Program> with_faulty_programs(std::vector<Program> programs);
+
+}  // namespace gang::harness

@@ -1,0 +1,178 @@
+// Point to point: who sends first, with which tag, how much, and to whom.
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using Values = std::vector<float>;
+
+// Two neighbours exchange their halos, and both send first.
+void both_send_first(Rank& rank, const Fault& fault) {
+  if (rank.rank() > 1) return;
+  Values mine(4, 1.0F);
+  Values theirs(4);
+  const int peer = 1 - rank.rank();
+  const bool receives_first = !fault.is_planted() && rank.rank() == 1;
+  if (receives_first) rank.root()->recv(view(theirs), peer);
+  rank.root()->send(view(mine), peer, 0, {}, fault.here());
+  if (!receives_first) rank.root()->recv(view(theirs), peer);
+}
+
+// Both wait for the other's request before they send their own.
+void both_recv_first(Rank& rank, const Fault& fault) {
+  if (rank.rank() > 1) return;
+  Values mine(4, 1.0F);
+  Values theirs(4);
+  const int peer = 1 - rank.rank();
+  const bool sends_first = !fault.is_planted() && rank.rank() == 0;
+  if (sends_first) rank.root()->send(view(mine), peer);
+  rank.root()->recv(view(theirs), peer, 0, {}, fault.here());
+  if (!sends_first) rank.root()->send(view(mine), peer);
+}
+
+// A ring in which everybody sends to the right before receiving from the left.
+void ring_of_sends(Rank& rank, const Fault& fault) {
+  const int size = rank.world_size();
+  const int right = (rank.rank() + 1) % size;
+  const int left = (rank.rank() + size - 1) % size;
+  Values mine(4, 1.0F);
+  Values theirs(4);
+  if (fault.is_planted()) {
+    rank.root()->send(view(mine), right, 0, {}, fault.here());
+    rank.root()->recv(view(theirs), left);
+    return;
+  }
+  const PointToPoint both[] = {{OperationKind::send, view(mine), right, 0},
+                               {OperationKind::recv, view(theirs), left, 0}};
+  rank.root()->batch(both);
+}
+
+// The sender counts tags from the step, the receiver from the microbatch.
+void wrong_tag(Rank& rank, const Fault& fault) {
+  Values activation(4, 1.0F);
+  if (rank.rank() == 0) rank.root()->send(view(activation), 1, 1);
+  if (rank.rank() == 1)
+    rank.root()->recv(view(activation), 0, fault.is_planted() ? 2 : 1, {}, fault.here());
+}
+
+// Three elements are sent, five are wanted.
+void short_message(Rank& rank, const Fault& fault) {
+  Values sent(fault.is_planted() ? 3 : 5, 1.0F);
+  Values received(5);
+  if (rank.rank() == 0) rank.root()->send(view(sent), 1, 0, {}, fault.here());
+  if (rank.rank() == 1) rank.root()->recv(view(received), 0, 0, {}, fault.here());
+}
+
+// Token ids of 32 bits go to a rank that keeps them in 64.
+void token_type(Rank& rank, const Fault& fault) {
+  std::vector<std::int32_t> narrow(4, 1);
+  std::vector<std::int64_t> wide(4, 1);
+  const TensorView sent = fault.is_planted() ? view(narrow) : view(wide);
+  if (rank.rank() == 0) rank.root()->send(sent, 1, 0, {}, fault.here());
+  if (rank.rank() == 1) rank.root()->recv(view(wide), 0, 0, {}, fault.here());
+}
+
+// The producer sends a batch more than the consumer takes.
+void extra_message(Rank& rank, const Fault& fault) {
+  Values batch(4, 1.0F);
+  const int sent = fault.is_planted() ? 3 : 2;
+  if (rank.rank() == 0)
+    for (int i = 0; i < sent; ++i) rank.root()->send(view(batch), 1, 0, {}, fault.here());
+  if (rank.rank() == 1)
+    for (int i = 0; i < 2; ++i) rank.root()->recv(view(batch), 0);
+}
+
+// A rank of the pair is taken for one of the root: the receive waits for somebody else.
+void wrong_source(Rank& rank, const Fault& fault) {
+  const auto pair = rank.root()->split({.color = rank.rank() / 2}, {.name = "pair"});
+  Values activation(4, 1.0F);
+  const int source = fault.is_planted() ? 0 : rank.rank() - pair->rank();
+  if (rank.rank() % 2 == 0) {
+    if (rank.rank() == source || !fault.is_planted())
+      rank.root()->send(view(activation), rank.rank() + 1);
+  } else {
+    rank.root()->recv(view(activation), source, 0, {}, fault.here());
+  }
+}
+
+// Weights and biases come with tags, which a receiver of any tag does not look at.
+void any_tag(Rank& rank, const Fault& fault) {
+  std::int32_t weight = 7;
+  std::int32_t bias = 2;
+  constexpr int weight_tag = 1;
+  constexpr int bias_tag = 2;
+  if (rank.rank() == 0) {
+    Work first = rank.root()->start_send(view_of(bias), 1, bias_tag);
+    Work second = rank.root()->start_send(view_of(weight), 1, weight_tag);
+    first.wait();
+    second.wait();
+  } else if (rank.rank() == 1) {
+    rank.root()->recv(view_of(weight), 0, fault.is_planted() ? gang::any_tag : weight_tag);
+    rank.root()->recv(view_of(bias), 0, fault.is_planted() ? gang::any_tag : bias_tag);
+    if (weight != 7 || bias != 2) rank.wrong_result("Weight and bias are swapped.");
+  }
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> messages() {
+  namespace id = sim::finding_id;
+  return {{.name = "both_send_first",
+           .description = "an exchange of sends",
+           .body = both_send_first,
+           .finding = id::point_to_point_cycle,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "both_recv_first",
+           .description = "an exchange of receives",
+           .body = both_recv_first,
+           .finding = id::point_to_point_cycle,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "ring_of_sends",
+           .description = "all send to the right first",
+           .body = ring_of_sends,
+           .finding = id::point_to_point_cycle,
+           .ranks = {0, 1, 2, 3}},
+          {.name = "wrong_tag",
+           .description = "sent with 1, wanted with 2",
+           .body = wrong_tag,
+           .finding = id::mismatch_tag,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "short_message",
+           .description = "three are sent, five wanted",
+           .body = short_message,
+           .finding = id::mismatch_count,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "token_type",
+           .description = "32 bits are sent, 64 wanted",
+           .body = token_type,
+           .finding = id::mismatch_data_type,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "extra_message",
+           .description = "one more sent than received",
+           .body = extra_message,
+           .finding = id::unreceived_message,
+           .ranks = {0},
+           .default_world_size = 2,
+           .options = {{"sends", "buffered:4096"}}},
+          {.name = "wrong_source",
+           .description = "a rank of another gang",
+           .body = wrong_source,
+           .finding = id::participant_missing,
+           .ranks = {0},
+           .world_step = 2},
+          {.name = "any_tag",
+           .description = "takes what comes first",
+           .body = any_tag,
+           .finding = id::wrong_result,
+           .ranks = {1},
+           .default_world_size = 2,
+           .has_location = false}};
+}
+
+}  // namespace gang::harness

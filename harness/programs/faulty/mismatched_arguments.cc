@@ -1,0 +1,140 @@
+// The members call the same operation with other arguments: count, type, root, ...
+#include <nlohmann/json.hpp>
+
+#include "gang/half.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using Gradient = std::vector<float>;
+
+// The last batch of one rank is smaller.
+void last_batch(Rank& rank, const Fault& fault) {
+  const bool is_short = fault.is_planted() && rank.rank() == 3;
+  std::vector<float> logits(is_short ? 5 : 8, 1.0F);
+  std::vector<float> all(logits.size() * static_cast<std::size_t>(rank.world_size()));
+  rank.root()->all_gather(view(all), view(logits), {}, fault.here());
+}
+
+// Autocast is on everywhere but on one rank.
+void mixed_precision(Rank& rank, const Fault& fault) {
+  std::vector<bf16> low(8, bf16{1.0F});
+  std::vector<float> full(8, 1.0F);
+  const bool is_full = fault.is_planted() && rank.rank() == 1;
+  rank.root()->all_reduce(is_full ? view(full) : view(low), ReduceOperation::sum, {}, fault.here());
+}
+
+// One rank averages where the others add up.
+void sum_or_mean(Rank& rank, const Fault& fault) {
+  Gradient gradient(8, 1.0F);
+  const bool averages = fault.is_planted() && rank.rank() == 2;
+  rank.root()->all_reduce(view(gradient), averages ? ReduceOperation::mean : ReduceOperation::sum,
+                          {}, fault.here());
+}
+
+// One rank takes itself for the source: it passes its own rank.
+void broadcast_from_self(Rank& rank, const Fault& fault) {
+  std::vector<float> weights(8, 1.0F);
+  const int source = fault.is_planted() && rank.rank() == 3 ? rank.rank() : 0;
+  rank.root()->broadcast(view(weights), source, {}, fault.here());
+}
+
+// Half of the ranks gather on the leader of their node, which is not that of the gang.
+void gather_on_leader(Rank& rank, const Fault& fault) {
+  std::vector<float> sample(2, 1.0F);
+  const int leader = fault.is_planted() && rank.rank() == 2 ? 2 : 0;
+  std::vector<std::vector<float>> samples(
+      rank.rank() == leader ? static_cast<std::size_t>(rank.world_size()) : 0,
+      std::vector<float>(2));
+  std::vector<TensorView> outputs;
+  for (std::vector<float>& one : samples) outputs.push_back(view(one));
+  rank.root()->gather(outputs, view(sample), leader, {}, fault.here());
+}
+
+// Metrics by name: one rank has a key that the others lack.
+void metric_keys(Rank& rank, const Fault& fault) {
+  const bool has_extra = fault.is_planted() && rank.rank() == 1;
+  std::vector<Object> metrics(has_extra ? 3 : 2, Object{0.5});
+  rank.root()->broadcast_objects(metrics, 0, {}, fault.here());
+}
+
+// Rank 1 sends rank 0 more than rank 0 expects: the splits were not exchanged before.
+void uneven_splits(Rank& rank, const Fault& fault) {
+  const auto size = static_cast<std::size_t>(rank.world_size());
+  const bool sends_more = fault.is_planted() && rank.rank() == 1;
+  std::vector<std::int64_t> sent(size, 2);
+  const std::vector<std::int64_t> expected(size, 2);
+  if (sends_more) sent[0] = 3;
+  std::vector<float> tokens(2 * size + (sends_more ? 1 : 0), 1.0F);
+  std::vector<float> routed(2 * size);
+  rank.root()->all_to_all(view(routed), view(tokens), {.output = expected, .input = sent}, {},
+                          fault.here());
+}
+
+// The mean over all ranks of sums that were averaged over the elements before.
+void mean_of_means(Rank& rank, const Fault& fault) {
+  std::vector<float> sums = {4.0F * static_cast<float>(rank.rank() + 1)};
+  const int divisor = fault.is_planted() ? 1 : rank.world_size();
+  rank.root()->all_reduce(view(sums), ReduceOperation::sum);
+  const auto size = static_cast<float>(rank.world_size());
+  const float mean = sums[0] / static_cast<float>(divisor);
+  if (mean != 2.0F * (size + 1.0F)) rank.wrong_result("The mean is not that of all ranks.");
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> mismatched_arguments() {
+  namespace id = sim::finding_id;
+  return {{.name = "last_batch",
+           .description = "one rank's batch is smaller",
+           .body = last_batch,
+           .finding = id::mismatch_count,
+           .ranks = {3},
+           .fewest_ranks = 4},
+          {.name = "mixed_precision",
+           .description = "autocast is off on one rank",
+           .body = mixed_precision,
+           .finding = id::mismatch_data_type,
+           .ranks = {1},
+           .fewest_ranks = 3},
+          {.name = "sum_or_mean",
+           .description = "one rank averages",
+           .body = sum_or_mean,
+           .finding = id::mismatch_reduce_operation,
+           .ranks = {2},
+           .fewest_ranks = 3},
+          {.name = "broadcast_from_self",
+           .description = "one rank passes its own rank",
+           .body = broadcast_from_self,
+           .finding = id::mismatch_root,
+           .ranks = {3},
+           .fewest_ranks = 4},
+          {.name = "gather_on_leader",
+           .description = "gathers on the node's leader",
+           .body = gather_on_leader,
+           .finding = id::mismatch_root,
+           .ranks = {2},
+           .fewest_ranks = 3},
+          {.name = "metric_keys",
+           .description = "a metric that others lack",
+           .body = metric_keys,
+           .finding = id::mismatch_count,
+           .ranks = {1},
+           .fewest_ranks = 3},
+          {.name = "uneven_splits",
+           .description = "splits that do not fit",
+           .body = uneven_splits,
+           .finding = id::mismatch_count,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "mean_of_means",
+           .description = "divides by the wrong number",
+           .body = mean_of_means,
+           .finding = id::wrong_result,
+           .ranks = {0, 1, 2, 3},
+           .has_location = false}};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,115 @@
+// Pipeline schedules in which two stages do not agree.
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+constexpr int microbatches = 4;
+constexpr int forward_tag = 0;
+constexpr int backward_tag = microbatches;
+
+struct Stage {
+  Gang& gang;
+  int rank;
+  bool is_first;
+  bool is_last;
+  std::vector<float> activation = std::vector<float>(4, 1.0F);
+  std::vector<float> gradient = std::vector<float>(4, 1.0F);
+};
+
+Stage stage_of(Rank& rank) {
+  return {.gang = *rank.root(),
+          .rank = rank.rank(),
+          .is_first = rank.rank() == 0,
+          .is_last = rank.rank() == rank.world_size() - 1};
+}
+
+// One forward, one backward: both neighbours send first, the activation here, the gradient there.
+void both_stages_send(Rank& rank, const Fault& fault) {
+  if (rank.rank() > 1) return;
+  Stage stage = stage_of(rank);
+  if (rank.rank() == 0) stage.gang.send(view(stage.activation), 1);
+  if (rank.rank() == 1) stage.gang.recv(view(stage.activation), 0);
+  for (int i = 1; i < microbatches; ++i) {
+    const int peer = 1 - rank.rank();
+    auto& sent = rank.rank() == 0 ? stage.activation : stage.gradient;
+    auto& received = rank.rank() == 0 ? stage.gradient : stage.activation;
+    if (fault.is_planted()) {
+      stage.gang.send(view(sent), peer, 0, {}, fault.here());
+      stage.gang.recv(view(received), peer);
+    } else {
+      const PointToPoint both[] = {{OperationKind::send, view(sent), peer, 0},
+                                   {OperationKind::recv, view(received), peer, 0}};
+      stage.gang.batch(both);
+    }
+  }
+}
+
+// The last stage was told of one microbatch less.
+void missing_microbatch(Rank& rank, const Fault& fault) {
+  Stage stage = stage_of(rank);
+  const int count = stage.is_last && fault.is_planted() ? microbatches - 1 : microbatches;
+  for (int i = 0; i < count; ++i) {
+    if (!stage.is_first) stage.gang.recv(view(stage.activation), stage.rank - 1, i);
+    if (!stage.is_last)
+      stage.gang.send(view(stage.activation), stage.rank + 1, i, {}, fault.here());
+  }
+}
+
+// The last stage goes backward from its newest microbatch, the others from the oldest.
+void backward_order(Rank& rank, const Fault& fault) {
+  Stage stage = stage_of(rank);
+  for (int i = 0; i < microbatches; ++i) {
+    if (!stage.is_first) stage.gang.recv(view(stage.activation), stage.rank - 1, forward_tag + i);
+    if (!stage.is_last) stage.gang.send(view(stage.activation), stage.rank + 1, forward_tag + i);
+  }
+  for (int i = 0; i < microbatches; ++i) {
+    const bool is_reversed = fault.is_planted() && stage.is_last;
+    const int tag = backward_tag + (is_reversed ? microbatches - 1 - i : i);
+    if (!stage.is_last)
+      stage.gang.recv(view(stage.gradient), stage.rank + 1, tag, {}, fault.here());
+    if (!stage.is_first) stage.gang.send(view(stage.gradient), stage.rank - 1, tag);
+  }
+}
+
+// A stage reduces its gradients before its last backward message is sent.
+void reduce_too_early(Rank& rank, const Fault& fault) {
+  Stage stage = stage_of(rank);
+  if (!stage.is_last) stage.gang.recv(view(stage.gradient), stage.rank + 1, 0, {}, fault.here());
+  const bool is_early = fault.is_planted() && stage.is_last;
+  if (!is_early && !stage.is_first) stage.gang.send(view(stage.gradient), stage.rank - 1);
+  stage.gang.all_reduce(view(stage.gradient), ReduceOperation::mean, {}, fault.here());
+  if (is_early) stage.gang.send(view(stage.gradient), stage.rank - 1);
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> pipelines() {
+  namespace id = sim::finding_id;
+  return {{.name = "both_stages_send",
+           .description = "forward and backward send first",
+           .body = both_stages_send,
+           .finding = id::point_to_point_cycle,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "missing_microbatch",
+           .description = "a stage takes one less",
+           .body = missing_microbatch,
+           .finding = id::participant_missing,
+           .ranks = {3}},
+          {.name = "backward_order",
+           .description = "gradients in reverse order",
+           .body = backward_order,
+           .finding = id::mismatch_tag,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "reduce_too_early",
+           .description = "a reduction before a send",
+           .body = reduce_too_early,
+           .finding = id::participant_missing,
+           .ranks = {3},
+           .fewest_ranks = 3}};
+}
+
+}  // namespace gang::harness

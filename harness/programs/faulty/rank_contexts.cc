@@ -1,0 +1,150 @@
+// Ranks with threads of their own: locks, conditions, and gangs that two threads share.
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using Lock = std::unique_lock<RuntimeMutex>;
+
+// The trainer locks model, then cache; the checkpoint thread locks cache, then model.
+void lock_order(Rank& rank, const Fault& fault) {
+  const auto model = rank.runtime().make_mutex();
+  const auto cache = rank.runtime().make_mutex();
+  const bool swaps = fault.is_planted() && rank.rank() == 1;
+  auto checkpoint = rank.runtime().start_thread("checkpoint", [&] {
+    const Lock first(swaps ? *cache : *model);
+    const Lock second(swaps ? *model : *cache);
+  });
+  {
+    const Lock first(*model);
+    const Lock second(*cache);
+  }
+  checkpoint->join();
+  rank.root()->barrier();
+}
+
+// The loader says "ready" before the trainer listens: a condition without a flag.
+void lost_wakeup(Rank& rank, const Fault& fault) {
+  const auto mutex = rank.runtime().make_mutex();
+  const auto ready = rank.runtime().make_condition();
+  bool is_loaded = false;
+  auto loader = rank.runtime().start_thread("loader", [&] {
+    const Lock lock(*mutex);
+    is_loaded = true;
+    ready->notify_all();
+  });
+  Lock lock(*mutex);
+  if (fault.is_planted() && rank.rank() == 1) {
+    ready->wait(lock);
+  } else {
+    while (!is_loaded) ready->wait(lock);
+  }
+  lock.unlock();
+  loader->join();
+  rank.root()->barrier();
+}
+
+// The loader of one rank ends with its data, and the trainer waits for one more batch.
+void exhausted_loader(Rank& rank, const Fault& fault) {
+  const auto mutex = rank.runtime().make_mutex();
+  const auto filled = rank.runtime().make_condition();
+  int loaded = 0;
+  const int batches = fault.is_planted() && rank.rank() == 2 ? 2 : 3;
+  auto loader = rank.runtime().start_thread("loader", [&] {
+    for (int i = 0; i < batches; ++i) {
+      const Lock lock(*mutex);
+      ++loaded;
+      filled->notify_all();
+    }
+  });
+  float loss = 1.0F;
+  for (int step = 0; step < 3; ++step) {
+    Lock lock(*mutex);
+    while (loaded <= step) filled->wait(lock);
+    lock.unlock();
+    rank.root()->all_reduce(view_of(loss), ReduceOperation::mean);
+  }
+  loader->join();
+}
+
+// A lock is held in a collective that the others come to only after one that needs the lock.
+void lock_in_collective(Rank& rank, const Fault& fault) {
+  const bool reports = rank.rank() < 2;
+  const auto metrics = rank.root()->split({.color = reports ? 0 : no_color}, {.name = "metrics"});
+  const auto mutex = rank.runtime().make_mutex();
+  float loss = 1.0F;
+  float norm = 1.0F;
+  const auto report = [&] {
+    metrics->all_reduce(view_of(loss), ReduceOperation::sum, {}, fault.here());
+  };
+  const auto reduce = [&] {
+    rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here());
+  };
+  if (rank.rank() != 0) {
+    if (reports) report();
+    reduce();
+    return;
+  }
+  Lock lock(*mutex);
+  auto reporter = rank.runtime().start_thread("reporter", [&] {
+    const Lock own(*mutex);
+    report();
+  });
+  if (!fault.is_planted()) lock.unlock();
+  reduce();
+  if (fault.is_planted()) lock.unlock();
+  reporter->join();
+}
+
+// Two threads of every rank call one gang: who is first is a matter of luck.
+void threads_share_gang(Rank& rank, const Fault& fault) {
+  const auto objects = rank.root()->split({.color = 0}, {.name = "objects"});
+  float loss = 1.0F;
+  std::int32_t epoch = 1;
+  auto prefetch = rank.runtime().start_thread("prefetch", [&] {
+    (fault.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch), 0, {}, fault.here());
+  });
+  rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, fault.here());
+  prefetch->join();
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> rank_contexts() {
+  namespace id = sim::finding_id;
+  return {{.name = "lock_order",
+           .description = "two locks, two orders",
+           .body = lock_order,
+           .finding = id::deadlock,
+           .ranks = {1},
+           .shown_in = ShownIn::some_schedules,
+           .has_location = false},
+          {.name = "lost_wakeup",
+           .description = "notified before the wait",
+           .body = lost_wakeup,
+           .finding = id::deadlock,
+           .ranks = {1},
+           .shown_in = ShownIn::some_schedules,
+           .has_location = false},
+          {.name = "exhausted_loader",
+           .description = "a batch that never comes",
+           .body = exhausted_loader,
+           .finding = id::deadlock,
+           .ranks = {2},
+           .fewest_ranks = 3,
+           .has_location = false},
+          {.name = "lock_in_collective",
+           .description = "a lock held while reducing",
+           .body = lock_in_collective,
+           .finding = id::cross_gang_cycle,
+           .ranks = {0, 1},
+           .fewest_ranks = 3},
+          {.name = "threads_share_gang",
+           .description = "two threads call one gang",
+           .body = threads_share_gang,
+           .finding = id::mismatch_operation,
+           .shown_in = ShownIn::some_schedules}};
+}
+
+}  // namespace gang::harness

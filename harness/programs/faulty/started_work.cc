@@ -1,0 +1,110 @@
+// Started operations: what is forgotten, and what is touched too early.
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using Values = std::vector<float>;
+
+// The last bucket's work is not waited for: the loop ends one too early.
+void forgotten_wait(Rank& rank, const Fault& fault) {
+  Values buckets[3] = {Values(4, 1.0F), Values(4, 2.0F), Values(4, 3.0F)};
+  std::vector<Work> works;
+  for (Values& bucket : buckets) {
+    works.push_back(
+        rank.root()->start_all_reduce(view(bucket), ReduceOperation::mean, {}, fault.here()));
+  }
+  const std::size_t waited_for = fault.is_planted() && rank.rank() == 1 ? 2 : 3;
+  for (std::size_t i = 0; i < waited_for; ++i) works[i].wait();
+}
+
+// A send in the background whose handle is let go at once.
+void dropped_send(Rank& rank, const Fault& fault) {
+  Values metrics(4, 1.0F);
+  if (rank.rank() == 0) {
+    Work sending = rank.root()->start_send(view(metrics), 1, 0, {}, fault.here());
+    if (!fault.is_planted()) sending.wait();
+  }
+  if (rank.rank() == 1) rank.root()->recv(view(metrics), 0);
+}
+
+// Gradients are zeroed while they are still being reduced.
+void zeroed_gradient(Rank& rank, const Fault& fault) {
+  Values gradient(8, 1.0F);
+  Work reducing =
+      rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
+  const bool is_early = fault.is_planted() && rank.rank() == 2;
+  if (is_early) gradient.assign(gradient.size(), 0.0F);
+  reducing.wait();
+  gradient.assign(gradient.size(), 0.0F);
+}
+
+// A batch buffer is filled again while the last one is on its way.
+void reused_buffer(Rank& rank, const Fault& fault) {
+  Values batch(8, 1.0F);
+  for (int step = 0; step < 2; ++step) {
+    if (rank.rank() == 0) {
+      Work sending = rank.root()->start_send(view(batch), 1, 0, {}, fault.here());
+      if (!fault.is_planted()) sending.wait();
+      batch.assign(batch.size(), static_cast<float>(step));
+      sending.wait();
+    }
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(std::chrono::milliseconds(1));
+      rank.root()->recv(view(batch), 0);
+    }
+  }
+}
+
+// Two reductions in flight: the second one's result goes where the first one's input lies.
+void shared_buffer(Rank& rank, const Fault& fault) {
+  const auto dp = rank.root()->split({.color = 0}, {.name = "dp"});
+  Values gradient(8, 1.0F);
+  Values reduced(8);
+  Values norms(8, 2.0F);
+  Values all_norms(8);
+  const bool aliases = fault.is_planted() && rank.rank() == 0;
+  Work first = rank.root()->start_all_reduce(view(reduced), view(gradient), ReduceOperation::sum,
+                                             {}, fault.here());
+  Work second =
+      dp->start_all_reduce(view(aliases ? gradient : all_norms), view(norms), ReduceOperation::sum);
+  second.wait();
+  first.wait();
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> started_work() {
+  namespace id = sim::finding_id;
+  return {{.name = "forgotten_wait",
+           .description = "the last work is forgotten",
+           .body = forgotten_wait,
+           .finding = id::unwaited_work,
+           .ranks = {1}},
+          {.name = "dropped_send",
+           .description = "a send nobody waits for",
+           .body = dropped_send,
+           .finding = id::unwaited_work,
+           .ranks = {0},
+           .default_world_size = 2},
+          {.name = "zeroed_gradient",
+           .description = "zeroed before the wait",
+           .body = zeroed_gradient,
+           .finding = id::buffer_in_flight,
+           .ranks = {2},
+           .fewest_ranks = 3},
+          {.name = "reused_buffer",
+           .description = "filled while it is sent",
+           .body = reused_buffer,
+           .finding = id::buffer_in_flight,
+           .ranks = {0},
+           .default_world_size = 2},
+          {.name = "shared_buffer",
+           .description = "two reductions, one buffer",
+           .body = shared_buffer,
+           .finding = id::buffer_in_flight,
+           .ranks = {0}}};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,28 @@
+// Programs that are wrong on purpose are found out, and correct ones are not accused.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/programs/faulty/faulty_program.h"
+#include "harness/runner.h"
+#include "properties/property.h"
+
+namespace gang::properties {
+
+// What is looked at: the real programs and the real runner, unless a test plants others.
+struct FaultySubject {
+  std::vector<harness::FaultyProgram> faulty;
+  std::vector<harness::Program> correct;
+  std::function<harness::RunResult(const harness::Program&, const harness::RunSpecification&)> run;
+};
+FaultySubject make_faulty_subject();
+
+// Every program under round robin and under Settings::cases / 300 random schedules, at least one
+// and at most `most_schedules`.
+inline constexpr std::uint64_t most_schedules = 1000;
+std::vector<Property> faulty_programs(const FaultySubject& subject = make_faulty_subject());
+
+}  // namespace gang::properties

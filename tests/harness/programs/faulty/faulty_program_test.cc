@@ -1,0 +1,69 @@
+#include "harness/programs/faulty/faulty_program.h"
+
+#include "gang/error.h"
+#include "tests/harness/programs/faulty/faulty_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+
+void last_rank_leaves(Rank& rank, const Fault& fault) {
+  if (fault.is_planted() && rank.rank() == rank.world_size() - 1) return;
+  rank.root()->barrier({}, fault.here());
+}
+
+FaultyProgram program() {
+  return {.name = "leaves",
+          .description = "the last one leaves",
+          .body = last_rank_leaves,
+          .finding = sim::finding_id::participant_missing,
+          .ranks = {2},
+          .default_world_size = 3,
+          .fewest_ranks = 3,
+          .world_step = 3};
+}
+
+TEST(FaultyProgram, GoesWrongUnlessItIsFixed) {
+  const RunResult wrong = run_faulty(program());
+  EXPECT_EQ(wrong.report.outcome, sim::Outcome::deadlock);
+  EXPECT_TRUE(run_faulty(program(), true).holds());
+}
+
+TEST(FaultyProgram, RemembersTheCallsThatItMarks) {
+  const FaultyProgram faulty = program();
+  const RunResult wrong = run_faulty(faulty);
+  ASSERT_EQ(wrong.report.findings.size(), 1U);
+  EXPECT_THAT(faulty.record->locations(), ElementsAre(wrong.report.findings.front().location));
+}
+
+TEST(FaultyProgram, SaysInWhichWorldsItRuns) {
+  EXPECT_THAT([] { run_faulty(program(), false, 4); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  testing::HasSubstr("a world of 4; accepted: multiples of 3 from 3")));
+  FaultyProgram any = program();
+  any.world_step = 1;
+  EXPECT_THAT([&] { run_faulty(any, false, 2); },
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("accepted: 3 or more")));
+}
+
+TEST(FaultyProgram, ComesWithItsOptionsUnlessOthersAreGiven) {
+  FaultyProgram faulty = program();
+  faulty.options = {{"execution", "stream_ordered"}};
+  const Program with_options = to_program(faulty);
+  const ProgramSource source = find_program_source({with_options}, "leaves");
+  EXPECT_EQ(source.specification.execution, sim::ExecutionModel::stream_ordered);
+  EXPECT_EQ(with_options.finding, "participant_missing");
+}
+
+TEST(FaultRecord, CountsAndKeepsForTheNextRun) {
+  FaultRecord record;
+  EXPECT_EQ(record.count_up(), 0);
+  EXPECT_EQ(record.count_up(), 1);
+  record.mark(CallSite::at("a.cc", 7));
+  record.mark(CallSite::at("a.cc", 7));
+  EXPECT_THAT(record.locations(), ElementsAre("a.cc:7"));
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,17 @@
+// What is wrong in each is in faulty_programs, a property: here, larger worlds and the words.
+#include "tests/harness/programs/faulty/faulty_testing.h"
+
+namespace gang::harness {
+namespace {
+
+TEST(MismatchedArguments, AreFoundInLargerWorlds) {
+  expect_alike_in_larger_worlds(mismatched_arguments());
+}
+
+TEST(MismatchedArguments, TheFieldThatDiffersIsNamed) {
+  EXPECT_THAT(message_of(mismatched_arguments(), "broadcast_from_self"),
+              testing::HasSubstr("They differ in the root"));
+}
+
+}  // namespace
+}  // namespace gang::harness
