@@ -188,7 +188,10 @@ class TcpStore final : public Store {
       if (have_come || lease.link().dialect() == TcpStoreDialect::pytorch_2) lease.keep();
       if (have_come) return;
     } catch (const StoreError& error) {
-      rethrow(error, operation, keys.front(), Clock::now() - start);
+      // A connection for which there was too little time says nothing of the server.
+      const bool is_late = error.kind() == StoreErrorKind::connection && Clock::now() >= end;
+      rethrow(is_late ? StoreError(StoreErrorKind::timeout, error.what()) : error, operation,
+              keys.front(), Clock::now() - start);
     }
     throw_wait_timeout(*this, operation, keys, Clock::now() - start);
   }

@@ -7,6 +7,7 @@
 
 #include "gang/store/store.h"
 #include "gang/store/tcp_store_protocol.h"
+#include "gang/store/tcp_store_server.h"
 
 namespace gang {
 
@@ -16,6 +17,8 @@ struct TcpStoreOptions {
   TcpStoreDialect dialect = TcpStoreDialect::automatic;
   // For connecting, and for the server's answer to anything but a wait.
   Duration timeout = std::chrono::minutes(5);
+  // The server, where this process hosts it: it lives as long as this client and those made of it.
+  std::shared_ptr<TcpStoreServer> server = nullptr;
 };
 
 // A client of the server at `options.host` and `options.port`: PyTorch's or a TcpStoreServer.

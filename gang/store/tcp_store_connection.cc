@@ -102,6 +102,7 @@ class TcpStoreConnection::Impl {
     start(outcome);
     while (!outcome.is_finished && Clock::now() < deadline && io_.run_one_until(deadline) > 0) {
     }
+    if (!outcome.is_finished) io_.poll();  // what is done already counts, however late it is
     if (!outcome.is_finished) {
       error_code ignored;
       socket_.cancel(ignored);
