@@ -100,6 +100,14 @@ CallText text_of(const Collective& collective) {
   return text;
 }
 
+std::string text_of_missing(const std::vector<int>& ranks) {
+  if (ranks.empty()) return "not all members called it";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
+  return text + " did not call it";
+}
+
 TensorView bytes_of(void* data, std::size_t size) {
   return {data, DataType::u8, Shape::vector(static_cast<std::int64_t>(size))};
 }
@@ -218,7 +226,9 @@ void ValidatingGang::validate(const Validation& validation) {
     failure.emplace();
     failure->kind = error.kind();
     failure->ranks_at_fault = error.ranks_at_fault();
-    failure->reason = std::string("before it, ") + error.what();
+    failure->reason = error.kind() == GangErrorKind::timeout
+                          ? text_of_missing(error.ranks_at_fault())
+                          : std::string("in the exchange before it, ") + error.what();
   }
   fail(validation, *std::move(failure));
 }

@@ -7,7 +7,9 @@
 
 #include "gang/error.h"
 #include "gang/fake_gang.h"
+#include "gang/root_gang.h"
 #include "gang/runtime.h"
+#include "harness/gloo_backend.h"
 #include "harness/suggestion.h"
 #include "sim/simulation.h"
 
@@ -46,9 +48,19 @@ sim::Report run_fake(const Launch& launch) {
   return report;
 }
 
+Backend gloo_backend() {
+  Backend backend{.name = "gloo", .description = "a process per rank, over Gloo"};
+  const BackendAvailability availability = gloo_availability();
+  if (availability.is_available)
+    backend.run = run_on_gloo;
+  else
+    backend.unavailable = "is unavailable: " + availability.reason;
+  return backend;
+}
+
 std::vector<Backend> make_backends() {
   constexpr std::string_view not_built =
-      "is not part of this build; available: fake, sim (see 'list backends')";
+      "is not part of this build; see 'list backends' for those that are";
   const auto unavailable = [not_built](std::string name, std::string description) {
     return Backend{.name = std::move(name),
                    .description = std::move(description),
@@ -63,7 +75,7 @@ std::vector<Backend> make_backends() {
        .run = run_simulated},
       unavailable("sim-gloo", "all ranks in this process, over the algorithms of Gloo"),
       unavailable("sim-nccl", "all ranks in this process, over a simulated NCCL and its streams"),
-      unavailable("gloo", "a process per rank, over Gloo"),
+      gloo_backend(),
       unavailable("nccl", "a process and a GPU per rank, over NCCL"),
   };
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/commands/compare_command.h"
 #include "harness/commands/list_command.h"
 #include "harness/commands/mesh_command.h"
 #include "harness/commands/replay_command.h"
@@ -129,6 +130,7 @@ std::vector<std::unique_ptr<Command>> make_standard_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_replay_command());
+  commands.push_back(make_compare_command());
   commands.push_back(make_mesh_command());
   commands.push_back(make_list_command());
   return commands;

@@ -26,9 +26,10 @@ double unit_in_last_place(DataType type) {
   }
 }
 
-bool are_near(DataType type, double left, double right, const Tolerance& tolerance) {
+bool are_near(DataType type, double left, double right, double least_magnitude,
+              const Tolerance& tolerance) {
   if (left == right || (std::isnan(left) && std::isnan(right))) return true;
-  const double magnitude = std::max(std::abs(left), std::abs(right));
+  const double magnitude = std::max({least_magnitude, std::abs(left), std::abs(right)});
   return std::abs(left - right) <=
          tolerance.units_in_last_place * unit_in_last_place(type) * magnitude;
 }
@@ -39,14 +40,24 @@ TensorView view_of_output(const Output& output) {
   return {data, output.type, Shape::vector(output.count)};
 }
 
+// The largest finite magnitude in an output of floating-point numbers.
+double largest_of(const Output& output) {
+  double largest = 0;
+  for (std::int64_t element = 0; element < output.count; ++element) {
+    const double magnitude = std::abs(read_element(view_of_output(output), element));
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+  }
+  return largest;
+}
+
 bool are_equal(const Output& left, const Output& right, std::int64_t element,
-               const Tolerance& tolerance) {
+               double least_magnitude, const Tolerance& tolerance) {
   const std::size_t size = size_bytes(left.type);
   const std::size_t offset = static_cast<std::size_t>(element) * size;
   if (std::memcmp(left.data.data() + offset, right.data.data() + offset, size) == 0) return true;
   return is_floating_point(left.type) &&
          are_near(left.type, read_element(view_of_output(left), element),
-                  read_element(view_of_output(right), element), tolerance);
+                  read_element(view_of_output(right), element), least_magnitude, tolerance);
 }
 
 std::string describe(const Output& output) {
@@ -63,8 +74,12 @@ std::optional<Difference> compare(int rank, const Output& left, const Output& ri
     return Difference{rank, left.name, -1, describe(left), describe(right)};
   }
   if (left.data == right.data) return std::nullopt;
+  const bool is_relative_to_largest =
+      tolerance.relative_to == Tolerance::RelativeTo::largest_of_output &&
+      is_floating_point(left.type);
+  const double least = is_relative_to_largest ? largest_of(left) : 0;
   for (std::int64_t element = 0; element < left.count; ++element) {
-    if (are_equal(left, right, element, tolerance)) continue;
+    if (are_equal(left, right, element, least, tolerance)) continue;
     return Difference{rank, left.name, element, element_text(left, element),
                       element_text(right, element)};
   }

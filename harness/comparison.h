@@ -16,6 +16,10 @@ struct Tolerance {
   // equal values. Sums of n terms in different orders differ by at most 2(n-1) such units of the
   // sum of the terms' magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
   double units_in_last_place = 0;
+
+  // Whose last place: sums whose terms cancel are small beside their rounding errors.
+  enum class RelativeTo : std::uint8_t { element, largest_of_output };
+  RelativeTo relative_to = RelativeTo::element;
 };
 
 // The first difference, by rank, then output, then element.

@@ -3,6 +3,7 @@
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/all_properties.h"
+#include "properties/random_program.h"
 #include "tools/commands/bench.h"
 #include "tools/commands/check.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
       .commands = harness::make_standard_commands(),
       .listings = harness::make_standard_listings(),
   };
+  command_line.programs.push_back(properties::random_program());
   const auto laws = properties::all_properties();
   auto& commands = command_line.commands;
   commands.insert(commands.begin(), tools::make_check_command(laws));

@@ -12,6 +12,7 @@
 namespace gang {
 
 class GlooConnector;
+class Store;
 
 // The gang of all processes of the job, on cpu. Blocks until all have come. Errors as
 // setup_root_gang.
@@ -37,6 +38,12 @@ struct GlooGangOptions {
 // on every rank. Blocking operations run on the calling thread, started ones on a thread of the
 // gang's in the order of the calls; messages progress by themselves. Calls that do not match wait
 // until their timeout; ValidatingGang finds them at once.
+// NotSupported where gloo is not built.
 std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options);
+
+// For members that are all on this machine, in one process or in several: TCP on the loopback
+// device, meeting in `store`. Processes that fork make their own.
+std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store> store,
+                                                       std::shared_ptr<Runtime> runtime);
 
 }  // namespace gang

@@ -11,4 +11,13 @@ std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment, const 
                      " processes on cpu needs gloo: " + gloo_availability().reason);
 }
 
+std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions&) {
+  throw NotSupported(gloo_availability().reason);
+}
+
+std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store>,
+                                                       std::shared_ptr<Runtime>) {
+  throw NotSupported(gloo_availability().reason);
+}
+
 }  // namespace gang

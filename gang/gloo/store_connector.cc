@@ -17,6 +17,7 @@
 
 #include "gang/ending_work.h"
 #include "gang/error.h"
+#include "gang/gloo/gloo_gang.h"
 
 namespace gang {
 namespace {
@@ -153,6 +154,11 @@ std::shared_ptr<GlooConnector> make_store_connector(std::shared_ptr<gloo::transp
                                                     std::shared_ptr<Store> store,
                                                     std::shared_ptr<Runtime> runtime) {
   return std::make_shared<StoreConnector>(std::move(device), std::move(store), std::move(runtime));
+}
+
+std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store> store,
+                                                       std::shared_ptr<Runtime> runtime) {
+  return make_store_connector(make_tcp_device("127.0.0.1"), std::move(store), std::move(runtime));
 }
 
 std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host) {

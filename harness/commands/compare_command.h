@@ -1,0 +1,12 @@
+// `compare`: one program, simulated and on real processes.
+#pragma once
+
+#include <memory>
+
+#include "harness/command_line.h"
+
+namespace gang::harness {
+
+std::unique_ptr<Command> make_compare_command();
+
+}  // namespace gang::harness

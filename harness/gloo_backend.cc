@@ -1,0 +1,100 @@
+#include "harness/gloo_backend.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "gang/gloo/gloo_gang.h"
+#include "gang/store/file_store.h"
+#include "gang/validating_gang.h"
+#include "harness/launcher.h"
+#include "harness/rank_outcome.h"
+
+namespace gang::harness {
+namespace {
+
+// A new folder that goes with this object, and with nothing but it: not with a copy of the process.
+class MeetingPlace {
+ public:
+  MeetingPlace() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gangsim-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(), pattern);
+    path_ = pattern;
+  }
+  ~MeetingPlace() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
+
+  std::filesystem::path store() const { return path_ / "store"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::shared_ptr<Gang> join(const Launch& launch, int rank, const MeetingPlace& place,
+                           const std::shared_ptr<Runtime>& runtime) {
+  const std::shared_ptr<Store> store = make_file_store(
+      *runtime, {.path = place.store(), .poll_interval = std::chrono::milliseconds(1)});
+  const auto gloo = make_gloo_gang({.connector = make_loopback_connector(store, runtime),
+                                    .runtime = runtime,
+                                    .rank = rank,
+                                    .size = launch.options.world_size,
+                                    .timeout = launch.options.timeout});
+  return make_validating_gang(gloo, {.runtime = runtime});
+}
+
+// The program on one rank, in its own process.
+RankOutcome run_rank(const Launch& launch, int rank, const MeetingPlace& place) {
+  RankOutcome outcome;
+  OutputRecorder recorder(launch.options.world_size, KeepOutputs::data);
+  const RunContext context{
+      .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
+  try {
+    const std::shared_ptr<Runtime> runtime = make_real_runtime();
+    const std::shared_ptr<Gang> root = join(launch, rank, place, runtime);
+    Rank self{
+        {.rank = rank, .world_size = launch.options.world_size, .root = root, .runtime = *runtime},
+        context};
+    launch.program.run(self);
+    root->close();
+  } catch (const std::exception& error) {
+    outcome.failure = failure_of(error);
+  }
+  WrongResults wrong = recorder.wrong_results();
+  if (!wrong.ranks.empty()) outcome.wrong_result = std::move(wrong.first_message);
+  outcome.outputs = std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(rank)]);
+  return outcome;
+}
+
+RankOutcome outcome_of(const ProcessEnd& end) {
+  if (end.has_returned()) return rank_outcome_from_bytes(end.result);
+  return {.failure = RankOutcome::Failure{.text = "its process " + end.death}};
+}
+
+}  // namespace
+
+sim::Report run_on_gloo(const Launch& launch) {
+  const auto began = std::chrono::steady_clock::now();
+  const MeetingPlace place;
+  const Duration slack = std::chrono::seconds(10);
+  const Duration grace =
+      launch.options.timeout < no_timeout - slack ? launch.options.timeout + slack : no_timeout;
+  std::vector<RankOutcome> outcomes;
+  for (const ProcessEnd& end : run_processes(
+           launch.options.world_size,
+           [&](int rank) { return to_bytes(run_rank(launch, rank, place)); }, grace))
+    outcomes.push_back(outcome_of(end));
+  record(outcomes, launch.context.recorder);
+  sim::Report report = report_of(outcomes);
+  report.wall_time = std::chrono::steady_clock::now() - began;
+  return report;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,215 @@
+#include "harness/launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gang::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The first byte of what a process says: whether its body has returned or thrown.
+constexpr char returned = 'r';
+constexpr char threw = 't';
+
+[[noreturn]] void throw_system_error(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+void write_all(int descriptor, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nobody reads any more
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string run_body(const std::function<std::string(int rank)>& body, int rank) {
+  try {
+    return returned + body(rank);
+  } catch (const std::exception& error) {
+    return threw + std::string(error.what());
+  }
+}
+
+// One process and the pipe it answers through. Kills and reaps what has not ended.
+class Child {
+ public:
+  Child(int rank, const std::function<std::string(int rank)>& body) {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw_system_error("a pipe for a rank");
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ < 0) {
+      const int error = errno;
+      ::close(pipe[0]);
+      ::close(pipe[1]);
+      errno = error;
+      throw_system_error("a process for a rank");
+    }
+    if (process_ == 0) be_child(parent, pipe[1], [&] { return run_body(body, rank); });
+    ::close(pipe[1]);
+    descriptor_ = pipe[0];
+  }
+  Child(Child&& other) noexcept
+      : process_(std::exchange(other.process_, -1)),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        said_(std::move(other.said_)) {}
+  Child& operator=(Child&&) = delete;
+
+  ~Child() {
+    kill();
+    reap();
+  }
+
+  int descriptor() const noexcept { return descriptor_; }
+  bool is_talking() const noexcept { return descriptor_ >= 0; }
+
+  // Takes what has arrived. Whether that was the end.
+  bool read_some() {
+    std::array<char, 65536> buffer;
+    const ssize_t got = ::read(descriptor_, buffer.data(), buffer.size());
+    if (got > 0) said_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got > 0 || (got < 0 && errno == EINTR)) return false;
+    ::close(std::exchange(descriptor_, -1));
+    return true;
+  }
+
+  void kill() noexcept {
+    if (process_ > 0) ::kill(process_, SIGKILL);
+    if (is_talking()) ::close(std::exchange(descriptor_, -1));
+  }
+
+  // After its end.
+  ProcessEnd end(const std::string& killed_because) {
+    const int status = reap();
+    if (!killed_because.empty()) return {"", killed_because};
+    if (WIFSIGNALED(status)) {
+      const int signal = WTERMSIG(status);
+      return {"", fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))};
+    }
+    if (said_.empty()) return {"", fmt::format("ended with exit status {}", WEXITSTATUS(status))};
+    if (said_.front() == threw) return {"", "failed: " + said_.substr(1)};
+    return {said_.substr(1), ""};
+  }
+
+ private:
+  template <typename Answer>
+  [[noreturn]] static void be_child(pid_t parent, int descriptor, const Answer& answer) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // it has died before that
+    ::signal(SIGPIPE, SIG_IGN);
+    write_all(descriptor, answer());
+    std::cout.flush();
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+
+  int reap() noexcept {
+    int status = 0;
+    const pid_t process = std::exchange(process_, -1);
+    if (process > 0)
+      while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+      }
+    return status;
+  }
+
+  pid_t process_ = -1;
+  int descriptor_ = -1;
+  std::string said_;
+};
+
+// Reads from all until all have ended, or until the time is over that the last of them have.
+class Gathering {
+ public:
+  Gathering(std::vector<Child>& children, Duration grace) : children_(children), grace_(grace) {}
+
+  // The ranks that have not ended.
+  std::vector<bool> run() {
+    std::vector<bool> is_late(children_.size());
+    for (auto open = open_descriptors(); !open.empty(); open = open_descriptors()) {
+      const int ready = ::poll(open.data(), open.size(), milliseconds_left());
+      if (ready < 0 && errno != EINTR) throw_system_error("waiting for ranks");
+      if (ready > 0) read_from(open);
+      if (deadline_ && Clock::now() >= *deadline_) break;
+    }
+    for (std::size_t rank = 0; rank < children_.size(); ++rank)
+      is_late[rank] = children_[rank].is_talking();
+    return is_late;
+  }
+
+ private:
+  std::vector<pollfd> open_descriptors() const {
+    std::vector<pollfd> open;
+    for (const Child& child : children_)
+      if (child.is_talking()) open.push_back({child.descriptor(), POLLIN, 0});
+    return open;
+  }
+
+  void read_from(const std::vector<pollfd>& open) {
+    for (const pollfd& one : open) {
+      if (one.revents == 0) continue;
+      for (Child& child : children_)
+        if (child.descriptor() == one.fd && child.read_some()) start_clock();
+    }
+  }
+
+  void start_clock() {
+    if (deadline_ || grace_ >= std::chrono::hours(24 * 365)) return;
+    deadline_ = Clock::now() + grace_;
+  }
+
+  int milliseconds_left() const {
+    if (!deadline_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+  }
+
+  std::vector<Child>& children_;
+  Duration grace_;
+  std::optional<Clock::time_point> deadline_;
+};
+
+}  // namespace
+
+std::vector<ProcessEnd> run_processes(int count, const std::function<std::string(int rank)>& body,
+                                      Duration grace) {
+  // What is still in a buffer would be written by every copy.
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::vector<Child> children;
+  children.reserve(static_cast<std::size_t>(count));
+  for (int rank = 0; rank < count; ++rank) children.emplace_back(rank, body);
+  const std::vector<bool> is_late = Gathering(children, grace).run();
+  for (std::size_t rank = 0; rank < children.size(); ++rank)
+    if (is_late[rank]) children[rank].kill();
+  std::vector<ProcessEnd> ends;
+  for (std::size_t rank = 0; rank < children.size(); ++rank) {
+    ends.push_back(children[rank].end(
+        is_late[rank] ? fmt::format("had not ended {} after the first rank, and was killed",
+                                    gang::to_string(grace))
+                      : ""));
+  }
+  return ends;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,30 @@
+// Processes for the ranks of a program, made and gathered by this one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gang/duration.h"
+
+namespace gang::harness {
+
+// How a process ended.
+struct ProcessEnd {
+  std::string result;  // what its body returned
+  std::string death;   // why there is none: "was killed by signal 6 (Aborted)"; empty: there is
+
+  bool has_returned() const noexcept { return death.empty(); }
+};
+
+// Runs `body(0)` ... `body(count - 1)`, each in a process of its own, and returns what they return,
+// in this order. Blocks until all have ended; once one has, the others have `grace` before they
+// are killed. They never outlive this process, however it ends. A body that throws ends its
+// process with a death that says what.
+//
+// The processes are copies of this one (fork): they see everything as it is at the call, and no
+// thread but the calling one. Linux. Throws std::system_error where the system gives no process.
+std::vector<ProcessEnd> run_processes(int count, const std::function<std::string(int rank)>& body,
+                                      Duration grace);
+
+}  // namespace gang::harness

@@ -1,0 +1,159 @@
+#include "harness/rank_outcome.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Output& output) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(output.data.data());
+  return {{"name", output.name},
+          {"type", to_string(output.type)},
+          {"count", output.count},
+          {"data", json::binary({data, data + output.data.size()})}};
+}
+
+Output output_from_json(const json& value) {
+  const auto type = parse_data_type(value.at("type").get<std::string>());
+  if (!type) throw InvalidArgument("an output has an unknown type");
+  Output output{.name = value.at("name"), .type = *type, .count = value.at("count")};
+  const auto bytes = std::as_bytes(std::span(value.at("data").get_binary()));
+  output.data.assign(bytes.begin(), bytes.end());
+  return output;
+}
+
+json to_json(const RankOutcome::Failure& failure) {
+  return {{"text", failure.text},
+          {"kind", failure.kind ? json(static_cast<int>(*failure.kind)) : json(nullptr)},
+          {"ranks", failure.ranks_at_fault}};
+}
+
+RankOutcome::Failure failure_from_json(const json& value) {
+  RankOutcome::Failure failure{.text = value.at("text"),
+                               .ranks_at_fault = value.at("ranks").get<std::vector<int>>()};
+  if (value.at("kind").is_number())
+    failure.kind = static_cast<GangErrorKind>(value.at("kind").get<int>());
+  return failure;
+}
+
+// The finding that a validating gang's words stand for.
+std::string mismatch_id(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words = {{
+      {"the data types differ", sim::finding_id::mismatch_data_type},
+      {"the numbers of elements differ", sim::finding_id::mismatch_count},
+      {"the reduce operations differ", sim::finding_id::mismatch_reduce_operation},
+      {"the roots differ", sim::finding_id::mismatch_root},
+      {"the labels differ", sim::finding_id::mismatch_label},
+      {"the ranks differ", sim::finding_id::mismatch_ranks},
+      {"sends another number of elements", sim::finding_id::mismatch_count},
+  }};
+  for (const auto& [part, id] : words)
+    if (text.find(part) != std::string::npos) return std::string{id};
+  return std::string{sim::finding_id::mismatch_operation};
+}
+
+// How near to the cause an error is: own exceptions before what a gang says, and a gang that
+// knows before one that only lost a peer.
+int distance(const RankOutcome::Failure& failure) {
+  if (!failure.kind) return 0;
+  switch (*failure.kind) {
+    case GangErrorKind::mismatch:
+    case GangErrorKind::corrupt:
+      return 1;
+    case GangErrorKind::timeout:
+      return 2;
+    case GangErrorKind::aborted:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+std::string id_of(const RankOutcome::Failure& failure) {
+  if (failure.kind == GangErrorKind::mismatch) return mismatch_id(failure.text);
+  if (failure.kind == GangErrorKind::timeout) return std::string{sim::finding_id::timed_out};
+  return std::string{sim::finding_id::rank_failed};
+}
+
+}  // namespace
+
+RankOutcome::Failure failure_of(const std::exception& error) {
+  RankOutcome::Failure failure{.text = error.what()};
+  if (const auto* gang_error = dynamic_cast<const GangError*>(&error)) {
+    failure.kind = gang_error->kind();
+    failure.ranks_at_fault = gang_error->ranks_at_fault();
+  }
+  return failure;
+}
+
+std::string to_bytes(const RankOutcome& outcome) {
+  json value = {{"outputs", json::array()}};
+  for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
+  if (outcome.wrong_result) value["wrong_result"] = *outcome.wrong_result;
+  if (outcome.failure) value["failure"] = to_json(*outcome.failure);
+  std::string bytes;
+  json::to_msgpack(value, bytes);
+  return bytes;
+}
+
+RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
+  try {
+    const json value = json::from_msgpack(bytes);
+    RankOutcome outcome;
+    for (const json& output : value.at("outputs"))
+      outcome.outputs.push_back(output_from_json(output));
+    if (value.contains("wrong_result"))
+      outcome.wrong_result = value["wrong_result"].get<std::string>();
+    if (value.contains("failure")) outcome.failure = failure_from_json(value["failure"]);
+    return outcome;
+  } catch (const json::exception& error) {
+    throw InvalidArgument(fmt::format("the outcome of a rank is damaged: {}", error.what()));
+  }
+}
+
+void record(const std::vector<RankOutcome>& outcomes, OutputRecorder& recorder) {
+  for (std::size_t index = 0; index < outcomes.size(); ++index) {
+    const int rank = static_cast<int>(index);
+    recorder.begin_rank(rank);
+    for (const Output& output : outcomes[index].outputs) {
+      auto* data = const_cast<std::byte*>(output.data.data());  // read only
+      recorder.record(rank, output.name,
+                      TensorView(data, output.type, Shape::vector(output.count)));
+    }
+    if (outcomes[index].wrong_result)
+      recorder.record_wrong_result(rank, *outcomes[index].wrong_result);
+  }
+}
+
+sim::Report report_of(const std::vector<RankOutcome>& outcomes) {
+  sim::Report report;
+  std::vector<std::pair<int, std::size_t>> failed;  // distance, rank
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank)
+    if (outcomes[rank].failure) failed.emplace_back(distance(*outcomes[rank].failure), rank);
+  if (failed.empty()) return report;
+  report.outcome = sim::Outcome::failed;
+  std::ranges::sort(failed);
+  const RankOutcome::Failure& cause = *outcomes[failed.front().second].failure;
+  sim::Finding finding{.id = id_of(cause)};
+  finding.message = fmt::format("Rank {} failed: {}.", failed.front().second, cause.text);
+  constexpr std::size_t most_consequences = 4;
+  for (const auto& [far, rank] : failed) {
+    if (far == failed.front().first)
+      finding.ranks.push_back(static_cast<int>(rank));
+    else if (finding.consequences.size() < most_consequences)
+      finding.consequences.push_back(
+          fmt::format("Rank {} failed: {}.", rank, outcomes[rank].failure->text));
+  }
+  report.findings.push_back(std::move(finding));
+  return report;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,48 @@
+// What became of one rank that ran in a process of its own.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/error.h"
+#include "harness/output.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+
+// A value that travels between processes.
+struct RankOutcome {
+  // What a rank's program ended with.
+  struct Failure {
+    std::string text;
+    std::optional<GangErrorKind> kind;  // of a GangError; none for anything else
+    std::vector<int> ranks_at_fault;    // of the gang that failed
+
+    friend bool operator==(const Failure&, const Failure&) = default;
+  };
+
+  std::vector<Output> outputs;
+  std::optional<std::string> wrong_result;
+  std::optional<Failure> failure;
+
+  friend bool operator==(const RankOutcome&, const RankOutcome&) = default;
+};
+
+RankOutcome::Failure failure_of(const std::exception& error);
+
+// MessagePack, and back; throws InvalidArgument for bytes that are no outcome.
+std::string to_bytes(const RankOutcome& outcome);
+RankOutcome rank_outcome_from_bytes(std::string_view bytes);
+
+// Records what the ranks put out.
+void record(const std::vector<RankOutcome>& outcomes, OutputRecorder& recorder);
+
+// The findings of a run whose ranks ended so: one per root cause. An exception of a program's own
+// is one; the errors of ranks that only lost a peer are its consequences. Where calls did not
+// match, the finding has the id that a simulated run gives it.
+sim::Report report_of(const std::vector<RankOutcome>& outcomes);
+
+}  // namespace gang::harness

@@ -1,0 +1,85 @@
+#include "harness/agreement_report.h"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// A run on `backend` whose rank 1 put out `values`.
+RunResult run_with(const std::string& backend, const std::vector<float>& values) {
+  RunResult result{.world_size = 2};
+  result.specification.program = "train";
+  result.specification.backend = backend;
+  Output output{.name = "gradient", .count = static_cast<std::int64_t>(values.size())};
+  output.data.resize(values.size() * sizeof(float));
+  std::memcpy(output.data.data(), values.data(), output.data.size());
+  result.outputs.by_rank = {{}, {output}};
+  return result;
+}
+
+sim::Report with_finding(std::string_view id, sim::Outcome outcome) {
+  sim::Report report;
+  report.outcome = outcome;
+  report.findings.push_back({.id = std::string{id}, .message = "It is so."});
+  return report;
+}
+
+TEST(VerdictOf, IsOneWordThatBackendsShare) {
+  using sim::Outcome;
+  EXPECT_EQ(verdict_of({}), "completed");
+  EXPECT_EQ(verdict_of(with_finding("cross_gang_cycle", Outcome::deadlock)), "stuck");
+  EXPECT_EQ(verdict_of(with_finding("timed_out", Outcome::failed)), "stuck");
+  EXPECT_EQ(verdict_of(with_finding("rank_failed", Outcome::failed)), "failed");
+  EXPECT_EQ(verdict_of(with_finding("mismatch_count", Outcome::failed)), "mismatch_count");
+  EXPECT_EQ(verdict_of(with_finding("wrong_result", Outcome::completed)), "wrong_result");
+  EXPECT_EQ(verdict_of(with_finding("unwaited_work", Outcome::completed)), "completed");
+}
+
+TEST(CompareRuns, EqualOutputsAreEqualBitForBit) {
+  const auto report = compare_runs(run_with("sim", {1, 2}), run_with("gloo", {1, 2}));
+  EXPECT_TRUE(report.agrees());
+  EXPECT_EQ(to_string(report),
+            "AGREE  train, world 2: sim and gloo\n\n"
+            "  Outcome    completed on both\n"
+            "  Outputs    all 1 equal, bit for bit\n"
+            "  Time       0.0 ms on sim, 0.0 ms on gloo\n\n"
+            "  Reproduce  \n");
+  EXPECT_TRUE(to_json(report)["agrees"].get<bool>());
+}
+
+TEST(CompareRuns, SumsInAnotherOrderAgreeButForRounding) {
+  // Beside 1000, a difference in the last places of a small number is rounding.
+  const auto report =
+      compare_runs(run_with("sim", {1000.0F, 1.0F}), run_with("gloo", {1000.0F, 1.0001F}));
+  EXPECT_TRUE(report.agrees());
+  EXPECT_EQ(report.allowed_units, 2);
+  EXPECT_THAT(to_string(report), HasSubstr("all 1 equal but for rounding"));
+}
+
+TEST(CompareRuns, TheFirstDifferenceIsNamed) {
+  const auto report = compare_runs(run_with("sim", {1, 2}), run_with("gloo", {1, 3}));
+  EXPECT_FALSE(report.agrees());
+  EXPECT_THAT(to_string(report), HasSubstr("Difference rank 1, gradient[1]: 2 on sim, 3 on gloo"));
+  EXPECT_EQ(to_json(report)["difference"], "rank 1, gradient[1]: 2 on sim, 3 on gloo");
+}
+
+TEST(CompareRuns, OtherOutcomesDiffer) {
+  RunResult left = run_with("sim", {1});
+  left.report = with_finding("cross_gang_cycle", sim::Outcome::deadlock);
+  const auto report = compare_runs(left, run_with("gloo", {1}));
+  EXPECT_FALSE(report.agrees());
+  EXPECT_THAT(to_string(report), HasSubstr("Outcome    stuck on sim, completed on gloo"));
+  EXPECT_THAT(to_string(report), HasSubstr("It is so."));
+  RunResult right = run_with("gloo", {2});
+  right.report = with_finding("timed_out", sim::Outcome::failed);
+  EXPECT_TRUE(compare_runs(left, right).agrees());
+}
+
+}  // namespace
+}  // namespace gang::harness

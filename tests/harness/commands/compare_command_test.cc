@@ -1,0 +1,51 @@
+#include "harness/commands/compare_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/root_gang.h"
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+class CompareCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!gloo_availability().is_available)
+      GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  }
+};
+
+TEST_F(CompareCommand, EveryCollectiveIsEqualBitForBit) {
+  const Answer answer = ask({"compare", "every_collective", "--backend", "gloo", "--world", "3"});
+  EXPECT_EQ(answer.status, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("equal, bit for bit"));
+  EXPECT_THAT(answer.out, HasSubstr("Reproduce  gangsim compare every_collective --world 3"));
+}
+
+TEST_F(CompareCommand, ADeadlockIsATimeoutOnProcesses) {
+  const Answer answer = ask({"compare", program_file("tp_dp_deadlock.toml"), "--timeout", "300ms"});
+  EXPECT_EQ(answer.status, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("stuck on both"));
+}
+
+TEST_F(CompareCommand, WritesJson) {
+  const std::string path = temporary("compare.json");
+  EXPECT_EQ(ask({"compare", "ring", "--world", "2", "--quiet", "--json", path}).out, "");
+  EXPECT_THAT(read_file("result", path), HasSubstr("\"agrees\": true"));
+}
+
+TEST_F(CompareCommand, SaysWhatItNeeds) {
+  EXPECT_THAT(ask({"compare"}).err, HasSubstr("PROGRAM is missing"));
+  EXPECT_THAT(ask({"compare", "ring", "--random"}).err, HasSubstr("beside --random"));
+  EXPECT_THAT(ask({"compare", "ring", "--cases", "3"}).err, HasSubstr("goes with --random"));
+  EXPECT_EQ(ask({"compare", "ring", "--backend", "mpi"}).status, 2);
+  EXPECT_EQ(ask({"compare", "ring", "--backend", "nccl"}).status, 3);
+}
+
+}  // namespace
+}  // namespace gang::harness

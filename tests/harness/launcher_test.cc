@@ -1,0 +1,111 @@
+#include "harness/launcher.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/temporary_directory.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using testing::HasSubstr;
+
+TEST(RunProcesses, GivesWhatEachReturnsInOrder) {
+  const auto ends = run_processes(
+      5, [](int rank) { return std::string(static_cast<std::size_t>(rank) * 100'000, 'x'); }, 10s);
+  ASSERT_EQ(ends.size(), 5U);
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    EXPECT_TRUE(ends[rank].has_returned()) << ends[rank].death;
+    EXPECT_EQ(ends[rank].result.size(), rank * 100'000);
+  }
+}
+
+TEST(RunProcesses, EachIsAProcessOfItsOwn) {
+  const auto ends = run_processes(2, [](int) { return std::to_string(::getpid()); }, 10s);
+  EXPECT_NE(ends[0].result, ends[1].result);
+  EXPECT_NE(ends[0].result, std::to_string(::getpid()));
+}
+
+TEST(RunProcesses, SaysHowOneDied) {
+  const auto ends = run_processes(
+      4,
+      [](int rank) -> std::string {
+        if (rank == 1) ::raise(SIGABRT);
+        if (rank == 2) throw std::runtime_error("out of paper");
+        if (rank == 3) ::_exit(7);
+        return "well";
+      },
+      10s);
+  EXPECT_EQ(ends[0].result, "well");
+  EXPECT_THAT(ends[1].death, HasSubstr("was killed by signal 6 (Aborted)"));
+  EXPECT_EQ(ends[2].death, "failed: out of paper");
+  EXPECT_EQ(ends[3].death, "ended with exit status 7");
+}
+
+TEST(RunProcesses, OneThatDoesNotEndIsKilled) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto ends = run_processes(
+      2,
+      [](int rank) {
+        if (rank == 1) std::this_thread::sleep_for(1000s);
+        return std::string();
+      },
+      100ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 20s);
+  EXPECT_TRUE(ends[0].has_returned());
+  EXPECT_EQ(ends[1].death, "had not ended 100 ms after the first rank, and was killed");
+}
+
+// Whether a process of this number exists and is not just waiting to be reaped.
+bool is_alive(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/stat");
+  std::string number;
+  std::string name;
+  std::string state;
+  return static_cast<bool>(status >> number >> name >> state) && state != "Z" && state != "X";
+}
+
+TEST(RunProcesses, NoneOutlivesItsParentHoweverThatEnds) {
+  const std::string folder = test::temporary_directory();
+  const auto note = [&folder](int rank) { return folder + "rank" + std::to_string(rank); };
+  const pid_t parent = ::fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    run_processes(
+        2,
+        [&note](int rank) -> std::string {
+          std::ofstream(note(rank)) << ::getpid() << std::endl;
+          std::this_thread::sleep_for(1000s);
+          return {};
+        },
+        1000s);
+    ::_exit(0);
+  }
+  std::vector<pid_t> ranks;
+  while (ranks.size() < 2) {
+    pid_t process = 0;
+    if (std::ifstream(note(static_cast<int>(ranks.size()))) >> process) ranks.push_back(process);
+  }
+  EXPECT_TRUE(is_alive(ranks[0]) && is_alive(ranks[1]));
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  const auto limit = std::chrono::steady_clock::now() + 20s;
+  while (is_alive(ranks[0]) || is_alive(ranks[1])) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << "a rank has outlived its parent";
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,86 @@
+#include "harness/rank_outcome.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RankOutcome failed(std::string text, std::optional<GangErrorKind> kind = {}) {
+  return {.failure = RankOutcome::Failure{std::move(text), kind, {}}};
+}
+
+TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
+  const RankOutcome outcome{
+      .outputs = {{"a", DataType::bf16, 2, std::vector<std::byte>(4, std::byte{0xfe})},
+                  {"", DataType::boolean, 0, {}}},
+      .wrong_result = "not this",
+      .failure = RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}}};
+  EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome);
+  EXPECT_EQ(rank_outcome_from_bytes(to_bytes({})), RankOutcome{});
+}
+
+TEST(RankOutcome, DamagedBytesAreBadInput) {
+  EXPECT_THROW(rank_outcome_from_bytes(""), InvalidArgument);
+  EXPECT_THROW(rank_outcome_from_bytes("nonsense"), InvalidArgument);
+  EXPECT_THROW(rank_outcome_from_bytes(to_bytes({}).substr(1)), InvalidArgument);
+}
+
+TEST(FailureOf, KeepsWhatAGangErrorKnows) {
+  const auto failure =
+      failure_of(GangError({.kind = GangErrorKind::timeout, .gang = "dp", .ranks_at_fault = {4}}));
+  EXPECT_EQ(failure.kind, GangErrorKind::timeout);
+  EXPECT_EQ(failure.ranks_at_fault, std::vector<int>{4});
+  EXPECT_EQ(failure_of(std::runtime_error("other")).kind, std::nullopt);
+}
+
+TEST(ReportOf, RanksThatAllReturnedCompleted) { EXPECT_TRUE(report_of({{}, {}}).holds()); }
+
+TEST(ReportOf, AnExceptionIsTheCauseAndLostPeersAreConsequences) {
+  const sim::Report report =
+      report_of({failed("lost rank 1", GangErrorKind::peer_failed), failed("out of paper"), {}});
+  EXPECT_EQ(report.outcome, sim::Outcome::failed);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].id, sim::finding_id::rank_failed);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].message, "Rank 1 failed: out of paper.");
+  EXPECT_THAT(report.findings[0].consequences, ElementsAre(HasSubstr("lost rank 1")));
+}
+
+TEST(ReportOf, MismatchesHaveTheIdsOfSimulatedRuns) {
+  const auto id = [](const std::string& text) {
+    return report_of({failed(text, GangErrorKind::mismatch)}).findings.at(0).id;
+  };
+  EXPECT_EQ(id("(mismatch): the numbers of elements differ: rank 0 ..."), "mismatch_count");
+  EXPECT_EQ(id("(mismatch): the data types differ: rank 0 ..."), "mismatch_data_type");
+  EXPECT_EQ(id("(mismatch): the reduce operations differ: ..."), "mismatch_reduce_operation");
+  EXPECT_EQ(id("(mismatch): the roots differ: ..."), "mismatch_root");
+  EXPECT_EQ(id("(mismatch): the labels differ: ..."), "mismatch_label");
+  EXPECT_EQ(id("(mismatch): the ranks differ: ..."), "mismatch_ranks");
+  EXPECT_EQ(id("(mismatch): the operations differ: ..."), "mismatch_operation");
+}
+
+TEST(ReportOf, TimeoutsNameAllWhoWaited) {
+  const sim::Report report =
+      report_of({failed("a", GangErrorKind::timeout), {}, failed("b", GangErrorKind::timeout)});
+  EXPECT_EQ(report.findings.at(0).id, sim::finding_id::timed_out);
+  EXPECT_THAT(report.findings.at(0).ranks, ElementsAre(0, 2));
+}
+
+TEST(Record, GivesTheOutputsToTheRecorder) {
+  std::vector<RankOutcome> outcomes(2);
+  outcomes[1].outputs = {{"a", DataType::u8, 1, {std::byte{9}}}};
+  outcomes[1].wrong_result = "nine";
+  OutputRecorder recorder(2, KeepOutputs::data);
+  record(outcomes, recorder);
+  EXPECT_EQ(recorder.wrong_results().first_message, "nine");
+  const Outputs outputs = recorder.take_outputs();
+  EXPECT_TRUE(outputs.by_rank[0].empty());
+  EXPECT_EQ(outputs.by_rank[1], outcomes[1].outputs);
+}
+
+}  // namespace
+}  // namespace gang::harness
