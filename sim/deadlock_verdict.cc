@@ -29,6 +29,7 @@ void describe_operation(const Engine& engine, BlockedWorld& world, const Pending
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - engine.now()).count());
   const bool takes_any = BlockedWorld::takes_any(BlockedWorld::held_up_by(pending));
+  call.waits_for_any = takes_any;
   keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
 }
 
@@ -57,6 +58,7 @@ DeadlockVerdict report_deadlock(Engine& engine) {
       describe_operation(engine, world, *pending, call);
     else
       describe_other(*context, call);
+    if (context->wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
   if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());
   return verdict;

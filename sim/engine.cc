@@ -32,7 +32,7 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
       is_parallel_(options.context == ContextKind::parallel),
       tasks_(static_cast<std::size_t>(options.world_size)),
       ranks_(static_cast<std::size_t>(options.world_size)),
-      recorder_(options.trace == Recording::on),
+      recorder_(options),
       scheduler_(make_scheduler(options)),
       reduction_pool_(std::make_unique<ReductionPool>(options.reduction_threads)),
       matching_(std::make_unique<Matching>(*this)),
@@ -386,6 +386,7 @@ Report Engine::make_report() {
   report.trace = recorder_.take(!is_parallel_);
   report.counts = counts_;
   report.virtual_time = is_parallel_ ? parallel_now() : now_;
+  report.timeline = recorder_.take_timeline(report.virtual_time);
   matching_->release_gangs();
   root_.reset();
   report.wall_time = wall_clock_.elapsed();

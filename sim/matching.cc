@@ -187,7 +187,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
 
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
-  if (slot.async_members != 0 || !is_inline_kind(operation) || engine_.recorder().keeps_events() ||
+  if (slot.async_members != 0 || !is_inline_kind(operation) || engine_.recorder().is_recording() ||
       engine_.options().execution == ExecutionModel::stream_ordered)
     return false;
   const Collective& call = operation.collective;

@@ -11,6 +11,7 @@
 
 #include "gang/duration.h"
 #include "sim/schedule.h"
+#include "sim/timeline.h"
 #include "sim/trace.h"
 
 namespace gang::sim {
@@ -111,6 +112,7 @@ struct BlockedCall {
   std::string location;
   std::vector<int> waits_for;  // root ranks, at most 16 kept, ascending
   std::uint64_t waits_for_count = 0;
+  bool waits_for_any = false;  // one of them is enough: a receive from any source, wait_any
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
   bool is_core = true;  // one of the calls of which one must change; else it waits for those
   // "reduce_gradients at train.cc:41", innermost first: of one context of each group in the same
@@ -140,6 +142,7 @@ struct Report {
   std::string divergence;            // Outcome::diverged: step, expected, found
   Schedule schedule;                 // where recorded
   Trace trace;
+  Timeline timeline;  // where recorded
   Counts counts;
   Duration virtual_time{0};
   Duration wall_time{0};  // from the creation of the ranks to this report

@@ -26,7 +26,8 @@ T field_or_empty(const json& from, const char* name) {
 template <typename T>
 std::vector<T> elements(const json& from, const char* name, T (*read)(const json&)) {
   std::vector<T> values;
-  for (const json& element : field<json::array_t>(from, name)) values.push_back(read(element));
+  read_elements(from, name,
+                [&values, read](const json& element) { values.push_back(read(element)); });
   return values;
 }
 
@@ -142,6 +143,7 @@ json to_json(const BlockedCall& blocked) {
                {"location", blocked.location},
                {"waits_for", blocked.waits_for},
                {"waits_for_count", blocked.waits_for_count},
+               {"waits_for_any", blocked.waits_for_any},
                {"would_time_out_after_ns", blocked.would_time_out_after_ns},
                {"is_core", blocked.is_core}};
   if (!blocked.call_stack.empty()) call["call_stack"] = blocked.call_stack;
@@ -187,6 +189,7 @@ BlockedCall blocked_call_from_json(const json& from) {
   call.location = field<std::string>(from, "location");
   call.waits_for = field<std::vector<int>>(from, "waits_for");
   call.waits_for_count = field<std::uint64_t>(from, "waits_for_count");
+  call.waits_for_any = field<bool>(from, "waits_for_any");
   call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
   call.is_core = field<bool>(from, "is_core");
   if (from.contains("call_stack"))

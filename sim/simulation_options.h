@@ -59,11 +59,12 @@ struct SimulationOptions {
   bool strict_blocking = false;  // a blocking call does not match a start_ call
   bool buffer_guard = true;      // find writes to buffers in flight, and reads of outputs
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
-  std::size_t stack_bytes = 256 * 1024;  // of a fiber; only touched pages cost memory
-  int reduction_threads = 2;             // helpers for large reductions; no effect on results
-  Recording trace = Recording::off;      // keep the events, not only their digest
+  std::size_t stack_bytes = 256 * 1024;    // of a fiber; only touched pages cost memory
+  int reduction_threads = 2;               // helpers for large reductions; no effect on results
+  Recording trace = Recording::off;        // keep the events, not only their digest
   Recording call_stacks = Recording::off;  // walk blocked contexts at a deadlock; else no cost
-  Recording schedule = Recording::off;   // keep the choices in Report::schedule
+  Recording timeline = Recording::off;     // keep the last operations of every context
+  Recording schedule = Recording::off;     // keep the choices in Report::schedule
 
   static constexpr int max_world_size = 4'194'304;
   // fiber, unless built for a sanitizer, which needs threads.

@@ -1,5 +1,9 @@
 #include "sim/trace.h"
 
+#include <map>
+#include <set>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -51,24 +55,11 @@ bool is_of_task(TraceEventKind kind) noexcept {
   return kind == TraceEventKind::task_start || kind == TraceEventKind::task_end;
 }
 
-nlohmann::json chrome_event(const Trace& trace, const TraceEvent& event, std::string_view phase) {
-  nlohmann::json json = {{"ph", phase},
-                         {"pid", event.rank},
-                         {"tid", event.task},
-                         {"ts", static_cast<double>(event.time.count()) / 1000.0}};
-  if (is_of_task(event.kind)) {
-    json["name"] = event.operation.empty() ? "program" : event.operation;
-    json["cat"] = "context";
-  } else {
-    json["name"] = fmt::format("{} {}", gang_of(trace, event), event.operation);
-    json["cat"] = std::string(gang_of(trace, event));
-    // Messages are numbered apart from collectives.
-    const std::string_view kind =
-        std::string_view(event.operation).substr(0, event.operation.find(' '));
-    json["id"] = fmt::format("{}.{}.{}.{}", event.rank, event.gang, kind, event.sequence_number);
-    json["args"] = {{"location", event.location}, {"outcome", to_string(event.kind)}};
-  }
-  return json;
+// Pairs the beginning of an operation with its end. Messages are numbered apart from collectives.
+std::string chrome_id(const TraceEvent& event) {
+  const std::string_view kind =
+      std::string_view(event.operation).substr(0, event.operation.find(' '));
+  return fmt::format("{}.{}.{}.{}", event.rank, event.gang, kind, event.sequence_number);
 }
 
 std::string_view chrome_phase(TraceEventKind kind) noexcept {
@@ -83,6 +74,86 @@ std::string_view chrome_phase(TraceEventKind kind) noexcept {
       return "e";
   }
 }
+
+// Writes the events of a trace one by one.
+class ChromeWriter {
+ public:
+  explicit ChromeWriter(const Trace& trace) : trace_(trace) {
+    for (const TraceEvent& event : trace.events) {
+      has_time_ = has_time_ || event.time.count() != 0;
+      if (event.kind == TraceEventKind::post) open_.insert(chrome_id(event));
+      if (event.kind == TraceEventKind::complete || event.kind == TraceEventKind::fail)
+        open_.erase(chrome_id(event));
+    }
+  }
+
+  nlohmann::json events() {
+    nlohmann::json events = nlohmann::json::array();
+    for (const TraceEvent& event : trace_.events) events.push_back(to_json(event));
+    add_end(events);
+    add_names(events);
+    return events;
+  }
+
+  // Where no virtual time passes, the order of the events is shown as microseconds.
+  bool has_time() const noexcept { return has_time_; }
+
+ private:
+  nlohmann::json to_json(const TraceEvent& event) {
+    microseconds_ = has_time_ ? static_cast<double>(event.time.count()) / 1000.0 : count_;
+    ++count_;
+    nlohmann::json json = {{"ph", chrome_phase(event.kind)},
+                           {"pid", event.rank},
+                           {"tid", event.task},
+                           {"ts", microseconds_}};
+    if (is_of_task(event.kind)) {
+      const std::string name = event.operation.empty() ? "program" : event.operation;
+      json["name"] = name;
+      json["cat"] = "context";
+      names_.try_emplace({event.rank, event.task}, name);
+      return json;
+    }
+    const std::string id = chrome_id(event);
+    json["name"] = fmt::format("{} {}", gang_of(trace_, event), event.operation);
+    json["cat"] = std::string(gang_of(trace_, event));
+    json["id"] = id;
+    json["args"] = {{"location", event.location},
+                    {"outcome", open_.contains(id) ? "never ended" : to_string(event.kind)}};
+    return json;
+  }
+
+  // So that what never ended is drawn up to a point after all others.
+  void add_end(nlohmann::json& events) const {
+    if (trace_.events.empty()) return;
+    events.push_back({{"ph", "i"},
+                      {"s", "g"},
+                      {"name", "end of the run"},
+                      {"pid", trace_.events.back().rank},
+                      {"tid", trace_.events.back().task},
+                      {"ts", microseconds_ + 1}});
+  }
+
+  void add_names(nlohmann::json& events) const {
+    for (const auto& [place, name] : names_) {
+      const auto [rank, task] = place;
+      const auto add = [&events, rank = rank, task = task](const char* what, nlohmann::json args) {
+        events.push_back(
+            {{"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", task}, {"args", std::move(args)}});
+      };
+      add("thread_name", {{"name", name}});
+      if (name != "program") continue;
+      add("process_name", {{"name", fmt::format("rank {}", rank)}});
+      add("process_sort_index", {{"sort_index", rank}});
+    }
+  }
+
+  const Trace& trace_;
+  std::set<std::string> open_;  // what never ended
+  std::map<std::pair<int, TaskId>, std::string> names_;
+  double microseconds_ = 0;
+  double count_ = 0;
+  bool has_time_ = false;
+};
 
 }  // namespace
 
@@ -117,10 +188,13 @@ std::string to_string(const Trace& trace) {
 }
 
 std::string to_chrome_trace(const Trace& trace) {
-  nlohmann::json events = nlohmann::json::array();
-  for (const TraceEvent& event : trace.events)
-    events.push_back(chrome_event(trace, event, chrome_phase(event.kind)));
-  return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+  ChromeWriter writer(trace);
+  nlohmann::json events = writer.events();
+  const char* const axis = writer.has_time() ? "virtual time" : "order of events, as microseconds";
+  const nlohmann::json json = {{"traceEvents", std::move(events)},
+                               {"displayTimeUnit", "ns"},
+                               {"otherData", {{"axis", axis}}}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 nlohmann::json to_json(const Trace& trace) {

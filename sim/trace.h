@@ -50,8 +50,10 @@ struct Trace {
 // One line per event, virtual timestamps only.
 std::string to_string(const Trace& trace);
 
-// Chrome trace format (JSON object with traceEvents), one track per rank. Opens in Perfetto.
-// Source: "Trace Event Format", Google, 2016.
+// Chrome trace format (JSON object with traceEvents), one process per rank, one thread per context.
+// Opens in Perfetto. What never ended is open: it lasts to the end. Where no virtual time passes,
+// events are a microsecond apart, in their order; `otherData.axis` says which it is. Source: "Trace
+// Event Format", Google, 2016.
 std::string to_chrome_trace(const Trace& trace);
 
 nlohmann::json to_json(const Trace& trace);

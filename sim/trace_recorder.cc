@@ -1,8 +1,17 @@
 #include "sim/trace_recorder.h"
 
 #include "sim/rank_state.h"
+#include "sim/simulation_options.h"
 
 namespace gang::sim {
+
+TraceRecorder::TraceRecorder(const SimulationOptions& options)
+    : keeps_events_(options.trace == Recording::on) {
+  if (options.timeline == Recording::on)
+    timeline_ = std::make_unique<TimelineRecorder>(options.world_size,
+                                                   options.sends.buffered_bytes.has_value());
+  is_recording_ = keeps_events_ || timeline_ != nullptr;
+}
 
 void TraceRecorder::gang_made(const GangState& gang) {
   if (!keeps_events_) return;
@@ -13,6 +22,7 @@ void TraceRecorder::gang_made(const GangState& gang) {
 void TraceRecorder::task(TraceEventKind kind, const Task& task, TimePoint time) {
   mix((std::uint64_t{task.id} << 8) ^ static_cast<std::uint64_t>(kind));
   mix(static_cast<std::uint64_t>(time.count()));
+  if (timeline_) timeline_->task(kind, task);
   if (!keeps_events_) return;
   TraceEvent event;
   event.kind = kind;
@@ -24,6 +34,9 @@ void TraceRecorder::task(TraceEventKind kind, const Task& task, TimePoint time) 
 }
 
 void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
+  if (timeline_ && kind == TraceEventKind::post) timeline_->posted(pending, time);
+  if (timeline_ && kind != TraceEventKind::post) timeline_->ended_for(kind, pending, time);
+  if (!keeps_events_) return;
   const Collective& call = pending.call();
   TraceEvent event;
   event.kind = kind;
@@ -40,6 +53,10 @@ void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, T
 Trace TraceRecorder::take(bool is_ordered) {
   trace_.digest = is_ordered ? digest_ : 0;
   return std::move(trace_);
+}
+
+Timeline TraceRecorder::take_timeline(TimePoint end) {
+  return timeline_ ? timeline_->take(end) : Timeline{};
 }
 
 }  // namespace gang::sim

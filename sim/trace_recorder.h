@@ -3,17 +3,21 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 #include "sim/gang_state.h"
+#include "sim/timeline_recorder.h"
 #include "sim/trace.h"
 
 namespace gang::sim {
 
-// Sees every event of a run in order. The digest costs a few multiplications per event; events are
-// kept only when recording.
+struct SimulationOptions;
+
+// Sees every event of a run in order. The digest costs a few multiplications per event; events, and
+// the timeline, are kept only when recording.
 class TraceRecorder {
  public:
-  explicit TraceRecorder(bool keeps_events) noexcept : keeps_events_(keeps_events) {}
+  explicit TraceRecorder(const SimulationOptions& options);
 
   void gang_made(const GangState& gang);
 
@@ -27,7 +31,7 @@ class TraceRecorder {
     mix(call.sequence_number ^ std::rotl(static_cast<std::uint64_t>(call.count), 20) ^
         std::rotl(static_cast<std::uint64_t>(time.count()), 36) ^
         std::rotl(static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.tag)), 50));
-    if (keeps_events_) [[unlikely]]
+    if (is_recording_) [[unlikely]]
       keep(TraceEventKind::post, pending, time);
   }
 
@@ -39,15 +43,17 @@ class TraceRecorder {
 
   // The same, as one member sees it.
   void ended_for(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
-    if (keeps_events_) [[unlikely]]
+    if (is_recording_) [[unlikely]]
       keep(kind, pending, time);
   }
 
   void task(TraceEventKind kind, const Task& task, TimePoint time);
 
-  bool keeps_events() const noexcept { return keeps_events_; }
+  // Whether each member's end is of interest, not only that of the whole.
+  bool is_recording() const noexcept { return is_recording_; }
   std::uint64_t digest() const noexcept { return digest_; }
   Trace take(bool is_ordered);
+  Timeline take_timeline(TimePoint end);  // empty unless recorded
 
  private:
   void mix(std::uint64_t value) noexcept {
@@ -56,6 +62,8 @@ class TraceRecorder {
   void keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
 
   bool keeps_events_;
+  std::unique_ptr<TimelineRecorder> timeline_;  // null unless recording
+  bool is_recording_;                           // either of them
   std::uint64_t digest_ = 0x243f6a8885a308d3ULL;
   Trace trace_;
 };

@@ -80,6 +80,7 @@ TEST(ChromeTrace, EveryBeginningHasItsEnd) {
   int pairs = 0;
   for (const nlohmann::json& event : json.at("traceEvents")) {
     const std::string phase = event.at("ph");
+    if (phase == "M" || phase == "i") continue;
     const bool is_async = phase == "b" || phase == "e";
     const std::string key =
         is_async ? event.at("cat").get<std::string>() + event.at("id").get<std::string>()
@@ -102,6 +103,39 @@ TEST(ChromeTrace, TimesAreMicroseconds) {
       })));
   EXPECT_EQ(json["traceEvents"][1]["ph"], "E");
   EXPECT_EQ(json["traceEvents"][1]["ts"], 1.5);
+}
+
+TEST(ChromeTrace, WhatIsBlockedIsOpenToTheEnd) {
+  const nlohmann::json json = nlohmann::json::parse(
+      to_chrome_trace(run({.world_size = 2, .trace = Recording::on}, [](SimulatedRank& rank) {
+                        rank.root()->barrier();
+                        if (rank.rank() == 0) rank.root()->barrier();
+                      }).trace));
+  std::map<std::string, int> open;
+  std::map<std::string, double> begins;
+  double end = 0;
+  for (const nlohmann::json& event : json.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    if (phase == "b") {
+      ++open[event.at("id")];
+      begins[event.at("id")] = event.at("ts");
+    }
+    if (phase == "e") --open[event.at("id")];
+    if (phase == "i") end = event.at("ts");
+    if (phase == "b" && event["id"] == "0.0.barrier.1") {
+      EXPECT_EQ(event["args"]["outcome"], "never ended");
+    }
+  }
+  EXPECT_EQ(open["0.0.barrier.0"], 0);
+  EXPECT_EQ(open["0.0.barrier.1"], 1);
+  EXPECT_GT(end, begins["0.0.barrier.1"]) << "it would have no length";
+  EXPECT_EQ(json["otherData"]["axis"], "order of events, as microseconds");
+}
+
+TEST(ChromeTrace, RanksAreNamed) {
+  const std::string text = to_chrome_trace(trace_of(2, every_kind_of_event));
+  for (const char* name : {R"("name":"rank 1")", R"("name":"loader")", "process_sort_index"})
+    EXPECT_THAT(text, HasSubstr(name));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ function(gangsim_add_forwarding_headers)
   gangsim_write_forwarding_header(sim
     sim/random_stream.h sim/report.h sim/runnable_set.h sim/schedule.h sim/scheduler.h
     sim/settled_certainty.h
-    sim/simulation.h sim/simulation_options.h sim/trace.h)
+    sim/simulation.h sim/simulation_options.h sim/timeline.h sim/trace.h)
   gangsim_write_forwarding_header(harness harness/harness.h)
   gangsim_write_forwarding_header(gtest harness/gtest_support.h)
 endfunction()
