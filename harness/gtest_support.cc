@@ -1,11 +1,17 @@
 #include "harness/gtest_support.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/explanation/html_page.h"
+#include "harness/output_file.h"
+#include "harness/run_file.h"
 
 namespace gang::harness {
 namespace {
@@ -38,6 +44,45 @@ std::string reproduce_command(const RunSpecification& specification) {
                      shell_quoted(current_test()));
 }
 
+constexpr const char* report_variable = "GANGSIM_REPORT";
+
+// Where failures are explained; empty: nowhere.
+std::string report_place() {
+  const char* value = std::getenv(report_variable);
+  return value == nullptr ? "" : value;
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile{report_variable, path}.commit(text);
+}
+
+// Explains a failure in the file or folder that the environment names, and says where.
+std::string write_report(const std::string& place, const RunResult& result) {
+  if (place.ends_with(".html")) {
+    write_file(place, to_html(result));
+    return place;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(place, error);
+  std::string name = current_test();
+  std::ranges::replace(name, '/', '_');
+  const std::string path = place + "/" + name;
+  write_file(path + ".json", to_file_text(result));
+  write_file(path + ".html", to_html(result));
+  return path + ".html";
+}
+
+// What a failure says after its report: where to look at it. Empty where that was not asked for.
+std::string look_at(const RunResult& result) {
+  const std::string place = report_place();
+  if (place.empty()) return "";
+  try {
+    return fmt::format("  Look       {}\n", write_report(place, result));
+  } catch (const Error& error) {
+    return fmt::format("  Look       nowhere: {}\n", error.what());
+  }
+}
+
 }  // namespace
 
 RunSpecification test_specification(int world_size) {
@@ -52,13 +97,15 @@ RunResult expect_holds(const RunSpecification& specification,
                        const std::function<void(Rank&)>& body) {
   const Program program{.name = current_test(), .description = "a test", .run = body};
   const bool had_failed = testing::Test::HasFailure();
-  RunResult result = run(program, specification);
+  const auto timeline = report_place().empty() ? sim::Recording::off : sim::Recording::on;
+  RunResult result = run(program, specification, {.timeline = timeline});
   result.reproduce = reproduce_command(specification);
   const bool failed_in_body = !had_failed && testing::Test::HasFailure();
   if (!result.holds()) {
-    ADD_FAILURE() << to_string(result);
+    ADD_FAILURE() << to_string(result) << look_at(result);
   } else if (failed_in_body) {
-    ADD_FAILURE() << "on simulated ranks; Reproduce  " << result.reproduce;
+    ADD_FAILURE() << "on simulated ranks; Reproduce  " << result.reproduce << '\n'
+                  << look_at(result);
   }
   return result;
 }

@@ -16,7 +16,8 @@ namespace gang::harness {
 //
 // The environment may set what a test leaves open, so that a failure is looked at closer:
 // GANGSIM_SEED, GANGSIM_SCHEDULE, GANGSIM_CONTEXT (values as of the gangsim command). A value that
-// is not accepted fails the test.
+// is not accepted fails the test. GANGSIM_REPORT explains every failure as an HTML page and for
+// `gangsim explain`: in FOLDER/Suite.Name.html and .json, or, of the last one, in FILE.html.
 RunResult expect_holds(const RunSpecification& specification,
                        const std::function<void(Rank&)>& body);
 

@@ -1,6 +1,5 @@
-// The forms of a RunResult: JSON for machines, 80 columns for people.
+// What a RunResult says to people, in 80 columns.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "gang/duration.h"
 #include "harness/digest.h"
@@ -29,6 +28,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 std::string summary(const RunResult& result) {
   const sim::Report& report = result.report;
   return fmt::format(
+      "  Every rank returned; nothing is blocked, nothing was left behind.\n"
       "  {} by {} in {}; {} virtual, {} real\n"
       "  result {}, trace {}\n",
       counted(report.counts.rank_operations, "operation"),
@@ -38,39 +38,21 @@ std::string summary(const RunResult& result) {
       to_hex(result.outputs.digest), to_hex(report.trace.digest));
 }
 
-}  // namespace
-
-nlohmann::json to_json(const RunResult& result) {
-  const sim::Report& report = result.report;
-  nlohmann::json findings = nlohmann::json::array();
-  for (const sim::Finding& finding : report.findings) findings.push_back(sim::to_json(finding));
-  nlohmann::json blocked = nlohmann::json::array();
-  for (const sim::BlockedCall& call : report.blocked) blocked.push_back(sim::to_json(call));
-  return {{"outcome", to_string(report.outcome)},
-          {"program", result.specification.program},
-          {"world", result.world_size},
-          {"backend", result.specification.backend},
-          {"context", to_string(result.specification.context)},
-          {"seed", result.specification.seed},
-          {"findings", std::move(findings)},
-          {"blocked", std::move(blocked)},
-          {"virtual_time_ns", report.virtual_time.count()},
-          {"wall_time_ns", report.wall_time.count()},
-          {"rank_operations", report.counts.rank_operations},
-          {"switches", report.counts.switches},
-          {"gangs", report.counts.gangs},
-          {"trace_digest", to_hex(report.trace.digest)},
-          {"result_digest", to_hex(result.outputs.digest)},
-          {"reproduce", result.reproduce}};
+std::string unexpected(const RunResult& result) {
+  return result.unexpected.empty() ? "" : fmt::format("\n  Unexpected  {}\n", result.unexpected);
 }
 
+}  // namespace
+
 std::string to_string(const RunResult& result) {
-  if (result.holds()) return headline("COMPLETED", result) + "\n\n" + summary(result);
+  if (result.holds())
+    return headline("COMPLETED", result) + "\n\n" + summary(result) + unexpected(result);
   std::string report = sim::to_string(result.report);
   if (!report.ends_with('\n')) report += '\n';
   const std::size_t first_line = report.find('\n');
   return headline(std::string_view{report}.substr(0, first_line), result) +
-         report.substr(first_line) + fmt::format("\n  Reproduce  {}\n", result.reproduce);
+         report.substr(first_line) + fmt::format("\n  Reproduce  {}\n", result.reproduce) +
+         unexpected(result);
 }
 
 }  // namespace gang::harness

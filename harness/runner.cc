@@ -30,6 +30,7 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.trace = recording.trace;
   options.schedule = recording.schedule;
   options.call_stacks = sim::Recording::on;
+  options.timeline = recording.timeline;
   return options;
 }
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "harness/output.h"
 #include "harness/program.h"
 #include "harness/run_specification.h"
@@ -18,6 +16,7 @@ namespace gang::harness {
 struct RunRecording {
   sim::Recording trace = sim::Recording::off;
   sim::Recording schedule = sim::Recording::off;
+  sim::Recording timeline = sim::Recording::off;
   KeepOutputs outputs = KeepOutputs::digest_only;
 };
 
@@ -27,7 +26,8 @@ struct RunResult {
   RunSpecification specification;  // as run: with the world
   int world_size = 1;
   Outputs outputs;
-  std::string reproduce;  // the command that does the same
+  std::string reproduce;   // the command that does the same
+  std::string unexpected;  // where a file expected another outcome; else empty
 
   // Completed without any finding.
   bool holds() const noexcept { return report.holds(); }
@@ -46,13 +46,8 @@ RunResult replay(const Program& program, const RunSpecification& specification,
                  const sim::Schedule& schedule, const RunRecording& recording = {},
                  std::string_view binary = "gangsim");
 
-// outcome, program, world, backend, context, seed, findings, blocked, virtual_time_ns,
-// wall_time_ns, rank_operations, switches, gangs, trace_digest, result_digest (16 hexadecimal
-// digits), reproduce.
-nlohmann::json to_json(const RunResult& result);
-
 // For people, at most 80 columns: the outcome with its counts and digests, or the report of what is
-// wrong; then the command that reproduces it.
+// wrong; then the command that reproduces it, and what was unexpected. (For machines: run_file.h.)
 std::string to_string(const RunResult& result);
 
 }  // namespace gang::harness

@@ -4,10 +4,12 @@
 #include <ostream>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
+#include "harness/explanation/coloured_text.h"
+#include "harness/explanation/html_page.h"
 #include "harness/output_file.h"
 #include "harness/program_source.h"
+#include "harness/run_file.h"
 #include "harness/runner.h"
 #include "harness/schedule_file.h"
 
@@ -17,6 +19,7 @@ namespace {
 // Opened before the run, so that a long one does not end in vain.
 struct RunFiles {
   std::optional<OutputFile> json;
+  std::optional<OutputFile> report;
   std::optional<OutputFile> trace;
   std::optional<OutputFile> schedule;
 };
@@ -28,6 +31,7 @@ class RunCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"run all_reduce --world 1024", "run mesh --world 64 --set tp=4 --set pp=2",
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
+            "run suspect.toml --report out.html",
             "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json"};
   }
 
@@ -39,7 +43,9 @@ class RunCommand final : public Command {
     const std::vector<RunOption>& options = run_options();
     texts_.resize(options.size());
     for (std::size_t i = 0; i < options.size(); ++i) add_option(app, options[i], texts_[i]);
-    app.add_option("--json", json_path_, "the result as JSON")->type_name("FILE");
+    app.add_option("--json", json_path_, "the run as JSON, for explain and for machines")
+        ->type_name("FILE");
+    app.add_option("--report", report_path_, "the explanation as one HTML page")->type_name("FILE");
     app.add_option("--trace", trace_path_, "a Chrome trace, for Perfetto")->type_name("FILE");
     app.add_option("--save-schedule", schedule_path_, "the schedule, for replay")
         ->type_name("FILE");
@@ -59,13 +65,15 @@ class RunCommand final : public Command {
     RunResult result = harness::run(source.program, specification, recording(), context.binary);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
     // What a file expects, it expects of its own options.
-    const std::string disappointment =
-        specification == source.specification ? unmet_expectation(source.expectation, result) : "";
-    const bool holds = result.holds() && disappointment.empty();
-    if (!holds || !quiet_) context.out << to_string(result);
-    if (!disappointment.empty()) context.out << "\n  Unexpected  " << disappointment << "\n";
+    if (specification == source.specification)
+      result.unexpected = unmet_expectation(source.expectation, result);
+    const bool holds = result.holds() && result.unexpected.empty();
+    const bool speaks = !holds || !quiet_;
+    const TextStyle style = text_style(context.out_is_terminal);
+    if (speaks) context.out << styled(to_string(result), style);
     context.out.flush();  // Said, whatever becomes of the files.
     write_files(files, source, result);
+    if (files.report && speaks) context.out << "  Look       " << report_path_ << '\n';
     return holds ? exit_status::holds : exit_status::finding;
   }
 
@@ -82,6 +90,7 @@ class RunCommand final : public Command {
   RunFiles open_files() const {
     RunFiles files;
     if (!json_path_.empty()) files.json.emplace("--json", json_path_);
+    if (!report_path_.empty()) files.report.emplace("--report", report_path_);
     if (!trace_path_.empty()) files.trace.emplace("--trace", trace_path_);
     if (!schedule_path_.empty()) files.schedule.emplace("--save-schedule", schedule_path_);
     return files;
@@ -92,11 +101,13 @@ class RunCommand final : public Command {
     const bool saves_schedule = !schedule_path_.empty();
     if (saves_schedule) recording.schedule = sim::Recording::on;
     if (saves_schedule || !trace_path_.empty()) recording.trace = sim::Recording::on;
+    if (!json_path_.empty() || !report_path_.empty()) recording.timeline = sim::Recording::on;
     return recording;
   }
 
   static void write_files(RunFiles& files, const ProgramSource& source, const RunResult& result) {
-    if (files.json) files.json->commit(to_json(result).dump(2) + "\n");
+    if (files.json) files.json->commit(to_file_text(result));
+    if (files.report) files.report->commit(to_html(result));
     if (files.trace) files.trace->commit(sim::to_chrome_trace(result.report.trace));
     if (files.schedule)
       files.schedule->commit(to_text(make_saved_schedule(source.program, result)));
@@ -106,6 +117,7 @@ class RunCommand final : public Command {
   std::vector<std::string> assignments_;
   std::vector<std::optional<std::string>> texts_;  // beside run_options()
   std::string json_path_;
+  std::string report_path_;
   std::string trace_path_;
   std::string schedule_path_;
   bool quiet_ = false;

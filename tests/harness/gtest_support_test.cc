@@ -6,6 +6,10 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include "harness/output_file.h"
+#include "harness/run_file.h"
+#include "tests/temporary_directory.h"
+
 namespace gang::harness {
 namespace {
 
@@ -60,6 +64,38 @@ TEST(ExpectHolds, LetsExpectationsFailInsideRanks) {
 TEST(ExpectHolds, ReturnsTheResult) {
   const RunResult result = EXPECT_HOLDS(3, [](Rank& rank) { rank.root()->barrier(); });
   EXPECT_EQ(result.report.counts.rank_operations, 3U);
+}
+
+// Fails on two of four ranks, with GANGSIM_REPORT set to `place`.
+std::string failure_reported_in(const std::string& place) {
+  ::setenv("GANGSIM_REPORT", place.c_str(), 1);
+  const std::string text = failures_of([] {
+    EXPECT_HOLDS(4, [](Rank& rank) {
+      if (rank.rank() < 2) rank.root()->barrier();
+    });
+  });
+  ::unsetenv("GANGSIM_REPORT");
+  return text;
+}
+
+TEST(ReportOfATest, IsWrittenIntoTheFolderThatTheEnvironmentNames) {
+  const std::string folder = test::temporary_directory() + "reports";
+  const std::string path = folder + "/ReportOfATest.IsWrittenIntoTheFolderThatTheEnvironmentNames";
+  EXPECT_THAT(failure_reported_in(folder), HasSubstr("\n  Look       " + path + ".html\n"));
+  EXPECT_THAT(read_file("report", path + ".html"), HasSubstr("participant_missing"));
+  EXPECT_FALSE(read_run_file(path + ".json").report.timeline.empty());
+}
+
+TEST(ReportOfATest, IsWrittenIntoTheFileThatTheEnvironmentNames) {
+  const std::string path = test::temporary_directory() + "report.html";
+  EXPECT_THAT(failure_reported_in(path), HasSubstr("Look       " + path));
+  EXPECT_THAT(read_file("report", path), testing::StartsWith("<!doctype html>"));
+}
+
+TEST(ReportOfATest, ThatCannotBeWrittenIsSaidBesideTheFailure) {
+  const std::string text = failure_reported_in("/proc/absent/out.html");
+  EXPECT_THAT(text, HasSubstr("participant_missing"));
+  EXPECT_THAT(text, HasSubstr("GANGSIM_REPORT /proc/absent/out.html: cannot be written"));
 }
 
 TEST(TestSpecification, TakesTheSeedFromTheEnvironment) {

@@ -1,0 +1,184 @@
+#include "harness/commands/explain_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/explanation/coloured_text.h"
+#include "harness/explanation/dot.h"
+#include "harness/explanation/html_page.h"
+#include "harness/output_file.h"
+#include "harness/run_file.h"
+#include "sim/text_layout.h"
+
+namespace gang::harness {
+namespace {
+
+struct NamedRun {
+  std::string file;
+  RunResult result;
+};
+
+// What the .json files of a folder hold.
+struct Folder {
+  std::vector<NamedRun> runs;         // by file name
+  std::vector<std::string> problems;  // of files that are cut off, or whose fields are wrong
+  std::size_t others = 0;             // JSON of other kinds
+};
+
+bool is_json_of_another_kind(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  return !json.is_discarded() && !is_saved_run(json);
+}
+
+std::vector<std::filesystem::path> json_files_of(const std::string& path) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(path, error), end; !error && place != end;
+       place.increment(error)) {
+    if (place->path().extension() == ".json" && place->is_regular_file()) {
+      files.push_back(place->path());
+    }
+  }
+  if (error) {
+    throw InvalidArgument(fmt::format("folder {}: cannot be read: {}", path, error.message()));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+Folder read_folder(const std::string& path) {
+  Folder folder;
+  for (const std::filesystem::path& file : json_files_of(path)) {
+    const std::string text = read_file("run file", file.string());
+    if (is_json_of_another_kind(text)) {
+      ++folder.others;
+      continue;
+    }
+    try {
+      folder.runs.push_back({file.filename().string(), run_result_from_text(text)});
+    } catch (const InvalidArgument& error) {
+      folder.problems.push_back(fmt::format("run file {}: {}", file.string(), error.what()));
+    }
+  }
+  if (folder.runs.empty() && folder.problems.empty()) {
+    throw InvalidArgument(fmt::format(
+        "folder {} holds no saved run among {} .json file{}; accepted is what run --json writes",
+        path, folder.others, folder.others == 1 ? "" : "s"));
+  }
+  return folder;
+}
+
+std::string verdict_of(const RunResult& result) {
+  const sim::Report& report = result.report;
+  const std::string outcome(to_string(report.outcome));
+  return report.findings.empty() ? outcome : outcome + "  " + report.findings.front().id;
+}
+
+std::string table_of(const Folder& folder) {
+  std::vector<std::vector<std::string>> rows = {{"file", "verdict", "program", "world", "seed"}};
+  for (const NamedRun& run : folder.runs) {
+    const std::string& program = run.result.specification.program;
+    rows.push_back({run.file, verdict_of(run.result), program.substr(program.rfind('/') + 1),
+                    fmt::format("{}", run.result.world_size),
+                    fmt::format("{}", run.result.specification.seed)});
+  }
+  std::string text = sim::table(rows);
+  if (folder.others != 0)
+    text += fmt::format("  ({} .json file{} of other kinds)\n", folder.others,
+                        folder.others == 1 ? "" : "s");
+  return text;
+}
+
+class ExplainCommand final : public Command {
+ public:
+  std::string name() const override { return "explain"; }
+  std::string description() const override { return "explains a saved run, or a folder of them"; }
+  std::vector<std::string> examples() const override {
+    return {"run suspect.toml --json out.json", "explain out.json",
+            "explain out.json --html out.html --dot out.dot",
+            "explain runs/                      # every run of a folder"};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("RUN", path_, "what run --json has written, or a folder of such files")
+        ->required();
+    app.add_option("--html", html_path_, "the explanation as one HTML page")->type_name("FILE");
+    app.add_option("--dot", dot_path_, "who waits for whom, for Graphviz")->type_name("FILE");
+    app.add_option("--json", json_path_, "the run again, in this version's form")
+        ->type_name("FILE");
+    app.add_flag("--text", wants_text_, "the text too, where files are written");
+    app.footer(
+        fmt::format("{}\nThe exit status is 0 whatever the run's verdict: explaining it worked.",
+                    app.get_footer()));
+  }
+
+  int run(CommandContext& context) override {
+    std::error_code error;
+    if (std::filesystem::is_directory(path_, error)) {
+      explain_folder(context);
+    } else {
+      explain_run(read_run_file(path_), context);
+    }
+    return exit_status::holds;
+  }
+
+ private:
+  bool writes_files() const {
+    return !html_path_.empty() || !dot_path_.empty() || !json_path_.empty();
+  }
+
+  void explain_run(const RunResult& result, CommandContext& context) const {
+    std::optional<OutputFile> html;
+    std::optional<OutputFile> dot;
+    std::optional<OutputFile> json;
+    if (!html_path_.empty()) html.emplace("--html", html_path_);
+    if (!dot_path_.empty()) dot.emplace("--dot", dot_path_);
+    if (!json_path_.empty()) json.emplace("--json", json_path_);
+    if (wants_text_ || !writes_files()) {
+      context.out << styled(to_string(result), text_style(context.out_is_terminal));
+    }
+    if (html) html->commit(to_html(result));
+    if (dot) dot->commit(to_dot(result.report));
+    if (json) json->commit(to_file_text(result));
+  }
+
+  void explain_folder(CommandContext& context) const {
+    const Folder folder = read_folder(path_);
+    if (writes_files()) {
+      if (folder.runs.size() != 1 || !folder.problems.empty()) {
+        throw InvalidArgument(
+            fmt::format("folder {} holds {} saved runs; --html, --dot and --json take one: name "
+                        "its file",
+                        path_, folder.runs.size() + folder.problems.size()));
+      }
+      return explain_run(folder.runs.front().result, context);
+    }
+    context.out << table_of(folder);
+    const TextStyle style = text_style(context.out_is_terminal);
+    for (const NamedRun& run : folder.runs) {
+      context.out << fmt::format("\n{}\n{}\n\n", run.file, std::string(run.file.size(), '-'))
+                  << styled(to_string(run.result), style);
+    }
+    if (!folder.problems.empty()) throw InvalidArgument(folder.problems.front());
+  }
+
+  std::string path_;
+  std::string html_path_;
+  std::string dot_path_;
+  std::string json_path_;
+  bool wants_text_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
+
+}  // namespace gang::harness

@@ -1,0 +1,28 @@
+// The explanation of a run as one HTML file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/runner.h"
+
+namespace gang::harness {
+
+// A page that needs nothing else: no network, no fonts, no other files. Verdict, what to do, where
+// the ranks part, who waits for whom, a timeline, details on click. Texts of the program (labels,
+// messages, paths) are shown as they are and never become markup. Without scripts it shows the text
+// report. UTF-8; deterministic but for what the report says of wall time.
+std::string to_html(const RunResult& result);
+
+// Text as the content of an HTML element or attribute.
+std::string html_escaped(std::string_view text);
+
+// The files of page/, as the build found them.
+struct PageTemplate {
+  std::string_view html;
+  std::string_view style;
+  std::string_view script;
+};
+const PageTemplate& page_template() noexcept;  // defined in the build tree
+
+}  // namespace gang::harness

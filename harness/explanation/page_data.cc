@@ -1,0 +1,310 @@
+#include "harness/explanation/page_data.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/duration.h"
+#include "harness/digest.h"
+#include "harness/explanation/grouped_waits.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t few_ranges = 5;
+
+std::string ranges(const std::vector<int>& ranks) { return sim::to_rank_ranges(ranks, all); }
+std::string short_ranges(const std::vector<int>& ranks) {
+  return sim::to_rank_ranges(ranks, few_ranges);
+}
+
+json to_page(const sim::CallSummary& call) {
+  return {{"ranks", short_ranges(call.ranks)},
+          {"gang", call.gang},
+          {"operation", call.operation},
+          {"location", call.location},
+          {"note", call.note}};
+}
+
+json to_page(const sim::Divergence& divergence) {
+  json next = json::array();
+  for (const sim::CallSummary& call : divergence.next) next.push_back(to_page(call));
+  const bool has_majority = divergence.next.size() > 1 &&
+                            divergence.next[0].ranks.size() > divergence.next[1].ranks.size();
+  return {{"last_common", to_page(divergence.last_common)},
+          {"next", std::move(next)},
+          {"has_majority", has_majority}};
+}
+
+json to_page(const sim::Finding& finding) {
+  json misses = json::array();
+  for (const sim::NearMiss& miss : finding.near_misses) {
+    misses.push_back(
+        {{"first", to_page(miss.first)}, {"second", to_page(miss.second)}, {"field", miss.field}});
+  }
+  return {{"id", finding.id},
+          {"message", finding.message},
+          {"fix", sim::fix_for(finding.id)},
+          {"certainty", finding.certainty},
+          {"consequences", finding.consequences},
+          {"divergence", finding.divergence ? to_page(*finding.divergence) : json{}},
+          {"near_misses", std::move(misses)}};
+}
+
+// "all_reduce #3 sum f32[1024]" taken apart: 3, "sum f32[1024]".
+struct OperationParts {
+  std::string sequence;
+  std::string arguments;
+};
+
+OperationParts parts_of(const std::string& operation) {
+  const std::size_t space = operation.find(' ');
+  if (space == std::string::npos) return {};
+  std::string rest = operation.substr(space + 1);
+  if (!rest.starts_with('#')) return {"", std::move(rest)};
+  const std::size_t end = std::min(rest.find(' '), rest.size());
+  return {rest.substr(1, end - 1), rest.substr(std::min(end + 1, rest.size()))};
+}
+
+std::string waits_text(const WaitNode& node) {
+  if (!node.is_alike) return "others of the same kind";
+  if (node.call->waits_for_count == 0) return "";
+  std::string text = short_ranges(node.call->waits_for);
+  if (node.call->waits_for_count > node.call->waits_for.size() && !text.ends_with("..."))
+    text += ",...";
+  return text;
+}
+
+json to_page(const WaitNode& node) {
+  json to = {{"ranks", ranges(node.ranks)}, {"short_ranks", short_ranges(node.ranks)},
+             {"count", node.ranks.size()},  {"gang", node.gang},
+             {"note", node.note},           {"is_blocked", node.is_blocked()},
+             {"is_core", node.is_core()},   {"waits_for_any", false},
+             {"waits_for_count", 0}};
+  for (const char* name : {"context", "operation", "location", "sequence", "arguments", "waits_for",
+                           "timeout", "stack"})
+    to[name] = "";
+  if (!node.is_blocked()) return to;
+  const sim::BlockedCall& call = *node.call;
+  const OperationParts parts = parts_of(call.operation);
+  to["context"] = call.context;
+  to["operation"] = call.operation;
+  to["location"] = call.location;
+  to["sequence"] = parts.sequence;
+  to["arguments"] = call.gang.empty() ? "" : parts.arguments;
+  to["waits_for"] = waits_text(node);
+  to["waits_for_count"] = call.waits_for_count;
+  to["waits_for_any"] = call.waits_for_any;
+  to["stack"] = fmt::format("{}", fmt::join(node.call_stack, "\n"));
+  if (call.would_time_out_after_ns != 0)
+    to["timeout"] = gang::to_string(Duration(call.would_time_out_after_ns));
+  return to;
+}
+
+// Which node a blocked context is in.
+using Places = std::map<std::pair<int, std::string>, std::size_t>;
+
+Places places_of(const sim::Report& report, const GroupedWaits& waits) {
+  std::map<int, std::vector<std::size_t>> nodes_of_rank;
+  for (std::size_t i = 0; i < waits.nodes.size(); ++i)
+    if (waits.nodes[i].is_blocked())
+      for (const int rank : waits.nodes[i].ranks) nodes_of_rank[rank].push_back(i);
+  Places places;
+  for (const sim::BlockedCall& call : report.blocked)
+    for (const std::size_t node : nodes_of_rank[call.rank])
+      if (waits.nodes[node].call->context == call.context) places[{call.rank, call.context}] = node;
+  return places;
+}
+
+bool is_message(const sim::TimelineCall& call) {
+  return call.operation == "send" || call.operation == "recv" || call.operation == "batch";
+}
+
+// Whether a pending operation is the one that its context is blocked in.
+bool is_blocked_in(const sim::Timeline& timeline, const sim::TimelineSlice& slice,
+                   const sim::BlockedCall& blocked) {
+  const sim::TimelineCall& call = timeline.calls[slice.call];
+  const std::string number = is_message(call) ? "" : fmt::format(" #{}", slice.sequence_number);
+  const std::string start = call.operation + number;
+  return slice.status == sim::SliceStatus::pending && blocked.operation.starts_with(start) &&
+         (blocked.operation.size() == start.size() || blocked.operation[start.size()] == ' ');
+}
+
+class LaneWriter {
+ public:
+  LaneWriter(const RunResult& result, const GroupedWaits& waits)
+      : report_(result.report), waits_(waits), places_(places_of(result.report, waits)) {
+    for (const sim::Finding& finding : report_.findings)
+      odd_.insert(finding.ranks.begin(), finding.ranks.end());
+    // Where a finding names them all, none is odd.
+    if (odd_.size() == static_cast<std::size_t>(result.world_size)) odd_.clear();
+  }
+
+  json to_page(const sim::TimelineLane& lane) const {
+    const auto place = places_.find({lane.ranks.front(), lane.context});
+    const bool is_blocked = place != places_.end();
+    json slices = json::array();
+    for (const sim::TimelineSlice& slice : lane.slices) {
+      slices.push_back(
+          {{"call", slice.call},
+           {"gang", slice.gang},
+           {"sequence", slice.sequence_number},
+           {"steps", {slice.first_step, slice.last_step}},
+           {"ns", {slice.start.count(), slice.end.count()}},
+           {"status", to_string(slice.status)},
+           {"is_blocked", is_blocked && is_blocked_in(report_.timeline, slice,
+                                                      *waits_.nodes[place->second].call)}});
+    }
+    return {{"ranks", ranges(lane.ranks)}, {"short_ranks", short_ranges(lane.ranks)},
+            {"count", lane.ranks.size()},  {"context", lane.context},
+            {"left_out", lane.left_out},   {"end", to_string(lane.end)},
+            {"is_odd", is_odd(lane)},      {"node", is_blocked ? json(place->second) : json{}},
+            {"slices", std::move(slices)}};
+  }
+
+  // Whether a finding names all of its ranks.
+  bool is_odd(const sim::TimelineLane& lane) const {
+    return std::ranges::all_of(lane.ranks, [this](int rank) { return odd_.contains(rank); });
+  }
+
+ private:
+  const sim::Report& report_;
+  const GroupedWaits& waits_;
+  Places places_;
+  std::set<int> odd_;
+};
+
+json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
+  const sim::Timeline& timeline = result.report.timeline;
+  if (timeline.empty()) return nullptr;
+  json calls = json::array();
+  for (const sim::TimelineCall& call : timeline.calls) {
+    calls.push_back({{"operation", call.operation},
+                     {"arguments", call.arguments},
+                     {"at", call.location},
+                     {"is_message", is_message(call)}});
+  }
+  std::vector<std::string> names;
+  for (const std::string& gang : timeline.gangs) {
+    const std::string name = gang.substr(0, gang.find('['));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  const LaneWriter writer(result, waits);
+  std::vector<const sim::TimelineLane*> order;
+  for (const sim::TimelineLane& lane : timeline.lanes) order.push_back(&lane);
+  // Of groups those that a finding names are looked at first.
+  const bool is_grouped =
+      std::ranges::any_of(order, [](const auto* lane) { return lane->ranks.size() > 1; });
+  if (is_grouped)
+    std::ranges::stable_partition(order,
+                                  [&writer](const auto* lane) { return writer.is_odd(*lane); });
+  json lanes = json::array();
+  for (const sim::TimelineLane* lane : order) lanes.push_back(writer.to_page(*lane));
+  return {{"gangs", timeline.gangs},
+          {"names", std::move(names)},
+          {"calls", std::move(calls)},
+          {"lanes", std::move(lanes)},
+          {"lanes_left_out", timeline.lanes_left_out},
+          {"has_time", timeline.end.count() > 0}};
+}
+
+json advice_of(const RunResult& result) {
+  const sim::Report& report = result.report;
+  json advice = json::array();
+  const auto add = [&advice](const char* name, std::string_view text) {
+    if (!text.empty()) advice.push_back({name, text});
+  };
+  if (!report.findings.empty()) {
+    const sim::Finding& first = report.findings.front();
+    add("Fix", sim::fix_for(first.id));
+    add("Certain", report.certainty.empty() ? first.certainty : report.certainty);
+  }
+  for (const sim::BlockedCall& call : report.blocked) {
+    if (call.would_time_out_after_ns == 0) continue;
+    add("Timeout", "would fail after " + gang::to_string(Duration(call.would_time_out_after_ns)));
+    break;
+  }
+  add("Reproduce", result.reproduce);
+  add("Unexpected", result.unexpected);
+  return advice;
+}
+
+json facts_of(const RunResult& result) {
+  const sim::Report& report = result.report;
+  json facts = json::array();
+  const auto add = [&facts](const char* name, std::string value) {
+    facts.push_back({name, std::move(value)});
+  };
+  add("Program", result.specification.program);
+  add("Ranks", std::to_string(result.world_size));
+  add("Gangs", std::to_string(report.counts.gangs));
+  add("Operations", std::to_string(report.counts.rank_operations));
+  add("Backend", result.specification.backend);
+  add("Contexts", std::string(to_string(result.specification.context)));
+  add("Schedule", std::string(to_string(result.specification.schedule)));
+  add("Execution", std::string(to_string(result.specification.execution)));
+  add("Sends", to_string(result.specification.sends));
+  add("Seed", std::to_string(result.specification.seed));
+  add("Virtual time", gang::to_string(report.virtual_time));
+  add("Trace digest", to_hex(report.trace.digest));
+  add("Result digest", to_hex(result.outputs.digest));
+  return facts;
+}
+
+std::string message_of(const RunResult& result) {
+  const sim::Report& report = result.report;
+  if (!report.findings.empty()) return report.findings.front().message;
+  if (!report.divergence.empty()) return report.divergence;
+  if (report.outcome == sim::Outcome::completed)
+    return fmt::format(
+        "Completed: every rank returned; nothing is blocked, nothing was left behind.");
+  return fmt::format("The run ended as {}.", to_string(report.outcome));
+}
+
+}  // namespace
+
+Sentences split_first_sentence(const std::string& text) {
+  for (std::size_t end = text.find(". "); end != std::string::npos;
+       end = text.find(". ", end + 1)) {
+    const auto next = static_cast<unsigned char>(text[end + 2]);
+    if (std::isupper(next) != 0) return {text.substr(0, end + 1), text.substr(end + 2)};
+  }
+  return {text, ""};
+}
+
+json make_page_data(const RunResult& result) {
+  const sim::Report& report = result.report;
+  const GroupedWaits waits = group_waits(report);
+  json nodes = json::array();
+  for (const WaitNode& node : waits.nodes) nodes.push_back(to_page(node));
+  json edges = json::array();
+  for (const WaitEdge& edge : waits.edges) edges.push_back({edge.from, edge.to});
+  json findings = json::array();
+  for (const sim::Finding& finding : report.findings) findings.push_back(to_page(finding));
+  const Sentences verdict = split_first_sentence(message_of(result));
+  const std::string& program = result.specification.program;
+  return {{"outcome", to_string(report.outcome)},
+          {"holds", result.holds()},
+          {"id", report.findings.empty() ? "" : report.findings.front().id},
+          {"program", program.substr(program.rfind('/') + 1)},
+          {"world", result.world_size},
+          {"seed", result.specification.seed},
+          {"verdict", verdict.first},
+          {"more", verdict.rest},
+          {"advice", advice_of(result)},
+          {"findings", std::move(findings)},
+          {"nodes", std::move(nodes)},
+          {"edges", std::move(edges)},
+          {"timeline", timeline_to_page(result, waits)},
+          {"facts", facts_of(result)}};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,22 @@
+// What the HTML page of a run shows, as JSON for its script.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/runner.h"
+
+namespace gang::harness {
+
+// An object with the verdict, findings, grouped waits (`nodes`, `edges`) and timeline of a run,
+// with all texts ready to be shown and ranks as ranges ("0-3,8"). Its size grows with what differs,
+// not with the number of ranks. Read by page.js, graph.js and timeline.js.
+nlohmann::json make_page_data(const RunResult& result);
+
+// The first sentence of `text`, and the rest.
+struct Sentences {
+  std::string first;
+  std::string rest;
+};
+Sentences split_first_sentence(const std::string& text);
+
+}  // namespace gang::harness

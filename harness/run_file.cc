@@ -1,0 +1,235 @@
+#include "harness/run_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/digest.h"
+#include "harness/output_file.h"
+#include "sim/json_fields.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+using sim::BlockedCall;
+using sim::field;
+
+constexpr int deepest_broken = 3;  // levels that may have lines of their own
+constexpr std::size_t longest_line = 300;
+
+// Blocked contexts in the same call, which have everything but the rank in common.
+json fold(const std::vector<BlockedCall>& blocked) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<int>,
+                         std::uint64_t, bool, std::uint64_t, bool>;
+  std::vector<std::vector<const BlockedCall*>> groups;
+  std::map<Key, std::size_t> places;
+  for (const BlockedCall& call : blocked) {
+    const auto [place, is_new] = places.try_emplace(
+        Key{call.context, call.gang, call.operation, call.location, call.waits_for,
+            call.waits_for_count, call.waits_for_any, call.would_time_out_after_ns, call.is_core},
+        groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&call);
+  }
+  json folded = json::array();
+  for (const auto& group : groups) {
+    std::vector<int> ranks;
+    for (const BlockedCall* call : group) ranks.push_back(call->rank);
+    BlockedCall first = *group.front();
+    for (const BlockedCall* call : group)
+      if (first.call_stack.empty()) first.call_stack = call->call_stack;
+    json& entry = folded.emplace_back(sim::to_json(first));
+    if (ranks.size() > 1) entry["ranks"] = std::move(ranks);
+  }
+  return folded;
+}
+
+json blocked_to_json(const std::vector<BlockedCall>& blocked) {
+  if (blocked.size() > most_single_blocked) return fold(blocked);
+  json entries = json::array();
+  for (const BlockedCall& call : blocked) entries.push_back(sim::to_json(call));
+  return entries;
+}
+
+// Every blocked context for itself, by rank.
+std::vector<BlockedCall> blocked_from_json(const json& from) {
+  std::vector<BlockedCall> blocked;
+  sim::read_elements(from, "blocked", [&blocked](const json& entry) {
+    blocked.push_back(sim::blocked_call_from_json(entry));
+    if (!entry.contains("ranks")) return;
+    const auto ranks = field<std::vector<int>>(entry, "ranks");
+    if (ranks.empty() || ranks.front() != blocked.back().rank) {
+      throw InvalidArgument("field ranks does not begin with rank");
+    }
+    for (std::size_t i = 1; i < ranks.size(); ++i) {
+      blocked.push_back(blocked.back());
+      blocked.back().rank = ranks[i];
+      blocked.back().call_stack.clear();  // One is kept for all of them.
+    }
+  });
+  std::ranges::stable_sort(blocked, {}, &BlockedCall::rank);
+  return blocked;
+}
+
+sim::Report report_from_json(const json& from) {
+  json rest = from;
+  rest.erase("timeline");
+  rest["blocked"] = json::array();
+  sim::Report report = sim::report_from_json(rest);
+  report.blocked = blocked_from_json(from);
+  if (!from.contains("timeline")) return report;
+  try {
+    report.timeline = sim::timeline_from_json(field<json>(from, "timeline"));
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(fmt::format("field timeline: {}", error.what()));
+  }
+  return report;
+}
+
+std::uint64_t digest_field(const json& from, const char* name) {
+  const auto text = field<std::string>(from, name);
+  std::uint64_t digest = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, digest, 16);
+  if (text.empty() || error != std::errc{} || stop != end) {
+    throw InvalidArgument(
+        fmt::format("field {} is '{}'; a hexadecimal number is accepted", name, text));
+  }
+  return digest;
+}
+
+// Text that is no UTF-8 (of an exception, say) must not keep the file from being written.
+std::string one_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Lines that people can read and tools can compare: a short or deep value on one.
+void print(const json& value, int depth, std::string& text) {
+  if (!value.is_structured() || depth >= deepest_broken) {
+    text += one_line(value);
+    return;
+  }
+  if (depth > 0) {
+    if (std::string line = one_line(value); line.size() <= longest_line) {
+      text += line;
+      return;
+    }
+  }
+  const std::string indent(static_cast<std::size_t>(depth + 1) * 2, ' ');
+  const bool is_object = value.is_object();
+  text += is_object ? "{" : "[";
+  bool is_first = true;
+  for (const auto& [key, element] : value.items()) {
+    text += is_first ? "\n" : ",\n";
+    is_first = false;
+    text += indent;
+    if (is_object) text += one_line(key) + ": ";
+    print(element, depth + 1, text);
+  }
+  text += "\n" + indent.substr(2) + (is_object ? "}" : "]");
+}
+
+// JSON with an error that says where it stops being that.
+json parse(std::string_view text) {
+  std::string last_field;
+  const auto remember = [&last_field](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key) last_field = parsed.get<std::string>();
+    return true;
+  };
+  try {
+    return json::parse(text, remember);
+  } catch (const json::parse_error& error) {
+    const std::string place =
+        last_field.empty() ? "before any field" : fmt::format("in or after field {}", last_field);
+    throw InvalidArgument(fmt::format("is {} at byte {} of {}, {}",
+                                      error.byte > text.size() ? "cut off" : "not JSON",
+                                      std::min(error.byte, text.size()), text.size(), place));
+  }
+}
+
+void check_format(const json& from) {
+  if (!is_saved_run(from)) {
+    throw InvalidArgument(fmt::format(
+        "is no saved run: field format is {}; accepted is \"{}\", as run --json writes",
+        from.is_object() && from.contains("format") ? one_line(from["format"]) : "missing",
+        run_file_format));
+  }
+  const auto version = field<int>(from, "version");
+  if (version != run_file_version) {
+    throw InvalidArgument(
+        fmt::format("field version is {}; accepted is {}", version, run_file_version));
+  }
+}
+
+}  // namespace
+
+json to_json(const RunResult& result) {
+  const sim::Report& report = result.report;
+  sim::Report rest = {};  // everything but what is written apart
+  rest.outcome = report.outcome;
+  rest.findings = report.findings;
+  rest.certainty = report.certainty;
+  rest.divergence = report.divergence;
+  rest.counts = report.counts;
+  rest.trace.digest = report.trace.digest;
+  rest.virtual_time = report.virtual_time;
+  rest.wall_time = report.wall_time;
+  json to = sim::to_json(rest);
+  to["blocked"] = blocked_to_json(report.blocked);
+  to["format"] = run_file_format;
+  to["version"] = run_file_version;
+  to["program"] = result.specification.program;
+  to["world"] = result.world_size;
+  to["backend"] = result.specification.backend;
+  to["context"] = to_string(result.specification.context);
+  to["seed"] = result.specification.seed;
+  to["specification"] = to_json(result.specification);
+  to["switches"] = report.counts.switches;
+  to["gangs"] = report.counts.gangs;
+  to["result_digest"] = to_hex(result.outputs.digest);
+  to["reproduce"] = result.reproduce;
+  if (!result.unexpected.empty()) to["unexpected"] = result.unexpected;
+  if (!report.timeline.empty()) to["timeline"] = sim::to_json(report.timeline);
+  return to;
+}
+
+RunResult run_result_from_json(const json& from) {
+  check_format(from);
+  RunResult result;
+  result.report = report_from_json(from);
+  result.specification = run_specification_from_json(field<json>(from, "specification"));
+  result.world_size = field<int>(from, "world");
+  result.outputs.digest = digest_field(from, "result_digest");
+  result.reproduce = field<std::string>(from, "reproduce");
+  if (from.contains("unexpected")) result.unexpected = field<std::string>(from, "unexpected");
+  return result;
+}
+
+bool is_saved_run(const json& from) {
+  return from.is_object() && from.value("format", json{}) == run_file_format;
+}
+
+std::string to_file_text(const RunResult& result) {
+  std::string text;
+  print(to_json(result), 0, text);
+  return text + "\n";
+}
+
+RunResult run_result_from_text(std::string_view text) { return run_result_from_json(parse(text)); }
+
+RunResult read_run_file(const std::string& path) {
+  const std::string text = read_file("run file", path);
+  try {
+    return run_result_from_text(text);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(fmt::format("run file {}: {}", path, error.what()));
+  }
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,47 @@
+// A saved run: everything that explains it, in one JSON file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/runner.h"
+
+namespace gang::harness {
+
+inline constexpr std::string_view run_file_format = "gangsim run";
+inline constexpr int run_file_version = 1;
+
+// Where more contexts than these are blocked, those in the same call share an entry of `blocked`:
+// its `rank` is the lowest of them, `ranks` names all.
+inline constexpr std::size_t most_single_blocked = 64;
+
+// A JSON object with the fields
+//   format, version                      "gangsim run", 1
+//   outcome, findings, blocked           as of sim::Report; blocked as above
+//   certainty, divergence                as of sim::Report, empty where they do not apply
+//   program, world, backend, context, seed, specification      what was run, and how
+//   virtual_time_ns, wall_time_ns, rank_operations, switches, gangs, counts
+//   trace_digest, result_digest          16 hexadecimal digits
+//   reproduce, unexpected                the command; where a file expected another outcome
+//   timeline                             sim::Timeline; absent where it was not recorded
+nlohmann::json to_json(const RunResult& result);
+
+// What to_json keeps: all but schedule, trace events and the ranks' outputs. Throws InvalidArgument
+// naming the field that is missing or wrong.
+RunResult run_result_from_json(const nlohmann::json& json);
+
+// Whether this is, or was meant to be, a saved run.
+bool is_saved_run(const nlohmann::json& json);
+
+// The text of a run file: to_json, in lines.
+std::string to_file_text(const RunResult& result);
+
+// The run in a file's text, or in the file at `path`. Throws InvalidArgument: where it is no JSON
+// or is cut off, what other kind of file it is, which field is missing or wrong; read_run_file
+// begins with the path.
+RunResult run_result_from_text(std::string_view text);
+RunResult read_run_file(const std::string& path);
+
+}  // namespace gang::harness

@@ -1,0 +1,141 @@
+#include "harness/commands/explain_command.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// The text of a run of a program file, which is saved at `json`.
+std::string save_run(const std::string& program, const std::string& json) {
+  return ask({"run", program_file(program), "--json", json}).out;
+}
+
+std::string new_folder(const std::string& name) {
+  const std::string path = temporary(name);
+  std::filesystem::create_directory(path);
+  return path;
+}
+
+TEST(ExplainCommand, SaysWhatTheRunSaid) {
+  for (const char* program : {"tp_dp_deadlock.toml", "mismatch_count.toml", "rank_fails.toml",
+                              "ring.toml", "unreceived_message.toml", "timeouts_fire.toml"}) {
+    const std::string json = temporary("run.json");
+    const std::string text = save_run(program, json);
+    const Answer answer = ask({"explain", json});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(answer.out, text) << program;
+  }
+}
+
+TEST(ExplainCommand, ARunWithoutFindingExplainsItself) {
+  const std::string json = temporary("held.json");
+  save_run("ring.toml", json);
+  EXPECT_THAT(ask({"explain", json}).out,
+              HasSubstr("Every rank returned; nothing is blocked, nothing was left behind.\n"));
+}
+
+TEST(ExplainCommand, WritesEveryForm) {
+  const std::string json = temporary("run.json");
+  const std::string text = save_run("tp_dp_deadlock.toml", json);
+  const std::string html = temporary("run.html");
+  const std::string dot = temporary("run.dot");
+  const std::string again = temporary("again.json");
+  const Answer answer = ask({"explain", json, "--html", html, "--dot", dot, "--json", again});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(read_file("file", html), StartsWith("<!doctype html>"));
+  EXPECT_THAT(read_file("file", dot), StartsWith("digraph"));
+  EXPECT_EQ(read_file("file", again), read_file("file", json));
+  EXPECT_EQ(ask({"explain", json, "--dot", dot, "--text"}).out, text);
+}
+
+TEST(ExplainCommand, TellsEveryRunOfAFolder) {
+  const std::string folder = new_folder("several");
+  const std::string first = save_run("tp_dp_deadlock.toml", folder + "/a.json");
+  const std::string second = save_run("ring.toml", folder + "/b.json");
+  OutputFile{"file", folder + "/trace.json"}.commit("{\"traceEvents\": []}");
+  const Answer answer = ask({"explain", folder});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("  file    verdict "));
+  EXPECT_THAT(answer.out, HasSubstr("a.json  deadlock  cross_gang_cycle  tp_dp_deadlock.toml  4"));
+  EXPECT_THAT(answer.out, HasSubstr("b.json  completed "));
+  EXPECT_THAT(answer.out, HasSubstr("(1 .json file of other kinds)"));
+  EXPECT_THAT(answer.out, HasSubstr(first));
+  EXPECT_THAT(answer.out, HasSubstr(second));
+  const Answer page = ask({"explain", folder, "--html", temporary("none.html")});
+  EXPECT_EQ(page.status, 2);
+  EXPECT_THAT(page.err, HasSubstr("holds 2 saved runs; --html, --dot and --json take one"));
+  EXPECT_FALSE(std::filesystem::exists(temporary("none.html")));
+}
+
+TEST(ExplainCommand, AFolderOfOneRunIsThatRun) {
+  const std::string folder = new_folder("one");
+  save_run("ring.toml", folder + "/a.json");
+  const std::string html = temporary("one.html");
+  EXPECT_EQ(ask({"explain", folder, "--html", html}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(html));
+}
+
+TEST(ExplainCommand, AFolderWithoutRunsIsBadInput) {
+  const std::string folder = new_folder("none");
+  const Answer answer = ask({"explain", folder});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("holds no saved run among 0 .json files"));
+}
+
+TEST(ExplainCommand, ARunOfAFolderThatIsCutOffIsNamedAfterTheOthers) {
+  const std::string folder = new_folder("broken");
+  const std::string text = save_run("ring.toml", folder + "/a.json");
+  OutputFile{"file", folder + "/b.json"}.commit("{\"format\": \"gangsim run\", ");
+  const Answer answer = ask({"explain", folder});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.out, HasSubstr(text));
+  EXPECT_THAT(answer.err, HasSubstr("b.json: is cut off at byte"));
+}
+
+TEST(ExplainCommand, BadInputIsOneLineThatNamesFileAndField) {
+  const std::string json = temporary("cut.json");
+  const auto error_of = [&json](const std::string& text) {
+    OutputFile{"file", json}.commit(text);
+    const Answer answer = ask({"explain", json});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1);
+    EXPECT_THAT(answer.err, StartsWith("gangsim: explain: run file " + json + ": "));
+    return answer.err;
+  };
+  save_run("tp_dp_deadlock.toml", json);
+  const std::string good = read_file("file", json);
+  EXPECT_THAT(error_of(good.substr(0, good.size() / 2)), HasSubstr("is cut off at byte"));
+  nlohmann::json other = nlohmann::json::parse(good);
+  other["findings"][0].erase("ranks");
+  EXPECT_THAT(error_of(other.dump()), HasSubstr("findings[0]: field ranks is missing"));
+  other = nlohmann::json::parse(good);
+  other["timeline"]["lanes"][2]["slices"][0]["gang"] = "dp";
+  EXPECT_THAT(error_of(other.dump()), HasSubstr("field timeline: lanes[2]: slices[0]: field gang"));
+  EXPECT_THAT(error_of("{\"traceEvents\": []}"), HasSubstr("is no saved run"));
+  EXPECT_THAT(ask({"explain", "/absent.json"}).err, HasSubstr("/absent.json: cannot be read"));
+  EXPECT_EQ(ask({"explain"}).status, 2);
+}
+
+TEST(ExplainCommand, APlaceThatCannotBeWrittenIsBadInput) {
+  const std::string json = temporary("run.json");
+  save_run("ring.toml", json);
+  const Answer answer = ask({"explain", json, "--html", "/absent/out.html"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("--html /absent/out.html: cannot be written"));
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,99 @@
+#include "harness/explanation/grouped_waits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+using sim::BlockedCall;
+using sim::Report;
+using testing::ElementsAre;
+
+BlockedCall blocked_in(int rank, std::string gang, std::string operation,
+                       std::vector<int> waits_for) {
+  BlockedCall call{.rank = rank, .gang = std::move(gang), .operation = std::move(operation)};
+  call.location = "train.cc:7";
+  call.waits_for_count = waits_for.size();
+  call.waits_for = std::move(waits_for);
+  return call;
+}
+
+// Every rank but `absent` waits for it in a barrier.
+Report barrier_without(int world_size, int absent) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  for (int rank = 0; rank < world_size; ++rank)
+    if (rank != absent) report.blocked.push_back(blocked_in(rank, "root", "barrier #1", {absent}));
+  return report;
+}
+
+TEST(GroupedWaits, NobodyWaitsInARunThatCompleted) {
+  const Report report;
+  EXPECT_TRUE(group_waits(report).nodes.empty());
+}
+
+TEST(GroupedWaits, AFewContextsHaveANodeEach) {
+  const Report report = barrier_without(4, 1);
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 4U);
+  EXPECT_THAT(waits.nodes[2].ranks, ElementsAre(3));
+  EXPECT_FALSE(waits.nodes[3].is_blocked());
+  EXPECT_THAT(waits.nodes[3].ranks, ElementsAre(1));
+  EXPECT_EQ(waits.nodes[3].note, "not blocked");
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 3}, WaitEdge{1, 3}, WaitEdge{2, 3}));
+}
+
+TEST(GroupedWaits, ManyInTheSameCallShareANode) {
+  const Report report = barrier_without(100'000, 70);
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 2U);
+  EXPECT_EQ(waits.nodes[0].ranks.size(), 99'999U);
+  EXPECT_TRUE(waits.nodes[0].is_alike);
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 1}));
+}
+
+TEST(GroupedWaits, GangsOfOneNameShareANodeWhereThereAreMany) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  for (int rank = 0; rank < 200; ++rank) {
+    const std::string gang = "tp[" + std::to_string(rank) + "," + std::to_string(rank ^ 1) + "]";
+    report.blocked.push_back(blocked_in(rank, gang, "barrier #0", {rank ^ 1}));
+  }
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 1U);
+  EXPECT_EQ(waits.nodes[0].gang, "tp (200 gangs)");
+  EXPECT_FALSE(waits.nodes[0].is_alike);
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 0}));
+}
+
+TEST(GroupedWaits, MessagesToDifferentPeersShareANodeWhereThereAreMany) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  for (int rank = 0; rank < 200; ++rank) {
+    const int next = (rank + 1) % 200;
+    report.blocked.push_back(
+        blocked_in(rank, "root", "send f32[4] to rank " + std::to_string(next), {next}));
+  }
+  EXPECT_EQ(group_waits(report).nodes.size(), 1U);
+}
+
+TEST(GroupedWaits, TheCoreComesFirst) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  report.blocked = {blocked_in(0, "root", "barrier #0", {1}),
+                    blocked_in(1, "dp", "barrier #0", {2}), blocked_in(2, "tp", "barrier #0", {1})};
+  report.blocked[0].is_core = false;
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 3U);
+  EXPECT_THAT(waits.nodes[0].ranks, ElementsAre(1));
+  EXPECT_THAT(waits.nodes[2].ranks, ElementsAre(0));
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 1}, WaitEdge{1, 0}, WaitEdge{2, 0}));
+}
+
+TEST(GroupedWaits, RanksThatAreNotBlockedSayWhatTheyDidInstead) {
+  Report report = barrier_without(3, 2);
+  report.findings.push_back(
+      {.divergence = sim::Divergence{.next = {{.ranks = {0, 1}, .operation = "barrier #1"},
+                                              {.ranks = {2}, .note = "returned"}}}});
+  EXPECT_EQ(group_waits(report).nodes.back().note, "returned");
+}
+
+}  // namespace
+}  // namespace gang::harness

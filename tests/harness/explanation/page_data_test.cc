@@ -1,0 +1,104 @@
+#include "harness/explanation/page_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+RunResult run_body(int world_size, Program::Run body) {
+  const Program program{.name = "test", .description = "", .run = std::move(body)};
+  return run(program, {.program = "test", .world_size = world_size},
+             {.timeline = sim::Recording::on});
+}
+
+json page_without(int world_size, int absent) {
+  return make_page_data(run_body(world_size, [absent](Rank& rank) {
+    std::int32_t value = 1;
+    rank.root()->all_reduce(view_of(value), ReduceOperation::sum);
+    if (rank.rank() != absent)
+      rank.root()->all_reduce(view_of(value), ReduceOperation::max, {}, CallSite::at("t.cc", 9));
+  }));
+}
+
+TEST(PageData, DescribesABlockedCallInFull) {
+  const json page = page_without(4, 1);
+  EXPECT_EQ(page["outcome"], "deadlock");
+  EXPECT_EQ(page["id"], "participant_missing");
+  EXPECT_EQ(page["holds"], false);
+  ASSERT_EQ(page["nodes"].size(), 4U);
+  const json& node = page["nodes"][0];
+  EXPECT_EQ(node["ranks"], "0");
+  EXPECT_EQ(node["gang"], "root[0-3]");
+  EXPECT_EQ(node["operation"], "all_reduce #1 max i32[]");
+  EXPECT_EQ(node["sequence"], "1");
+  EXPECT_EQ(node["arguments"], "max i32[]");
+  EXPECT_EQ(node["location"], "t.cc:9");
+  EXPECT_EQ(node["waits_for"], "1");
+  EXPECT_EQ(node["timeout"], "15 min");
+  EXPECT_EQ(page["edges"], json::parse("[[0,3],[1,3],[2,3]]"));
+  EXPECT_EQ(page["nodes"][3]["is_blocked"], false);
+}
+
+TEST(PageData, TheTimelineMarksTheBlockedTailAndTheOddRank) {
+  const json timeline = page_without(4, 1)["timeline"];
+  ASSERT_EQ(timeline["lanes"].size(), 4U);
+  const json& blocked = timeline["lanes"][0];
+  EXPECT_EQ(blocked["node"], 0);
+  EXPECT_EQ(blocked["is_odd"], false);
+  EXPECT_EQ(blocked["slices"][0]["is_blocked"], false);
+  EXPECT_EQ(blocked["slices"][1]["is_blocked"], true);
+  const json& odd = timeline["lanes"][1];
+  EXPECT_EQ(odd["is_odd"], true);
+  EXPECT_EQ(odd["node"], nullptr);
+  EXPECT_EQ(odd["end"], "returned");
+}
+
+TEST(PageData, DoesNotGrowWithTheNumberOfEqualRanks) {
+  const json page = page_without(1'000, 516);
+  EXPECT_EQ(page["nodes"].size(), 2U);
+  EXPECT_EQ(page["nodes"][0]["ranks"], "0-515,517-999");
+  EXPECT_EQ(page["nodes"][0]["count"], 999);
+  ASSERT_EQ(page["timeline"]["lanes"].size(), 2U);
+  EXPECT_EQ(page["timeline"]["lanes"][0]["ranks"], "516") << "the odd one comes first";
+}
+
+TEST(PageData, ARunWithoutFindingExplainsItself) {
+  const json page = make_page_data(run_body(2, [](Rank& rank) { rank.root()->barrier(); }));
+  EXPECT_EQ(page["holds"], true);
+  EXPECT_EQ(page["id"], "");
+  EXPECT_THAT(page["verdict"].get<std::string>(), testing::HasSubstr("nothing is blocked"));
+  EXPECT_TRUE(page["nodes"].empty());
+}
+
+TEST(PageData, ARunWithoutTimelineHasNone) {
+  EXPECT_EQ(make_page_data(RunResult{})["timeline"], nullptr);
+}
+
+TEST(PageData, DivergenceAndNearMissesAreThere) {
+  RunResult result;
+  const sim::CallSummary send{.ranks = {0}, .operation = "send f32[1] to rank 1 tag 3"};
+  const sim::CallSummary recv{.ranks = {1, 2}, .operation = "recv f32[1] from rank 0 tag 4"};
+  result.report.findings.push_back(
+      {.id = "deadlock",
+       .divergence = sim::Divergence{.last_common = send, .next = {recv, send}},
+       .near_misses = {{.first = send, .second = recv, .field = "tag"}}});
+  const json finding = make_page_data(result)["findings"][0];
+  EXPECT_EQ(finding["divergence"]["has_majority"], true);
+  EXPECT_EQ(finding["divergence"]["next"][0]["ranks"], "1-2");
+  EXPECT_EQ(finding["near_misses"][0]["field"], "tag");
+}
+
+TEST(FirstSentence, EndsWhereTheNextBegins) {
+  const auto split = [](const char* text) { return split_first_sentence(text); };
+  EXPECT_EQ(split("Rank 5 left at train.cc:41. Others wait.").first, "Rank 5 left at train.cc:41.");
+  EXPECT_EQ(split("Rank 5 left at train.cc:41. Others wait.").rest, "Others wait.");
+  EXPECT_EQ(split("See a. b and c").first, "See a. b and c");
+  EXPECT_EQ(split("").rest, "");
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,172 @@
+#include "harness/run_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+RunResult run_body(int world_size, Program::Run body) {
+  const Program program{.name = "test", .description = "", .run = std::move(body)};
+  return run(program, {.program = "test", .world_size = world_size},
+             {.timeline = sim::Recording::on});
+}
+
+// One rank returns early; the others are in pairs, too.
+RunResult deadlock(int world_size, std::string_view label = "step \"1\" <b>") {
+  return run_body(world_size, [label](Rank& rank) {
+    const auto pair = rank.root()->split({.color = rank.rank() / 2});
+    if (rank.rank() == 1) return;
+    pair->barrier();
+    rank.root()->barrier({.label = label});
+  });
+}
+
+std::string error_of(std::string_view text) {
+  try {
+    run_result_from_text(text);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(RunFile, HasEveryFieldThatIsPromised) {
+  const json to = to_json(run_body(4, [](Rank& rank) { rank.root()->barrier(); }));
+  for (const char* field :
+       {"format",     "version",       "outcome",         "world",        "backend",
+        "context",    "seed",          "findings",        "blocked",      "certainty",
+        "divergence", "specification", "virtual_time_ns", "wall_time_ns", "rank_operations",
+        "switches",   "gangs",         "counts",          "trace_digest", "result_digest",
+        "reproduce",  "timeline"}) {
+    EXPECT_TRUE(to.contains(field)) << field;
+  }
+  EXPECT_EQ(to["outcome"], "completed");
+  EXPECT_EQ(to["rank_operations"], 4);
+  EXPECT_EQ(to["trace_digest"].get<std::string>().size(), 16U);
+  EXPECT_FALSE(to.contains("unexpected"));
+}
+
+TEST(RunFile, DescribesFindings) {
+  const json to = to_json(run_body(4, [](Rank& rank) {
+    if (rank.rank() != 1) rank.root()->barrier();
+  }));
+  EXPECT_EQ(to["outcome"], "deadlock");
+  ASSERT_EQ(to["findings"].size(), 1U);
+  EXPECT_EQ(to["findings"][0]["id"], "participant_missing");
+  EXPECT_EQ(to["findings"][0]["ranks"], json::array({1}));
+  EXPECT_EQ(to["blocked"].size(), 3U);
+}
+
+TEST(RunFile, WhatIsReadBackSaysTheSame) {
+  for (const int world_size : {4, 64, 300}) {
+    const RunResult result = deadlock(world_size);
+    const RunResult again = run_result_from_text(to_file_text(result));
+    EXPECT_EQ(to_string(again), to_string(result));
+    EXPECT_EQ(again.report.blocked.size(), result.report.blocked.size());
+    EXPECT_EQ(again.report.timeline.lanes.size(), result.report.timeline.lanes.size());
+    EXPECT_EQ(to_file_text(again), to_file_text(result));
+    EXPECT_EQ(again.specification, result.specification);
+  }
+}
+
+TEST(RunFile, BytesThatAreNoTextDoNotKeepItFromBeingWritten) {
+  const RunResult again = run_result_from_text(to_file_text(deadlock(4,
+                                                                     "a\xff"
+                                                                     "b")));
+  EXPECT_THAT(again.report.blocked.at(1).operation, HasSubstr("\"a\xEF\xBF\xBD"
+                                                              "b\""));
+}
+
+TEST(RunFile, ContextsInTheSameCallShareAnEntryWhereThereAreMany) {
+  EXPECT_EQ(to_json(deadlock(16))["blocked"].size(), 15U);
+  const json to = to_json(run_body(500, [](Rank& rank) {
+    if (rank.rank() != 7) rank.root()->barrier();
+  }));
+  ASSERT_EQ(to["blocked"].size(), 1U);
+  EXPECT_EQ(to["blocked"][0]["rank"], 0);
+  EXPECT_EQ(to["blocked"][0]["ranks"].size(), 499U);
+  const RunResult again = run_result_from_json(to);
+  EXPECT_EQ(again.report.blocked.size(), 499U);
+  EXPECT_EQ(again.report.blocked.at(7).rank, 8);
+}
+
+TEST(RunFile, StaysSmallInALargeWorld) {
+  const RunResult result = run_body(4'096, [](Rank& rank) {
+    for (int i = 0; i < 100; ++i) rank.root()->barrier();
+    if (rank.rank() != 1'000) rank.root()->barrier();
+  });
+  EXPECT_LT(to_file_text(result).size(), 500'000U);
+}
+
+TEST(RunFile, KeepsWhatWasUnexpected) {
+  RunResult result = run_body(1, [](Rank&) {});
+  result.unexpected = "the outcome is completed; expected: deadlock";
+  EXPECT_EQ(run_result_from_text(to_file_text(result)).unexpected, result.unexpected);
+}
+
+TEST(RunFile, ATextThatIsCutOffIsSaidToBe) {
+  const std::string text = to_file_text(deadlock(4));
+  for (std::size_t size = 0; size + 2 < text.size(); size += 1 + text.size() / 200) {
+    EXPECT_THAT(error_of(std::string_view{text}.substr(0, size)), HasSubstr("is cut off at byte"));
+  }
+  EXPECT_THAT(error_of(text.substr(0, text.size() / 2)), HasSubstr("in or after field "));
+  EXPECT_THAT(error_of("no JSON"), HasSubstr("is not JSON at byte 2 of 7, before any field"));
+}
+
+TEST(RunFile, AForeignFileIsSaidToBe) {
+  EXPECT_THAT(error_of("[]"), HasSubstr("is no saved run: field format is missing"));
+  EXPECT_THAT(error_of(R"({"format": "gangsim schedule"})"),
+              HasSubstr("field format is \"gangsim schedule\"; accepted is \"gangsim run\""));
+  EXPECT_THAT(error_of(R"({"format": "gangsim run", "version": 2})"),
+              HasSubstr("field version is 2; accepted is 1"));
+}
+
+// Fields that a file may lack.
+bool is_optional(std::string_view name) {
+  for (const std::string_view optional : {"timeline", "program", "backend", "context", "seed",
+                                          "switches", "gangs", "rank_operations"})
+    if (name == optional) return true;
+  return false;
+}
+
+TEST(RunFile, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
+  const json good = to_json(deadlock(4));
+  for (const auto& [name, value] : good.items()) {
+    json other = good;
+    other[name] = name == "version" ? json(7) : json(json::value_t::null);
+    if (name == "counts") other[name] = {{"rank_operations", 1}};
+    if (!is_optional(name) || name == "timeline") {
+      EXPECT_THAT(error_of(other.dump(-1, ' ', false, json::error_handler_t::replace)),
+                  HasSubstr(name == "specification" ? "specification"
+                            : name == "counts"      ? "field completed_operations is missing"
+                                                    : "field " + name));
+    }
+    if (is_optional(name)) continue;
+    other = good;
+    other.erase(name);
+    EXPECT_THAT(error_of(other.dump(-1, ' ', false, json::error_handler_t::replace)),
+                HasSubstr("field " + name + " is missing"));
+  }
+}
+
+TEST(RunFile, AnErrorBeginsWithThePath) {
+  const std::string path = temporary("cut.json");
+  OutputFile{"file", path}.commit("{\"format\": \"gangsim run\", \"vers");
+  EXPECT_THAT([&path] { read_run_file(path); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  testing::StartsWith("run file " + path + ": is cut off at byte 31 of 31")));
+  EXPECT_THAT([] { read_run_file("/absent/run.json"); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("/absent/run.json")));
+}
+
+}  // namespace
+}  // namespace gang::harness
