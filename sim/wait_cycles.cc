@@ -68,15 +68,26 @@ bool has_queued(const Cycle& cycle) {
   return false;
 }
 
+std::string context_text(const Task& context) {
+  const int rank = context.rank->rank;
+  return context.further ? fmt::format("{}/{}", rank, context.further->name) : std::to_string(rank);
+}
+
+// "0 → 1 → 2 → 0"; of a long one the beginning and the end.
 std::string cycle_path(const Cycle& cycle) {
+  constexpr std::size_t most_shown = 12;
+  constexpr std::size_t first_shown = 8;
+  constexpr std::size_t last_shown = 2;
+  const std::size_t size = cycle.contexts.size();
   std::string path;
-  for (const Task* context : cycle.contexts)
-    path += fmt::format("{} → ", context->further ? fmt::format("{}/{}", context->rank->rank,
-                                                                context->further->name)
-                                                  : std::to_string(context->rank->rank));
-  const Task& first = *cycle.contexts.front();
-  return path + (first.further ? fmt::format("{}/{}", first.rank->rank, first.further->name)
-                               : std::to_string(first.rank->rank));
+  for (std::size_t i = 0; i < size; ++i) {
+    if (size > most_shown && i == first_shown) {
+      path += fmt::format("({} more) → ", size - first_shown - last_shown);
+      i = size - last_shown;
+    }
+    path += context_text(*cycle.contexts[i]) + " → ";
+  }
+  return path + context_text(*cycle.contexts.front());
 }
 
 // -- Cycles of several gangs

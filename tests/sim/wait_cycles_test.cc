@@ -23,6 +23,15 @@ TEST(WaitCycles, SendsThatComeFirstDependOnHowSendsWork) {
   EXPECT_EQ(report.certainty, with_rendezvous);
 }
 
+TEST(WaitCycles, ALongCycleIsAbbreviated) {
+  const Report report = run(100, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    rank.root()->send(view_of(value), (rank.rank() + 1) % 100);
+  });
+  EXPECT_THAT(report.findings.at(0).message,
+              HasSubstr(": 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → (90 more) → 98 → 99 → 0."));
+}
+
 TEST(WaitCycles, ReceivesThatComeFirstDoNot) {
   const Report report = run(2, [](SimulatedRank& rank) {
     std::int32_t value = 0;
