@@ -24,7 +24,7 @@ struct RunRecording {
 struct RunResult {
   sim::Report report;              // with the finding wrong_result where results are wrong
   RunSpecification specification;  // as run: with the world
-  int world_size = 1;
+  int world_size = 1;              // 0: not known, of a run that was not made here
   Outputs outputs;
   std::string reproduce;   // the command that does the same
   std::string unexpected;  // where a file expected another outcome; else empty

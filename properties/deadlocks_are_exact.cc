@@ -137,9 +137,8 @@ std::string check_blocked(const MissingCall& missing, const sim::Report& report,
   return {};
 }
 
-Verdict judge(const MissingCall& missing, const Subject& subject) {
+Verdict verdict_of(const MissingCall& missing, const sim::Report& report) {
   const std::vector<int> blocked_at = blocked_steps(missing);
-  const sim::Report report = run_missing(missing, subject);
   const bool must_block = !ranks_that_block(blocked_at).empty();
   const sim::Outcome expected = must_block ? sim::Outcome::deadlock : sim::Outcome::completed;
   if (report.outcome != expected) {
@@ -155,6 +154,11 @@ Verdict judge(const MissingCall& missing, const Subject& subject) {
   }
   std::string complaint = check_blocked(missing, report, blocked_at);
   return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
+}
+
+Verdict judge(const MissingCall& missing, const Subject& subject) {
+  const sim::Report report = run_missing(missing, subject);
+  return verdict_of(missing, report).shown_by(report);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
     run_rank(memories[half], root, subject, images[half]);
   });
   if (std::string problem = problem_of(report); !problem.empty()) {
-    return Verdict::violated(std::move(problem));
+    return Verdict::violated(std::move(problem)).shown_by(report);
   }
   for (const int half : {0, 1}) {
     if (auto difference =

@@ -35,8 +35,9 @@ struct Search {
   std::uint64_t checked = 0;
   std::uint64_t discarded = 0;
   bool is_replay = false;
-  std::string found_in;       // the first line of the failing case, before shrinking
-  std::string found_message;  // what was wrong with it
+  std::string found_in;                    // the first line of the failing case, before shrinking
+  std::string found_message;               // what was wrong with it
+  std::shared_ptr<const sim::Report> run;  // of the last case that failed: the most shrunk one
   std::uint64_t failing_case = 0;
 
   bool is_over() const { return !is_replay && SteadyClock::now() >= deadline; }
@@ -67,6 +68,7 @@ CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
   }
   const Verdict verdict = judge(search.law, one);
   description.result = to_case_result(verdict);
+  if (verdict.is_violated()) search.run = verdict.run();
   const bool is_shrink = search.failing_case != 0;
   if (!is_shrink) {
     ++(verdict.is_applicable() ? search.checked : search.discarded);
@@ -149,6 +151,7 @@ Counterexample to_counterexample(const Search& search, const rc::detail::Failure
   if (found.message.empty()) {  // RapidCheck has judged the case once more, and it held.
     found.message = search.found_message + "\nChecked again, it held: it is not deterministic.";
   }
+  found.run = search.run;
   found.found_in = search.found_in;
   found.case_number = case_number;
   found.shrink_steps = failure.reproduce.shrinkPath.size();

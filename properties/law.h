@@ -26,11 +26,19 @@ class Verdict {
   bool is_applicable() const noexcept { return kind_ != Kind::not_applicable; }
   const std::string& message() const noexcept { return message_; }
 
+  // The same verdict with the run that it is about, for those who look into a violation.
+  Verdict shown_by(const sim::Report& run) && {
+    if (is_violated()) run_ = std::make_shared<const sim::Report>(run);
+    return std::move(*this);
+  }
+  const std::shared_ptr<const sim::Report>& run() const noexcept { return run_; }  // or null
+
  private:
   enum class Kind : std::uint8_t { holds, violated, not_applicable };
   Verdict(Kind kind, std::string message) : message_(std::move(message)), kind_(kind) {}
 
   std::string message_;
+  std::shared_ptr<const sim::Report> run_;
   Kind kind_;
 };
 

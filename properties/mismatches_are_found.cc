@@ -219,10 +219,7 @@ sim::SimulationOptions options_of(const MismatchCase& mismatch) {
   return options;
 }
 
-Verdict judge(const MismatchCase& mismatch, const Subject& subject) {
-  const CheckedRun run = run_checked(options_of(mismatch), subject, [&](sim::SimulatedRank& rank) {
-    return check_rank(mismatch, *subject.wrapped(rank.root()));
-  });
+Verdict verdict_of(const MismatchCase& mismatch, const CheckedRun& run) {
   if (!run.complaint.empty()) return Verdict::violated(run.complaint);
   const std::string_view expected = text_of(mismatch.field).finding;
   if (run.report.findings.size() != 1) {
@@ -238,6 +235,13 @@ Verdict judge(const MismatchCase& mismatch, const Subject& subject) {
                                          fmt::join(finding.ranks, ","), mismatch.odd_rank));
   }
   return Verdict::holds();
+}
+
+Verdict judge(const MismatchCase& mismatch, const Subject& subject) {
+  const CheckedRun run = run_checked(options_of(mismatch), subject, [&](sim::SimulatedRank& rank) {
+    return check_rank(mismatch, *subject.wrapped(rank.root()));
+  });
+  return verdict_of(mismatch, run).shown_by(run.report);
 }
 
 }  // namespace

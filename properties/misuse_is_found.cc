@@ -69,10 +69,7 @@ sim::SimulationOptions options_of(const MisuseCase& misuse) {
   return options;
 }
 
-Verdict judge(const MisuseCase& misuse, const Subject& subject) {
-  const sim::Report report = subject.simulate(options_of(misuse), [&](sim::SimulatedRank& rank) {
-    run_misuse(misuse, *subject.wrapped(rank.root()));
-  });
+Verdict verdict_of(const MisuseCase& misuse, const sim::Report& report) {
   const std::string_view expected = text_of(misuse.misuse).finding;
   if (report.findings.size() != 1) {
     std::string ids;
@@ -95,6 +92,13 @@ Verdict judge(const MisuseCase& misuse, const Subject& subject) {
                                          to_string(report.outcome), to_string(outcome)));
   }
   return Verdict::holds();
+}
+
+Verdict judge(const MisuseCase& misuse, const Subject& subject) {
+  const sim::Report report = subject.simulate(options_of(misuse), [&](sim::SimulatedRank& rank) {
+    run_misuse(misuse, *subject.wrapped(rank.root()));
+  });
+  return verdict_of(misuse, report).shown_by(report);
 }
 
 }  // namespace

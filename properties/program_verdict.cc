@@ -20,10 +20,10 @@ Verdict judge_against_model(const ProgramMemory& memory, const sim::SimulationOp
                             const Subject& subject) {
   const ProgramRun run = run_program(memory, options, subject);
   if (std::string problem = problem_of(run.report); !problem.empty()) {
-    return Verdict::violated(std::move(problem));
+    return Verdict::violated(std::move(problem)).shown_by(run.report);
   }
   if (auto difference = memory.first_difference(expected_image(memory), run.image)) {
-    return Verdict::violated(std::move(*difference));
+    return Verdict::violated(std::move(*difference)).shown_by(run.report);
   }
   return Verdict::holds();
 }

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gang/duration.h"
+#include "sim/report.h"
 
 namespace gang::properties {
 
@@ -30,7 +32,8 @@ struct Counterexample {
   std::string found_in;           // the first line of the case that was found, before shrinking
   std::uint64_t case_number = 0;  // from 1
   std::uint64_t shrink_steps = 0;
-  std::string reproduce;  // for Settings::reproduce, with the same property
+  std::string reproduce;                   // for Settings::reproduce, with the same property
+  std::shared_ptr<const sim::Report> run;  // of the shrunk case, where a run shows it; else null
 };
 
 struct CheckResult {

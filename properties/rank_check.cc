@@ -24,10 +24,10 @@ CheckedRun run_checked(const sim::SimulationOptions& options, const Subject& sub
 
 Verdict judge_ranks(const sim::SimulationOptions& options, const Subject& subject,
                     const RankCheck& check) {
-  CheckedRun run = run_checked(options, subject, check);
-  if (!run.complaint.empty()) return Verdict::violated(std::move(run.complaint));
+  const CheckedRun run = run_checked(options, subject, check);
+  if (!run.complaint.empty()) return Verdict::violated(run.complaint).shown_by(run.report);
   if (std::string problem = problem_of(run.report); !problem.empty()) {
-    return Verdict::violated(std::move(problem));
+    return Verdict::violated(std::move(problem)).shown_by(run.report);
   }
   return Verdict::holds();
 }

@@ -73,9 +73,10 @@ std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
 
 // The ranks' own complaints decide; the run as such must not be a deadlock.
 Verdict verdict_of(const CheckedRun& run) {
-  if (!run.complaint.empty()) return Verdict::violated(run.complaint);
+  if (!run.complaint.empty()) return Verdict::violated(run.complaint).shown_by(run.report);
   if (run.report.outcome != sim::Outcome::completed) {
-    return Verdict::violated(fmt::format("the run ended as '{}'", to_string(run.report.outcome)));
+    return Verdict::violated(fmt::format("the run ended as '{}'", to_string(run.report.outcome)))
+        .shown_by(run.report);
   }
   return Verdict::holds();
 }

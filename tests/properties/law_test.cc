@@ -63,6 +63,17 @@ TEST(Law, ThatIsFalseIsShrunkToTheSmallestCase) {
   EXPECT_GT(found.case_number, 0U);
 }
 
+TEST(Law, TheRunOfTheShrunkCaseIsKept) {
+  const auto verdict = [](const Number& number) {
+    return is_small(number).shown_by({.certainty = std::to_string(number.value)});
+  };
+  const CheckResult result = to_property(law_of(verdict)).check({.cases = 100});
+  ASSERT_TRUE(result.counterexample);
+  ASSERT_NE(result.counterexample->run, nullptr);
+  EXPECT_EQ(result.counterexample->run->certainty, "37");
+  EXPECT_EQ(verdict({1}).run(), nullptr) << "a law that holds keeps nothing";
+}
+
 TEST(Law, EqualSeedsGiveEqualCases) {
   const Property property = to_property(law_of(is_small));
   const auto once = property.check({.seed = 5}).counterexample;

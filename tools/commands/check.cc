@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/explanation/html_page.h"
 #include "harness/output_file.h"
 #include "properties/property_runner.h"
 #include "properties/selection.h"
@@ -36,7 +37,7 @@ class CheckCommand final : public harness::Command {
   std::string description() const override { return "check the properties that must always hold"; }
   std::vector<std::string> examples() const override {
     return {"check --seed 1", "check --filter 'meshes_partition.*' --cases 5000",
-            "check --time-budget 10 --junit check.xml"};
+            "check --time-budget 10 --junit check.xml --report check.html"};
   }
 
   void add_options(CLI::App& app) override;
@@ -56,6 +57,7 @@ class CheckCommand final : public harness::Command {
   int jobs_ = 2;
   std::string junit_path_;
   std::string json_path_;
+  std::string report_path_;
   std::optional<std::string> reproduce_;
   bool is_quiet_ = false;
   bool is_list_ = false;
@@ -79,6 +81,8 @@ void CheckCommand::add_options(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--junit", junit_path_, "write a JUnit XML report")->type_name("FILE");
   app.add_option("--json", json_path_, "write a JSON report")->type_name("FILE");
+  app.add_option("--report", report_path_, "explain the first failure as one HTML page")
+      ->type_name("FILE");
   app.add_option("--reproduce", reproduce_, "replay one shrunk case; with --filter NAME")
       ->type_name("TOKEN");
   app.add_flag("--quiet", is_quiet_, "only failures");
@@ -140,12 +144,21 @@ int CheckCommand::run(CommandContext& context) {
   }
   std::optional<OutputFile> json;
   std::optional<OutputFile> junit;
+  std::optional<OutputFile> page;
   if (!json_path_.empty()) json.emplace("--json", json_path_);
   if (!junit_path_.empty()) junit.emplace("--junit", junit_path_);
+  if (!report_path_.empty()) page.emplace("--report", report_path_);
   const CheckReport report = check(selected, context);
   if (!is_quiet_) context.out << summary_of(report);
   if (json) json->commit(to_json_text(report, context.binary));
   if (junit) junit->commit(to_junit_xml(report, context.binary));
+  const auto failure = page ? explained_failure(report, context.binary) : std::nullopt;
+  if (failure) {
+    page->commit(harness::to_html(*failure));
+    context.out << "  Look       " << report_path_ << '\n';
+  } else if (page && !is_quiet_) {
+    context.out << "No failure to explain: " << report_path_ << " is not written\n";
+  }
   return report.held() ? harness::exit_status::holds : harness::exit_status::finding;
 }
 

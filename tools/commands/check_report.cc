@@ -41,10 +41,18 @@ std::string reproduce_command(const CheckedProperty& checked, const std::string&
                      checked.result.counterexample->reproduce);
 }
 
+// The report of the run that shows it.
+std::string run_text(const sim::Report& run) {
+  std::string text = to_string(run);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 // The shrunk case, what is wrong with it, and where it came from.
 std::string failure_text(const CheckedProperty& checked, const std::string& binary) {
   const Counterexample& found = *checked.result.counterexample;
   std::string text = indented(found.text) + "\n\n" + indented(found.message) + "\n\n";
+  if (found.run && !found.run->holds()) text += indented(run_text(*found.run)) + "\n\n";
   if (found.shrink_steps != 0 && !found.found_in.empty()) {
     text += fmt::format("  Shrunk from {} in {} step{}.\n", found.found_in, found.shrink_steps,
                         found.shrink_steps == 1 ? "" : "s");
@@ -156,6 +164,26 @@ std::string summary_of(const CheckReport& report) {
   return fmt::format("{} propert{} {}: {} cases in {:.1f} s, seed {}\n", count,
                      count == 1 ? "y" : "ies", verdict, cases, seconds(report.time),
                      report.settings.seed);
+}
+
+std::optional<harness::RunResult> explained_failure(const CheckReport& report,
+                                                    const std::string& binary) {
+  const auto failed = std::ranges::find_if(report.properties, [](const CheckedProperty& one) {
+    return one.result.counterexample.has_value();
+  });
+  if (failed == report.properties.end()) return std::nullopt;
+  const Counterexample& found = *failed->result.counterexample;
+  harness::RunResult result;
+  if (found.run) result.report = *found.run;
+  sim::Finding wrong{.id = failed->property.full_name(), .message = found.message};
+  wrong.consequences = {"The shrunk case: " + found.text};
+  if (!found.found_in.empty()) wrong.consequences.push_back("Shrunk from: " + found.found_in);
+  result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
+  result.specification.program = failed->property.full_name();
+  result.specification.seed = report.settings.seed;
+  result.world_size = 0;
+  result.reproduce = reproduce_command(*failed, binary);
+  return result;
 }
 
 std::string to_json_text(const CheckReport& report, const std::string& binary) {

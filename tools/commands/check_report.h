@@ -1,9 +1,11 @@
 // What `check` says: lines for people, JSON and JUnit XML.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/runner.h"
 #include "properties/property.h"
 
 namespace gang::tools {
@@ -28,6 +30,11 @@ std::string line_of(const CheckedProperty& checked, const std::string& binary);
 
 // The last line: how many held, cases and time.
 std::string summary_of(const CheckReport& report);
+
+// The first property that failed as a run, for the HTML explanation: what is wrong with the shrunk
+// case, and, where a run shows it, that run's findings and blocked calls. Nothing where all held.
+std::optional<harness::RunResult> explained_failure(const CheckReport& report,
+                                                    const std::string& binary);
 
 std::string to_json_text(const CheckReport& report, const std::string& binary);
 

@@ -110,5 +110,39 @@ TEST(JunitXml, GroupsSuitesAndEscapesMarkup) {
   EXPECT_THAT(xml, Not(HasSubstr("& ")));
 }
 
+// The same, shown by a run in which rank 2 is missing.
+CheckedProperty falsified_by_a_run() {
+  CheckedProperty checked = falsified();
+  sim::Report run{.outcome = sim::Outcome::deadlock};
+  run.findings.push_back({.id = "participant_missing", .message = "Rank 2 never came."});
+  run.blocked.push_back(
+      {.rank = 0, .gang = "root[0-2]", .operation = "barrier #0", .waits_for = {2}});
+  checked.result.counterexample->run = std::make_shared<const sim::Report>(std::move(run));
+  return checked;
+}
+
+TEST(LineOf, AFailureThatARunShowsHasItsReport) {
+  EXPECT_THAT(line_of(falsified(), "gangsim"), Not(HasSubstr("DEADLOCK")));
+  const std::string line = line_of(falsified_by_a_run(), "gangsim");
+  EXPECT_THAT(line, HasSubstr("\n  DEADLOCK  participant_missing\n"));
+  EXPECT_THAT(line, HasSubstr("root[0-2]  barrier #0"));
+}
+
+TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {
+  const auto failure =
+      explained_failure(report_of({held(), falsified_by_a_run(), falsified()}), "gangsim");
+  ASSERT_TRUE(failure);
+  ASSERT_EQ(failure->report.findings.size(), 2U);
+  EXPECT_EQ(failure->report.findings[0].id, "meshes.fails");
+  EXPECT_THAT(failure->report.findings[0].consequences.front(), HasSubstr("world 6, pp 1"));
+  EXPECT_EQ(failure->report.findings[1].id, "participant_missing");
+  EXPECT_EQ(failure->report.blocked.size(), 1U);
+  EXPECT_THAT(failure->reproduce, HasSubstr("check --filter meshes.fails --reproduce 1-37-36"));
+}
+
+TEST(ExplainedFailure, IsNothingWhereAllHeld) {
+  EXPECT_FALSE(explained_failure(report_of({held(), gave_up()}), "gangsim"));
+}
+
 }  // namespace
 }  // namespace gang::tools

@@ -127,6 +127,18 @@ TEST(CheckCommand, WritesJsonAndJunit) {
   std::filesystem::remove(junit);
 }
 
+TEST(CheckCommand, ExplainsTheFirstFailureAsAPage) {
+  const std::string path = test::temporary_directory() + "check.html";
+  EXPECT_THAT(check({"--filter", "*hold", "--report", path}).out,
+              HasSubstr("No failure to explain"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THAT(check({"--report", path}).out, testing::EndsWith("\n  Look       " + path + "\n"));
+  std::ifstream file(path);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(page, HasSubstr("<title>numbers.fail: numbers.fail</title>"));
+  EXPECT_THAT(page, HasSubstr("number 37"));
+}
+
 TEST(CheckCommand, AFileThatCannotBeWrittenIsOneLineAndNoCheck) {
   const Ended ended = check({"--json", "/nonexistent/report.json"});
   EXPECT_EQ(ended.status, 2);
