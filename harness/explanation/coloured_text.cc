@@ -34,8 +34,7 @@ std::string styled_headline(std::string_view line) {
 }
 
 std::string styled_line(std::string_view line) {
-  if (line.starts_with("  rank ") && line.find("blocked in") != std::string_view::npos)
-    return wrapped_in(dim, line);
+  if (line.starts_with("  rank ") && line.ends_with(" at")) return wrapped_in(dim, line);
   for (const std::string_view name : advice) {
     if (!line.starts_with("  ") || !line.substr(2).starts_with(name)) continue;
     const std::string_view rest = line.substr(2 + name.size());

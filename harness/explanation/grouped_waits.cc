@@ -13,25 +13,20 @@ namespace {
 
 using sim::BlockedCall;
 
-constexpr std::size_t most_single_nodes = 16;
 constexpr std::size_t most_nodes = 24;
 
 // How much two blocked contexts must share to be one node.
-enum class Grouping : std::uint8_t { none, same_call, same_gang_name, same_operation };
+enum class Grouping : std::uint8_t { same_call, same_gang_name, same_operation };
 
 std::string name_of(const std::string& gang) { return gang.substr(0, gang.find('[')); }
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-using Key = std::tuple<bool, std::string, std::string, std::string, std::string, std::vector<int>,
-                       std::size_t>;
+using Key = std::tuple<bool, std::string, std::string, std::string, std::string, std::vector<int>>;
 
-Key key_of(const BlockedCall& call, std::size_t index, Grouping grouping) {
-  Key key{!call.is_core, call.context, call.gang, call.operation, call.location, {}, 0};
+Key key_of(const BlockedCall& call, Grouping grouping) {
+  Key key{!call.is_core, call.context, call.gang, call.operation, call.location, {}};
   switch (grouping) {
-    case Grouping::none:
-      std::get<6>(key) = index;
-      break;
     case Grouping::same_call:
       std::get<5>(key) = call.waits_for;
       break;
@@ -54,7 +49,7 @@ Groups make_groups(const std::vector<BlockedCall>& blocked, Grouping grouping) {
   Groups groups;
   for (std::size_t i = 0; i < blocked.size(); ++i) {
     const auto [place, is_new] =
-        places.try_emplace(key_of(blocked[i], i, grouping), groups.members.size());
+        places.try_emplace(key_of(blocked[i], grouping), groups.members.size());
     if (is_new) groups.members.emplace_back();
     groups.members[place->second].push_back(i);
     groups.group_of.push_back(place->second);
@@ -63,7 +58,6 @@ Groups make_groups(const std::vector<BlockedCall>& blocked, Grouping grouping) {
 }
 
 Groups choose_groups(const std::vector<BlockedCall>& blocked) {
-  if (blocked.size() <= most_single_nodes) return make_groups(blocked, Grouping::none);
   Groups groups = make_groups(blocked, Grouping::same_call);
   if (groups.members.size() > most_nodes) groups = make_groups(blocked, Grouping::same_gang_name);
   if (groups.members.size() > most_nodes) groups = make_groups(blocked, Grouping::same_operation);

@@ -36,9 +36,9 @@ struct GroupedWaits {
   std::vector<WaitEdge> edges;  // ascending, each once
 };
 
-// One node for each context while there are few; else contexts in equal calls share one, then those
-// of gangs of one name, then those whose calls differ in their arguments only. O(blocked contexts ·
-// log, edges).
+// Contexts in equal calls that wait for the same ranks share a node; where that leaves many, those
+// of gangs of one name do, then those whose calls differ in their arguments only.
+// O(blocked contexts · log + edges).
 GroupedWaits group_waits(const sim::Report& report);
 
 }  // namespace gang::harness

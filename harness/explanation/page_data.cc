@@ -244,7 +244,7 @@ json facts_of(const RunResult& result) {
     facts.push_back({name, std::move(value)});
   };
   add("Program", result.specification.program);
-  add("Ranks", std::to_string(result.world_size));
+  if (result.world_size != 0) add("Ranks", std::to_string(result.world_size));
   add("Gangs", std::to_string(report.counts.gangs));
   add("Operations", std::to_string(report.counts.rank_operations));
   add("Backend", result.specification.backend);

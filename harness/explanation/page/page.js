@@ -160,7 +160,8 @@ function draw_verdict() {
       element(run.holds ? "span.badge.holds" : "span.badge", {},
               mark + first_words[0].toUpperCase() + first_words.slice(1)),
       run.id && element("code", {}, run.id),
-      element("span.run", {}, `${run.program} · world ${run.world} · seed ${run.seed}`)),
+      element("span.run", {}, [run.program, run.world && `world ${run.world}`, `seed ${run.seed}`]
+        .filter((text) => text).join(" · "))),
     element("h1", {}, run.verdict),
     run.more && element("p.lead", {}, run.more),
     advice));

@@ -34,6 +34,18 @@ TEST(ReplayCommand, ReplaysAFinding) {
               testing::AllOf(HasSubstr("Reproduce  gangsim replay "), HasSubstr(schedule)));
 }
 
+TEST(ReplayCommand, SavesAndExplainsTheRun) {
+  const std::string schedule = temporary("saved.json");
+  const std::string json = temporary("replayed.json");
+  const std::string page = temporary("replayed.html");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--save-schedule", schedule});
+  const Answer replayed = ask({"replay", schedule, "--json", json, "--report", page});
+  EXPECT_THAT(replayed.out, testing::EndsWith("\n  Look       " + page + "\n"));
+  EXPECT_THAT(read_file("file", page), HasSubstr("cross_gang_cycle"));
+  const Answer explained = ask({"explain", json});
+  EXPECT_EQ(explained.out + "  Look       " + page + "\n", replayed.out);
+}
+
 TEST(ReplayCommand, NamesTheFirstDivergenceOfAChangedProgram) {
   const std::string program = temporary("changing.toml");
   const std::string schedule = temporary("changing.json");

@@ -44,6 +44,26 @@ TEST(RunCommand, WritesJsonTraceAndSchedule) {
   EXPECT_TRUE(nlohmann::json::parse(read_file("file", trace)).contains("traceEvents"));
 }
 
+TEST(RunCommand, WritesTheExplanationAsAPageAndSaysWhere) {
+  const std::string page = temporary("run.html");
+  const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml"), "--report", page});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out, testing::EndsWith("--seed 1\n  Look       " + page + "\n"));
+  EXPECT_THAT(read_file("file", page), testing::StartsWith("<!doctype html>"));
+  EXPECT_EQ(ask({"run", "ring", "--quiet", "--report", page}).out, "");
+}
+
+TEST(RunCommand, SavesTheTimelineWithTheRun) {
+  const std::string json = temporary("run.json");
+  ask({"run", "ring", "--json", json});
+  EXPECT_TRUE(nlohmann::json::parse(read_file("file", json)).contains("timeline"));
+}
+
+TEST(RunCommand, IsPlainWhereItIsNoTerminal) {
+  const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml")});
+  EXPECT_EQ(answer.out.find('\033'), std::string::npos);
+}
+
 TEST(RunCommand, PrintsWhatCameOutEvenWhereAFileCannotBeWritten) {
   const Answer answer = ask({"run", "ring", "--json", "/dev/full"});
   EXPECT_EQ(answer.status, 2);

@@ -49,8 +49,9 @@ TEST(ColouredText, TheVerdictIsRedOrGreen) {
               StartsWith("\033[1;32mCOMPLETED\033[0m"));
 }
 
-TEST(ColouredText, AdviceIsSetOff) {
+TEST(ColouredText, AdviceAndHeadingsAreSetOff) {
   const std::string text = styled(deadlock(), TextStyle::coloured);
+  EXPECT_THAT(text, HasSubstr("\n\033[2m  rank   blocked in "));
   EXPECT_THAT(text, HasSubstr("  \033[1mFix\033[0m        let every member"));
   EXPECT_THAT(text, HasSubstr("  \033[1mReproduce\033[0m  gangsim run test"));
 }

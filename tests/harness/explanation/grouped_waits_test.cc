@@ -32,18 +32,26 @@ TEST(GroupedWaits, NobodyWaitsInARunThatCompleted) {
   EXPECT_TRUE(group_waits(report).nodes.empty());
 }
 
-TEST(GroupedWaits, AFewContextsHaveANodeEach) {
+TEST(GroupedWaits, WhoIsNotBlockedHasANodeToo) {
   const Report report = barrier_without(4, 1);
   const GroupedWaits waits = group_waits(report);
-  ASSERT_EQ(waits.nodes.size(), 4U);
-  EXPECT_THAT(waits.nodes[2].ranks, ElementsAre(3));
-  EXPECT_FALSE(waits.nodes[3].is_blocked());
-  EXPECT_THAT(waits.nodes[3].ranks, ElementsAre(1));
-  EXPECT_EQ(waits.nodes[3].note, "not blocked");
-  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 3}, WaitEdge{1, 3}, WaitEdge{2, 3}));
+  ASSERT_EQ(waits.nodes.size(), 2U);
+  EXPECT_THAT(waits.nodes[0].ranks, ElementsAre(0, 2, 3));
+  EXPECT_FALSE(waits.nodes[1].is_blocked());
+  EXPECT_THAT(waits.nodes[1].ranks, ElementsAre(1));
+  EXPECT_EQ(waits.nodes[1].note, "not blocked");
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 1}));
 }
 
-TEST(GroupedWaits, ManyInTheSameCallShareANode) {
+TEST(GroupedWaits, DifferentCallsAreDifferentNodes) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  report.blocked = {
+      blocked_in(0, "root", "barrier #0", {2}), blocked_in(1, "root", "barrier #1", {2}),
+      blocked_in(2, "root", "barrier #0", {1}), blocked_in(3, "dp", "barrier #0", {2})};
+  EXPECT_EQ(group_waits(report).nodes.size(), 4U);
+}
+
+TEST(GroupedWaits, AnyNumberInTheSameCallShareANode) {
   const Report report = barrier_without(100'000, 70);
   const GroupedWaits waits = group_waits(report);
   ASSERT_EQ(waits.nodes.size(), 2U);
