@@ -95,8 +95,7 @@ void OperationQueue::stop() noexcept {
     stopping_ = true;
     arrived_->notify_one();
   }
-  thread_->join();
-  thread_.reset();
+  thread_.reset();  // joins
   stopping_ = false;
 }
 

@@ -17,8 +17,9 @@ bool is_alive(const Task& context) noexcept {
 Mode mode_of(const Task& context) noexcept {
   if (is_alive(context)) return Mode::all;
   const Wait::Reason reason = context.wait->reason;
-  const bool takes_any = reason == Wait::Reason::any_operation ||
-                         reason == Wait::Reason::condition || reason == Wait::Reason::poll;
+  if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
+  const bool takes_any = reason != Wait::Reason::operations && reason != Wait::Reason::join &&
+                         reason != Wait::Reason::mutex;
   return takes_any ? Mode::any : Mode::all;
 }
 
@@ -111,6 +112,10 @@ void BlockedWorld::connect_context(const Task& context) {
     case Wait::Reason::condition:
       for (const Task* other : contexts_of_rank_.at(context.rank->rank))
         if (other != &context) graph_.add_edge(node, contexts_.at(other));
+      return;
+    case Wait::Reason::message:
+      for (const int rank : context.wait->message->awaited_ranks())
+        graph_.add_edge(node, rank_node(rank));
       return;
     default:
       return;

@@ -33,8 +33,20 @@ void describe_operation(const Engine& engine, BlockedWorld& world, const Pending
   keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
 }
 
-void describe_other(const Task& context, BlockedCall& call) {
+void describe_message(const AwaitedMessage& message, BlockedCall& call) {
+  keep_waits(call, message.awaited_ranks());
+  if (message.call() == nullptr) return;
+  call.gang = label_of(*message.gang());
+  call.operation = to_string(*message.call());
+  call.location = to_string(message.call()->call_site);
+}
+
+void describe_other(const Engine& engine, const Task& context, BlockedCall& call) {
   call.operation = describe_wait(context);
+  if (context.wait->deadline != TimePoint::max())
+    call.would_time_out_after_ns =
+        static_cast<std::uint64_t>((context.wait->deadline - engine.now()).count());
+  if (context.wait->reason == Wait::Reason::message) describe_message(*context.wait->message, call);
   if (context.wait->reason == Wait::Reason::join) keep_waits(call, {context.rank->rank});
   if (context.wait->reason == Wait::Reason::mutex && context.wait->holder != nullptr)
     keep_waits(call, {context.wait->holder->rank->rank});
@@ -57,7 +69,7 @@ DeadlockVerdict report_deadlock(Engine& engine) {
     if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
       describe_operation(engine, world, *pending, call);
     else
-      describe_other(*context, call);
+      describe_other(engine, *context, call);
     if (context->wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
   if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());

@@ -51,6 +51,7 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
   }
   tasks_left_ = tasks_.size();
   root_ = matching_->make_root_gang();
+  root_gangs_ = make_root_gangs(*this);
 }
 
 Engine::~Engine() = default;
@@ -189,10 +190,14 @@ void Engine::run_body(Task& task) {
   task.further->body = nullptr;
 }
 
+std::shared_ptr<Gang> Engine::root_gang_of(Task& task) {
+  if (root_gangs_) return root_gangs_->make(task.rank->rank);
+  return std::make_shared<SimGang>(*this, root_, task.rank->rank, *task.rank);
+}
+
 void Engine::run_rank_program(Task& task) {
   try {
-    SimulatedRank rank(*this, task.rank->rank,
-                       std::make_shared<SimGang>(*this, root_, task.rank->rank, *task.rank));
+    SimulatedRank rank(*this, task.rank->rank, root_gang_of(task));
     program_(rank);
     Guard guard(*this);
     if (!is_over_) report_outliving_works(*task.rank);
@@ -285,12 +290,12 @@ bool Engine::let_time_pass() {
   if (!event && options_.pending_timeouts != PendingTimeouts::fire) return false;
   const TimePoint limit = event.value_or(TimePoint::max());
   if (deadline_bound_ < limit) {
-    deadline_bound_ = matching_->earliest_deadline();
+    deadline_bound_ = earliest_deadline();
     if (deadline_bound_ < limit) {
       advance_to(deadline_bound_);
       note_choice_point();
-      matching_->time_out_operations();
-      deadline_bound_ = matching_->earliest_deadline();
+      time_out();
+      deadline_bound_ = earliest_deadline();
       return true;
     }
   }
@@ -298,6 +303,26 @@ bool Engine::let_time_pass() {
   advance_to(*event);
   while (events_.next_time() == event) wake(events_.pop());
   return true;
+}
+
+TimePoint Engine::earliest_deadline() const {
+  TimePoint earliest = matching_->earliest_deadline();
+  const auto look = [&earliest](const Task& task) {
+    if (task.wait != nullptr) earliest = std::min(earliest, task.wait->deadline);
+  };
+  for (const Task& task : tasks_) look(task);
+  for (const Task& task : further_tasks_) look(task);
+  return earliest;
+}
+
+void Engine::time_out() {
+  matching_->time_out_operations();
+  const TimePoint time = now();
+  const auto look = [this, time](Task& task) {
+    if (task.wait != nullptr && task.wait->deadline <= time) wake(task);
+  };
+  for (Task& task : tasks_) look(task);
+  for (Task& task : further_tasks_) look(task);
 }
 
 void Engine::advance_to(TimePoint time) {

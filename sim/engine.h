@@ -9,12 +9,14 @@
 #include <span>
 #include <vector>
 
+#include "sim/awaited_message.h"
 #include "sim/context_switcher.h"
 #include "sim/event_queue.h"
 #include "sim/fiber_switcher.h"
 #include "sim/finding_log.h"
 #include "sim/parallel_carrier.h"
 #include "sim/rank_state.h"
+#include "sim/root_gangs.h"
 #include "sim/runnable_set.h"
 #include "sim/scheduler.h"
 #include "sim/simulation.h"
@@ -44,12 +46,17 @@ struct Wait {
     join,
     mutex,
     condition,
-    poll
+    poll,
+    message
   };
   Reason reason = Reason::operations;
   std::span<PendingOperation* const> operations = {};
   const Task* joined = nullptr;  // join
   const Task* holder = nullptr;  // mutex
+  const AwaitedMessage* message = nullptr;
+  // Where the wait ends by itself. Like an operation's: time does not pass for its sake alone,
+  // unless timeouts fire.
+  TimePoint deadline = TimePoint::max();
 };
 
 // One run. Everything of it that is shared is guarded by `Guard` (a mutex under parallel contexts,
@@ -155,6 +162,7 @@ class Engine final : public TaskRunner {
   Matching& matching() noexcept { return *matching_; }
   const Matching& matching() const noexcept { return *matching_; }
   Runtime& runtime() noexcept { return *runtime_; }
+  RootGangs& root_gangs() noexcept { return *root_gangs_; }  // unless the gangs are SimGangs
   ReductionPool& reduction_pool() noexcept { return *reduction_pool_; }
   // The context of the rank's program.
   const Task& program_of(int rank) const noexcept { return tasks_[static_cast<std::size_t>(rank)]; }
@@ -203,6 +211,7 @@ class Engine final : public TaskRunner {
   void start_parallel_thread(Task& task);
   void run_body(Task& task);
   void run_rank_program(Task& task);
+  std::shared_ptr<Gang> root_gang_of(Task& task);
   void task_ended(Task& task);
 
   // Called when no context can run: lets time pass, or ends the run. Afterwards somebody can.
@@ -211,6 +220,8 @@ class Engine final : public TaskRunner {
   bool retry_polls_after_progress();
   void let_go_on(Task& task);
   bool let_time_pass();
+  TimePoint earliest_deadline() const;
+  void time_out();
   void advance_to(TimePoint time);
   void give_verdict();
   void end_run(Outcome outcome);
@@ -261,6 +272,7 @@ class Engine final : public TaskRunner {
   std::unique_ptr<Matching> matching_;
   std::unique_ptr<Runtime> runtime_;
   std::shared_ptr<GangState> root_;
+  std::unique_ptr<RootGangs> root_gangs_;  // null: SimGang
   std::unique_ptr<ContextSwitcher> switcher_;
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
 

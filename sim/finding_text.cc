@@ -45,6 +45,15 @@ std::string capitalised(std::string text) {
   return text;
 }
 
+namespace {
+
+std::string describe_message(const AwaitedMessage& message) {
+  if (message.call() == nullptr) return message.describe();
+  return fmt::format("{} {}", label_of(*message.gang()), to_string(*message.call()));
+}
+
+}  // namespace
+
 std::string describe_wait(const Task& context) {
   if (context.wait == nullptr) return "running";
   if (const PendingOperation* pending = BlockedWorld::operation_of(context))
@@ -58,6 +67,8 @@ std::string describe_wait(const Task& context) {
       return "lock of a mutex";
     case Wait::Reason::condition:
       return "wait for a condition";
+    case Wait::Reason::message:
+      return describe_message(*context.wait->message);
     default:
       return "poll that never succeeds";
   }

@@ -31,6 +31,7 @@ class SimulatedRank {
 
  private:
   friend class Engine;
+  friend class GlooRoots;
   SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root);
 
   Engine& engine_;

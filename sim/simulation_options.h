@@ -22,6 +22,12 @@ enum class ContextKind : std::uint8_t {
   parallel,
 };
 
+// What the gangs of a world are made of.
+enum class SimulatedBackend : std::uint8_t {
+  sim,   // the meaning of each operation, computed once
+  gloo,  // GlooGang: the algorithms of Gloo over messages among the ranks
+};
+
 // In which order a rank's operations on different gangs may run.
 enum class ExecutionModel : std::uint8_t {
   independent,     // each gang for itself (Gloo)
@@ -50,6 +56,7 @@ struct SimulationOptions {
   int world_size = 1;      // 1 ... max_world_size
   std::uint64_t seed = 1;  // of every random stream: schedule, data, ...
   ContextKind context = default_context();
+  SimulatedBackend backend = SimulatedBackend::sim;
   SchedulerKind scheduler = SchedulerKind::round_robin;
   std::optional<Schedule> replay = {};  // SchedulerKind::replay only
   ExecutionModel execution = ExecutionModel::independent;

@@ -11,6 +11,10 @@
 #include "gang/rank_locals.h"
 #include "sim/schedule.h"
 
+namespace gang {
+struct GlooActivity;
+}
+
 namespace gang::sim {
 
 struct RankState;
@@ -38,7 +42,8 @@ struct Task {
   std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   std::unique_ptr<FurtherContext> further;
-  std::uint64_t polls = 0;  // fruitless polls in a row
+  std::uint64_t polls = 0;                 // fruitless polls in a row
+  const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
   bool is_started = false;
   bool is_done = false;
 

@@ -3,12 +3,15 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <gloo/transport/context.h>
 
+#include "gang/collective.h"
 #include "gang/duration.h"
+#include "gang/gang.h"
 
 namespace gang {
 
@@ -18,6 +21,13 @@ struct GlooMembership {
   std::string prefix;
   int rank = 0;
   int size = 1;
+  std::span<const int> root_ranks = {};  // of its members
+};
+
+// What a thread of a rank does for a call of its program. Valid while it does it.
+struct GlooActivity {
+  const GangInfo& gang;
+  const Collective& call;
 };
 
 // Makes connected transports, and passes on why a gang has broken: a closed connection does not
@@ -38,6 +48,9 @@ class GlooConnector {
 
   // The note that some member has left.
   virtual std::optional<std::string> find_note(const std::string& prefix) noexcept = 0;
+
+  // The calling thread is about to wait for messages of this call; null: no longer.
+  virtual void note_activity(const GlooActivity* /*activity*/) noexcept {}
 };
 
 }  // namespace gang

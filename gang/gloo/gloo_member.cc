@@ -35,6 +35,22 @@ std::optional<GlooCause> parse_note(const std::string& note) {
   }
 }
 
+// Tells the connector what the thread is at, while it is.
+class NotedActivity {
+ public:
+  NotedActivity(GlooConnector& connector, const GangInfo& gang, const GlooCall& call) noexcept
+      : connector_(connector), activity_{gang, call.collective} {
+    connector_.note_activity(&activity_);
+  }
+  ~NotedActivity() { connector_.note_activity(nullptr); }
+  NotedActivity(const NotedActivity&) = delete;
+  NotedActivity& operator=(const NotedActivity&) = delete;
+
+ private:
+  GlooConnector& connector_;
+  GlooActivity activity_;
+};
+
 }  // namespace
 
 std::string without_place(const std::string& text) {
@@ -60,6 +76,7 @@ GlooMember::~GlooMember() = default;
 void GlooMember::communicate(const GlooCall& call, const std::function<void()>& body) {
   require_intact(call);
   deadlines_->begin_operation(call.deadline);
+  const NotedActivity activity(*world_.connector, *info_, call);
   std::string error;
   try {
     return body();
@@ -72,6 +89,7 @@ void GlooMember::communicate(const GlooCall& call, const std::function<void()>& 
 }
 
 void GlooMember::exchange(const GlooCall& call, int peer, const std::function<void()>& body) {
+  const NotedActivity activity(*world_.connector, *info_, call);
   std::string error;
   try {
     return body();

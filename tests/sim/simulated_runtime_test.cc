@@ -96,6 +96,29 @@ TEST(SimulatedRuntime, AMutexExcludes) {
   }
 }
 
+// Destructors that lock run while a run that is over unwinds; they may not throw.
+TEST(SimulatedRuntime, DestructorsMayLockAfterADeadlock) {
+  struct LocksAtItsEnd {
+    explicit LocksAtItsEnd(Runtime& runtime) : mutex(runtime.make_mutex()) {}
+    ~LocksAtItsEnd() {
+      const std::lock_guard lock(*mutex);
+      ++ended;
+    }
+    std::unique_ptr<RuntimeMutex> mutex;
+    static int& count() {
+      static int value = 0;
+      return value;
+    }
+    int& ended = count();
+  };
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const LocksAtItsEnd object(rank.runtime());
+    if (rank.rank() == 0) rank.root()->barrier();
+  });
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(LocksAtItsEnd::count(), 2);
+}
+
 TEST(SimulatedRuntime, TryLockDoesNotWait) {
   on_one_rank([](Runtime& runtime) {
     const auto mutex = runtime.make_mutex();

@@ -1,0 +1,33 @@
+// A message of a transport that a context waits for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gang {
+struct Collective;
+struct GangInfo;
+}  // namespace gang
+
+namespace gang::sim {
+
+// What a context is blocked in where messages are not the engine's own. Asked only when a run
+// cannot go on.
+class AwaitedMessage {
+ public:
+  virtual ~AwaitedMessage() = default;
+
+  // Root ranks that could let the wait end, ascending.
+  virtual std::vector<int> awaited_ranks() const = 0;
+
+  // Whether one of them is enough.
+  virtual bool takes_any() const = 0;
+
+  // The program's call that the message belongs to, and its gang; null if not known.
+  virtual const Collective* call() const = 0;
+  virtual const GangInfo* gang() const = 0;
+
+  virtual std::string describe() const = 0;  // "receive of all_reduce"
+};
+
+}  // namespace gang::sim

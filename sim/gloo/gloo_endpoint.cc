@@ -1,0 +1,242 @@
+#include "sim/gloo/gloo_endpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gloo/common/error.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/pair.h>
+
+#include "gang/gloo/gloo_connector.h"
+#include "sim/rank_state.h"
+
+namespace gang::sim {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* closed_here = "Connection closed by this rank";
+
+class MemoryAddress final : public gloo::transport::Address {
+ public:
+  std::string str() const override { return "simulated"; }
+  std::vector<char> bytes() const override { return {'s'}; }
+};
+
+[[noreturn]] void refuse(const char* what) {
+  throw gloo::InvalidOperationException(fmt::format("{} is not simulated", what));
+}
+
+class MemoryPair final : public gloo::transport::Pair {
+ public:
+  MemoryPair(GlooEndpoint& endpoint, int peer) : endpoint_(endpoint), peer_(peer) {}
+
+  const gloo::transport::Address& address() const override { return address_; }
+  void connect(const std::vector<char>&) override {}
+  void close() override {
+    const Engine::Guard guard(endpoint_.engine());
+    endpoint_.meeting().close(endpoint_.rank, peer_, closed_here);
+  }
+  void setSync(bool, bool) override { refuse("Pair::setSync"); }
+  std::unique_ptr<gloo::transport::Buffer> createSendBuffer(int, void*, size_t) override {
+    refuse("Pair::createSendBuffer");
+  }
+  std::unique_ptr<gloo::transport::Buffer> createRecvBuffer(int, void*, size_t) override {
+    refuse("Pair::createRecvBuffer");
+  }
+  void send(gloo::transport::UnboundBuffer* buffer, uint64_t slot, size_t offset,
+            size_t bytes) override {
+    buffer->send(peer_, slot, offset, bytes);
+  }
+  void recv(gloo::transport::UnboundBuffer* buffer, uint64_t slot, size_t offset,
+            size_t bytes) override {
+    buffer->recv(peer_, slot, offset, bytes);
+  }
+
+ private:
+  GlooEndpoint& endpoint_;
+  int peer_;
+  MemoryAddress address_;
+};
+
+// The collective that a slot belongs to. Source: Gloo, gloo/types.h.
+std::string_view name_of_slot(std::uint64_t slot) noexcept {
+  static constexpr std::array names = {"message",   "gather",     "all_gather",
+                                       "reduce",    "all_reduce", "scatter",
+                                       "broadcast", "barrier",    "all_to_all"};
+  const std::uint64_t prefix = slot >> 56U;
+  return prefix < names.size() ? names[prefix] : names[0];
+}
+
+}  // namespace
+
+// -- GlooEndpoint
+// ---------------------------------------------------------------------------------
+
+GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member)
+    : Context(member, meeting->size()), engine_(engine), meeting_(std::move(meeting)) {}
+
+GlooEndpoint::~GlooEndpoint() {
+  const Engine::Guard guard(engine_);
+  close_all(closed_here);
+}
+
+void GlooEndpoint::close_all(const std::string& reason) {
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank) meeting_->close(rank, peer, reason);
+}
+
+std::unique_ptr<gloo::transport::Pair>& GlooEndpoint::getPair(int peer) { return createPair(peer); }
+
+std::unique_ptr<gloo::transport::Pair>& GlooEndpoint::createPair(int peer) {
+  auto& pair = pairs_.at(static_cast<std::size_t>(peer));
+  if (pair == nullptr && peer != rank) pair = std::make_unique<MemoryPair>(*this, peer);
+  return pair;
+}
+
+std::unique_ptr<gloo::transport::UnboundBuffer> GlooEndpoint::createUnboundBuffer(void* data,
+                                                                                  size_t bytes) {
+  return std::make_unique<GlooBuffer>(*this, data, bytes);
+}
+
+// -- GlooBuffer
+// -----------------------------------------------------------------------------------
+
+GlooBuffer::~GlooBuffer() {
+  if (sends_.pending == 0 && receives_.pending == 0) return;
+  const Engine::Guard guard(endpoint_.engine());
+  endpoint_.meeting().cancel(endpoint_.rank, *this);
+}
+
+GlooTransfer GlooBuffer::transfer(uint64_t slot, size_t offset, size_t bytes) {
+  if (bytes == kUnspecifiedByteCount) bytes = size - offset;
+  return {.party = this, .slot = slot, .offset = offset, .bytes = bytes};
+}
+
+void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t bytes) {
+  const Engine::Guard guard(endpoint_.engine());
+  ++sends_.pending;
+  sends_.slot = slot;
+  const std::string closed =
+      endpoint_.meeting().send(endpoint_.rank, destination, transfer(slot, offset, bytes));
+  if (closed.empty()) return;
+  --sends_.pending;
+  throw gloo::IoException(closed);
+}
+
+void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
+  const Engine::Guard guard(endpoint_.engine());
+  ++receives_.pending;
+  receives_.slot = slot;
+  const std::string closed =
+      endpoint_.meeting().receive(endpoint_.rank, source, transfer(slot, offset, bytes));
+  if (closed.empty()) return;
+  --receives_.pending;
+  throw gloo::IoException(closed);
+}
+
+void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) {
+  const Engine::Guard guard(endpoint_.engine());
+  endpoint_.engine().note_choice_point();
+  ++receives_.pending;
+  receives_.slot = slot;
+  GlooTransfer open = transfer(slot, offset, bytes);
+  open.sources.assign(static_cast<std::size_t>(endpoint_.size), false);
+  for (const int source : sources) open.sources[static_cast<std::size_t>(source)] = true;
+  endpoint_.meeting().receive_from_any(endpoint_.rank, std::move(open));
+}
+
+bool GlooBuffer::waitRecv(int* rank, milliseconds timeout) {
+  return wait(receives_, rank, timeout);
+}
+
+bool GlooBuffer::waitSend(int* rank, milliseconds timeout) { return wait(sends_, rank, timeout); }
+
+bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
+  Engine& engine = endpoint_.engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  if (timeout == gloo::transport::kUnsetTimeout) timeout = endpoint_.getTimeout();
+  Wait wait{.reason = Wait::Reason::message, .message = this};
+  const TimePoint now = engine.now();
+  wait.deadline = timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
+  while (direction.completed.empty() && !direction.is_aborted) {
+    if (!direction.error.empty()) throw gloo::IoException(direction.error);
+    if (engine.now() >= wait.deadline) {
+      endpoint_.close_all("Application timeout caused pair closure");
+      throw gloo::IoException(fmt::format("Timed out waiting {}ms for {} operation to complete",
+                                          timeout.count(),
+                                          &direction == &sends_ ? "send" : "recv"));
+    }
+    Task& self = engine.current();
+    direction.waiter = &self;
+    awaited_ = &direction;
+    activity_ = self.activity;
+    engine.note_deadline(wait.deadline);
+    engine.block(self, wait);
+  }
+  direction.waiter = nullptr;
+  if (std::exchange(direction.is_aborted, false)) return false;
+  if (rank != nullptr) *rank = direction.completed.front();
+  direction.completed.pop_front();
+  return true;
+}
+
+void GlooBuffer::abort(Direction& direction) {
+  const Engine::Guard guard(endpoint_.engine());
+  direction.is_aborted = true;
+  wake(direction);
+}
+
+void GlooBuffer::wake(Direction& direction) {
+  if (direction.waiter != nullptr) endpoint_.engine().wake(*direction.waiter);
+}
+
+void GlooBuffer::completed(GlooParty::Side side, int peer) {
+  Direction& direction = direction_of(side);
+  --direction.pending;
+  direction.completed.push_back(peer);
+  wake(direction);
+}
+
+void GlooBuffer::failed(GlooParty::Side side, const std::string& reason) {
+  Direction& direction = direction_of(side);
+  --direction.pending;
+  direction.error = reason;
+  wake(direction);
+}
+
+std::vector<int> GlooBuffer::awaited_ranks() const {
+  const GlooMeeting& meeting = endpoint_.meeting();
+  std::vector<int> members = takes_any() ? meeting.open_receive_pending(endpoint_.rank, *this)
+                             : awaited_ == &sends_
+                                 ? meeting.sends_pending(endpoint_.rank, *this)
+                                 : meeting.receives_pending(endpoint_.rank, *this);
+  for (int& member : members) member = meeting.root_rank_of(member);
+  std::ranges::sort(members);
+  return members;
+}
+
+bool GlooBuffer::takes_any() const {
+  return awaited_ == &receives_ &&
+         !endpoint_.meeting().open_receive_pending(endpoint_.rank, *this).empty();
+}
+
+const Collective* GlooBuffer::call() const {
+  return activity_ != nullptr ? &activity_->call : nullptr;
+}
+
+const GangInfo* GlooBuffer::gang() const {
+  return activity_ != nullptr ? &activity_->gang : nullptr;
+}
+
+std::string GlooBuffer::describe() const {
+  return fmt::format("{} of {}", awaited_ == &sends_ ? "send" : "receive",
+                     name_of_slot(awaited_->slot));
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,99 @@
+// Gloo's abstract transport over the messages of a simulated meeting.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gloo/transport/context.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include "sim/engine.h"
+#include "sim/gloo/gloo_meeting.h"
+
+namespace gang::sim {
+
+// One member's side of a meeting. Unbound buffers only: bound ones belong to algorithms that no
+// gang uses, and are refused. A wait blocks the calling context; one that reaches its timeout
+// closes all connections of the member, as over TCP.
+//
+// Threads: contexts of the member's rank.
+class GlooEndpoint final : public gloo::transport::Context {
+ public:
+  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member);
+  ~GlooEndpoint() override;
+
+  std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override;
+  std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override;
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data,
+                                                                      size_t bytes) override;
+
+  Engine& engine() const noexcept { return engine_; }
+  GlooMeeting& meeting() const noexcept { return *meeting_; }
+
+  // Under the engine's Guard.
+  void close_all(const std::string& reason);
+
+ private:
+  Engine& engine_;
+  std::shared_ptr<GlooMeeting> meeting_;
+};
+
+// Memory of a rank that takes part in messages.
+class GlooBuffer final : public gloo::transport::UnboundBuffer,
+                         public GlooParty,
+                         public AwaitedMessage {
+ public:
+  GlooBuffer(GlooEndpoint& endpoint, void* data, size_t bytes)
+      : UnboundBuffer(data, bytes), endpoint_(endpoint) {}
+  ~GlooBuffer() override;
+
+  bool waitRecv(int* rank, std::chrono::milliseconds timeout) override;
+  bool waitSend(int* rank, std::chrono::milliseconds timeout) override;
+  void abortWaitRecv() override { abort(receives_); }
+  void abortWaitSend() override { abort(sends_); }
+  void send(int destination, uint64_t slot, size_t offset, size_t bytes) override;
+  void recv(int source, uint64_t slot, size_t offset, size_t bytes) override;
+  void recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) override;
+
+  // GlooParty
+  std::byte* data() const noexcept override { return static_cast<std::byte*>(ptr); }
+  void completed(GlooParty::Side side, int peer) override;
+  void failed(GlooParty::Side side, const std::string& reason) override;
+
+  // AwaitedMessage
+  std::vector<int> awaited_ranks() const override;
+  bool takes_any() const override;
+  std::string describe() const override;
+  const Collective* call() const override;
+  const GangInfo* gang() const override;
+
+ private:
+  // Sends or receives of this buffer.
+  struct Direction {
+    std::deque<int> completed;  // peers, of completions that nobody has waited for
+    std::string error;          // a connection was closed
+    int pending = 0;            // transfers without an end
+    std::uint64_t slot = 0;     // of the last one
+    bool is_aborted = false;
+    Task* waiter = nullptr;
+  };
+
+  bool wait(Direction& direction, int* rank, std::chrono::milliseconds timeout);
+  void abort(Direction& direction);
+  void wake(Direction& direction);
+  GlooTransfer transfer(uint64_t slot, size_t offset, size_t bytes);
+  Direction& direction_of(GlooParty::Side side) noexcept {
+    return side == GlooParty::Side::send ? sends_ : receives_;
+  }
+
+  GlooEndpoint& endpoint_;
+  Direction sends_;
+  Direction receives_;
+  const Direction* awaited_ = nullptr;      // what the rank waits for now
+  const GlooActivity* activity_ = nullptr;  // of the context that waits
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,165 @@
+#include "sim/gloo/gloo_meeting.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gang::sim {
+namespace {
+
+using Transfers = std::deque<GlooTransfer>;
+
+// Takes the first transfer on `slot` out of `transfers`, if there is one.
+bool take(Transfers& transfers, std::uint64_t slot, GlooTransfer& taken) {
+  const auto found = std::ranges::find(transfers, slot, &GlooTransfer::slot);
+  if (found == transfers.end()) return false;
+  taken = std::move(*found);
+  transfers.erase(found);
+  return true;
+}
+
+void erase_of(Transfers& transfers, const GlooParty& party) noexcept {
+  std::erase_if(transfers, [&party](const GlooTransfer& one) { return one.party == &party; });
+}
+
+bool has_any_of(const Transfers& transfers, const GlooParty& party) noexcept {
+  return std::ranges::find(transfers, &party, &GlooTransfer::party) != transfers.end();
+}
+
+void fail_all(Transfers& transfers, GlooParty::Side side, const std::string& reason) {
+  for (const GlooTransfer& transfer : std::exchange(transfers, {}))
+    transfer.party->failed(side, reason);
+}
+
+}  // namespace
+
+GlooMeeting::GlooMeeting(std::span<const int> root_ranks)
+    : root_ranks_(root_ranks.begin(), root_ranks.end()), mailboxes_(root_ranks.size()) {}
+
+GlooMeeting::Link& GlooMeeting::link(int source, int destination) {
+  std::vector<Link>& links = mailboxes_[static_cast<std::size_t>(destination)].links;
+  if (links.empty()) links.resize(mailboxes_.size());
+  return links[static_cast<std::size_t>(source)];
+}
+
+const GlooMeeting::Link* GlooMeeting::find_link(int source, int destination) const noexcept {
+  const std::vector<Link>& links = mailboxes_[static_cast<std::size_t>(destination)].links;
+  return links.empty() ? nullptr : &links[static_cast<std::size_t>(source)];
+}
+
+void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive, int source,
+                          int destination) {
+  if (send.bytes > receive.bytes) {
+    const std::string reason = fmt::format(
+        "a message of {} bytes came for a receive of {} bytes (over TCP, this ends the "
+        "receiving process)",
+        send.bytes, receive.bytes);
+    send.party->failed(GlooParty::Side::send, reason);
+    receive.party->failed(GlooParty::Side::receive, reason);
+    return;
+  }
+  if (send.bytes != 0)
+    std::memmove(receive.party->data() + receive.offset, send.party->data() + send.offset,
+                 send.bytes);
+  send.party->completed(GlooParty::Side::send, destination);
+  receive.party->completed(GlooParty::Side::receive, source);
+}
+
+std::string GlooMeeting::send(int source, int destination, GlooTransfer transfer) {
+  Link& link = this->link(source, destination);
+  if (!link.closed_for_sender.empty()) return link.closed_for_sender;
+  GlooTransfer receive;
+  if (take(link.receives, transfer.slot, receive)) {
+    deliver(transfer, receive, source, destination);
+    return {};
+  }
+  Transfers& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
+  const auto willing = std::ranges::find_if(open, [&transfer, source](const GlooTransfer& one) {
+    return one.slot == transfer.slot && one.sources[static_cast<std::size_t>(source)];
+  });
+  if (willing == open.end()) {
+    link.sends.push_back(std::move(transfer));
+    return {};
+  }
+  receive = std::move(*willing);
+  open.erase(willing);
+  deliver(transfer, receive, source, destination);
+  return {};
+}
+
+std::string GlooMeeting::receive(int destination, int source, GlooTransfer transfer) {
+  Link& link = this->link(source, destination);
+  GlooTransfer send;
+  if (take(link.sends, transfer.slot, send)) {
+    deliver(send, transfer, source, destination);
+    return {};
+  }
+  if (!link.closed_for_receiver.empty()) return link.closed_for_receiver;
+  link.receives.push_back(std::move(transfer));
+  return {};
+}
+
+void GlooMeeting::receive_from_any(int destination, GlooTransfer transfer) {
+  for (int source = 0; source < size(); ++source) {
+    if (!transfer.sources[static_cast<std::size_t>(source)]) continue;
+    GlooTransfer send;
+    if (!take(link(source, destination).sends, transfer.slot, send)) continue;
+    deliver(send, transfer, source, destination);
+    return;
+  }
+  mailboxes_[static_cast<std::size_t>(destination)].open_receives.push_back(std::move(transfer));
+}
+
+void GlooMeeting::close(int member, int peer, const std::string& reason) {
+  const std::string by_peer = "Connection closed by peer";
+  Link& out = link(member, peer);
+  Link& in = link(peer, member);
+  if (out.closed_for_sender.empty()) out.closed_for_sender = reason;
+  if (out.closed_for_receiver.empty()) out.closed_for_receiver = by_peer;
+  if (in.closed_for_receiver.empty()) in.closed_for_receiver = reason;
+  if (in.closed_for_sender.empty()) in.closed_for_sender = by_peer;
+  fail_all(out.sends, GlooParty::Side::send, reason);
+  fail_all(in.receives, GlooParty::Side::receive, reason);
+  fail_all(out.receives, GlooParty::Side::receive, by_peer);
+  fail_all(in.sends, GlooParty::Side::send, by_peer);
+}
+
+void GlooMeeting::cancel(int member, const GlooParty& party) noexcept {
+  Mailbox& own = mailboxes_[static_cast<std::size_t>(member)];
+  erase_of(own.open_receives, party);
+  for (Link& link : own.links) erase_of(link.receives, party);
+  for (Mailbox& other : mailboxes_)
+    if (!other.links.empty()) erase_of(other.links[static_cast<std::size_t>(member)].sends, party);
+}
+
+std::vector<int> GlooMeeting::sends_pending(int member, const GlooParty& party) const {
+  std::vector<int> members;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Link* link = find_link(member, peer);
+    if (link != nullptr && has_any_of(link->sends, party)) members.push_back(peer);
+  }
+  return members;
+}
+
+std::vector<int> GlooMeeting::receives_pending(int member, const GlooParty& party) const {
+  std::vector<int> members;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Link* link = find_link(peer, member);
+    if (link != nullptr && has_any_of(link->receives, party)) members.push_back(peer);
+  }
+  return members;
+}
+
+std::vector<int> GlooMeeting::open_receive_pending(int member, const GlooParty& party) const {
+  const Transfers& open = mailboxes_[static_cast<std::size_t>(member)].open_receives;
+  const auto found = std::ranges::find(open, &party, &GlooTransfer::party);
+  std::vector<int> members;
+  if (found == open.end()) return members;
+  for (int peer = 0; peer < size(); ++peer)
+    if (found->sources[static_cast<std::size_t>(peer)]) members.push_back(peer);
+  return members;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,37 @@
+// Connects the Gloo gangs of a simulated world.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gang/gloo/gloo_connector.h"
+#include "sim/gloo/gloo_meeting.h"
+
+namespace gang::sim {
+
+class Engine;
+
+// What TCP and a store are for real processes; one for all ranks of a run. Nothing is waited for:
+// members meet in their first message.
+//
+// Threads: the contexts of its run.
+class GlooNetwork final : public GlooConnector {
+ public:
+  explicit GlooNetwork(Engine& engine) : engine_(engine) {}
+
+  std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
+                                                    Duration timeout) override;
+  void leave_note(const std::string& prefix, std::string_view text) noexcept override;
+  std::optional<std::string> find_note(const std::string& prefix) noexcept override;
+  void note_activity(const GlooActivity* activity) noexcept override;
+
+ private:
+  Engine& engine_;
+  std::map<std::string, std::shared_ptr<GlooMeeting>, std::less<>> meetings_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,10 @@
+#include "gang/error.h"
+#include "sim/gloo/gloo_roots.h"
+
+namespace gang::sim {
+
+std::unique_ptr<RootGangs> make_gloo_roots(Engine&) {
+  throw NotSupported("sim-gloo needs the Gloo library (libgloo-dev), which this build has not");
+}
+
+}  // namespace gang::sim

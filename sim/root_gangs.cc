@@ -1,0 +1,18 @@
+#include "sim/root_gangs.h"
+
+#include "sim/engine.h"
+#include "sim/gloo/gloo_roots.h"
+
+namespace gang::sim {
+
+std::unique_ptr<RootGangs> make_root_gangs(Engine& engine) {
+  switch (engine.options().backend) {
+    case SimulatedBackend::sim:
+      return nullptr;
+    case SimulatedBackend::gloo:
+      return make_gloo_roots(engine);
+  }
+  return nullptr;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,22 @@
+// The root gangs of a world whose gangs are not the simulator's own.
+#pragma once
+
+#include <memory>
+
+#include "gang/gang.h"
+
+namespace gang::sim {
+
+class Engine;
+
+// Makes the root gang of each rank, in the rank's own context. One per run.
+class RootGangs {
+ public:
+  virtual ~RootGangs() = default;
+  virtual std::shared_ptr<Gang> make(int rank) = 0;
+};
+
+// As the engine's options say; null for SimulatedBackend::sim.
+std::unique_ptr<RootGangs> make_root_gangs(Engine& engine);
+
+}  // namespace gang::sim

@@ -1,0 +1,157 @@
+#include "sim/gloo/gloo_meeting.h"
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gang::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Memory of a member, and what it has been told.
+struct Party final : GlooParty {
+  explicit Party(std::string_view text) { std::memcpy(bytes.data(), text.data(), text.size()); }
+  std::byte* data() const noexcept override { return bytes.data(); }
+  void completed(Side side, int peer) override {
+    (side == Side::send ? sent_to : got_from).push_back(peer);
+  }
+  void failed(Side, const std::string& reason) override { errors.push_back(reason); }
+  std::string text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+  mutable std::array<std::byte, 4> bytes{};
+  std::vector<int> sent_to;
+  std::vector<int> got_from;
+  std::vector<std::string> errors;
+};
+
+constexpr std::array root_ranks = {4, 5, 6};
+
+GlooTransfer whole(Party& party, std::uint64_t slot = 7) {
+  return {.party = &party, .slot = slot, .bytes = 4};
+}
+
+TEST(GlooMeeting, AMessageMeetsItsReceiveInEitherOrder) {
+  for (const bool sends_first : {false, true}) {
+    GlooMeeting meeting(root_ranks);
+    Party sender("data");
+    Party receiver("----");
+    std::string closed;
+    if (sends_first) closed += meeting.send(0, 1, whole(sender));
+    closed += meeting.receive(1, 0, whole(receiver));
+    if (!sends_first) closed += meeting.send(0, 1, whole(sender));
+    EXPECT_THAT(closed, IsEmpty());
+    EXPECT_EQ(receiver.text(), "data");
+    EXPECT_THAT(sender.sent_to, ElementsAre(1));
+    EXPECT_THAT(receiver.got_from, ElementsAre(0));
+  }
+}
+
+TEST(GlooMeeting, SlotsSourcesAndDestinationsAreApart) {
+  GlooMeeting meeting(root_ranks);
+  Party sender("data");
+  Party receiver("----");
+  meeting.send(0, 1, whole(sender, 8));
+  meeting.send(2, 1, whole(sender));
+  meeting.send(0, 2, whole(sender));
+  meeting.receive(1, 0, whole(receiver));
+  EXPECT_THAT(receiver.got_from, IsEmpty());
+  EXPECT_THAT(meeting.receives_pending(1, receiver), ElementsAre(0));
+  EXPECT_THAT(meeting.sends_pending(0, sender), ElementsAre(1, 2));
+}
+
+TEST(GlooMeeting, AStreamIsFirstInFirstOut) {
+  GlooMeeting meeting(root_ranks);
+  Party first("aaaa");
+  Party second("bbbb");
+  Party receiver("----");
+  meeting.send(0, 1, whole(first));
+  meeting.send(0, 1, whole(second));
+  meeting.receive(1, 0, whole(receiver));
+  EXPECT_EQ(receiver.text(), "aaaa");
+  meeting.receive(1, 0, whole(receiver));
+  EXPECT_EQ(receiver.text(), "bbbb");
+}
+
+TEST(GlooMeeting, AShorterMessageCompletesAndALongerOneFailsBothSides) {
+  GlooMeeting meeting(root_ranks);
+  Party sender("data");
+  Party receiver("----");
+  meeting.receive(1, 0, whole(receiver));
+  meeting.send(0, 1, {.party = &sender, .slot = 7, .offset = 1, .bytes = 2});
+  EXPECT_EQ(receiver.text(), "at--");
+  meeting.receive(1, 0, {.party = &receiver, .slot = 7, .bytes = 2});
+  meeting.send(0, 1, whole(sender));
+  EXPECT_EQ(receiver.text(), "at--");
+  ASSERT_EQ(receiver.errors.size(), 1U);
+  EXPECT_THAT(receiver.errors[0], HasSubstr("4 bytes came for a receive of 2 bytes"));
+  EXPECT_EQ(sender.errors, receiver.errors);
+}
+
+TEST(GlooMeeting, AReceiveFromSeveralTakesWhoeverSends) {
+  GlooMeeting meeting(root_ranks);
+  Party sender("data");
+  Party receiver("----");
+  GlooTransfer open = whole(receiver);
+  open.sources = {false, false, true};
+  meeting.receive_from_any(1, open);
+  EXPECT_THAT(meeting.open_receive_pending(1, receiver), ElementsAre(2));
+  meeting.send(0, 1, whole(sender));
+  EXPECT_THAT(receiver.got_from, IsEmpty()) << "0 is not among its sources";
+  meeting.send(2, 1, whole(sender));
+  EXPECT_THAT(receiver.got_from, ElementsAre(2));
+  open.sources = {true, false, true};
+  meeting.receive_from_any(1, open);
+  EXPECT_THAT(receiver.got_from, ElementsAre(2, 0)) << "what has been sent already comes first";
+}
+
+TEST(GlooMeeting, AClosedConnectionFailsWhatIsPendingOnItOnBothSides) {
+  GlooMeeting meeting(root_ranks);
+  Party zero("zero");
+  Party one("one!");
+  Party two("two!");
+  meeting.send(0, 1, whole(zero));
+  meeting.receive(0, 1, whole(zero, 9));
+  meeting.send(1, 0, whole(one));
+  meeting.receive(1, 2, whole(two));
+  meeting.close(0, 1, "closed here");
+  EXPECT_THAT(zero.errors, ElementsAre("closed here", "closed here"));
+  EXPECT_THAT(one.errors, ElementsAre("Connection closed by peer"));
+  EXPECT_THAT(two.errors, IsEmpty()) << "on another connection";
+  EXPECT_EQ(meeting.send(0, 1, whole(zero)), "closed here");
+  EXPECT_EQ(meeting.receive(1, 0, whole(one)), "Connection closed by peer");
+  EXPECT_THAT(meeting.send(0, 2, whole(zero)), IsEmpty());
+}
+
+TEST(GlooMeeting, WhatIsCancelledIsForgotten) {
+  GlooMeeting meeting(root_ranks);
+  Party zero("zero");
+  Party one("one!");
+  meeting.send(0, 1, whole(zero));
+  meeting.receive(0, 2, whole(zero));
+  GlooTransfer open = whole(zero, 8);
+  open.sources = {false, true, true};
+  meeting.receive_from_any(0, open);
+  meeting.cancel(0, zero);
+  EXPECT_THAT(meeting.sends_pending(0, zero), IsEmpty());
+  EXPECT_THAT(meeting.receives_pending(0, zero), IsEmpty());
+  EXPECT_THAT(meeting.open_receive_pending(0, zero), IsEmpty());
+  meeting.receive(1, 0, whole(one));
+  EXPECT_THAT(one.got_from, IsEmpty());
+}
+
+TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
+  const GlooMeeting meeting(root_ranks);
+  EXPECT_EQ(meeting.size(), 3);
+  EXPECT_EQ(meeting.root_rank_of(2), 6);
+}
+
+}  // namespace
+}  // namespace gang::sim
