@@ -1,7 +1,12 @@
 #include "properties/random_program.h"
 
+#include <cmath>
+#include <cstring>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "harness/contribution.h"
 #include "properties/program_run.h"
 
 namespace gang::properties {
@@ -15,14 +20,54 @@ GangProgram make_case(std::uint64_t seed, std::uint64_t index, int world) {
   return program;
 }
 
+bool is_rounded(const Step& step) {
+  return reduces(step.kind) && step.reduce_operation == ReduceOperation::mean &&
+         is_floating_point(step.data_type);
+}
+
+// The place of the input with the largest magnitude of all members.
+const std::byte* largest_input(const ProgramMemory& memory, std::size_t step, const Place& place,
+                               Image& initial) {
+  const DataType type = memory.program().steps[step].data_type;
+  const std::byte* largest = nullptr;
+  double magnitude = -1;
+  for (const int member : *place.members) {
+    const Region& input = memory.place(step, member).input;
+    for (int i = 0; i < input.count; ++i) {
+      std::byte* const element =
+          initial.data() + input.offset + static_cast<std::size_t>(i) * size_bytes(type);
+      const double value = std::abs(harness::read_element({element, type, Shape{}}, 0));
+      if (value <= magnitude) continue;
+      magnitude = value;
+      largest = element;
+    }
+  }
+  return largest;
+}
+
+// A mean is rounded in the order of the sum; how much that may be is seen from the largest input,
+// which goes with it: the terms themselves may cancel.
 void put_out(harness::Rank& rank, const ProgramMemory& memory, std::uint64_t index, Image& image) {
   const std::vector<Step>& steps = memory.program().steps;
+  std::optional<Image> initial;
   for (std::size_t step = 0; step < steps.size(); ++step) {
     const Place& place = memory.place(step, rank.rank());
     if (!place.takes_part()) continue;
-    rank.output(fmt::format("case {} step {} {}", index, step, to_string(steps[step].kind)),
-                TensorView(image.data() + place.output.offset, data_type_of(steps[step]),
-                           Shape::vector(place.output.count)));
+    const DataType type = data_type_of(steps[step]);
+    const std::string name =
+        fmt::format("case {} step {} {}", index, step, to_string(steps[step].kind));
+    const auto count = static_cast<std::size_t>(place.output.count);
+    std::byte* const values = image.data() + place.output.offset;
+    if (!is_rounded(steps[step]) || count == 0) {
+      rank.output(name, TensorView(values, type, Shape::vector(place.output.count)));
+      continue;
+    }
+    if (!initial) initial = memory.initial_image();
+    std::vector<std::byte> with_largest((count + 1) * size_bytes(type));
+    std::memcpy(with_largest.data(), values, count * size_bytes(type));
+    std::memcpy(with_largest.data() + count * size_bytes(type),
+                largest_input(memory, step, place, *initial), size_bytes(type));
+    rank.output(name, TensorView(with_largest.data(), type, Shape::vector(place.output.count + 1)));
   }
 }
 

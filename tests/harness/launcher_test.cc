@@ -85,7 +85,7 @@ TEST(RunProcesses, NoneOutlivesItsParentHoweverThatEnds) {
     run_processes(
         2,
         [&note](int rank) -> std::string {
-          std::ofstream(note(rank)) << ::getpid() << std::endl;
+          std::ofstream(note(rank)) << ::getpid() << '\n';
           std::this_thread::sleep_for(1000s);
           return {};
         },

@@ -1,22 +1,154 @@
+// The root gang of real processes: this test's own executable, started again for each rank.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/agreement.h"
 #include "gang/gloo/gloo_gang.h"
+#include "gang/store/tcp_store_server.h"
+#include "tests/gang/gloo/gloo_ranks.h"
 
 namespace gang {
 namespace {
 
 using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using testing::HasSubstr;
 
-TEST(GlooRootGang, IsAvailable) { EXPECT_TRUE(gloo_availability().is_available); }
+// What the processes below run. By itself it is a job of one process.
+TEST(GlooRootGangWorker, DoesItsPart) {
+  const auto environment = parse_environment(process_environment());
+  const char* mode = std::getenv("GANGSIM_TEST_WORKER");
+  const bool is_monitored = mode != nullptr && std::string(mode) == "monitored";
+  auto root = setup_root_gang(
+      environment,
+      {.timeout = 20s,
+       .monitored = is_monitored ? Monitoring::before_every_operation : Monitoring::off});
+  const int size = root->size();
+  EXPECT_EQ(all_sum(*root, root->rank()), std::int64_t{size} * (size - 1) / 2);
+  const auto half = root->split({.color = root->rank() % 2});
+  EXPECT_EQ(all_sum(*half, 1), half->size());
+  if (mode == nullptr || is_monitored || size == 1) return root->close();
+
+  // One dies; the others learn it at once.
+  root->barrier();
+  if (root->rank() == 1) ::raise(SIGKILL);
+  const auto began = std::chrono::steady_clock::now();
+  const auto error = test::error_of([&root] { root->barrier(); });
+  EXPECT_EQ(error.kind, "peer_failed") << error.text;
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// Starts this executable as a worker that dies with this process.
+pid_t start_worker(const Variables& variables) {
+  const pid_t process = ::fork();
+  if (process != 0) return process;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execl("/proc/self/exe", "worker", "--gtest_filter=GlooRootGangWorker.*", "--gtest_brief=1",
+          nullptr);
+  ::_exit(127);
+}
+
+// The exit status of each; 1000 and the signal of those that were killed.
+std::vector<int> wait_for(const std::vector<pid_t>& workers) {
+  std::vector<int> statuses;
+  for (const pid_t worker : workers) {
+    int status = 0;
+    ::waitpid(worker, &status, 0);
+    statuses.push_back(WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status));
+  }
+  return statuses;
+}
+
+std::uint16_t free_port() { return TcpStoreServer().port(); }
+
+Variables environment_of(int rank, int size, std::uint16_t port) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(size)},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(port)}};
+}
+
+std::vector<int> run_workers(int size, const Variables& further) {
+  const std::uint16_t port = free_port();
+  std::vector<pid_t> workers;
+  for (int rank = 0; rank < size; ++rank) {
+    Variables variables = environment_of(rank, size, port);
+    variables.insert(variables.end(), further.begin(), further.end());
+    workers.push_back(start_worker(variables));
+  }
+  return wait_for(workers);
+}
+
+TEST(GlooRootGang, IsMadeUnderPlainEnvironmentVariables) {
+  EXPECT_THAT(run_workers(3, {}), testing::Each(0));
+}
+
+TEST(GlooRootGang, IsMonitoredWhereAsked) {
+  EXPECT_THAT(run_workers(3, {{"GANGSIM_TEST_WORKER", "monitored"}}), testing::Each(0));
+}
+
+TEST(GlooRootGang, IsMadeAtTheStoreOfAnAgent) {
+  const TcpStoreServer agent;
+  std::vector<pid_t> workers;
+  for (int rank = 0; rank < 3; ++rank) {
+    Variables variables = environment_of(rank, 3, agent.port());
+    variables.insert(variables.end(), {{"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                       {"TORCHELASTIC_RESTART_COUNT", "2"},
+                                       {"TORCHELASTIC_MAX_RESTARTS", "3"},
+                                       {"TORCHELASTIC_RUN_ID", "job"}});
+    workers.push_back(start_worker(variables));
+  }
+  EXPECT_THAT(wait_for(workers), testing::Each(0));
+}
+
+TEST(GlooRootGang, IsMadeUnderSlurm) {
+  const std::uint16_t port = free_port();
+  std::vector<pid_t> workers;
+  for (int rank = 0; rank < 2; ++rank)
+    workers.push_back(start_worker({{"SLURM_PROCID", std::to_string(rank)},
+                                    {"SLURM_NTASKS", "2"},
+                                    {"SLURM_LOCALID", std::to_string(rank)},
+                                    {"SLURM_JOB_NODELIST", "localhost"},
+                                    {"MASTER_PORT", std::to_string(port)}}));
+  EXPECT_THAT(wait_for(workers), testing::Each(0));
+}
+
+TEST(GlooRootGang, AKilledProcessIsNoticedAtOnce) {
+  const std::vector<int> statuses = run_workers(4, {{"GANGSIM_TEST_WORKER", "dies"}});
+  EXPECT_EQ(statuses, (std::vector{0, 1000 + SIGKILL, 0, 0}));
+}
+
+TEST(GlooRootGang, RanksThatDoNotComeAreATimeoutThatNamesThem) {
+  const Environment environment{
+      .rank = 0, .world_size = 3, .master_address = "127.0.0.1", .master_port = free_port()};
+  const auto error = test::error_of([&] { make_gloo_root_gang(environment, {.timeout = 200ms}); });
+  EXPECT_EQ(error.kind, "timeout") << error.text;
+  EXPECT_THAT(error.text, HasSubstr("1 of 3 ranks came"));
+  EXPECT_THAT(error.text, HasSubstr("missing: 1, 2"));
+}
+
+TEST(GlooRootGang, WithoutAnAddressItIsBadInput) {
+  EXPECT_THROW(make_gloo_root_gang({.rank = 0, .world_size = 2}, {.timeout = 1s}), InvalidArgument);
+}
 
 TEST(GlooRootGang, OfOneProcessNeedsNoMeetingPoint) {
+  EXPECT_TRUE(gloo_availability().is_available);
   const auto gang = make_gloo_root_gang({.rank = 0, .world_size = 1}, {.timeout = 3s});
   EXPECT_EQ(gang->size(), 1);
   EXPECT_EQ(gang->info().backend, "gloo");
   EXPECT_EQ(gang->timeout(), Duration(3s));
-  float value = 2;
-  gang->all_reduce(view_of(value), ReduceOperation::sum);
-  EXPECT_EQ(value, 2.0F);
 }
 
 }  // namespace
