@@ -16,6 +16,7 @@
 #include "properties/messages_keep_order.h"
 #include "properties/mismatches_are_found.h"
 #include "properties/misuse_is_found.h"
+#include "properties/runs_are_explained.h"
 #include "properties/runs_replay.h"
 #include "properties/runtimes_are_deterministic.h"
 #include "properties/texts_round_trip.h"
@@ -44,6 +45,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(timeouts_fire_on_time(subject));
   add(runtimes_are_deterministic(subject));
   add(runs_replay(subject));
+  add(runs_are_explained(subject));
   add(texts_round_trip());
   add(faulty_programs());
   return all;

@@ -83,7 +83,8 @@ WaitNode make_node(const std::vector<BlockedCall>& blocked,
   return node;
 }
 
-// What is known of ranks that made no call, from where they part from the others.
+// What is known of ranks that made no call: from where they part from the others, or from how they
+// ended.
 std::unordered_map<int, std::string> notes_of(const sim::Report& report) {
   std::unordered_map<int, std::string> notes;
   for (const sim::Finding& finding : report.findings) {
@@ -92,6 +93,12 @@ std::unordered_map<int, std::string> notes_of(const sim::Report& report) {
       if (next.note.empty()) continue;
       for (const int rank : next.ranks) notes.try_emplace(rank, next.note);
     }
+  }
+  for (const sim::TimelineLane& lane : report.timeline.lanes) {
+    if (lane.end == sim::LaneEnd::none || !lane.context.empty()) continue;
+    const bool has_failed = lane.end == sim::LaneEnd::failed;
+    for (const int rank : lane.ranks)
+      notes.try_emplace(rank, has_failed ? "ended with an exception" : "returned");
   }
   return notes;
 }

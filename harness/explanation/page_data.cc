@@ -87,8 +87,8 @@ json to_page(const WaitNode& node) {
   json to = {{"ranks", ranges(node.ranks)}, {"short_ranks", short_ranges(node.ranks)},
              {"count", node.ranks.size()},  {"gang", node.gang},
              {"note", node.note},           {"is_blocked", node.is_blocked()},
-             {"is_core", node.is_core()},   {"waits_for_any", false},
-             {"waits_for_count", 0}};
+             {"is_alike", node.is_alike},   {"is_core", node.is_core()},
+             {"waits_for_any", false},      {"waits_for_count", 0}};
   for (const char* name : {"context", "operation", "location", "sequence", "arguments", "waits_for",
                            "timeout", "stack"})
     to[name] = "";

@@ -125,7 +125,7 @@ function choose_node(index, opens = true) {
     ["Called at", node.location && element("code", {}, node.location)],
     [node.waits_for_any ? "Waits for any one of" : "Waits for", targets.length ? targets
         : range_words(node.waits_for)],
-    ["Ranks waited for", node.waits_for_count > 1 && targets.length
+    ["Ranks waited for", node.is_alike && node.waits_for_count > 1 && targets.length
         ? `${range_words(node.waits_for)} (${node.waits_for_count})` : ""],
     ["Waited for by", waiting.length ? waiting : ""],
     ["Note", node.is_blocked ? node.note : ""],

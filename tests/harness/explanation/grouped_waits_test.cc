@@ -103,5 +103,12 @@ TEST(GroupedWaits, RanksThatAreNotBlockedSayWhatTheyDidInstead) {
   EXPECT_EQ(group_waits(report).nodes.back().note, "returned");
 }
 
+TEST(GroupedWaits, TheTimelineKnowsHowRanksEnded) {
+  Report report = barrier_without(3, 2);
+  report.timeline.lanes = {{.ranks = {2}, .context = "loader", .end = sim::LaneEnd::returned},
+                           {.ranks = {2}, .end = sim::LaneEnd::failed}};
+  EXPECT_EQ(group_waits(report).nodes.back().note, "ended with an exception");
+}
+
 }  // namespace
 }  // namespace gang::harness
