@@ -138,7 +138,7 @@ Law<GangProgram> law_of(std::string name, std::string description) {
   law.suite = "runs_are_explained";
   law.name = std::move(name);
   law.description = std::move(description);
-  law.cost = 4;
+  law.cost = 20;
   law.generate = [](Draw& draw) { return generate_program(draw, {.most_steps = 8}); };
   return law;
 }

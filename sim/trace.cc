@@ -134,14 +134,16 @@ class ChromeWriter {
   }
 
   void add_names(nlohmann::json& events) const {
-    for (const auto& [place, name] : names_) {
-      const auto [rank, task] = place;
-      const auto add = [&events, rank = rank, task = task](const char* what, nlohmann::json args) {
-        events.push_back(
-            {{"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", task}, {"args", std::move(args)}});
+    for (const auto& named : names_) {
+      const auto& [rank, task] = named.first;
+      const nlohmann::json where = {{"ph", "M"}, {"pid", rank}, {"tid", task}};
+      const auto add = [&events, &where](const char* what, nlohmann::json args) {
+        nlohmann::json& event = events.emplace_back(where);
+        event["name"] = what;
+        event["args"] = std::move(args);
       };
-      add("thread_name", {{"name", name}});
-      if (name != "program") continue;
+      add("thread_name", {{"name", named.second}});
+      if (named.second != "program") continue;
       add("process_name", {{"name", fmt::format("rank {}", rank)}});
       add("process_sort_index", {{"sort_index", rank}});
     }
