@@ -19,6 +19,7 @@
 #include "properties/runs_are_explained.h"
 #include "properties/runs_replay.h"
 #include "properties/runtimes_are_deterministic.h"
+#include "properties/stores_behave.h"
 #include "properties/texts_round_trip.h"
 #include "properties/timeouts_fire_on_time.h"
 
@@ -48,6 +49,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(runs_are_explained(subject));
   add(texts_round_trip());
   add(faulty_programs());
+  add(stores_behave(subject));
   return all;
 }
 

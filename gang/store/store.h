@@ -88,7 +88,8 @@ class Store {
   bool check(std::span<const std::string> keys);
 
   // Blocks until each of `keys` has had a value at some moment since the call. StoreError timeout
-  // names keys that never had one.
+  // names keys that never had one. (Over TCP, a key that compare_set makes on a server of PyTorch's
+  // is noticed a little later, and not at all if it is gone by then.)
   void wait(std::span<const std::string> keys, Duration timeout);
 
   // Removes `key`; whether it had a value.

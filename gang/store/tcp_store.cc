@@ -185,7 +185,7 @@ class TcpStore final : public Store {
       Lease lease(*this, take_link(operation, keys.front()));
       connect_if_new(lease.link(), std::min(end, deadline_after(options_.timeout)));
       const bool have_come = lease.link().wait(wire_keys, end);
-      if (have_come || lease.link().dialect() == TcpStoreDialect::pytorch_2) lease.keep();
+      lease.keep();
       if (have_come) return;
     } catch (const StoreError& error) {
       // A connection for which there was too little time says nothing of the server.

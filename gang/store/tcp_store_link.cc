@@ -19,6 +19,9 @@ constexpr std::uint32_t greeting_nonce = 0x47FFFFFF;
 constexpr std::array greeting_answer = {std::byte{0xFF}, std::byte{0xFF}, std::byte{0xFF},
                                         std::byte{0x47}};
 
+// What a server gets for its last answer to a wait, beyond the wait's own deadline.
+constexpr Clock::duration answer_time = std::chrono::seconds(1);
+
 constexpr std::uint64_t max_reply_bytes = std::uint64_t{1} << 30U;
 constexpr std::size_t reply_step_bytes = std::size_t{1} << 20U;
 
@@ -180,15 +183,29 @@ std::int64_t TcpStoreLink::num_keys(Deadline deadline) {
 }
 
 bool TcpStoreLink::wait(std::span<const std::string> keys, Deadline deadline) {
-  send({.command = TcpStoreCommand::wait, .keys = {keys.begin(), keys.end()}}, deadline);
+  const bool is_2 = dialect_ == TcpStoreDialect::pytorch_2;
+  const Clock::duration longest = std::chrono::milliseconds(is_2 ? 1000 : 25);
+  Clock::duration time = std::chrono::milliseconds(is_2 ? 50 : 1);
+  while (true) {
+    const Deadline end = deadline - Clock::now() > time ? Clock::now() + time : deadline;
+    const Deadline answer_deadline = std::max(deadline, Clock::now() + answer_time);
+    if (is_2 && wait_at_server(keys, end, answer_deadline)) return true;
+    if (check(keys, answer_deadline)) return true;
+    if (Clock::now() >= deadline) return false;
+    if (!is_2) pause(end - Clock::now());
+    time = std::min(2 * time, longest);
+  }
+}
+
+bool TcpStoreLink::wait_at_server(std::span<const std::string> keys, Deadline deadline,
+                                  Deadline answer_deadline) {
+  send({.command = TcpStoreCommand::wait, .keys = {keys.begin(), keys.end()}}, answer_deadline);
   std::array<std::byte, 1> answer{};
   if (connection_.try_receive(answer, deadline)) {
     if (answer[0] != tcp_store_reply::stop_waiting)
       throw StoreError(StoreErrorKind::corrupt, "the server ended a wait for no reason");
     return true;
   }
-  if (dialect_ != TcpStoreDialect::pytorch_2) return false;
-  const Deadline answer_deadline = Clock::now() + std::chrono::seconds(1);
   send({.command = TcpStoreCommand::cancel_wait}, answer_deadline);
   // The keys may have come while the cancellation was on its way: then there are two answers.
   const bool have_come = receive_byte(answer_deadline) == tcp_store_reply::stop_waiting;

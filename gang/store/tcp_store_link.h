@@ -52,9 +52,9 @@ class TcpStoreLink {
   bool delete_key(std::string_view key, Deadline deadline);
   std::int64_t num_keys(Deadline deadline);
 
-  // Whether each key existed before `deadline`. Where not, the wait is withdrawn, for which the
-  // server gets a second; the link is usable then in PyTorch 2's dialect, but not in 1.13's, in
-  // which nothing can be withdrawn.
+  // Whether each key existed before `deadline`. Asks now and then besides waiting, because
+  // PyTorch's servers do not tell who waits for a key that it was made by compare_set. In 1.13's
+  // dialect, in which a wait cannot be withdrawn, it only asks. The link is usable afterwards.
   bool wait(std::span<const std::string> keys, Deadline deadline);
 
   // Ends the pending call and all later ones with kind cancelled. From any thread.
@@ -66,6 +66,8 @@ class TcpStoreLink {
   bool try_greet(TcpStoreDialect dialect, Deadline deadline);
   void pause(TcpStoreConnection::Clock::duration duration) const;
 
+  bool wait_at_server(std::span<const std::string> keys, Deadline deadline,
+                      Deadline answer_deadline);
   void send(const TcpStoreRequest& request, Deadline deadline);
   void send_and_confirm(const TcpStoreRequest& request, Deadline deadline);
   Bytes receive_bytes(Deadline deadline);

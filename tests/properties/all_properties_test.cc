@@ -19,14 +19,26 @@ TEST(AllProperties, HaveNamesOfTheirOwnAndADescription) {
 TEST(AllProperties, CoverEverySuite) {
   std::set<std::string> suites;
   for (const Property& property : all_properties()) suites.insert(property.suite);
-  EXPECT_EQ(suites,
-            (std::set<std::string>{
-                "meshes_partition", "meshes_are_arithmetic", "gangs_follow_meshes", "gangs_compose",
-                "collectives_match_model", "algorithms_agree", "messages_keep_order",
-                "fake_gang_agrees", "invalid_arguments_stay_local", "mismatches_are_found",
-                "deadlocks_are_exact", "misuse_is_found", "errors_reach_everyone",
-                "timeouts_fire_on_time", "runtimes_are_deterministic", "runs_replay",
-                "runs_are_explained", "texts_round_trip", "faulty_programs"}));
+  EXPECT_EQ(suites, (std::set<std::string>{"meshes_partition",
+                                           "meshes_are_arithmetic",
+                                           "gangs_follow_meshes",
+                                           "gangs_compose",
+                                           "collectives_match_model",
+                                           "algorithms_agree",
+                                           "messages_keep_order",
+                                           "fake_gang_agrees",
+                                           "invalid_arguments_stay_local",
+                                           "mismatches_are_found",
+                                           "deadlocks_are_exact",
+                                           "misuse_is_found",
+                                           "errors_reach_everyone",
+                                           "timeouts_fire_on_time",
+                                           "runtimes_are_deterministic",
+                                           "runs_replay",
+                                           "runs_are_explained",
+                                           "texts_round_trip",
+                                           "faulty_programs",
+                                           "stores_behave"}));
 }
 
 // Worlds of one rank and of none too many are generated too.

@@ -75,6 +75,12 @@ TEST_F(PyTorch, OurClientAndItsServer) {
   });
   EXPECT_EQ(store->get_text("later", 10s), "1");
   setter.join();
+  std::thread comparer([&other] {
+    std::this_thread::sleep_for(20ms);
+    other->compare_set_text("compared", "", "1");
+  });
+  EXPECT_EQ(store->get_text("compared", 10s), "1") << "of which its server tells nobody";
+  comparer.join();
   const std::vector<std::byte> large(max_store_value_bytes / 8, std::byte{7});
   store->set("large", large);
   EXPECT_TRUE(store->get("large", 10s) == large);

@@ -135,6 +135,22 @@ TEST_F(Rendezvous, AMissingVariableIsNamed) {
   EXPECT_THROW(make_rendezvous_store(environment(0, 2), 0s), InvalidArgument);
 }
 
+TEST_F(Rendezvous, ASlurmJobMeetsAtItsFirstHostAndTheGivenPort) {
+  std::vector<Environment> ranks;
+  for (const char* rank : {"0", "1"}) {
+    const EnvironmentVariables variables = {{"SLURM_PROCID", rank},
+                                            {"SLURM_NTASKS", "2"},
+                                            {"SLURM_LOCALID", rank},
+                                            {"SLURM_JOB_NODELIST", "localhost"},
+                                            {"MASTER_PORT", std::to_string(port_)}};
+    ranks.push_back(parse_environment(variables).value());
+  }
+  EXPECT_THAT(run(ranks, 20s), testing::Each("met"));
+  ranks[0].master_port = 0;
+  EXPECT_THAT([&] { make_rendezvous_store(ranks[0], 1s); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("MASTER_PORT is not set")));
+}
+
 TEST_F(Rendezvous, APortInUseIsNamed) {
   const RawListener other;
   port_ = other.port();
