@@ -46,4 +46,10 @@ std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options);
 std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store> store,
                                                        std::shared_ptr<Runtime> runtime);
 
+// For the processes of a job: TCP on the address from which this host reaches the one they meet
+// at, meeting in `store`. InvalidArgument where it does not reach it.
+std::shared_ptr<GlooConnector> make_job_connector(const Environment& environment,
+                                                  std::shared_ptr<Store> store,
+                                                  std::shared_ptr<Runtime> runtime);
+
 }  // namespace gang

@@ -20,4 +20,9 @@ std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store>,
   throw NotSupported(gloo_availability().reason);
 }
 
+std::shared_ptr<GlooConnector> make_job_connector(const Environment&, std::shared_ptr<Store>,
+                                                  std::shared_ptr<Runtime>) {
+  throw NotSupported(gloo_availability().reason);
+}
+
 }  // namespace gang

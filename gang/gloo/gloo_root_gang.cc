@@ -37,7 +37,13 @@ std::shared_ptr<Store> meet(const Environment& environment, Duration timeout) {
 
 BackendAvailability gloo_availability() { return {true, ""}; }
 
-// Every process listens where it is reached from the host that they meet at.
+std::shared_ptr<GlooConnector> make_job_connector(const Environment& environment,
+                                                  std::shared_ptr<Store> store,
+                                                  std::shared_ptr<Runtime> runtime) {
+  return make_store_connector(make_tcp_device(environment.master_address), std::move(store),
+                              std::move(runtime));
+}
+
 std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment,
                                           const RootGangOptions& options) {
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -46,9 +52,7 @@ std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment,
                        .size = environment.world_size,
                        .timeout = options.timeout};
   if (environment.world_size > 1) {
-    const std::shared_ptr<Store> store = meet(environment, options.timeout);
-    gloo.connector =
-        make_store_connector(make_tcp_device(environment.master_address), store, runtime);
+    gloo.connector = make_job_connector(environment, meet(environment, options.timeout), runtime);
   }
   std::shared_ptr<Gang> root = make_gloo_gang(gloo);
   if (options.monitored == Monitoring::off) return root;

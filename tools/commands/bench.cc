@@ -179,6 +179,27 @@ Measurement compare_with_openmpi(int repeats) {
           .holds = mpi_ns >= 25 * ns};
 }
 
+// A gang over Gloo beside hand-written calls of Gloo: the worst of its sizes, 4 bytes to 16 MiB.
+Measurement compare_with_raw_gloo(int processes, bool quick) {
+  const std::string work = fmt::format("gloo, {} processes, by hand is 1", processes);
+  const std::string bar = "1.02";
+  const auto binary = find_executable("gloo_all_reduce", executable_directory() + "/benchmarks");
+  if (!binary) return unmeasured(work, bar, "needs libgloo-dev, then build again");
+  const MeasuredProcess process =
+      run_measured({*binary, fmt::format("{}", processes), quick ? "11" : "41"});
+  const json result = json::parse(process.output, nullptr, false);
+  if (process.exit_status != 0 || result.is_discarded())
+    throw NotSupported(fmt::format("{} ended with exit status {}", *binary, process.exit_status));
+  double worst = 0;
+  std::string sizes;
+  for (const json& line : result) {
+    worst = std::max(worst, line.at("median_ratio").get<double>());
+    sizes +=
+        fmt::format("{}{:.3f}", sizes.empty() ? "" : " ", line.at("median_ratio").get<double>());
+  }
+  return {.work = work, .bar = bar, .measured = sizes, .holds = worst <= 1.02};
+}
+
 class BenchCommand final : public harness::Command {
  public:
   std::string name() const override { return "bench"; }
@@ -212,6 +233,7 @@ class BenchCommand final : public harness::Command {
     if (!quick_) add(out, measure_all_reduce({1'048'576, 100, 600}, 1));
     add(out, measure_all_reduce({64, 1'000, 10'000, "thread"}, repeats));
     add(out, compare_with_openmpi(repeats));
+    for (const int processes : {2, 4}) add(out, compare_with_raw_gloo(processes, quick_));
     add(out, measure_large_all_reduce(repeats));
     add(out, measure_property_cases());
     add(out, measure_mesh(131'072, 1.5, 5));

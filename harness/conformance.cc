@@ -1,0 +1,285 @@
+#include "harness/conformance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "gang/gloo/gloo_gang.h"
+#include "gang/root_gang.h"
+#include "gang/validating_gang.h"
+#include "harness/agreement_report.h"
+#include "harness/rank_outcome.h"
+#include "harness/runner.h"
+#include "sim/text_layout.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const CaseVerdict& verdict) {
+  return {{"program", verdict.program},
+          {"agrees", verdict.agrees},
+          {"text", verdict.text},
+          {"elapsed_ns", verdict.elapsed.count()}};
+}
+
+CaseVerdict verdict_from_json(const json& value) {
+  return {value.at("program"), value.at("agrees"), value.at("text"),
+          Duration(value.at("elapsed_ns").get<std::int64_t>())};
+}
+
+json to_json(const std::vector<CaseVerdict>& verdicts) {
+  json list = json::array();
+  for (const CaseVerdict& verdict : verdicts) list.push_back(to_json(verdict));
+  return list;
+}
+
+std::vector<CaseVerdict> verdicts_from_text(const std::string& text) {
+  std::vector<CaseVerdict> verdicts;
+  for (const json& value : json::parse(text)) verdicts.push_back(verdict_from_json(value));
+  return verdicts;
+}
+
+// One process's part.
+class Conformance {
+ public:
+  Conformance(const std::vector<ConformanceCase>& cases, const Environment& environment,
+              std::shared_ptr<Store> store)
+      : cases_(cases), environment_(environment), store_(std::move(store)) {
+    if (environment.world_size > 1) connector_ = make_job_connector(environment, store_, runtime_);
+  }
+
+  // Everyone does the same.
+  void agree_on_cases() {
+    json what = json::array();
+    for (const ConformanceCase& one : cases_)
+      what.push_back({{"specification", to_json(one.specification)},
+                      {"fingerprint", fingerprint(one.program)}});
+    const std::string mine = what.dump();
+    const std::string agreed = store_->compare_set_text("conform/cases", "", mine);
+    if (agreed == mine) return;
+    throw InvalidArgument(
+        fmt::format("rank {} runs other cases than another rank of the job, or another version; "
+                    "accepted are the same programs, parameters and seed on every rank",
+                    environment_.rank));
+  }
+
+  std::vector<CaseVerdict> run_all() {
+    std::vector<CaseVerdict> verdicts;
+    for (std::size_t index = 0; index < cases_.size(); ++index) verdicts.push_back(run_case(index));
+    return verdicts;
+  }
+
+  // The verdict of all ranks on each case.
+  std::vector<CaseVerdict> agree_on_verdicts(const std::vector<CaseVerdict>& mine) {
+    constexpr std::string_view all = "conform/verdicts";
+    store_->set_text(verdict_key(environment_.rank), to_json(mine).dump());
+    if (environment_.rank == 0) store_->set_text(all, to_json(gather(mine)).dump());
+    const Duration slack = std::chrono::seconds(30);
+    const Duration limit = longest_timeout();
+    return verdicts_from_text(
+        store_->get_text(all, limit < no_timeout - slack ? limit + slack : no_timeout));
+  }
+
+ private:
+  static std::string verdict_key(int rank) { return fmt::format("conform/verdict/{}", rank); }
+
+  Duration longest_timeout() const {
+    Duration longest = std::chrono::seconds(1);
+    for (const ConformanceCase& one : cases_)
+      longest = std::max(longest, one.specification.timeout);
+    return longest;
+  }
+
+  CaseVerdict run_case(std::size_t index) {
+    const ConformanceCase& one = cases_[index];
+    const auto began = std::chrono::steady_clock::now();
+    RunSpecification simulated = one.specification;
+    simulated.backend = "sim";
+    simulated.world_size = environment_.world_size;
+    RunResult expected = run(one.program, simulated, {.outputs = KeepOutputs::data});
+    const RunResult actual = run_here(index, expected);
+    const AgreementReport report = compare_runs(only_here(std::move(expected)), actual);
+    CaseVerdict verdict{.program = one.program.name, .agrees = report.agrees()};
+    if (!verdict.agrees) verdict.text = disagreement(report);
+    verdict.elapsed = std::chrono::steady_clock::now() - began;
+    return verdict;
+  }
+
+  // This rank's run of a case on a gang of its own.
+  RunResult run_here(std::size_t index, const RunResult& expected) {
+    const ConformanceCase& one = cases_[index];
+    const ParameterValues parameters{one.program.parameters, one.specification.parameters};
+    OutputRecorder recorder(environment_.world_size, KeepOutputs::data);
+    const RunContext context{
+        .parameters = parameters, .recorder = recorder, .seed = one.specification.seed};
+    std::vector<RankOutcome> outcomes(static_cast<std::size_t>(environment_.world_size));
+    RankOutcome& own = outcomes[static_cast<std::size_t>(environment_.rank)];
+    const bool is_stuck = verdict_of(expected.report) == "stuck";
+    try {
+      const auto root =
+          make_gang(index, is_stuck ? std::chrono::seconds(2) : one.specification.timeout);
+      Rank self{{.rank = environment_.rank,
+                 .world_size = environment_.world_size,
+                 .root = root,
+                 .runtime = *runtime_},
+                context};
+      one.program.run(self);
+      root->close();
+    } catch (const std::exception& error) {
+      own.failure = failure_of(error);
+    }
+    RunResult result{.report = report_of(outcomes), .specification = one.specification};
+    result.world_size = environment_.world_size;
+    if (const WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty()) {
+      result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},
+                                        .ranks = wrong.ranks,
+                                        .message = wrong.first_message});
+    }
+    result.outputs = recorder.take_outputs();
+    return result;
+  }
+
+  std::shared_ptr<Gang> make_gang(std::size_t index, Duration timeout) {
+    const auto root = make_gloo_gang({.connector = connector_,
+                                      .runtime = runtime_,
+                                      .rank = environment_.rank,
+                                      .size = environment_.world_size,
+                                      .timeout = timeout,
+                                      .prefix = fmt::format("conform/{}", index)});
+    return make_validating_gang(root, {.runtime = runtime_});
+  }
+
+  // What other ranks put out is theirs to compare.
+  RunResult only_here(RunResult result) const {
+    for (std::size_t rank = 0; rank < result.outputs.by_rank.size(); ++rank)
+      if (static_cast<int>(rank) != environment_.rank) result.outputs.by_rank[rank].clear();
+    return result;
+  }
+
+  std::string disagreement(const AgreementReport& report) const {
+    if (report.difference)
+      return fmt::format("{} (left: {}, right: {})", harness::to_string(*report.difference),
+                         report.left, report.right);
+    return fmt::format("rank {}: {} on {}, {} on {}. {}", environment_.rank, report.left_verdict,
+                       report.left, report.right_verdict, report.right, report.right_text);
+  }
+
+  // Rank 0: what the ranks say, the first that disagrees for all.
+  std::vector<CaseVerdict> gather(std::vector<CaseVerdict> verdicts) {
+    const Duration limit = longest_timeout();
+    for (int rank = 1; rank < environment_.world_size; ++rank) {
+      const std::vector<CaseVerdict> others = verdicts_of(rank, limit);
+      for (std::size_t i = 0; i < verdicts.size(); ++i) {
+        verdicts[i].elapsed = std::max(verdicts[i].elapsed, others[i].elapsed);
+        if (!verdicts[i].agrees || others[i].agrees) continue;
+        verdicts[i].agrees = false;
+        verdicts[i].text = others[i].text;
+      }
+    }
+    return verdicts;
+  }
+
+  std::vector<CaseVerdict> verdicts_of(int rank, Duration limit) {
+    std::string problem;
+    try {
+      std::vector<CaseVerdict> verdicts =
+          verdicts_from_text(store_->get_text(verdict_key(rank), limit));
+      if (verdicts.size() == cases_.size()) return verdicts;
+      problem = "has another number of verdicts";
+    } catch (const std::exception& error) {
+      problem = fmt::format("has no verdict: {}", error.what());
+    }
+    return std::vector<CaseVerdict>(
+        cases_.size(),
+        CaseVerdict{.agrees = false, .text = fmt::format("rank {} {}", rank, problem)});
+  }
+
+  const std::vector<ConformanceCase>& cases_;
+  const Environment& environment_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Runtime> runtime_ = make_real_runtime();
+  std::shared_ptr<GlooConnector> connector_;
+};
+
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char character : text) {
+    if (character == '&')
+      escaped += "&amp;";
+    else if (character == '<')
+      escaped += "&lt;";
+    else if (character == '"')
+      escaped += "&quot;";
+    else if (static_cast<unsigned char>(character) >= 0x20)
+      escaped += character;
+    else
+      escaped += ' ';
+  }
+  return escaped;
+}
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+bool ConformanceReport::holds() const noexcept {
+  return std::ranges::all_of(cases, [](const CaseVerdict& verdict) { return verdict.agrees; });
+}
+
+ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
+                                  std::string_view backend, const Environment& environment,
+                                  const std::shared_ptr<Store>& store) {
+  if (backend != "gloo")
+    throw NotSupported(fmt::format("backend {} cannot be checked here; accepted: gloo", backend));
+  Conformance conformance(cases, environment, store);
+  conformance.agree_on_cases();
+  ConformanceReport report{.backend = std::string(backend), .world_size = environment.world_size};
+  if (!cases.empty()) report.seed = cases.front().specification.seed;
+  report.cases = conformance.agree_on_verdicts(conformance.run_all());
+  return report;
+}
+
+std::string to_string(const ConformanceReport& report) {
+  std::string text = fmt::format("{}  {} against sim, world {}, seed {}\n\n",
+                                 report.holds() ? "CONFORMS" : "DIFFERS", report.backend,
+                                 report.world_size, report.seed);
+  for (const CaseVerdict& verdict : report.cases) {
+    text += fmt::format("  {}  {:<24}{:>8.2f} s\n", verdict.agrees ? "✓" : "✗", verdict.program,
+                        seconds(verdict.elapsed));
+    if (!verdict.agrees) text += sim::wrapped(verdict.text, "       ");
+  }
+  return text;
+}
+
+json to_json(const ConformanceReport& report) {
+  return {{"holds", report.holds()},
+          {"backend", report.backend},
+          {"world", report.world_size},
+          {"seed", report.seed},
+          {"cases", to_json(report.cases)}};
+}
+
+std::string to_junit_xml(const ConformanceReport& report) {
+  const auto failures = std::ranges::count_if(
+      report.cases, [](const CaseVerdict& verdict) { return !verdict.agrees; });
+  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  xml += fmt::format("<testsuite name=\"conform {}\" tests=\"{}\" failures=\"{}\">\n",
+                     xml_escaped(report.backend), report.cases.size(), failures);
+  for (const CaseVerdict& verdict : report.cases) {
+    xml += fmt::format("  <testcase classname=\"conform\" name=\"{}\" time=\"{:.3f}\"",
+                       xml_escaped(verdict.program), seconds(verdict.elapsed));
+    xml += verdict.agrees ? "/>\n"
+                          : fmt::format(">\n    <failure message=\"{}\"/>\n  </testcase>\n",
+                                        xml_escaped(verdict.text));
+  }
+  return xml + "</testsuite>\n";
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,67 @@
+#include "harness/commands/conform_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/root_gang.h"
+#include "gang/store/tcp_store_server.h"
+#include "harness/launcher.h"
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+
+// Asks `conform` under the given variables.
+Answer ask_under(const EnvironmentVariables& variables, std::vector<std::string> arguments) {
+  CommandLine command_line{.binary = "gangsim", .description = "", .programs = all_programs()};
+  command_line.commands.push_back(make_conform_command([variables] { return variables; }));
+  arguments.insert(arguments.begin(), "conform");
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_command_line(command_line, arguments, out, err);
+  return {status, out.str(), err.str()};
+}
+
+TEST(ConformCommand, RunsOnEveryProcessOfAJob) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  const std::string port = std::to_string(TcpStoreServer().port());
+  const std::string junit = temporary("conform.xml");
+  const auto ends = run_processes(
+      3,
+      [&](int rank) {
+        const Answer answer = ask_under({{"RANK", std::to_string(rank)},
+                                         {"WORLD_SIZE", "3"},
+                                         {"MASTER_ADDR", "127.0.0.1"},
+                                         {"MASTER_PORT", port}},
+                                        {"every_collective", "ring", "--junit", junit});
+        return std::to_string(answer.status) + answer.out + answer.err;
+      },
+      60s);
+  EXPECT_THAT(ends[0].result, HasSubstr("0CONFORMS  gloo against sim, world 3, seed 1"));
+  EXPECT_EQ(ends[1].result, "0");
+  EXPECT_EQ(ends[2].result, "0");
+  EXPECT_THAT(read_file("JUnit", junit), HasSubstr("tests=\"2\" failures=\"0\""));
+}
+
+TEST(ConformCommand, OutsideAJobItSaysWhatIsMissing) {
+  const Answer answer = ask_under({}, {});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("RANK and WORLD_SIZE are not set"));
+  EXPECT_THAT(ask_under({{"RANK", "x"}, {"WORLD_SIZE", "2"}}, {}).err, HasSubstr("RANK is 'x'"));
+  EXPECT_EQ(ask_under({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, {"--backend", "nccl"}).status, 3);
+}
+
+TEST(ConformCommand, WhyItFailedIsWrittenForTorchrun) {
+  const std::string path = temporary("error.json");
+  ask_under({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"TORCHELASTIC_ERROR_FILE", path}},
+            {"no_such_program"});
+  EXPECT_THAT(read_file("error file", path), HasSubstr("no_such_program"));
+}
+
+}  // namespace
+}  // namespace gang::harness

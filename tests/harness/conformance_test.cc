@@ -1,0 +1,132 @@
+#include "harness/conformance.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "gang/root_gang.h"
+#include "gang/runtime.h"
+#include "gang/store/memory_store.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""ns;
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+
+class Conformance : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!gloo_availability().is_available)
+      GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  }
+
+  static ConformanceCase make_case(Program program) {
+    ConformanceCase one{.program = std::move(program)};
+    one.specification.program = one.program.name;
+    one.specification.timeout = 20s;
+    return one;
+  }
+
+  // What each of three ranks, a thread each, is told; or the error's text.
+  std::vector<std::string> run_ranks(
+      const std::function<std::vector<ConformanceCase>(int rank)>& cases) {
+    const std::shared_ptr<Runtime> runtime = make_real_runtime();
+    const std::shared_ptr<Store> store = make_memory_store(*runtime);
+    std::vector<std::string> texts(3);
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 3; ++rank) {
+      ranks.emplace_back([&, rank] {
+        const Environment environment{
+            .rank = rank, .world_size = 3, .master_address = "127.0.0.1", .master_port = 1};
+        auto& text = texts[static_cast<std::size_t>(rank)];
+        try {
+          text = to_string(run_conformance(cases(rank), "gloo", environment, store->new_client()));
+        } catch (const Error& error) {
+          text = error.what();
+        }
+      });
+    }
+    ranks.clear();
+    return texts;
+  }
+};
+
+TEST_F(Conformance, EveryRankIsToldThatAllAgree) {
+  const auto texts = run_ranks([](int) {
+    return std::vector{make_case(every_collective_program()), make_case(ring_program())};
+  });
+  for (const std::string& text : texts) {
+    EXPECT_THAT(text, HasSubstr("CONFORMS  gloo against sim, world 3, seed 1"));
+    EXPECT_THAT(text, HasSubstr("✓  every_collective"));
+  }
+  EXPECT_EQ(texts[0], texts[2]);
+}
+
+TEST_F(Conformance, ADifferenceOnOneRankIsToldToAll) {
+  const Program odd{"odd", "differs on real gangs", [](Rank& rank) {
+                      const bool is_real = rank.root()->info().backend == "gloo";
+                      rank.output("value", is_real && rank.rank() == 1 ? 2.0F : 1.0F);
+                      rank.root()->barrier();
+                    }};
+  for (const std::string& text : run_ranks([&odd](int) { return std::vector{make_case(odd)}; })) {
+    EXPECT_THAT(text, HasSubstr("DIFFERS"));
+    EXPECT_THAT(text, HasSubstr("rank 1, value[0]: 1 on the left, 2 on the right"));
+  }
+}
+
+TEST_F(Conformance, MisuseIsTheSameMismatchOnBoth) {
+  const Program wrong{"wrong", "counts differ", [](Rank& rank) {
+                        std::vector<float> values(rank.rank() == 2 ? 3 : 4);
+                        rank.root()->all_reduce(view(values), ReduceOperation::sum);
+                      }};
+  for (const auto& text : run_ranks([&wrong](int) { return std::vector{make_case(wrong)}; }))
+    EXPECT_THAT(text, HasSubstr("CONFORMS"));
+}
+
+TEST_F(Conformance, OtherCasesOnAnotherRankAreBadInput) {
+  int refused = 0;
+  for (const std::string& text : run_ranks([](int rank) {
+         auto one = make_case(ring_program());
+         one.specification.seed = rank == 1 ? 7 : 1;
+         one.specification.timeout = 1s;
+         return std::vector{one};
+       }))
+    refused += text.find("runs other cases") != std::string::npos ? 1 : 0;
+  EXPECT_GE(refused, 1);
+}
+
+TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
+  const ConformanceReport report{
+      .backend = "gloo",
+      .world_size = 4,
+      .seed = 3,
+      .cases = {{"ring", true, "", 250'000'000ns}, {"odd<&\">", false, "it is \"so\"", 1s}}};
+  EXPECT_FALSE(report.holds());
+  EXPECT_EQ(to_string(report),
+            "DIFFERS  gloo against sim, world 4, seed 3\n\n"
+            "  ✓  ring                        0.25 s\n"
+            "  ✗  odd<&\">                     1.00 s\n"
+            "       it is \"so\"\n");
+  EXPECT_EQ(to_junit_xml(report),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuite name=\"conform gloo\" tests=\"2\" failures=\"1\">\n"
+            "  <testcase classname=\"conform\" name=\"ring\" time=\"0.250\"/>\n"
+            "  <testcase classname=\"conform\" name=\"odd&lt;&amp;&quot;>\" time=\"1.000\">\n"
+            "    <failure message=\"it is &quot;so&quot;\"/>\n"
+            "  </testcase>\n"
+            "</testsuite>\n");
+  EXPECT_EQ(to_json(report)["cases"][1]["text"], "it is \"so\"");
+}
+
+TEST(RunConformance, OfABackendThatCannotBeCheckedIsNotSupported) {
+  EXPECT_THROW(run_conformance({}, "sim", {}, nullptr), NotSupported);
+}
+
+}  // namespace
+}  // namespace gang::harness
