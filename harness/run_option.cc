@@ -198,6 +198,7 @@ RunOption step_limit_option() {
 }
 
 std::vector<RunOption> make_run_options() {
+  using sim::DeadlockSearch;
   using sim::PendingTimeouts;
   return {
       world_option(),
@@ -226,6 +227,15 @@ std::vector<RunOption> make_run_options() {
           "strict-blocking", "a blocking call does not match a start_ call",
           [](RunSpecification& specification, bool on) { specification.strict_blocking = on; },
           [](const RunSpecification& specification) { return specification.strict_blocking; }),
+      flag_option(
+          "find-partial", "end at a deadlock of some ranks while others still run",
+          [](RunSpecification& specification, bool on) {
+            specification.deadlock_search =
+                on ? DeadlockSearch::while_others_run : DeadlockSearch::at_rest;
+          },
+          [](const RunSpecification& specification) {
+            return specification.deadlock_search == DeadlockSearch::while_others_run;
+          }),
       step_limit_option(),
   };
 }

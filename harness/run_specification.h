@@ -40,6 +40,7 @@ struct RunSpecification {
   Duration timeout = default_timeout;  // of the root gang
   sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
   bool strict_blocking = false;
+  sim::DeadlockSearch deadlock_search = sim::DeadlockSearch::at_rest;
   std::optional<std::uint64_t> step_limit;
 
   friend bool operator==(const RunSpecification&, const RunSpecification&) = default;

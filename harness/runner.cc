@@ -4,6 +4,7 @@
 
 #include "gang/error.h"
 #include "harness/backend.h"
+#include "sim/message_race.h"
 #include "sim/settled_certainty.h"
 
 namespace gang::harness {
@@ -26,6 +27,7 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.timeout = specification.timeout;
   options.pending_timeouts = specification.pending_timeouts;
   options.strict_blocking = specification.strict_blocking;
+  options.deadlock_search = specification.deadlock_search;
   if (specification.step_limit) options.step_limit = *specification.step_limit;
   options.trace = recording.trace;
   options.schedule = recording.schedule;
@@ -53,15 +55,41 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
   }
 }
 
-// What `report` leaves open, settled by a run whose outputs nobody sees.
-void settle(const Backend& backend, const Launch& launch, sim::Report& report) {
-  const auto options = sim::settling_options(launch.options, report);
-  if (!options) return;
-  OutputRecorder recorder{options->world_size, KeepOutputs::digest_only};
+// A further run of what has been run, to see what becomes of it otherwise.
+struct OtherRun {
+  sim::Report report;
+  std::uint64_t digest = 0;  // of the outputs
+};
+
+OtherRun run_otherwise(const Backend& backend, const Launch& launch,
+                       const sim::SimulationOptions& options) {
+  OutputRecorder recorder{options.world_size, KeepOutputs::digest_only};
   const RunContext context{
       .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
-  sim::settle(launch.options, report,
-              backend.run({.program = launch.program, .context = context, .options = *options}));
+  OtherRun other;
+  other.report = backend.run({.program = launch.program, .context = context, .options = options});
+  other.digest = recorder.take_outputs().digest;
+  return other;
+}
+
+// Settles what the report of a deadlock leaves open about sends and streams.
+void settle_certainty(const Backend& backend, const Launch& launch, sim::Report& report) {
+  if (const auto options = sim::settling_options(launch.options, report))
+    sim::settle(launch.options, report, run_otherwise(backend, launch, *options).report);
+}
+
+// Adds the first receive from any source of a run that holds whose result depends on the sender.
+void find_message_race(const Backend& backend, const Launch& launch, std::uint64_t digest,
+                       sim::Report& report) {
+  if (!report.holds()) return;
+  for (const sim::RaceCandidate& candidate : report.race_candidates) {
+    const OtherRun other =
+        run_otherwise(backend, launch, sim::forcing_options(launch.options, candidate));
+    auto finding = sim::message_race(candidate, other.report, other.digest != digest);
+    if (!finding) continue;
+    report.findings.push_back(*std::move(finding));
+    return;
+  }
 }
 
 RunResult run_along(const Program& program, const RunSpecification& specification,
@@ -91,8 +119,9 @@ RunResult run_along(const Program& program, const RunSpecification& specificatio
                    .outputs = recorder.take_outputs(),
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
-  settle(backend, launch, result.report);
+  settle_certainty(backend, launch, result.report);
   add_wrong_results(program, recorder, result);
+  find_message_race(backend, launch, result.outputs.digest, result.report);
   return result;
 }
 

@@ -1,6 +1,8 @@
 #include "properties/deadlocks_are_exact.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -75,11 +77,16 @@ class HandRun {
   std::vector<int> next_step_;
 };
 
-sim::Report run_missing(const MissingCall& missing, const Subject& subject) {
+// What a rank does before each of its steps.
+using BeforeStep = std::function<void(sim::SimulatedRank&)>;
+
+sim::Report run_missing(const MissingCall& missing, const sim::SimulationOptions& options,
+                        const Subject& subject, const BeforeStep& before_step) {
   const GangProgram& program = missing.program;
-  return subject.simulate(options_of(program), [&](sim::SimulatedRank& rank) {
+  return subject.simulate(options, [&](sim::SimulatedRank& rank) {
     const auto gangs = make_gangs(program, rank.root(), subject);
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      if (before_step) before_step(rank);
       const auto& gang = gangs[static_cast<std::size_t>(program.steps[i].node)];
       if (!gang || leaves_out(missing, rank.rank(), static_cast<int>(i))) continue;
       if (program.steps[i].form == Form::blocking) {
@@ -89,6 +96,10 @@ sim::Report run_missing(const MissingCall& missing, const Subject& subject) {
       }
     }
   });
+}
+
+sim::Report run_missing(const MissingCall& missing, const Subject& subject) {
+  return run_missing(missing, options_of(missing.program), subject, {});
 }
 
 std::vector<int> ranks_that_block(const std::vector<int>& blocked_at) {
@@ -117,10 +128,15 @@ std::vector<int> expected_waits(const MissingCall& missing, const std::vector<in
   return waits;
 }
 
+std::vector<int> blocked_ranks(const sim::Report& report) {
+  std::vector<int> ranks;
+  for (const sim::BlockedCall& blocked : report.blocked) ranks.push_back(blocked.rank);
+  return ranks;
+}
+
 std::string check_blocked(const MissingCall& missing, const sim::Report& report,
                           const std::vector<int>& blocked_at) {
-  std::vector<int> reported;
-  for (const sim::BlockedCall& blocked : report.blocked) reported.push_back(blocked.rank);
+  const std::vector<int> reported = blocked_ranks(report);
   const std::vector<int> expected = ranks_that_block(blocked_at);
   if (reported != expected) {
     return fmt::format("ranks [{}] are reported as blocked, expected [{}]",
@@ -161,6 +177,55 @@ Verdict judge(const MissingCall& missing, const Subject& subject) {
   return verdict_of(missing, report).shown_by(report);
 }
 
+// Every rank looks for deadlocks before each of its steps: whom it finds must stay blocked.
+Verdict judge_early(const MissingCall& missing, const Subject& subject) {
+  std::set<int> found;
+  const sim::Report report = run_missing(
+      missing, options_of(missing.program), subject, [&found](sim::SimulatedRank& rank) {
+        for (const sim::BlockedCall& blocked : rank.examine().blocked) found.insert(blocked.rank);
+      });
+  const std::vector<int> blocked = blocked_ranks(report);
+  for (const int rank : found) {
+    if (std::ranges::binary_search(blocked, rank)) continue;
+    return Verdict::violated(
+        fmt::format("rank {} was found dead while others ran; blocked at the end are [{}]", rank,
+                    fmt::join(blocked, ",")));
+  }
+  return Verdict::holds();
+}
+
+// A deadlock that is said to happen in every schedule happens in random ones.
+Verdict judge_certainty(const MissingCall& missing, const Subject& subject) {
+  sim::SimulationOptions options = options_of(missing.program);
+  options.scheduler = sim::SchedulerKind::round_robin;
+  const sim::Report certain = run_missing(missing, options, subject, {});
+  if (!certain.certainty.starts_with("in every schedule")) return Verdict::holds();
+  options.scheduler = sim::SchedulerKind::random;
+  for (int i = 0; i < 3; ++i) {
+    ++options.seed;
+    const sim::Report other = run_missing(missing, options, subject, {});
+    if (blocked_ranks(other) == blocked_ranks(certain) && !other.findings.empty() &&
+        other.findings.front().id == certain.findings.front().id)
+      continue;
+    return Verdict::violated(fmt::format(
+        "a deadlock 'in every schedule' blocks ranks [{}]; random schedule {} blocks [{}]",
+        fmt::join(blocked_ranks(certain), ","), options.seed,
+        fmt::join(blocked_ranks(other), ",")));
+  }
+  return Verdict::holds();
+}
+
+Law<MissingCall> law_about_missing_calls(std::string name, std::string description,
+                                         std::function<Verdict(const MissingCall&)> verdict) {
+  Law<MissingCall> law;
+  law.suite = "deadlocks_are_exact";
+  law.name = std::move(name);
+  law.description = std::move(description);
+  law.generate = generate_missing_call;
+  law.verdict = std::move(verdict);
+  return law;
+}
+
 }  // namespace
 
 std::vector<int> blocked_steps(const MissingCall& missing) { return HandRun(missing).run(); }
@@ -199,13 +264,19 @@ std::vector<MissingCall> shrinks(const MissingCall& missing) {
 }
 
 std::vector<Property> deadlocks_are_exact(const Subject& subject) {
-  Law<MissingCall> law;
-  law.suite = "deadlocks_are_exact";
-  law.name = "a_missing_call_blocks_only_its_dependants";
-  law.description = "Who blocks, and on whom, is what running the program by hand gives.";
-  law.generate = generate_missing_call;
-  law.verdict = [subject](const MissingCall& missing) { return judge(missing, subject); };
-  return {to_property(law)};
+  return {
+      to_property(law_about_missing_calls(
+          "a_missing_call_blocks_only_its_dependants",
+          "Who blocks, and on whom, is what running the program by hand gives.",
+          [subject](const MissingCall& missing) { return judge(missing, subject); })),
+      to_property(law_about_missing_calls(
+          "what_is_dead_stays_dead", "Whom a search finds while others run is blocked at the end.",
+          [subject](const MissingCall& missing) { return judge_early(missing, subject); })),
+      to_property(law_about_missing_calls(
+          "a_certain_deadlock_is_in_every_schedule",
+          "What is said to happen in every schedule happens in random ones.",
+          [subject](const MissingCall& missing) { return judge_certainty(missing, subject); })),
+  };
 }
 
 }  // namespace gang::properties

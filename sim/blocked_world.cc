@@ -1,6 +1,7 @@
 #include "sim/blocked_world.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/matching.h"
 
@@ -9,19 +10,8 @@ namespace {
 
 using Mode = WaitGraph::Mode;
 
-// Contexts that nothing keeps from acting on their own: they run, sleep, or poll.
-bool is_alive(const Task& context) noexcept {
-  return context.wait == nullptr || context.wait->reason == Wait::Reason::sleep;
-}
-
-Mode mode_of(const Task& context) noexcept {
-  if (is_alive(context)) return Mode::all;
-  const Wait::Reason reason = context.wait->reason;
-  if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
-  const bool takes_any = reason != Wait::Reason::operations && reason != Wait::Reason::join &&
-                         reason != Wait::Reason::mutex;
-  return takes_any ? Mode::any : Mode::all;
-}
+// Of one poll after the other in vain: a loop, not a look.
+constexpr std::uint64_t many_polls = 1000;
 
 // Where the members of a collective gather; null if nobody has come, or for other operations.
 const MatchSlot* slot_of(const PendingOperation& pending) noexcept {
@@ -64,21 +54,64 @@ const void* key_of(const PendingOperation& pending) noexcept {
 
 }  // namespace
 
-BlockedWorld::BlockedWorld(const Engine& engine, Assumption assumption)
-    : engine_(engine), assumption_(assumption), live_(engine.live_tasks()) {
+BlockedWorld::BlockedWorld(const Engine& engine, Moment moment, Assumption assumption)
+    : engine_(engine), moment_(moment), assumption_(assumption), live_(engine.live_tasks()) {
+  const auto ranks = static_cast<std::size_t>(engine.options().world_size);
+  ranks_.assign(ranks, no_node);
+  first_of_rank_.assign(ranks + 1, 0);
+  for (const Task* context : live_)
+    ++first_of_rank_[static_cast<std::size_t>(context->rank->rank) + 1];
+  std::partial_sum(first_of_rank_.begin(), first_of_rank_.end(), first_of_rank_.begin());
   for (const Task* context : live_) add_context(*context);
   for (const Task* context : live_) connect_context(*context);
   graph_.reduce();
   for (const Task* context : live_)
-    if (graph_.is_dead(contexts_.at(context))) dead_.push_back(context);
+    if (graph_.is_dead(node_of(*context)) || polls_in_vain(*context)) dead_.push_back(context);
   cores_ = graph_.cores();
   is_in_core_.assign(graph_.node_count(), false);
   for (const auto& core : cores_)
     for (const WaitGraph::Node node : core) is_in_core_[node] = true;
 }
 
+// Whether nothing keeps the context from acting on its own: it runs, sleeps, or polls.
+bool BlockedWorld::is_alive(const Task& context) const noexcept {
+  if (context.wait == nullptr || context.wait->reason == Wait::Reason::sleep) return true;
+  return moment_ == Moment::while_others_run && context.wait->reason == Wait::Reason::poll;
+}
+
+Mode BlockedWorld::mode_of(const Task& context) const noexcept {
+  if (is_alive(context)) return Mode::all;
+  const Wait::Reason reason = context.wait->reason;
+  if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
+  const bool takes_any = reason != Wait::Reason::operations && reason != Wait::Reason::join &&
+                         reason != Wait::Reason::mutex;
+  return takes_any ? Mode::any : Mode::all;
+}
+
+bool BlockedWorld::polls_in_vain(const Task& context) const {
+  if (moment_ != Moment::while_others_run || !is_alive(context) || context.polls < many_polls)
+    return false;
+  const PendingOperation* polled = operation_of(context);
+  if (polled == nullptr) return false;
+  const auto node =
+      operations_.find(polled->slot != nullptr ? static_cast<const void*>(polled->slot) : polled);
+  return node != operations_.end() && graph_.is_dead(node->second);
+}
+
+std::vector<int> BlockedWorld::ranks_that_go_on() const {
+  std::vector<int> ranks;
+  auto dead = dead_.begin();
+  for (const Task* context : live_) {
+    if (dead != dead_.end() && *dead == context)
+      ++dead;
+    else if (ranks.empty() || ranks.back() != context->rank->rank)
+      ranks.push_back(context->rank->rank);
+  }
+  return ranks;
+}
+
 bool BlockedWorld::is_core(const Task& context) {
-  if (is_in_core_[contexts_.at(&context)]) return true;
+  if (is_in_core_[node_of(context)]) return true;
   const PendingOperation* pending = operation_of(context);
   return pending != nullptr && !gone_for(*pending).empty();
 }
@@ -89,29 +122,39 @@ WaitGraph::Node BlockedWorld::add(Mode mode, const WaitingThing& thing) {
 }
 
 void BlockedWorld::add_context(const Task& context) {
-  contexts_[&context] = add(mode_of(context), {.context = &context});
-  contexts_of_rank_[context.rank->rank].push_back(&context);
+  if (context.id >= contexts_.size()) contexts_.resize(context.id + 1, no_node);
+  contexts_[context.id] = add(mode_of(context), {.context = &context});
 }
 
-bool BlockedWorld::is_gone(int rank) const { return !contexts_of_rank_.contains(rank); }
+std::span<const Task* const> BlockedWorld::contexts_of(int rank) const {
+  const auto place = static_cast<std::size_t>(rank);
+  return std::span(live_).subspan(first_of_rank_[place],
+                                  first_of_rank_[place + 1] - first_of_rank_[place]);
+}
+
+bool BlockedWorld::is_gone(int rank) const { return contexts_of(rank).empty(); }
 
 void BlockedWorld::connect_context(const Task& context) {
-  if (is_alive(context)) return;
-  const WaitGraph::Node node = contexts_.at(&context);
+  if (is_alive(context)) {
+    if (context.polls < many_polls || moment_ == Moment::at_rest) return;
+    if (const PendingOperation* polled = operation_of(context)) operation_node(*polled);
+    return;
+  }
+  const WaitGraph::Node node = node_of(context);
   for (const PendingOperation* pending : context.wait->operations)
     if (!Matching::has_ended(*pending)) graph_.add_edge(node, operation_node(*pending));
   switch (context.wait->reason) {
     case Wait::Reason::join:
-      return graph_.add_edge(node, contexts_.at(context.wait->joined));
+      return graph_.add_edge(node, node_of(*context.wait->joined));
     case Wait::Reason::mutex:
-      if (contexts_.contains(context.wait->holder))
-        graph_.add_edge(node, contexts_.at(context.wait->holder));
+      if (const Task* holder = context.wait->holder; holder != nullptr && !holder->is_done)
+        graph_.add_edge(node, node_of(*holder));
       else  // its holder has ended without unlocking it
         graph_.add_edge(node, add(Mode::any, {}));
       return;
     case Wait::Reason::condition:
-      for (const Task* other : contexts_of_rank_.at(context.rank->rank))
-        if (other != &context) graph_.add_edge(node, contexts_.at(other));
+      for (const Task* other : contexts_of(context.rank->rank))
+        if (other != &context) graph_.add_edge(node, node_of(*other));
       return;
     case Wait::Reason::message:
       for (const int rank : context.wait->message->awaited_ranks())
@@ -123,11 +166,11 @@ void BlockedWorld::connect_context(const Task& context) {
 }
 
 WaitGraph::Node BlockedWorld::rank_node(int rank) {
-  if (const auto known = ranks_.find(rank); known != ranks_.end()) return known->second;
+  const auto place = static_cast<std::size_t>(rank);
+  if (ranks_[place] != no_node) return ranks_[place];
   const WaitGraph::Node node = add(Mode::any, {.rank = rank});
-  ranks_.emplace(rank, node);
-  if (const auto place = contexts_of_rank_.find(rank); place != contexts_of_rank_.end())
-    for (const Task* context : place->second) graph_.add_edge(node, contexts_.at(context));
+  ranks_[place] = node;
+  for (const Task* context : contexts_of(rank)) graph_.add_edge(node, node_of(*context));
   return node;
 }
 
@@ -175,9 +218,16 @@ void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation&
   }
 }
 
+std::span<PendingOperation* const> BlockedWorld::operations_of(const Task& context) noexcept {
+  if (context.wait != nullptr && !context.wait->operations.empty()) return context.wait->operations;
+  const bool is_blocked = context.wait != nullptr && context.wait->reason != Wait::Reason::sleep &&
+                          context.wait->reason != Wait::Reason::poll;
+  if (is_blocked || context.polled == nullptr || context.polls < many_polls) return {};
+  return {&context.polled, 1};
+}
+
 const PendingOperation* BlockedWorld::operation_of(const Task& context) {
-  if (context.wait == nullptr) return nullptr;
-  for (const PendingOperation* pending : context.wait->operations)
+  for (const PendingOperation* pending : operations_of(context))
     if (!Matching::has_ended(*pending)) return pending;
   return nullptr;
 }

@@ -1,6 +1,7 @@
 // The wait-for graph of a run, with what its nodes stand for.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,12 @@ enum class Assumption : std::uint8_t {
   no_streams,      // nothing is queued behind another operation of its rank
 };
 
+// When a snapshot is taken.
+enum class Moment : std::uint8_t {
+  at_rest,           // nobody can run: a poll will not succeed by itself
+  while_others_run,  // whoever polls may do something else next
+};
+
 // A snapshot of who waits for whom, taken under the engine's Guard; valid while nothing runs.
 //
 // Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank whose
@@ -33,15 +40,19 @@ enum class Assumption : std::uint8_t {
 // Cost: O(blocked contexts + missing members).
 class BlockedWorld {
  public:
-  explicit BlockedWorld(const Engine& engine, Assumption assumption = Assumption::none);
+  explicit BlockedWorld(const Engine& engine, Moment moment = Moment::at_rest,
+                        Assumption assumption = Assumption::none);
+
+  Moment moment() const noexcept { return moment_; }
 
   const WaitGraph& graph() const noexcept { return graph_; }
   const WaitingThing& thing(WaitGraph::Node node) const { return things_[node]; }
 
   // The node of a context that was not done when the snapshot was taken.
-  WaitGraph::Node node_of(const Task& context) const { return contexts_.at(&context); }
+  WaitGraph::Node node_of(const Task& context) const { return contexts_[context.id]; }
 
-  // Contexts that can never go on, by rank.
+  // Contexts that can never go on, by rank; and, while others run, those that have polled in vain a
+  // thousand times for what can never complete.
   const std::vector<const Task*>& dead_contexts() const noexcept { return dead_; }
 
   // Whether a dead context is part of a cause, or waits directly for a rank that is gone; others
@@ -56,9 +67,16 @@ class BlockedWorld {
 
   // Whether the context can never go on, be it that it has ended.
   bool is_dead(const Task& context) const {
-    const auto place = contexts_.find(&context);
-    return place == contexts_.end() || graph_.is_dead(place->second);
+    const bool has_ended = context.id >= contexts_.size() || contexts_[context.id] == no_node;
+    return has_ended || graph_.is_dead(contexts_[context.id]);
   }
+
+  // Root ranks with a context that is not dead, ascending.
+  std::vector<int> ranks_that_go_on() const;
+
+  // The operations that `context` waits for, ended or not; of one that runs or sleeps, what it
+  // keeps polling.
+  static std::span<PendingOperation* const> operations_of(const Task& context) noexcept;
 
   // The first operation that `context` waits for, null if it waits for something else.
   static const PendingOperation* operation_of(const Task& context);
@@ -82,9 +100,15 @@ class BlockedWorld {
   }
 
  private:
+  static constexpr WaitGraph::Node no_node = ~WaitGraph::Node{0};
+
+  std::span<const Task* const> contexts_of(int rank) const;
   WaitGraph::Node add(WaitGraph::Mode mode, const WaitingThing& thing);
   void add_context(const Task& context);
   void connect_context(const Task& context);
+  bool is_alive(const Task& context) const noexcept;
+  WaitGraph::Mode mode_of(const Task& context) const noexcept;
+  bool polls_in_vain(const Task& context) const;
   WaitGraph::Node rank_node(int rank);
   WaitGraph::Node any_member_node(const GangState& gang);
   WaitGraph::Node operation_node(const PendingOperation& pending);
@@ -96,14 +120,16 @@ class BlockedWorld {
   std::vector<int> find_gone(const PendingOperation& pending);
 
   const Engine& engine_;
+  const Moment moment_;
   const Assumption assumption_;
   WaitGraph graph_;
   std::vector<WaitingThing> things_;
   std::vector<const Task*> live_;
   std::vector<const Task*> dead_;
-  std::unordered_map<const Task*, WaitGraph::Node> contexts_;
-  std::unordered_map<int, std::vector<const Task*>> contexts_of_rank_;
-  std::unordered_map<int, WaitGraph::Node> ranks_;
+  std::vector<WaitGraph::Node> contexts_;  // by id; no_node: has ended
+  std::vector<std::size_t>
+      first_of_rank_;                   // by rank, and one more: where in live_ its contexts begin
+  std::vector<WaitGraph::Node> ranks_;  // by rank; no_node: not needed yet
   std::unordered_map<const void*, WaitGraph::Node> operations_;  // by slot, gang or operation
   // By slot, by gang for receives from any source, else by operation.
   std::unordered_map<const void*, std::vector<int>> awaited_;

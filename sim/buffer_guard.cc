@@ -80,7 +80,7 @@ void BufferGuard::report(Engine& engine, std::string_view what_was_done, const s
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
   finding.ranks = {pending_.task->rank->rank};
-  finding.gang = label_of(*pending_.gang->info);
+  finding.gang = pending_.gang->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
   finding.message = fmt::format(

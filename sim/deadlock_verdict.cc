@@ -22,7 +22,7 @@ void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = n
 
 void describe_operation(const Engine& engine, BlockedWorld& world, const PendingOperation& pending,
                         BlockedCall& call) {
-  call.gang = label_of(*pending.gang->info);
+  call.gang = pending.gang->label();
   call.operation = to_string(pending.call());
   call.location = to_string(pending.call().call_site);
   if (pending.deadline != TimePoint::max())
@@ -52,12 +52,24 @@ void describe_other(const Engine& engine, const Task& context, BlockedCall& call
     keep_waits(call, {context.wait->holder->rank->rank});
 }
 
+// In finding `index`, if there is one.
+void note_who_goes_on(Engine& engine, const BlockedWorld& world, std::size_t index) {
+  if (engine.findings().size() <= index) return;
+  if (const std::vector<int> ranks = world.ranks_that_go_on(); !ranks.empty())
+    engine.findings().add_consequence(
+        index,
+        ranks_do(ranks, "was still going on when", "were still going on when") + " this was found");
+}
+
 }  // namespace
 
-DeadlockVerdict report_deadlock(Engine& engine) {
-  BlockedWorld world(engine);
+DeadlockVerdict report_deadlock(Engine& engine, Moment moment) {
+  BlockedWorld world(engine, moment);
+  if (world.dead_contexts().empty()) return {};
   VerdictCertainty certainty(engine, world);
+  const std::size_t first = engine.findings().size();
   report_root_causes(engine, world, certainty);
+  if (moment == Moment::while_others_run) note_who_goes_on(engine, world, first);
   DeadlockVerdict verdict;
   verdict.blocked.reserve(world.dead_contexts().size());
   for (const Task* context : world.dead_contexts()) {
@@ -70,7 +82,8 @@ DeadlockVerdict report_deadlock(Engine& engine) {
       describe_operation(engine, world, *pending, call);
     else
       describe_other(engine, *context, call);
-    if (context->wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
+    const Wait* wait = context->wait;
+    if (wait != nullptr && wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
   if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());
   return verdict;

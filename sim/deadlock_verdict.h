@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/blocked_world.h"
 #include "sim/report.h"
 
 namespace gang::sim {
@@ -15,8 +16,9 @@ struct DeadlockVerdict {
   std::string certainty;             // of the first cause
 };
 
-// Called when no context can run and no time can pass that would change it. Adds findings, root
-// causes first, and returns every blocked context with what it waits for. O(blocked + waits).
-DeadlockVerdict report_deadlock(Engine& engine);
+// Called at rest: when no context can run and no time can pass that would change it; or while
+// others run, where the verdict is empty if all can still go on. Adds findings, root causes first,
+// and returns every blocked context with what it waits for. O(blocked + waits).
+DeadlockVerdict report_deadlock(Engine& engine, Moment moment = Moment::at_rest);
 
 }  // namespace gang::sim

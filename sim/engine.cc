@@ -1,6 +1,7 @@
 #include "sim/engine.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/blocked_world.h"
 #include "sim/call_stack.h"
 #include "sim/deadlock_verdict.h"
 #include "sim/failure.h"
@@ -23,6 +25,7 @@ namespace gang::sim {
 namespace {
 
 constexpr std::uint64_t most_fruitless_rounds = 10'000;
+constexpr std::uint64_t least_switches_between_searches = 1000;
 
 }  // namespace
 
@@ -50,6 +53,7 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
     tasks_[i].rank = &ranks_[i];
   }
   tasks_left_ = tasks_.size();
+  plan_next_stop();
   root_ = matching_->make_root_gang();
   root_gangs_ = make_root_gangs(*this);
 }
@@ -154,9 +158,31 @@ Task& Engine::choose(TaskId after) {
   return task(chosen);
 }
 
-void Engine::count_step() {
-  if (++counts_.switches > options_.step_limit && !is_over_) [[unlikely]]
-    end_run(Outcome::step_limit);
+bool Engine::searches_while_others_run() const noexcept {
+  return options_.deadlock_search == DeadlockSearch::while_others_run && !is_parallel_ &&
+         options_.pending_timeouts == PendingTimeouts::are_deadlocks;
+}
+
+void Engine::plan_next_stop() {
+  constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+  next_stop_ = options_.step_limit == never ? never : options_.step_limit + 1;
+  if (searches_while_others_run())
+    next_stop_ = std::min(
+        next_stop_, counts_.switches + std::max(least_switches_between_searches, 16 * tasks_left_));
+}
+
+void Engine::reach_stop() {
+  if (is_over_) return;
+  if (counts_.switches > options_.step_limit) return end_run(Outcome::step_limit);
+  plan_next_stop();
+  search_while_others_run();
+}
+
+bool Engine::search_while_others_run() {
+  const BlockedWorld world(*this, Moment::while_others_run);
+  if (world.dead_contexts().empty()) return false;
+  if (!matching_->fail_mismatched_operations()) end_with_verdict(Moment::while_others_run);
+  return true;
 }
 
 std::uint64_t Engine::draw() {
@@ -292,6 +318,7 @@ bool Engine::let_time_pass() {
   if (deadline_bound_ < limit) {
     deadline_bound_ = earliest_deadline();
     if (deadline_bound_ < limit) {
+      if (searches_while_others_run() && search_while_others_run()) return true;
       advance_to(deadline_bound_);
       note_choice_point();
       time_out();
@@ -336,8 +363,11 @@ void Engine::advance_to(TimePoint time) {
 }
 
 void Engine::give_verdict() {
-  if (matching_->fail_mismatched_operations()) return;
-  DeadlockVerdict verdict = report_deadlock(*this);
+  if (!matching_->fail_mismatched_operations()) end_with_verdict(Moment::at_rest);
+}
+
+void Engine::end_with_verdict(Moment moment) {
+  DeadlockVerdict verdict = report_deadlock(*this, moment);
   blocked_ = std::move(verdict.blocked);
   certainty_ = std::move(verdict.certainty);
   want_call_stacks();
@@ -393,6 +423,22 @@ void Engine::check_replayed_to_the_end() {
   outcome_ = Outcome::diverged;
 }
 
+Report Engine::examine() {
+  check_running();
+  FindingLog log;
+  std::swap(log, findings_);
+  DeadlockVerdict verdict = report_deadlock(*this, Moment::while_others_run);
+  std::swap(log, findings_);
+  Report report;
+  report.outcome = verdict.blocked.empty() ? Outcome::completed : Outcome::deadlock;
+  report.findings = log.take();
+  report.blocked = std::move(verdict.blocked);
+  report.certainty = std::move(verdict.certainty);
+  report.counts = counts_;
+  report.virtual_time = now();
+  return report;
+}
+
 Report Engine::make_report() {
   if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
     matching_->report_unreceived();
@@ -407,6 +453,8 @@ Report Engine::make_report() {
   report.blocked = std::move(blocked_);
   report.certainty = std::move(certainty_);
   report.divergence = std::move(divergence_);
+  report.race_candidates = matching_->messages().take_race_candidates();
+  report.forced_receive_completed = forced_receive_completed_;
   report.schedule = std::move(recorded_);
   report.trace = recorder_.take(!is_parallel_);
   report.counts = counts_;

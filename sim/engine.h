@@ -27,6 +27,7 @@ namespace gang::sim {
 
 class Matching;
 class ReductionPool;
+enum class Moment : std::uint8_t;
 struct GangState;
 struct PendingOperation;
 
@@ -67,6 +68,12 @@ class Engine final : public TaskRunner {
   ~Engine() override;
 
   Report run();
+
+  // What a search for contexts that can never go on finds now. Called under a Guard.
+  Report examine();
+
+  // Notes that options().forced_receive has met its message.
+  void note_forced_receive() noexcept { forced_receive_completed_ = true; }
 
   // Every entry from a program takes one. Not recursive.
   class Guard {
@@ -225,7 +232,15 @@ class Engine final : public TaskRunner {
   void advance_to(TimePoint time);
   void give_verdict();
   void end_run(Outcome outcome);
-  void count_step();
+  void count_step() {
+    if (++counts_.switches >= next_stop_) [[unlikely]]
+      reach_stop();
+  }
+  void reach_stop();
+  void plan_next_stop();
+  bool search_while_others_run();  // whether it has found something, and ended the run or a gang
+  bool searches_while_others_run() const noexcept;
+  void end_with_verdict(Moment moment);
   void check_replayed_to_the_end();
   Report make_report();
 
@@ -248,6 +263,7 @@ class Engine final : public TaskRunner {
   std::uint64_t fruitless_rounds_ = 0;
   std::uint64_t choice_points_ = 0;
   std::size_t tasks_left_ = 0;
+  std::uint64_t next_stop_ = 0;  // of counts_.switches: past the limit, or the next search
 
   std::vector<Task> tasks_;  // by rank
   std::deque<Task> further_tasks_;
@@ -267,6 +283,7 @@ class Engine final : public TaskRunner {
   std::map<TaskId, WantedStack> wanted_stacks_;
   std::string divergence_;
   std::string certainty_;
+  bool forced_receive_completed_ = false;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<ReductionPool> reduction_pool_;
   std::unique_ptr<Matching> matching_;

@@ -140,7 +140,7 @@ void throw_gang_error(Engine& engine, const PendingOperation& pending) {
   rank.told = gang.broken;
   GangFailure failure;
   failure.kind = gang.broken->kind;
-  failure.gang = label_of(*gang.info);
+  failure.gang = gang.label();
   failure.rank = pending.member;
   failure.operation = pending.call();
   failure.operation.label = {};
@@ -188,7 +188,7 @@ Finding timeout_finding(const Engine& engine, const GangState& gang,
                         const PendingOperation& pending, const std::vector<int>& missing) {
   Finding finding;
   finding.id = finding_id::timed_out;
-  finding.gang = label_of(*gang.info);
+  finding.gang = gang.label();
   finding.operation = to_string(pending.call());
   finding.location = to_string(pending.call().call_site);
   std::vector<int> odd = missing;

@@ -17,7 +17,7 @@ constexpr std::size_t most_ranges = 6;
 Finding finding_for(const PendingOperation& pending, std::string_view id) {
   Finding finding;
   finding.id = id;
-  finding.gang = label_of(*pending.gang->info);
+  finding.gang = pending.gang->label();
   finding.operation = to_string(pending.call());
   finding.location = to_string(pending.call().call_site);
   return finding;
@@ -25,7 +25,7 @@ Finding finding_for(const PendingOperation& pending, std::string_view id) {
 
 CallSummary summary_of(const PendingOperation& pending) {
   return {.ranks = {pending.gang->root_rank_of(pending.member)},
-          .gang = label_of(*pending.gang->info),
+          .gang = pending.gang->label(),
           .operation = to_string(pending.call()),
           .location = to_string(pending.call().call_site),
           .note = ""};
@@ -57,7 +57,7 @@ std::string describe_message(const AwaitedMessage& message) {
 std::string describe_wait(const Task& context) {
   if (context.wait == nullptr) return "running";
   if (const PendingOperation* pending = BlockedWorld::operation_of(context))
-    return fmt::format("{} {}", label_of(*pending->gang->info), to_string(pending->call()));
+    return fmt::format("{} {}", pending->gang->label(), to_string(pending->call()));
   switch (context.wait->reason) {
     case Wait::Reason::sleep:
       return "sleep";

@@ -23,17 +23,21 @@ std::string_view file_of(const CallSite& call_site) noexcept {
 class Groups {
  public:
   Groups(const Engine& engine, const GangState& gang)
-      : engine_(engine), gang_(gang), departures_(departures_by_member(gang)) {}
+      : engine_(engine),
+        gang_(gang),
+        departures_(departures_by_member(gang)),
+        counts_form_(engine.options().strict_blocking) {}
 
   void add_call(const PendingOperation& pending) {
     const Collective& call = pending.call();
     add(pending.member,
         {static_cast<int>(call.kind), static_cast<int>(call.data_type),
-         static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail, call.blocking,
-         call.label, file_of(call.call_site), call.call_site.line},
-        [&pending] {
+         static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail,
+         counts_form_ && call.blocking, call.label, file_of(call.call_site), call.call_site.line},
+        [this, &pending] {
           CallSummary summary = summary_of(pending);
           summary.ranks.clear();
+          if (counts_form_) summary.note = pending.call().blocking ? "blocking" : "started";
           return summary;
         });
   }
@@ -97,7 +101,7 @@ class Groups {
     } else if (has_launched(rank, gang_)) {
       const PendingOperation& ahead = *rank.stream->front();
       summary.note = fmt::format("queued it on a stream behind {} on {}", to_string(ahead.call()),
-                                 label_of(*ahead.gang->info));
+                                 ahead.gang->label());
       summary.location = to_string(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       summary.note = "blocked in " + describe_wait(program);
@@ -122,6 +126,7 @@ class Groups {
   const Engine& engine_;
   const GangState& gang_;
   const std::vector<const Departure*> departures_;
+  const bool counts_form_;
   std::vector<CallSummary> groups_;
   std::map<Key, std::size_t> places_;
   Key last_key_;
@@ -144,7 +149,7 @@ CallSummary last_common_call(const GangState& gang, const Collective& next) {
     return summary;
   summary.ranks = gang.info->root_ranks;
   std::sort(summary.ranks.begin(), summary.ranks.end());
-  summary.gang = label_of(*gang.info);
+  summary.gang = gang.label();
   summary.operation = to_string(gang.last_call);
   summary.location = to_string(gang.last_call.call_site);
   return summary;

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gang/error.h"
 #include "gang/gang.h"
 #include "sim/fingerprint.h"
 #include "sim/pending_operation.h"
+#include "sim/race_watch.h"
 
 namespace gang::sim {
 
@@ -23,9 +25,9 @@ struct BreakCause {
   static constexpr std::size_t no_finding = ~std::size_t{0};
 
   GangErrorKind kind = GangErrorKind::aborted;
-  std::vector<int> ranks_at_fault;   // of the gang
-  std::string reason;                // the clause after the colon
-  int aborted_by = no_rank;          // of the root gang, where somebody called abort
+  std::vector<int> ranks_at_fault;  // of the gang
+  std::string reason;               // the clause after the colon
+  int aborted_by = no_rank;         // of the root gang, where somebody called abort
   // Index of the finding that it is a consequence of. An abort is one only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
@@ -83,6 +85,7 @@ struct Mailbox {
   std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
   std::deque<PendingOperation*> receives;     // receives of this member, oldest first
   std::vector<std::uint64_t> buffered_bytes;  // by source
+  std::unique_ptr<TakenMessages> taken;       // by receives from any source, once there was one
 };
 
 struct GangState {
@@ -105,10 +108,19 @@ struct GangState {
   std::shared_ptr<const BreakCause> broken;
   std::vector<Departure> departures;  // in their order
 
+  // label_of its info, made once: O(members).
+  const std::string& label() const {
+    if (label_.empty()) label_ = label_of(*info);
+    return label_;
+  }
+
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {
     return info->root_ranks[static_cast<std::size_t>(member)];
   }
+
+ private:
+  mutable std::string label_;
 };
 
 }  // namespace gang::sim

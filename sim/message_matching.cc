@@ -37,6 +37,11 @@ void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) no
   if (bytes != 0) std::memcpy(output, input, bytes);
 }
 
+// Whether it was posted as a receive from any source.
+bool is_from_any(const PendingOperation& receive) noexcept {
+  return receive.call().peer == any_rank || receive.is_forced;
+}
+
 }  // namespace
 
 Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
@@ -68,8 +73,18 @@ void MessageMatching::post_batch(PendingOperation& batch) {
   }
 }
 
+void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
+                                 const Collective& send, std::span<const std::byte> payload) {
+  if (receive.is_forced)
+    engine_.note_forced_receive();
+  else
+    races_.took(mailbox, receive, source, send, payload);
+}
+
 void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
+  if (mailbox.taken) [[unlikely]]
+    races_.sent(mailbox, send);
   const auto receive = std::find_if(
       mailbox.receives.begin(), mailbox.receives.end(), [&send](const PendingOperation* candidate) {
         return accepts(candidate->call(), send.member, send.call().tag);
@@ -150,14 +165,32 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   copy_bytes(receive.operation->output.data(), message.payload.data(), message.payload.size());
   seal(receive);
   receive.received = {message.source, message.tag};
+  if (is_from_any(receive))
+    note_taken(mailbox, receive, message.source, message.sent, message.payload);
   ++engine_.counts().completed_operations;
   matching_.end(receive, PendingStatus::complete);
   buffer_waiting(mailbox, message.source);
   return true;
 }
 
+// Of a receive from any source: counts it, and gives it the source that it is forced to, if any.
+void MessageMatching::post_any_receive(PendingOperation& receive) {
+  RankState& rank = *receive.task->rank;
+  receive.any_receive_index = rank.any_receives++;
+  const auto& forced = engine_.options().forced_receive;
+  if (!forced || forced->receiver != rank.rank ||
+      forced->receive_index != receive.any_receive_index)
+    return;
+  const auto& ranks = receive.gang->info->root_ranks;
+  const auto source = std::find(ranks.begin(), ranks.end(), forced->source);
+  if (source == ranks.end()) return;
+  receive.operation->collective.peer = static_cast<int>(source - ranks.begin());
+  receive.is_forced = true;
+}
+
 void MessageMatching::post_receive(PendingOperation& receive) {
   if (receive.call().peer == any_rank || receive.call().tag == any_tag) engine_.note_choice_point();
+  if (receive.call().peer == any_rank) post_any_receive(receive);
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
   const auto send = std::find_if(
@@ -186,6 +219,9 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
              send.operation->input.size_bytes());
   seal(receive);
   receive.received = {send.member, send.call().tag};
+  if (is_from_any(receive))
+    note_taken(mailbox_of(*receive.gang, receive.member), receive, send.member, send.call(),
+               {send.operation->input.data(), send.operation->input.size_bytes()});
   ++engine_.counts().completed_operations;
   engine_.recorder().ended(
       TraceEventKind::complete, *send.gang,
@@ -213,7 +249,7 @@ void MessageMatching::report_unreceived(const GangState& gang) {
       Finding finding;
       finding.id = finding_id::unreceived_message;
       finding.ranks = {gang.root_rank_of(message.source)};
-      finding.gang = label_of(*gang.info);
+      finding.gang = gang.label();
       finding.operation = to_string(message.sent);
       finding.location = to_string(message.sent.call_site);
       finding.message =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/gang_state.h"
+#include "sim/race_watch.h"
 
 namespace gang::sim {
 
@@ -23,21 +24,28 @@ class MessageMatching {
   // Findings for messages that nobody received.
   void report_unreceived(const GangState& gang);
 
+  // See RaceWatch.
+  std::vector<RaceCandidate> take_race_candidates() { return races_.take(); }
+
  private:
   void post_batch(PendingOperation& batch);
   void post_send(PendingOperation& send);
   void post_receive(PendingOperation& receive);
+  void post_any_receive(PendingOperation& receive);
   bool fits(Mailbox& mailbox, const PendingOperation& send) const;
   void buffer(Mailbox& mailbox, PendingOperation& send);
   // Bytes of a link have become free, or the send ahead has gone: those that wait go into it.
   void buffer_waiting(Mailbox& mailbox, int source);
   static PendingOperation* first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
+  void note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
+                  const Collective& send, std::span<const std::byte> payload);
   void meet(PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);
 
   Engine& engine_;
   Matching& matching_;
+  RaceWatch races_;
 };
 
 }  // namespace gang::sim

@@ -62,11 +62,13 @@ bool applies(const Field& field, const Members& members) {
   return field.id == finding_id::mismatch_data_type || field.id == finding_id::mismatch_count;
 }
 
-std::string describe_call(const GangState& gang, const Members& group) {
+std::string describe_call(const GangState& gang, const Members& group, const Field& field) {
   std::vector<int> members;
   for (const PendingOperation* member : group) members.push_back(member->member);
   const Collective& call = group.front()->call();
-  return fmt::format("{} called {} at {}", describe_members(gang, members), to_string(call),
+  const bool is_about_form = field.id == finding_id::mismatch_blocking;
+  return fmt::format("{} called {}{} at {}", describe_members(gang, members),
+                     is_about_form && !call.blocking ? "start_" : "", to_string(call),
                      to_string(call.call_site));
 }
 
@@ -102,13 +104,13 @@ Mismatch explain(const GangState& gang, const Field& field,
   finding.id = field.id;
   if (field.id == finding_id::mismatch_ranks && are_different_gangs(*by_size[0], *by_size[1]))
     finding.id = finding_id::group_creation_order;
-  finding.gang = label_of(*gang.info);
+  finding.gang = gang.label();
   finding.operation = to_string(odd.front()->call());
   finding.location = to_string(odd.front()->call().call_site);
   std::string text;
   for (std::size_t i = has_majority ? 1 : 0; i < std::min<std::size_t>(by_size.size(), 3); ++i)
-    text += (text.empty() ? "" : "; ") + describe_call(gang, *by_size[i]);
-  if (has_majority) text += "; " + describe_call(gang, *by_size[0]);
+    text += (text.empty() ? "" : "; ") + describe_call(gang, *by_size[i], field);
+  if (has_majority) text += "; " + describe_call(gang, *by_size[0], field);
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   finding.message = fmt::format("{}. They differ in the {}.", text, field.name);
   return mismatch;

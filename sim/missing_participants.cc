@@ -29,7 +29,7 @@ std::vector<Missing> find_missing(BlockedWorld& world) {
   const std::vector<int>* last_gone = nullptr;
   std::size_t last = 0;
   for (const Task* context : world.dead_contexts()) {
-    for (const PendingOperation* posted : context->wait->operations) {
+    for (const PendingOperation* posted : BlockedWorld::operations_of(*context)) {
       if (Matching::has_ended(*posted)) continue;
       const PendingOperation& pending = BlockedWorld::held_up_by(*posted);
       const std::vector<int>& gone = world.gone_for(pending);
@@ -169,7 +169,7 @@ void report_missing_participants(Engine& engine, BlockedWorld& world, VerdictCer
       if (other->slot != missing.first->slot)
         engine.findings().add_consequence(
             index, fmt::format("{} on {} waits for the same ranks", to_string(other->call()),
-                               label_of(*other->gang->info)));
+                               other->gang->label()));
   }
 }
 

@@ -158,7 +158,7 @@ void report_messages_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
                                 .field = "gang"}};
         finding.message = fmt::format(
             "Rank {} sends on gang {} at {}; rank {} receives from it on gang {} at {}.",
-            finding.ranks[0], label_of(*send->second->gang->info),
+            finding.ranks[0], send->second->gang->label(),
             to_string(send->second->call().call_site), finding.ranks[1], finding.gang,
             finding.location);
         finding.certainty = certainty.of(*receive->task);

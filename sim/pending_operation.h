@@ -43,8 +43,10 @@ struct PendingOperation {
   std::unique_ptr<BatchEntries> entries;  // of a batch; null for anything else
   int member;                             // rank in the gang
   std::uint32_t entries_left = 0;
+  std::uint32_t any_receive_index = 0;  // of a receive from any source
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;
+  bool is_forced = false;  // a receive from any source that takes from SimulationOptions' one
   Received received;
   TimePoint posted_at{0};
   TimePoint deadline{0};  // TimePoint::max(): never

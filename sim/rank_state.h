@@ -26,6 +26,7 @@ struct RankState {
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
+  std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
   bool has_returned = false;  // its program is over, in whatever way
   bool has_failed = false;    // it ended with an exception

@@ -97,10 +97,11 @@ std::string divergence_table(const Divergence& divergence) {
   if (const CallSummary& last = divergence.last_common; !last.operation.empty())
     rows.push_back({fmt::format("all {}", last.ranks.size()), last.operation, last.location});
   for (const CallSummary& call : divergence.next) {
-    const std::string what = call.operation.empty() ? "(" + call.note + ")"
-                             : is_one_gang          ? call.operation
-                                           : fmt::format("{}  {}", call.gang, call.operation);
-    rows.push_back({to_rank_ranges(call.ranks, 3), what, call.location});
+    std::string what = call.operation.empty() ? "(" + call.note + ")"
+                       : is_one_gang          ? call.operation
+                                              : fmt::format("{}  {}", call.gang, call.operation);
+    if (!call.operation.empty() && !call.note.empty()) what += " (" + call.note + ")";
+    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), call.location});
   }
   return table(rows);
 }

@@ -122,6 +122,23 @@ struct BlockedCall {
   friend bool operator==(const BlockedCall&, const BlockedCall&) = default;
 };
 
+// A receive from any source that took one message and could perhaps have taken another one, of
+// other bytes, size or type. Whether it could, and whether that matters, a run with a ForcedReceive
+// tells.
+struct RaceCandidate {
+  int receiver = 0;                 // root ranks
+  std::uint64_t receive_index = 0;  // the how-manieth receive from any source of that rank
+  int taken_source = 0;
+  int other_source = 0;
+  std::string gang;
+  std::string operation;  // the receive
+  std::string location;
+  std::string taken_location;  // the sends
+  std::string other_location;
+
+  friend bool operator==(const RaceCandidate&, const RaceCandidate&) = default;
+};
+
 struct Counts {
   std::uint64_t rank_operations = 0;       // operations called, summed over ranks
   std::uint64_t completed_operations = 0;  // collectives and messages that completed
@@ -137,10 +154,12 @@ struct Counts {
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
-  std::vector<BlockedCall> blocked;  // all of them at a deadlock, by rank
-  std::string certainty;             // Outcome::deadlock: in which schedules it happens
-  std::string divergence;            // Outcome::diverged: step, expected, found
-  Schedule schedule;                 // where recorded
+  std::vector<BlockedCall> blocked;            // all of them at a deadlock, by rank
+  std::string certainty;                       // Outcome::deadlock: in which schedules it happens
+  std::string divergence;                      // Outcome::diverged: step, expected, found
+  std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
+  bool forced_receive_completed = false;       // options.forced_receive met its message
+  Schedule schedule;                           // where recorded
   Trace trace;
   Timeline timeline;  // where recorded
   Counts counts;

@@ -20,6 +20,7 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
 SimWork::~SimWork() {
   if (gang_->engine == nullptr) return;
   const Engine::Guard guard(*gang_->engine);
+  if (poller_ != nullptr && poller_->polled == &pending_) poller_->polled = nullptr;
   delist();
   gang_.reset();
 }
@@ -127,8 +128,16 @@ bool SimWork::test() {
   engine.scheduling_point();
   engine.note_choice_point();
   if (Matching::has_ended(pending_)) return observe();
+  Task& self = engine.current();
   engine.poll(&pending_);
-  return Matching::has_ended(pending_) && observe();
+  if (Matching::has_ended(pending_)) {
+    self.polls = 0;
+    return observe();
+  }
+  ++self.polls;
+  self.polled = &pending_;
+  poller_ = &self;
+  return false;
 }
 
 std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
@@ -204,7 +213,7 @@ std::size_t SimWork::report_drop() {
   Finding finding;
   finding.id = finding_id::unwaited_work;
   finding.ranks = {pending_.task->rank->rank};
-  finding.gang = label_of(*gang_->info);
+  finding.gang = gang_->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
   finding.message = fmt::format("Rank {} dropped {} without having waited for it.",

@@ -60,6 +60,7 @@ class SimWork final : public WorkState {
   SimWork* next_ = nullptr;  // of the same rank, youngest first
   SimWork* previous_ = nullptr;
   bool is_enlisted_ = false;
+  Task* poller_ = nullptr;  // who has polled it in vain last
   bool is_taken_ = false;
   bool is_observed_ = false;  // the program has been told of its end
 };

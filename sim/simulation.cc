@@ -20,6 +20,11 @@ RandomStream SimulatedRank::random_stream(std::string_view name) const noexcept 
   return {engine_.options().seed, name, static_cast<std::uint64_t>(rank_)};
 }
 
+Report SimulatedRank::examine() const {
+  const Engine::Guard guard(engine_);
+  return engine_.examine();
+}
+
 Simulation::Simulation(SimulationOptions options) : options_(std::move(options)) {
   validate(options_);
 }

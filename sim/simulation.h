@@ -29,6 +29,12 @@ class SimulatedRank {
   // A stream of this rank's own, a function of the seed, the rank and `name`.
   RandomStream random_stream(std::string_view name) const noexcept;
 
+  // Who can never go on, as of now, though others run: for a rank that watches the rest. Outcome
+  // deadlock with findings and blocked contexts, or completed if all others may still go on, unless
+  // an abort or an exception ends what they wait for. Nothing of it is in the run's own report.
+  // O(blocked contexts + what they wait for).
+  Report examine() const;
+
  private:
   friend class Engine;
   friend class GlooRoots;

@@ -50,6 +50,25 @@ enum class PendingTimeouts : std::uint8_t {
   fire,           // the clock jumps to them, to check a program's error handling
 };
 
+// When it is looked for contexts that can never go on.
+enum class DeadlockSearch : std::uint8_t {
+  at_rest,  // once nobody can run and no time can pass
+  // Also every so many switches, where pending timeouts are deadlocks: the run ends with the
+  // verdict as soon as some can never go on, though others run, sleep or poll. Costs a few
+  // nanoseconds per switch. What an abort or an exception of another rank could still have ended is
+  // reported, too. Not under ContextKind::parallel, which looks at rest.
+  while_others_run,
+};
+
+// Makes one receive from any source take its message from a given one, to see what becomes of it.
+struct ForcedReceive {
+  int receiver = 0;                 // root rank
+  std::uint64_t receive_index = 0;  // the how-manieth receive from any source of that rank
+  int source = 0;                   // root rank
+
+  friend bool operator==(const ForcedReceive&, const ForcedReceive&) = default;
+};
+
 enum class Recording : std::uint8_t { off, on };
 
 struct SimulationOptions {
@@ -63,6 +82,8 @@ struct SimulationOptions {
   SendMode sends = {};
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
+  DeadlockSearch deadlock_search = DeadlockSearch::at_rest;
+  std::optional<ForcedReceive> forced_receive = {};
   bool strict_blocking = false;  // a blocking call does not match a start_ call
   bool buffer_guard = true;      // find writes to buffers in flight, and reads of outputs
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches

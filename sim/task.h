@@ -17,6 +17,7 @@ struct GlooActivity;
 
 namespace gang::sim {
 
+struct PendingOperation;
 struct RankState;
 struct Wait;
 
@@ -43,6 +44,7 @@ struct Task {
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   std::unique_ptr<FurtherContext> further;
   std::uint64_t polls = 0;                 // fruitless polls in a row
+  PendingOperation* polled = nullptr;      // what the last was about; null once it is gone
   const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
   bool is_started = false;
   bool is_done = false;

@@ -6,9 +6,9 @@ namespace gang::sim {
 namespace {
 
 // Whether `context` is dead because of what `assumption` takes away. `world` is made when needed.
-bool is_released_under(const Engine& engine, Assumption assumption, const Task& context,
-                       std::unique_ptr<BlockedWorld>& world) {
-  if (!world) world = std::make_unique<BlockedWorld>(engine, assumption);
+bool is_released_under(const Engine& engine, Moment moment, Assumption assumption,
+                       const Task& context, std::unique_ptr<BlockedWorld>& world) {
+  if (!world) world = std::make_unique<BlockedWorld>(engine, moment, assumption);
   return !world->is_dead(context);
 }
 
@@ -31,13 +31,15 @@ VerdictCertainty::VerdictCertainty(const Engine& engine, const BlockedWorld& wor
 
 bool VerdictCertainty::depends_on_sends(const Task& context) {
   if (!world_.is_dead(context)) return false;
-  return is_released_under(engine_, Assumption::sends_complete, context, with_complete_sends_);
+  return is_released_under(engine_, world_.moment(), Assumption::sends_complete, context,
+                           with_complete_sends_);
 }
 
 bool VerdictCertainty::depends_on_streams(const Task& context) {
   if (engine_.options().execution != ExecutionModel::stream_ordered) return false;
   if (!world_.is_dead(context)) return false;
-  return is_released_under(engine_, Assumption::no_streams, context, without_streams_);
+  return is_released_under(engine_, world_.moment(), Assumption::no_streams, context,
+                           without_streams_);
 }
 
 std::string VerdictCertainty::of(const Task& context) {

@@ -53,8 +53,8 @@ std::vector<int> ranks_of(const Cycle& cycle) {
 std::set<std::string> gangs_of(const Cycle& cycle) {
   std::set<std::string> gangs;
   for (const PendingOperation* pending : cycle.operations) {
-    gangs.insert(label_of(*pending->gang->info));
-    gangs.insert(label_of(*BlockedWorld::held_up_by(*pending).gang->info));
+    gangs.insert(pending->gang->label());
+    gangs.insert(BlockedWorld::held_up_by(*pending).gang->label());
   }
   return gangs;
 }
@@ -142,7 +142,7 @@ std::optional<Sides> uneven_sides(const Cycle& cycle) {
 
 std::string call_text(const PendingOperation& pending) {
   return fmt::format("{} #{} on {} at {}", to_string(pending.call().kind),
-                     pending.call().sequence_number, label_of(*pending.gang->info),
+                     pending.call().sequence_number, pending.gang->label(),
                      to_string(pending.call().call_site));
 }
 

@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"sends", "buffered:4096"}, Setting{"backend", "fake"},
                     Setting{"timeout", "20ms"}, Setting{"timeout", "none"},
                     Setting{"let-timeouts-fire", "true"}, Setting{"strict-blocking", "true"},
-                    Setting{"step-limit", "1000"}));
+                    Setting{"find-partial", "true"}, Setting{"step-limit", "1000"}));
 
 class BadOption : public testing::TestWithParam<Setting> {};
 

@@ -19,6 +19,7 @@ RunSpecification with_everything() {
   specification.timeout = std::chrono::milliseconds{5};
   specification.pending_timeouts = sim::PendingTimeouts::fire;
   specification.strict_blocking = true;
+  specification.deadlock_search = sim::DeadlockSearch::while_others_run;
   specification.step_limit = 99;
   return specification;
 }
@@ -32,7 +33,7 @@ TEST(ToCommandLine, SaysWhatIsNotDefault) {
   EXPECT_EQ(to_command_line(with_everything(), "./layout"),
             "./layout run ring --world 4 --seed 7 --schedule random --context parallel "
             "--execution stream_ordered --sends buffered:64 --timeout 5ms --let-timeouts-fire "
-            "--strict-blocking --step-limit 99 --set count=8 --set 'note=a b'");
+            "--strict-blocking --find-partial --step-limit 99 --set count=8 --set 'note=a b'");
 }
 
 TEST(ToCommandLine, LeavesOutWhatTheFileSays) {

@@ -73,5 +73,22 @@ TEST(DeadlocksAreExact, AConsequenceReportedAsACauseIsCaught) {
   expect_caught(deadlocks_are_exact(subject), name, "has 2 findings");
 }
 
+TEST(DeadlocksAreExact, ARankThatIsFoundDeadAndGoesOnIsCaught) {
+  const Subject subject = reporting([](sim::Report& report) { report.blocked.clear(); });
+  expect_caught(deadlocks_are_exact(subject), "what_is_dead_stays_dead",
+                "was found dead while others ran; blocked at the end are []");
+}
+
+TEST(DeadlocksAreExact, ADeadlockThatARandomScheduleAvoidsIsCaught) {
+  Subject subject;
+  subject.simulate = [](const sim::SimulationOptions& options, const sim::RankProgram& program) {
+    sim::Report report = sim::Simulation(options).run(program);
+    if (options.scheduler == sim::SchedulerKind::random) report.blocked.clear();
+    return report;
+  };
+  expect_caught(deadlocks_are_exact(subject), "a_certain_deadlock_is_in_every_schedule",
+                "a deadlock 'in every schedule' blocks ranks");
+}
+
 }  // namespace
 }  // namespace gang::properties

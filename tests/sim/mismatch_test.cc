@@ -80,7 +80,25 @@ TEST(Mismatch, InAnyFieldIsFoundAndNamesTheOddRankAndBothCalls) {
 TEST(Mismatch, InTheBlockingFormIsOneOnlyWhereAskedFor) {
   const Call blocking = [](Gang& g) { g.barrier(); };
   const Call started = [](Gang& g) { g.start_barrier().wait(); };
-  EXPECT_THAT(ids_of(differ(blocking, started, true)), ElementsAre("mismatch_blocking"));
+  const Report report = differ(blocking, started, true);
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_blocking"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 3 called start_barrier #1 at "));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("ranks 0-2,4 called barrier #1 at "));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("They differ in the blocking form."));
+  ASSERT_TRUE(report.findings[0].divergence);
+  EXPECT_EQ(report.findings[0].divergence->next.at(0).note, "blocking");
+  EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "started");
+  EXPECT_THAT(to_string(report), HasSubstr("barrier #1 (started)"));
+}
+
+TEST(Mismatch, BlockingCallsMatchStartedOnesUnlessAskedFor) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 0)
+      rank.root()->barrier();
+    else
+      rank.root()->start_barrier().wait();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
 TEST(Mismatch, TheMessageNamesBothCallSites) {

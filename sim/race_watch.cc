@@ -1,0 +1,91 @@
+#include "sim/race_watch.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_candidates = 8;
+constexpr std::size_t most_remembered = 16;
+
+// Source: G. Fowler, L. C. Noll, K.-P. Vo, FNV-1a, with 64 bits.
+std::uint64_t digest_of(DataType type, std::int64_t count, std::span<const std::byte> payload) {
+  std::uint64_t digest = 0xcbf29ce484222325ULL;
+  const auto mix = [&digest](std::uint64_t value) { digest = (digest ^ value) * 0x100000001b3ULL; };
+  mix(static_cast<std::uint64_t>(type));
+  mix(static_cast<std::uint64_t>(count));
+  for (const std::byte byte : payload) mix(static_cast<std::uint64_t>(byte));
+  return digest;
+}
+
+std::uint64_t digest_of(const PendingOperation& send) {
+  const TensorView& tensor = send.operation->input;
+  return digest_of(send.call().data_type, send.call().count, {tensor.data(), tensor.size_bytes()});
+}
+
+bool accepts(const TakenMessage& taken, int source, int tag) noexcept {
+  return source != taken.source && (taken.wanted_tag == any_tag || taken.wanted_tag == tag);
+}
+
+}  // namespace
+
+bool RaceWatch::is_full() const noexcept { return candidates_.size() >= most_candidates; }
+
+void RaceWatch::add(const GangState& gang, int receiver, const TakenMessage& taken, int source,
+                    const CallSite& site) {
+  RaceCandidate candidate;
+  candidate.receiver = gang.root_rank_of(receiver);
+  candidate.receive_index = taken.receive_index;
+  candidate.taken_source = gang.root_rank_of(taken.source);
+  candidate.other_source = gang.root_rank_of(source);
+  const bool is_known = std::ranges::any_of(candidates_, [&candidate](const RaceCandidate& known) {
+    return known.receiver == candidate.receiver && known.receive_index == candidate.receive_index &&
+           known.other_source == candidate.other_source;
+  });
+  if (is_known) return;
+  candidate.gang = gang.label();
+  candidate.operation = taken.operation;
+  candidate.location = to_string(taken.receive_site);
+  candidate.taken_location = to_string(taken.send_site);
+  candidate.other_location = to_string(site);
+  candidates_.push_back(std::move(candidate));
+}
+
+void RaceWatch::took(Mailbox& mailbox, const PendingOperation& receive, int source,
+                     const Collective& send, std::span<const std::byte> payload) {
+  if (is_full()) return;
+  if (!mailbox.taken) mailbox.taken = std::make_unique<TakenMessages>();
+  auto& recent = mailbox.taken->recent;
+  if (recent.size() == most_remembered) recent.pop_front();
+  const TakenMessage& taken =
+      recent.emplace_back(TakenMessage{.source = source,
+                                       .wanted_tag = receive.call().tag,
+                                       .receive_index = receive.any_receive_index,
+                                       .digest = digest_of(send.data_type, send.count, payload),
+                                       .receive_site = receive.call().call_site,
+                                       .send_site = send.call_site,
+                                       .operation = to_string(receive.call())});
+  const GangState& gang = *receive.gang;
+  std::set<int> seen;  // the oldest message of a source only: the others stay behind it
+  for (const Message& message : mailbox.buffered)
+    if (accepts(taken, message.source, message.tag) && seen.insert(message.source).second &&
+        digest_of(message.data_type, message.count, message.payload) != taken.digest && !is_full())
+      add(gang, receive.member, taken, message.source, message.sent.call_site);
+  for (const PendingOperation* waiting : mailbox.sends)
+    if (accepts(taken, waiting->member, waiting->call().tag) &&
+        seen.insert(waiting->member).second && digest_of(*waiting) != taken.digest && !is_full())
+      add(gang, receive.member, taken, waiting->member, waiting->call().call_site);
+}
+
+void RaceWatch::sent(const Mailbox& mailbox, const PendingOperation& send) {
+  if (is_full()) return;
+  const std::uint64_t digest = digest_of(send);
+  for (const TakenMessage& taken : mailbox.taken->recent)
+    if (accepts(taken, send.member, send.call().tag) && digest != taken.digest && !is_full())
+      add(*send.gang, send.call().peer, taken, send.member, send.call().call_site);
+}
+
+}  // namespace gang::sim
