@@ -48,6 +48,11 @@ std::string run_text(const sim::Report& run) {
   return text;
 }
 
+std::string sentence(std::string text) {
+  if (!text.ends_with('.')) text += '.';
+  return text;
+}
+
 // The shrunk case, what is wrong with it, and where it came from.
 std::string failure_text(const CheckedProperty& checked, const std::string& binary) {
   const Counterexample& found = *checked.result.counterexample;
@@ -175,9 +180,9 @@ std::optional<harness::RunResult> explained_failure(const CheckReport& report,
   const Counterexample& found = *failed->result.counterexample;
   harness::RunResult result;
   if (found.run) result.report = *found.run;
-  sim::Finding wrong{.id = failed->property.full_name(), .message = found.message};
-  wrong.consequences = {"The shrunk case: " + found.text};
-  if (!found.found_in.empty()) wrong.consequences.push_back("Shrunk from: " + found.found_in);
+  sim::Finding wrong{.id = failed->property.full_name(), .message = sentence(found.message)};
+  wrong.message += " The shrunk case is\n" + found.text;
+  if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
   result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
   result.specification.program = failed->property.full_name();
   result.specification.seed = report.settings.seed;

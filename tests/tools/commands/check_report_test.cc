@@ -134,7 +134,8 @@ TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {
   ASSERT_TRUE(failure);
   ASSERT_EQ(failure->report.findings.size(), 2U);
   EXPECT_EQ(failure->report.findings[0].id, "meshes.fails");
-  EXPECT_THAT(failure->report.findings[0].consequences.front(), HasSubstr("world 6, pp 1"));
+  EXPECT_THAT(failure->report.findings[0].message,
+              HasSubstr("holds rank 6 & <more>. The shrunk case is\nworld 6, pp 1"));
   EXPECT_EQ(failure->report.findings[1].id, "participant_missing");
   EXPECT_EQ(failure->report.blocked.size(), 1U);
   EXPECT_THAT(failure->reproduce, HasSubstr("check --filter meshes.fails --reproduce 1-37-36"));
