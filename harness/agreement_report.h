@@ -38,9 +38,9 @@ struct AgreementReport {
 };
 
 // Compares outcome and outputs; outputs only where both runs completed. Bit for bit; where that
-// fails, floating-point numbers may differ as sums in another order do: by 2(n-1) units in the last
-// place of the largest number of their output, for n ranks (Higham, Accuracy and Stability of
-// Numerical Algorithms, 4.2). Both runs must have kept their outputs.
+// fails (but for sim-gloo against gloo), floating-point numbers may differ as sums in another order
+// do: by 2(n-1) units in the last place of the largest number of their output, for n ranks (Higham,
+// Accuracy and Stability of Numerical Algorithms, 4.2). Both runs must have kept their outputs.
 AgreementReport compare_runs(const RunResult& left, const RunResult& right);
 
 // At most 80 columns, but for names.

@@ -55,19 +55,23 @@ class Conformance {
     if (environment.world_size > 1) connector_ = make_job_connector(environment, store_, runtime_);
   }
 
-  // Everyone does the same.
+  // Everyone does the same as rank 0; where not, everyone is told who does not.
   void agree_on_cases() {
     json what = json::array();
     for (const ConformanceCase& one : cases_)
       what.push_back({{"specification", to_json(one.specification)},
                       {"fingerprint", fingerprint(one.program)}});
-    const std::string mine = what.dump();
-    const std::string agreed = store_->compare_set_text("conform/cases", "", mine);
-    if (agreed == mine) return;
-    throw InvalidArgument(
-        fmt::format("rank {} runs other cases than another rank of the job, or another version; "
-                    "accepted are the same programs, parameters and seed on every rank",
-                    environment_.rank));
+    store_->set_text(cases_key(environment_.rank), what.dump());
+    std::string agreed;
+    for (int rank = 0; rank < environment_.world_size; ++rank) {
+      const std::string theirs = store_->get_text(cases_key(rank), longest_timeout());
+      if (rank == 0) agreed = theirs;
+      if (theirs == agreed) continue;
+      throw InvalidArgument(fmt::format(
+          "rank {} runs other cases than rank 0, or another version; accepted are the same "
+          "programs, parameters, seed and timeout on every rank",
+          rank));
+    }
   }
 
   std::vector<CaseVerdict> run_all() {
@@ -88,6 +92,7 @@ class Conformance {
   }
 
  private:
+  static std::string cases_key(int rank) { return fmt::format("conform/cases/{}", rank); }
   static std::string verdict_key(int rank) { return fmt::format("conform/verdict/{}", rank); }
 
   Duration longest_timeout() const {

@@ -51,6 +51,8 @@ class CompareCommand final : public Command {
                      is_backend ? "what to compare sim with [gloo]" : one.option->description)
           ->type_name(one.option->value_name);
     }
+    app.add_option("--against", simulator_, "sim, or sim-gloo: bit for bit [sim]")
+        ->type_name("NAME");
     app.add_option("--json", json_path_, "the result as JSON")->type_name("FILE");
     app.add_flag("--quiet", quiet_, "print nothing where they agree");
   }
@@ -70,7 +72,7 @@ class CompareCommand final : public Command {
     }
     std::optional<OutputFile> json;
     if (!json_path_.empty()) json.emplace("--json", json_path_);
-    AgreementReport report = compare(source.program, real, context.binary);
+    AgreementReport report = compare(source.program, real, simulator_, context.binary);
     report.reproduce = reproduce(real, source.specification, context.binary);
     if (!report.agrees() || !quiet_) context.out << to_string(report);
     context.out.flush();
@@ -93,14 +95,16 @@ class CompareCommand final : public Command {
                             "' beside --random; accepted is one of them");
     if (!random_ && program_.empty())
       throw InvalidArgument("PROGRAM is missing; accepted are a name, a .toml file, and --random");
+    if (simulator_ != "sim" && simulator_ != "sim-gloo")
+      throw InvalidArgument("--against is '" + simulator_ + "'; accepted: sim, sim-gloo");
     if (cases_ && !random_) throw InvalidArgument("--cases goes with --random");
   }
 
   static AgreementReport compare(const Program& program, const RunSpecification& real,
-                                 std::string_view binary) {
+                                 const std::string& simulator, std::string_view binary) {
     const RunRecording recording{.outputs = KeepOutputs::data};
     RunSpecification simulated = real;
-    simulated.backend = "sim";
+    simulated.backend = simulator;
     const RunResult left = harness::run(program, simulated, recording, binary);
     RunSpecification bounded = real;
     if (verdict_of(left.report) == "stuck") bounded.timeout = std::min(real.timeout, stuck_timeout);
@@ -122,7 +126,7 @@ class CompareCommand final : public Command {
     const std::string rest = run.starts_with(head) ? run.substr(head.size()) : "";
     command +=
         random_ ? " --random --cases " + cases_.value_or("100") : " " + shell_quoted(said.program);
-    return command + rest;
+    return command + rest + (simulator_ == "sim" ? "" : " --against " + simulator_);
   }
 
   std::string program_;
@@ -130,6 +134,7 @@ class CompareCommand final : public Command {
   std::optional<std::string> cases_;
   std::vector<std::string> assignments_;
   std::vector<Chosen> chosen_;
+  std::string simulator_ = "sim";
   std::string json_path_;
   bool quiet_ = false;
 };

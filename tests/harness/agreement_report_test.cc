@@ -62,6 +62,12 @@ TEST(CompareRuns, SumsInAnotherOrderAgreeButForRounding) {
   EXPECT_THAT(to_string(report), HasSubstr("all 1 equal but for rounding"));
 }
 
+TEST(CompareRuns, TheSameAlgorithmsGiveTheSameBits) {
+  EXPECT_FALSE(
+      compare_runs(run_with("sim-gloo", {1000.0F, 1.0F}), run_with("gloo", {1000.0F, 1.0001F}))
+          .agrees());
+}
+
 TEST(CompareRuns, TheFirstDifferenceIsNamed) {
   const auto report = compare_runs(run_with("sim", {1, 2}), run_with("gloo", {1, 3}));
   EXPECT_FALSE(report.agrees());

@@ -65,7 +65,7 @@ double median(std::vector<double> values) {
 nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, std::size_t bytes,
                        int pairs) {
   std::vector<float> values(bytes / sizeof(float), 0.0F);
-  const int calls = static_cast<int>(std::clamp<std::size_t>((1U << 22U) / bytes, 2, 50));
+  const int calls = static_cast<int>(std::clamp<std::size_t>((1U << 22U) / bytes, 4, 50));
   const auto by_gang = [&] { gang.all_reduce(view(values), ReduceOperation::sum); };
   const auto by_hand = [&] { raw_all_reduce(raw, values); };
   microseconds_per_call(calls, by_gang);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -128,6 +129,20 @@ TEST(GlooRootGang, IsMadeUnderSlurm) {
 TEST(GlooRootGang, AKilledProcessIsNoticedAtOnce) {
   const std::vector<int> statuses = run_workers(4, {{"GANGSIM_TEST_WORKER", "dies"}});
   EXPECT_EQ(statuses, (std::vector{0, 1000 + SIGKILL, 0, 0}));
+}
+
+TEST(GlooRootGang, IsMadeUnderTorchrun) {
+  const char* chosen = std::getenv("GANGSIM_TORCHRUN");
+  const std::string torchrun = chosen != nullptr ? chosen : "/usr/bin/torchrun";
+  if (std::system((torchrun + " --help >/dev/null 2>&1").c_str()) != 0)
+    GTEST_SKIP() << "runs where torchrun is: apt-get install python3-torch, or set "
+                    "GANGSIM_TORCHRUN to a command that runs it";
+  const std::string worker = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command =
+      torchrun + " --nproc_per_node 3 --master_port " + std::to_string(free_port()) +
+      " -r 1 -t 1 --no_python " + worker +
+      " --gtest_filter=GlooRootGangWorker.* --gtest_brief=1 >/dev/null 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
 TEST(GlooRootGang, RanksThatDoNotComeAreATimeoutThatNamesThem) {

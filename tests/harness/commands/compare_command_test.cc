@@ -42,6 +42,7 @@ TEST_F(CompareCommand, WritesJson) {
 TEST_F(CompareCommand, SaysWhatItNeeds) {
   EXPECT_THAT(ask({"compare"}).err, HasSubstr("PROGRAM is missing"));
   EXPECT_THAT(ask({"compare", "ring", "--random"}).err, HasSubstr("beside --random"));
+  EXPECT_THAT(ask({"compare", "ring", "--against", "x"}).err, HasSubstr("accepted: sim, sim-gloo"));
   EXPECT_THAT(ask({"compare", "ring", "--cases", "3"}).err, HasSubstr("goes with --random"));
   EXPECT_EQ(ask({"compare", "ring", "--backend", "mpi"}).status, 2);
   EXPECT_EQ(ask({"compare", "ring", "--backend", "nccl"}).status, 3);

@@ -56,6 +56,17 @@ TEST(ConformCommand, OutsideAJobItSaysWhatIsMissing) {
   EXPECT_EQ(ask_under({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, {"--backend", "nccl"}).status, 3);
 }
 
+TEST(ConformCommand, RanksThatDoNotComeAreTheEnvironmentsFault) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  const std::string port = std::to_string(TcpStoreServer().port());
+  const Answer answer = ask_under(
+      {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}},
+      {"ring", "--timeout", "200ms"});
+  EXPECT_EQ(answer.status, 3);
+  EXPECT_THAT(answer.err, HasSubstr("1 of 2 ranks came"));
+}
+
 TEST(ConformCommand, WhyItFailedIsWrittenForTorchrun) {
   const std::string path = temporary("error.json");
   ask_under({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"TORCHELASTIC_ERROR_FILE", path}},
