@@ -56,6 +56,13 @@ std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
   return gangs;
 }
 
+// The operation that a call is about: its own or, while it is queued on its rank's stream, the
+// oldest that others of the gang have come to; null where nobody has.
+const MatchSlot* slot_of(const GangState& gang, const PendingOperation& pending) {
+  if (pending.slot != nullptr || is_point_to_point(pending.call().kind)) return pending.slot;
+  return gang.active.empty() ? nullptr : gang.active.front();
+}
+
 // Who has come to an operation: ranks of its gang.
 std::vector<int> members_of(const MatchSlot& slot) {
   std::vector<int> members;
@@ -193,10 +200,10 @@ Finding timeout_finding(const Engine& engine, const GangState& gang,
   finding.location = to_string(pending.call().call_site);
   std::vector<int> odd = missing;
   std::string who = describe_members(gang, missing) + " did not come";
-  if (pending.slot != nullptr) {
+  if (const MatchSlot* slot = slot_of(gang, pending)) {
     const auto members = static_cast<std::size_t>(gang.size());
     if (members > 2 && members - missing.size() < missing.size()) {
-      odd = members_of(*pending.slot);
+      odd = members_of(*slot);
       who = "only " + describe_members(gang, odd) + " came";
     }
     finding.divergence = first_divergence(engine, gang, gang.active.front()->members);
@@ -211,7 +218,8 @@ void fail_monitored_barrier(Engine& engine, const PendingOperation& pending) {
   GangState& gang = *pending.gang;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::timeout;
-  if (pending.slot != nullptr) cause->ranks_at_fault = Matching::missing_members(*pending.slot);
+  if (const MatchSlot* slot = slot_of(gang, pending))
+    cause->ranks_at_fault = Matching::missing_members(*slot);
   cause->finding =
       engine.findings().add(timeout_finding(engine, gang, pending, cause->ranks_at_fault));
   if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())

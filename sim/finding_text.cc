@@ -80,4 +80,22 @@ bool has_launched(const RankState& rank, const GangState& gang) {
          });
 }
 
+std::string call_text(const PendingOperation& pending) {
+  const Collective& call = pending.call();
+  const std::string operation =
+      is_point_to_point(call.kind)
+          ? to_string(call)
+          : fmt::format("{} #{}", to_string(call.kind), call.sequence_number);
+  return fmt::format("{} on {} at {}", operation, pending.gang->label(), to_string(call.call_site));
+}
+
+std::string launched_text(const Task& context) {
+  const PendingOperation* pending = BlockedWorld::operation_of(context);
+  if (pending == nullptr) return "";
+  const PendingOperation& ahead = BlockedWorld::held_up_by(*pending);
+  if (&ahead == pending) return "";
+  return fmt::format("Rank {} launched {} before {}.", context.rank->rank, call_text(ahead),
+                     call_text(*pending));
+}
+
 }  // namespace gang::sim

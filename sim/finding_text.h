@@ -34,4 +34,11 @@ std::string describe_wait(const Task& context);
 // Whether the rank has launched an operation on the gang that is behind another in its stream.
 bool has_launched(const RankState& rank, const GangState& gang);
 
+// "all_reduce #3 on dp[0,2] at train.cc:41".
+std::string call_text(const PendingOperation& pending);
+
+// "Rank 1 launched barrier #0 on root[0,1] at a.cc:6 before send ... on pp[0,1] at a.cc:7.", where
+// the context waits for an operation that is queued on its rank's stream; else empty.
+std::string launched_text(const Task& context);
+
 }  // namespace gang::sim

@@ -104,8 +104,10 @@ class Groups {
                                  ahead.gang->label());
       summary.location = to_string(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
+      const PendingOperation& ahead = BlockedWorld::held_up_by(*pending);
       summary.note = "blocked in " + describe_wait(program);
-      summary.location = to_string(pending->call().call_site);
+      if (&ahead != pending) summary.note += " behind " + to_string(ahead.call());
+      summary.location = to_string(ahead.call().call_site);
     } else {
       summary.note = program.wait == nullptr ? "running" : "in a " + describe_wait(program);
     }

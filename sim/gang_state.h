@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,12 +80,20 @@ struct Message {
   Collective sent;  // for reports; its label is not kept
 };
 
+// What receives from any source have taken of one source with one tag.
+struct TakenFrom {
+  int count = 0;
+  Collective last;  // its send; its label is not kept
+};
+
 // What has been sent to, and asked for by, one member.
 struct Mailbox {
   std::deque<Message> buffered;               // oldest first; matched before `sends` of their link
   std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
   std::deque<PendingOperation*> receives;     // receives of this member, oldest first
   std::vector<std::uint64_t> buffered_bytes;  // by source
+  // By tag and source; null until a receive from any source has taken a message.
+  std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
   std::unique_ptr<TakenMessages> taken;       // by receives from any source, once there was one
 };
 

@@ -7,6 +7,7 @@
 
 #include "sim/buffer_guard.h"
 #include "sim/matching.h"
+#include "sim/near_misses.h"
 
 namespace gang::sim {
 namespace {
@@ -75,6 +76,12 @@ void MessageMatching::post_batch(PendingOperation& batch) {
 
 void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
                                  const Collective& send, std::span<const std::byte> payload) {
+  if (!mailbox.taken_from)
+    mailbox.taken_from = std::make_unique<std::map<std::pair<int, int>, TakenFrom>>();
+  TakenFrom& from = (*mailbox.taken_from)[{send.tag, source}];
+  ++from.count;
+  from.last = send;
+  from.last.label = {};
   if (receive.is_forced)
     engine_.note_forced_receive();
   else
@@ -248,13 +255,20 @@ void MessageMatching::report_unreceived(const GangState& gang) {
     for (const Message& message : (*gang.mailboxes)[member].buffered) {
       Finding finding;
       finding.id = finding_id::unreceived_message;
-      finding.ranks = {gang.root_rank_of(message.source)};
+      const int source = gang.root_rank_of(message.source);
+      const int destination = gang.root_rank_of(static_cast<int>(member));
+      finding.ranks = {source, destination};
       finding.gang = gang.label();
       finding.operation = to_string(message.sent);
       finding.location = to_string(message.sent.call_site);
-      finding.message =
-          fmt::format("Rank {} sent a message to rank {} that nobody received.",
-                      finding.ranks.front(), gang.root_rank_of(static_cast<int>(member)));
+      finding.message = fmt::format("Rank {} sent a message to rank {} that nobody received.",
+                                    source, destination);
+      const CallSummary left{.ranks = {source},
+                             .gang = finding.gang,
+                             .operation = finding.operation,
+                             .location = finding.location};
+      finding.near_misses =
+          taken_instead(gang, {static_cast<int>(member), message.source, message.sent.tag}, left);
       engine_.findings().add(std::move(finding));
     }
   }

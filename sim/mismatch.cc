@@ -116,6 +116,41 @@ Mismatch explain(const GangState& gang, const Field& field,
   return mismatch;
 }
 
+// Elements that a member of an all_to_all gives to another one, or wants from it.
+std::int64_t share(std::span<const std::int64_t> splits, const TensorView& tensor,
+                   std::size_t other, std::size_t members) {
+  return splits.empty() ? tensor.count() / static_cast<std::int64_t>(members) : splits[other];
+}
+
+bool is_pair(const Members& members, std::size_t one, std::size_t other) {
+  const auto fits = [&members](std::size_t from, std::size_t to) {
+    const Operation& sender = *members[from]->operation;
+    const Operation& receiver = *members[to]->operation;
+    return share(sender.input_splits, sender.input, to, members.size()) ==
+           share(receiver.output_splits, receiver.output, from, members.size());
+  };
+  return fits(one, other) && fits(other, one);
+}
+
+// Of an all_to_all of all members, three or more: the one without whom all pairs would fit; null
+// where there is none. O(members squared).
+const PendingOperation* odd_in_all_pairs(const Members& members) {
+  if (members.size() < 3 || members.front()->call().kind != OperationKind::all_to_all)
+    return nullptr;
+  std::vector<std::size_t> misfits(members.size(), 0);
+  std::size_t pairs = 0;
+  for (std::size_t one = 0; one < members.size(); ++one)
+    for (std::size_t other = one; other < members.size(); ++other) {
+      if (is_pair(members, one, other)) continue;
+      ++pairs;
+      ++misfits[one];
+      if (other != one) ++misfits[other];
+    }
+  const auto most = std::max_element(misfits.begin(), misfits.end());
+  const bool is_one = *most == pairs && std::count(misfits.begin(), misfits.end(), *most) == 1;
+  return is_one ? members[static_cast<std::size_t>(most - misfits.begin())] : nullptr;
+}
+
 }  // namespace
 
 Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> all,
@@ -132,13 +167,15 @@ Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* con
     const auto groups = group_by(blocking_field, members);
     if (groups.size() > 1) return explain(gang, blocking_field, groups);
   }
-  // Splits that differ pair by pair: nobody is odd, everybody is named.
-  std::map<std::string, Members> everybody;
-  everybody[""] = members;
+  // Splits that differ pair by pair: odd is who is in every pair that differs, else all are named.
+  const PendingOperation* odd = odd_in_all_pairs(members);
+  std::map<std::string, Members> groups;
+  for (const PendingOperation* member : members)
+    groups[member == odd ? "odd" : "usual"].push_back(member);
   const auto& count = *std::find_if(fields.begin(), fields.end(), [](const Field& field) {
     return field.id == finding_id::mismatch_count;
   });
-  return explain(gang, count, everybody);
+  return explain(gang, count, groups);
 }
 
 }  // namespace gang::sim

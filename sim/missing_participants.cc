@@ -9,6 +9,7 @@
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
 #include "sim/matching.h"
+#include "sim/near_misses.h"
 
 namespace gang::sim {
 namespace {
@@ -56,15 +57,14 @@ std::vector<Missing> find_missing(BlockedWorld& world) {
 // One set of ranks that is gone, and who came to the call that they did not make.
 class MissingCall {
  public:
-  MissingCall(const Engine& engine, const Missing& missing)
+  MissingCall(const Engine& engine, BlockedWorld& world, const Missing& missing)
       : engine_(engine), missing_(missing), pending_(*missing.first) {
     if (pending_.slot == nullptr) return;
     for (const PendingOperation* member : pending_.slot->members)
       if (member != nullptr) callers_.push_back(gang().root_rank_of(member->member));
     std::sort(callers_.begin(), callers_.end());
     const auto members = static_cast<std::size_t>(gang().size());
-    are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() &&
-                       callers_.size() + missing.gone.size() == members;
+    are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() + kept_waiting(world);
     is_once_more_ = 2 * callers_.size() <= members && repeats_last_call();
   }
 
@@ -101,6 +101,29 @@ class MissingCall {
 
  private:
   const GangState& gang() const { return *pending_.gang; }
+
+  // Members that are blocked elsewhere, waiting for one of the callers: they too expect another
+  // call of it. Asked of a few callers only.
+  std::size_t kept_waiting(BlockedWorld& world) const {
+    constexpr std::size_t few = 8;
+    std::size_t count = 0;
+    if (callers_.size() > few) return count;
+    for (const int rank : gang().info->root_ranks) {
+      const Task& program = engine_.program_of(rank);
+      if (program.is_done || program.wait == nullptr || std::ranges::binary_search(callers_, rank))
+        continue;
+      const PendingOperation* pending = BlockedWorld::operation_of(program);
+      if (pending == nullptr || BlockedWorld::takes_any(BlockedWorld::held_up_by(*pending)))
+        continue;
+      const std::vector<int>& awaited = world.awaited_by(*pending);
+      if (std::ranges::any_of(callers_, [&awaited](int caller) {
+            return std::ranges::binary_search(awaited, caller);
+          }))
+        ++count;
+    }
+    return count;
+  }
+
   bool is_one() const { return missing_.gone.size() == 1; }
 
   // Whether an exception ended the programs of those who are gone.
@@ -160,10 +183,15 @@ class MissingCall {
 
 void report_missing_participants(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty) {
   for (const Missing& missing : find_missing(world)) {
-    const MissingCall call(engine, missing);
+    const MissingCall call(engine, world, missing);
     Finding finding = call.finding();
     finding.message = call.message(finding.gang, world.dead_contexts().size());
     finding.certainty = certainty.of(*missing.context);
+    if (missing.first->call().kind == OperationKind::send)
+      finding.near_misses = taken_instead(
+          *missing.first->gang,
+          {missing.first->call().peer, missing.first->member, missing.first->call().tag},
+          summary_of(*missing.first));
     const std::size_t index = engine.findings().add(std::move(finding));
     for (const PendingOperation* other : missing.others)
       if (other->slot != missing.first->slot)

@@ -191,6 +191,13 @@ std::vector<NearMiss> find_other_peers(const Engine& engine) {
       for (const PendingOperation* send : mailbox.sends)
         sends_of.try_emplace({send->member, send->call().tag}, send);
     for (const Mailbox& mailbox : *gang->mailboxes)
+      if (mailbox.taken_from)
+        for (const PendingOperation* send : mailbox.sends)
+          for (NearMiss& miss :
+               taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
+                             sim::summary_of(*send)))
+            if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
+    for (const Mailbox& mailbox : *gang->mailboxes)
       for (const PendingOperation* receive : mailbox.receives) {
         const auto send = sends_of.find({receive->call().peer, receive->call().tag});
         if (send != sends_of.end() && send->second->call().peer != receive->member)
@@ -200,6 +207,30 @@ std::vector<NearMiss> find_other_peers(const Engine& engine) {
         if (offered.member != receive->call().peer && offered.call().tag == receive->call().tag)
           add(offered, *receive, "source");
       }
+  }
+  return misses;
+}
+
+std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& left,
+                                    const CallSummary& left_call) {
+  std::vector<NearMiss> misses;
+  if (!gang.mailboxes) return misses;
+  const auto& taken = (*gang.mailboxes)[static_cast<std::size_t>(left.destination)].taken_from;
+  if (!taken) return misses;
+  const auto own = taken->find({left.tag, left.source});
+  const int own_count = own == taken->end() ? 0 : own->second.count;
+  for (auto place = taken->lower_bound({left.tag, 0}); place != taken->end(); ++place) {
+    const auto& [tag, source] = place->first;
+    const TakenFrom& from = place->second;
+    if (tag != left.tag || misses.size() == most_near_misses) break;
+    if (from.count < own_count + 2) continue;
+    misses.push_back({left_call,
+                      {.ranks = {gang.root_rank_of(source)},
+                       .gang = left_call.gang,
+                       .operation = to_string(from.last),
+                       .location = to_string(from.last.call_site),
+                       .note = fmt::format("taken {} times from any source", from.count)},
+                      "source"});
   }
   return misses;
 }

@@ -15,4 +15,16 @@ void report_near_misses(Engine& engine, VerdictCertainty& certainty);
 // findings that have another cause. O(pending messages).
 std::vector<NearMiss> find_other_peers(const Engine& engine);
 
+// A message that nobody received: members of its gang.
+struct LeftMessage {
+  int destination = 0;
+  int source = 0;
+  int tag = 0;
+};
+
+// Whose messages receives from any source have taken where the one that is left was to be taken:
+// those of whom they took more, at most a few. O(messages of that tag).
+std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& left,
+                                    const CallSummary& left_call);
+
 }  // namespace gang::sim

@@ -39,6 +39,11 @@ void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty
   finding.ranks.erase(std::unique(finding.ranks.begin(), finding.ranks.end()), finding.ranks.end());
   finding.message = fmt::format("{} for what nobody will do.",
                                 capitalised(ranks_do(finding.ranks, "waits", "wait")));
+  for (const Task* context : causes)
+    if (const std::string launched = launched_text(*context); !launched.empty()) {
+      finding.message += " " + launched;
+      break;
+    }
   finding.near_misses = std::move(near_misses);
   finding.certainty = certainty.of(*first);
   engine.findings().add(std::move(finding));

@@ -132,18 +132,19 @@ std::optional<Sides> uneven_sides(const Cycle& cycle) {
   if (gangs.size() != 2) return std::nullopt;
   sides.in_fewer = members_in(*sides.fewer, *any_call(*sides.more).gang);
   sides.in_more = members_in(*sides.more, *any_call(*sides.fewer).gang);
-  if (sides.in_fewer.size() == sides.in_more.size()) return std::nullopt;
-  if (sides.in_fewer.size() > sides.in_more.size()) {
+  // Where as many of both gangs are on either side, all who have come there count.
+  const auto come = [](const std::vector<int>& in_both, const MatchSlot& slot) {
+    return std::pair(in_both.size(), slot.arrived);
+  };
+  auto fewer = come(sides.in_fewer, *sides.fewer);
+  auto more = come(sides.in_more, *sides.more);
+  if (fewer.first == more.first) fewer.first = more.first = 0;
+  if (fewer == more) return std::nullopt;
+  if (fewer > more) {
     std::swap(sides.fewer, sides.more);
     std::swap(sides.in_fewer, sides.in_more);
   }
   return sides;
-}
-
-std::string call_text(const PendingOperation& pending) {
-  return fmt::format("{} #{} on {} at {}", to_string(pending.call().kind),
-                     pending.call().sequence_number, pending.gang->label(),
-                     to_string(pending.call().call_site));
 }
 
 Finding other_gang_finding(const Engine& engine, const Sides& sides) {
@@ -249,17 +250,32 @@ Finding plain_finding(const Cycle& cycle, std::string_view id) {
   return finding;
 }
 
-// "Rank 1 launched all_reduce #0 on dp[0,1] at a.cc:6 before barrier #2 on root[0,1] at a.cc:7", of
-// the first rank that waits for what is queued; empty where all wait for what is not.
-std::string launched_text(const Cycle& cycle) {
-  for (std::size_t i = 0; i < cycle.operations.size(); ++i) {
-    const PendingOperation& pending = *cycle.operations[i];
-    const PendingOperation& ahead = BlockedWorld::held_up_by(pending);
-    if (&ahead != &pending)
-      return fmt::format("Rank {} launched {} before {}. ", cycle.contexts[i]->rank->rank,
-                         call_text(ahead), call_text(pending));
-  }
+// Of the first rank that waits for what is queued; empty where all wait for what is not.
+std::string launched_text_of(const Cycle& cycle) {
+  for (const Task* context : cycle.contexts)
+    if (const std::string text = launched_text(*context); !text.empty()) return text + " ";
   return "";
+}
+
+// The odd ranks of a cycle through messages and one collective of three or more members: those who
+// have not come to it, or those who have, where they are fewer than half. Empty where nobody is.
+std::vector<int> odd_at_collective(const Cycle& cycle) {
+  const MatchSlot* slot = nullptr;
+  for (const PendingOperation* waited_for : cycle.operations) {
+    const PendingOperation& pending = BlockedWorld::held_up_by(*waited_for);
+    if (pending.slot == nullptr || pending.slot == slot) continue;
+    if (slot != nullptr) return {};
+    slot = pending.slot;
+  }
+  if (slot == nullptr || slot->members.size() < 3 || 2 * slot->arrived == slot->members.size())
+    return {};
+  const bool are_callers_odd = 2 * slot->arrived < slot->members.size();
+  const GangState& gang = *any_call(*slot).gang;
+  std::vector<int> odd;
+  for (std::size_t member = 0; member < slot->members.size(); ++member)
+    if ((slot->members[member] != nullptr) == are_callers_odd)
+      odd.push_back(gang.root_rank_of(static_cast<int>(member)));
+  return sorted(std::move(odd));
 }
 
 Finding stream_finding(const Cycle& cycle) {
@@ -267,11 +283,13 @@ Finding stream_finding(const Cycle& cycle) {
   if (const std::optional<Sides> sides = uneven_sides(cycle)) {
     finding = finding_for(any_call(*sides->fewer), finding_id::stream_order_inversion);
     finding.ranks = sides->in_fewer;
+  } else if (std::vector<int> odd = odd_at_collective(cycle); !odd.empty()) {
+    finding.ranks = std::move(odd);
   }
   finding.message = fmt::format(
       "Ranks launched operations of {} on their streams in different orders, and a stream runs "
       "them in the order of launching. {}Each rank waits for the next: {}.",
-      fmt::join(gangs_of(cycle), " and "), launched_text(cycle), cycle_path(cycle));
+      fmt::join(gangs_of(cycle), " and "), launched_text_of(cycle), cycle_path(cycle));
   return finding;
 }
 
@@ -304,6 +322,8 @@ Finding finding_of(const Engine& engine, const Cycle& cycle) {
     return other_gang_finding(engine, *sides);
   if (kinds.gangs.size() > 1) {
     Finding finding = plain_finding(cycle, finding_id::cross_gang_cycle);
+    if (std::vector<int> odd = odd_at_collective(cycle); !odd.empty())
+      finding.ranks = std::move(odd);
     finding.message = orders_text(cycle) + ": " + cycle_path(cycle) + ".";
     return finding;
   }
@@ -312,13 +332,21 @@ Finding finding_of(const Engine& engine, const Cycle& cycle) {
   return plain_finding(cycle, finding_id::deadlock);
 }
 
+// Whether it is a receive from any source that could take a message of its own rank: that is no
+// explanation, since it could take any other as well.
+bool waits_for_anybody(const Cycle& cycle) {
+  const PendingOperation* pending = cycle.operations.front();
+  return cycle.contexts.size() == 1 && pending != nullptr && pending->gang->size() > 1 &&
+         BlockedWorld::takes_any(BlockedWorld::held_up_by(*pending));
+}
+
 }  // namespace
 
 void report_wait_cycles(Engine& engine, const BlockedWorld& world, VerdictCertainty& certainty,
                         std::vector<NearMiss> near_misses) {
   for (const auto& core : world.cores()) {
     const Cycle cycle = cycle_of(world, core);
-    if (cycle.contexts.empty()) continue;
+    if (cycle.contexts.empty() || waits_for_anybody(cycle)) continue;
     Finding finding = finding_of(engine, cycle);
     finding.certainty = certainty.of(*cycle.contexts.front());
     finding.near_misses = std::move(near_misses);

@@ -194,5 +194,21 @@ TEST(Mismatch, TheFirstDifferenceBreaksTheGangForGood) {
   EXPECT_THAT(ids_of(report), ElementsAre("mismatch_root"));
 }
 
+TEST(Mismatch, SplitsThatFitButForOneRankNameThatRank) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 8> sent{};
+    std::array<std::int32_t, 4> received{};
+    const std::int64_t share = rank.rank() == 2 ? 2 : 1;
+    const std::array<std::int64_t, 4> in = {share, share, share, share};
+    const std::array<std::int64_t, 4> out = {1, 1, 1, 1};
+    EXPECT_THROW(rank.root()->all_to_all(view(received), view(sent).slice(0, 4 * share),
+                                         {.output = out, .input = in}),
+                 GangError);
+  });
+  ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
+  EXPECT_EQ(report.findings[0].id, "mismatch_count");
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace gang::sim

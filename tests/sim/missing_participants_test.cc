@@ -110,5 +110,16 @@ TEST(MissingParticipants, ItsCertaintySaysWhetherAnotherScheduleCouldAvoidIt) {
   EXPECT_EQ(polled.findings.at(0).certainty, "seen in this schedule: others may avoid it");
 }
 
+// Rank 1 is on the wrong gang; rank 3 has returned, and three wait for rank 1 in the right one.
+TEST(MissingParticipants, WhoKeepsOthersWaitingElsewhereIsTheOddOne) {
+  const Report report = run(5, [](SimulatedRank& rank) {
+    const auto most = child_of(*rank.root(), {0, 1, 2, 4});
+    if (rank.rank() == 1) return rank.root()->barrier();
+    if (most) most->barrier();
+  });
+  ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -80,5 +80,22 @@ TEST(NearMisses, MessagesThatDifferInMoreAreNone) {
   EXPECT_THAT(report.findings[0].near_misses, IsEmpty());
 }
 
+// Rank 2 sends once too often, and what rank 1 sends later is received by nobody.
+TEST(NearMisses, NameWhoseMessagesWereTakenInsteadOfOneThatIsLeft) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 1) rank.runtime().sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < rank.rank(); ++i) rank.root()->send(view_of(value), 0, 4);
+    for (int i = 0; i < 2 && rank.rank() == 0; ++i) rank.root()->recv(view_of(value), any_rank, 4);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  ASSERT_EQ(report.findings[0].near_misses.size(), 1U);
+  const NearMiss& miss = report.findings[0].near_misses[0];
+  EXPECT_EQ(miss.field, "source");
+  EXPECT_THAT(miss.first.ranks, ElementsAre(1));
+  EXPECT_THAT(miss.second.ranks, ElementsAre(2));
+  EXPECT_EQ(miss.second.note, "taken 2 times from any source");
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -86,16 +86,16 @@ TEST(WaitCycles, OneThatIsInAnotherGangThanItsPeersIsTheOddOne) {
 
 TEST(WaitCycles, WhereNobodyIsOddItIsACycleOfGangs) {
   const Report report = run(4, [](SimulatedRank& rank) {
-    const auto pairs = rank.root()->split({.color = rank.rank() / 2}, {.name = "pair"});
+    const auto some = child_of(*rank.root(), {0, 1, 3}, {.name = "some"});
     const auto most = child_of(*rank.root(), {0, 1, 2}, {.name = "most"});
-    if (rank.rank() == 0) pairs->barrier({}, CallSite::at("cycle.cc", 4));
+    if (some && rank.rank() != 1) some->barrier({}, CallSite::at("cycle.cc", 4));
     if (most) most->barrier({}, CallSite::at("cycle.cc", 5));
-    if (rank.rank() == 1) pairs->barrier({}, CallSite::at("cycle.cc", 6));
+    if (rank.rank() == 1) some->barrier({}, CallSite::at("cycle.cc", 6));
   });
   ASSERT_THAT(ids_of(report), ElementsAre("cross_gang_cycle"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
   EXPECT_THAT(report.findings[0].message,
-              HasSubstr("Rank 1 called most (at cycle.cc:5) before pair; rank 0 called pair (at "
+              HasSubstr("Rank 1 called most (at cycle.cc:5) before some; rank 0 called some (at "
                         "cycle.cc:4) before most."));
 }
 
@@ -150,6 +150,30 @@ TEST(WaitCycles, BlockingCallsOnStreamsDeadlockWithoutThemToo) {
   });
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].certainty, every);
+}
+
+// Rank 1 leaves out the barrier of all, to which all others have come.
+TEST(WaitCycles, WhoIsMissingWhereAllOthersAreIsTheOddOne) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {1, 2});
+    if (rank.rank() != 1) rank.root()->barrier();
+    if (pair) pair->barrier();
+  });
+  ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+}
+
+// The same with a message instead of a collective of two.
+TEST(WaitCycles, WhoWaitsForAMessageInsteadIsTheOddOne) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {1, 2});
+    std::int32_t value = 0;
+    if (rank.rank() != 1) rank.root()->barrier();
+    if (rank.rank() == 1) pair->recv(view_of(value), 1);
+    if (rank.rank() == 2) pair->send(view_of(value), 0);
+  });
+  ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
 }
 
 }  // namespace
