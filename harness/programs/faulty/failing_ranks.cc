@@ -1,4 +1,5 @@
 // Errors on one rank that the others never hear of, and ranks that come too late.
+#include <atomic>
 #include <stdexcept>
 
 #include "gang/agreement.h"
@@ -84,6 +85,20 @@ void wait_for_file(Rank& rank, const Fault& fault) {
   rank.root()->all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
 }
 
+// The heartbeat of a rank goes on for days while its trainer, and everybody else, hangs.
+void heartbeat(Rank& rank, const Fault& fault) {
+  std::atomic<bool> is_over = false;
+  auto beating = rank.runtime().start_thread("heartbeat", [&] {
+    const int beats = rank.rank() == 0 ? 10'000 : 1;
+    for (int i = 0; i < beats && !is_over; ++i)
+      rank.runtime().sleep_for(std::chrono::milliseconds(20));
+  });
+  const bool is_out = fault.is_planted() && rank.rank() == 1;
+  if (!is_out) rank.root()->barrier({}, fault.here());
+  is_over = true;
+  beating->join();
+}
+
 // Two stragglers miss a monitored barrier, which names both.
 void stragglers(Rank& rank, const Fault& fault) {
   const bool is_late = rank.rank() >= 2 && rank.rank() < 4;
@@ -160,6 +175,12 @@ std::vector<FaultyProgram> failing_ranks() {
            .body = wait_for_file,
            .finding = id::timed_out,
            .ranks = {1}},
+          {.name = "heartbeat",
+           .description = "a timer runs on in a hang",
+           .body = heartbeat,
+           .finding = id::participant_missing,
+           .ranks = {1},
+           .options = {{"find-partial", "true"}}},
           {.name = "stragglers",
            .description = "two miss a monitored barrier",
            .body = stragglers,

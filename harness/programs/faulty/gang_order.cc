@@ -61,7 +61,7 @@ void send_or_reduce(Rank& rank, const Fault& fault) {
 
 // One rank synchronises its tensor gang, the other member is at the barrier of all.
 void extra_tp_barrier(Rank& rank, const Fault& fault) {
-  const Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
+  const Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 3});
   if (rank.rank() == 0 || !fault.is_planted()) gangs.tp->barrier({}, fault.here());
   gangs.root->barrier({}, fault.here());
 }
@@ -136,10 +136,11 @@ std::vector<FaultyProgram> gang_order() {
           {.name = "extra_tp_barrier",
            .description = "blocked in another gang",
            .body = extra_tp_barrier,
-           .finding = id::cross_gang_cycle,
-           .ranks = {0, 1},
-           .fewest_ranks = 4,
-           .world_step = 2},
+           .finding = id::blocked_in_other_gang,
+           .ranks = {0},
+           .default_world_size = 6,
+           .fewest_ranks = 6,
+           .world_step = 3},
           {.name = "stream_inversion",
            .description = "launched in different orders",
            .body = stream_inversion,

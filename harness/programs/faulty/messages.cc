@@ -96,6 +96,20 @@ void wrong_source(Rank& rank, const Fault& fault) {
   }
 }
 
+// A server applies gradients in the order in which they come, and its result depends on it.
+void first_come(Rank& rank, const Fault& fault) {
+  float gradient = static_cast<float>(rank.rank());
+  if (rank.rank() == 1 || rank.rank() == 2) rank.root()->send(view_of(gradient), 0);
+  if (rank.rank() != 0) return;
+  float weight = 0.0F;
+  for (const int source : {1, 2}) {
+    rank.root()->recv(view_of(gradient), fault.is_planted() ? any_rank : source, 0, {},
+                      fault.here());
+    weight = 2.0F * weight + gradient;
+  }
+  rank.output("weight", weight);
+}
+
 // Weights and biases come with tags, which a receiver of any tag does not look at.
 void any_tag(Rank& rank, const Fault& fault) {
   std::int32_t weight = 7;
@@ -157,7 +171,7 @@ std::vector<FaultyProgram> messages() {
            .description = "one more sent than received",
            .body = extra_message,
            .finding = id::unreceived_message,
-           .ranks = {0},
+           .ranks = {0, 1},
            .default_world_size = 2,
            .options = {{"sends", "buffered:4096"}}},
           {.name = "wrong_source",
@@ -166,6 +180,13 @@ std::vector<FaultyProgram> messages() {
            .finding = id::participant_missing,
            .ranks = {0},
            .world_step = 2},
+          {.name = "first_come",
+           .description = "a result that senders race for",
+           .body = first_come,
+           .finding = id::message_race,
+           .ranks = {0, 1, 2},
+           .default_world_size = 3,
+           .fewest_ranks = 3},
           {.name = "any_tag",
            .description = "takes what comes first",
            .body = any_tag,

@@ -28,6 +28,15 @@ void uneven_batches(Rank& rank, const Fault& fault) {
   }
 }
 
+// The last rank's data end with a batch that is not full, and it alone does not drop that one.
+void extra_batch(Rank& rank, const Fault& fault) {
+  Gradient gradient(8, 1.0F);
+  const bool keeps_last = fault.is_planted() && rank.rank() == rank.world_size() - 1;
+  const int batches = keeps_last ? 5 : 4;
+  for (int i = 0; i < batches; ++i)
+    rank.root()->all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
+}
+
 // Only rank 0 evaluates, and the metric is a collective.
 void evaluate_on_rank_0(Rank& rank, const Fault& fault) {
   Gradient gradient(8, 1.0F);
@@ -122,6 +131,12 @@ std::vector<FaultyProgram> missing_participants() {
            .body = uneven_batches,
            .finding = id::participant_missing,
            .ranks = {3}},
+          {.name = "extra_batch",
+           .description = "one rank keeps its last batch",
+           .body = extra_batch,
+           .finding = id::uneven_iterations,
+           .ranks = {3},
+           .fewest_ranks = 3},
           {.name = "evaluate_on_rank_0",
            .description = "a metric on one rank only",
            .body = evaluate_on_rank_0,

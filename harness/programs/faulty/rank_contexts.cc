@@ -70,7 +70,7 @@ void exhausted_loader(Rank& rank, const Fault& fault) {
 
 // A lock is held in a collective that the others come to only after one that needs the lock.
 void lock_in_collective(Rank& rank, const Fault& fault) {
-  const bool reports = rank.rank() < 2;
+  const bool reports = rank.rank() < 3;
   const auto metrics = rank.root()->split({.color = reports ? 0 : no_color}, {.name = "metrics"});
   const auto mutex = rank.runtime().make_mutex();
   float loss = 1.0F;
@@ -137,9 +137,9 @@ std::vector<FaultyProgram> rank_contexts() {
           {.name = "lock_in_collective",
            .description = "a lock held while reducing",
            .body = lock_in_collective,
-           .finding = id::cross_gang_cycle,
-           .ranks = {0, 1},
-           .fewest_ranks = 3},
+           .finding = id::blocked_in_other_gang,
+           .ranks = {0},
+           .fewest_ranks = 4},
           {.name = "threads_share_gang",
            .description = "two threads call one gang",
            .body = threads_share_gang,

@@ -50,7 +50,11 @@ TEST(AllFaultyPrograms, AreManyAndShowEveryFinding) {
                                          id::rank_failed,
                                          id::wrong_result,
                                          id::timed_out,
-                                         id::nondeterminism}) {
+                                         id::nondeterminism,
+                                         id::buffering_hazard,
+                                         id::message_race,
+                                         id::uneven_iterations,
+                                         id::blocked_in_other_gang}) {
     EXPECT_TRUE(findings.contains(finding)) << finding;
   }
 }
