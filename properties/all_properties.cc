@@ -16,6 +16,7 @@
 #include "properties/messages_keep_order.h"
 #include "properties/mismatches_are_found.h"
 #include "properties/misuse_is_found.h"
+#include "properties/mutants.h"
 #include "properties/runs_are_explained.h"
 #include "properties/runs_replay.h"
 #include "properties/runtimes_are_deterministic.h"
@@ -50,6 +51,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(texts_round_trip());
   add(faulty_programs());
   add(stores_behave(subject));
+  add(mutants(subject));
   return all;
 }
 

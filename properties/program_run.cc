@@ -28,6 +28,7 @@ class StepRun {
         gang_(gang),
         image_(image),
         site_(CallSite::at("step", static_cast<std::uint32_t>(id_of(memory.program(), index)))),
+        patience_(memory.program().run.patience),
         tag_(step_.tag < 0 ? id_of(memory.program(), index) : step_.tag) {}
 
   // Calls the operation; what is still to be waited for is in `started`.
@@ -107,6 +108,7 @@ class StepRun {
   Image& image_;
   Started started_;
   CallSite site_;
+  Duration patience_;
   int tag_;  // a message of one step never meets a receive of another
 };
 
@@ -135,7 +137,7 @@ void StepRun::dispatch() {
       return call([this] { gang_.barrier({}, site_); },
                   [this] { return gang_.start_barrier({}, site_); });
     case OperationKind::monitored_barrier:
-      return gang_.monitored_barrier(std::chrono::minutes(1), Gang::MissingRanks::all, {}, site_);
+      return gang_.monitored_barrier(patience_, Gang::MissingRanks::all, {}, site_);
     case OperationKind::send:
       return send();
     case OperationKind::recv:

@@ -65,6 +65,7 @@ struct RunChoices {
   std::uint64_t seed = 1;
   sim::ExecutionModel execution = sim::ExecutionModel::independent;
   sim::SendMode sends;
+  Duration patience = std::chrono::minutes(1);  // of monitored barriers
 
   friend bool operator==(const RunChoices&, const RunChoices&) = default;
 };

@@ -112,9 +112,10 @@ void add_with_simpler_node(const GangProgram& program, std::size_t index, Progra
 
 void add_with_simpler_run(const GangProgram& program, Programs& simpler) {
   const RunChoices& run = program.run;
-  if (run == RunChoices{}) return;
+  const RunChoices simplest{.patience = run.patience};
+  if (run == simplest) return;
   simpler.push_back(program);
-  simpler.back().run = RunChoices{};
+  simpler.back().run = simplest;
   const auto add = [&program, &simpler](auto field, auto value) {
     if (program.run.*field == value) return;
     simpler.push_back(program);

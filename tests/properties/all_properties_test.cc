@@ -38,6 +38,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "runs_are_explained",
                                            "texts_round_trip",
                                            "faulty_programs",
+                                           "mutants",
                                            "stores_behave"}));
 }
 
