@@ -12,14 +12,10 @@ class RollCall {
     constexpr std::uint64_t prefix = 0x22;
     const std::uint64_t slot = prefix << 56U | std::uint64_t{tag_of(call.collective)} << 24U;
     notices_.resize(static_cast<std::size_t>(member.size()));
-    auto& transport = member.transport();
-    sent_ = transport.createUnboundBuffer(&present_, 1);
+    sent_ = member.transport().createUnboundBuffer(&present_, 1);
     for (int rank = 0; rank < member.size(); ++rank) {
-      auto& buffer = received_.emplace_back();
-      if (rank == member.rank()) continue;
-      buffer = transport.createUnboundBuffer(&notices_[static_cast<std::size_t>(rank)], 1);
-      buffer->recv(rank, slot, 0, 1);
-      sent_->send(rank, slot, 0, 1);
+      received_.emplace_back();
+      if (rank != member.rank()) post(rank, slot);
     }
   }
 
@@ -41,8 +37,22 @@ class RollCall {
   }
 
  private:
+  // To whom nothing can be sent has not come: nothing is received from it.
+  void post(int rank, std::uint64_t slot) {
+    try {
+      auto buffer =
+          member_.transport().createUnboundBuffer(&notices_[static_cast<std::size_t>(rank)], 1);
+      buffer->recv(rank, slot, 0, 1);
+      sent_->send(rank, slot, 0, 1);
+      received_.back() = std::move(buffer);
+    } catch (const std::exception& error) {
+      if (error_.empty()) error_ = error.what();
+    }
+  }
+
   // A wait that fails closes all connections, but what came before is there.
   bool has_come(int rank) {
+    if (received_[static_cast<std::size_t>(rank)] == nullptr) return false;
     try {
       return received_[static_cast<std::size_t>(rank)]->waitRecv(
           wait_limit(member_.runtime(), call_.deadline));
