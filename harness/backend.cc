@@ -58,6 +58,22 @@ Backend gloo_backend() {
   return backend;
 }
 
+Backend sim_gloo_backend() {
+  Backend backend{.name = "sim-gloo",
+                  .description = "all ranks in this process, over the algorithms of Gloo"};
+  const BackendAvailability availability = gloo_availability();
+  if (availability.is_available) {
+    backend.run = [](const Launch& launch) {
+      sim::SimulationOptions options = launch.options;
+      options.backend = sim::SimulatedBackend::gloo;
+      return run_simulated({launch.program, launch.context, options, launch.recheck});
+    };
+  } else {
+    backend.unavailable = "is unavailable: " + availability.reason;
+  }
+  return backend;
+}
+
 std::vector<Backend> make_backends() {
   constexpr std::string_view not_built =
       "is not part of this build; see 'list backends' for those that are";
@@ -73,7 +89,7 @@ std::vector<Backend> make_backends() {
       {.name = "sim",
        .description = "all ranks in this process: exact meaning, virtual time, any schedule",
        .run = run_simulated},
-      unavailable("sim-gloo", "all ranks in this process, over the algorithms of Gloo"),
+      sim_gloo_backend(),
       unavailable("sim-nccl", "all ranks in this process, over a simulated NCCL and its streams"),
       gloo_backend(),
       unavailable("nccl", "a process and a GPU per rank, over NCCL"),

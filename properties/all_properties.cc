@@ -55,4 +55,33 @@ std::vector<Property> all_properties(const Subject& subject) {
   return all;
 }
 
+std::vector<Property> properties_over_gloo() {
+  Subject subject;
+  subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
+    options.backend = sim::SimulatedBackend::gloo;
+    return sim::Simulation(options).run(program);
+  };
+  subject.receives_any_tag = false;
+  subject.completes_together = false;
+  subject.tells_of_ended_ranks = true;
+  subject.times_out_together = false;
+  std::vector<Property> all;
+  const auto add = [&all](std::vector<Property> suite) {
+    for (Property& property : suite) {
+      property.backend = "sim-gloo";
+      all.push_back(std::move(property));
+    }
+  };
+  add(gangs_follow_meshes(make_layout_gangs, subject));
+  add(gangs_compose(subject));
+  add(collectives_match_model(subject));
+  add(messages_keep_order(subject));
+  add(algorithms_agree(subject));
+  add(fake_gang_agrees(make_fake_gang, subject));
+  add(invalid_arguments_stay_local(make_fake_gang, subject));
+  add(errors_reach_everyone(subject));
+  add(timeouts_fire_on_time(subject));
+  return all;
+}
+
 }  // namespace gang::properties

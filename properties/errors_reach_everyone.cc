@@ -36,13 +36,28 @@ void run_failing_rank(const FailureCase& failure, const ProgramMemory& memory, G
   }
 }
 
-std::string check_survivor(const FailureCase& failure, int rank, const Progress& progress) {
-  if (progress.steps_done > failure.failing_step() && failure.program.world > 1) {
+// Whether a rank may complete all of these steps without the rank that failed.
+bool may_succeed(const FailureCase& failure, std::size_t steps_done, const Subject& subject) {
+  if (failure.program.world == 1) return true;
+  for (std::size_t i = failure.failing_step(); i < steps_done; ++i) {
+    const OperationKind kind = failure.program.steps[i].kind;
+    const bool is_broadcast =
+        kind == OperationKind::broadcast || kind == OperationKind::broadcast_objects;
+    if (subject.completes_together || !is_broadcast) return false;
+  }
+  return true;
+}
+
+std::string check_survivor(const FailureCase& failure, int rank, const Progress& progress,
+                           const Subject& subject) {
+  if (!may_succeed(failure, progress.steps_done, subject)) {
     return fmt::format("rank {} is told success in step {}, which rank {} never reached", rank,
                        progress.steps_done - 1, failure.failing_rank());
   }
   const GangErrorKind expected =
       failure.failure == Failure::throws ? GangErrorKind::peer_failed : GangErrorKind::aborted;
+  const bool has_done_all = progress.steps_done == failure.program.steps.size();
+  if (!progress.error && has_done_all && !subject.completes_together) return {};
   if (!progress.error) return fmt::format("rank {} ends without being told", rank);
   if (*progress.error != expected) {
     return fmt::format("rank {} is told {}, expected {}", rank, to_string(*progress.error),
@@ -79,7 +94,7 @@ Verdict judge(const FailureCase& failure, const Subject& subject) {
   for (int rank = 0; rank < failure.program.world && complaint.empty(); ++rank) {
     const bool has_thrown = failure.failure == Failure::throws && rank == failure.failing_rank();
     if (has_thrown) continue;
-    complaint = check_survivor(failure, rank, progress[static_cast<std::size_t>(rank)]);
+    complaint = check_survivor(failure, rank, progress[static_cast<std::size_t>(rank)], subject);
   }
   return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
 }

@@ -107,6 +107,8 @@ std::string run_rank(const MessageCase& messages, Gang& gang) {
 }
 
 Verdict judge(const MessageCase& messages, const Subject& subject) {
+  if (messages.receives == Receives::any_source_and_tag && !subject.receives_any_tag)
+    return Verdict::not_applicable();
   sim::SimulationOptions options = options_of(GangProgram{.run = messages.run});
   options.world_size = messages.world;
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) {

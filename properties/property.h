@@ -56,6 +56,7 @@ struct Property {
   std::string name;         // "axes_of_a_mesh_partition_the_root"
   std::string description;  // one sentence
   std::function<CheckResult(const Settings&)> check;
+  std::string backend = "sim";  // what the gangs under test are
 
   std::string full_name() const { return suite + "." + name; }
 };

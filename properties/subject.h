@@ -21,6 +21,16 @@ struct Subject {
   // What a program uses in place of a gang that it was given or has made; empty: the gang itself.
   std::function<std::shared_ptr<Gang>(std::shared_ptr<Gang>)> wrap;
 
+  // Where backends may differ, and are right; the defaults are the simulator's own gangs.
+  bool receives_any_tag = true;
+  // Success of a collective on one rank means that all ranks have called it. Else a broadcast may
+  // succeed on who has the data.
+  bool completes_together = true;
+  // A rank that ends while others wait for it fails them at once, not at their timeouts.
+  bool tells_of_ended_ranks = false;
+  // The first timeout of a gang ends the operation of every rank; else each within its own.
+  bool times_out_together = true;
+
   std::shared_ptr<Gang> wrapped(std::shared_ptr<Gang> gang) const {
     return wrap && gang ? wrap(std::move(gang)) : gang;
   }

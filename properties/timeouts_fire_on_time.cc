@@ -31,17 +31,19 @@ CallOptions call_options(const TimeoutCase& timeout) {
 }
 
 // A rank's error against when it came and when the gang broke.
-std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now,
-                        const GangError& error) {
+std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now, const GangError& error,
+                        const Subject& subject) {
   const TimePoint came = milliseconds(timeout.delays_ms[static_cast<std::size_t>(rank)]);
   const TimePoint broken = timeout.first_timeout();
   const TimePoint expected = std::max(came, broken);
-  if (now != expected) {
+  const TimePoint latest =
+      subject.times_out_together ? expected : came + milliseconds(timeout.timeout_ms);
+  if (now < expected || now > std::max(expected, latest)) {
     return fmt::format("is told at {}, expected {}", to_string(now), to_string(expected));
   }
-  if (error.elapsed() != expected - came) {
+  if (error.elapsed() != now - came) {
     return fmt::format("is told of {} elapsed, expected {}", to_string(error.elapsed()),
-                       to_string(expected - came));
+                       to_string(now - came));
   }
   const bool gave_up = came + milliseconds(timeout.timeout_ms) == broken;
   if (gave_up && error.kind() != GangErrorKind::timeout) {
@@ -62,11 +64,14 @@ std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
   const auto gang = subject.wrapped(rank.root());
   const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
   if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at another time than it asked";
-  if (rank.rank() == timeout.missing_rank) return {};
+  if (rank.rank() == timeout.missing_rank) {
+    if (subject.tells_of_ended_ranks) rank.runtime().sleep_for(std::chrono::hours(1));
+    return {};
+  }
   try {
     operation(*gang);
   } catch (const GangError& error) {
-    return check_error(timeout, rank.rank(), rank.runtime().now(), error);
+    return check_error(timeout, rank.rank(), rank.runtime().now(), error, subject);
   }
   return "is told success";
 }
@@ -88,13 +93,25 @@ Verdict judge_collective(const TimeoutCase& timeout, const Subject& subject) {
   }));
 }
 
+TimePoint arrival_of(const TimeoutCase& timeout, int rank) {
+  return milliseconds(timeout.delays_ms[static_cast<std::size_t>(rank)]);
+}
+
+// Whether a rank comes before another gives up.
+bool came_early(const TimeoutCase& timeout, int rank) {
+  return arrival_of(timeout, rank) < timeout.first_timeout();
+}
+
 // Who had not come when the barrier gave up; who came at that very moment came in time.
-std::string check_missing(const TimeoutCase& timeout, const std::vector<int>& named) {
+std::string check_missing(const TimeoutCase& timeout, const std::vector<int>& named,
+                          const Subject& subject) {
   for (int rank = 0; rank < timeout.world(); ++rank) {
-    const TimePoint came = milliseconds(timeout.delays_ms[static_cast<std::size_t>(rank)]);
-    const bool is_missing = rank == timeout.missing_rank || came > timeout.first_timeout();
+    const bool is_never = rank == timeout.missing_rank;
+    const bool is_missing = is_never || arrival_of(timeout, rank) > timeout.first_timeout();
     const bool is_named = std::ranges::count(named, rank) != 0;
     if (is_missing == is_named) continue;
+    // Where each gives up for itself, who comes when the first does or later may be seen by some.
+    if (!subject.times_out_together && !is_never && !came_early(timeout, rank)) continue;
     return fmt::format("is told that ranks [{}] are missing", fmt::join(named, ","));
   }
   return {};
@@ -112,7 +129,8 @@ Verdict judge_monitored(const TimeoutCase& timeout, const Subject& subject) {
           try {
             gang.monitored_barrier(milliseconds(timeout.timeout_ms), Gang::MissingRanks::all);
           } catch (const GangError& error) {
-            complaint = check_missing(timeout, error.ranks_at_fault());
+            if (subject.times_out_together || came_early(timeout, rank.rank()))
+              complaint = check_missing(timeout, error.ranks_at_fault(), subject);
             throw;
           }
         },

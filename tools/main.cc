@@ -18,8 +18,10 @@ int main(int argc, char** argv) {
   };
   command_line.programs.push_back(properties::random_program());
   const auto laws = properties::all_properties();
+  auto checked = properties::properties_over_gloo();
+  checked.insert(checked.begin(), laws.begin(), laws.end());
   auto& commands = command_line.commands;
-  commands.insert(commands.begin(), tools::make_check_command(laws));
+  commands.insert(commands.begin(), tools::make_check_command(std::move(checked)));
   commands.push_back(tools::make_bench_command());
   command_line.listings.push_back(tools::list_properties(laws));
   return harness::run_command_line(command_line, argc, argv);

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 milliseconds wait_limit(const Runtime& runtime, TimePoint deadline) {
   constexpr milliseconds longest = std::chrono::hours(24 * 365);
   if (deadline == TimePoint::max()) return longest;
-  return std::clamp(std::chrono::ceil<milliseconds>(deadline - runtime.now()), milliseconds(1),
+  return std::clamp(std::chrono::ceil<milliseconds>(deadline - runtime.now()), milliseconds(0),
                     longest);
 }
 

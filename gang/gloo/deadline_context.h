@@ -41,8 +41,8 @@ class DeadlineContext final : public gloo::transport::Context {
   int awaited_rank_ = no_rank;
 };
 
-// What is left until `deadline` for a wait of Gloo's: at least a millisecond, in which it may still
-// find that there is nothing to wait for.
+// What is left until `deadline` for a wait of Gloo's, in whole milliseconds, rounded up. Zero after
+// it: a wait that has nothing to wait for still succeeds then.
 std::chrono::milliseconds wait_limit(const Runtime& runtime, TimePoint deadline);
 
 // A context for Gloo's collectives on a transport that is connected.

@@ -121,22 +121,22 @@ void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t byte
   const Engine::Guard guard(endpoint_.engine());
   ++sends_.pending;
   sends_.slot = slot;
-  const std::string closed =
+  const std::string* const closed =
       endpoint_.meeting().send(endpoint_.rank, destination, transfer(slot, offset, bytes));
-  if (closed.empty()) return;
+  if (closed == nullptr) return;
   --sends_.pending;
-  throw gloo::IoException(closed);
+  throw gloo::IoException(*closed);
 }
 
 void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
   ++receives_.pending;
   receives_.slot = slot;
-  const std::string closed =
+  const std::string* const closed =
       endpoint_.meeting().receive(endpoint_.rank, source, transfer(slot, offset, bytes));
-  if (closed.empty()) return;
+  if (closed == nullptr) return;
   --receives_.pending;
-  throw gloo::IoException(closed);
+  throw gloo::IoException(*closed);
 }
 
 void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) {
@@ -144,10 +144,10 @@ void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, si
   endpoint_.engine().note_choice_point();
   ++receives_.pending;
   receives_.slot = slot;
-  GlooTransfer open = transfer(slot, offset, bytes);
-  open.sources.assign(static_cast<std::size_t>(endpoint_.size), false);
-  for (const int source : sources) open.sources[static_cast<std::size_t>(source)] = true;
-  endpoint_.meeting().receive_from_any(endpoint_.rank, std::move(open));
+  std::vector<bool> is_source(static_cast<std::size_t>(endpoint_.size), false);
+  for (const int source : sources) is_source[static_cast<std::size_t>(source)] = true;
+  endpoint_.meeting().receive_from_any(endpoint_.rank, transfer(slot, offset, bytes),
+                                       std::move(is_source));
 }
 
 bool GlooBuffer::waitRecv(int* rank, milliseconds timeout) {
@@ -164,7 +164,7 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   Wait wait{.reason = Wait::Reason::message, .message = this};
   const TimePoint now = engine.now();
   wait.deadline = timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
-  while (direction.completed.empty() && !direction.is_aborted) {
+  while (direction.completed == 0 && !direction.is_aborted) {
     if (!direction.error.empty()) throw gloo::IoException(direction.error);
     if (engine.now() >= wait.deadline) {
       endpoint_.close_all("Application timeout caused pair closure");
@@ -181,8 +181,8 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   }
   direction.waiter = nullptr;
   if (std::exchange(direction.is_aborted, false)) return false;
-  if (rank != nullptr) *rank = direction.completed.front();
-  direction.completed.pop_front();
+  if (rank != nullptr) *rank = direction.last_peer;
+  --direction.completed;
   return true;
 }
 
@@ -199,7 +199,8 @@ void GlooBuffer::wake(Direction& direction) {
 void GlooBuffer::completed(GlooParty::Side side, int peer) {
   Direction& direction = direction_of(side);
   --direction.pending;
-  direction.completed.push_back(peer);
+  ++direction.completed;
+  direction.last_peer = peer;
   wake(direction);
 }
 

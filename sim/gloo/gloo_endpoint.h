@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,10 +72,11 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
  private:
   // Sends or receives of this buffer.
   struct Direction {
-    std::deque<int> completed;  // peers, of completions that nobody has waited for
-    std::string error;          // a connection was closed
-    int pending = 0;            // transfers without an end
-    std::uint64_t slot = 0;     // of the last one
+    int completed = 0;       // completions that nobody has waited for
+    int last_peer = -1;      // of the last of them
+    std::string error;       // a connection was closed
+    int pending = 0;         // transfers without an end
+    std::uint64_t slot = 0;  // of the last one
     bool is_aborted = false;
     Task* waiter = nullptr;
   };

@@ -9,13 +9,13 @@
 namespace gang::sim {
 namespace {
 
-using Transfers = std::deque<GlooTransfer>;
+using Transfers = std::vector<GlooTransfer>;
 
 // Takes the first transfer on `slot` out of `transfers`, if there is one.
 bool take(Transfers& transfers, std::uint64_t slot, GlooTransfer& taken) {
   const auto found = std::ranges::find(transfers, slot, &GlooTransfer::slot);
   if (found == transfers.end()) return false;
-  taken = std::move(*found);
+  taken = *found;
   transfers.erase(found);
   return true;
 }
@@ -67,49 +67,51 @@ void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive,
   receive.party->completed(GlooParty::Side::receive, source);
 }
 
-std::string GlooMeeting::send(int source, int destination, GlooTransfer transfer) {
+const std::string* GlooMeeting::send(int source, int destination, const GlooTransfer& transfer) {
   Link& link = this->link(source, destination);
-  if (!link.closed_for_sender.empty()) return link.closed_for_sender;
+  if (!link.closed_for_sender.empty()) return &link.closed_for_sender;
   GlooTransfer receive;
   if (take(link.receives, transfer.slot, receive)) {
     deliver(transfer, receive, source, destination);
-    return {};
+    return nullptr;
   }
-  Transfers& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
-  const auto willing = std::ranges::find_if(open, [&transfer, source](const GlooTransfer& one) {
-    return one.slot == transfer.slot && one.sources[static_cast<std::size_t>(source)];
+  auto& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
+  const auto willing = std::ranges::find_if(open, [&transfer, source](const OpenReceive& one) {
+    return one.transfer.slot == transfer.slot && one.sources[static_cast<std::size_t>(source)];
   });
   if (willing == open.end()) {
-    link.sends.push_back(std::move(transfer));
-    return {};
+    link.sends.push_back(transfer);
+    return nullptr;
   }
-  receive = std::move(*willing);
+  receive = willing->transfer;
   open.erase(willing);
   deliver(transfer, receive, source, destination);
-  return {};
+  return nullptr;
 }
 
-std::string GlooMeeting::receive(int destination, int source, GlooTransfer transfer) {
+const std::string* GlooMeeting::receive(int destination, int source, const GlooTransfer& transfer) {
   Link& link = this->link(source, destination);
   GlooTransfer send;
   if (take(link.sends, transfer.slot, send)) {
     deliver(send, transfer, source, destination);
-    return {};
+    return nullptr;
   }
-  if (!link.closed_for_receiver.empty()) return link.closed_for_receiver;
-  link.receives.push_back(std::move(transfer));
-  return {};
+  if (!link.closed_for_receiver.empty()) return &link.closed_for_receiver;
+  link.receives.push_back(transfer);
+  return nullptr;
 }
 
-void GlooMeeting::receive_from_any(int destination, GlooTransfer transfer) {
+void GlooMeeting::receive_from_any(int destination, const GlooTransfer& transfer,
+                                   std::vector<bool> sources) {
   for (int source = 0; source < size(); ++source) {
-    if (!transfer.sources[static_cast<std::size_t>(source)]) continue;
+    if (!sources[static_cast<std::size_t>(source)]) continue;
     GlooTransfer send;
     if (!take(link(source, destination).sends, transfer.slot, send)) continue;
     deliver(send, transfer, source, destination);
     return;
   }
-  mailboxes_[static_cast<std::size_t>(destination)].open_receives.push_back(std::move(transfer));
+  auto& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
+  open.push_back({transfer, std::move(sources)});
 }
 
 void GlooMeeting::close(int member, int peer, const std::string& reason) {
@@ -128,7 +130,8 @@ void GlooMeeting::close(int member, int peer, const std::string& reason) {
 
 void GlooMeeting::cancel(int member, const GlooParty& party) noexcept {
   Mailbox& own = mailboxes_[static_cast<std::size_t>(member)];
-  erase_of(own.open_receives, party);
+  std::erase_if(own.open_receives,
+                [&party](const OpenReceive& one) { return one.transfer.party == &party; });
   for (Link& link : own.links) erase_of(link.receives, party);
   for (Mailbox& other : mailboxes_)
     if (!other.links.empty()) erase_of(other.links[static_cast<std::size_t>(member)].sends, party);
@@ -153,8 +156,9 @@ std::vector<int> GlooMeeting::receives_pending(int member, const GlooParty& part
 }
 
 std::vector<int> GlooMeeting::open_receive_pending(int member, const GlooParty& party) const {
-  const Transfers& open = mailboxes_[static_cast<std::size_t>(member)].open_receives;
-  const auto found = std::ranges::find(open, &party, &GlooTransfer::party);
+  const auto& open = mailboxes_[static_cast<std::size_t>(member)].open_receives;
+  const auto found = std::ranges::find_if(
+      open, [&party](const OpenReceive& one) { return one.transfer.party == &party; });
   std::vector<int> members;
   if (found == open.end()) return members;
   for (int peer = 0; peer < size(); ++peer)

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +26,6 @@ struct GlooTransfer {
   std::uint64_t slot = 0;
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  std::vector<bool> sources = {};  // receives from any of these; else empty
 };
 
 // Matches first in, first out per (source, destination, slot). Both sides complete, and the payload
@@ -47,10 +45,12 @@ class GlooMeeting {
     return root_ranks_[static_cast<std::size_t>(member)];
   }
 
-  // Why the connection is closed, where it is: nothing is posted then. Else an empty text.
-  std::string send(int source, int destination, GlooTransfer transfer);
-  std::string receive(int destination, int source, GlooTransfer transfer);
-  void receive_from_any(int destination, GlooTransfer transfer);
+  // Why the connection is closed, where it is: nothing is posted then. Else null.
+  const std::string* send(int source, int destination, const GlooTransfer& transfer);
+  const std::string* receive(int destination, int source, const GlooTransfer& transfer);
+
+  // `sources`: by member.
+  void receive_from_any(int destination, const GlooTransfer& transfer, std::vector<bool> sources);
 
   // Fails what is pending between the two: for `member` with `reason`, for the other with
   // "Connection closed by peer".
@@ -70,15 +70,20 @@ class GlooMeeting {
  private:
   // What one source and one destination have posted for each other.
   struct Link {
-    std::deque<GlooTransfer> sends;
-    std::deque<GlooTransfer> receives;
+    std::vector<GlooTransfer> sends;  // few: vectors, and moving what is behind, cost least
+    std::vector<GlooTransfer> receives;
     std::string closed_for_sender;  // why; empty: open
     std::string closed_for_receiver;
   };
 
+  struct OpenReceive {
+    GlooTransfer transfer;
+    std::vector<bool> sources;
+  };
+
   struct Mailbox {  // of a destination
     std::vector<Link> links;
-    std::deque<GlooTransfer> open_receives;
+    std::vector<OpenReceive> open_receives;
   };
 
   Link& link(int source, int destination);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "gang/root_gang.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {
@@ -40,6 +41,21 @@ TEST(AllProperties, CoverEverySuite) {
                                            "faulty_programs",
                                            "mutants",
                                            "stores_behave"}));
+}
+
+TEST(PropertiesOverGloo, AreOfThatBackendAndHold) {
+  if (!gloo_availability().is_available) GTEST_SKIP() << gloo_availability().reason;
+  std::set<std::string> names;
+  for (const Property& property : properties_over_gloo()) {
+    EXPECT_TRUE(names.insert(property.full_name()).second) << property.full_name();
+    EXPECT_EQ(property.backend, "sim-gloo");
+    const CheckResult result = property.check({.cases = 60, .max_world = 5});
+    EXPECT_TRUE(result.held()) << property.full_name() << "\n"
+                               << (result.counterexample ? result.counterexample->text + "\n" +
+                                                               result.counterexample->message
+                                                         : result.gave_up);
+  }
+  EXPECT_GE(names.size(), 30U);
 }
 
 // Worlds of one rank and of none too many are generated too.

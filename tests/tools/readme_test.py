@@ -16,7 +16,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Not run here, and what runs them.
 RUN_ELSEWHERE = {
     "tools/test": "is what runs this",
-    "tools/gangsim bench": "takes minutes; tools/benchmarks/README.md",
 }
 
 

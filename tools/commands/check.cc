@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/backend.h"
 #include "harness/explanation/html_page.h"
 #include "harness/output_file.h"
 #include "properties/property_runner.h"
@@ -37,7 +38,8 @@ class CheckCommand final : public harness::Command {
   std::string description() const override { return "check the properties that must always hold"; }
   std::vector<std::string> examples() const override {
     return {"check --seed 1", "check --filter 'meshes_partition.*' --cases 5000",
-            "check --time-budget 10 --junit check.xml --report check.html"};
+            "check --time-budget 10 --junit check.xml --report check.html",
+            "check --backend sim-gloo --seed 1"};
   }
 
   void add_options(CLI::App& app) override;
@@ -50,6 +52,7 @@ class CheckCommand final : public harness::Command {
 
   std::vector<Property> properties_;
   std::vector<std::string> filters_;
+  std::string backend_ = "sim";
   std::uint64_t cases_ = properties::Settings{}.cases;
   std::uint64_t seed_ = 1;
   int max_world_ = properties::Settings{}.max_world;
@@ -67,6 +70,9 @@ void CheckCommand::add_options(CLI::App& app) {
   app.add_option("--filter", filters_, "names or suites, * and ? allowed; several with commas")
       ->type_name("GLOB")
       ->allow_extra_args(false);
+  app.add_option("--backend", backend_, "what the gangs are: sim; sim-gloo, Gloo's algorithms")
+      ->check(CLI::IsMember({"sim", "sim-gloo"}))
+      ->capture_default_str();
   app.add_option("--cases", cases_, "cases of a cheap property")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
@@ -132,7 +138,10 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
 }
 
 int CheckCommand::run(CommandContext& context) {
-  const std::vector<Property> selected = properties::select(properties_, filters_);
+  harness::require_backend(backend_);
+  std::vector<Property> offered = properties_;
+  std::erase_if(offered, [this](const Property& one) { return one.backend != backend_; });
+  const std::vector<Property> selected = properties::select(offered, filters_);
   if (is_list_) {
     list(selected, context);
     return harness::exit_status::holds;

@@ -9,7 +9,7 @@
 
 namespace gang::tools {
 
-// Checks `properties`, or those that the filters choose.
+// Checks those of `properties` that are about the chosen backend, or that the filters choose.
 std::unique_ptr<harness::Command> make_check_command(std::vector<properties::Property> properties);
 
 // The properties, for `list`.

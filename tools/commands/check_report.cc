@@ -37,8 +37,10 @@ std::string cases_of(const CheckResult& result) {
 }
 
 std::string reproduce_command(const CheckedProperty& checked, const std::string& binary) {
-  return fmt::format("{} check --filter {} --reproduce {}", binary, checked.property.full_name(),
-                     checked.result.counterexample->reproduce);
+  const Property& property = checked.property;
+  return fmt::format("{} check {}--filter {} --reproduce {}", binary,
+                     property.backend == "sim" ? "" : "--backend " + property.backend + " ",
+                     property.full_name(), checked.result.counterexample->reproduce);
 }
 
 // The report of the run that shows it.

@@ -43,11 +43,10 @@ TEST(GlooMeeting, AMessageMeetsItsReceiveInEitherOrder) {
     GlooMeeting meeting(root_ranks);
     Party sender("data");
     Party receiver("----");
-    std::string closed;
-    if (sends_first) closed += meeting.send(0, 1, whole(sender));
-    closed += meeting.receive(1, 0, whole(receiver));
-    if (!sends_first) closed += meeting.send(0, 1, whole(sender));
-    EXPECT_THAT(closed, IsEmpty());
+    const auto send = [&] { EXPECT_EQ(meeting.send(0, 1, whole(sender)), nullptr); };
+    if (sends_first) send();
+    EXPECT_EQ(meeting.receive(1, 0, whole(receiver)), nullptr);
+    if (!sends_first) send();
     EXPECT_EQ(receiver.text(), "data");
     EXPECT_THAT(sender.sent_to, ElementsAre(1));
     EXPECT_THAT(receiver.got_from, ElementsAre(0));
@@ -99,16 +98,13 @@ TEST(GlooMeeting, AReceiveFromSeveralTakesWhoeverSends) {
   GlooMeeting meeting(root_ranks);
   Party sender("data");
   Party receiver("----");
-  GlooTransfer open = whole(receiver);
-  open.sources = {false, false, true};
-  meeting.receive_from_any(1, open);
+  meeting.receive_from_any(1, whole(receiver), {false, false, true});
   EXPECT_THAT(meeting.open_receive_pending(1, receiver), ElementsAre(2));
   meeting.send(0, 1, whole(sender));
   EXPECT_THAT(receiver.got_from, IsEmpty()) << "0 is not among its sources";
   meeting.send(2, 1, whole(sender));
   EXPECT_THAT(receiver.got_from, ElementsAre(2));
-  open.sources = {true, false, true};
-  meeting.receive_from_any(1, open);
+  meeting.receive_from_any(1, whole(receiver), {true, false, true});
   EXPECT_THAT(receiver.got_from, ElementsAre(2, 0)) << "what has been sent already comes first";
 }
 
@@ -125,9 +121,9 @@ TEST(GlooMeeting, AClosedConnectionFailsWhatIsPendingOnItOnBothSides) {
   EXPECT_THAT(zero.errors, ElementsAre("closed here", "closed here"));
   EXPECT_THAT(one.errors, ElementsAre("Connection closed by peer"));
   EXPECT_THAT(two.errors, IsEmpty()) << "on another connection";
-  EXPECT_EQ(meeting.send(0, 1, whole(zero)), "closed here");
-  EXPECT_EQ(meeting.receive(1, 0, whole(one)), "Connection closed by peer");
-  EXPECT_THAT(meeting.send(0, 2, whole(zero)), IsEmpty());
+  EXPECT_EQ(*meeting.send(0, 1, whole(zero)), "closed here");
+  EXPECT_EQ(*meeting.receive(1, 0, whole(one)), "Connection closed by peer");
+  EXPECT_EQ(meeting.send(0, 2, whole(zero)), nullptr);
 }
 
 TEST(GlooMeeting, WhatIsCancelledIsForgotten) {
@@ -136,9 +132,7 @@ TEST(GlooMeeting, WhatIsCancelledIsForgotten) {
   Party one("one!");
   meeting.send(0, 1, whole(zero));
   meeting.receive(0, 2, whole(zero));
-  GlooTransfer open = whole(zero, 8);
-  open.sources = {false, true, true};
-  meeting.receive_from_any(0, open);
+  meeting.receive_from_any(0, whole(zero, 8), {false, true, true});
   meeting.cancel(0, zero);
   EXPECT_THAT(meeting.sends_pending(0, zero), IsEmpty());
   EXPECT_THAT(meeting.receives_pending(0, zero), IsEmpty());

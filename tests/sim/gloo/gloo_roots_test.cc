@@ -71,6 +71,15 @@ TEST(GlooRoots, ARankThatIsGoneFailsTheOthersAtOnce) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
+TEST(GlooRoots, CallsAreCountedOnEveryGang) {
+  const Report report =
+      run({.world_size = 2, .backend = SimulatedBackend::gloo}, [](SimulatedRank& rank) {
+        rank.root()->barrier();
+        rank.root()->split({.color = 0})->barrier();
+      });
+  EXPECT_EQ(report.counts.rank_operations, 6U);
+}
+
 TEST(GlooRoots, TimeoutsAreInVirtualTime) {
   const Report report = run({.world_size = 3,
                              .backend = SimulatedBackend::gloo,

@@ -71,6 +71,14 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TEST(CheckCommand, ChecksThePropertiesOfTheChosenBackend) {
+  EXPECT_THAT(check({"--backend", "sim"}).out, HasSubstr("numbers.hold"));
+  EXPECT_THAT(check({"--backend", "sim-gloo"}).out, Not(HasSubstr("numbers.hold")))
+      << "neither property is about sim-gloo";
+  EXPECT_THAT(check({"--backend", "mpi"}).err, HasSubstr("sim-gloo"));
+  EXPECT_EQ(check({"--backend", "mpi"}).status, 2);
+}
+
 TEST(CheckCommand, SaysALineForEveryPropertyAndEndsWith0) {
   const Ended ended = check({"--filter", "*.hold", "--cases", "50"});
   EXPECT_EQ(ended.status, 0);
