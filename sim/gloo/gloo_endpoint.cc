@@ -78,7 +78,9 @@ std::string_view name_of_slot(std::uint64_t slot) noexcept {
 // ---------------------------------------------------------------------------------
 
 GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member)
-    : Context(member, meeting->size()), engine_(engine), meeting_(std::move(meeting)) {}
+    : Context(member, meeting->size()), engine_(engine), meeting_(std::move(meeting)) {
+  setTimeout(std::chrono::seconds(30));  // as Gloo's own contexts; the base leaves it open
+}
 
 GlooEndpoint::~GlooEndpoint() {
   const Engine::Guard guard(engine_);
