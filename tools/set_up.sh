@@ -105,7 +105,9 @@ is_up_to_date() {
   if [[ $stamp == *_all ]]; then
     sources+=(tests)
   fi
-  [[ -z $(cd "$root" && find "${sources[@]}" -cnewer "$stamp" -print -quit) ]]
+  # New packages may change what CMake finds.
+  [[ -z $(find "$root/build" -maxdepth 1 -name '.packages_*' -newer "$stamp" -print -quit) ]] &&
+    [[ -z $(cd "$root" && find "${sources[@]}" -cnewer "$stamp" -print -quit) ]]
 }
 
 # run_build LOG TARGET...: configures if need be and builds; says so only when it takes a while.

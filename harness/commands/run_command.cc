@@ -62,7 +62,9 @@ class RunCommand final : public Command {
     for (const std::string& assignment : assignments_) set_parameter(specification, assignment);
 
     RunFiles files = open_files();
-    RunResult result = harness::run(source.program, specification, recording(), context.binary);
+    RunResult result =
+        harness::run(source.program, specification, recording(specification), context.binary);
+    if (files.json) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
     // What a file expects, it expects of its own options.
     if (specification == source.specification)
@@ -96,13 +98,28 @@ class RunCommand final : public Command {
     return files;
   }
 
-  RunRecording recording() const {
+  // Keeping the timeline takes longer than a small operation does, and the saved run tells times.
+  RunRecording recording(const RunSpecification& specification) const {
     RunRecording recording;
     const bool saves_schedule = !schedule_path_.empty();
     if (saves_schedule) recording.schedule = sim::Recording::on;
     if (saves_schedule || !trace_path_.empty()) recording.trace = sim::Recording::on;
-    if (!json_path_.empty() || !report_path_.empty()) recording.timeline = sim::Recording::on;
+    const bool runs_once = specification.context == sim::ContextKind::parallel;
+    if (!report_path_.empty() || (runs_once && !json_path_.empty()))
+      recording.timeline = sim::Recording::on;
     return recording;
+  }
+
+  // From a further run, which is the same, where there is something to explain or it costs little.
+  static void add_timeline(const Program& program, const RunSpecification& specification,
+                           RunResult& result) {
+    constexpr std::uint64_t most_operations_that_hold = 100'000;
+    const sim::Report& report = result.report;
+    if (!report.timeline.empty() || specification.context == sim::ContextKind::parallel) return;
+    if (result.holds() && report.counts.rank_operations > most_operations_that_hold) return;
+    if (!specification.backend.starts_with("sim")) return;
+    result.report.timeline =
+        harness::run(program, specification, {.timeline = sim::Recording::on}).report.timeline;
   }
 
   static void write_files(RunFiles& files, const ProgramSource& source, const RunResult& result) {

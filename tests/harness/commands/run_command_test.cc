@@ -59,6 +59,18 @@ TEST(RunCommand, SavesTheTimelineWithTheRun) {
   EXPECT_TRUE(nlohmann::json::parse(read_file("file", json)).contains("timeline"));
 }
 
+// The times in a saved run are those of a run without a timeline.
+TEST(RunCommand, ALongRunThatHoldsHasNoTimelineAndOneThatDoesNotHoldHas) {
+  const std::string json = temporary("run.json");
+  const auto is_saved = [&json] {
+    return nlohmann::json::parse(read_file("file", json)).contains("timeline");
+  };
+  ask({"run", "all_reduce", "--world", "4", "--set", "iterations=30000", "--json", json});
+  EXPECT_FALSE(is_saved());
+  ask({"run", program_file("missing_rank.toml"), "--world", "64", "--json", json});
+  EXPECT_TRUE(is_saved());
+}
+
 TEST(RunCommand, IsPlainWhereItIsNoTerminal) {
   const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml")});
   EXPECT_EQ(answer.out.find('\033'), std::string::npos);
