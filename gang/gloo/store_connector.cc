@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -148,6 +149,14 @@ std::string source_address(const addrinfo& target) {
   return is_known ? std::string(text.data()) : "";
 }
 
+// Gloo writes to connections whose other end may be gone; by default, that signal ends a process
+// that is not Python's.
+void ignore_broken_pipes() {
+  struct sigaction action{};
+  if (::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 std::shared_ptr<GlooConnector> make_store_connector(std::shared_ptr<gloo::transport::Device> device,
@@ -162,6 +171,7 @@ std::shared_ptr<GlooConnector> make_loopback_connector(std::shared_ptr<Store> st
 }
 
 std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host) {
+  ignore_broken_pipes();
   const Addresses targets = addresses_of(host);
   for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
     const std::string own = source_address(*target);

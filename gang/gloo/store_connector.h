@@ -18,8 +18,9 @@ std::shared_ptr<GlooConnector> make_store_connector(std::shared_ptr<gloo::transp
                                                     std::shared_ptr<Store> store,
                                                     std::shared_ptr<Runtime> runtime);
 
-// Gloo's TCP device on the address from which this machine reaches `host`. Throws GangError-free
-// NotSupported where there is no such address.
+// Gloo's TCP device on the address from which this machine reaches `host`. Throws InvalidArgument
+// where there is no such address. Ignores SIGPIPE in this process where it would end it: Gloo
+// writes to connections whose other end may be gone.
 std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host);
 
 }  // namespace gang

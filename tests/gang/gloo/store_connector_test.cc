@@ -1,5 +1,7 @@
 #include "gang/gloo/store_connector.h"
 
+#include <csignal>
+
 #include <gloo/transport/unbound_buffer.h>
 
 #include "tests/gang/gloo/gloo_ranks.h"
@@ -81,6 +83,13 @@ TEST_F(StoreConnectorTest, WithoutAStoreNotesAreLost) {
   client->cancel();
   connector->leave_note("gang", "first");
   EXPECT_EQ(connector->find_note("gang"), std::nullopt);
+}
+
+// Gloo writes to connections whose other end may be gone.
+TEST(MakeTcpDevice, BrokenPipesDoNotEndTheProcess) {
+  std::signal(SIGPIPE, SIG_DFL);
+  const auto device = make_tcp_device("127.0.0.1");
+  EXPECT_EQ(std::signal(SIGPIPE, SIG_IGN), SIG_IGN);
 }
 
 TEST(MakeTcpDevice, OfAHostThatDoesNotExistIsBadInput) {
