@@ -11,10 +11,11 @@
 namespace gang::sim {
 
 SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task)
-    : gang_(std::move(gang)), operation_(operation), pending_(operation_, *gang_, rank, task) {
-  copy_lists();
+    : gang_(std::move(gang)),
+      operation_(operation),
+      pending_(operation_.get(), *gang_, rank, task) {
   pending_.is_async = true;
-  if (operation_.collective.kind == OperationKind::batch) expand_batch(pending_);
+  if (pending_.call().kind == OperationKind::batch) expand_batch(pending_);
 }
 
 SimWork::~SimWork() {
@@ -43,23 +44,6 @@ Engine& SimWork::engine() const {
   if (gang_->engine == nullptr) [[unlikely]]
     throw InvalidOperation("a work was used after the end of its simulation");
   return *gang_->engine;
-}
-
-void SimWork::copy_lists() {
-  inputs_.assign(operation_.inputs.begin(), operation_.inputs.end());
-  outputs_.assign(operation_.outputs.begin(), operation_.outputs.end());
-  guarded_.assign(operation_.guarded.begin(), operation_.guarded.end());
-  input_splits_.assign(operation_.input_splits.begin(), operation_.input_splits.end());
-  output_splits_.assign(operation_.output_splits.begin(), operation_.output_splits.end());
-  batch_.assign(operation_.batch.begin(), operation_.batch.end());
-  label_ = operation_.collective.label;
-  operation_.inputs = inputs_;
-  operation_.outputs = outputs_;
-  operation_.guarded = guarded_;
-  operation_.input_splits = input_splits_;
-  operation_.output_splits = output_splits_;
-  operation_.batch = batch_;
-  operation_.collective.label = label_;
 }
 
 void SimWork::post() {

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include "gang/owned_operation.h"
 #include "gang/work.h"
 #include "sim/buffer_guard.h"
 #include "sim/gang_state.h"
@@ -40,21 +40,13 @@ class SimWork final : public WorkState {
   void return_buffers();  // of an ended operation, to the program
   bool wait_until(TimePoint deadline);
   std::size_t report_drop();  // the finding's index
-  void copy_lists();
   void enlist();
   void delist() noexcept;
 
   Engine& engine() const;  // throws InvalidOperation after the run
 
   std::shared_ptr<GangState> gang_;
-  Operation operation_;
-  std::vector<TensorView> inputs_;
-  std::vector<TensorView> outputs_;
-  std::vector<TensorView> guarded_;
-  std::vector<std::int64_t> input_splits_;
-  std::vector<std::int64_t> output_splits_;
-  std::vector<PointToPoint> batch_;
-  std::string label_;
+  OwnedOperation operation_;
   PendingOperation pending_;
   std::optional<BufferGuard> guard_;
   SimWork* next_ = nullptr;  // of the same rank, youngest first

@@ -76,29 +76,25 @@ GlooMember::~GlooMember() = default;
 void GlooMember::communicate(const GlooCall& call, const std::function<void()>& body) {
   require_intact(call);
   deadlines_->begin_operation(call.deadline);
-  const NotedActivity activity(*world_.connector, *info_, call);
-  std::string error;
-  try {
-    return body();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& failure) {
-    error = failure.what();
-  }
-  fail_lost(call, deadlines_->awaited_rank(), error);
+  if (const auto error = error_of(call, body)) fail_lost(call, deadlines_->awaited_rank(), *error);
 }
 
 void GlooMember::exchange(const GlooCall& call, int peer, const std::function<void()>& body) {
+  if (const auto error = error_of(call, body)) fail_lost(call, peer, *error);
+}
+
+// What Gloo has thrown; errors of ours pass through.
+std::optional<std::string> GlooMember::error_of(const GlooCall& call,
+                                                const std::function<void()>& body) {
   const NotedActivity activity(*world_.connector, *info_, call);
-  std::string error;
   try {
-    return body();
+    body();
+    return std::nullopt;
   } catch (const Error&) {
     throw;
   } catch (const std::exception& failure) {
-    error = failure.what();
+    return failure.what();
   }
-  fail_lost(call, peer, error);
 }
 
 void GlooMember::fail_lost(const GlooCall& call, int peer, const std::string& error) {

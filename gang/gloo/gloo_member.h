@@ -103,6 +103,7 @@ class GlooMember {
   void remove_open_receive(gloo::transport::UnboundBuffer& buffer);
 
  private:
+  std::optional<std::string> error_of(const GlooCall& call, const std::function<void()>& body);
   GlooCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
   std::optional<GlooCause> noted_cause() const;
   bool set_cause(GlooCause& cause);

@@ -123,7 +123,8 @@ Measurement unmeasured(std::string work, std::string bar, std::string reason) {
   return {std::move(work), std::move(bar), std::move(reason), std::nullopt};
 }
 
-// 16 MiB on 8 ranks, against the plain sum in the same run: the bar is 15 ms where that takes 12.
+// 16 MiB on 8 ranks, against the plain sum: the bar is 15 ms where that takes 12. Machines are
+// noisy, so both are taken in turn, and the pair of the median ratio counts.
 Measurement measure_large_all_reduce(int repeats) {
   const auto wall_ns = [](int iterations) {
     return run_program(
@@ -131,15 +132,26 @@ Measurement measure_large_all_reduce(int repeats) {
                {"--set", "count=4194304", "--set", fmt::format("iterations={}", iterations)})
         .wall_ns;
   };
-  const double ms = median_of(repeats, [&] { return (wall_ns(41) - wall_ns(1)) / 40 * 1e-6; });
-  const auto plain = run_benchmark("plain_sum_16_mib");
-  const double plain_ms = plain ? plain->at("real_time").get<double>() : 12;
-  const double bar_ms = 15.0 / 12 * plain_ms;
-  return {.work = "16 MiB f32 all_reduce, 8 ranks",
+  const std::string work = "16 MiB f32 all_reduce, 8 ranks";
+  struct Pair {
+    double ms;
+    double plain_ms;
+    double ratio() const { return ms / plain_ms; }
+  };
+  std::vector<Pair> pairs;
+  for (int i = 0; i < repeats; ++i) {
+    const auto plain = run_benchmark("plain_sum_16_mib");
+    if (!plain) return unmeasured(work, "1.25 plain", "gangsim_benchmarks is not built");
+    const double ms = (wall_ns(41) - wall_ns(1)) / 40 * 1e-6;
+    pairs.push_back({ms, plain->at("real_time").get<double>()});
+  }
+  std::ranges::sort(pairs, {}, &Pair::ratio);
+  const Pair& median = pairs[pairs.size() / 2];
+  const double bar_ms = 15.0 / 12 * median.plain_ms;
+  return {.work = work,
           .bar = fmt::format("{:.1f} ms", bar_ms),
-          .measured = fmt::format("{:.1f} ms{}", ms,
-                                  plain ? fmt::format(" (plain sum {:.1f})", plain_ms) : ""),
-          .holds = ms <= bar_ms};
+          .measured = fmt::format("{:.1f} ms (plain sum {:.1f})", median.ms, median.plain_ms),
+          .holds = median.ms <= bar_ms};
 }
 
 Measurement measure_property_cases() {
