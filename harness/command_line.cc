@@ -16,6 +16,7 @@
 #include "harness/commands/explain_command.h"
 #include "harness/commands/list_command.h"
 #include "harness/commands/mesh_command.h"
+#include "harness/commands/pipeline_command.h"
 #include "harness/commands/replay_command.h"
 #include "harness/commands/run_command.h"
 #include "harness/suggestion.h"
@@ -136,6 +137,7 @@ std::vector<std::unique_ptr<Command>> make_standard_commands() {
   commands.push_back(make_compare_command());
   commands.push_back(make_conform_command());
   commands.push_back(make_mesh_command());
+  commands.push_back(make_pipeline_command());
   commands.push_back(make_list_command());
   return commands;
 }

@@ -1,0 +1,196 @@
+#include "harness/commands/pipeline_command.h"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/output_file.h"
+#include "harness/pipeline/plan_progress.h"
+#include "harness/pipeline/schedule_check.h"
+#include "harness/pipeline/schedule_drawing.h"
+#include "harness/pipeline/schedule_timeline.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+// One schedule and all that is known of it.
+struct StudiedSchedule {
+  ScheduleKind kind;
+  PipelineSchedule schedule;
+  ScheduleBounds bounds = {};
+  ScheduleTimeline timeline = {};
+  std::vector<int> peaks = {};
+  PlanProgress one_by_one = {};           // under rendezvous
+  PlanProgress one_by_one_buffered = {};  // with buffered sends
+  PlanProgress batched = {};              // under rendezvous
+  std::vector<std::string> complaints = {};
+};
+
+StudiedSchedule study(ScheduleKind kind, const PipelineSizes& sizes) {
+  StudiedSchedule studied{.kind = kind, .schedule = make_schedule(kind, sizes)};
+  const PipelineSchedule& schedule = studied.schedule;
+  const MessagePlan one_by_one = plan_messages(schedule, SendForm::one_by_one);
+  studied.bounds = bounds_of(kind, sizes);
+  studied.timeline = timeline_of(schedule);
+  studied.peaks = peak_activations(schedule);
+  studied.one_by_one = check_progress(one_by_one, Sending::rendezvous);
+  studied.one_by_one_buffered = check_progress(one_by_one, Sending::buffered);
+  studied.batched = check_progress(plan_messages(schedule, SendForm::batched), Sending::rendezvous);
+  studied.complaints = check_schedule(schedule);
+  if (studied.complaints.empty()) studied.complaints = check_bounds(schedule, studied.bounds);
+  if (!studied.batched.completes())
+    studied.complaints.push_back("Its batched messages do not come to an end.");
+  return studied;
+}
+
+std::string verdict_text(const PlanProgress& progress, std::string_view condition) {
+  if (!progress.complaint.empty()) return progress.complaint;
+  return fmt::format("{} {}", progress.completes() ? "complete" : "DEADLOCK", condition);
+}
+
+// "all 4", "4 of rank 0": the most activations of any rank.
+std::string peaks_text(const std::vector<int>& peaks) {
+  const int most = *std::ranges::max_element(peaks);
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < peaks.size(); ++rank)
+    if (peaks[rank] == most) ranks.push_back(static_cast<int>(rank));
+  return fmt::format("at most {} stored at a time ({} {})", most,
+                     ranks.size() == 1 ? "rank" : "ranks", sim::to_rank_ranges(ranks, 4));
+}
+
+std::string verdicts_text(const StudiedSchedule& studied) {
+  const ScheduleBounds& bounds = studied.bounds;
+  std::string text = fmt::format("\n  Bubble       {:.1f} % of the time, {} = {}/{}\n",
+                                 100 * studied.timeline.bubble_fraction(), bounds.bubble_formula,
+                                 bounds.idle_units, bounds.total_units);
+  text += fmt::format("  Activations  {}\n", peaks_text(studied.peaks));
+  text += fmt::format("  One by one   {}\n",
+                      verdict_text(studied.one_by_one, "where sends wait for their receivers"));
+  for (const StuckRank& stuck : studied.one_by_one.counterexample)
+    text += fmt::format("                 {}\n", to_string(stuck));
+  if (!studied.one_by_one.completes())
+    text += fmt::format("               {}\n",
+                        verdict_text(studied.one_by_one_buffered, "where sends are buffered"));
+  text += fmt::format("  Batched      {}\n",
+                      verdict_text(studied.batched, "where sends wait for their receivers"));
+  for (const std::string& complaint : studied.complaints)
+    text += fmt::format("  WRONG        {}\n", complaint);
+  return text;
+}
+
+std::string to_text(const StudiedSchedule& studied) {
+  return fmt::format("{}: {}\n", to_string(studied.kind), to_string(studied.schedule.sizes)) +
+         draw(studied.timeline, studied.schedule.sizes) + verdicts_text(studied);
+}
+
+json to_json(const PlanProgress& progress) {
+  json value = {{"completes", progress.completes()}};
+  for (const StuckRank& stuck : progress.counterexample)
+    value["counterexample"].push_back(to_string(stuck));
+  if (!progress.complaint.empty()) value["complaint"] = progress.complaint;
+  return value;
+}
+
+json ranks_to_json(const StudiedSchedule& studied) {
+  json ranks = json::array();
+  for (std::size_t rank = 0; rank < studied.timeline.by_rank.size(); ++rank) {
+    json passes = json::array();
+    for (const TimedPass& timed : studied.timeline.by_rank[rank])
+      passes.push_back(
+          {{"pass", to_string(timed.pass)}, {"start", timed.start}, {"end", timed.end}});
+    ranks.push_back({{"passes", std::move(passes)},
+                     {"idle", studied.timeline.idle_units(static_cast<int>(rank))},
+                     {"peak_activations", studied.peaks[rank]},
+                     {"most_activations", studied.bounds.most_activations[rank]}});
+  }
+  return ranks;
+}
+
+json to_json(const StudiedSchedule& studied) {
+  const PipelineSizes& sizes = studied.schedule.sizes;
+  return {{"schedule", to_string(studied.kind)},
+          {"ranks", sizes.ranks},
+          {"stages", sizes.stages()},
+          {"microbatches", sizes.microbatches},
+          {"length", studied.timeline.length},
+          {"bubble", studied.timeline.bubble_fraction()},
+          {"bubble_formula", studied.bounds.bubble_formula},
+          {"by_rank", ranks_to_json(studied)},
+          {"one_by_one", to_json(studied.one_by_one)},
+          {"one_by_one_buffered", to_json(studied.one_by_one_buffered)},
+          {"batched", to_json(studied.batched)},
+          {"complaints", studied.complaints}};
+}
+
+class PipelineCommand final : public Command {
+ public:
+  std::string name() const override { return "pipeline"; }
+  std::string description() const override {
+    return "draws a pipeline schedule, and proves or refutes it";
+  }
+  std::vector<std::string> examples() const override {
+    return {"pipeline --schedule 1f1b --stages 4 --microbatches 8",
+            "pipeline --schedule interleaved_1f1b --stages 8 --stages-per-rank 2",
+            "pipeline --schedule zero_bubble_h1 --stages 4 --json schedule.json"};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("--schedule", schedule_,
+                   "gpipe, 1f1b, interleaved_1f1b or zero_bubble_h1 [1f1b]")
+        ->type_name("NAME");
+    const CLI::Range sizes{1, 1 << 22};
+    const auto add = [&app, &sizes](const char* option, auto& value, const char* description) {
+      app.add_option(option, value, description)->type_name("N")->check(sizes);
+    };
+    add("--stages", stages_, "stages of the model [4]");
+    add("--stages-per-rank", stages_per_rank_, "stages of each rank [1; interleaved_1f1b: 2]");
+    add("--microbatches", microbatches_, "equal parts of the batch [2 per rank]");
+    app.add_option("--json", json_path_, "the schedule and its figures as JSON")->type_name("FILE");
+  }
+
+  int run(CommandContext& context) override {
+    const ScheduleKind kind = parse_schedule_kind(schedule_);
+    const PipelineSizes sizes = sizes_of(kind);
+    check_sizes(kind, sizes);
+    const StudiedSchedule studied = study(kind, sizes);
+    if (!json_path_.empty())
+      OutputFile{"--json", json_path_}.commit(to_json(studied).dump() + "\n");
+    context.out << to_text(studied);
+    return studied.complaints.empty() ? exit_status::holds : exit_status::finding;
+  }
+
+ private:
+  PipelineSizes sizes_of(ScheduleKind kind) const {
+    const int per_rank = stages_per_rank_.value_or(kind == ScheduleKind::interleaved_1f1b ? 2 : 1);
+    if (stages_ % per_rank != 0) {
+      throw InvalidArgument(
+          fmt::format("{} stages are not a multiple of the {} stages per rank; {} or {} would do",
+                      stages_, per_rank, std::max(1, stages_ / per_rank) * per_rank,
+                      (stages_ / per_rank + 1) * per_rank));
+    }
+    const int ranks = stages_ / per_rank;
+    return {.ranks = ranks,
+            .stages_per_rank = per_rank,
+            .microbatches = microbatches_.value_or(2 * ranks)};
+  }
+
+  std::string schedule_ = "1f1b";
+  int stages_ = 4;
+  std::optional<int> stages_per_rank_;
+  std::optional<int> microbatches_;
+  std::string json_path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_pipeline_command() { return std::make_unique<PipelineCommand>(); }
+
+}  // namespace gang::harness

@@ -1,0 +1,65 @@
+// A pipeline schedule as a value: which rank computes which pass of which microbatch, in which
+// order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gang::harness {
+
+// What is computed of one microbatch on one stage. A backward pass makes the gradients of the
+// stage's input and of its weights; zero-bubble schedules compute the two apart.
+enum class Pass : std::uint8_t { forward, backward, backward_input, backward_weight };
+
+inline constexpr std::array all_passes = {Pass::forward, Pass::backward, Pass::backward_input,
+                                          Pass::backward_weight};
+
+// 'F', 'B', 'I', 'W'.
+char letter_of(Pass pass) noexcept;
+
+// How long a pass takes, in units of a forward pass: a whole backward pass 2, any other 1.
+int duration_of(Pass pass) noexcept;
+
+// Ranks, stages and microbatches of a pipeline. The stages are dealt to the ranks in turn: stage s
+// is on rank s mod `ranks`.
+struct PipelineSizes {
+  int ranks = 1;
+  int stages_per_rank = 1;
+  int microbatches = 1;
+
+  int stages() const noexcept { return ranks * stages_per_rank; }
+  int rank_of(int stage) const noexcept { return stage % ranks; }
+  friend bool operator==(const PipelineSizes&, const PipelineSizes&) = default;
+};
+
+// "4 ranks, 2 stages per rank, 8 microbatches".
+std::string to_string(const PipelineSizes& sizes);
+
+struct StagePass {
+  int stage = 0;
+  int microbatch = 0;
+  Pass pass = Pass::forward;
+
+  friend bool operator==(const StagePass&, const StagePass&) = default;
+};
+
+// "2F0": stage, pass, microbatch. (The notation of PyTorch's pipelining schedules.)
+std::string to_string(const StagePass& pass);
+
+// What each rank computes, in order. Any order can be said; `check_schedule` tells whether it is a
+// schedule.
+struct PipelineSchedule {
+  PipelineSizes sizes;
+  std::vector<std::vector<StagePass>> by_rank;
+
+  friend bool operator==(const PipelineSchedule&, const PipelineSchedule&) = default;
+};
+
+// A number for every pass of a pipeline of these sizes, below `pass_count`: for tables.
+std::size_t index_of(const StagePass& pass, const PipelineSizes& sizes) noexcept;
+std::size_t pass_count(const PipelineSizes& sizes) noexcept;
+
+}  // namespace gang::harness

@@ -1,0 +1,72 @@
+#include "harness/commands/pipeline_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PipelineCommand, DrawsAndJudgesASchedule) {
+  const Answer answer =
+      ask({"pipeline", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("1f1b: 4 ranks, 1 stage per rank, 8 microbatches\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  rank   3  .  .  . F0 B0 == F1 B1 =="));
+  EXPECT_THAT(answer.out, HasSubstr(R"(
+  Bubble       27.3 % of the time, (R-1) / (M + R-1) = 9/33
+  Activations  at most 4 stored at a time (rank 0)
+  One by one   DEADLOCK where sends wait for their receivers
+                 rank 2 sends activation for 3F1 to rank 3
+                 rank 3 sends gradient for 2B0 to rank 2
+               complete where sends are buffered
+  Batched      complete where sends wait for their receivers
+)"));
+}
+
+TEST(PipelineCommand, EveryScheduleHasDefaultSizes) {
+  for (const char* name : {"gpipe", "1f1b", "interleaved_1f1b", "zero_bubble_h1"}) {
+    const Answer answer = ask({"pipeline", "--schedule", name});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_THAT(answer.out, testing::Not(HasSubstr("WRONG")));
+  }
+}
+
+TEST(PipelineCommand, WritesTheScheduleAsJson) {
+  const std::string path = temporary("schedule.json");
+  ASSERT_EQ(ask({"pipeline", "--stages", "2", "--microbatches", "2", "--json", path}).status, 0);
+  const auto json = nlohmann::json::parse(read_file("file", path));
+  EXPECT_EQ(json["schedule"], "1f1b");
+  EXPECT_EQ(json["length"], 9);
+  EXPECT_EQ(json["by_rank"][1]["passes"][1],
+            nlohmann::json::parse(R"({"pass":"1B0","start":2,"end":4})"));
+  EXPECT_EQ(json["by_rank"][0]["peak_activations"], 2);
+  EXPECT_EQ(json["batched"]["completes"], true);
+  EXPECT_EQ(json["complaints"].size(), 0U);
+}
+
+TEST(PipelineCommand, SaysWhichSizesWouldDo) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
+      {{"--microbatches", "3"}, "accepted: at least 4"},
+      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "6 or 8 would do"},
+      {{"--schedule", "interleaved_1f1b", "--microbatches", "5"}, "4 or 6 would do"},
+      {{"--schedule", "1f1b", "--stages-per-rank", "2"}, "accepted: 1"},
+      {{"--schedule", "2f2b"}, "accepted: gpipe"},
+      {{"--stages", "0"}, "--stages"}};
+  for (const auto& [options, expected] : refused) {
+    std::vector<std::string> arguments{"pipeline"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Answer answer = ask(arguments);
+    EXPECT_EQ(answer.status, 2) << options.back();
+    EXPECT_EQ(answer.out, "");
+    EXPECT_THAT(answer.err, HasSubstr(expected));
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness
