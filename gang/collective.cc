@@ -59,7 +59,7 @@ std::string payload_of(const Collective& collective) {
 
 std::string to_string(const Collective& collective) {
   std::string text(to_string(collective.kind));
-  if (!is_point_to_point(collective.kind))
+  if (!is_point_to_point(collective.kind) && collective.kind != OperationKind::shrink)
     text += " #" + std::to_string(collective.sequence_number);
   text += payload_of(collective) + direction_of(collective) + tag_of(collective);
   if (!collective.label.empty()) text += " \"" + std::string(collective.label) + "\"";

@@ -50,6 +50,7 @@ class FakeGang final : public Gang {
 
  protected:
   Work do_start(Operation& operation) override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite&) override;
   void do_abort() override;
   void do_close() noexcept override {}
 
@@ -66,6 +67,7 @@ class FakeGang final : public Gang {
   std::uint64_t next_sequence_number_ = 0;
   std::uint64_t children_made_ = 0;
   std::optional<GangErrorKind> broken_;
+  bool is_shrunk_ = false;
 };
 
 void FakeGang::fail(const Operation& operation, GangErrorKind kind, std::string reason) {
@@ -177,8 +179,26 @@ Work FakeGang::do_start(Operation& operation) {
     case OperationKind::recv:
     case OperationKind::batch:
       refuse(operation, "send or receive");
+    case OperationKind::shrink:
+      break;  // no operation
   }
   return Work();
+}
+
+// Those who are imagined are never gone.
+std::shared_ptr<Gang> FakeGang::do_shrink(const ShrinkOptions& options, const CallSite&) {
+  if (is_shrunk_)
+    throw InvalidOperation("shrink on " + label_of(info()) +
+                           ": the gang has been shrunk before; shrink the new one");
+  const std::uint64_t index = children_made_++;
+  is_shrunk_ = true;
+  if (!broken_) broken_ = GangErrorKind::peer_failed;
+  return make_fake_gang(
+      {.rank = rank(),
+       .size = size(),
+       .device = device(),
+       .name = options.name.empty() ? default_child_name(info(), index) : options.name,
+       .timeout = options.timeout.value_or(timeout())});
 }
 
 void FakeGang::do_abort() {

@@ -20,7 +20,8 @@ struct FakeGangOptions {
 // its rounding and its wrap-around: a mean may differ from the data where those come in.
 //
 // Every rank brings this rank's colour and key to a split. Sends, receives, and scatters from
-// another rank, whose inputs nobody has, are NotSupported. Everything completes at once.
+// another rank, whose inputs nobody has, are NotSupported. Everything completes at once. shrink
+// leaves nobody out: those who are imagined are never gone.
 //
 // Throws InvalidArgument unless size >= 1 and 0 <= rank < size.
 std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options = {});

@@ -34,6 +34,11 @@ Received ForwardingGang::do_run(Operation& operation) {
   return received;
 }
 
+std::shared_ptr<Gang> ForwardingGang::do_shrink(const ShrinkOptions& options,
+                                                const CallSite& call_site) {
+  return wrap(inner_->shrink(options, call_site));
+}
+
 void ForwardingGang::do_abort() { inner_->abort(); }
 
 void ForwardingGang::do_close() noexcept { inner_->close(); }

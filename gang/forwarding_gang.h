@@ -27,11 +27,12 @@ class ForwardingGang : public Gang {
   // when it threw.
   virtual void after(const Operation& operation);
 
-  // The decorated form of a child that the inner gang has made.
+  // The decorated form of a gang that the inner one has made or shrunk to.
   virtual std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child);
 
   Work do_start(Operation& operation) override;
   Received do_run(Operation& operation) override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
   void do_abort() override;
   void do_close() noexcept override;
 

@@ -16,6 +16,11 @@ Received Gang::do_run(Operation& operation) {
   return work.received();
 }
 
+std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
+  throw NotSupported("shrink on " + label_of(info()) + ": backend " + info().backend +
+                     " cannot shrink a gang; sim and fake can");
+}
+
 void Gang::abort() {
   if (!closed_) do_abort();
 }

@@ -210,6 +210,18 @@ class Gang : public std::enable_shared_from_this<Gang> {
   std::shared_ptr<Gang> split(Split split, const GangOptions& options = {},
                               CallSite call_site = CallSite::here());
 
+  // A gang of the members that are still there: what survivors of a GangError go on with. Called by
+  // every member that is there, on a broken gang as on a sound one. Blocks until each other member
+  // has called it or is known to be gone, or `grace` has passed since the first call. Those who
+  // have come then agree: they get one gang, in their old order; with everybody gone, a gang of
+  // one. From then on this gang is broken (peer_failed); the shrunk one is no child of it, and
+  // outlives it. Not matched with other operations, and has no sequence number. Errors:
+  // InvalidArgument (grace not positive, or no end to it); InvalidOperation (closed, or this member
+  // has shrunk the gang before); GangError peer_failed: this member came too late, or is a former
+  // incarnation of its rank, and the others have gone on without it; NotSupported.
+  std::shared_ptr<Gang> shrink(const ShrinkOptions& options = {},
+                               CallSite call_site = CallSite::here());
+
   // Breaks the gang now: every pending and later operation on it, on every member, ends with
   // GangError aborted. Not collective; idempotent.
   void abort();
@@ -231,6 +243,9 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // The blocking form; starts and waits unless a backend has a shorter way.
   virtual Received do_run(Operation& operation);
+
+  // `options` have been checked, and have a grace. NotSupported unless a backend can.
+  virtual std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site);
 
   virtual void do_abort() = 0;
   virtual void do_close() noexcept = 0;

@@ -1,4 +1,4 @@
-// create_gang and split.
+// create_gang, split and shrink.
 #include "gang/operation_checks.h"
 
 namespace gang {
@@ -19,9 +19,15 @@ void check_members(const Call& call, std::span<const int> ranks) {
   for (const int rank : ranks) check_member(call, rank, seen);
 }
 
-void check_gang_options(const Call& call, const GangOptions& options) {
-  if (options.timeout && *options.timeout <= Duration::zero())
-    throw_timeout(call, *options.timeout);
+void check_gang_timeout(const Call& call, const std::optional<Duration>& timeout) {
+  if (timeout && *timeout <= Duration::zero()) throw_timeout(call, *timeout);
+}
+
+void check_grace(const Call& call, Duration grace) {
+  if (grace <= Duration::zero() || grace == no_timeout)
+    throw InvalidArgument(text_of(call) + ": grace is " +
+                          (grace == no_timeout ? "without end" : to_string(grace)) +
+                          "; accepted are positive durations with an end");
 }
 
 // FNV-1a over the ranks, four bytes each, so that members with other lists are found out.
@@ -46,7 +52,7 @@ std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOp
   Operation operation;
   begin_operation(call, operation);
   check_members(call, ranks);
-  check_gang_options(call, options);
+  check_gang_timeout(call, options.timeout);
   std::shared_ptr<Gang> child;
   operation.collective.count = static_cast<std::int64_t>(ranks.size());
   operation.collective.shape = Shape::vector(operation.collective.count);
@@ -67,7 +73,7 @@ std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallS
   if (split.color < 0 && split.color != no_color)
     throw InvalidArgument(text_of(call) + ": color is " + std::to_string(split.color) +
                           "; accepted are 0 and more, and no_color");
-  check_gang_options(call, options);
+  check_gang_timeout(call, options.timeout);
   std::shared_ptr<Gang> child;
   operation.color = split.color;
   operation.key = split.key;
@@ -76,6 +82,17 @@ std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallS
   do_run(operation);
   adopt(child);
   return child;
+}
+
+std::shared_ptr<Gang> Gang::shrink(const ShrinkOptions& options, CallSite call_site) {
+  const CallOptions no_options;
+  const Call call{*this, OperationKind::shrink, CallForm::blocking, no_options, call_site};
+  if (is_closed()) throw_closed(call);
+  check_gang_timeout(call, options.timeout);
+  ShrinkOptions complete = options;
+  if (!complete.grace) complete.grace = timeout();
+  check_grace(call, *complete.grace);
+  return do_shrink(complete, call_site);
 }
 
 }  // namespace gang

@@ -37,6 +37,15 @@ struct GangOptions {
   std::optional<Duration> timeout;
 };
 
+// Options of a shrunk gang; what is not given is inherited.
+struct ShrinkOptions {
+  std::string name;                 // default: the gang's name with an index
+  std::optional<Duration> timeout;  // of the shrunk gang
+  // How long to wait for members that are neither there nor known to be gone; of the first member
+  // to call. Default: the gang's timeout.
+  std::optional<Duration> grace;
+};
+
 // split: a rank that joins no child.
 inline constexpr int no_color = -1;
 

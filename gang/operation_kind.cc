@@ -3,7 +3,7 @@
 namespace gang {
 
 std::string_view to_string(OperationKind kind) noexcept {
-  static constexpr std::array<std::string_view, all_operation_kinds.size()> names = {
+  static constexpr std::array<std::string_view, all_operation_kinds.size() + 1> names = {
       "all_reduce",
       "reduce",
       "reduce_scatter",
@@ -20,7 +20,8 @@ std::string_view to_string(OperationKind kind) noexcept {
       "split",
       "send",
       "recv",
-      "batch"};
+      "batch",
+      "shrink"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }

@@ -26,6 +26,7 @@ enum class OperationKind : std::uint8_t {
   send,
   recv,
   batch,
+  shrink,  // describes Gang::shrink in errors; never an Operation, nor in all_operation_kinds
 };
 
 inline constexpr std::array all_operation_kinds = {OperationKind::all_reduce,
@@ -48,7 +49,7 @@ inline constexpr std::array all_operation_kinds = {OperationKind::all_reduce,
 
 // Sends, receives and batches of them: matched by source, destination and tag, not by sequence.
 constexpr bool is_point_to_point(OperationKind kind) noexcept {
-  return kind >= OperationKind::send;
+  return kind >= OperationKind::send && kind <= OperationKind::batch;
 }
 
 constexpr bool reduces(OperationKind kind) noexcept {

@@ -9,14 +9,16 @@ Rank::Rank(sim::SimulatedRank& simulated, const RunContext& context) noexcept
       root_(&simulated.root()),
       simulated_(&simulated),
       rank_(simulated.rank()),
-      world_size_(simulated.world_size()) {}
+      world_size_(simulated.world_size()),
+      incarnation_(simulated.incarnation()) {}
 
 Rank::Rank(const RankPlace& place, const RunContext& context) noexcept
     : context_(&context),
       root_(&place.root),
       runtime_(&place.runtime),
       rank_(place.rank),
-      world_size_(place.world_size) {}
+      world_size_(place.world_size),
+      incarnation_(place.incarnation) {}
 
 Runtime& Rank::runtime() { return simulated_ != nullptr ? simulated_->runtime() : *runtime_; }
 

@@ -32,6 +32,7 @@ struct RankPlace {
   int world_size = 1;
   const std::shared_ptr<Gang>& root;
   Runtime& runtime;
+  int incarnation = 0;
 };
 
 // One rank of a run, as its program sees it. Small: a few words that point at what is shared.
@@ -48,7 +49,11 @@ class Rank {
   int rank() const noexcept { return rank_; }
   int world_size() const noexcept { return world_size_; }
 
-  // The gang of all ranks.
+  // How often this rank has been started again, 0 the first time: by a fault in simulation, by the
+  // launcher elsewhere (TORCHELASTIC_RESTART_COUNT).
+  int incarnation() const noexcept { return incarnation_; }
+
+  // The gang of all ranks. Of a rank that was started again: the gang as it was, which refuses it.
   const std::shared_ptr<Gang>& root() const noexcept { return *root_; }
 
   // Threads, time and mutexes of this rank: real ones, or simulated ones under the scheduler.
@@ -89,6 +94,7 @@ class Rank {
   Runtime* runtime_ = nullptr;
   int rank_;
   int world_size_;
+  int incarnation_ = 0;
 };
 
 }  // namespace gang::harness

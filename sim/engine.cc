@@ -244,7 +244,10 @@ void Engine::task_ended(Task& task) {
   task.is_done = true;
   --tasks_left_;
   ++progress_;
-  if (!task.further) task.rank->has_returned = true;
+  if (!task.further) {
+    task.rank->has_returned = true;
+    if (!is_over_) matching_->rank_gone(task.rank->rank);
+  }
   if (!is_over_) recorder_.task(TraceEventKind::task_end, task, now());
   if (task.further && task.further->joiner != nullptr) wake(*task.further->joiner);
   if (!is_parallel_) return;

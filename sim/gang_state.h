@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,17 @@ struct Mailbox {
   std::vector<std::uint64_t> buffered_bytes;  // by source
   // By tag and source; null until a receive from any source has taken a message.
   std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
-  std::unique_ptr<TakenMessages> taken;       // by receives from any source, once there was one
+  std::unique_ptr<TakenMessages> taken;  // by receives from any source, once there was one
+};
+
+// Where the members that are still there meet to agree on the gang they go on with.
+struct ShrinkMeeting {
+  std::vector<Task*> present;  // by member; null: has not come, or has gone since
+  std::set<int> awaited;       // root ranks that have neither come nor are known to be gone
+  ShrinkOptions options;       // of the first to come
+  TimePoint deadline{0};
+  std::shared_ptr<GangState> shrunk;  // what they have agreed on; null: they are still waiting
+  std::vector<int> members;           // of the shrunk gang, as members of this one
 };
 
 struct GangState {
@@ -115,7 +126,8 @@ struct GangState {
   std::vector<MatchSlot*> free_slots;
   std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
-  std::vector<Departure> departures;  // in their order
+  std::vector<Departure> departures;         // in their order
+  std::unique_ptr<ShrinkMeeting> shrinking;  // once a member has called shrink
 
   // label_of its info, made once: O(members).
   const std::string& label() const {

@@ -11,6 +11,7 @@
 #include "sim/group_creation.h"
 #include "sim/invariant.h"
 #include "sim/mismatch.h"
+#include "sim/shrinking.h"
 #include "sim/verdict_certainty.h"
 
 namespace gang::sim {
@@ -54,6 +55,7 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
 }
 
 void Matching::gang_gone(GangState& gang) {
+  if (gang.shrinking) shrinking_ended(gang);
   if (!engine_.is_over()) messages_.report_unreceived(gang);
   GangState* last = gangs_.back();
   gangs_[gang.registry_index] = last;
@@ -317,6 +319,10 @@ bool Matching::fail_mismatched_operations() {
     found = true;
   }
   return found;
+}
+
+void Matching::leave_all_shrinking(int root_rank) {
+  for (GangState* gang : std::vector(shrinking_)) leave_shrinking(engine_, *gang, root_rank);
 }
 
 void Matching::report_unreceived() {

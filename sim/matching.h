@@ -64,6 +64,16 @@ class Matching {
   // At quiescence: breaks the gangs in which differing calls wait for further members. Whether any.
   bool fail_mismatched_operations();
 
+  // Members of `gang` wait in shrink, from the first call to their agreement.
+  void shrinking_begun(GangState& gang) { shrinking_.push_back(&gang); }
+  void shrinking_ended(GangState& gang) { std::erase(shrinking_, &gang); }
+
+  // The rank will call nothing any more: those who shrink a gang do not wait for it.
+  void rank_gone(int root_rank) {
+    if (!shrinking_.empty()) [[unlikely]]
+      leave_all_shrinking(root_rank);
+  }
+
   // Findings for messages that nobody has received, at the end of a run.
   void report_unreceived();
 
@@ -86,10 +96,12 @@ class Matching {
   void next_of_stream(RankState& rank, PendingOperation& ended);
   [[noreturn]] void throw_failure(PendingOperation& pending);
   void time_out(GangState& gang, PendingOperation& pending);
+  void leave_all_shrinking(int root_rank);
 
   Engine& engine_;
   MessageMatching messages_;
   std::vector<GangState*> gangs_;
+  std::vector<GangState*> shrinking_;        // in which members wait in shrink
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;
   std::uint32_t next_index_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "sim/trace.h"
 
 namespace gang::sim {
+
+struct FaultPlan;
 
 enum class Outcome : std::uint8_t {
   completed,   // every rank's program returned
@@ -149,6 +152,17 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
+// A fault of the plan that has happened.
+struct FiredFault {
+  std::size_t fault = 0;    // its index in the plan
+  int rank = 0;             // whom it has befallen, of the root gang
+  std::uint64_t count = 1;  // how often: of faults that go on, all but the first are only counted
+  Duration time{0};         // virtual, of the first
+  std::string description;  // "rank 3 crashed before all_reduce #4 on dp[0,2]"
+
+  friend bool operator==(const FiredFault&, const FiredFault&) = default;
+};
+
 // The result of Simulation::run. Everything but `wall_time` is a function of program, options and
 // seed (except under ContextKind::parallel).
 struct Report {
@@ -164,7 +178,9 @@ struct Report {
   Timeline timeline;  // where recorded
   Counts counts;
   Duration virtual_time{0};
-  Duration wall_time{0};  // from the creation of the ranks to this report
+  std::shared_ptr<const FaultPlan> fault_plan;  // what was to go wrong; null: nothing
+  std::vector<FiredFault> faults;               // what did, in its order
+  Duration wall_time{0};                        // from the creation of the ranks to this report
 
   // Completed without any finding.
   bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }

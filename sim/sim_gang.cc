@@ -4,6 +4,7 @@
 
 #include "sim/failure.h"
 #include "sim/matching.h"
+#include "sim/shrinking.h"
 #include "sim/sim_work.h"
 
 namespace gang::sim {
@@ -95,6 +96,14 @@ Work SimGang::do_start(Operation& operation) {
   auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
   work->post();
   return Work(std::move(work));
+}
+
+std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
+  Engine& engine = this->engine();
+  const Engine::Guard guard(engine);
+  engine.scheduling_point();
+  ChildSeat seat = shrink_gang(engine, *state_, rank(), options, call_site);
+  return std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, *owner_);
 }
 
 void SimGang::do_abort() {

@@ -22,6 +22,7 @@ class SimGang final : public Gang {
  protected:
   Work do_start(Operation& operation) override;
   Received do_run(Operation& operation) override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
   void do_abort() override;
   void do_close() noexcept override {}
 

@@ -9,8 +9,8 @@
 
 namespace gang::sim {
 
-SimulatedRank::SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root)
-    : engine_(engine), root_(std::move(root)), rank_(rank) {}
+SimulatedRank::SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root, int incarnation)
+    : engine_(engine), root_(std::move(root)), rank_(rank), incarnation_(incarnation) {}
 
 int SimulatedRank::world_size() const noexcept { return engine_.options().world_size; }
 

@@ -23,6 +23,9 @@ class SimulatedRank {
   int world_size() const noexcept;
   const std::shared_ptr<Gang>& root() const noexcept { return root_; }
 
+  // How often the rank has been started again by a fault; what it was before is gone.
+  int incarnation() const noexcept { return incarnation_; }
+
   // Threads, time, mutexes of this rank, under the scheduler and the virtual clock.
   Runtime& runtime() noexcept;
 
@@ -38,11 +41,12 @@ class SimulatedRank {
  private:
   friend class Engine;
   friend class GlooRoots;
-  SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root);
+  SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root, int incarnation = 0);
 
   Engine& engine_;
   std::shared_ptr<Gang> root_;
   int rank_;
+  int incarnation_;
 };
 
 using RankProgram = std::function<void(SimulatedRank&)>;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "sim/schedule.h"
 
 namespace gang::sim {
+
+struct FaultPlan;
 
 // What carries a rank. Same program, same options: same trace on fiber and thread.
 enum class ContextKind : std::uint8_t {
@@ -84,6 +87,10 @@ struct SimulationOptions {
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
   DeadlockSearch deadlock_search = DeadlockSearch::at_rest;
   std::optional<ForcedReceive> forced_receive = {};
+  // What goes wrong, drawn for this world (draw); none: nothing. Once one of its faults has
+  // happened, pending timeouts fire, whatever pending_timeouts says. Not under
+  // ContextKind::parallel.
+  std::shared_ptr<const FaultPlan> faults = {};
   bool strict_blocking = false;  // a blocking call does not match a start_ call
   bool buffer_guard = true;      // find writes to buffers in flight, and reads of outputs
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches

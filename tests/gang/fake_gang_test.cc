@@ -279,6 +279,20 @@ TEST(FakeGang, AfterAnAbortEveryOperationFailsWithIt) {
   }
 }
 
+TEST(FakeGang, ShrinksToAGangOfAllThatAreImagined) {
+  const auto gang = make_fake_gang({.rank = 1, .size = 3, .name = "dp"});
+  gang->abort();
+  const auto shrunk = gang->shrink();
+  gang->close();
+  EXPECT_EQ(shrunk->name(), "dp.0");
+  EXPECT_EQ(shrunk->size(), 3);
+  EXPECT_EQ(shrunk->rank(), 1);
+  shrunk->barrier();
+  EXPECT_EQ(shrunk->shrink({.name = "rest"})->name(), "rest");
+  EXPECT_THROW(shrunk->shrink(), InvalidOperation) << "shrunk before";
+  EXPECT_THROW(shrunk->barrier(), GangError) << "broken since";
+}
+
 TEST(FakeGang, EmptyTensorsAreLegal) {
   const auto gang = make_fake_gang({.size = 2});
   gang->all_reduce(TensorView(), ReduceOperation::sum);

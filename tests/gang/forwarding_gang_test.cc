@@ -131,6 +131,13 @@ TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesTheInnerChildren) {
   EXPECT_THROW(wrapped->barrier(), InvalidOperation);
 }
 
+TEST(ForwardingGang, WhatTheInnerGangShrinksToIsWrapped) {
+  const auto notes = std::make_shared<std::vector<std::string>>();
+  const auto gang = std::make_shared<NotingGang>(make_fake_gang({.size = 4}), notes);
+  gang->shrink({.name = "rest"})->barrier();
+  EXPECT_EQ(*notes, (std::vector<std::string>{"before barrier #0", "after barrier #0"}));
+}
+
 TEST(ForwardingGang, ForwardsAsItIsWithoutAnyHook) {
   const auto gang = std::make_shared<ForwardingGang>(make_fake_gang({.size = 4}));
   float value = 2;

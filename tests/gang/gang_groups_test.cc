@@ -25,6 +25,22 @@ TEST(CreateGang, HandsTheRanksOnInTheirOrder) {
   EXPECT_EQ(to_string(gang.only().collective()), "create_gang #0 of 3 ranks");
 }
 
+TEST(Shrink, IsNotSupportedUnlessTheBackendCan) {
+  RecordingGang gang(2);
+  EXPECT_EQ(test::message_of<NotSupported>([&gang] { gang.shrink(); }),
+            "shrink on " + label_of(gang.info()) + ": backend " + gang.info().backend +
+                " cannot shrink a gang; sim and fake can");
+}
+
+TEST(Shrink, ChecksItsDurationsAndThatTheGangIsOpen) {
+  RecordingGang gang(2);
+  EXPECT_THROW(gang.shrink({.timeout = Duration(0)}), InvalidArgument);
+  EXPECT_THROW(gang.shrink({.grace = Duration(0)}), InvalidArgument);
+  EXPECT_THROW(gang.shrink({.grace = no_timeout}), InvalidArgument);
+  gang.close();
+  EXPECT_THROW(gang.shrink(), InvalidOperation);
+}
+
 TEST(CreateGang, ReturnsWhatTheBackendMadeAndNullElse) {
   RecordingGang gang(8);
   EXPECT_EQ(gang.create_gang(std::vector{1, 2}), nullptr);

@@ -16,6 +16,9 @@ TEST(OperationKind, TextsAreUniqueAndParseBack) {
     EXPECT_EQ(parse_operation_kind(text), kind);
   }
   EXPECT_EQ(texts.size(), 17u);
+  EXPECT_EQ(to_string(OperationKind::shrink), "shrink");
+  EXPECT_EQ(parse_operation_kind("shrink"), std::nullopt) << "no operation";
+  EXPECT_FALSE(is_point_to_point(OperationKind::shrink));
   EXPECT_EQ(parse_operation_kind("allreduce"), std::nullopt);
   EXPECT_EQ(parse_operation_kind(""), std::nullopt);
 }

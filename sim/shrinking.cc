@@ -1,0 +1,118 @@
+#include "sim/shrinking.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/failure.h"
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+std::vector<int> absent_members(const ShrinkMeeting& meeting) {
+  std::vector<int> absent;
+  for (std::size_t member = 0; member < meeting.present.size(); ++member)
+    if (meeting.present[member] == nullptr) absent.push_back(static_cast<int>(member));
+  return absent;
+}
+
+void agree(Engine& engine, GangState& gang) {
+  ShrinkMeeting& meeting = *gang.shrinking;
+  GangInfo info;
+  for (std::size_t i = 0; i < meeting.present.size(); ++i) {
+    if (meeting.present[i] == nullptr) continue;
+    meeting.members.push_back(static_cast<int>(i));
+    info.root_ranks.push_back(gang.root_rank_of(static_cast<int>(i)));
+  }
+  info.name = meeting.options.name.empty() ? default_child_name(*gang.info, gang.children_made)
+                                           : meeting.options.name;
+  ++gang.children_made;
+  info.device = gang.info->device;
+  info.timeout = meeting.options.timeout.value_or(gang.info->timeout);
+  info.backend = gang.info->backend;
+  info.size = static_cast<int>(info.root_ranks.size());
+  meeting.awaited.clear();
+  meeting.shrunk = engine.matching().make_gang(std::move(info));
+  engine.matching().shrinking_ended(gang);
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->ranks_at_fault = absent_members(meeting);
+  cause->reason = fmt::format("the gang was shrunk to {}", describe_members(gang, meeting.members));
+  engine.matching().break_gang(gang, std::move(cause));
+  for (Task* task : meeting.present)
+    if (task != nullptr) engine.wake(*task);
+}
+
+ShrinkMeeting& meeting_of(Engine& engine, GangState& gang, const ShrinkOptions& options) {
+  if (gang.shrinking) return *gang.shrinking;
+  gang.shrinking = std::make_unique<ShrinkMeeting>();
+  ShrinkMeeting& meeting = *gang.shrinking;
+  meeting.present.resize(static_cast<std::size_t>(gang.size()), nullptr);
+  meeting.options = options;
+  const TimePoint now = engine.now();
+  meeting.deadline = *options.grace >= TimePoint::max() - now ? TimePoint::max() - Duration(1)
+                                                              : now + *options.grace;
+  for (const int rank : gang.info->root_ranks)
+    if (!engine.rank_state(rank).has_returned) meeting.awaited.insert(rank);
+  engine.matching().shrinking_begun(gang);
+  return meeting;
+}
+
+[[noreturn]] void refuse(Engine& engine, const GangState& gang, int member,
+                         const CallSite& call_site) {
+  const std::vector<int>& members = gang.shrinking->members;
+  if (std::ranges::binary_search(members, member))
+    throw InvalidOperation(fmt::format(
+        "shrink on {}: the gang has been shrunk before; shrink the new one", gang.label()));
+  GangFailure failure;
+  failure.kind = GangErrorKind::peer_failed;
+  failure.gang = gang.label();
+  failure.rank = member;
+  failure.operation.kind = OperationKind::shrink;
+  failure.operation.call_site = call_site;
+  failure.ranks_at_fault = {member};
+  failure.reason = fmt::format("excluded from the shrunk gang, which {} made without it",
+                               describe_members(gang, members));
+  engine.current().rank->told = gang.broken;
+  throw GangError(std::move(failure));
+}
+
+}  // namespace
+
+ChildSeat shrink_gang(Engine& engine, GangState& gang, int member, const ShrinkOptions& options,
+                      const CallSite& call_site) {
+  engine.check_running();
+  if (gang.shrinking && gang.shrinking->shrunk) refuse(engine, gang, member, call_site);
+  ShrinkMeeting& meeting = meeting_of(engine, gang, options);
+  Task& self = engine.current();
+  meeting.present[static_cast<std::size_t>(member)] = &self;
+  meeting.awaited.erase(gang.root_rank_of(member));
+  engine.note_progress();
+  if (meeting.awaited.empty()) agree(engine, gang);
+  while (!meeting.shrunk) {
+    if (engine.now() < meeting.deadline) {
+      engine.wake_at(meeting.deadline, self);
+      engine.block(self, Wait{Wait::Reason::sleep});
+      continue;
+    }
+    // Whoever comes at this very time has come in time: all others go first.
+    engine.poll();
+    if (!meeting.shrunk) agree(engine, gang);
+  }
+  const auto seat = std::ranges::lower_bound(meeting.members, member);
+  return {meeting.shrunk, static_cast<int>(seat - meeting.members.begin())};
+}
+
+void leave_shrinking(Engine& engine, GangState& gang, int root_rank) {
+  ShrinkMeeting& meeting = *gang.shrinking;
+  const auto& ranks = gang.info->root_ranks;
+  const auto member = std::ranges::find(ranks, root_rank);
+  if (member == ranks.end()) return;
+  meeting.present[static_cast<std::size_t>(member - ranks.begin())] = nullptr;
+  const bool anybody = std::ranges::any_of(meeting.present, [](Task* task) { return task; });
+  if (meeting.awaited.erase(root_rank) != 0 && meeting.awaited.empty() && anybody)
+    agree(engine, gang);
+}
+
+}  // namespace gang::sim
