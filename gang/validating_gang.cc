@@ -11,6 +11,7 @@
 
 #include "gang/forwarding_gang.h"
 #include "gang/operation_queue.h"
+#include "gang/validated_messages.h"
 
 namespace gang {
 namespace {
@@ -112,7 +113,7 @@ TensorView bytes_of(void* data, std::size_t size) {
   return {data, DataType::u8, Shape::vector(static_cast<std::int64_t>(size))};
 }
 
-class ValidatingGang final : public ForwardingGang {
+class ValidatingGang final : public ForwardingGang, private ValidatedGang {
  public:
   ValidatingGang(std::shared_ptr<Gang> inner, std::shared_ptr<Gang> side,
                  std::shared_ptr<CompletionBoard> board,
@@ -144,6 +145,13 @@ class ValidatingGang final : public ForwardingGang {
 
   void stop() noexcept;
   void perform(Operation& operation, TimePoint began);
+  Work start_messages(const Operation& operation);
+
+  // ValidatedGang
+  Gang& side() noexcept override { return *side_; }
+  Work forward(Operation& operation) override { return ForwardingGang::do_start(operation); }
+  GangError break_with(const Collective& call, TimePoint began, GangFailure failure) override;
+
   Duration time_left(const Operation& operation, TimePoint began) const;
   void validate(const Validation& validation);
   void compare_fingerprints(const Validation& validation);
@@ -151,29 +159,41 @@ class ValidatingGang final : public ForwardingGang {
   [[noreturn]] void fail_mismatch(const Validation& validation,
                                   const std::vector<Fingerprint>& all);
   [[noreturn]] void fail(const Validation& validation, GangFailure failure);
+  GangError break_inner(const Collective& call, TimePoint began, GangFailure failure);
   void require_intact(const Collective& collective) const;
 
   std::shared_ptr<Gang> side_;
   std::shared_ptr<CompletionBoard> board_;
   ValidatingGangOptions::MissingRanks missing_ranks_;
   std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_message_ = 0;
   std::optional<GangFailure> broken_;  // under the board's lock
   OperationQueue queue_;               // first to go
 };
 
 Work ValidatingGang::do_start(Operation& operation) {
   require_intact(operation.collective);
-  if (is_point_to_point(operation.collective.kind)) return ForwardingGang::do_start(operation);
+  if (is_point_to_point(operation.collective.kind)) return start_messages(operation);
   operation.collective.sequence_number = next_sequence_++;
   return queue_.start(operation);
 }
 
 Received ValidatingGang::do_run(Operation& operation) {
   require_intact(operation.collective);
-  if (is_point_to_point(operation.collective.kind)) return ForwardingGang::do_run(operation);
+  if (is_point_to_point(operation.collective.kind)) {
+    Work work = start_messages(operation);
+    work.wait();
+    return work.received();
+  }
   operation.collective.sequence_number = next_sequence_++;
   queue_.run(operation);
   return {};
+}
+
+Work ValidatingGang::start_messages(const Operation& operation) {
+  Operation message = operation;
+  message.collective.sequence_number = next_message_++;
+  return start_validated_messages(*this, shared_from_this(), board_, message);
 }
 
 void ValidatingGang::do_abort() {
@@ -283,17 +303,28 @@ void ValidatingGang::fail_mismatch(const Validation& validation,
 }
 
 void ValidatingGang::fail(const Validation& validation, GangFailure failure) {
+  throw break_inner(validation.operation.collective, validation.began, std::move(failure));
+}
+
+// The members that are not part of the message learn of it by closed connections.
+GangError ValidatingGang::break_with(const Collective& call, TimePoint began, GangFailure failure) {
+  side_->abort();
+  return break_inner(call, began, std::move(failure));
+}
+
+GangError ValidatingGang::break_inner(const Collective& call, TimePoint began,
+                                      GangFailure failure) {
   failure.gang = label_of(info());
   failure.rank = rank();
-  failure.operation = validation.operation.collective;
-  failure.elapsed = board_->runtime().now() - validation.began;
+  failure.operation = call;
+  failure.elapsed = board_->runtime().now() - began;
   {
     const auto lock = board_->lock();
-    broken_ = failure;
+    if (!broken_) broken_ = failure;
     broken_->operation.label = {};
   }
   inner().abort();
-  throw GangError(std::move(failure));
+  return GangError(std::move(failure));
 }
 
 void ValidatingGang::require_intact(const Collective& collective) const {

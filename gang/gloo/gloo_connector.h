@@ -42,6 +42,10 @@ class GlooConnector {
   virtual std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                             Duration timeout) = 0;
 
+  // Closes all connections of a transport of this connector's: what is pending on them fails, on
+  // this side and on the other.
+  virtual void close(gloo::transport::Context& transport) noexcept = 0;
+
   // Leaves a note for the other members of a gang, unless there is one; none is left if that is
   // impossible. Does not wait for anyone.
   virtual void leave_note(const std::string& prefix, std::string_view text) noexcept = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <gloo/transport/pair.h>
 #include <nlohmann/json.hpp>
 
 namespace gang {
@@ -136,20 +135,11 @@ void GlooMember::break_with(GlooCause cause) {
   if (!set_cause(cause)) return;
   if (transport_ != nullptr) {
     world_.connector->leave_note(prefix_, to_note(cause));
-    close_connections();
+    world_.connector->close(*transport_);
   }
   const auto lock = world_.board->lock();
   for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
   world_.board->changed().notify_all();
-}
-
-void GlooMember::close_connections() noexcept {
-  try {
-    for (int peer = 0; peer < size(); ++peer)
-      if (peer != rank_) transport_->getPair(peer)->close();
-  } catch (const std::exception&) {
-    // What cannot be closed is broken already.
-  }
 }
 
 void GlooMember::fail(const GlooCall& call, GlooCause cause) {
@@ -189,7 +179,7 @@ void GlooMember::close(bool is_busy) noexcept {
   GlooCause cause{.kind = GangErrorKind::aborted,
                   .reason = "rank " + std::to_string(rank_) + " closed the gang"};
   set_cause(cause);
-  if (is_busy && transport_ != nullptr) close_connections();
+  if (is_busy && transport_ != nullptr) world_.connector->close(*transport_);
   const auto lock = world_.board->lock();
   for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
   world_.board->changed().notify_all();

@@ -107,7 +107,6 @@ class GlooMember {
   GlooCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
   std::optional<GlooCause> noted_cause() const;
   bool set_cause(GlooCause& cause);
-  void close_connections() noexcept;
   [[noreturn]] void throw_broken(const GlooCall& call) const;
 
   std::shared_ptr<const GangInfo> info_;

@@ -15,6 +15,7 @@
 #include <gloo/transport/address.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
 
 #include "gang/ending_work.h"
 #include "gang/error.h"
@@ -41,6 +42,7 @@ class StoreConnector final : public GlooConnector {
 
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                     Duration timeout) override;
+  void close(gloo::transport::Context& transport) noexcept override;
   void leave_note(const std::string& prefix, std::string_view text) noexcept override;
   std::optional<std::string> find_note(const std::string& prefix) noexcept override;
 
@@ -100,6 +102,17 @@ std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMemb
     context->getPair(peer)->connect(address_for(membership, peer, left));
   }
   return context;
+}
+
+// A pair that is closed by itself forgets whoever waits for it here; a wait whose time is over
+// tells all of them, and closes all pairs. Source: Gloo, transport/tcp/unbound_buffer.cc and
+// pair.cc.
+void StoreConnector::close(gloo::transport::Context& transport) noexcept {
+  try {
+    transport.createUnboundBuffer(nullptr, 0)->waitRecv(nullptr, milliseconds(0));
+  } catch (const std::exception&) {
+    // Its time is over.
+  }
 }
 
 void StoreConnector::leave_note(const std::string& prefix, std::string_view text) noexcept {

@@ -15,6 +15,11 @@ std::shared_ptr<gloo::transport::Context> GlooNetwork::connect(const GlooMembers
   return std::make_shared<GlooEndpoint>(engine_, meeting, membership.rank);
 }
 
+void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
+  const Engine::Guard guard(engine_);
+  static_cast<GlooEndpoint&>(transport).close_all("Connection closed by this rank");
+}
+
 void GlooNetwork::leave_note(const std::string& prefix, std::string_view text) noexcept {
   const Engine::Guard guard(engine_);
   const auto meeting = meetings_.find(prefix);

@@ -25,6 +25,7 @@ class GlooNetwork final : public GlooConnector {
 
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                     Duration timeout) override;
+  void close(gloo::transport::Context& transport) noexcept override;
   void leave_note(const std::string& prefix, std::string_view text) noexcept override;
   std::optional<std::string> find_note(const std::string& prefix) noexcept override;
   void note_activity(const GlooActivity* activity) noexcept override;

@@ -1,5 +1,6 @@
 #include "gang/validating_gang.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ class ValidatingGangTest : public testing::Test {
     inner->reaction = [this, alter](Operation& operation) {
       if (operation.collective.kind != OperationKind::create_gang) return;
       side = std::make_shared<RecordingGang>(2);
-      side->reaction = [alter](Operation& exchange) { answer(exchange, alter); };
+      side->reaction = [this, alter](Operation& exchange) { answer(exchange, alter); };
       *operation.created = side;
     };
     auto gang = make_validating_gang(inner, {.runtime = make_real_runtime()});
@@ -29,7 +30,14 @@ class ValidatingGangTest : public testing::Test {
     return gang;
   }
 
-  static void answer(const Operation& exchange, const Alter& alter) {
+  void answer(const Operation& exchange, const Alter& alter) {
+    if (exchange.collective.kind == OperationKind::send) {
+      said.assign(exchange.input.data(), exchange.input.data() + exchange.input.size_bytes());
+    } else if (exchange.collective.kind == OperationKind::recv) {
+      if (exchange.output.size_bytes() != said.size()) return;
+      std::ranges::copy(said, exchange.output.data());
+      if (alter && said.size() == 256) alter(exchange.output.data());
+    }
     if (exchange.collective.kind == OperationKind::all_gather) {
       const std::size_t size = exchange.input.size_bytes();
       for (std::size_t rank = 0; rank < 2; ++rank)
@@ -42,6 +50,7 @@ class ValidatingGangTest : public testing::Test {
 
   std::shared_ptr<RecordingGang> inner = std::make_shared<RecordingGang>(2);
   std::shared_ptr<RecordingGang> side;
+  std::vector<std::byte> said;  // of the last message
 };
 
 TEST_F(ValidatingGangTest, WhatMatchesIsPassedOn) {
@@ -96,12 +105,16 @@ TEST_F(ValidatingGangTest, SplitSizesAreComparedPairByPair) {
                GangError);
 }
 
-TEST_F(ValidatingGangTest, MessagesAreNotValidated) {
+TEST_F(ValidatingGangTest, MessagesAreAnnouncedBesideTheirData) {
   const auto gang = make();
   float value = 0;
-  gang->send(view_of(value), 1);
-  EXPECT_EQ(inner->sent.size(), 1U);
-  EXPECT_TRUE(side->sent.empty());
+  gang->send(view_of(value), 1, 3);
+  ASSERT_EQ(inner->sent.size(), 1U);
+  EXPECT_EQ(inner->sent[0].collective().tag, 3);
+  ASSERT_EQ(side->sent.size(), 2U);
+  EXPECT_EQ(side->sent[0].collective().kind, OperationKind::send);
+  EXPECT_EQ(side->sent[1].collective().kind, OperationKind::recv);
+  EXPECT_EQ(side->sent[0].operation.input.size_bytes(), 256U);
 }
 
 TEST_F(ValidatingGangTest, ClosingAndAbortingReachBothGangs) {

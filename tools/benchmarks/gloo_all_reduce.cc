@@ -50,10 +50,10 @@ void raw_all_reduce(const std::shared_ptr<gloo::Context>& context, std::vector<f
 }
 
 template <typename Call>
-double microseconds_per_call(int calls, const Call& call) {
+double microseconds_of(const Call& call) {
   const auto began = Clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  return std::chrono::duration<double, std::micro>(Clock::now() - began).count() / calls;
+  call();
+  return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
 }
 
 double median(std::vector<double> values) {
@@ -61,29 +61,46 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Microseconds per call.
+struct Pair {
+  double gang = 0;
+  double raw = 0;
+};
+
+// `calls` of either, one by one and turn about, so that both meet the same moments of a machine
+// that does other things as well; who comes first alternates, since who comes second finds warm
+// caches and ranks that wait.
+template <typename ByGang, typename ByHand>
+Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
+  Pair pair;
+  for (int call = 0; call < calls; ++call) {
+    if (call % 2 == 0) {
+      pair.gang += microseconds_of(by_gang);
+      pair.raw += microseconds_of(by_hand);
+    } else {
+      pair.raw += microseconds_of(by_hand);
+      pair.gang += microseconds_of(by_gang);
+    }
+  }
+  return {pair.gang / calls, pair.raw / calls};
+}
+
 // Rank 0's measurements of one size.
 nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, std::size_t bytes,
                        int pairs) {
   std::vector<float> values(bytes / sizeof(float), 0.0F);
-  const int calls = static_cast<int>(std::clamp<std::size_t>((1U << 22U) / bytes, 4, 50));
+  const int calls = static_cast<int>(std::clamp<std::size_t>((1U << 21U) / bytes, 2, 50));
   const auto by_gang = [&] { gang.all_reduce(view(values), ReduceOperation::sum); };
   const auto by_hand = [&] { raw_all_reduce(raw, values); };
-  microseconds_per_call(calls, by_gang);
-  microseconds_per_call(calls, by_hand);
+  measure_pair(calls, by_gang, by_hand);
   std::vector<double> gang_times;
   std::vector<double> raw_times;
   std::vector<double> ratios;
-  for (int pair = 0; pair < pairs; ++pair) {
-    // Whoever comes second finds warm caches: turn about.
-    const bool gang_first = pair % 2 == 0;
-    double first =
-        gang_first ? microseconds_per_call(calls, by_gang) : microseconds_per_call(calls, by_hand);
-    double second =
-        gang_first ? microseconds_per_call(calls, by_hand) : microseconds_per_call(calls, by_gang);
-    if (!gang_first) std::swap(first, second);
-    gang_times.push_back(first);
-    raw_times.push_back(second);
-    ratios.push_back(first / second);
+  for (int i = 0; i < pairs; ++i) {
+    const Pair pair = measure_pair(calls, by_gang, by_hand);
+    gang_times.push_back(pair.gang);
+    raw_times.push_back(pair.raw);
+    ratios.push_back(pair.gang / pair.raw);
   }
   return {{"bytes", bytes},
           {"gang_us", median(gang_times)},
@@ -108,7 +125,7 @@ std::string run_rank(int rank, int size, int pairs, const std::filesystem::path&
 
 int main(int argc, char** argv) {
   const int size = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int pairs = argc > 2 ? std::atoi(argv[2]) : 41;
+  const int pairs = argc > 2 ? std::atoi(argv[2]) : 101;
   if (size < 2 || pairs < 1) {
     std::fputs("gloo_all_reduce: accepted are at least 2 processes and 1 pair\n", stderr);
     return 2;

@@ -183,6 +183,19 @@ TEST(GlooGang, AbortEndsWhatIsUnderWayAndWhatComesLaterOnEveryRank) {
   }
 }
 
+TEST(GlooGang, AbortEndsOnesOwnStartedOperationsAtOnce) {
+  on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
+    float value = 0;
+    Work barrier = gang->start_barrier();
+    Work message = gang->start_recv(view_of(value), 1 - gang->rank());
+    gang->abort();
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_THROW(barrier.wait(), GangError);
+    EXPECT_THROW(message.wait(), GangError);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  });
+}
+
 TEST(GlooGang, CallsThatDoNotMatchEndWithATimeoutNotTheProcess) {
   for (int variant = 0; variant < 4; ++variant) {
     const auto errors =

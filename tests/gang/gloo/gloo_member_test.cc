@@ -15,6 +15,7 @@ class NoteKeeper final : public GlooConnector {
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership&, Duration) override {
     throw NotSupported("connects nobody");
   }
+  void close(gloo::transport::Context&) noexcept override {}
   void leave_note(const std::string&, std::string_view text) noexcept override { note = text; }
   std::optional<std::string> find_note(const std::string&) noexcept override { return note; }
 

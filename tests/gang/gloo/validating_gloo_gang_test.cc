@@ -118,5 +118,98 @@ TEST(ValidatingGlooGang, StartedOperationsGoOnWhileTheProgramWaitsElsewhere) {
   });
 }
 
+// Ranks 0 and 1 of three deal with each other, while rank 2 waits for them.
+std::vector<test::RankError> run_message_mismatch(const std::function<void(Gang& gang)>& sender,
+                                                  const std::function<void(Gang& gang)>& receiver) {
+  return test::run_gloo_ranks({.size = 3}, [&](std::shared_ptr<Gang>& gang) {
+    const auto validated = validating(gang);
+    float value = 1;
+    if (gang->rank() == 0) validated->send(view_of(value), 1, 7);
+    if (gang->rank() == 1) validated->recv(view_of(value), 0, 7);
+    if (gang->rank() == 0) sender(*validated);
+    if (gang->rank() == 1) receiver(*validated);
+    if (gang->rank() == 2) validated->barrier();
+  });
+}
+
+void expect_message_mismatch(const std::vector<test::RankError>& errors, const std::string& what) {
+  for (const std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(errors[rank].kind, "mismatch") << what << ": " << errors[rank].text;
+    EXPECT_EQ(errors[rank].ranks_at_fault, (std::vector{0, 1})) << what;
+    EXPECT_NE(errors[rank].text.find("the " + what + " differ: rank 0 calls send"),
+              std::string::npos)
+        << errors[rank].text;
+  }
+  EXPECT_NE(errors[2].kind, "") << what;
+  EXPECT_LT(errors[2].elapsed, 10'000ms) << what;
+}
+
+TEST(ValidatingGlooGang, TellsBothSidesOfAMessageWhatDiffers) {
+  std::vector<float> four(4);
+  std::vector<float> five(5);
+  std::vector<std::int32_t> whole(4);
+  expect_message_mismatch(run_message_mismatch([&](Gang& gang) { gang.send(view(four), 1); },
+                                               [&](Gang& gang) { gang.recv(view(five), 0); }),
+                          "numbers of elements");
+  expect_message_mismatch(
+      run_message_mismatch([&](Gang& gang) { gang.start_send(view(four), 1).wait(); },
+                           [&](Gang& gang) { gang.recv(view(whole)); }),
+      "data types");
+  expect_message_mismatch(
+      run_message_mismatch([&](Gang& gang) { gang.send(view(four), 1, 0, {.label = "even"}); },
+                           [&](Gang& gang) {
+                             const PointToPoint batch[] = {{OperationKind::recv, view(five), 0, 0}};
+                             gang.batch(batch, {.label = "odd"});
+                           }),
+      "numbers of elements");
+  expect_message_mismatch(
+      run_message_mismatch(
+          [&](Gang& gang) { gang.send(view(four), 1, 0, {.label = "even"}); },
+          [&](Gang& gang) { gang.start_recv(view(four), any_rank, 0, {.label = "odd"}).wait(); }),
+      "labels");
+}
+
+TEST(ValidatingGlooGang, MessagesOfAnyOrderAndSourceStillArrive) {
+  test::on_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    const auto validated = validating(gang);
+    std::int32_t out = gang->rank() * 10;
+    if (gang->rank() != 0) {
+      // The receives are in another order.
+      validated->send(view_of(out), 0, 2);
+      Work later = validated->start_send(view_of(out), 0, 1);
+      validated->barrier();
+      later.wait();
+      return;
+    }
+    std::int32_t got[4] = {};
+    Work works[] = {validated->start_recv(view_of(got[0]), any_rank, 1),
+                    validated->start_recv(view_of(got[1]), any_rank, 1),
+                    validated->start_recv(view_of(got[2]), any_rank, 2)};
+    const PointToPoint batch[] = {{OperationKind::recv, view_of(got[3]), any_rank, 2}};
+    validated->batch(batch);
+    validated->barrier();
+    Work::wait_all(works);
+    EXPECT_EQ(got[0] + got[1], 30);
+    EXPECT_EQ(got[2] + got[3], 30);
+    EXPECT_EQ(got[0], works[0].received().source_rank * 10);
+  });
+}
+
+TEST(ValidatingGlooGang, MessagesToOneselfAreValidatedToo) {
+  const auto errors = test::run_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
+    const auto validated = validating(gang);
+    std::vector<float> out = {1, 2};
+    std::vector<float> in(2);
+    Work send = validated->start_send(view(out), gang->rank());
+    validated->recv(view(in), gang->rank());
+    send.wait();
+    EXPECT_EQ(in, out);
+    Work wrong = validated->start_send(view(out), gang->rank());
+    in.resize(3);
+    validated->recv(view(in), gang->rank());
+  });
+  for (const test::RankError& error : errors) EXPECT_EQ(error.kind, "mismatch") << error.text;
+}
+
 }  // namespace
 }  // namespace gang

@@ -19,5 +19,15 @@ TEST(BenchCommand, ChecksItsFileBeforeItMeasures) {
   EXPECT_NE(err.str().find("--json /absent/bench.json: cannot be written"), std::string::npos);
 }
 
+TEST(BenchCommand, RefusesAFilterThatSelectsNothing) {
+  harness::CommandLine command_line{.binary = "gangsim", .description = ""};
+  command_line.commands.push_back(make_bench_command());
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run_command_line(command_line, {"bench", "--filter", "glue"}, out, err),
+            harness::exit_status::bad_input);
+  EXPECT_NE(err.str().find("--filter 'glue' matches no line of the table"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gang::tools

@@ -1,0 +1,320 @@
+#include "gang/validated_messages.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gang/owned_operation.h"
+
+namespace gang {
+namespace {
+
+// What one side of a message says of it. 256 bytes.
+struct Announcement {
+  std::int64_t count = 0;
+  std::int64_t data_type = 0;
+  std::array<char, 64> label{};  // as much as fits; empty: none given
+  std::array<char, 176> call{};  // for people: "send #0 f32[4] to rank 1 at train.cc:41"
+};
+static_assert(sizeof(Announcement) == 256);
+
+// The call of one send or receive, alone or in a batch.
+Collective call_of(const Collective& whole, const PointToPoint& entry) {
+  Collective call = whole;
+  call.kind = entry.kind;
+  call.data_type = entry.tensor.type();
+  call.count = entry.tensor.count();
+  call.shape = entry.tensor.shape();
+  call.peer = entry.peer;
+  call.tag = entry.tag;
+  return call;
+}
+
+// As much of `text` as fits, with a zero at the end.
+void put(std::span<char> place, std::string_view text) {
+  std::memcpy(place.data(), text.data(), std::min(text.size(), place.size() - 1));
+}
+
+Announcement announcement_of(const Collective& call) {
+  Announcement announcement{.count = call.count,
+                            .data_type = static_cast<std::int64_t>(call.data_type)};
+  put(announcement.label, call.label);
+  put(announcement.call, to_string(call) + " at " + to_string(call.call_site));
+  return announcement;
+}
+
+// Where the two differ, in words; "" where they match.
+std::string_view difference(const Announcement& left, const Announcement& right) {
+  if (left.data_type != right.data_type) return "data types";
+  if (left.count != right.count) return "numbers of elements";
+  if (left.label != right.label && left.label[0] != 0 && right.label[0] != 0) return "labels";
+  return "";
+}
+
+TensorView bytes_of(Announcement& announcement) {
+  return {&announcement, DataType::u8, Shape::vector(sizeof(announcement))};
+}
+
+// The side gang's tags for what a sender says, and what a receiver says.
+int sender_tag(int tag) { return 2 * tag; }
+int receiver_tag(int tag) { return 2 * tag + 1; }
+
+void require_known_tag(const Gang& gang, const PointToPoint& entry) {
+  if (entry.tag >= 0 && entry.tag <= highest_validated_tag) return;
+  throw NotSupported(std::string(to_string(entry.kind)) + " on " + label_of(gang.info()) +
+                     ": a validating gang takes tags from 0 to " +
+                     std::to_string(highest_validated_tag));
+}
+
+// A message of a work, and what is said of it.
+struct Message {
+  PointToPoint what;
+  Collective call;
+  Announcement own;
+  Announcement theirs;
+  int peer = any_rank;  // once it is known
+  Work saying;
+  Work hearing;
+};
+
+class ValidatedMessages final : public EndingWork {
+ public:
+  ValidatedMessages(ValidatedGang& gang, std::shared_ptr<void> keep,
+                    std::shared_ptr<CompletionBoard> board, const Operation& operation)
+      : EndingWork(std::move(board)),
+        keep_(std::move(keep)),
+        gang_(gang),
+        operation_(operation),
+        began_(this->board().runtime().now()) {}
+
+  void post();
+
+ protected:
+  void await() override;
+  void go_on_alone() override;
+  void abandon() noexcept override { gang_.side().abort(); }
+
+ private:
+  const Collective& call() { return operation_.get().collective; }
+  CallOptions side_options();
+  void add_messages();
+  void forward_known();
+  void forward(const PointToPoint& entry);
+  void announce(Message& message);
+  void learn_sources();
+  void compare();
+  void complete();
+  void finish();
+  [[noreturn]] void fail_mismatch(Message& message);
+  [[noreturn]] void fail_exchange(const GangError& error);
+
+  std::shared_ptr<void> keep_;
+  ValidatedGang& gang_;
+  OwnedOperation operation_;
+  TimePoint began_;
+  std::vector<Message> messages_;
+  std::vector<Work> data_;
+  Received received_;
+  std::atomic<bool> is_attended_ = false;   // somebody brings it to its end
+  std::unique_ptr<RuntimeThread> watcher_;  // first to go
+};
+
+CallOptions ValidatedMessages::side_options() {
+  CallOptions options;
+  options.timeout = no_timeout;
+  if (operation_.get().timeout == no_timeout) return options;
+  const Duration left = operation_.get().timeout - (board().runtime().now() - began_);
+  options.timeout = std::max<Duration>(left, std::chrono::milliseconds(1));
+  return options;
+}
+
+void ValidatedMessages::post() {
+  add_messages();
+  forward_known();
+  try {
+    for (Message& message : messages_) announce(message);
+  } catch (const GangError& error) {
+    fail_exchange(error);
+  }
+  const bool is_open = std::ranges::any_of(
+      messages_, [](const Message& message) { return message.peer == any_rank; });
+  if (is_open && !call().blocking) go_on_alone();
+}
+
+void ValidatedMessages::add_messages() {
+  const Operation& operation = operation_.get();
+  const bool is_send = call().kind == OperationKind::send;
+  const PointToPoint single{call().kind, is_send ? operation.input : operation.output, call().peer,
+                            call().tag};
+  const bool is_batch = call().kind == OperationKind::batch;
+  const std::span<const PointToPoint> entries =
+      is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
+  for (const PointToPoint& entry : entries) require_known_tag(gang_.side(), entry);
+  messages_.reserve(entries.size());
+  for (const PointToPoint& entry : entries) {
+    messages_.push_back({.what = entry, .call = call_of(call(), entry), .peer = entry.peer});
+    messages_.back().own = announcement_of(messages_.back().call);
+  }
+}
+
+// Data goes at once where it is known from whom and to whom.
+void ValidatedMessages::forward_known() {
+  Operation known = operation_.get();
+  std::vector<PointToPoint> entries;
+  for (const Message& message : messages_)
+    if (message.peer != any_rank) entries.push_back(message.what);
+  if (entries.empty()) return;
+  if (known.collective.kind == OperationKind::batch) {
+    known.batch = entries;
+    known.collective.count = static_cast<std::int64_t>(entries.size());
+  }
+  data_.push_back(gang_.forward(known));
+}
+
+// A receive whose source has become known.
+void ValidatedMessages::forward(const PointToPoint& entry) {
+  Operation receive = operation_.get();
+  receive.collective = call_of(call(), entry);
+  receive.input = receive.output = entry.tensor;
+  receive.batch = {};
+  receive.timeout = *side_options().timeout;
+  data_.push_back(gang_.forward(receive));
+}
+
+void ValidatedMessages::announce(Message& message) {
+  Gang& side = gang_.side();
+  const CallOptions options = side_options();
+  const bool is_send = message.what.kind == OperationKind::send;
+  const int said = is_send ? sender_tag(message.what.tag) : receiver_tag(message.what.tag);
+  const int heard = is_send ? receiver_tag(message.what.tag) : sender_tag(message.what.tag);
+  if (message.peer != any_rank)
+    message.saying = side.start_send(bytes_of(message.own), message.peer, said, options);
+  message.hearing = side.start_recv(bytes_of(message.theirs), message.peer, heard, options);
+}
+
+// Answers whoever sends to a receive from any rank, and receives from that one, in the order in
+// which senders come.
+void ValidatedMessages::learn_sources() {
+  std::vector<Message*> open;
+  std::vector<Work> hearing;
+  for (Message& message : messages_) {
+    if (message.peer != any_rank) continue;
+    open.push_back(&message);
+    hearing.push_back(std::move(message.hearing));
+  }
+  while (!open.empty()) {
+    const std::size_t index = open.size() == 1 ? 0 : Work::wait_any(hearing);
+    Message& message = *open[index];
+    hearing[index].wait();
+    message.peer = hearing[index].received().source_rank;
+    message.what.peer = message.peer;
+    message.saying = gang_.side().start_send(bytes_of(message.own), message.peer,
+                                             receiver_tag(message.what.tag), side_options());
+    forward(message.what);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
+    hearing.erase(hearing.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+}
+
+void ValidatedMessages::compare() {
+  for (Message& message : messages_) {
+    message.hearing.wait();
+    message.saying.wait();
+    if (!difference(message.own, message.theirs).empty()) fail_mismatch(message);
+  }
+}
+
+void ValidatedMessages::complete() {
+  try {
+    learn_sources();
+    compare();
+  } catch (const GangError& error) {
+    if (error.kind() == GangErrorKind::mismatch) throw;
+    fail_exchange(error);
+  }
+  for (Work& data : data_) data.wait();
+  if (call().kind == OperationKind::recv)
+    received_ = {messages_.front().peer, messages_.front().what.tag};
+}
+
+void ValidatedMessages::finish() {
+  std::exception_ptr error;
+  try {
+    complete();
+  } catch (const std::exception&) {
+    error = std::current_exception();
+  }
+  end(std::move(error), received_);
+}
+
+void ValidatedMessages::await() {
+  if (is_attended_.exchange(true)) return EndingWork::await();
+  finish();
+}
+
+void ValidatedMessages::go_on_alone() {
+  if (is_attended_.exchange(true)) return;
+  watcher_ = board().runtime().start_thread("message", [this] { finish(); });
+}
+
+// Both find out by themselves; whoever does first breaks the gang, but not before the other has
+// heard, if that one is there.
+void ValidatedMessages::fail_mismatch(Message& message) {
+  Gang& side = gang_.side();
+  const bool is_send = message.what.kind == OperationKind::send;
+  const int own_rank = side.rank();
+  if (message.peer != own_rank) {
+    const CallOptions shortly{
+        .timeout = std::min<Duration>(*side_options().timeout, std::chrono::milliseconds(500))};
+    try {
+      std::uint8_t out = 1;
+      std::uint8_t in = 0;
+      const int tag = message.what.tag;
+      const PointToPoint nods[] = {{OperationKind::send, view_of(out), message.peer,
+                                    is_send ? sender_tag(tag) : receiver_tag(tag)},
+                                   {OperationKind::recv, view_of(in), message.peer,
+                                    is_send ? receiver_tag(tag) : sender_tag(tag)}};
+      side.batch(nods, shortly);
+    } catch (const Error&) {
+      // It does not wait for this message, or knows already.
+    }
+  }
+  GangFailure failure;
+  failure.kind = GangErrorKind::mismatch;
+  failure.ranks_at_fault = {std::min(own_rank, message.peer), std::max(own_rank, message.peer)};
+  if (message.peer == own_rank) failure.ranks_at_fault = {own_rank};
+  const Announcement& sent = is_send ? message.own : message.theirs;
+  const Announcement& expected = is_send ? message.theirs : message.own;
+  failure.reason =
+      "the " + std::string(difference(sent, expected)) + " differ: rank " +
+      std::to_string(is_send ? own_rank : message.peer) + " calls " + sent.call.data() + ", rank " +
+      std::to_string(is_send ? message.peer : own_rank) + " calls " + expected.call.data();
+  throw gang_.break_with(message.call, began_, std::move(failure));
+}
+
+void ValidatedMessages::fail_exchange(const GangError& error) {
+  GangFailure failure;
+  failure.kind = error.kind();
+  failure.ranks_at_fault = error.ranks_at_fault();
+  failure.reason = error.kind() == GangErrorKind::timeout
+                       ? "the other side did not call it"
+                       : std::string("in the exchange beside it, ") + error.what();
+  throw gang_.break_with(call(), began_, std::move(failure));
+}
+
+}  // namespace
+
+Work start_validated_messages(ValidatedGang& gang, std::shared_ptr<void> keep,
+                              const std::shared_ptr<CompletionBoard>& board,
+                              const Operation& operation) {
+  auto work = std::make_shared<ValidatedMessages>(gang, std::move(keep), board, operation);
+  work->post();
+  return Work(std::move(work));
+}
+
+}  // namespace gang

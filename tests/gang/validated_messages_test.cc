@@ -1,0 +1,101 @@
+#include "gang/validated_messages.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/gang/recording_gang.h"
+
+namespace gang {
+namespace {
+
+using test::RecordingGang;
+
+// Rank 0 of two, whose other rank says what `alter` makes of what this one says.
+class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
+ protected:
+  using Alter = std::function<void(std::byte* others)>;
+
+  ValidatedMessagesTest() {
+    side_gang->reaction = [this](Operation& exchange) {
+      const bool is_send = exchange.collective.kind == OperationKind::send;
+      const TensorView& bytes = is_send ? exchange.input : exchange.output;
+      if (bytes.size_bytes() != said.size()) return;
+      if (is_send)
+        std::ranges::copy_n(bytes.data(), said.size(), said.begin());
+      else
+        std::ranges::copy(said, bytes.data());
+      if (!is_send && alter) alter(bytes.data());
+    };
+  }
+
+  Gang& side() noexcept override { return *side_gang; }
+  Work forward(Operation& operation) override {
+    forwarded.emplace_back(operation);
+    return {};
+  }
+  GangError break_with(const Collective&, TimePoint, GangFailure failure) override {
+    return GangError(std::move(failure));
+  }
+
+  Work start(const Operation& operation) {
+    return start_validated_messages(*this, nullptr, board, operation);
+  }
+
+  Operation send_of(const TensorView& tensor, int tag = 0, std::string_view label = {}) {
+    Operation operation;
+    operation.collective = {.kind = OperationKind::send,
+                            .data_type = tensor.type(),
+                            .peer = 1,
+                            .tag = tag,
+                            .count = tensor.count(),
+                            .label = label};
+    operation.input = operation.output = tensor;
+    return operation;
+  }
+
+  std::shared_ptr<RecordingGang> side_gang = std::make_shared<RecordingGang>(2);
+  std::shared_ptr<Runtime> runtime = make_real_runtime();
+  std::shared_ptr<CompletionBoard> board = std::make_shared<CompletionBoard>(runtime);
+  std::vector<std::byte> said = std::vector<std::byte>(256);
+  std::vector<test::Sent> forwarded;
+  Alter alter;
+  std::vector<float> values = std::vector<float>(4);
+};
+
+TEST_F(ValidatedMessagesTest, GoWhereBothSidesSayTheSame) {
+  start(send_of(view(values), 5)).wait();
+  ASSERT_EQ(forwarded.size(), 1U);
+  ASSERT_EQ(side_gang->sent.size(), 2U);
+  EXPECT_EQ(side_gang->sent[0].collective().tag, 10);
+  EXPECT_EQ(side_gang->sent[1].collective().tag, 11);
+}
+
+TEST_F(ValidatedMessagesTest, AreMismatchesWhereTheyDiffer) {
+  const std::vector<std::pair<std::size_t, std::string>> fields = {
+      {0, "numbers of elements"}, {8, "data types"}, {16, "labels"}};
+  for (const auto& [offset, what] : fields) {
+    alter = [offset](std::byte* others) { others[offset] ^= std::byte{0x7f}; };
+    const std::string text =
+        test::message_of<GangError>([&] { start(send_of(view(values), 0, "weights")).wait(); });
+    EXPECT_NE(text.find("the " + what + " differ: rank 0 calls send"), std::string::npos) << text;
+  }
+}
+
+TEST_F(ValidatedMessagesTest, ALabelOfOneSideIsNoMismatch) {
+  alter = [](std::byte* others) { std::fill_n(others + 16, 64, std::byte{0}); };
+  start(send_of(view(values), 0, "weights")).wait();
+  EXPECT_EQ(forwarded.size(), 1U);
+}
+
+TEST_F(ValidatedMessagesTest, TagsWithoutRoomForTwoAreRefusedBeforeAnythingIsSent) {
+  for (const int tag : {any_tag, highest_validated_tag + 1})
+    EXPECT_THROW(start(send_of(view(values), tag)), NotSupported);
+  start(send_of(view(values), highest_validated_tag)).wait();
+  EXPECT_EQ(forwarded.size(), 1U);
+  EXPECT_EQ(side_gang->sent.size(), 2U);
+}
+
+}  // namespace
+}  // namespace gang
