@@ -9,10 +9,14 @@ namespace gang::harness {
 
 // Each is defined in a file of its name.
 Program all_reduce_program();
+Program data_parallel_program();
 Program data_parallel_step_program();
+Program ddp_program();
 Program every_collective_program();
+Program fsdp_program();
 Program mesh_program();
 Program ring_program();
+Program tp_program();
 
 // All of the above, by name.
 std::vector<Program> all_programs();

@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+  return run(
+      data_parallel_program(),
+      {.program = "data_parallel", .world_size = world_size, .parameters = std::move(parameters)},
+      {.outputs = KeepOutputs::data});
+}
+
+TEST(DataParallel, EqualsOneProcess) {
+  for (const int world_size : {1, 3, 6}) {
+    const RunResult result = run_with({{"hidden", "9"}, {"samples", "5"}}, world_size);
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(DataParallel, EqualsOneProcessForALanguageModel) {
+  const RunResult result = run_with({{"model", "transformer"}, {"hidden", "12"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(DataParallel, TrainsOnRank0) {
+  const RunResult result = run_with({});
+  EXPECT_GT(result.outputs.by_rank[0].size(), 6U);
+  EXPECT_EQ(result.outputs.by_rank[1].size(), 3U);
+}
+
+TEST(DataParallel, RefusesABatchBeyondItsLimit) {
+  EXPECT_THROW(run_with({{"samples", "256"}}, 128), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness

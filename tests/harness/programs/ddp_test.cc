@@ -1,0 +1,61 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+  return run(ddp_program(),
+             {.program = "ddp", .world_size = world_size, .parameters = std::move(parameters)},
+             {.timeline = sim::Recording::on, .outputs = KeepOutputs::data});
+}
+
+TEST(Ddp, EqualsOneProcessWithOtherParameters) {
+  for (const int world_size : {1, 3, 5}) {
+    const RunResult result = run_with(
+        {{"hidden", "9"}, {"layers", "4"}, {"bucket", "1"}, {"accumulate", "3"}}, world_size);
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(Ddp, EqualsOneProcessForALanguageModel) {
+  const RunResult result = run_with({{"model", "transformer"}, {"hidden", "8"}, {"layers", "2"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Ddp, GivesTheSameWhetherBucketsOverlapOrNot) {
+  const RunResult overlapping = run_with({{"overlap", "asynchronous"}});
+  const RunResult blocking = run_with({{"overlap", "blocking"}});
+  EXPECT_TRUE(blocking.holds()) << to_string(blocking);
+  EXPECT_EQ(overlapping.outputs.by_rank, blocking.outputs.by_rank);
+}
+
+TEST(Ddp, GivesTheSameForAnyBucketsAndAccumulation) {
+  const RunResult one_bucket = run_with({{"bucket", "1000000"}});
+  EXPECT_EQ(one_bucket.outputs.by_rank, run_with({{"bucket", "1"}}).outputs.by_rank);
+  EXPECT_EQ(one_bucket.outputs.by_rank, run_with({{"accumulate", "4"}}).outputs.by_rank);
+}
+
+TEST(Ddp, ReducesOnceAStepHoweverManyPassesAreAccumulated) {
+  EXPECT_EQ(run_with({{"accumulate", "4"}}).report.counts.rank_operations,
+            run_with({}).report.counts.rank_operations);
+}
+
+TEST(Ddp, EveryRankHasTheSameModel) {
+  const RunResult result = run_with({});
+  for (const auto& outputs : result.outputs.by_rank) {
+    EXPECT_EQ(outputs, result.outputs.by_rank.front());
+  }
+}
+
+TEST(Ddp, RefusesWhatItCannotCheck) {
+  EXPECT_THROW(run_with({{"samples", "256"}}, 128), InvalidArgument);
+  EXPECT_THROW(run_with({{"model", "transformer"}, {"hidden", "9"}}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness

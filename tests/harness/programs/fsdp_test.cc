@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+  return run(fsdp_program(),
+             {.program = "fsdp", .world_size = world_size, .parameters = std::move(parameters)},
+             {.outputs = KeepOutputs::data});
+}
+
+std::string refusal(std::map<std::string, std::string> parameters, int world_size = 8) {
+  try {
+    run_with(std::move(parameters), world_size);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Fsdp, EqualsOneProcessWhereverShardsAre) {
+  for (const char* intra_node : {"0", "2", "4", "8"}) {
+    const RunResult result = run_with({{"intra_node", intra_node}, {"hidden", "11"}});
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(Fsdp, EqualsOneProcessForALanguageModel) {
+  const RunResult result = run_with({{"model", "transformer"}, {"layers", "2"}, {"units", "5"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Fsdp, KeepsToThePlanOfMemoryWithAndWithoutPrefetch) {
+  for (const char* units : {"1", "2", "5"}) {
+    for (const char* prefetch : {"true", "false"}) {
+      const RunResult result = run_with({{"units", units}, {"prefetch", prefetch}}, 3);
+      EXPECT_TRUE(result.holds()) << to_string(result);
+    }
+  }
+}
+
+// The elements that a rank puts out as its shards.
+std::int64_t shard_elements(const std::vector<Output>& outputs) {
+  std::int64_t count = 0;
+  for (const Output& output : outputs)
+    if (output.name == "shard") count += output.count;
+  return count;
+}
+
+TEST(Fsdp, ARankHasAPartOfTheModel) {
+  const std::int64_t whole = shard_elements(run_with({}, 1).outputs.by_rank[0]);
+  const std::int64_t part = shard_elements(run_with({}, 8).outputs.by_rank[3]);
+  EXPECT_GE(part * 8, whole);
+  EXPECT_LE(part * 8, whole + 3 * 7);
+}
+
+TEST(Fsdp, ReplicasHaveEqualShards) {
+  const RunResult result = run_with({{"intra_node", "4"}});
+  EXPECT_EQ(result.outputs.by_rank[1], result.outputs.by_rank[5]);
+  EXPECT_NE(result.outputs.by_rank[1], result.outputs.by_rank[2]);
+}
+
+TEST(Fsdp, RefusesSizesThatDoNotDivideWithThoseThatWouldDo) {
+  EXPECT_EQ(refusal({{"intra_node", "3"}}),
+            "intra_node is 3; accepted in a world of 8: 0, 2, 4, 8");
+  EXPECT_EQ(refusal({{"intra_node", "1"}}),
+            "intra_node is 1; accepted in a world of 8: 0, 2, 4, 8");
+  EXPECT_THAT(refusal({{"units", "6"}}), testing::HasSubstr("accepted: 1 to 5"));
+}
+
+}  // namespace
+}  // namespace gang::harness

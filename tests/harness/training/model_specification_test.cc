@@ -1,0 +1,73 @@
+#include "harness/training/model_specification.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness::training {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ModelSpecification, AnMlpChainsItsSizes) {
+  const ModelSpecification model = mlp({.inputs = 3, .hidden = 5, .outputs = 2, .linears = 3});
+  ASSERT_EQ(model.layers.size(), 5U);
+  for (std::size_t i = 1; i < model.layers.size(); ++i) {
+    EXPECT_EQ(model.layers[i].inputs, model.layers[i - 1].outputs) << model.layers[i].name;
+  }
+  EXPECT_EQ(model.layers.front().inputs, 3);
+  EXPECT_EQ(model.layers.back().outputs, 2);
+}
+
+TEST(ModelSpecification, ColumnAndRowParallelLinearLayersTakeTurns) {
+  const ModelSpecification model = mlp({.linears = 3});
+  EXPECT_EQ(model.layers[0].split, Split::outputs);
+  EXPECT_EQ(model.layers[2].split, Split::inputs);
+  EXPECT_EQ(model.layers[4].split, Split::none);
+}
+
+TEST(ModelSpecification, ATransformerGoesFromTokensToScores) {
+  const ModelSpecification model = transformer({.vocabulary = 12, .width = 6, .heads = 3});
+  EXPECT_EQ(model.layers.front().kind, LayerKind::embedding);
+  EXPECT_EQ(model.layers.front().inputs, 12);
+  EXPECT_EQ(model.layers.back().outputs, 12);
+  EXPECT_EQ(model.objective, Objective::cross_entropy);
+}
+
+TEST(ModelSpecification, TensorParallelSizesDivideEverythingThatIsSplit) {
+  EXPECT_THAT(possible_tp_sizes(mlp({.hidden = 12}).layers), ElementsAre(1, 2, 3, 4, 6, 12));
+  EXPECT_THAT(possible_tp_sizes(transformer({.heads = 4}).layers), ElementsAre(1, 2, 4));
+}
+
+TEST(ModelSpecification, AnotherTensorParallelSizeIsRefusedWithThoseThatWouldDo) {
+  try {
+    check_tp_size(transformer({.vocabulary = 15, .width = 8, .heads = 4}).layers, 2);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("tp 2 does not divide the 15 tokens of the vocabulary of embedding"));
+    EXPECT_THAT(error.what(), HasSubstr("accepted: 1"));
+  }
+  EXPECT_THROW(check_tp_size(mlp().layers, 0), InvalidArgument);
+  EXPECT_NO_THROW(check_tp_size(mlp().layers, 16));
+}
+
+TEST(ModelSpecification, LayersAreSplitIntoConsecutiveParts) {
+  const ModelSpecification model = mlp({.linears = 4});
+  std::vector<std::size_t> sizes;
+  for (const auto part : split_evenly(model.layers, 3)) sizes.push_back(part.size());
+  EXPECT_THAT(sizes, ElementsAre(3, 2, 2));
+  EXPECT_EQ(split_evenly(model.layers, 3)[1].front(), model.layers[3]);
+  EXPECT_THROW(split_evenly(model.layers, 8), InvalidArgument);
+  EXPECT_THROW(split_evenly(model.layers, 0), InvalidArgument);
+}
+
+TEST(ModelSpecification, LayerKindsHaveNames) {
+  EXPECT_EQ(to_string(LayerKind::layer_norm), "layer_norm");
+  EXPECT_EQ(to_string(LayerKind::attention), "attention");
+}
+
+}  // namespace
+}  // namespace gang::harness::training

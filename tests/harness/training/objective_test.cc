@@ -1,0 +1,49 @@
+#include "harness/training/objective.h"
+
+#include "harness/gtest_support.h"
+#include "harness/rank.h"
+#include "tests/harness/training/gradient_check.h"
+
+namespace gang::harness::training {
+namespace {
+
+void expect_gradient(Objective objective, Matrix outputs, const Matrix& targets) {
+  const Matrix gradient = loss_of(objective, outputs, targets).gradient;
+  for (Eigen::Index i = 0; i < outputs.size(); ++i) {
+    expect_near(slope(outputs.data()[i], [&] { return loss_of(objective, outputs, targets).sum; }),
+                gradient.data()[i]);
+  }
+}
+
+Matrix some_labels() {
+  Matrix labels(1, 3);
+  labels << 3, 0, 1;
+  return labels;
+}
+
+TEST(Objective, GradientsAreThoseThatChangesShow) {
+  expect_gradient(Objective::squared_error, some_input(4, 3), Matrix::Ones(4, 3));
+  expect_gradient(Objective::cross_entropy, some_input(4, 3), some_labels());
+}
+
+TEST(Objective, CrossEntropyOfEqualScoresIsTheLogarithmOfTheirNumber) {
+  EXPECT_NEAR(loss_of(Objective::cross_entropy, Matrix::Zero(4, 3), some_labels()).sum,
+              3 * std::log(4), 1e-12);
+}
+
+TEST(Objective, LargeScoresDoNotOverflow) {
+  const Matrix scores = Matrix::Constant(4, 3, 1e4);
+  EXPECT_NEAR(loss_of(Objective::cross_entropy, scores, some_labels()).sum, 3 * std::log(4), 1e-9);
+}
+
+GANG_TEST(Objective, CrossEntropyOfADividedVocabularyIsThatOfTheWhole, 2) {
+  const Matrix scores = some_input(4, 3);
+  const Loss whole = loss_of(Objective::cross_entropy, scores, some_labels());
+  const Loss mine = loss_of(Objective::cross_entropy, scores.middleRows(2 * rank.rank(), 2),
+                            some_labels(), rank.root());
+  EXPECT_NEAR(mine.sum, whole.sum, 1e-12);
+  EXPECT_LT((mine.gradient - whole.gradient.middleRows(2 * rank.rank(), 2)).norm(), 1e-12);
+}
+
+}  // namespace
+}  // namespace gang::harness::training
