@@ -54,8 +54,10 @@ std::shared_ptr<Gang> join(const Launch& launch, int rank, const MeetingPlace& p
 RankOutcome run_rank(const Launch& launch, int rank, const MeetingPlace& place) {
   RankOutcome outcome;
   OutputRecorder recorder(launch.options.world_size, KeepOutputs::data);
-  const RunContext context{
-      .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
+  const RunContext context{.parameters = launch.context.parameters,
+                           .recorder = recorder,
+                           .seed = launch.context.seed,
+                           .log = launch.context.log};
   try {
     const std::shared_ptr<Runtime> runtime = make_real_runtime();
     const std::shared_ptr<Gang> root = join(launch, rank, place, runtime);

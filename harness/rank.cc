@@ -20,6 +20,14 @@ Rank::Rank(const RankPlace& place, const RunContext& context) noexcept
       world_size_(place.world_size),
       incarnation_(place.incarnation) {}
 
+Rank::Rank(const Rank& rank, const std::shared_ptr<Gang>& root) noexcept
+    : context_(rank.context_),
+      root_(&root),
+      simulated_(rank.simulated_),
+      runtime_(rank.runtime_),
+      rank_(rank.rank_),
+      world_size_(rank.world_size_) {}
+
 Runtime& Rank::runtime() { return simulated_ != nullptr ? simulated_->runtime() : *runtime_; }
 
 sim::RandomStream Rank::random_stream(std::string_view name) const noexcept {

@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "harness/output.h"
 #include "harness/parameter.h"
+#include "harness/rank_log.h"
 #include "sim/random_stream.h"
 
 namespace gang::sim {
@@ -24,6 +27,7 @@ struct RunContext {
   const ParameterValues& parameters;
   OutputRecorder& recorder;
   std::uint64_t seed = 1;
+  const RankLog* log = nullptr;  // null: nothing is logged
 };
 
 // Where a rank that is not simulated stands; all of it outlives the rank.
@@ -43,6 +47,8 @@ class Rank {
  public:
   Rank(sim::SimulatedRank& simulated, const RunContext& context) noexcept;
   Rank(const RankPlace& place, const RunContext& context) noexcept;
+  // `rank`, which outlives this one, with another gang as its root: a decorated one.
+  Rank(const Rank& rank, const std::shared_ptr<Gang>& root) noexcept;
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
@@ -81,6 +87,14 @@ class Rank {
     requires std::is_arithmetic_v<T>
   void output(std::string_view name, T value) {
     output(name, gang::view_of(value));
+  }
+
+  // Logs a line, in fmt's notation, where the run logs this rank (run --log-ranks); nothing is
+  // formatted where it does not. Threads: any.
+  template <typename... Arguments>
+  void log(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
+    if (context_->log == nullptr || !context_->log->covers(rank_)) return;
+    context_->log->write(rank_, fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 
   // Says that this rank's results are wrong: the run gets the finding wrong_result with this

@@ -107,8 +107,10 @@ RunResult run_along(const Program& program, const RunSpecification& specificatio
   if (program.validate) program.validate(world_size, parameters);
 
   OutputRecorder recorder{world_size, program.check ? KeepOutputs::data : recording.outputs};
-  const RunContext context{
-      .parameters = parameters, .recorder = recorder, .seed = specification.seed};
+  const RunContext context{.parameters = parameters,
+                           .recorder = recorder,
+                           .seed = specification.seed,
+                           .log = recording.log};
   const Launch launch{.program = program,
                       .context = context,
                       .options = options,

@@ -18,6 +18,7 @@ struct RunRecording {
   sim::Recording schedule = sim::Recording::off;
   sim::Recording timeline = sim::Recording::off;
   KeepOutputs outputs = KeepOutputs::digest_only;
+  const RankLog* log = nullptr;  // gets what the ranks log; borrowed
 };
 
 // What came out of a run. A value.

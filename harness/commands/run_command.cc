@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "harness/commands/cost_options.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/output_file.h"
@@ -29,10 +30,12 @@ class RunCommand final : public Command {
   std::string name() const override { return "run"; }
   std::string description() const override { return "runs a program, or a .toml file, on N ranks"; }
   std::vector<std::string> examples() const override {
-    return {"run all_reduce --world 1024", "run mesh --world 64 --set tp=4 --set pp=2",
+    return {"run all_reduce --world 1024",
+            "run mesh --world 64 --set tp=4 --set pp=2",
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
             "run suspect.toml --report out.html",
-            "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json"};
+            "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
+            "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
   }
 
   void add_options(CLI::App& app) override {
@@ -49,6 +52,11 @@ class RunCommand final : public Command {
     app.add_option("--trace", trace_path_, "a Chrome trace, for Perfetto")->type_name("FILE");
     app.add_option("--save-schedule", schedule_path_, "the schedule, for replay")
         ->type_name("FILE");
+    cost_.add_to(app);
+    log_ranks_option_ =
+        app.add_option("--log-ranks", log_ranks_,
+                       "whose log to write to standard error: all, none, or as 0,8-15 [0]")
+            ->type_name("RANKS");
     app.add_flag("--quiet", quiet_, "print nothing where all holds");
   }
 
@@ -61,9 +69,12 @@ class RunCommand final : public Command {
     }
     for (const std::string& assignment : assignments_) set_parameter(specification, assignment);
 
+    const RankLog log{logged_ranks(source.program, specification), context.err};
+    RunRecording recording = this->recording(specification);
+    recording.log = &log;
     RunFiles files = open_files();
-    RunResult result =
-        harness::run(source.program, specification, recording(specification), context.binary);
+    const Program program = cost_.applied_to(source.program, specification);
+    RunResult result = harness::run(program, specification, recording, context.binary);
     if (files.json) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
     // What a file expects, it expects of its own options.
@@ -73,6 +84,7 @@ class RunCommand final : public Command {
     const bool speaks = !holds || !quiet_;
     const TextStyle style = text_style(context.out_is_terminal);
     if (speaks) context.out << styled(to_string(result), style);
+    cost_.report(source.program, specification, context.out);
     context.out.flush();  // Said, whatever becomes of the files.
     write_files(files, source, result);
     if (files.report && speaks) context.out << "  Look       " << report_path_ << '\n';
@@ -96,6 +108,14 @@ class RunCommand final : public Command {
     if (!trace_path_.empty()) files.trace.emplace("--trace", trace_path_);
     if (!schedule_path_.empty()) files.schedule.emplace("--save-schedule", schedule_path_);
     return files;
+  }
+
+  // Quiet, of nobody who is not asked for.
+  RankSelection logged_ranks(const Program& program, const RunSpecification& specification) const {
+    if (quiet_ && log_ranks_option_->empty()) return RankSelection();
+    RankSelection ranks(log_ranks_);
+    ranks.check_within(specification.world_size.value_or(program.default_world_size));
+    return ranks;
   }
 
   // Keeping the timeline takes longer than a small operation does, and the saved run tells times.
@@ -137,6 +157,9 @@ class RunCommand final : public Command {
   std::string report_path_;
   std::string trace_path_;
   std::string schedule_path_;
+  CostOptions cost_;
+  std::string log_ranks_ = "0";
+  CLI::Option* log_ranks_option_ = nullptr;
   bool quiet_ = false;
 };
 

@@ -1,0 +1,129 @@
+#include "harness/cost/cost_account.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/gangs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+
+RankCounts counts_of(const Program::Run& body, int world_size, RunSpecification specification = {},
+                     const CostModel& model = {}) {
+  const auto accounts = std::make_shared<CostAccounts>(world_size, model);
+  specification.program = "counted";
+  specification.world_size = world_size;
+  const RunResult result = run(counted({"counted", "", body}, accounts), specification);
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  return accounts->take();
+}
+
+// "root 4 intra all_reduce 2x 8000 B".
+std::vector<std::string> texts_of(const std::vector<OperationCount>& counts) {
+  std::vector<std::string> texts;
+  for (const OperationCount& count : counts) {
+    texts.push_back(fmt::format("{} {} {} {} {}x {} B", count.gang, count.size,
+                                to_string(count.link), to_string(count.kind), count.calls,
+                                count.bytes));
+  }
+  return texts;
+}
+
+TEST(CostAccount, CountsWhatNcclTestsCallTheSize) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        Gang& gang = *rank.root();
+        std::vector<float> whole(4, 1.0F);
+        std::vector<float> part(1, 1.0F);
+        gang.all_reduce(view(whole), ReduceOperation::sum);
+        gang.start_all_reduce(view(whole), ReduceOperation::sum).wait();
+        gang.all_gather(view(whole), view(part));
+        gang.reduce_scatter(view(part), view(whole), ReduceOperation::sum);
+        std::vector<float> other(4);
+        gang.all_to_all(view(other), view(whole));
+        gang.broadcast(view(part), 0);
+        gang.barrier();
+      },
+      4);
+  ASSERT_EQ(counts.size(), 4U);
+  for (const auto& of_rank : counts) {
+    EXPECT_THAT(
+        texts_of(of_rank),
+        ElementsAre("root 4 intra all_reduce 2x 32 B", "root 4 intra reduce_scatter 1x 16 B",
+                    "root 4 intra all_gather 1x 16 B", "root 4 intra all_to_all 1x 16 B",
+                    "root 4 intra broadcast 1x 4 B", "root 4 intra barrier 1x 0 B"));
+  }
+}
+
+TEST(CostAccount, CountsMessagesByTheLinkToTheirPeer) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::int64_t value = 0;
+        std::int64_t other = 0;
+        Gang& gang = *rank.root();
+        if (rank.rank() == 0) gang.send(view_of(value), 1);
+        if (rank.rank() == 1) gang.recv(view_of(value), 0);
+        const PointToPoint both[] = {{OperationKind::send, view_of(value), (rank.rank() + 2) % 4},
+                                     {OperationKind::recv, view_of(other), (rank.rank() + 2) % 4}};
+        gang.batch(both);
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[0]),
+              ElementsAre("root 4 intra send 1x 8 B", "root 4 inter batch 1x 8 B"));
+  EXPECT_THAT(texts_of(counts[1]),
+              ElementsAre("root 4 intra recv 1x 8 B", "root 4 inter batch 1x 8 B"));
+}
+
+TEST(CostAccount, CountsGangsMadeFromGangs) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
+        float value = 1;
+        gangs.tp->all_reduce(view_of(value), ReduceOperation::sum);
+        gangs.dp->all_reduce(view_of(value), ReduceOperation::sum);
+        gangs.dp->all_reduce(view_of(value), ReduceOperation::sum);
+        gangs.close();
+      },
+      4, {}, {.ranks_per_node = 2});
+  const auto texts = texts_of(counts[3]);
+  EXPECT_THAT(texts, testing::Contains("tp 2 intra all_reduce 1x 4 B"));
+  EXPECT_THAT(texts, testing::Contains("dp 2 inter all_reduce 2x 8 B"));
+}
+
+TEST(CostAccount, DoesNotDependOnTheBackend) {
+  const auto body = [](Rank& rank) {
+    std::vector<float> values(6, 1.0F);
+    rank.root()->all_reduce(view(values), ReduceOperation::sum);
+    rank.root()->broadcast(view(values), 1);
+  };
+  const RankCounts on_sim = counts_of(body, 3);
+  EXPECT_EQ(counts_of(body, 3, {.backend = "sim-gloo"}), on_sim);
+  EXPECT_EQ(counts_of(body, 3, {.context = sim::ContextKind::parallel}), on_sim);
+  EXPECT_EQ(counts_of(body, 3, {.backend = "fake"}).front(), on_sim.front());
+}
+
+TEST(CostAccount, ARunThatIsRepeatedIsCountedOnce) {
+  const RankCounts counts = counts_of([](Rank& rank) { rank.root()->barrier(); }, 2,
+                                      {.schedule = ScheduleChoice::recheck});
+  EXPECT_THAT(texts_of(counts[1]), ElementsAre("root 2 intra barrier 1x 0 B"));
+}
+
+TEST(CostAccount, DoesNotChangeTheRun) {
+  const Program program{"counted", "", [](Rank& rank) {
+                          float value = 1;
+                          rank.root()->all_reduce(view_of(value), ReduceOperation::sum);
+                          rank.output("value", value);
+                        }};
+  const RunSpecification specification{.program = "counted", .world_size = 4};
+  const RunResult plain = run(program, specification);
+  const RunResult result =
+      run(counted(program, std::make_shared<CostAccounts>(4, CostModel{})), specification);
+  EXPECT_EQ(result.outputs.digest, plain.outputs.digest);
+  EXPECT_EQ(result.report.counts, plain.report.counts);
+}
+
+}  // namespace
+}  // namespace gang::harness

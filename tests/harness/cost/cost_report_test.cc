@@ -1,0 +1,75 @@
+#include "harness/cost/cost_report.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gang::harness {
+namespace {
+
+// Two steps on two ranks; rank 1 has one more message.
+CostReport example() {
+  const OperationCount reductions{.gang = "dp",
+                                  .size = 2,
+                                  .link = Link::inter_node,
+                                  .kind = OperationKind::all_reduce,
+                                  .calls = 4,
+                                  .bytes = 4096,
+                                  .seconds = 0.004};
+  const OperationCount messages{.gang = "a_long_name",
+                                .size = 2,
+                                .link = Link::intra_node,
+                                .kind = OperationKind::send,
+                                .calls = 1,
+                                .bytes = 100,
+                                .seconds = 0.001};
+  return make_cost_report("example", 2, {}, {{reductions}, {messages, reductions}});
+}
+
+TEST(CostReport, SumsAndFindsTheSlowestRank) {
+  const CostReport report = example();
+  EXPECT_EQ(report.slowest_rank, 1);
+  EXPECT_DOUBLE_EQ(report.slowest_seconds, 0.005);
+  ASSERT_EQ(report.all_ranks.size(), 2U);
+  EXPECT_EQ(report.all_ranks[1].calls, 8U);
+  EXPECT_EQ(report.all_ranks[1].bytes, 8192);
+}
+
+TEST(CostReport, IsATablePerStep) {
+  const std::string text = to_string(example());
+  EXPECT_THAT(text, testing::StartsWith(R"(Cost of a step: example, world 2, 2 steps
+
+  Rank 1, which takes longest: 2.50 ms
+
+  gang      size link  operation         calls      bytes on the bus      time
+  a_long_~     2 intra send                0.5       50 B       50 B  500.0 us
+  dp           2 inter all_reduce            2      2 KiB      2 KiB   2.00 ms
+  all                                      2.5    2.0 KiB    2.0 KiB   2.50 ms
+
+  All ranks together
+
+)"));
+  EXPECT_THAT(text, testing::HasSubstr("L:B is 3us:300GB/s within 8 consecutive ranks"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(CostReport, IsJsonOfTheWholeRun) {
+  const nlohmann::json json = to_json(example());
+  EXPECT_EQ(json["steps"], 2);
+  EXPECT_EQ(json["slowest_rank"]["rank"], 1);
+  EXPECT_EQ(json["slowest_rank"]["operations"][0]["gang"], "a_long_name");
+  EXPECT_EQ(json["all_ranks"]["calls"], 9);
+  EXPECT_EQ(json["all_ranks"]["bytes"], 8292);
+  EXPECT_EQ(json["all_ranks"]["operations"][1]["bus_bytes"], 8192);
+  EXPECT_EQ(json["model"]["ranks_per_node"], 8);
+}
+
+TEST(CostReport, ARunWithoutStepsIsOneStep) {
+  EXPECT_EQ(make_cost_report("example", 0, {}, {{}}).steps, 1);
+}
+
+}  // namespace
+}  // namespace gang::harness

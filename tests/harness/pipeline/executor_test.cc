@@ -1,0 +1,133 @@
+#include "harness/pipeline/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/pipeline/schedule_check.h"
+#include "harness/pipeline/stock_schedules.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+// Stage s adds s + 1 going forward and multiplies by s + 2 going backward, so that each stage that
+// is missed, or taken twice, shows. The gradient of the last stage is the activation it made.
+class Counting final : public StageWork {
+ public:
+  explicit Counting(const PipelineSizes& sizes) : sizes_(sizes) {}
+
+  // Stages of different widths, to see that none is taken for another.
+  StageBoundary boundary_before(int stage) const override { return {DataType::i64, stage}; }
+
+  void compute(const StagePass& pass, const PassTensors& tensors) override {
+    if (pass.pass == Pass::forward) {
+      const std::int64_t value =
+          pass.stage == 0 ? 100 * pass.microbatch : first_of(tensors.input, pass.stage);
+      activations.push_back(value);
+      fill(tensors.output, value + pass.stage + 1);
+      if (pass.stage == sizes_.stages() - 1) outputs.push_back(value + pass.stage + 1);
+    } else if (pass.pass != Pass::backward_weight) {
+      const bool is_last = pass.stage == sizes_.stages() - 1;
+      const std::int64_t gradient = is_last ? 1 : first_of(tensors.input, pass.stage + 1);
+      fill(tensors.output, gradient * (pass.stage + 2));
+      if (pass.stage == 0) gradients.push_back(gradient * (pass.stage + 2));
+    }
+  }
+
+  std::vector<std::int64_t> activations, outputs, gradients;
+
+ private:
+  static std::int64_t first_of(const TensorView& tensor, std::int64_t count) {
+    EXPECT_EQ(tensor.count(), count);
+    return reinterpret_cast<const std::int64_t*>(tensor.data())[0];
+  }
+  static void fill(const TensorView& tensor, std::int64_t value) {
+    auto* elements = reinterpret_cast<std::int64_t*>(tensor.data());
+    for (std::int64_t i = 0; i < tensor.count(); ++i) elements[i] = value;
+  }
+
+  PipelineSizes sizes_;
+};
+
+struct Case {
+  ScheduleKind kind;
+  PipelineSizes sizes;
+};
+
+RunResult run_case(const Case& wanted, SendForm form, RunSpecification specification) {
+  const MessagePlan plan = plan_messages(make_schedule(wanted.kind, wanted.sizes), form);
+  const Program program{"pipeline", "", [&plan](Rank& rank) {
+                          Counting work(plan.sizes);
+                          run_pipeline(*rank.root(), plan, work);
+                          rank.output("activations", work.activations);
+                          std::int64_t sum = 0;
+                          std::int64_t product = 1;
+                          for (int stage = 0; stage < plan.sizes.stages(); ++stage) {
+                            sum += stage + 1;
+                            product *= stage + 2;
+                          }
+                          const auto m = static_cast<std::size_t>(plan.sizes.microbatches);
+                          if (rank.rank() == rank.world_size() - 1) {
+                            ASSERT_EQ(work.outputs.size(), m);
+                            for (std::size_t i = 0; i < m; ++i)
+                              EXPECT_EQ(work.outputs[i], static_cast<std::int64_t>(100 * i) + sum);
+                          }
+                          if (rank.rank() == 0) {
+                            EXPECT_EQ(work.gradients, std::vector<std::int64_t>(m, product));
+                          }
+                        }};
+  specification.program = "pipeline";
+  specification.world_size = wanted.sizes.ranks;
+  return run(program, specification);
+}
+
+const std::vector<Case> cases = {{ScheduleKind::gpipe, {3, 1, 5}},
+                                 {ScheduleKind::one_f_one_b, {4, 1, 6}},
+                                 {ScheduleKind::interleaved_1f1b, {2, 3, 4}},
+                                 {ScheduleKind::interleaved_1f1b, {3, 2, 6}},
+                                 {ScheduleKind::interleaved_1f1b, {1, 2, 3}},
+                                 {ScheduleKind::zero_bubble_h1, {4, 1, 7}}};
+
+TEST(Executor, TakesEveryMicrobatchThroughEveryStageWithoutBuffers) {
+  for (const Case& wanted : cases) {
+    for (const ScheduleChoice schedule : {ScheduleChoice::round_robin, ScheduleChoice::random}) {
+      const RunResult result = run_case(wanted, SendForm::batched, {.schedule = schedule});
+      EXPECT_TRUE(result.holds()) << to_string(result);
+    }
+  }
+}
+
+TEST(Executor, GivesTheSameOnTheAlgorithmsOfGloo) {
+  const RunResult result = run_case(cases[3], SendForm::batched, {.backend = "sim-gloo"});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Executor, OneByOneWorksWhereSendsAreBuffered) {
+  for (const Case& wanted : cases) {
+    const RunResult result =
+        run_case(wanted, SendForm::one_by_one, {.sends = sim::SendMode::buffered(1 << 20)});
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(Executor, OneByOneHangsWhereSendsWait) {
+  const RunResult result = run_case(cases[1], SendForm::one_by_one, {});
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::point_to_point_cycle);
+}
+
+TEST(Executor, RefusesAGangOfAnotherSize) {
+  const MessagePlan plan =
+      plan_messages(make_schedule(ScheduleKind::gpipe, {2, 1, 2}), SendForm::batched);
+  const Program program{"pipeline", "", [&plan](Rank& rank) {
+                          Counting work(plan.sizes);
+                          EXPECT_THAT([&] { run_pipeline(*rank.root(), plan, work); },
+                                      testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr(
+                                          "the plan is for 2 ranks, but root[0-2] has 3")));
+                        }};
+  EXPECT_TRUE(run(program, {.program = "pipeline", .world_size = 3}).holds());
+}
+
+}  // namespace
+}  // namespace gang::harness
