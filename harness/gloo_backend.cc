@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -38,20 +39,33 @@ class MeetingPlace {
   std::filesystem::path path_;
 };
 
-std::shared_ptr<Gang> join(const Launch& launch, int rank, const MeetingPlace& place,
-                           const std::shared_ptr<Runtime>& runtime) {
+// A rank of a launch, in its own process.
+struct GlooProcess {
+  const Launch& launch;
+  const GlooProcessOptions& options;
+  const MeetingPlace& place;
+  int rank = 0;
+  std::shared_ptr<Runtime> runtime = make_real_runtime();
+  std::atomic<std::uint64_t> operations = 0;
+
+  std::shared_ptr<Gang> join();
+  RankOutcome run();
+};
+
+std::shared_ptr<Gang> GlooProcess::join() {
   const std::shared_ptr<Store> store = make_file_store(
       *runtime, {.path = place.store(), .poll_interval = std::chrono::milliseconds(1)});
-  const auto gloo = make_gloo_gang({.connector = make_loopback_connector(store, runtime),
-                                    .runtime = runtime,
-                                    .rank = rank,
-                                    .size = launch.options.world_size,
-                                    .timeout = launch.options.timeout});
-  return make_validating_gang(gloo, {.runtime = runtime});
+  std::shared_ptr<Gang> gang = make_gloo_gang({.connector = make_loopback_connector(store, runtime),
+                                               .runtime = runtime,
+                                               .rank = rank,
+                                               .size = launch.options.world_size,
+                                               .timeout = launch.options.timeout});
+  if (options.validation == CallValidation::on)
+    gang = make_validating_gang(std::move(gang), {.runtime = runtime});
+  return make_faulted_gang(std::move(gang), rank, options.fault, operations);
 }
 
-// The program on one rank, in its own process.
-RankOutcome run_rank(const Launch& launch, int rank, const MeetingPlace& place) {
+RankOutcome GlooProcess::run() {
   RankOutcome outcome;
   OutputRecorder recorder(launch.options.world_size, KeepOutputs::data);
   const RunContext context{.parameters = launch.context.parameters,
@@ -59,8 +73,7 @@ RankOutcome run_rank(const Launch& launch, int rank, const MeetingPlace& place) 
                            .seed = launch.context.seed,
                            .log = launch.context.log};
   try {
-    const std::shared_ptr<Runtime> runtime = make_real_runtime();
-    const std::shared_ptr<Gang> root = join(launch, rank, place, runtime);
+    const std::shared_ptr<Gang> root = join();
     Rank self{
         {.rank = rank, .world_size = launch.options.world_size, .root = root, .runtime = *runtime},
         context};
@@ -72,6 +85,7 @@ RankOutcome run_rank(const Launch& launch, int rank, const MeetingPlace& place) 
   WrongResults wrong = recorder.wrong_results();
   if (!wrong.ranks.empty()) outcome.wrong_result = std::move(wrong.first_message);
   outcome.outputs = std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(rank)]);
+  outcome.operations = operations;
   return outcome;
 }
 
@@ -82,8 +96,8 @@ RankOutcome outcome_of(const ProcessEnd& end) {
 
 }  // namespace
 
-sim::Report run_on_gloo(const Launch& launch) {
-  const auto began = std::chrono::steady_clock::now();
+std::vector<RankOutcome> run_gloo_processes(const Launch& launch,
+                                            const GlooProcessOptions& options) {
   const MeetingPlace place;
   const Duration slack = std::chrono::seconds(10);
   const Duration grace =
@@ -91,8 +105,15 @@ sim::Report run_on_gloo(const Launch& launch) {
   std::vector<RankOutcome> outcomes;
   for (const ProcessEnd& end : run_processes(
            launch.options.world_size,
-           [&](int rank) { return to_bytes(run_rank(launch, rank, place)); }, grace))
+           [&](int rank) { return to_bytes(GlooProcess{launch, options, place, rank}.run()); },
+           grace))
     outcomes.push_back(outcome_of(end));
+  return outcomes;
+}
+
+sim::Report run_on_gloo(const Launch& launch) {
+  const auto began = std::chrono::steady_clock::now();
+  const std::vector<RankOutcome> outcomes = run_gloo_processes(launch, {});
   record(outcomes, launch.context.recorder);
   sim::Report report = report_of(outcomes);
   report.wall_time = std::chrono::steady_clock::now() - began;

@@ -1,7 +1,12 @@
 // The backend gloo: a process per rank, made by this one.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "harness/backend.h"
+#include "harness/process_fault.h"
+#include "harness/rank_outcome.h"
 
 namespace gang::harness {
 
@@ -10,5 +15,18 @@ namespace gang::harness {
 // that wait in vain end after `options.timeout`. What the ranks put out is recorded here.
 // Throws NotSupported where gloo is not built.
 sim::Report run_on_gloo(const Launch& launch);
+
+enum class CallValidation : std::uint8_t { on, off };
+
+// How processes are run whose ends are looked at one by one.
+struct GlooProcessOptions {
+  const ProcessFault* fault = nullptr;  // that befalls one of them
+  CallValidation validation = CallValidation::on;
+};
+
+// The same processes: what became of each rank. A failure without a kind is none of a gang's: the
+// program's own, or its process has not come to its end.
+std::vector<RankOutcome> run_gloo_processes(const Launch& launch,
+                                            const GlooProcessOptions& options);
 
 }  // namespace gang::harness

@@ -94,6 +94,15 @@ class Child {
     return true;
   }
 
+  // Whether it has been stopped since the last time this was asked.
+  bool has_stopped() const noexcept {
+    siginfo_t what{};
+    return ::waitid(P_PID, static_cast<id_t>(process_), &what, WSTOPPED | WNOHANG) == 0 &&
+           what.si_pid == process_;
+  }
+
+  void go_on() const noexcept { ::kill(process_, SIGCONT); }
+
   void kill() noexcept {
     if (process_ > 0) ::kill(process_, SIGKILL);
     if (is_talking()) ::close(std::exchange(descriptor_, -1));
@@ -141,7 +150,8 @@ class Child {
 // Reads from all until all have ended, or until the time is over that the last of them have.
 class Gathering {
  public:
-  Gathering(std::vector<Child>& children, Duration grace) : children_(children), grace_(grace) {}
+  Gathering(std::vector<Child>& children, Duration grace)
+      : children_(children), grace_(grace), is_stopped_(children.size()) {}
 
   // The ranks that have not ended.
   std::vector<bool> run() {
@@ -150,6 +160,7 @@ class Gathering {
       const int ready = ::poll(open.data(), open.size(), milliseconds_left());
       if (ready < 0 && errno != EINTR) throw_system_error("waiting for ranks");
       if (ready > 0) read_from(open);
+      continue_stopped();
       if (deadline_ && Clock::now() >= *deadline_) break;
     }
     for (std::size_t rank = 0; rank < children_.size(); ++rank)
@@ -173,19 +184,40 @@ class Gathering {
     }
   }
 
+  // Those that are stopped, once nobody else is at work: they have their time from then on.
+  void continue_stopped() {
+    bool is_any_stopped = false;
+    bool is_any_at_work = false;
+    for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+      if (!children_[rank].is_talking()) continue;
+      if (children_[rank].has_stopped()) is_stopped_[rank] = true;
+      (is_stopped_[rank] ? is_any_stopped : is_any_at_work) = true;
+    }
+    if (!is_any_stopped || is_any_at_work) return;
+    for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+      if (children_[rank].is_talking()) children_[rank].go_on();
+      is_stopped_[rank] = false;
+    }
+    deadline_.reset();
+    start_clock();
+  }
+
   void start_clock() {
     if (deadline_ || grace_ >= std::chrono::hours(24 * 365)) return;
     deadline_ = Clock::now() + grace_;
   }
 
+  // A process that stops does not say so: it is looked for.
   int milliseconds_left() const {
-    if (!deadline_) return -1;
+    constexpr std::int64_t between_looks = 50;
+    if (!deadline_) return between_looks;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, between_looks));
   }
 
   std::vector<Child>& children_;
   Duration grace_;
+  std::vector<bool> is_stopped_;
   std::optional<Clock::time_point> deadline_;
 };
 

@@ -20,7 +20,8 @@ struct ProcessEnd {
 // Runs `body(0)` ... `body(count - 1)`, each in a process of its own, and returns what they return,
 // in this order. Blocks until all have ended; once one has, the others have `grace` before they
 // are killed. They never outlive this process, however it ends. A body that throws ends its
-// process with a death that says what.
+// process with a death that says what. A process that is stopped (SIGSTOP) goes on when all others
+// have ended or are stopped, and then has `grace` too.
 //
 // The processes are copies of this one (fork): they see everything as it is at the call, and no
 // thread but the calling one. Linux. Throws std::system_error where the system gives no process.

@@ -33,12 +33,14 @@ Output output_from_json(const json& value) {
 json to_json(const RankOutcome::Failure& failure) {
   return {{"text", failure.text},
           {"kind", failure.kind ? json(static_cast<int>(*failure.kind)) : json(nullptr)},
-          {"ranks", failure.ranks_at_fault}};
+          {"ranks", failure.ranks_at_fault},
+          {"elapsed_ns", failure.elapsed.count()}};
 }
 
 RankOutcome::Failure failure_from_json(const json& value) {
   RankOutcome::Failure failure{.text = value.at("text"),
-                               .ranks_at_fault = value.at("ranks").get<std::vector<int>>()};
+                               .ranks_at_fault = value.at("ranks").get<std::vector<int>>(),
+                               .elapsed = Duration(value.at("elapsed_ns").get<std::int64_t>())};
   if (value.at("kind").is_number())
     failure.kind = static_cast<GangErrorKind>(value.at("kind").get<int>());
   return failure;
@@ -90,12 +92,13 @@ RankOutcome::Failure failure_of(const std::exception& error) {
   if (const auto* gang_error = dynamic_cast<const GangError*>(&error)) {
     failure.kind = gang_error->kind();
     failure.ranks_at_fault = gang_error->ranks_at_fault();
+    failure.elapsed = gang_error->elapsed();
   }
   return failure;
 }
 
 std::string to_bytes(const RankOutcome& outcome) {
-  json value = {{"outputs", json::array()}};
+  json value = {{"outputs", json::array()}, {"operations", outcome.operations}};
   for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
   if (outcome.wrong_result) value["wrong_result"] = *outcome.wrong_result;
   if (outcome.failure) value["failure"] = to_json(*outcome.failure);
@@ -107,7 +110,7 @@ std::string to_bytes(const RankOutcome& outcome) {
 RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
   try {
     const json value = json::from_msgpack(bytes);
-    RankOutcome outcome;
+    RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>()};
     for (const json& output : value.at("outputs"))
       outcome.outputs.push_back(output_from_json(output));
     if (value.contains("wrong_result"))

@@ -1,6 +1,7 @@
 // What became of one rank that ran in a process of its own.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct RankOutcome {
     std::string text;
     std::optional<GangErrorKind> kind;  // of a GangError; none for anything else
     std::vector<int> ranks_at_fault;    // of the gang that failed
+    Duration elapsed{0};                // of a GangError: since its operation began
 
     friend bool operator==(const Failure&, const Failure&) = default;
   };
@@ -27,6 +29,7 @@ struct RankOutcome {
   std::vector<Output> outputs;
   std::optional<std::string> wrong_result;
   std::optional<Failure> failure;
+  std::uint64_t operations = 0;  // that it called, where they were counted
 
   friend bool operator==(const RankOutcome&, const RankOutcome&) = default;
 };

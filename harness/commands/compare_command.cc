@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 
 #include "gang/error.h"
 #include "harness/agreement_report.h"
+#include "harness/faulted_processes.h"
 #include "harness/output_file.h"
 #include "harness/program_source.h"
 #include "harness/runner.h"
@@ -22,6 +25,9 @@ namespace {
 // How long real ranks wait for each other where the simulated ones never meet.
 constexpr Duration stuck_timeout = std::chrono::seconds(2);
 
+// How long they wait for a rank that a fault befalls, unless told otherwise.
+constexpr Duration faulted_timeout = std::chrono::seconds(2);
+
 class CompareCommand final : public Command {
  public:
   std::string name() const override { return "compare"; }
@@ -31,13 +37,20 @@ class CompareCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"compare every_collective --backend gloo --world 4",
             "compare suspect.toml --backend gloo --timeout 5s",
-            "compare --random --cases 200 --seed 1 --backend gloo --world 3"};
+            "compare --random --cases 200 --seed 1 --backend gloo --world 3",
+            "compare every_collective --world 4 --faults kill --cases 50 --seed 1"};
   }
 
   void add_options(CLI::App& app) override {
     app.add_option("PROGRAM", program_, "a name from 'list programs', or a .toml file");
     app.add_flag("--random", random_, "random programs instead, made from the seed");
-    app.add_option("--cases", cases_, "how many random programs [100]")->type_name("N");
+    app.add_option("--cases", cases_, "how many random programs [100], or faulted runs [50]")
+        ->type_name("N");
+    app.add_option("--faults", faults_,
+                   "instead, see that a fault of a process is contained: kill, stop, exit, "
+                   "exception, delay")
+        ->type_name("KIND");
+    app.add_option("--case", case_, "of the faulted runs, only this one")->type_name("K");
     app.add_option("--set", assignments_, "a parameter of the program; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -67,11 +80,12 @@ class CompareCommand final : public Command {
       if (one.text) one.option->set(real, *one.text);
     for (const std::string& assignment : assignments_) set_parameter(real, assignment);
     if (random_) {
-      real.parameters["cases"] = cases_.value_or("100");
+      real.parameters["cases"] = faults_.empty() ? cases_.value_or("100") : "10";
       real.parameters["seed"] = std::to_string(real.seed);
     }
     std::optional<OutputFile> json;
     if (!json_path_.empty()) json.emplace("--json", json_path_);
+    if (!faults_.empty()) return run_faulted(source, real, context, json);
     AgreementReport report = compare(source.program, real, simulator_, context.binary);
     report.reproduce = reproduce(real, source.specification, context.binary);
     if (!report.agrees() || !quiet_) context.out << to_string(report);
@@ -97,7 +111,36 @@ class CompareCommand final : public Command {
       throw InvalidArgument("PROGRAM is missing; accepted are a name, a .toml file, and --random");
     if (simulator_ != "sim" && simulator_ != "sim-gloo")
       throw InvalidArgument("--against is '" + simulator_ + "'; accepted: sim, sim-gloo");
-    if (cases_ && !random_) throw InvalidArgument("--cases goes with --random");
+    if (cases_ && !random_ && faults_.empty())
+      throw InvalidArgument("--cases goes with --random or --faults");
+    if (case_ && faults_.empty()) throw InvalidArgument("--case goes with --faults");
+  }
+
+  // Every rank on a process of its own, one of which a fault befalls, in case after case.
+  int run_faulted(const ProgramSource& source, const RunSpecification& real,
+                  const CommandContext& context, std::optional<OutputFile>& json) const {
+    if (real.backend != "gloo")
+      throw InvalidArgument("--faults needs processes: --backend is '" + real.backend +
+                            "'; accepted: gloo");
+    RunSpecification faulted = real;
+    if (!is_chosen("timeout")) faulted.timeout = faulted_timeout;
+    const ProcessFaultCases cases{.kind = parse_process_fault("--faults", faults_),
+                                  .first = case_.value_or(0),
+                                  .count = case_ ? 1 : faulted_cases()};
+    std::size_t done = 0;
+    const auto tell = [&](const FaultedCase& one) {
+      if (!context.out_is_terminal || quiet_) return;
+      context.out << fmt::format("\r\033[K  case {} of {}: {}", ++done, cases.count,
+                                 to_string(one.fault));
+      context.out.flush();
+    };
+    FaultedProcessesReport report = run_faulted_processes(source.program, faulted, cases, tell);
+    if (done > 0) context.out << "\r\033[K";
+    report.reproduce = reproduce_faulted(report, faulted, source.specification, context.binary);
+    if (!report.holds() || !quiet_) context.out << to_string(report);
+    context.out.flush();
+    if (json) json->commit(to_json(report).dump(2) + "\n");
+    return report.holds() ? exit_status::holds : exit_status::finding;
   }
 
   static AgreementReport compare(const Program& program, const RunSpecification& real,
@@ -112,11 +155,45 @@ class CompareCommand final : public Command {
     return compare_runs(left, right);
   }
 
+  bool is_chosen(std::string_view name) const {
+    return std::ranges::any_of(
+        chosen_, [name](const Chosen& one) { return one.option->name == name && one.text; });
+  }
+
+  std::uint64_t faulted_cases() const {
+    const std::string text = cases_.value_or("50");
+    std::uint64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error == std::errc{} && end == text.data() + text.size() && count > 0 && count <= 1'000'000)
+      return count;
+    throw InvalidArgument("--cases is '" + text + "'; accepted: 1 to 1000000");
+  }
+
   std::string reproduce(const RunSpecification& real, const RunSpecification& baseline,
                         const std::string& binary) const {
+    const std::string what = random_ ? "--random --cases " + cases_.value_or("100") : "";
+    return command_line(what, real, baseline, binary) +
+           (simulator_ == "sim" ? "" : " --against " + simulator_);
+  }
+
+  // The first case that was not contained, else all.
+  std::string reproduce_faulted(const FaultedProcessesReport& report, const RunSpecification& real,
+                                const RunSpecification& baseline, const std::string& binary) const {
+    const auto broken = std::ranges::find_if(
+        report.cases, [](const FaultedCase& one) { return !one.problems.empty(); });
+    const std::string which = broken == report.cases.end()
+                                  ? fmt::format("--cases {}", faulted_cases())
+                                  : fmt::format("--case {}", broken->index);
+    return fmt::format("{} --faults {} {}",
+                       command_line(random_ ? "--random" : "", real, baseline, binary),
+                       to_string(report.kind), case_ ? fmt::format("--case {}", *case_) : which);
+  }
+
+  // "gangsim compare PROGRAM --world 4 ...": `random` instead of the program, where it is not "".
+  static std::string command_line(const std::string& random, const RunSpecification& real,
+                                  const RunSpecification& baseline, const std::string& binary) {
     RunSpecification said = real;
-    std::string command = binary + " compare";
-    if (random_) {
+    if (!random.empty()) {
       said.parameters.erase("cases");
       said.parameters.erase("seed");
     }
@@ -124,14 +201,14 @@ class CompareCommand final : public Command {
     const std::string run = to_command_line(said, "", baseline);
     const std::string head = " run " + shell_quoted(said.program);
     const std::string rest = run.starts_with(head) ? run.substr(head.size()) : "";
-    command +=
-        random_ ? " --random --cases " + cases_.value_or("100") : " " + shell_quoted(said.program);
-    return command + rest + (simulator_ == "sim" ? "" : " --against " + simulator_);
+    return binary + " compare " + (random.empty() ? shell_quoted(said.program) : random) + rest;
   }
 
   std::string program_;
   bool random_ = false;
   std::optional<std::string> cases_;
+  std::string faults_;
+  std::optional<std::uint64_t> case_;
   std::vector<std::string> assignments_;
   std::vector<Chosen> chosen_;
   std::string simulator_ = "sim";

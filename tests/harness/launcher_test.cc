@@ -67,6 +67,18 @@ TEST(RunProcesses, OneThatDoesNotEndIsKilled) {
   EXPECT_EQ(ends[1].death, "had not ended 100 ms after the first rank, and was killed");
 }
 
+TEST(RunProcesses, OneThatIsStoppedGoesOnWhenAllOthersHaveEnded) {
+  const auto ends = run_processes(
+      3,
+      [](int rank) {
+        if (rank == 1) ::kill(::getpid(), SIGSTOP);
+        if (rank == 2) std::this_thread::sleep_for(100ms);
+        return std::string("well");
+      },
+      10s);
+  for (const ProcessEnd& end : ends) EXPECT_EQ(end.result, "well") << end.death;
+}
+
 // Whether a process of this number exists and is not just waiting to be reaped.
 bool is_alive(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/stat");

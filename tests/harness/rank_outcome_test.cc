@@ -18,7 +18,8 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
       .outputs = {{"a", DataType::bf16, 2, std::vector<std::byte>(4, std::byte{0xfe})},
                   {"", DataType::boolean, 0, {}}},
       .wrong_result = "not this",
-      .failure = RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}}};
+      .failure = RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}, Duration(5)},
+      .operations = 17};
   EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome);
   EXPECT_EQ(rank_outcome_from_bytes(to_bytes({})), RankOutcome{});
 }

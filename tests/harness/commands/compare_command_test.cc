@@ -39,11 +39,31 @@ TEST_F(CompareCommand, WritesJson) {
   EXPECT_THAT(read_file("result", path), HasSubstr("\"agrees\": true"));
 }
 
+TEST_F(CompareCommand, FaultsOfProcessesAreContained) {
+  const Answer answer = ask({"compare", "ring", "--world", "3", "--faults", "kill", "--cases", "2",
+                             "--timeout", "1s", "--seed", "4"});
+  EXPECT_EQ(answer.status, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("CONTAINED  ring on gloo, world 3, kill, 2 cases, seed 4"));
+  EXPECT_THAT(answer.out, HasSubstr("Fired      in 2 of 2 cases"));
+  EXPECT_THAT(answer.out, HasSubstr("Reproduce  gangsim compare ring --world 3 --seed 4 --backend "
+                                    "gloo --timeout 1s --faults kill --cases 2"));
+}
+
+TEST_F(CompareCommand, SaysWhatItNeedsForFaults) {
+  EXPECT_THAT(ask({"compare", "ring", "--faults", "kil"}).err, HasSubstr("did you mean 'kill'?"));
+  EXPECT_THAT(ask({"compare", "ring", "--faults", "kill", "--cases", "0"}).err,
+              HasSubstr("--cases is '0'"));
+  EXPECT_THAT(ask({"compare", "ring", "--case", "3"}).err, HasSubstr("--case goes with --faults"));
+  EXPECT_THAT(ask({"compare", "ring", "--faults", "kill", "--backend", "sim"}).err,
+              HasSubstr("--faults needs processes: --backend is 'sim'"));
+}
+
 TEST_F(CompareCommand, SaysWhatItNeeds) {
   EXPECT_THAT(ask({"compare"}).err, HasSubstr("PROGRAM is missing"));
   EXPECT_THAT(ask({"compare", "ring", "--random"}).err, HasSubstr("beside --random"));
   EXPECT_THAT(ask({"compare", "ring", "--against", "x"}).err, HasSubstr("accepted: sim, sim-gloo"));
-  EXPECT_THAT(ask({"compare", "ring", "--cases", "3"}).err, HasSubstr("goes with --random"));
+  EXPECT_THAT(ask({"compare", "ring", "--cases", "3"}).err,
+              HasSubstr("goes with --random or --faults"));
   EXPECT_EQ(ask({"compare", "ring", "--backend", "mpi"}).status, 2);
   EXPECT_EQ(ask({"compare", "ring", "--backend", "nccl"}).status, 3);
 }

@@ -1,0 +1,261 @@
+#include "harness/faulted_processes.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/backend.h"
+#include "harness/gloo_backend.h"
+#include "sim/text_layout.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration slack = std::chrono::seconds(1);
+
+// Whose process does not come to its end.
+bool is_ended_by(const ProcessFault& fault, int rank) {
+  return fault.rank == rank &&
+         (fault.kind == ProcessFaultKind::kill || fault.kind == ProcessFaultKind::exit);
+}
+
+bool throws_by(const ProcessFault& fault, int rank) {
+  return fault.rank == rank && fault.kind == ProcessFaultKind::exception;
+}
+
+// Whether a lost or late peer can be the truth.
+bool is_true_kind(GangErrorKind kind) {
+  return kind != GangErrorKind::mismatch && kind != GangErrorKind::corrupt;
+}
+
+std::optional<std::string> problem_of_outputs(const RankOutcome& outcome,
+                                              const std::vector<Output>& expected) {
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+    if (i >= expected.size() || outcome.outputs[i] != expected[i])
+      return fmt::format("put out a wrong '{}'", outcome.outputs[i].name);
+  }
+  if (!outcome.failure && outcome.outputs.size() < expected.size())
+    return fmt::format("put out {} of {} results", outcome.outputs.size(), expected.size());
+  return std::nullopt;
+}
+
+std::optional<std::string> problem_of_failure(const RankOutcome::Failure& failure,
+                                              const ProcessFault& fault, int rank,
+                                              Duration timeout) {
+  if (!failure.kind) return failure.text;
+  if (!is_true_kind(*failure.kind) || fault.kind == ProcessFaultKind::delay)
+    return fmt::format("got a false {}: {}", to_string(*failure.kind), failure.text);
+  const bool was_stopped = fault.kind == ProcessFaultKind::stop && fault.rank == rank;
+  if (!was_stopped && timeout < no_timeout - slack && failure.elapsed > timeout + slack)
+    return fmt::format("was told after {} only: {}", gang::to_string(failure.elapsed),
+                       failure.text);
+  return std::nullopt;
+}
+
+// Processes of a case that are still there.
+std::optional<std::string> problem_of_orphans() {
+  int status = 0;
+  if (::waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD) return std::nullopt;
+  return "a process is left over";
+}
+
+// One program on processes, again and again.
+class FaultedProcesses {
+ public:
+  FaultedProcesses(const Program& program, const RunSpecification& specification)
+      : program_(program),
+        parameters_(program.parameters, specification.parameters),
+        seed_(specification.seed) {
+    options_.world_size = specification.world_size.value_or(program.default_world_size);
+    options_.seed = specification.seed;
+    options_.timeout = specification.timeout;
+    sim::validate(options_);
+    if (program.validate) program.validate(options_.world_size, parameters_);
+  }
+
+  const sim::SimulationOptions& options() const noexcept { return options_; }
+
+  // Once without faults: what the ranks put out, and how many operations they call. Why not, where
+  // that fails.
+  std::optional<std::string> run_clean() {
+    expected_ = run({});
+    for (std::size_t rank = 0; rank < expected_.size(); ++rank) {
+      operations_.push_back(expected_[rank].operations);
+      if (expected_[rank].failure)
+        return fmt::format("rank {}: {}", rank, expected_[rank].failure->text);
+      if (expected_[rank].wrong_result)
+        return fmt::format("rank {}: {}", rank, *expected_[rank].wrong_result);
+    }
+    return std::nullopt;
+  }
+
+  FaultedCase run_case(ProcessFaultKind kind, std::uint64_t index) {
+    FaultedCase result{
+        .index = index,
+        .fault = draw_process_fault(kind, operations_, seed_, index, options_.timeout / 4)};
+    const auto validation = index % 2 == 0 ? CallValidation::off : CallValidation::on;
+    const std::vector<RankOutcome> outcomes = run({&result.fault, validation});
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+      judge(static_cast<int>(i), outcomes[i], result);
+    if (auto problem = problem_of_orphans()) result.problems.push_back(*std::move(problem));
+    return result;
+  }
+
+ private:
+  std::vector<RankOutcome> run(const GlooProcessOptions& how) {
+    OutputRecorder recorder(options_.world_size, KeepOutputs::data);
+    const RunContext context{.parameters = parameters_, .recorder = recorder, .seed = seed_};
+    return run_gloo_processes({.program = program_, .context = context, .options = options_}, how);
+  }
+
+  void judge(int rank, const RankOutcome& outcome, FaultedCase& result) const {
+    const ProcessFault& fault = result.fault;
+    const std::vector<Output>& expected = expected_[static_cast<std::size_t>(rank)].outputs;
+    if (rank == fault.rank)
+      result.has_fired = outcome.failure.has_value() || outcome.operations > fault.operation;
+    if (auto problem = problem_of(rank, outcome, expected, fault, options_.timeout))
+      result.problems.push_back(fmt::format("rank {} {}", rank, *problem));
+    if (is_ended_by(fault, rank) || throws_by(fault, rank)) return;
+    const auto& failure = outcome.failure;
+    ++result.ends[!failure        ? "right result"
+                  : failure->kind ? std::string(to_string(*failure->kind))
+                                  : "no typed error"];
+    if (failure && rank != fault.rank) result.slowest = std::max(result.slowest, failure->elapsed);
+  }
+
+  const Program& program_;
+  ParameterValues parameters_;
+  std::uint64_t seed_;
+  sim::SimulationOptions options_;
+  std::vector<RankOutcome> expected_;
+  std::vector<std::uint64_t> operations_;
+};
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Over all cases.
+struct Totals {
+  std::size_t fired = 0;
+  std::map<std::string, int> ends;
+  int errors = 0;
+  int ranks = 0;
+  Duration slowest{0};
+};
+
+Totals totals_of(const FaultedProcessesReport& report) {
+  Totals totals;
+  for (const FaultedCase& one : report.cases) {
+    if (one.has_fired) ++totals.fired;
+    totals.slowest = std::max(totals.slowest, one.slowest);
+    for (const auto& [end, count] : one.ends) {
+      totals.ends[end] += count;
+      totals.ranks += count;
+      if (end != "right result") totals.errors += count;
+    }
+  }
+  return totals;
+}
+
+std::string text_of_errors(const Totals& totals) {
+  std::string text;
+  for (const auto& [end, count] : totals.ends) {
+    if (end != "right result") text += fmt::format("{}{} {}", text.empty() ? "" : ", ", end, count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+bool FaultedProcessesReport::holds() const noexcept {
+  return !clean_failure &&
+         std::ranges::all_of(cases, [](const FaultedCase& one) { return one.problems.empty(); });
+}
+
+std::optional<std::string> problem_of(int rank, const RankOutcome& outcome,
+                                      const std::vector<Output>& expected,
+                                      const ProcessFault& fault, Duration timeout) {
+  if (is_ended_by(fault, rank) && outcome.failure && !outcome.failure->kind) return std::nullopt;
+  if (auto problem = problem_of_outputs(outcome, expected)) return problem;
+  if (outcome.wrong_result) return "found its result wrong: " + *outcome.wrong_result;
+  if (!outcome.failure) return std::nullopt;
+  if (throws_by(fault, rank) && outcome.failure->text.starts_with("the fault: "))
+    return std::nullopt;
+  return problem_of_failure(*outcome.failure, fault, rank, timeout);
+}
+
+FaultedProcessesReport run_faulted_processes(const Program& program,
+                                             const RunSpecification& specification,
+                                             const ProcessFaultCases& cases,
+                                             const std::function<void(const FaultedCase&)>& told) {
+  require_backend("gloo");
+  FaultedProcesses processes(program, specification);
+  FaultedProcessesReport report{.program = program.name,
+                                .world_size = processes.options().world_size,
+                                .seed = specification.seed,
+                                .timeout = specification.timeout,
+                                .kind = cases.kind};
+  report.clean_failure = processes.run_clean();
+  if (report.clean_failure) return report;
+  for (std::uint64_t i = 0; i < cases.count; ++i) {
+    report.cases.push_back(processes.run_case(cases.kind, cases.first + i));
+    if (told) told(report.cases.back());
+  }
+  return report;
+}
+
+std::string to_string(const FaultedProcessesReport& report) {
+  std::string text =
+      fmt::format("{}  {} on gloo, world {}, {}, {} cases, seed {}\n\n",
+                  report.holds() ? "CONTAINED" : "BROKEN", report.program, report.world_size,
+                  to_string(report.kind), report.cases.size(), report.seed);
+  if (report.clean_failure) {
+    text += sim::wrapped("It fails without any fault: " + *report.clean_failure, "  ");
+  } else {
+    const Totals totals = totals_of(report);
+    text += fmt::format("  Fired      in {} of {} cases\n", totals.fired, report.cases.size());
+    text += fmt::format("  Ranks      {} that live: {} right results, {} errors\n", totals.ranks,
+                        totals.ranks - totals.errors, totals.errors);
+    text += fmt::format("  Errors     {}\n", text_of_errors(totals));
+    text += fmt::format("  Slowest    {:.2f} s after its operation began (timeout {})\n",
+                        seconds(totals.slowest), gang::to_string(report.timeout));
+  }
+  for (const FaultedCase& one : report.cases) {
+    if (one.problems.empty()) continue;
+    text += fmt::format("\n  ✗  case {}: {}\n", one.index, to_string(one.fault));
+    for (const std::string& problem : one.problems) text += sim::wrapped(problem, "     ");
+  }
+  return text + fmt::format("\n  Reproduce  {}\n", report.reproduce);
+}
+
+json to_json(const FaultedProcessesReport& report) {
+  json cases = json::array();
+  for (const FaultedCase& one : report.cases) {
+    cases.push_back({{"case", one.index},
+                     {"fault", to_string(one.fault)},
+                     {"fired", one.has_fired},
+                     {"ends", one.ends},
+                     {"slowest_ns", one.slowest.count()},
+                     {"problems", one.problems}});
+  }
+  return {{"holds", report.holds()},
+          {"program", report.program},
+          {"backend", "gloo"},
+          {"world", report.world_size},
+          {"seed", report.seed},
+          {"timeout_ns", report.timeout.count()},
+          {"faults", to_string(report.kind)},
+          {"clean_failure", report.clean_failure ? json(*report.clean_failure) : json()},
+          {"cases", std::move(cases)},
+          {"reproduce", report.reproduce}};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,71 @@
+// Real processes under faults: does every rank end with a right result or a typed error, in time?
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "gang/duration.h"
+#include "harness/process_fault.h"
+#include "harness/program.h"
+#include "harness/rank_outcome.h"
+#include "harness/run_specification.h"
+
+namespace gang::harness {
+
+// Which faults: one per case, each drawn from the seed of the run and the number of the case.
+struct ProcessFaultCases {
+  ProcessFaultKind kind = ProcessFaultKind::kill;
+  std::uint64_t first = 0;
+  std::uint64_t count = 50;
+};
+
+// What became of one case.
+struct FaultedCase {
+  std::uint64_t index = 0;
+  ProcessFault fault;
+  bool has_fired = false;
+  std::map<std::string, int> ends;    // of the ranks that live: "right result", "peer_failed", ...
+  Duration slowest{0};                // error, since its operation began
+  std::vector<std::string> problems;  // one sentence each; none: the fault was contained
+};
+
+struct FaultedProcessesReport {
+  std::string program;
+  int world_size = 1;
+  std::uint64_t seed = 1;
+  Duration timeout{0};
+  ProcessFaultKind kind = ProcessFaultKind::kill;
+  std::optional<std::string> clean_failure;  // the program fails without any fault: nothing was run
+  std::vector<FaultedCase> cases;
+  std::string reproduce;  // of the first case that was not contained, else of all
+
+  bool holds() const noexcept;
+};
+
+// What is wrong with the end of `rank`, which put out `expected` in a run without faults: it hung,
+// its error has no kind or a false one or came more than a second after the timeout, or what it put
+// out is wrong. None: it is right, or the fault's victim. A delay is no reason for any error.
+std::optional<std::string> problem_of(int rank, const RankOutcome& outcome,
+                                      const std::vector<Output>& expected,
+                                      const ProcessFault& fault, Duration timeout);
+
+// Runs `program` on Gloo once without faults and then once per case, each time on
+// `specification.world_size` new processes, every second time on gangs that validate. Blocks;
+// `told` gets each case when it has ended. Throws InvalidArgument for a specification that the
+// program does not accept, NotSupported where gloo is not built.
+FaultedProcessesReport run_faulted_processes(const Program& program,
+                                             const RunSpecification& specification,
+                                             const ProcessFaultCases& cases,
+                                             const std::function<void(const FaultedCase&)>& told);
+
+// At most 80 columns, but for names.
+std::string to_string(const FaultedProcessesReport& report);
+nlohmann::json to_json(const FaultedProcessesReport& report);
+
+}  // namespace gang::harness

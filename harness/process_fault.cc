@@ -1,0 +1,174 @@
+#include "harness/process_fault.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "gang/forwarding_gang.h"
+#include "harness/suggestion.h"
+#include "sim/random_stream.h"
+
+namespace gang::harness {
+namespace {
+
+constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 5> names = {{
+    {ProcessFaultKind::kill, "kill"},
+    {ProcessFaultKind::stop, "stop"},
+    {ProcessFaultKind::exit, "exit"},
+    {ProcessFaultKind::exception, "exception"},
+    {ProcessFaultKind::delay, "delay"},
+}};
+
+bool can_be_inside(ProcessFaultKind kind) noexcept {
+  return kind == ProcessFaultKind::kill || kind == ProcessFaultKind::stop ||
+         kind == ProcessFaultKind::exit;
+}
+
+std::string_view words_for(ProcessFaultKind kind) noexcept {
+  switch (kind) {
+    case ProcessFaultKind::kill:
+      return "is killed";
+    case ProcessFaultKind::stop:
+      return "is stopped";
+    case ProcessFaultKind::exit:
+      return "exits";
+    case ProcessFaultKind::exception:
+      return "throws";
+    case ProcessFaultKind::delay:
+      return "is delayed";
+  }
+  return "";
+}
+
+std::string_view words_for(FaultMoment moment) noexcept {
+  switch (moment) {
+    case FaultMoment::before:
+      return "before";
+    case FaultMoment::inside:
+      return "inside";
+    case FaultMoment::after:
+      return "after";
+  }
+  return "";
+}
+
+// Happens to this process, now.
+void strike(const ProcessFault& fault) {
+  switch (fault.kind) {
+    case ProcessFaultKind::kill:
+      ::kill(::getpid(), SIGKILL);
+      break;
+    case ProcessFaultKind::stop:
+      ::kill(::getpid(), SIGSTOP);
+      break;
+    case ProcessFaultKind::exit:
+      ::_exit(0);
+    case ProcessFaultKind::exception:
+      throw std::runtime_error(fmt::format("the fault: {}", to_string(fault)));
+    case ProcessFaultKind::delay:
+      std::this_thread::sleep_for(fault.span);
+      break;
+  }
+}
+
+// What all gangs of a rank share.
+struct FaultState {
+  const ProcessFault* fault = nullptr;  // of this rank; null: none
+  std::atomic<std::uint64_t>& operations;
+  std::jthread striker;  // inside an operation, from another thread
+};
+
+class FaultedGang final : public ForwardingGang {
+ public:
+  FaultedGang(std::shared_ptr<Gang> inner, std::shared_ptr<FaultState> state)
+      : ForwardingGang(std::move(inner)), state_(std::move(state)) {}
+
+ protected:
+  void before(const Operation&) override {
+    const std::uint64_t index = state_->operations++;
+    is_struck_ = state_->fault != nullptr && state_->fault->operation == index;
+    if (!is_struck_) return;
+    const ProcessFault& fault = *state_->fault;
+    if (fault.moment == FaultMoment::before) strike(fault);
+    if (fault.moment != FaultMoment::inside) return;
+    state_->striker = std::jthread([fault] {
+      std::this_thread::sleep_for(fault.span);
+      strike(fault);
+    });
+  }
+
+  void after(const Operation&) override {
+    if (is_struck_ && state_->fault->moment == FaultMoment::after) strike(*state_->fault);
+  }
+
+  std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
+    return std::make_shared<FaultedGang>(std::move(child), state_);
+  }
+
+ private:
+  std::shared_ptr<FaultState> state_;
+  bool is_struck_ = false;  // the operation at hand
+};
+
+}  // namespace
+
+std::string_view to_string(ProcessFaultKind kind) noexcept {
+  for (const auto& [known, name] : names)
+    if (known == kind) return name;
+  return "";
+}
+
+ProcessFaultKind parse_process_fault(std::string_view option, std::string_view text) {
+  std::vector<std::string> all;
+  for (const auto& [kind, name] : names) {
+    if (name == text) return kind;
+    all.emplace_back(name);
+  }
+  throw InvalidArgument(fmt::format("{} {}", option, unknown_name(text, all)));
+}
+
+std::string to_string(const ProcessFault& fault) {
+  std::string text = fmt::format("rank {} {} {} operation {}", fault.rank, words_for(fault.kind),
+                                 words_for(fault.moment), fault.operation);
+  if (fault.moment == FaultMoment::inside) text += ", after " + gang::to_string(fault.span);
+  if (fault.kind == ProcessFaultKind::delay) text += " by " + gang::to_string(fault.span);
+  return text;
+}
+
+ProcessFault draw_process_fault(ProcessFaultKind kind, const std::vector<std::uint64_t>& operations,
+                                std::uint64_t seed, std::uint64_t index, Duration longest) {
+  sim::RandomStream random(seed, "process fault", index);
+  ProcessFault fault{.kind = kind, .rank = static_cast<int>(random.below(operations.size()))};
+  fault.operation =
+      random.below(std::max<std::uint64_t>(1, operations[static_cast<std::size_t>(fault.rank)]));
+  fault.moment = static_cast<FaultMoment>(random.below(3));
+  if (fault.moment == FaultMoment::inside && !can_be_inside(kind))
+    fault.moment = FaultMoment::before;
+  const auto most_microseconds = static_cast<std::uint64_t>(
+      kind == ProcessFaultKind::delay
+          ? std::chrono::duration_cast<std::chrono::microseconds>(longest).count()
+          : 300);
+  const std::chrono::microseconds span(random.below(std::max<std::uint64_t>(1, most_microseconds)));
+  if (fault.moment == FaultMoment::inside || kind == ProcessFaultKind::delay) fault.span = span;
+  return fault;
+}
+
+std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
+                                        const ProcessFault* fault,
+                                        std::atomic<std::uint64_t>& operations) {
+  const bool is_victim = fault != nullptr && fault->rank == rank;
+  return std::make_shared<FaultedGang>(
+      std::move(inner), std::make_shared<FaultState>(is_victim ? fault : nullptr, operations));
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,131 @@
+#include "harness/faulted_processes.h"
+
+#include <chrono>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/root_gang.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+using testing::HasSubstr;
+
+Output output_of(std::int32_t value) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  return {.name = "sum", .type = DataType::i32, .count = 1, .data = {bytes, bytes + 4}};
+}
+
+RankOutcome::Failure failure_of_kind(GangErrorKind kind, Duration elapsed = 10ms) {
+  return {.text = "it failed", .kind = kind, .elapsed = elapsed};
+}
+
+// Of rank 0, where rank 2 is killed.
+std::optional<std::string> problem_with(const RankOutcome& outcome,
+                                        ProcessFaultKind kind = ProcessFaultKind::kill) {
+  return problem_of(0, outcome, {output_of(6), output_of(7)}, {.kind = kind, .rank = 2}, 2s);
+}
+
+TEST(ProblemOf, ARightResultOrATypedErrorInTimeIsNone) {
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(7)}}), std::nullopt);
+  EXPECT_EQ(problem_with({.outputs = {output_of(6)},
+                          .failure = failure_of_kind(GangErrorKind::peer_failed)}),
+            std::nullopt);
+}
+
+TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(8)}}), "put out a wrong 'sum'");
+  EXPECT_EQ(problem_with({.outputs = {output_of(6)}}), "put out 1 of 2 results");
+  EXPECT_EQ(problem_with({.outputs = {output_of(5)},
+                          .failure = failure_of_kind(GangErrorKind::peer_failed)}),
+            "put out a wrong 'sum'");
+}
+
+TEST(ProblemOf, AHangALateErrorAndAFalseOneAre) {
+  EXPECT_EQ(problem_with({.failure = RankOutcome::Failure{.text = "had not ended"}}),
+            "had not ended");
+  EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 3500ms)}),
+            "was told after 3.5 s only: it failed");
+  EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::corrupt)}),
+            "got a false corrupt: it failed");
+  EXPECT_EQ(
+      problem_with({.failure = failure_of_kind(GangErrorKind::timeout)}, ProcessFaultKind::delay),
+      "got a false timeout: it failed");
+}
+
+TEST(ProblemOf, TheVictimIsExcusedForWhatBefellItOnly) {
+  const ProcessFault killed{.rank = 2};
+  EXPECT_EQ(problem_of(2, {.failure = RankOutcome::Failure{.text = "killed by signal 9"}}, {},
+                       killed, 2s),
+            std::nullopt);
+  const ProcessFault stopped{.kind = ProcessFaultKind::stop, .rank = 2};
+  EXPECT_EQ(
+      problem_of(2, {.failure = failure_of_kind(GangErrorKind::peer_failed, 60s)}, {}, stopped, 2s),
+      std::nullopt);
+  EXPECT_EQ(
+      problem_of(2, {.failure = RankOutcome::Failure{.text = "had not ended"}}, {}, stopped, 2s),
+      "had not ended");
+}
+
+class FaultedProcessesTest : public testing::TestWithParam<ProcessFaultKind> {
+ protected:
+  void SetUp() override {
+    if (!gloo_availability().is_available)
+      GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  }
+
+  static FaultedProcessesReport run_with(const Program& program, ProcessFaultKind kind,
+                                         std::uint64_t count, Duration timeout = 500ms) {
+    const RunSpecification specification{
+        .program = program.name, .world_size = 3, .seed = 3, .timeout = timeout};
+    return run_faulted_processes(program, specification, {.kind = kind, .count = count}, {});
+  }
+};
+
+TEST_P(FaultedProcessesTest, AreContainedByACorrectProgram) {
+  const auto report = run_with(find_program(all_programs(), "ring"), GetParam(), 2);
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  ASSERT_EQ(report.cases.size(), 2U);
+  for (const FaultedCase& one : report.cases) EXPECT_TRUE(one.has_fired) << to_string(report);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryKind, FaultedProcessesTest,
+                         testing::Values(ProcessFaultKind::kill, ProcessFaultKind::stop,
+                                         ProcessFaultKind::exit, ProcessFaultKind::exception,
+                                         ProcessFaultKind::delay),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
+  const Program liar{.name = "liar", .description = "", .run = [](Rank& rank) {
+                       std::int32_t sum = 1;
+                       try {
+                         rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+                       } catch (const GangError&) {
+                         // Goes on with what it has.
+                       }
+                       rank.output("sum", sum);
+                     }};
+  const auto report = run_with(liar, ProcessFaultKind::exit, 3);
+  EXPECT_FALSE(report.holds());
+  EXPECT_THAT(to_string(report), HasSubstr("put out a wrong 'sum'"));
+  EXPECT_FALSE(to_json(report)["holds"].get<bool>());
+}
+
+TEST_F(FaultedProcessesTest, AProgramThatFailsByItselfIsNotRunWithFaults) {
+  const Program broken{.name = "broken", .description = "", .run = [](Rank& rank) {
+                         if (rank.rank() == 1) throw std::runtime_error("out of paper");
+                       }};
+  const auto report = run_with(broken, ProcessFaultKind::kill, 3);
+  EXPECT_FALSE(report.holds());
+  EXPECT_TRUE(report.cases.empty());
+  EXPECT_THAT(to_string(report), HasSubstr("fails without any fault: rank 1: out of paper"));
+}
+
+}  // namespace
+}  // namespace gang::harness

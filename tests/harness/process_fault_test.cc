@@ -1,0 +1,89 @@
+#include "harness/process_fault.h"
+
+#include <chrono>
+#include <set>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/gang/recording_gang.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using testing::HasSubstr;
+
+TEST(ProcessFault, IsNamedInTextAndBack) {
+  using enum ProcessFaultKind;
+  for (const ProcessFaultKind kind : {kill, stop, ProcessFaultKind::exit, exception, delay})
+    EXPECT_EQ(parse_process_fault("--faults", to_string(kind)), kind);
+  EXPECT_THAT(test::message_of<InvalidArgument>([] { parse_process_fault("--faults", "kil"); }),
+              HasSubstr("--faults 'kil' is unknown (did you mean 'kill'?); accepted: kill, stop"));
+}
+
+TEST(ProcessFault, SaysWhatBefallsWhom) {
+  ProcessFault fault{.rank = 2, .operation = 17, .moment = FaultMoment::inside, .span = 2ms};
+  EXPECT_EQ(to_string(fault), "rank 2 is killed inside operation 17, after 2 ms");
+  fault = {.kind = ProcessFaultKind::delay, .operation = 3, .span = 40ms};
+  EXPECT_EQ(to_string(fault), "rank 0 is delayed before operation 3 by 40 ms");
+}
+
+TEST(ProcessFault, IsDrawnFromTheSeedAmongTheOperationsOfItsRank) {
+  const std::vector<std::uint64_t> operations = {1, 5, 9};
+  std::set<int> ranks;
+  std::set<FaultMoment> moments;
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const ProcessFault fault =
+        draw_process_fault(ProcessFaultKind::kill, operations, 7, index, 10ms);
+    EXPECT_EQ(fault, draw_process_fault(ProcessFaultKind::kill, operations, 7, index, 10ms));
+    EXPECT_LT(fault.operation, operations[static_cast<std::size_t>(fault.rank)]);
+    ranks.insert(fault.rank);
+    moments.insert(fault.moment);
+  }
+  EXPECT_EQ(ranks.size(), 3U);
+  EXPECT_EQ(moments.size(), 3U);
+}
+
+TEST(ProcessFault, ADelayAndAnExceptionAreNeverInside) {
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    const ProcessFault delay = draw_process_fault(ProcessFaultKind::delay, {4, 4}, 1, index, 10ms);
+    EXPECT_NE(delay.moment, FaultMoment::inside);
+    EXPECT_LT(delay.span, 10ms);
+    EXPECT_NE(draw_process_fault(ProcessFaultKind::exception, {4, 4}, 1, index, 10ms).moment,
+              FaultMoment::inside);
+  }
+}
+
+TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
+  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto child = std::make_shared<test::RecordingGang>(2);
+  inner->reaction = [&child](Operation& operation) {
+    if (operation.created != nullptr) *operation.created = child;
+  };
+  const ProcessFault fault{.kind = ProcessFaultKind::exception, .operation = 2};
+  std::atomic<std::uint64_t> operations = 0;
+  const auto gang = make_faulted_gang(inner, 0, &fault, operations);
+  gang->barrier();
+  const std::vector<int> ranks = {0, 1};
+  const auto made = gang->create_gang(ranks);
+  EXPECT_THAT(test::message_of<std::runtime_error>([&made] { made->barrier(); }),
+              HasSubstr("the fault: rank 0 throws before operation 2"));
+  EXPECT_TRUE(child->sent.empty());
+  EXPECT_EQ(operations, 3U);
+  made->barrier();
+  EXPECT_EQ(child->sent.size(), 1U);
+}
+
+TEST(FaultedGang, LeavesOtherRanksAlone) {
+  const auto inner = std::make_shared<test::RecordingGang>(2, 1);
+  const ProcessFault fault{.kind = ProcessFaultKind::exception};
+  std::atomic<std::uint64_t> operations = 0;
+  make_faulted_gang(inner, 1, &fault, operations)->barrier();
+  EXPECT_EQ(inner->sent.size(), 1U);
+  EXPECT_EQ(operations, 1U);
+}
+
+}  // namespace
+}  // namespace gang::harness
