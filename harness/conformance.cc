@@ -141,6 +141,7 @@ class Conformance {
       own.failure = failure_of(error);
     }
     RunResult result{.report = report_of(outcomes), .specification = one.specification};
+    result.specification.backend = "gloo";
     result.world_size = environment_.world_size;
     if (const WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty()) {
       result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},

@@ -46,8 +46,8 @@ class GlooConnector {
   // this side and on the other.
   virtual void close(gloo::transport::Context& transport) noexcept = 0;
 
-  // Leaves a note for the other members of a gang, unless there is one; none is left if that is
-  // impossible. Does not wait for anyone.
+  // Leaves a note for the other members of a gang, unless there is one (the first counts); none is
+  // left if that is impossible. Does not wait for anyone.
   virtual void leave_note(const std::string& prefix, std::string_view text) noexcept = 0;
 
   // The note that some member has left.

@@ -9,6 +9,7 @@
 #include "gang/gloo/gloo_member.h"
 #include "gang/gloo/gloo_messages.h"
 #include "gang/gloo/gloo_monitored_barrier.h"
+#include "gang/gloo/gloo_shrinking.h"
 #include "gang/operation_queue.h"
 
 namespace gang {
@@ -31,6 +32,7 @@ class GlooGang final : public Gang {
   Received do_run(Operation& operation) override;
   void do_abort() override;
   void do_close() noexcept override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
 
  private:
   static void give_up(GlooMember& member);
@@ -47,6 +49,7 @@ class GlooGang final : public Gang {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_message_ = 0;
   std::uint64_t children_made_ = 0;
+  bool is_shrunk_ = false;
   bool is_closed_here_ = false;
 };
 
@@ -141,6 +144,14 @@ void GlooGang::make_child(const Operation& operation, const GlooCall& call) {
   member_->require_intact(call);
   const auto child = make_child_member(*member_, call, operation, children_made_++);
   if (child != nullptr) *operation.created = std::make_shared<GlooGang>(child);
+}
+
+std::shared_ptr<Gang> GlooGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
+  if (std::exchange(is_shrunk_, true))
+    throw InvalidOperation("shrink on " + label_of(info()) +
+                           ": the gang has been shrunk before; shrink the new one");
+  return std::make_shared<GlooGang>(
+      make_shrunk_member(*member_, options, call_site, children_made_++));
 }
 
 void GlooGang::do_abort() {

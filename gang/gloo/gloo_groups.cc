@@ -193,4 +193,16 @@ std::shared_ptr<GlooMember> make_root_member(std::shared_ptr<const GangInfo> inf
   return attempt.member;
 }
 
+std::shared_ptr<GlooMember> make_member_or_broken(std::shared_ptr<const GangInfo> info, int rank,
+                                                  std::string prefix, const GlooWorld& world,
+                                                  Duration timeout) {
+  const TimePoint deadline = deadline_after(world.runtime(), timeout);
+  const Plan plan{std::move(info), rank, std::move(prefix), world.runtime().now(), deadline};
+  Attempt attempt = try_to_connect(world, plan);
+  if (attempt.member != nullptr) return attempt.member;
+  auto broken = std::make_shared<GlooMember>(plan.info, rank, plan.prefix, world, nullptr);
+  broken->break_with(std::move(attempt.failure));
+  return broken;
+}
+
 }  // namespace gang

@@ -20,4 +20,10 @@ std::shared_ptr<GlooMember> make_child_member(GlooMember& parent, const GlooCall
 std::shared_ptr<GlooMember> make_root_member(std::shared_ptr<const GangInfo> info, int rank,
                                              std::string prefix, const GlooWorld& world);
 
+// The same for members that have agreed on each other just now: where they do not all meet within
+// `timeout`, the gang is broken from the first.
+std::shared_ptr<GlooMember> make_member_or_broken(std::shared_ptr<const GangInfo> info, int rank,
+                                                  std::string prefix, const GlooWorld& world,
+                                                  Duration timeout);
+
 }  // namespace gang

@@ -65,8 +65,6 @@ class GlooMeeting {
   // The sources of its receives from any source that are pending.
   std::vector<int> open_receive_pending(int member, const GlooParty& party) const;
 
-  std::string note;  // why the gang broke, from the first member that knew
-
  private:
   // What one source and one destination have posted for each other.
   struct Link {

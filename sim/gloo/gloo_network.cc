@@ -22,15 +22,14 @@ void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
 
 void GlooNetwork::leave_note(const std::string& prefix, std::string_view text) noexcept {
   const Engine::Guard guard(engine_);
-  const auto meeting = meetings_.find(prefix);
-  if (meeting != meetings_.end() && meeting->second->note.empty()) meeting->second->note = text;
+  notes_.try_emplace(prefix, text);
 }
 
 std::optional<std::string> GlooNetwork::find_note(const std::string& prefix) noexcept {
   const Engine::Guard guard(engine_);
-  const auto meeting = meetings_.find(prefix);
-  if (meeting == meetings_.end() || meeting->second->note.empty()) return std::nullopt;
-  return meeting->second->note;
+  const auto note = notes_.find(prefix);
+  if (note == notes_.end()) return std::nullopt;
+  return note->second;
 }
 
 void GlooNetwork::note_activity(const GlooActivity* activity) noexcept {

@@ -33,6 +33,7 @@ class GlooNetwork final : public GlooConnector {
  private:
   Engine& engine_;
   std::map<std::string, std::shared_ptr<GlooMeeting>, std::less<>> meetings_;
+  std::map<std::string, std::string, std::less<>> notes_;
 };
 
 }  // namespace gang::sim

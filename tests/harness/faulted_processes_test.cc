@@ -111,7 +111,7 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
                        }
                        rank.output("sum", sum);
                      }};
-  const auto report = run_with(liar, ProcessFaultKind::exit, 3);
+  const auto report = run_with(liar, ProcessFaultKind::exception, 4);
   EXPECT_FALSE(report.holds());
   EXPECT_THAT(to_string(report), HasSubstr("put out a wrong 'sum'"));
   EXPECT_FALSE(to_json(report)["holds"].get<bool>());

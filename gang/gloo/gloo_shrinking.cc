@@ -1,0 +1,139 @@
+#include "gang/gloo/gloo_shrinking.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "gang/gloo/gloo_groups.h"
+
+namespace gang {
+namespace {
+
+// "ranks 0,2 of dp".
+std::string describe(const std::vector<int>& members) {
+  std::string text = members.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < members.size(); ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(members[i]);
+  return text;
+}
+
+// The meeting of those who are still there, as one of them sees it.
+class Shrinking {
+ public:
+  Shrinking(GlooMember& gang, Duration grace, const CallSite& call_site)
+      : gang_(gang),
+        connector_(*gang.world().connector),
+        base_(gang.prefix() + "/shrink"),
+        began_(gang.runtime().now()),
+        deadline_(deadline_after(gang.runtime(), grace)) {
+    call_.kind = OperationKind::shrink;
+    call_.call_site = call_site;
+  }
+
+  // The members that go on, as ranks of the gang, ascending; this one is among them.
+  std::vector<int> agree() {
+    connector_.leave_note(here_key(gang_.rank()), "here");
+    if (connector_.find_note(here_key(gang_.rank()))) wait_for_others();
+    if (!decided()) connector_.leave_note(members_key(), nlohmann::json(present()).dump());
+    const auto members = decided();
+    if (!members)
+      fail(GangErrorKind::connection, {}, "the store that members meet in cannot be reached");
+    if (!std::ranges::binary_search(*members, gang_.rank()))
+      fail(GangErrorKind::peer_failed, {gang_.rank()},
+           "excluded from the shrunk gang, which " + describe(*members) + " made without it");
+    return *members;
+  }
+
+ private:
+  std::string here_key(int rank) const { return base_ + "/here/" + std::to_string(rank); }
+  std::string members_key() const { return base_ + "/members"; }
+
+  // Until all have come, or somebody has decided, or the time is over.
+  void wait_for_others() {
+    constexpr Duration longest = std::chrono::milliseconds(50);
+    Duration pause = std::chrono::milliseconds(1);
+    while (!decided() && present().size() < static_cast<std::size_t>(gang_.size())) {
+      const Duration left = deadline_ - gang_.runtime().now();
+      if (left <= Duration::zero()) return;
+      gang_.runtime().sleep_for(std::min(pause, left));
+      pause = std::min(2 * pause, longest);
+    }
+  }
+
+  std::vector<int> present() const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < gang_.size(); ++rank)
+      if (rank == gang_.rank() || connector_.find_note(here_key(rank))) ranks.push_back(rank);
+    return ranks;
+  }
+
+  std::optional<std::vector<int>> decided() const {
+    const std::optional<std::string> note = connector_.find_note(members_key());
+    if (!note) return std::nullopt;
+    try {
+      return nlohmann::json::parse(*note).get<std::vector<int>>();
+    } catch (const nlohmann::json::exception&) {
+      return std::nullopt;  // not a gang's doing
+    }
+  }
+
+  [[noreturn]] void fail(GangErrorKind kind, std::vector<int> ranks_at_fault, std::string reason) {
+    GangFailure failure;
+    failure.kind = kind;
+    failure.gang = label_of(*gang_.info());
+    failure.rank = gang_.rank();
+    failure.operation = call_;
+    failure.elapsed = gang_.runtime().now() - began_;
+    failure.ranks_at_fault = std::move(ranks_at_fault);
+    failure.reason = std::move(reason);
+    throw GangError(std::move(failure));
+  }
+
+  GlooMember& gang_;
+  GlooConnector& connector_;
+  std::string base_;
+  TimePoint began_;
+  TimePoint deadline_;
+  Collective call_;
+};
+
+std::shared_ptr<const GangInfo> info_of(const GlooMember& gang, const std::vector<int>& members,
+                                        const ShrinkOptions& options, std::uint64_t index) {
+  auto info = std::make_shared<GangInfo>(*gang.info());
+  info->name = options.name.empty() ? default_child_name(*gang.info(), index) : options.name;
+  info->timeout = options.timeout.value_or(gang.info()->timeout);
+  info->size = static_cast<int>(members.size());
+  info->root_ranks.clear();
+  for (const int member : members)
+    info->root_ranks.push_back(gang.info()->root_ranks[static_cast<std::size_t>(member)]);
+  return info;
+}
+
+std::vector<int> absent_from(const std::vector<int>& members, int size) {
+  std::vector<int> absent;
+  for (int rank = 0; rank < size; ++rank)
+    if (!std::ranges::binary_search(members, rank)) absent.push_back(rank);
+  return absent;
+}
+
+}  // namespace
+
+std::shared_ptr<GlooMember> make_shrunk_member(GlooMember& gang, const ShrinkOptions& options,
+                                               const CallSite& call_site, std::uint64_t index) {
+  std::vector<int> members = {gang.rank()};
+  if (gang.size() > 1) members = Shrinking(gang, *options.grace, call_site).agree();
+  gang.break_with({.kind = GangErrorKind::peer_failed,
+                   .ranks_at_fault = absent_from(members, gang.size()),
+                   .reason = "the gang was shrunk to " + describe(members)});
+  const auto seat = std::ranges::lower_bound(members, gang.rank());
+  return make_member_or_broken(info_of(gang, members, options, index),
+                               static_cast<int>(seat - members.begin()), gang.prefix() + "/shrunk",
+                               gang.world(), *options.grace);
+}
+
+}  // namespace gang
