@@ -94,8 +94,9 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
   std::int64_t rest = tensor.count();
   for (const std::int64_t split : splits) {
     if (split < 0)
-      throw InvalidArgument(text_of(call) + ": " + std::string(role) + " has an entry " +
-                            std::to_string(split) + "; accepted are 0 and more");
+      throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " has an entry " +
+                                         std::to_string(split) + "; accepted are 0 and more",
+                                     call.call_site);
     if (split > rest) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
     rest -= split;
   }

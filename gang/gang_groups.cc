@@ -7,14 +7,16 @@ namespace {
 void check_member(const Call& call, int rank, std::vector<bool>& seen) {
   check_rank(call, "an entry of ranks", rank);
   if (seen[static_cast<std::size_t>(rank)])
-    throw InvalidArgument(text_of(call) + ": rank " + std::to_string(rank) +
-                          " is given twice; accepted are unique ranks");
+    throw Refused<InvalidArgument>(text_of(call) + ": rank " + std::to_string(rank) +
+                                       " is given twice; accepted are unique ranks",
+                                   call.call_site);
   seen[static_cast<std::size_t>(rank)] = true;
 }
 
 void check_members(const Call& call, std::span<const int> ranks) {
   if (ranks.empty())
-    throw InvalidArgument(text_of(call) + ": ranks is empty; accepted are one or more ranks");
+    throw Refused<InvalidArgument>(
+        text_of(call) + ": ranks is empty; accepted are one or more ranks", call.call_site);
   std::vector<bool> seen(static_cast<std::size_t>(call.gang.size()));
   for (const int rank : ranks) check_member(call, rank, seen);
 }
@@ -71,8 +73,9 @@ std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallS
   Operation operation;
   begin_operation(call, operation);
   if (split.color < 0 && split.color != no_color)
-    throw InvalidArgument(text_of(call) + ": color is " + std::to_string(split.color) +
-                          "; accepted are 0 and more, and no_color");
+    throw Refused<InvalidArgument>(text_of(call) + ": color is " + std::to_string(split.color) +
+                                       "; accepted are 0 and more, and no_color",
+                                   call.call_site);
   check_gang_timeout(call, options.timeout);
   std::shared_ptr<Gang> child;
   operation.color = split.color;

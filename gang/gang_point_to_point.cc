@@ -45,8 +45,10 @@ void check_entry(const Call& call, const PointToPoint& entry) {
   } else if (entry.kind == OperationKind::recv) {
     check_recv(call, entry.peer, entry.tag);
   } else {
-    throw InvalidArgument(text_of(call) + ": an entry is a " + std::string(to_string(entry.kind)) +
-                          "; accepted are send and recv");
+    throw Refused<InvalidArgument>(text_of(call) + ": an entry is a " +
+                                       std::string(to_string(entry.kind)) +
+                                       "; accepted are send and recv",
+                                   call.call_site);
   }
   check_tensor(call, "tensor", entry.tensor);
 }

@@ -44,48 +44,57 @@ void throw_closed(const Call& call) {
 }
 
 void throw_timeout(const Call& call, Duration timeout) {
-  throw InvalidArgument(text_of(call) + ": timeout " + to_string(timeout) +
-                        " is not positive; accepted are positive durations and no_timeout");
+  throw Refused<InvalidArgument>(
+      text_of(call) + ": timeout " + to_string(timeout) +
+          " is not positive; accepted are positive durations and no_timeout",
+      call.call_site);
 }
 
 void throw_bad_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
   const std::string subject = text_of(call) + ": " + std::string(role);
   const std::string device = to_string(call.gang.device());
   if (!tensor.is_contiguous())
-    throw InvalidArgument(subject + " is not contiguous; accepted are contiguous tensors on " +
-                          device);
+    throw Refused<InvalidArgument>(
+        subject + " is not contiguous; accepted are contiguous tensors on " + device,
+        call.call_site);
   if (tensor.device() != call.gang.device())
-    throw InvalidArgument(subject + " is on " + to_string(tensor.device()) +
-                          "; accepted are contiguous tensors on " + device);
-  throw InvalidArgument(subject + " " + to_string(tensor) +
-                        " has no memory; accepted without memory are tensors without elements");
+    throw Refused<InvalidArgument>(subject + " is on " + to_string(tensor.device()) +
+                                       "; accepted are contiguous tensors on " + device,
+                                   call.call_site);
+  throw Refused<InvalidArgument>(
+      subject + " " + to_string(tensor) +
+          " has no memory; accepted without memory are tensors without elements",
+      call.call_site);
 }
 
 void throw_other_type(const Call& call, std::string_view role, const TensorView& tensor,
                       const TensorView& expected) {
-  throw InvalidArgument(text_of(call) + ": " + std::string(role) + " is " + to_string(tensor) +
-                        " where the other operand is " + to_string(expected) +
-                        "; accepted is one data type for both");
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " is " +
+                                     to_string(tensor) + " where the other operand is " +
+                                     to_string(expected) + "; accepted is one data type for both",
+                                 call.call_site);
 }
 
 void throw_other_count(const Call& call, std::string_view role, const TensorView& tensor,
                        std::string_view accepted) {
-  throw InvalidArgument(text_of(call) + ": " + std::string(role) + " " + to_string(tensor) +
-                        " has " + std::to_string(tensor.count()) + " elements; accepted are " +
-                        std::string(accepted));
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " " +
+                                     to_string(tensor) + " has " + std::to_string(tensor.count()) +
+                                     " elements; accepted are " + std::string(accepted),
+                                 call.call_site);
 }
 
 void throw_bad_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
                       const TensorView& chunk) {
   const std::string size = std::to_string(call.gang.size());
-  throw InvalidArgument(text_of(call) + ": " + std::string(whole_role) + " " + to_string(whole) +
-                        " does not hold " + size + " chunks " + to_string(chunk) +
-                        "; accepted are their stack [" + size +
-                        ", *chunk] and their concatenation along dimension 0");
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(whole_role) + " " +
+                                     to_string(whole) + " does not hold " + size + " chunks " +
+                                     to_string(chunk) + "; accepted are their stack [" + size +
+                                     ", *chunk] and their concatenation along dimension 0",
+                                 call.call_site);
 }
 
 void throw_overlap(const Call& call, std::string_view what) {
-  throw InvalidArgument(text_of(call) + ": " + std::string(what));
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(what), call.call_site);
 }
 
 void throw_undefined_reduction(const Call& call, ReduceOperation operation, DataType type) {
@@ -93,29 +102,34 @@ void throw_undefined_reduction(const Call& call, ReduceOperation operation, Data
   for (const ReduceOperation other : all_reduce_operations)
     if (is_defined(other, type))
       accepted += (accepted.empty() ? "" : ", ") + std::string(to_string(other));
-  throw NotSupported(text_of(call) + ": " + std::string(to_string(operation)) +
-                     " has no meaning for " + std::string(to_string(type)) + " on any backend; " +
-                     "accepted are " + accepted);
+  throw Refused<NotSupported>(text_of(call) + ": " + std::string(to_string(operation)) +
+                                  " has no meaning for " + std::string(to_string(type)) +
+                                  " on any backend; " + "accepted are " + accepted,
+                              call.call_site);
 }
 
 void throw_bad_rank(const Call& call, std::string_view role, int rank,
                     std::string_view also_accepted) {
-  throw InvalidArgument(text_of(call) + ": " + std::string(role) + " is " + std::to_string(rank) +
-                        "; accepted are 0 to " + std::to_string(call.gang.size() - 1) +
-                        std::string(also_accepted));
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " is " +
+                                     std::to_string(rank) + "; accepted are 0 to " +
+                                     std::to_string(call.gang.size() - 1) +
+                                     std::string(also_accepted),
+                                 call.call_site);
 }
 
 void throw_bad_tag(const Call& call, int tag, std::string_view also_accepted) {
-  throw InvalidArgument(text_of(call) + ": tag is " + std::to_string(tag) +
-                        "; accepted are 0 and more" + std::string(also_accepted));
+  throw Refused<InvalidArgument>(text_of(call) + ": tag is " + std::to_string(tag) +
+                                     "; accepted are 0 and more" + std::string(also_accepted),
+                                 call.call_site);
 }
 
 void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
                     std::size_t accepted) {
-  throw InvalidArgument(text_of(call) + ": " + std::string(role) + " has " +
-                        std::to_string(length) + " entries on rank " +
-                        std::to_string(call.gang.rank()) + "; accepted are " +
-                        std::to_string(accepted));
+  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " has " +
+                                     std::to_string(length) + " entries on rank " +
+                                     std::to_string(call.gang.rank()) + "; accepted are " +
+                                     std::to_string(accepted),
+                                 call.call_site);
 }
 
 void check_alike(const Call& call, std::string_view role, const TensorView& tensor,

@@ -24,16 +24,34 @@ struct Call {
   const CallSite& call_site;
 };
 
-// An operation was called on a closed gang: the InvalidOperation that knows where.
-class ClosedGang : public InvalidOperation {
+// Where a call was that was refused: what the errors below know besides their message.
+class RefusedCall {
  public:
-  ClosedGang(const std::string& message, const CallSite& call_site)
-      : InvalidOperation(message), call_site_(call_site) {}
+  explicit RefusedCall(const CallSite& call_site) : call_site_(call_site) {}
+  virtual ~RefusedCall() = default;
 
   const CallSite& call_site() const noexcept { return call_site_; }
 
+ protected:
+  RefusedCall(const RefusedCall&) = default;
+  RefusedCall& operator=(const RefusedCall&) = default;
+
  private:
   CallSite call_site_;
+};
+
+// The InvalidArgument or NotSupported of a call, which knows where that was.
+template <typename Kind>
+class Refused : public Kind, public RefusedCall {
+ public:
+  Refused(const std::string& message, const CallSite& call_site)
+      : Kind(message), RefusedCall(call_site) {}
+};
+
+// An operation was called on a closed gang.
+class ClosedGang : public Refused<InvalidOperation> {
+ public:
+  using Refused::Refused;
 };
 
 [[noreturn]] void throw_closed(const Call& call);

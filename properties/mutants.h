@@ -19,7 +19,7 @@ struct MutantFigures {
   std::atomic<std::uint64_t> detected = 0;
   std::atomic<std::uint64_t> equivalent = 0;   // same results and no finding: no mistake after all
   std::atomic<std::uint64_t> same_calls = 0;   // other results, but no call that others can tell
-  std::atomic<std::uint64_t> noticed = 0;      // an exception of the program's own, from its data
+  std::atomic<std::uint64_t> noticed = 0;      // of them, by an exception of the program's own
   std::atomic<std::uint64_t> majorities = 0;   // detected, with two or more who did right
   std::atomic<std::uint64_t> right_first = 0;  // of those, the finding names the rank alone
 };

@@ -168,6 +168,8 @@ TextForm<sim::BlockedCall> blocked_calls() {
     blocked.gang = generate_text(draw);
     blocked.operation = generate_text(draw);
     blocked.location = generate_text(draw);
+    blocked.behind = generate_text(draw);
+    blocked.behind_location = generate_text(draw);
     blocked.waits_for = generate_ranks(draw);
     blocked.waits_for_count = blocked.waits_for.size();
     blocked.would_time_out_after_ns = draw.random.below(1'000'000);
@@ -184,7 +186,8 @@ TextForm<sim::BlockedCall> blocked_calls() {
     add_default(blocked, &sim::BlockedCall::waits_for_count, simpler);
     add_default(blocked, &sim::BlockedCall::would_time_out_after_ns, simpler);
     for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::gang,
-                       &sim::BlockedCall::operation, &sim::BlockedCall::location}) {
+                       &sim::BlockedCall::operation, &sim::BlockedCall::location,
+                       &sim::BlockedCall::behind, &sim::BlockedCall::behind_location}) {
       add_default(blocked, field, simpler);
     }
     return simpler;

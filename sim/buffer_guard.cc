@@ -83,11 +83,11 @@ void BufferGuard::report(Engine& engine, std::string_view what_was_done, const s
   finding.gang = pending_.gang->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
-  finding.message = fmt::format(
-      "Rank {} {} a buffer of {}{} before it had waited for it; buffers belong to the "
-      "operation until wait or test says that it is complete.",
-      finding.ranks.front(), what_was_done, finding.operation, where);
-  engine.findings().add(std::move(finding));
+  std::string predicate = fmt::format(
+      "{} a buffer of {}{} before having waited for it; buffers belong to the operation until wait "
+      "or test says that it is complete.",
+      what_was_done, finding.operation, where);
+  engine.findings().add_of_ranks(std::move(finding), std::move(predicate));
 }
 
 }  // namespace gang::sim

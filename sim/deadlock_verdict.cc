@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sim/blocked_world.h"
 #include "sim/finding_text.h"
 #include "sim/root_cause.h"
@@ -28,7 +30,12 @@ void describe_operation(const Engine& engine, BlockedWorld& world, const Pending
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - engine.now()).count());
-  const bool takes_any = BlockedWorld::takes_any(BlockedWorld::held_up_by(pending));
+  const PendingOperation& ahead = BlockedWorld::held_up_by(pending);
+  if (&ahead != &pending) {
+    call.behind = fmt::format("{}  {}", ahead.gang->label(), to_string(ahead.call()));
+    call.behind_location = to_string(ahead.call().call_site);
+  }
+  const bool takes_any = BlockedWorld::takes_any(ahead);
   call.waits_for_any = takes_any;
   keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
 }

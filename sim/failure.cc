@@ -1,6 +1,7 @@
 #include "sim/failure.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -33,15 +34,34 @@ std::string without_reason(std::string text, const BreakCause& cause) {
   return text;
 }
 
-// Where a closed gang was called; nothing where the error is another one.
-std::optional<CallSite> closed_gang_called_at(const std::exception_ptr& error) {
+// The call that an error is about, where it was refused.
+struct Refusal {
+  CallSite call_site;
+  bool is_closed_gang = false;
+};
+
+std::optional<Refusal> refusal_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const ClosedGang& closed) {
-    return closed.call_site();
+  } catch (const RefusedCall& refused) {
+    return Refusal{refused.call_site(), dynamic_cast<const ClosedGang*>(&refused) != nullptr};
   } catch (...) {
     return std::nullopt;
   }
+}
+
+// " after all_reduce #3 on dp[0,2] at train.cc:41".
+std::string after_text(const LastCall& call) {
+  if (call.gang == nullptr) return " before its first call";
+  const std::string number =
+      is_point_to_point(call.kind) ? "" : fmt::format(" #{}", call.sequence_number);
+  return fmt::format(" after {}{} on {} at {}", to_string(call.kind), number, label_of(*call.gang),
+                     to_string(call.call_site));
+}
+
+// Whether the calls of ranks come to SimGangs, which note them.
+bool knows_last_calls(const Engine& engine) {
+  return engine.options().backend == SimulatedBackend::sim;
 }
 
 // Gangs that the rank is a member of, as far as it still holds or has just let go of them.
@@ -112,17 +132,66 @@ void note_affected(const PendingOperation& pending, Finding& finding) {
     next.push_back(std::move(call));
 }
 
+// The rank's handle of the gang, or what it has just let go of.
+const GangState* gang_of(const RankState& rank, const GangInfo* info) {
+  for (const auto& gang : rank.abandoned)
+    if (gang->info.get() == info) return gang.get();
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    if (gang->state()->info.get() == info) return gang->state().get();
+  return nullptr;
+}
+
+// The rank's last call beside those that it has met although they stand in other places.
+std::vector<NearMiss> calls_elsewhere(const RankState& rank, const LastCall& last) {
+  constexpr std::size_t most = 4;
+  std::vector<NearMiss> misses;
+  const GangState* gang = gang_of(rank, last.gang.get());
+  if (gang == nullptr || gang->places == nullptr || is_point_to_point(last.kind) ||
+      gang->places->sequence_number != last.sequence_number)
+    return misses;
+  const CallSummary own{
+      .ranks = {rank.rank},
+      .gang = gang->label(),
+      .operation = fmt::format("{} #{}", to_string(last.kind), last.sequence_number),
+      .location = to_string(last.call_site)};
+  std::map<std::string, std::vector<int>> others;  // by place
+  for (std::size_t member = 0; member < gang->places->by_member.size(); ++member)
+    others[to_string(gang->places->by_member[member])].push_back(
+        gang->root_rank_of(static_cast<int>(member)));
+  others.erase(own.location);
+  for (auto& [place, ranks] : others) {
+    if (misses.size() == most) break;
+    CallSummary other = own;
+    std::sort(ranks.begin(), ranks.end());
+    other.ranks = std::move(ranks);
+    other.location = place;
+    misses.push_back({own, std::move(other), std::string(place_field)});
+  }
+  return misses;
+}
+
 std::size_t add_rank_failure(Engine& engine, const Task& task, const std::exception_ptr& error) {
   Finding finding;
-  const std::optional<CallSite> after_close = closed_gang_called_at(error);
-  finding.id = after_close ? finding_id::use_after_close : finding_id::rank_failed;
-  if (after_close) finding.location = to_string(*after_close);
+  finding.id = finding_id::rank_failed;
   finding.ranks = {task.rank->rank};
-  finding.message = fmt::format(
-      "Rank {} ended{} with an exception: {}", task.rank->rank,
-      task.further ? fmt::format(" its context '{}'", task.further->name) : std::string(),
-      text_of(error));
-  return engine.findings().add(std::move(finding));
+  std::string where;
+  if (const std::optional<Refusal> refusal = refusal_of(error)) {
+    if (refusal->is_closed_gang) finding.id = finding_id::use_after_close;
+    finding.location = to_string(refusal->call_site);
+    where = " at " + finding.location;
+  } else if (knows_last_calls(engine)) {
+    const LastCall last = last_call_of(*task.rank);
+    where = after_text(last);
+    if (last.gang != nullptr) {
+      finding.location = to_string(last.call_site);
+      finding.near_misses = calls_elsewhere(*task.rank, last);
+    }
+  }
+  const std::string context =
+      task.further ? fmt::format(" its context '{}'", task.further->name) : std::string();
+  return engine.findings().add_of_ranks(
+      std::move(finding),
+      fmt::format("ended{} with an exception{}: {}", context, where, text_of(error)));
 }
 
 // The error of a gang that was aborted has left the program of `rank`: who aborted it is the cause.
@@ -131,8 +200,14 @@ std::size_t add_abort(Engine& engine, const BreakCause& cause, int rank,
   Finding finding;
   finding.id = finding_id::rank_failed;
   finding.ranks = {cause.aborted_by};
-  finding.message = fmt::format("Rank {} aborted a gang, which ended the program of rank {}: {}",
-                                cause.aborted_by, rank, text_of(error));
+  std::string where;
+  if (knows_last_calls(engine)) {
+    if (cause.aborted_after.gang != nullptr)
+      finding.location = to_string(cause.aborted_after.call_site);
+    where = after_text(cause.aborted_after);
+  }
+  finding.message = fmt::format("Rank {} aborted a gang{}, which ended the program of rank {}: {}",
+                                cause.aborted_by, where, rank, text_of(error));
   return engine.findings().add(std::move(finding));
 }
 
@@ -250,6 +325,10 @@ void detach_gangs(RankState& rank) noexcept {
     gang = next;
   }
   rank.gangs = nullptr;
+}
+
+LastCall last_call_of(const RankState& rank) {
+  return rank.last_called != nullptr ? rank.last_called->last_call() : rank.last_call;
 }
 
 std::string describe_members(const GangState& gang, const std::vector<int>& members) {

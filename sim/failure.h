@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "sim/gang_state.h"
+#include "sim/rank_state.h"
 #include "sim/report.h"
 
 namespace gang::sim {
 
 class Engine;
-struct RankState;
 
 // Throws the GangError of a failed operation at its rank.
 [[noreturn]] void throw_gang_error(Engine& engine, const PendingOperation& pending);
@@ -36,6 +36,9 @@ void report_open_gangs(Engine& engine);
 
 // Cuts the gang handles that live on from the run.
 void detach_gangs(RankState& rank) noexcept;
+
+// The last operation that the rank has called so far.
+LastCall last_call_of(const RankState& rank);
 
 // "rank 3", "ranks 0-3,8": members of `gang` as root ranks.
 std::string describe_members(const GangState& gang, const std::vector<int>& members);

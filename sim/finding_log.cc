@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/finding_text.h"
+
 namespace gang::sim {
 namespace {
 
@@ -27,6 +29,7 @@ bool has_more_ranks(const CallSummary& a, const CallSummary& b) {
 // exception: all but the first entry of the divergence.
 void complete_rank_failure(Finding& finding) {
   auto& next = finding.divergence->next;
+  next.front().ranks = finding.ranks;
   for (CallSummary& call : next) std::sort(call.ranks.begin(), call.ranks.end());
   std::sort(next.begin() + 1, next.end(), has_more_ranks);
   const CallSummary& first = next[1];
@@ -54,6 +57,7 @@ std::size_t FindingLog::add(Finding finding) {
   if (is_new) {
     findings_.push_back(std::move(finding));
     consequences_.push_back(0);
+    is_of_ranks_.push_back(false);
     return place->second;
   }
   Finding& known = findings_[place->second];
@@ -62,6 +66,13 @@ std::size_t FindingLog::add(Finding finding) {
                  std::back_inserter(ranks));
   known.ranks = std::move(ranks);
   return place->second;
+}
+
+std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate) {
+  finding.message = std::move(predicate);
+  const std::size_t index = add(std::move(finding));
+  is_of_ranks_[index] = true;
+  return index;
 }
 
 void FindingLog::add_consequence(std::size_t index, std::string text) {
@@ -74,6 +85,10 @@ std::vector<Finding> FindingLog::take() {
     if (consequences_[i] > most_consequences)
       findings_[i].consequences.push_back(
           fmt::format("{} more like these", consequences_[i] - most_consequences));
+  for (std::size_t i = 0; i < findings_.size(); ++i)
+    if (is_of_ranks_[i])
+      findings_[i].message =
+          fmt::format("{} {}", capitalised(ranks_text(findings_[i].ranks)), findings_[i].message);
   for (Finding& finding : findings_)
     if (is_rank_failure(finding)) complete_rank_failure(finding);
   return std::move(findings_);

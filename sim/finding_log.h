@@ -17,6 +17,10 @@ class FindingLog {
   // message takes in further ranks instead.
   std::size_t add(Finding finding);
 
+  // The same for a finding about what ranks did, `predicate`: "dropped barrier #0." Its message
+  // begins with those of them who did the same, "Ranks 0-3".
+  std::size_t add_of_ranks(Finding finding, std::string predicate);
+
   // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
   void add_consequence(std::size_t index, std::string text);
 
@@ -32,6 +36,7 @@ class FindingLog {
   std::vector<Finding> findings_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<std::size_t> consequences_;
+  std::vector<bool> is_of_ranks_;  // whether its message is a predicate
 };
 
 }  // namespace gang::sim

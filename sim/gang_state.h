@@ -16,6 +16,7 @@
 #include "sim/fingerprint.h"
 #include "sim/pending_operation.h"
 #include "sim/race_watch.h"
+#include "sim/rank_state.h"
 
 namespace gang::sim {
 
@@ -30,6 +31,7 @@ struct BreakCause {
   std::vector<int> ranks_at_fault;  // of the gang
   std::string reason;               // the clause after the colon
   int aborted_by = no_rank;         // of the root gang, where somebody called abort
+  LastCall aborted_after;           // of that rank
   // Index of the finding that it is a consequence of. An abort is one only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
@@ -57,6 +59,9 @@ struct MatchSlot {
   bool is_mismatched = false;
   bool is_inline = false;  // the result is in `result`; members take it when they go on
   bool is_complete = false;
+  bool has_other_places = false;     // whether members called it in other places than the first
+  const char* first_file = nullptr;  // of the first's call site
+  std::uint32_t first_line = 0;
   InlineValue result{};
   std::vector<PendingOperation*> members;  // by rank in the gang; null: has not come
   std::vector<Task*> waiters;
@@ -108,6 +113,12 @@ struct ShrinkMeeting {
   std::vector<int> members;           // of the shrunk gang, as members of this one
 };
 
+// Where members called an operation that has completed.
+struct CallPlaces {
+  std::uint64_t sequence_number = 0;
+  std::vector<CallSite> by_member;
+};
+
 struct GangState {
   explicit GangState(Engine& of) : engine(&of) {}
   GangState(const GangState&) = delete;
@@ -121,6 +132,8 @@ struct GangState {
   std::uint32_t children_made = 0;  // for default names
   std::uint64_t base_sequence = 0;  // of active.front()
   Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
+  // Of the last collective that members called in different places; null: there was none.
+  std::unique_ptr<CallPlaces> places;
   std::vector<MatchSlot*> active;                 // slots that gather members, by sequence number
   std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
   std::vector<MatchSlot*> free_slots;

@@ -30,6 +30,15 @@ OperationKind kind_of(std::span<PendingOperation* const> members) {
   return (*first)->call().kind;
 }
 
+// Remembers where each member called what is about to complete.
+void note_places(GangState& gang, const MatchSlot& slot) {
+  if (!gang.places) gang.places = std::make_unique<CallPlaces>();
+  gang.places->sequence_number = slot.sequence_number;
+  gang.places->by_member.clear();
+  for (const PendingOperation* member : slot.members)
+    gang.places->by_member.push_back(member->call().call_site);
+}
+
 }  // namespace
 
 std::shared_ptr<GangState> Matching::make_root_gang() {
@@ -135,10 +144,17 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   MatchSlot& slot = slot_for(gang, pending.call().sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
   const Fingerprint fingerprint(operation.collective, engine_.options().strict_blocking);
-  if (slot.arrived == 0)
+  const CallSite& site = operation.collective.call_site;
+  if (slot.arrived == 0) {
     slot.first = fingerprint;
-  else if (!slot.first.matches(fingerprint)) [[unlikely]]
-    slot.is_mismatched = true;
+    slot.first_file = site.file;
+    slot.first_line = site.line;
+  } else {
+    if (!slot.first.matches(fingerprint)) [[unlikely]]
+      slot.is_mismatched = true;
+    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
+      slot.has_other_places = true;
+  }
   pending.slot = &slot;
   slot.members[member] = &pending;
   slot.waiters[member] = pending.waiter;
@@ -164,6 +180,8 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   }
   gang.last_call = slot.members.front()->call();
   gang.last_call.label = {};
+  if (slot.has_other_places) [[unlikely]]
+    note_places(gang, slot);
   ++engine_.counts().completed_operations;
   engine_.recorder().ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;
@@ -217,7 +235,7 @@ void Matching::take_inline(PendingOperation& pending) {
 
 void Matching::recycle(GangState& gang, MatchSlot& slot) {
   slot.arrived = slot.async_members = slot.departures_left = 0;
-  slot.is_mismatched = slot.is_inline = slot.is_complete = false;
+  slot.is_mismatched = slot.is_inline = slot.is_complete = slot.has_other_places = false;
   std::fill(slot.members.begin(), slot.members.end(), nullptr);
   slot.children.clear();
   slot.children.shrink_to_fit();

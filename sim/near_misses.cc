@@ -168,6 +168,42 @@ void report_messages_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
   }
 }
 
+// Receives from any source, and sends to them of members of their gang, on another gang.
+std::vector<NearMiss> find_sends_on_other_gangs(const Engine& engine) {
+  const std::vector<GangState*> gangs = engine.matching().gangs();
+  std::map<std::pair<int, int>, Calls> receives;  // by receiving root rank and tag
+  for (const GangState* gang : gangs)
+    if (gang->mailboxes)
+      for (const Mailbox& mailbox : *gang->mailboxes)
+        for (const PendingOperation* receive : mailbox.receives)
+          if (BlockedWorld::takes_any(*receive))
+            receives[{gang->root_rank_of(receive->member), receive->call().tag}].push_back(receive);
+  std::vector<NearMiss> misses;
+  if (receives.empty()) return misses;
+  const auto meets = [](const PendingOperation& send, const PendingOperation& receive) {
+    const auto& members = receive.gang->info->root_ranks;
+    return send.gang != receive.gang && send.call().data_type == receive.call().data_type &&
+           send.call().count == receive.call().count &&
+           std::ranges::count(members, send.gang->root_rank_of(send.member)) != 0;
+  };
+  for (const GangState* gang : gangs) {
+    if (!gang->mailboxes) continue;
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* send : mailbox.sends) {
+        const int destination = gang->root_rank_of(send->call().peer);
+        auto asked = receives.find({destination, send->call().tag});
+        if (asked == receives.end()) asked = receives.find({destination, any_tag});
+        if (asked == receives.end() || misses.size() == most_near_misses) continue;
+        for (const PendingOperation* receive : asked->second)
+          if (meets(*send, *receive)) {
+            misses.push_back({sim::summary_of(*send), sim::summary_of(*receive), "gang"});
+            break;
+          }
+      }
+  }
+  return misses;
+}
+
 }  // namespace
 
 void report_near_misses(Engine& engine, VerdictCertainty& certainty) {
@@ -177,7 +213,7 @@ void report_near_misses(Engine& engine, VerdictCertainty& certainty) {
 }
 
 std::vector<NearMiss> find_other_peers(const Engine& engine) {
-  std::vector<NearMiss> misses;
+  std::vector<NearMiss> misses = find_sends_on_other_gangs(engine);
   const auto add = [&misses](const PendingOperation& send, const PendingOperation& receive,
                              const char* field) {
     if (misses.size() < most_near_misses && send.call().count == receive.call().count &&

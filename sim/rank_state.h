@@ -6,8 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "gang/call_site.h"
+#include "gang/operation_kind.h"
 #include "gang/rank_locals.h"
 #include "sim/task.h"
+
+namespace gang {
+struct GangInfo;
+}
 
 namespace gang::sim {
 
@@ -16,6 +22,14 @@ class SimWork;
 struct BreakCause;
 struct GangState;
 struct PendingOperation;
+
+// The last operation that a rank called. Of collectives the sequence number counts.
+struct LastCall {
+  OperationKind kind = OperationKind::barrier;
+  std::uint64_t sequence_number = 0;
+  CallSite call_site;                    // without its function
+  std::shared_ptr<const GangInfo> gang;  // null: there was none
+};
 
 struct RankState {
   RankLocals locals;
@@ -26,7 +40,9 @@ struct RankState {
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
-  std::uint32_t any_receives = 0;  // posted receives from any source
+  const SimGang* last_called = nullptr;  // the gang of its last call, while it holds that
+  LastCall last_call;                    // else: the call
+  std::uint32_t any_receives = 0;        // posted receives from any source
   std::int32_t rank = 0;
   bool has_returned = false;  // its program is over, in whatever way
   bool has_failed = false;    // it ended with an exception

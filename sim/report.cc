@@ -14,6 +14,7 @@ namespace gang::sim {
 namespace {
 
 constexpr std::size_t most_rows = 16;
+constexpr std::size_t most_findings_of_a_kind = 4;
 
 // Blocked contexts in the same call, waiting for the same ranks.
 struct BlockedGroup {
@@ -28,14 +29,15 @@ enum class RowsPer : std::uint8_t { gang, gang_name };
 std::string gang_name(const BlockedCall& call) { return call.gang.substr(0, call.gang.find('[')); }
 
 std::vector<BlockedGroup> grouped(const std::vector<const BlockedCall*>& blocked, RowsPer rows) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<int>>;
+  using Key =
+      std::tuple<std::string, std::string, std::string, std::string, std::string, std::vector<int>>;
   std::vector<BlockedGroup> groups;
   std::map<Key, std::size_t> places;
   for (const BlockedCall* call : blocked) {
     const bool by_name = rows == RowsPer::gang_name;
     const auto [place, is_new] = places.try_emplace(
         Key{call->context, by_name ? gang_name(*call) : call->gang, call->operation, call->location,
-            by_name ? std::vector<int>{} : call->waits_for},
+            call->behind_location, by_name ? std::vector<int>{} : call->waits_for},
         groups.size());
     if (is_new) groups.push_back({{}, {}, call});
     groups[place->second].ranks.push_back(call->rank);
@@ -67,8 +69,11 @@ std::string blocked_rows(const std::vector<const BlockedCall*>& blocked) {
   std::vector<BlockedGroup> groups = grouped(blocked, RowsPer::gang);
   if (groups.size() > most_rows) groups = grouped(blocked, RowsPer::gang_name);
   std::vector<std::vector<std::string>> rows = {{"rank", "blocked in", "waits for", "at"}};
-  for (std::size_t i = 0; i < std::min(groups.size(), most_rows); ++i)
+  for (std::size_t i = 0; i < std::min(groups.size(), most_rows); ++i) {
     rows.push_back(row_of(groups[i]));
+    if (const BlockedCall& call = *groups[i].call; !call.behind.empty())
+      rows.push_back({"", "behind " + call.behind, "", call.behind_location});
+  }
   std::string text = table(rows);
   if (groups.size() > most_rows)
     text += fmt::format("  ... and {} more kinds of calls\n", groups.size() - most_rows);
@@ -111,6 +116,10 @@ std::string near_miss_text(const NearMiss& miss) {
     return fmt::format("{} {} on {} at {}", to_rank_ranges(call.ranks, 3), call.operation,
                        call.gang, call.location);
   };
+  if (miss.field == place_field)
+    return fmt::format("Elsewhere: {} {} made that call at {}.",
+                       miss.second.ranks.size() == 1 ? "rank" : "ranks",
+                       to_rank_ranges(miss.second.ranks, 3), miss.second.location);
   return fmt::format("Near miss: rank {} and rank {} would match if the {} were equal.",
                      call_text(miss.first), call_text(miss.second), miss.field);
 }
@@ -172,6 +181,30 @@ constexpr std::array fixes = {
     Fix{"use_after_close", "close the gang after its last use"},
     Fix{"gang_not_closed", "let go of the gang before the program ends, or close it"},
 };
+
+// Of each kind the first few; of the others their number and ranks.
+std::string findings_text(const std::vector<Finding>& findings) {
+  std::map<std::string, std::vector<const Finding*>> of_kind;
+  std::string text;
+  for (const Finding& finding : findings) {
+    auto& alike = of_kind[finding.id];
+    alike.push_back(&finding);
+    if (alike.size() > most_findings_of_a_kind) continue;
+    if (&finding != &findings.front()) text += fmt::format("\n{}\n", finding.id);
+    text += "\n" + to_string(finding);
+  }
+  for (const auto& [id, alike] : of_kind) {
+    if (alike.size() <= most_findings_of_a_kind) continue;
+    std::set<int> ranks;
+    for (std::size_t i = most_findings_of_a_kind; i < alike.size(); ++i)
+      ranks.insert(alike[i]->ranks.begin(), alike[i]->ranks.end());
+    text += "\n" + wrapped(fmt::format("{} more findings {}, of ranks {}",
+                                       alike.size() - most_findings_of_a_kind, id,
+                                       to_rank_ranges({ranks.begin(), ranks.end()})),
+                           "  ");
+  }
+  return text;
+}
 
 std::string headline(const Report& report) {
   const std::string_view id =
@@ -237,10 +270,7 @@ std::string to_string(const Finding& finding) {
 std::string to_string(const Report& report) {
   std::string text = headline(report) + "\n";
   if (!report.divergence.empty()) text += "\n" + wrapped(report.divergence, "  ");
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    if (i > 0) text += fmt::format("\n{}\n", report.findings[i].id);
-    text += "\n" + to_string(report.findings[i]);
-  }
+  text += findings_text(report.findings);
   if (!report.blocked.empty()) text += "\n" + blocked_table(report.blocked);
   return text + advice(report);
 }

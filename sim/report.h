@@ -81,7 +81,8 @@ struct Divergence {
   friend bool operator==(const Divergence&, const Divergence&) = default;
 };
 
-// Two pending calls that would match if they were equal in one field.
+// Two pending calls that would match if they were equal in one field; or, with `place_field`, two
+// that have matched although they stand in different places of the program.
 struct NearMiss {
   CallSummary first;
   CallSummary second;
@@ -89,6 +90,8 @@ struct NearMiss {
 
   friend bool operator==(const NearMiss&, const NearMiss&) = default;
 };
+
+inline constexpr std::string_view place_field = "call site";
 
 // One root cause. Consequences are listed inside it, not beside it.
 struct Finding {
@@ -118,6 +121,10 @@ struct BlockedCall {
   bool waits_for_any = false;  // one of them is enough: a receive from any source, wait_any
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
   bool is_core = true;  // one of the calls of which one must change; else it waits for those
+  // Of a call that is queued on its rank's stream: the call ahead of all, which the stream is at,
+  // "send f32[4] to rank 1 tag 0", with its gang's label in front. Empty where it is not queued.
+  std::string behind;
+  std::string behind_location;
   // "reduce_gradients at train.cc:41", innermost first: of one context of each group in the same
   // call, where options.call_stacks; without source lines where the binary has none.
   std::vector<std::string> call_stack;

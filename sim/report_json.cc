@@ -146,6 +146,8 @@ json to_json(const BlockedCall& blocked) {
                {"waits_for_any", blocked.waits_for_any},
                {"would_time_out_after_ns", blocked.would_time_out_after_ns},
                {"is_core", blocked.is_core}};
+  if (!blocked.behind.empty()) call["behind"] = blocked.behind;
+  if (!blocked.behind_location.empty()) call["behind_location"] = blocked.behind_location;
   if (!blocked.call_stack.empty()) call["call_stack"] = blocked.call_stack;
   return call;
 }
@@ -192,6 +194,8 @@ BlockedCall blocked_call_from_json(const json& from) {
   call.waits_for_any = field<bool>(from, "waits_for_any");
   call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
   call.is_core = field<bool>(from, "is_core");
+  call.behind = field_or_empty<std::string>(from, "behind");
+  call.behind_location = field_or_empty<std::string>(from, "behind_location");
   if (from.contains("call_stack"))
     call.call_stack = field<std::vector<std::string>>(from, "call_stack");
   return call;

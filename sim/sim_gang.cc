@@ -22,6 +22,10 @@ SimGang::~SimGang() {
   const Engine::Guard guard(*engine_);
   (previous_ != nullptr ? previous_->next_ : owner_->gangs) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
+  if (owner_->last_called == this) {
+    owner_->last_call = last_call();
+    owner_->last_called = nullptr;
+  }
   if (!engine_->is_over()) {
     if (next_sequence_ > 0)
       state_->departures.push_back({rank(), next_sequence_, CallSite::at(last_file_, last_line_)});
@@ -45,9 +49,21 @@ void SimGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
   const bool is_collective = !is_point_to_point(call.kind);
   call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
+  owner_->last_called = this;
+  last_called_kind_ = call.kind;
+  last_called_file_ = call.call_site.file;
+  last_called_line_ = call.call_site.line;
   if (!is_collective) return;
   last_file_ = call.call_site.file;
   last_line_ = call.call_site.line;
+}
+
+LastCall SimGang::last_call() const {
+  const bool is_collective = !is_point_to_point(last_called_kind_);
+  return {.kind = last_called_kind_,
+          .sequence_number = (is_collective ? next_sequence_ : next_message_) - 1,
+          .call_site = CallSite::at(last_called_file_, last_called_line_),
+          .gang = state_->info};
 }
 
 Received SimGang::do_run(Operation& operation) {
@@ -116,6 +132,7 @@ void SimGang::do_abort() {
   cause->kind = GangErrorKind::aborted;
   cause->reason = "rank " + std::to_string(rank()) + " aborted the gang";
   cause->aborted_by = state_->root_rank_of(rank());
+  cause->aborted_after = last_call_of(*owner_);
   engine.matching().break_gang(*state_, std::move(cause));
 }
 

@@ -16,6 +16,9 @@ class SimGang final : public Gang {
   const std::shared_ptr<GangState>& state() const noexcept { return state_; }
   SimGang* next_of_rank() const noexcept { return next_; }
 
+  // The last operation that was called on it.
+  LastCall last_call() const;
+
   // The run is over: the handle goes on living without it.
   void detach() noexcept;
 
@@ -38,8 +41,12 @@ class SimGang final : public Gang {
   SimGang* previous_ = nullptr;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_message_ = 0;
-  const char* last_file_ = "";  // of the last collective's call site
+  // Of the last collective, and of the last operation.
+  const char* last_file_ = "";
+  const char* last_called_file_ = "";
   std::uint32_t last_line_ = 0;
+  std::uint32_t last_called_line_ = 0;
+  OperationKind last_called_kind_ = OperationKind::barrier;
 };
 
 // Makes the entries of a batch into operations of their own, owned by `batch`.

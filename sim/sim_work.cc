@@ -200,9 +200,9 @@ std::size_t SimWork::report_drop() {
   finding.gang = gang_->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
-  finding.message = fmt::format("Rank {} dropped {} without having waited for it.",
-                                finding.ranks.front(), finding.operation);
-  return gang_->engine->findings().add(std::move(finding));
+  std::string predicate =
+      fmt::format("dropped {} without having waited for it.", finding.operation);
+  return gang_->engine->findings().add_of_ranks(std::move(finding), std::move(predicate));
 }
 
 }  // namespace gang::sim

@@ -29,6 +29,9 @@ std::string label_of(const WaitNode& node) {
   label +=
       "\\n" + escaped(node.gang) + (node.gang.empty() ? "" : "  ") + escaped(node.call->operation);
   if (!node.call->location.empty()) label += "\\n" + escaped(node.call->location);
+  if (!node.call->behind.empty())
+    label +=
+        "\\nbehind " + escaped(node.call->behind) + "\\n" + escaped(node.call->behind_location);
   return label;
 }
 

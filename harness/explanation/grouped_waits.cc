@@ -22,10 +22,12 @@ std::string name_of(const std::string& gang) { return gang.substr(0, gang.find('
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-using Key = std::tuple<bool, std::string, std::string, std::string, std::string, std::vector<int>>;
+using Key = std::tuple<bool, std::string, std::string, std::string, std::string, std::vector<int>,
+                       std::string>;
 
 Key key_of(const BlockedCall& call, Grouping grouping) {
-  Key key{!call.is_core, call.context, call.gang, call.operation, call.location, {}};
+  Key key{!call.is_core, call.context, call.gang,           call.operation,
+          call.location, {},           call.behind_location};
   switch (grouping) {
     case Grouping::same_call:
       std::get<5>(key) = call.waits_for;

@@ -89,8 +89,8 @@ json to_page(const WaitNode& node) {
              {"note", node.note},           {"is_blocked", node.is_blocked()},
              {"is_alike", node.is_alike},   {"is_core", node.is_core()},
              {"waits_for_any", false},      {"waits_for_count", 0}};
-  for (const char* name : {"context", "operation", "location", "sequence", "arguments", "waits_for",
-                           "timeout", "stack"})
+  for (const char* name : {"context", "operation", "location", "behind", "behind_location",
+                           "sequence", "arguments", "waits_for", "timeout", "stack"})
     to[name] = "";
   if (!node.is_blocked()) return to;
   const sim::BlockedCall& call = *node.call;
@@ -98,6 +98,8 @@ json to_page(const WaitNode& node) {
   to["context"] = call.context;
   to["operation"] = call.operation;
   to["location"] = call.location;
+  to["behind"] = call.behind;
+  to["behind_location"] = call.behind_location;
   to["sequence"] = parts.sequence;
   to["arguments"] = call.gang.empty() ? "" : parts.arguments;
   to["waits_for"] = waits_text(node);

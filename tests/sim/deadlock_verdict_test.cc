@@ -33,6 +33,26 @@ TEST(DeadlockVerdict, NamesARankThatHasReturned) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 0-4,6-7 wait for it"));
 }
 
+// The barrier is queued behind a send that rank 0 does not receive: what is shown is both.
+TEST(DeadlockVerdict, SaysWhatAQueuedCallIsBehind) {
+  SimulationOptions options{.world_size = 2};
+  options.execution = ExecutionModel::stream_ordered;
+  const Report report = run(options, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    Work sending;
+    if (rank.rank() == 1)
+      sending = rank.root()->start_send(view_of(value), 0, 0, {}, CallSite::at("train.cc", 5));
+    rank.root()->barrier({}, CallSite::at("train.cc", 6));
+    if (rank.rank() == 1) sending.wait();
+  });
+  ASSERT_EQ(report.blocked.size(), 2U);
+  EXPECT_EQ(report.blocked[0].behind, "");
+  EXPECT_EQ(report.blocked[1].operation, "barrier #0");
+  EXPECT_EQ(report.blocked[1].behind, "root[0,1]  send i32[] to rank 0");
+  EXPECT_EQ(report.blocked[1].behind_location, "train.cc:5");
+  EXPECT_THAT(to_string(report), HasSubstr("behind root[0,1]  send i32[] to rank 0"));
+}
+
 TEST(DeadlockVerdict, ListsEveryBlockedRankWithWhatItWaitsFor) {
   const Report report = run(5, [](SimulatedRank& rank) {
     std::int32_t value = 0;

@@ -1,5 +1,6 @@
 #include "sim/failure.h"
 
+#include <nlohmann/json.hpp>
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -14,7 +15,81 @@ TEST(Failure, AnExceptionThatLeavesAProgramIsAFindingOfThatRank) {
   EXPECT_EQ(report.outcome, Outcome::failed);
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].message, "Rank 1 ended with an exception: out of cheese");
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 1 ended with an exception before its first call: out of cheese");
+  EXPECT_EQ(report.findings[0].location, "");
+}
+
+TEST(Failure, ItSaysWhatTheRankCalledLast) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {1, 2});
+    rank.root()->barrier({}, CallSite::at("train.cc", 7));
+    if (rank.rank() == 0) return;
+    std::int32_t value = 0;
+    if (rank.rank() == 1) pair->send(view_of(value), 1, 0, {}, CallSite::at("train.cc", 8));
+    if (rank.rank() == 2) pair->recv(view_of(value), 0, 0, {}, CallSite::at("train.cc", 9));
+    if (rank.rank() == 2) throw std::runtime_error("out of cheese");
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].location, "train.cc:9");
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 2 ended with an exception after recv on root.0[1,2] at train.cc:9: out of "
+            "cheese");
+}
+
+TEST(Failure, ItSaysSoToWhenTheGangOfThatCallIsGone) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    child_of(*rank.root(), {0, 1})->barrier({}, CallSite::at("train.cc", 5));
+    if (rank.rank() == 1) throw std::runtime_error("out of cheese");
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].location, "train.cc:5");
+  EXPECT_THAT(report.findings[0].message, HasSubstr("after barrier #0 on root.0[0,1] at train.cc"));
+}
+
+// Rank 1 leaves out the first call: its second one meets the first of the others.
+TEST(Failure, WhoMadeTheLastCallElsewhereIsNamed) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    for (std::uint32_t line = rank.rank() == 1 ? 6 : 5; line < 7; ++line) {
+      Object epoch[] = {Object(static_cast<std::int64_t>(line))};
+      const Object expected = epoch[0];
+      rank.root()->broadcast_objects(epoch, 0, {}, CallSite::at("train.cc", line));
+      if (epoch[0] != expected) throw std::runtime_error("another epoch");
+    }
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  const auto& misses = report.findings[0].near_misses;
+  ASSERT_EQ(misses.size(), 1U);
+  EXPECT_EQ(misses[0].field, place_field);
+  EXPECT_THAT(misses[0].second.ranks, ElementsAre(0, 2, 3));
+  EXPECT_EQ(misses[0].second.location, "train.cc:5");
+  EXPECT_THAT(to_string(report), HasSubstr("ranks 0,2-3 made that call at train.cc:5"));
+}
+
+TEST(Failure, ACallThatIsRefusedIsPointedAt) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    rank.root()->barrier({}, CallSite::at("train.cc", 3));
+    rank.root()->broadcast(view_of(value), rank.rank() == 1 ? 9 : 0, {},
+                           CallSite::at("train.cc", 4));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].location, "train.cc:4");
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("Rank 1 ended with an exception at train.cc:4: broadcast on root"));
+}
+
+TEST(Failure, RanksThatFailAlikeShareAFinding) {
+  const Report report = run(1024, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 3));
+    throw std::runtime_error("out of cheese");
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].ranks.size(), 1024U);
+  EXPECT_THAT(report.findings[0].message,
+              testing::StartsWith("Ranks 0-1023 ended with an exception after barrier #0 on root"));
 }
 
 TEST(Failure, OfSomethingElseThanAStandardExceptionIsAFindingToo) {
@@ -64,7 +139,8 @@ TEST(Failure, OneOfAFurtherContextNamesIt) {
   EXPECT_EQ(report.outcome, Outcome::failed);
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_EQ(report.findings[0].message,
-            "Rank 0 ended its context 'loader' with an exception: no such file");
+            "Rank 0 ended its context 'loader' with an exception before its first call: no such "
+            "file");
 }
 
 TEST(Failure, ManyRanksThatFailOfOneCauseAreOneFinding) {
@@ -157,6 +233,17 @@ TEST(Failure, AGangStillOpenAfterTheProgramsIsAFinding) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
   EXPECT_EQ(report.findings[0].gang, "root[0,1]");
   EXPECT_THROW(kept[0]->barrier(), InvalidOperation) << "it lives on without its simulation";
+}
+
+// Letting go of a gang closes it, and closing closes its children: a kept child is not open.
+TEST(Failure, AChildThatIsKeptIsClosedWithItsParent) {
+  std::vector<std::shared_ptr<Gang>> kept(2);
+  const Report report = run(2, [&kept](SimulatedRank& rank) {
+    kept[static_cast<std::size_t>(rank.rank())] = child_of(*rank.root(), {0, 1});
+  });
+  EXPECT_TRUE(report.holds());
+  EXPECT_TRUE(kept[0]->is_closed());
+  EXPECT_THROW(kept[0]->barrier(), InvalidOperation);
 }
 
 // Ranks 4 and 6 of 8 do not come to a monitored barrier.

@@ -30,6 +30,16 @@ TEST(FindingLog, OneCauseTakesInFurtherRanks) {
   EXPECT_THAT(findings[0].ranks, ElementsAre(1, 3, 5));
 }
 
+TEST(FindingLog, AMessageAboutRanksBeginsWithAllOfThem) {
+  FindingLog log;
+  for (const int rank : {3, 0, 1}) log.add_of_ranks(finding("a", {rank}), "dropped it.");
+  log.add_of_ranks(finding("a", {2}), "kept it.");
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].message, "Ranks 0-1,3 dropped it.");
+  EXPECT_EQ(findings[1].message, "Rank 2 kept it.");
+}
+
 TEST(FindingLog, AnyOtherFieldMakesAnotherCause) {
   FindingLog log;
   Finding base = finding("a", {1});

@@ -84,15 +84,15 @@ TEST(FirstDivergence, OfAMismatchThatWaitsTellsWhatTheOthersDo) {
 
 TEST(FirstDivergence, ARankThatThrewIsNamedWithThoseThatWaitForIt) {
   const Report report = run(4, [](SimulatedRank& rank) {
-    rank.root()->barrier();
+    rank.root()->barrier({}, CallSite::at("train.cc", 4));
     if (rank.rank() == 1) throw std::runtime_error("out of memory");
     rank.root()->barrier({}, CallSite::at("train.cc", 8));
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   const Finding& finding = report.findings[0];
   EXPECT_EQ(finding.message,
-            "Rank 1 ended with an exception: out of memory. Ranks 0,2-3 could not complete "
-            "barrier #1 on root[0-3] at train.cc:8.");
+            "Rank 1 ended with an exception after barrier #0 on root[0-3] at train.cc:4: out of "
+            "memory. Ranks 0,2-3 could not complete barrier #1 on root[0-3] at train.cc:8.");
   ASSERT_TRUE(finding.divergence);
   EXPECT_EQ(finding.divergence->last_common.operation, "barrier #0");
   EXPECT_THAT(finding.divergence->next.at(0).ranks, ElementsAre(0, 2, 3));

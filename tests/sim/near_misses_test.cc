@@ -69,6 +69,28 @@ TEST(NearMisses, AWrongDestinationIsNamed) {
   EXPECT_THAT(to_string(report), HasSubstr("Near miss: rank 0 send i32[] to rank 2"));
 }
 
+// Rank 2 sends on the pipeline's gang what rank 0 waits for, from anybody, on the root.
+TEST(NearMisses, NameASendOnAnotherGangToAReceiveFromAnySource) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const auto pipe = child_of(*rank.root(), {0, 1, 2});
+    std::int32_t value = 0;
+    if (rank.rank() == 0) {
+      rank.root()->recv(view_of(value), any_rank, 4);
+      rank.root()->recv(view_of(value), any_rank, 4);
+    }
+    if (rank.rank() == 1) rank.root()->send(view_of(value), 0, 4);
+    if (rank.rank() == 2) pipe->send(view_of(value), 0, 4, {}, CallSite::at("train.cc", 6));
+    rank.root()->barrier();
+  });
+  ASSERT_EQ(report.findings.size(), 1U);
+  const auto& misses = report.findings[0].near_misses;
+  ASSERT_EQ(misses.size(), 1U);
+  EXPECT_EQ(misses[0].field, "gang");
+  EXPECT_THAT(misses[0].first.ranks, ElementsAre(2));
+  EXPECT_EQ(misses[0].first.location, "train.cc:6");
+  EXPECT_THAT(misses[0].second.ranks, ElementsAre(0));
+}
+
 TEST(NearMisses, MessagesThatDifferInMoreAreNone) {
   const Report report = run(3, [](SimulatedRank& rank) {
     std::int32_t value = 0;

@@ -123,6 +123,8 @@ function choose_node(index, opens = true) {
     ["Arguments", node.arguments],
     ["Sequence number", node.sequence],
     ["Called at", node.location && element("code", {}, node.location)],
+    ["Behind, on its stream", node.behind && element("code", {},
+        [node.behind, node.behind_location].filter((text) => text).join(" at "))],
     [node.waits_for_any ? "Waits for any one of" : "Waits for", targets.length ? targets
         : range_words(node.waits_for)],
     ["Ranks waited for", node.is_alike && node.waits_for_count > 1 && targets.length
@@ -195,7 +197,10 @@ function draw_divergence(divergence) {
 
 function draw_near_misses(misses) {
   return element("ul.card.items", {}, misses.map((miss) => element("li", {},
-    element("p", {}, "These would match if ", element("strong", {}, miss.field), " were equal:"),
+    miss.field === "call site"
+      ? element("p", {}, "These have matched, called in different places:")
+      : element("p", {}, "These would match if ", element("strong", {}, miss.field),
+                " were equal:"),
     [miss.first, miss.second].map((call) => element("p", {}, rank_words(call.ranks) + ": ",
       element("code", {}, [call.gang, call.operation].join(" ").trim()),
       call.location ? element("span.quiet", {}, "  at " + call.location) : "")))));

@@ -36,7 +36,7 @@ void out_of_memory(Rank& rank, const Fault& fault) {
   for (int step = 0; step < 3; ++step) {
     const bool is_too_long = fault.is_planted() && step == 1 && rank.rank() == 2;
     if (is_too_long) throw std::runtime_error("out of memory: 2 GiB for a batch of 70,000 tokens");
-    rank.root()->all_reduce(view(gradient), ReduceOperation::mean);
+    rank.root()->all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
   }
 }
 
@@ -64,7 +64,8 @@ void wrong_device(Rank& rank, const Fault& fault) {
   std::vector<float> weights(4, 1.0F);
   const bool is_mapped_wrong = fault.is_planted() && rank.rank() == 1;
   const Device device = is_mapped_wrong ? Device{DeviceType::cuda, 0} : Device{};
-  rank.root()->broadcast(TensorView{weights.data(), DataType::f32, Shape::vector(4), device});
+  rank.root()->broadcast(TensorView{weights.data(), DataType::f32, Shape::vector(4), device}, 0, {},
+                         fault.here());
 }
 
 // Rank 0 tokenizes for an hour; the others' barrier gives up after 15 minutes.
@@ -124,7 +125,7 @@ void retry_alone(Rank& rank, const Fault& fault) {
 // Rank 0 is done, and takes the gang down under the others.
 void abort_too_early(Rank& rank, const Fault& fault) {
   std::vector<float> weights(4, 1.0F);
-  rank.root()->broadcast(view(weights));
+  rank.root()->broadcast(view(weights), 0, {}, fault.here());
   if (rank.rank() != 0) rank.runtime().sleep_for(std::chrono::seconds(1));
   if (rank.rank() == 0 && fault.is_planted()) rank.root()->abort();
   rank.root()->barrier();
@@ -145,8 +146,7 @@ std::vector<FaultyProgram> failing_ranks() {
            .body = out_of_memory,
            .finding = id::rank_failed,
            .ranks = {2},
-           .fewest_ranks = 3,
-           .has_location = false},
+           .fewest_ranks = 3},
           {.name = "no_scores_on_root",
            .description = "an error on the root alone",
            .body = no_scores_on_root,
@@ -163,8 +163,7 @@ std::vector<FaultyProgram> failing_ranks() {
            .description = "a tensor on another device",
            .body = wrong_device,
            .finding = id::rank_failed,
-           .ranks = {1},
-           .has_location = false},
+           .ranks = {1}},
           {.name = "tokenize_on_rank_0",
            .description = "an hour's work, then a barrier",
            .body = tokenize_on_rank_0,
@@ -197,8 +196,7 @@ std::vector<FaultyProgram> failing_ranks() {
            .description = "rank 0 aborts under the others",
            .body = abort_too_early,
            .finding = id::rank_failed,
-           .ranks = {0},
-           .has_location = false}};
+           .ranks = {0}}};
 }
 
 }  // namespace gang::harness

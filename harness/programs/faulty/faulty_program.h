@@ -64,8 +64,9 @@ enum class ShownIn : std::uint8_t {
 
 // A program with one fault and what must be found in it. A value; copies share the record.
 struct FaultyProgram {
-  std::string name;         // at most 20 characters
-  std::string description;  // at most 31
+  std::string name;          // at most 20 characters
+  std::string description;   // at most 31
+  std::string seen_in = {};  // a public report of such a case, "pytorch#130102"; mostly empty
   void (*body)(Rank&, const Fault&) = nullptr;
   std::string_view finding;    // the only one
   std::vector<int> ranks;      // that it names, in the default world; empty: the schedule decides

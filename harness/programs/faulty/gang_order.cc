@@ -113,6 +113,7 @@ std::vector<FaultyProgram> gang_order() {
            .world_step = 4},
           {.name = "three_gangs",
            .description = "a circle through three gangs",
+           .seen_in = "torchrec#4149",
            .body = three_gangs,
            .finding = id::cross_gang_cycle,
            .ranks = {0, 1, 2},

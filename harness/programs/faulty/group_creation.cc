@@ -1,4 +1,6 @@
 // Making gangs is collective over the parent: all of its members, one order, one list.
+#include <map>
+
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "sim/report.h"
@@ -47,6 +49,33 @@ void members_only(Rank& rank, const Fault& fault) {
   rank.root()->barrier({}, fault.here());
 }
 
+// Who is not in the logger's gang splits at once, its only member on first use: after the barrier.
+void lazy_split(Rank& rank, const Fault& fault) {
+  const bool is_logger = rank.rank() == 0;
+  const bool is_lazy = fault.is_planted() && is_logger;
+  const Gang::Split logger{.color = is_logger ? 0 : no_color};
+  if (!is_lazy) rank.root()->split(logger, {.name = "logger"}, fault.here());
+  rank.root()->barrier({}, fault.here());
+  if (is_lazy) rank.root()->split(logger, {.name = "logger"});
+}
+
+// The barrier comes before the rank has been given its device, and takes the one of its number. The
+// communicators of a device are made on first use, and one rank's device is another one.
+void guessed_device(Rank& rank, const Fault& fault) {
+  const int guess = rank.rank();
+  const int given = rank.rank() == rank.world_size() - 1 ? 0 : guess;
+  std::map<int, std::shared_ptr<Gang>> communicators;
+  const auto communicator_on = [&](int device) -> Gang& {
+    auto& communicator = communicators[device];
+    if (!communicator)
+      communicator = rank.root()->split({.color = 0}, {.name = "communicator"}, fault.here());
+    return *communicator;
+  };
+  communicator_on(fault.is_planted() ? guess : given).barrier();
+  std::vector<float> gradient(8, 1.0F);
+  communicator_on(given).all_reduce(view(gradient), ReduceOperation::mean);
+}
+
 // The evaluator needs no gang of its own, and returns before the others split.
 void split_without_one(Rank& rank, const Fault& fault) {
   const bool evaluates = rank.rank() == 0;
@@ -78,6 +107,7 @@ std::vector<FaultyProgram> group_creation() {
   namespace id = sim::finding_id;
   return {{.name = "own_gang_only",
            .description = "each rank makes its own gang",
+           .seen_in = "pytorch#130102",
            .body = own_gang_only,
            .finding = id::group_creation_order,
            .ranks = {0, 1, 2, 3},
@@ -91,6 +121,7 @@ std::vector<FaultyProgram> group_creation() {
            .fewest_ranks = 4},
           {.name = "old_rank_list",
            .description = "one rank's list is shorter",
+           .seen_in = "sglang#15805",
            .body = old_rank_list,
            .finding = id::mismatch_ranks,
            .ranks = {3},
@@ -99,6 +130,20 @@ std::vector<FaultyProgram> group_creation() {
            .description = "only members make the gang",
            .body = members_only,
            .finding = id::mismatch_operation,
+           .ranks = {3},
+           .fewest_ranks = 3},
+          {.name = "lazy_split",
+           .description = "one rank splits on first use",
+           .seen_in = "pytorch#134314",
+           .body = lazy_split,
+           .finding = id::mismatch_operation,
+           .ranks = {0},
+           .fewest_ranks = 3},
+          {.name = "guessed_device",
+           .description = "a barrier guesses its device",
+           .seen_in = "pytorch#124714",
+           .body = guessed_device,
+           .finding = id::blocked_in_other_gang,
            .ranks = {3},
            .fewest_ranks = 3},
           {.name = "split_without_one",

@@ -1,4 +1,7 @@
 // The members call the same operation with other arguments: count, type, root, ...
+#include <algorithm>
+#include <memory>
+
 #include <nlohmann/json.hpp>
 
 #include "gang/half.h"
@@ -16,6 +19,17 @@ void last_batch(Rank& rank, const Fault& fault) {
   std::vector<float> logits(is_short ? 5 : 8, 1.0F);
   std::vector<float> all(logits.size() * static_cast<std::size_t>(rank.world_size()));
   rank.root()->all_gather(view(all), view(logits), {}, fault.here());
+}
+
+// One of 128 ranks broadcasts the tail of a tensor that is sharded, the others all of it.
+void one_of_128(Rank& rank, const Fault& fault) {
+  constexpr std::int64_t whole = 262'144;
+  constexpr std::int64_t tail = 1'025;
+  const bool is_short = fault.is_planted() && rank.rank() == 77;
+  const auto weights = std::make_unique_for_overwrite<std::uint8_t[]>(whole);
+  if (rank.rank() == 0) std::fill_n(weights.get(), whole, std::uint8_t{1});
+  const TensorView view{weights.get(), DataType::u8, Shape::vector(is_short ? tail : whole)};
+  rank.root()->broadcast(view, 0, {}, fault.here());
 }
 
 // Autocast is on everywhere but on one rank.
@@ -89,12 +103,22 @@ std::vector<FaultyProgram> mismatched_arguments() {
   namespace id = sim::finding_id;
   return {{.name = "last_batch",
            .description = "one rank's batch is smaller",
+           .seen_in = "nccl#1417",
            .body = last_batch,
            .finding = id::mismatch_count,
            .ranks = {3},
            .fewest_ranks = 4},
+          {.name = "one_of_128",
+           .description = "1,025 elements, not 262,144",
+           .seen_in = "pytorch#140563",
+           .body = one_of_128,
+           .finding = id::mismatch_count,
+           .ranks = {77},
+           .default_world_size = 128,
+           .fewest_ranks = 78},
           {.name = "mixed_precision",
            .description = "autocast is off on one rank",
+           .seen_in = "pytorch#150433",
            .body = mixed_precision,
            .finding = id::mismatch_data_type,
            .ranks = {1},
@@ -131,6 +155,7 @@ std::vector<FaultyProgram> mismatched_arguments() {
            .default_world_size = 2},
           {.name = "mean_of_means",
            .description = "divides by the wrong number",
+           .seen_in = "torchcomms#287, pytorch#162338",
            .body = mean_of_means,
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3},

@@ -117,6 +117,35 @@ void one_sided_batch(Rank& rank, const Fault& fault) {
   rank.root()->batch(exchange, {}, fault.here());
 }
 
+// What the others keep in rank 0's store: every look is a message there and one back.
+void serve_store(Gang& store, int looks) {
+  std::int32_t value = 0;
+  for (int i = 0; i < looks; ++i) {
+    const Received request = store.recv(view_of(value), any_rank);
+    store.send(view_of(value), request.source_rank);
+  }
+}
+
+// The store is a thread of rank 0 and goes with it; the others look into it again to tear down.
+void store_goes_first(Rank& rank, const Fault& fault) {
+  const auto store = rank.root()->split({.color = 0}, {.name = "store"});
+  std::int32_t value = 0;
+  const auto look = [&] {
+    store->send(view_of(value), 0, 0, {}, fault.here());
+    store->recv(view_of(value), 0);
+  };
+  if (rank.rank() != 0) {
+    look();
+    rank.root()->barrier();
+    return look();
+  }
+  const int others = rank.world_size() - 1;
+  auto server = rank.runtime().start_thread(
+      "store", [&] { serve_store(*store, fault.is_planted() ? others : 2 * others); });
+  rank.root()->barrier();
+  server->join();
+}
+
 }  // namespace
 
 std::vector<FaultyProgram> missing_participants() {
@@ -128,11 +157,13 @@ std::vector<FaultyProgram> missing_participants() {
            .ranks = {2}},
           {.name = "uneven_batches",
            .description = "the last rank has a batch less",
+           .seen_in = "pytorch#33148",
            .body = uneven_batches,
            .finding = id::participant_missing,
            .ranks = {3}},
           {.name = "extra_batch",
            .description = "one rank keeps its last batch",
+           .seen_in = "fairseq2#794",
            .body = extra_batch,
            .finding = id::uneven_iterations,
            .ranks = {3},
@@ -145,6 +176,7 @@ std::vector<FaultyProgram> missing_participants() {
            .fewest_ranks = 3},
           {.name = "save_on_rank_0",
            .description = "saving ends in a barrier",
+           .seen_in = "autocast#386",
            .body = save_on_rank_0,
            .finding = id::participant_missing,
            .ranks = {0},
@@ -168,10 +200,17 @@ std::vector<FaultyProgram> missing_participants() {
            .default_world_size = 2},
           {.name = "one_sided_batch",
            .description = "one side's batch lacks a send",
+           .seen_in = "nccl#2130",
            .body = one_sided_batch,
            .finding = id::participant_missing,
            .ranks = {1},
-           .default_world_size = 2}};
+           .default_world_size = 2},
+          {.name = "store_goes_first",
+           .description = "rank 0 ends, with the store",
+           .seen_in = "pytorch#123969",
+           .body = store_goes_first,
+           .finding = id::participant_missing,
+           .ranks = {0}}};
 }
 
 }  // namespace gang::harness

@@ -109,6 +109,41 @@ void threads_share_gang(Rank& rank, const Fault& fault) {
   prefetch->join();
 }
 
+// All is done and the gangs are closed: one rank hangs in joining a thread that nobody stops.
+void stuck_in_teardown(Rank& rank, const Fault& fault) {
+  const auto mutex = rank.runtime().make_mutex();
+  const auto changed = rank.runtime().make_condition();
+  bool is_stopped = false;
+  auto saver = rank.runtime().start_thread("saver", [&] {
+    Lock lock(*mutex);
+    while (!is_stopped) changed->wait(lock);
+  });
+  rank.root()->barrier();
+  rank.root()->close();
+  const bool forgets = fault.is_planted() && rank.rank() == 1;
+  if (!forgets) {
+    const Lock lock(*mutex);
+    is_stopped = true;
+    changed->notify_all();
+  }
+  saver->join();
+}
+
+// A thread sends to the next stage while the main thread reduces: on the one stream of a rank,
+// whichever is first keeps the other waiting, and ranks need not agree.
+void threads_on_stream(Rank& rank, const Fault& fault) {
+  const auto pp = rank.root()->split({.color = rank.rank() / 2}, {.name = "pp"});
+  std::vector<float> activation(4, 1.0F);
+  float norm = 1.0F;
+  auto stage = rank.runtime().start_thread("stage", [&] {
+    if (pp->rank() == 0) pp->send(view(activation), 1, 0, {}, fault.here());
+    if (pp->rank() == 1) pp->recv(view(activation), 0, 0, {}, fault.here());
+  });
+  if (!fault.is_planted()) stage->join();
+  rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here());
+  if (fault.is_planted()) stage->join();
+}
+
 }  // namespace
 
 std::vector<FaultyProgram> rank_contexts() {
@@ -142,9 +177,26 @@ std::vector<FaultyProgram> rank_contexts() {
            .fewest_ranks = 4},
           {.name = "threads_share_gang",
            .description = "two threads call one gang",
+           .seen_in = "pytorch#18300",
            .body = threads_share_gang,
            .finding = id::mismatch_operation,
-           .shown_in = ShownIn::some_schedules}};
+           .shown_in = ShownIn::some_schedules},
+          {.name = "threads_on_stream",
+           .description = "two threads on one stream",
+           .seen_in = "pytorch#175145",
+           .body = threads_on_stream,
+           .finding = id::stream_order_inversion,
+           .default_world_size = 2,
+           .world_step = 2,
+           .options = {{"execution", "stream_ordered"}},
+           .shown_in = ShownIn::some_schedules},
+          {.name = "stuck_in_teardown",
+           .description = "one rank joins forever",
+           .seen_in = "pytorch#196968",
+           .body = stuck_in_teardown,
+           .finding = id::deadlock,
+           .ranks = {1},
+           .has_location = false}};
 }
 
 }  // namespace gang::harness

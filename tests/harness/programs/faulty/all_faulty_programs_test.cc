@@ -59,6 +59,20 @@ TEST(AllFaultyPrograms, AreManyAndShowEveryFinding) {
   }
 }
 
+// Deadlocks and mismatches that people have reported: each is shown by a program.
+TEST(AllFaultyPrograms, ShowWhatPeopleHaveReported) {
+  std::string seen;
+  for (const FaultyProgram& faulty : all_faulty_programs()) seen += faulty.seen_in + ", ";
+  for (const char* report :
+       {"pytorch#130102", "pytorch#134314",  "sglang#15805",   "pytorch#18300",  "torchrec#4149",
+        "pytorch#175145", "KempnerForge#49", "autocast#386",   "pytorch#33148",  "nccl#1417",
+        "pytorch#150433", "pytorch#94819",   "pytorch#109401", "nccl#2130",      "pytorch#113376",
+        "pytorch#172668", "pytorch#123969",  "pytorch#124714", "pytorch#162338", "torchcomms#287",
+        "pytorch#196968", "pytorch#140563",  "fairseq2#794",   "fairseq2#679"}) {
+    EXPECT_THAT(seen, testing::HasSubstr(std::string(report) + ","));
+  }
+}
+
 // A rank that stops early is found and explained in a world of thousands, not only in a small one.
 TEST(AllFaultyPrograms, AMissingRankIsFoundInALargeWorld) {
   const RunResult result =
