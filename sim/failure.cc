@@ -27,11 +27,17 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-// The text of a failure that `cause` led to, without the reason: the finding has said it.
-std::string without_reason(std::string text, const BreakCause& cause) {
-  const std::string clause = ": " + cause.reason;
-  if (text.ends_with(clause)) text.resize(text.size() - clause.size());
-  return text;
+// What a rank did that a failure has ended: "failed in barrier #1 on dp[0,2] (peer_failed)". The
+// reason is left out: the finding has said it.
+std::string consequence_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const GangError& failure) {
+    return fmt::format("failed in {} on {} ({})", to_string(failure.operation()), failure.gang(),
+                       to_string(failure.kind()));
+  } catch (...) {
+    return "ended with an exception: " + text_of(error);
+  }
 }
 
 // The call that an error is about, where it was refused.
@@ -241,8 +247,7 @@ void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& e
   else if (finding == BreakCause::no_finding)
     finding = add_rank_failure(engine, task, error);
   else
-    engine.findings().add_consequence(
-        finding, fmt::format("rank {}: {}", rank.rank, without_reason(text_of(error), *rank.told)));
+    engine.findings().add_consequence_of(rank.rank, finding, consequence_of(error));
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
   for (const auto& gang : gangs_of(rank)) {

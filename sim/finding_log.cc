@@ -56,7 +56,7 @@ std::size_t FindingLog::add(Finding finding) {
   const auto [place, is_new] = index_of_.try_emplace(cause_of(finding), findings_.size());
   if (is_new) {
     findings_.push_back(std::move(finding));
-    consequences_.push_back(0);
+    consequences_.emplace_back();
     is_of_ranks_.push_back(false);
     return place->second;
   }
@@ -76,15 +76,36 @@ std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate) {
 }
 
 void FindingLog::add_consequence(std::size_t index, std::string text) {
-  if (++consequences_[index] <= most_consequences)
-    findings_[index].consequences.push_back(std::move(text));
+  Consequences& known = consequences_[index];
+  if (known.first.size() < most_consequences)
+    known.first.push_back({std::move(text), {}});
+  else
+    ++known.more;
+}
+
+void FindingLog::add_consequence_of(int rank, std::size_t index, std::string predicate) {
+  Consequences& known = consequences_[index];
+  const auto same = std::ranges::find_if(known.first, [&predicate](const Consequence& candidate) {
+    return !candidate.ranks.empty() && candidate.text == predicate;
+  });
+  if (same != known.first.end())
+    same->ranks.push_back(rank);
+  else if (known.first.size() < most_consequences)
+    known.first.push_back({std::move(predicate), {rank}});
+  else
+    ++known.more;
 }
 
 std::vector<Finding> FindingLog::take() {
-  for (std::size_t i = 0; i < findings_.size(); ++i)
-    if (consequences_[i] > most_consequences)
-      findings_[i].consequences.push_back(
-          fmt::format("{} more like these", consequences_[i] - most_consequences));
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    auto& texts = findings_[i].consequences;
+    for (auto& [text, ranks] : consequences_[i].first) {
+      std::sort(ranks.begin(), ranks.end());
+      texts.push_back(ranks.empty() ? std::move(text) : ranks_text(ranks) + " " + text);
+    }
+    if (consequences_[i].more != 0)
+      texts.push_back(fmt::format("{} more like these", consequences_[i].more));
+  }
   for (std::size_t i = 0; i < findings_.size(); ++i)
     if (is_of_ranks_[i])
       findings_[i].message =

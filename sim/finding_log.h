@@ -24,6 +24,9 @@ class FindingLog {
   // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
   void add_consequence(std::size_t index, std::string text);
 
+  // The same for what a rank did, `predicate`: ranks that did the same share one, "ranks 0-3 ...".
+  void add_consequence_of(int rank, std::size_t index, std::string predicate);
+
   // To be completed while the run goes on; valid until the next finding is added.
   Finding& at(std::size_t index) { return findings_[index]; }
 
@@ -33,9 +36,18 @@ class FindingLog {
   std::vector<Finding> take();
 
  private:
+  struct Consequence {
+    std::string text;
+    std::vector<int> ranks;  // whom it is a predicate of; empty: it is a sentence
+  };
+  struct Consequences {
+    std::vector<Consequence> first;
+    std::size_t more = 0;
+  };
+
   std::vector<Finding> findings_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
-  std::vector<std::size_t> consequences_;
+  std::vector<Consequences> consequences_;
   std::vector<bool> is_of_ranks_;  // whether its message is a predicate
 };
 

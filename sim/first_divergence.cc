@@ -9,6 +9,7 @@
 #include "sim/blocked_world.h"
 #include "sim/engine.h"
 #include "sim/finding_text.h"
+#include "sim/text_layout.h"
 
 namespace gang::sim {
 namespace {
@@ -68,15 +69,20 @@ class Groups {
 
   // The most members first.
   std::vector<CallSummary> take() {
-    for (CallSummary& group : groups_) std::sort(group.ranks.begin(), group.ranks.end());
-    std::sort(groups_.begin(), groups_.end(), [](const CallSummary& a, const CallSummary& b) {
-      return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
-    });
+    sort_groups();
+    if (groups_.size() > most_entries) merge_peers();
     if (groups_.size() > most_entries) merge_rest();
     return std::move(groups_);
   }
 
  private:
+  void sort_groups() {
+    for (CallSummary& group : groups_) std::sort(group.ranks.begin(), group.ranks.end());
+    std::sort(groups_.begin(), groups_.end(), [](const CallSummary& a, const CallSummary& b) {
+      return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
+    });
+  }
+
   // What tells two calls apart, texts by content.
   using Key = std::tuple<int, int, int, int, std::int64_t, std::uint64_t, bool, std::string_view,
                          std::string_view, std::uint32_t>;
@@ -112,6 +118,26 @@ class Groups {
       summary.note = program.wait == nullptr ? "running" : "in a " + describe_wait(program);
     }
     return summary;
+  }
+
+  // Makes one of those who are blocked in messages that differ in the rank at their other end.
+  void merge_peers() {
+    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+    std::vector<CallSummary> merged;
+    for (CallSummary& group : groups_) {
+      const std::string note = with_any_peer(group.note);
+      const auto [place, is_new] =
+          places.try_emplace({group.gang + group.operation, group.location, note}, merged.size());
+      if (is_new) {
+        merged.push_back(std::move(group));
+        continue;
+      }
+      CallSummary& known = merged[place->second];
+      known.note = note;
+      known.ranks.insert(known.ranks.end(), group.ranks.begin(), group.ranks.end());
+    }
+    groups_ = std::move(merged);
+    sort_groups();
   }
 
   void merge_rest() {

@@ -21,10 +21,13 @@ struct BlockedGroup {
   std::vector<int> ranks;
   std::set<std::string> gangs;
   const BlockedCall* call = nullptr;
+  std::string operation;  // of all
+  bool is_alike = true;   // whether all wait for the same ranks
 };
 
-// How much two blocked contexts must share to stand in one row.
-enum class RowsPer : std::uint8_t { gang, gang_name };
+// How much two blocked contexts must share to stand in one row: the last leaves out who is at the
+// other end of a message.
+enum class RowsPer : std::uint8_t { gang, gang_name, any_peer };
 
 std::string gang_name(const BlockedCall& call) { return call.gang.substr(0, call.gang.find('[')); }
 
@@ -34,14 +37,18 @@ std::vector<BlockedGroup> grouped(const std::vector<const BlockedCall*>& blocked
   std::vector<BlockedGroup> groups;
   std::map<Key, std::size_t> places;
   for (const BlockedCall* call : blocked) {
-    const bool by_name = rows == RowsPer::gang_name;
+    const bool by_name = rows != RowsPer::gang;
+    const std::string operation =
+        rows == RowsPer::any_peer ? with_any_peer(call->operation) : call->operation;
     const auto [place, is_new] = places.try_emplace(
-        Key{call->context, by_name ? gang_name(*call) : call->gang, call->operation, call->location,
+        Key{call->context, by_name ? gang_name(*call) : call->gang, operation, call->location,
             call->behind_location, by_name ? std::vector<int>{} : call->waits_for},
         groups.size());
-    if (is_new) groups.push_back({{}, {}, call});
-    groups[place->second].ranks.push_back(call->rank);
-    groups[place->second].gangs.insert(call->gang);
+    if (is_new) groups.push_back({.call = call, .operation = operation});
+    BlockedGroup& group = groups[place->second];
+    group.ranks.push_back(call->rank);
+    group.gangs.insert(call->gang);
+    group.is_alike = group.is_alike && call->waits_for == group.call->waits_for;
   }
   return groups;
 }
@@ -60,14 +67,16 @@ std::vector<std::string> row_of(const BlockedGroup& group) {
   const bool is_one_gang = group.gangs.size() == 1;
   const std::string gang =
       is_one_gang ? call.gang : fmt::format("{} ({} gangs)", gang_name(call), group.gangs.size());
-  return {rank, gang.empty() ? call.operation : fmt::format("{}  {}", gang, call.operation),
-          is_one_gang ? waits_text(call) : "-", call.location};
+  return {rank, gang.empty() ? group.operation : fmt::format("{}  {}", gang, group.operation),
+          group.is_alike ? waits_text(call) : "-", call.location};
 }
 
-// At most `most_rows` rows; where there would be more, gangs of one name share a row.
+// At most `most_rows` rows; where there would be more, gangs of one name share a row, then messages
+// with other ranks at their other end.
 std::string blocked_rows(const std::vector<const BlockedCall*>& blocked) {
   std::vector<BlockedGroup> groups = grouped(blocked, RowsPer::gang);
   if (groups.size() > most_rows) groups = grouped(blocked, RowsPer::gang_name);
+  if (groups.size() > most_rows) groups = grouped(blocked, RowsPer::any_peer);
   std::vector<std::vector<std::string>> rows = {{"rank", "blocked in", "waits for", "at"}};
   for (std::size_t i = 0; i < std::min(groups.size(), most_rows); ++i) {
     rows.push_back(row_of(groups[i]));

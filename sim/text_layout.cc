@@ -88,4 +88,18 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+std::string with_any_peer(std::string_view operation) {
+  const bool is_send = operation.find("send ") != std::string_view::npos;
+  if (!is_send && operation.find("recv ") == std::string_view::npos) return std::string(operation);
+  const std::string_view before = is_send ? " to " : " from ";
+  const std::string_view peer = "rank ";
+  const std::size_t place = operation.find(std::string(before) + std::string(peer));
+  if (place == std::string_view::npos) return std::string(operation);
+  const std::size_t number = place + before.size() + peer.size();
+  const std::size_t end =
+      std::min(operation.find_first_not_of("0123456789", number), operation.size());
+  return std::string(operation.substr(0, place + before.size())) + "one rank each" +
+         std::string(operation.substr(end));
+}
+
 }  // namespace gang::sim

@@ -21,4 +21,8 @@ std::string wrapped(std::string_view text, std::string_view indent);
 // are shortened with "..." where a row would exceed 80 columns.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
+// "recv f32[4] from one rank each tag 4" of "recv f32[4] from rank 3 tag 4": the texts of sends and
+// receives that differ in the rank at the other end are the same. Any other text as it is.
+std::string with_any_peer(std::string_view operation);
+
 }  // namespace gang::sim

@@ -27,7 +27,7 @@ std::string label_of(const WaitNode& node) {
   if (!node.is_blocked()) return label + "\\n" + escaped(node.note);
   if (!node.call->context.empty()) label += " / " + escaped(node.call->context);
   label +=
-      "\\n" + escaped(node.gang) + (node.gang.empty() ? "" : "  ") + escaped(node.call->operation);
+      "\\n" + escaped(node.gang) + (node.gang.empty() ? "" : "  ") + escaped(operation_of(node));
   if (!node.call->location.empty()) label += "\\n" + escaped(node.call->location);
   if (!node.call->behind.empty())
     label +=

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/text_layout.h"
+
 namespace gang::harness {
 namespace {
 
@@ -146,6 +148,10 @@ std::vector<std::size_t> order_nodes(GroupedWaits& waits) {
 }
 
 }  // namespace
+
+std::string operation_of(const WaitNode& node) {
+  return node.is_alike ? node.call->operation : sim::with_any_peer(node.call->operation);
+}
 
 GroupedWaits group_waits(const sim::Report& report) {
   const std::vector<BlockedCall>& blocked = report.blocked;

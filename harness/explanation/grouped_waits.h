@@ -23,6 +23,10 @@ struct WaitNode {
   bool is_core() const noexcept { return call != nullptr && call->is_core; }
 };
 
+// What its contexts are blocked in: "recv f32[4] from rank 3"; where they wait for other ranks
+// each, "recv f32[4] from one rank each". `node` is blocked.
+std::string operation_of(const WaitNode& node);
+
 struct WaitEdge {
   std::size_t from = 0;
   std::size_t to = 0;

@@ -94,9 +94,10 @@ json to_page(const WaitNode& node) {
     to[name] = "";
   if (!node.is_blocked()) return to;
   const sim::BlockedCall& call = *node.call;
-  const OperationParts parts = parts_of(call.operation);
+  const std::string operation = operation_of(node);
+  const OperationParts parts = parts_of(operation);
   to["context"] = call.context;
-  to["operation"] = call.operation;
+  to["operation"] = operation;
   to["location"] = call.location;
   to["behind"] = call.behind;
   to["behind_location"] = call.behind_location;

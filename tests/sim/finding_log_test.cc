@@ -66,6 +66,16 @@ TEST(FindingLog, ConsequencesStandInsideTheirFinding) {
   EXPECT_THAT(findings[1].consequences, IsEmpty());
 }
 
+TEST(FindingLog, ConsequencesOfRanksThatDidTheSameAreOne) {
+  FindingLog log;
+  const std::size_t index = log.add(finding("a", {1}));
+  for (int rank = 2; rank < 1000; ++rank)
+    log.add_consequence_of(rank, index, rank == 500 ? "went home" : "failed in it");
+  log.add_consequence(index, "failed in it");
+  EXPECT_THAT(log.take()[0].consequences, ElementsAre("ranks 2-499,501-999 failed in it",
+                                                      "rank 500 went home", "failed in it"));
+}
+
 TEST(FindingLog, CountsConsequencesThatAreTooManyToShow) {
   FindingLog log;
   const std::size_t index = log.add(finding("a", {1}));

@@ -111,6 +111,31 @@ TEST(ReportText, StaysWithinEightyColumnsForThousandsOfRanks) {
   expect_eighty_columns(report);
 }
 
+TEST(ReportText, ARingOfSendsIsOneRow) {
+  Report report{.outcome = Outcome::deadlock};
+  for (int rank = 0; rank < 1000; ++rank)
+    report.blocked.push_back(
+        {.rank = rank,
+         .gang = "root[0-999]",
+         .operation = "send f32[4] to rank " + std::to_string((rank + 1) % 1000),
+         .location = "ring.cc:4",
+         .waits_for = {(rank + 1) % 1000},
+         .waits_for_count = 1});
+  EXPECT_THAT(to_string(report), HasSubstr("0-999  root[0-999]  send f32[4] to one rank each  -"));
+}
+
+TEST(ReportText, OfManyFindingsOfAKindAFewAreShown) {
+  Report report;
+  for (int rank = 0; rank < 100; ++rank)
+    report.findings.push_back({.id = "unreceived_message",
+                               .ranks = {rank},
+                               .message = "Message " + std::to_string(rank) + " is left."});
+  const std::string text = to_string(report);
+  EXPECT_THAT(text, HasSubstr("Message 3 is left."));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Message 4 is left.")));
+  EXPECT_THAT(text, HasSubstr("96 more findings unreceived_message, of ranks 4-99"));
+}
+
 TEST(ReportText, TellsContextsOfOneRankApart) {
   Report report;
   report.outcome = Outcome::deadlock;

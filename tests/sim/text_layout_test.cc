@@ -88,5 +88,15 @@ TEST(Table, DoesNotCutACodePointInTwo) {
   EXPECT_TRUE(line.ends_with("→..."));
 }
 
+TEST(TextLayout, MessagesWithOtherPeersReadTheSame) {
+  EXPECT_EQ(with_any_peer("recv f32[4] from rank 31 tag 4"),
+            "recv f32[4] from one rank each tag 4");
+  EXPECT_EQ(with_any_peer("blocked in pp[0-3] send f32[4] to rank 2"),
+            "blocked in pp[0-3] send f32[4] to one rank each");
+  for (const char* other :
+       {"recv f32[4] from any rank", "broadcast #0 f32[1] from rank 3", "sleep"})
+    EXPECT_EQ(with_any_peer(other), other);
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -110,5 +110,15 @@ TEST(GroupedWaits, TheTimelineKnowsHowRanksEnded) {
   EXPECT_EQ(group_waits(report).nodes.back().note, "ended with an exception");
 }
 
+TEST(GroupedWaits, ARingOfMessagesIsOneNodeThatNamesNoPeer) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  for (int rank = 0; rank < 64; ++rank)
+    report.blocked.push_back(blocked_in(
+        rank, "root", "send f32[4] to rank " + std::to_string((rank + 1) % 64), {(rank + 1) % 64}));
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 1U);
+  EXPECT_EQ(operation_of(waits.nodes[0]), "send f32[4] to one rank each");
+}
+
 }  // namespace
 }  // namespace gang::harness
