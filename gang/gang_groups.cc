@@ -27,9 +27,10 @@ void check_gang_timeout(const Call& call, const std::optional<Duration>& timeout
 
 void check_grace(const Call& call, Duration grace) {
   if (grace <= Duration::zero() || grace == no_timeout)
-    throw InvalidArgument(text_of(call) + ": grace is " +
-                          (grace == no_timeout ? "without end" : to_string(grace)) +
-                          "; accepted are positive durations with an end");
+    throw Refused<InvalidArgument>(text_of(call) + ": grace is " +
+                                       (grace == no_timeout ? "without end" : to_string(grace)) +
+                                       "; accepted are positive durations with an end",
+                                   call.call_site);
 }
 
 // FNV-1a over the ranks, four bytes each, so that members with other lists are found out.
