@@ -13,7 +13,7 @@ TEST(Mutants, AreLaidAtTheirRanksDoor) {
                              << (result.counterexample ? result.counterexample->text + "\n" +
                                                              result.counterexample->message
                                                        : "");
-  EXPECT_THAT(result.figures, ::testing::HasSubstr(" detected, "));
+  EXPECT_THAT(result.figures, ::testing::HasSubstr(" detected ("));
 }
 
 TEST(Mutants, AMistakeThatIsNotFoundIsCaught) {
