@@ -23,6 +23,7 @@
 #include "properties/stores_behave.h"
 #include "properties/texts_round_trip.h"
 #include "properties/timeouts_fire_on_time.h"
+#include "properties/training.h"
 
 namespace gang::properties {
 
@@ -50,6 +51,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(runs_are_explained(subject));
   add(texts_round_trip());
   add(faulty_programs());
+  add(training());
   add(stores_behave(subject));
   add(mutants(subject));
   return all;

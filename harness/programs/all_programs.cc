@@ -11,7 +11,8 @@ std::vector<Program> all_programs() {
           fsdp_program(),
           mesh_program(),
           ring_program(),
-          tp_program()};
+          tp_program(),
+          trainer_program()};
 }
 
 }  // namespace gang::harness

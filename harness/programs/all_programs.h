@@ -17,6 +17,7 @@ Program fsdp_program();
 Program mesh_program();
 Program ring_program();
 Program tp_program();
+Program trainer_program();
 
 // All of the above, by name.
 std::vector<Program> all_programs();

@@ -39,6 +39,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "runs_are_explained",
                                            "texts_round_trip",
                                            "faulty_programs",
+                                           "training",
                                            "mutants",
                                            "stores_behave"}));
 }

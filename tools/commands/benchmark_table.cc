@@ -201,6 +201,21 @@ Measurement compare_with_raw_gloo(int processes, Thoroughness thoroughness) {
   return {.bar = bar, .measured = sizes, .holds = worst <= 1.02};
 }
 
+// A step of data parallelism with asynchronous buckets beside one with blocking buckets.
+Measurement compare_with_blocking_buckets(Thoroughness thoroughness) {
+  const std::string bar = "1.00";
+  const auto binary = find_executable("gloo_ddp", executable_directory() + "/benchmarks");
+  if (!binary) return unmeasured(bar, "needs libgloo-dev, then build again");
+  const std::vector<std::string> arguments = {*binary, "2",
+                                              thoroughness == Thoroughness::quick ? "21" : "201"};
+  const json result = json_of(run_measured(arguments), arguments);
+  const double ratio = result.at("median_ratio").get<double>();
+  return {.bar = bar,
+          .measured = fmt::format("{:.3f} ({:.1f} ms a step)", ratio,
+                                  result.at("asynchronous_us").get<double>() * 1e-3),
+          .holds = ratio <= 1.0};
+}
+
 // From nothing to a result that was compared: simulated, then on processes.
 Measurement measure_start_of_processes(int repeats) {
   const std::vector<std::string> arguments = {
@@ -224,6 +239,8 @@ void add_gloo(std::vector<Benchmark>& table, Thoroughness thoroughness, int repe
     table.push_back({fmt::format("gloo, {} processes, by hand is 1", processes),
                      [=] { return compare_with_raw_gloo(processes, thoroughness); }});
   }
+  table.push_back({"gloo, 2, ddp, blocking is 1",
+                   [thoroughness] { return compare_with_blocking_buckets(thoroughness); }});
   table.push_back(
       {"gloo, 8 processes, compare", [repeats] { return measure_start_of_processes(repeats); }});
 }

@@ -6,9 +6,10 @@ namespace gang::harness {
 
 std::vector<FaultyProgram> all_faulty_programs() {
   std::vector<FaultyProgram> all;
-  for (const auto& some : {missing_participants(), failing_ranks(), mismatched_calls(),
-                           mismatched_arguments(), group_creation(), gang_order(), messages(),
-                           pipelines(), started_work(), lifetimes(), rank_contexts()}) {
+  for (const auto& some :
+       {missing_participants(), failing_ranks(), mismatched_calls(), mismatched_arguments(),
+        group_creation(), gang_order(), messages(), pipelines(), started_work(), lifetimes(),
+        rank_contexts(), agreements(), training_layouts()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

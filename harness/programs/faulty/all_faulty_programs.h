@@ -8,6 +8,7 @@
 namespace gang::harness {
 
 // By what is wrong with them; each is defined in a file of that name.
+std::vector<FaultyProgram> agreements();
 std::vector<FaultyProgram> failing_ranks();
 std::vector<FaultyProgram> gang_order();
 std::vector<FaultyProgram> group_creation();
@@ -19,6 +20,7 @@ std::vector<FaultyProgram> missing_participants();
 std::vector<FaultyProgram> pipelines();
 std::vector<FaultyProgram> rank_contexts();
 std::vector<FaultyProgram> started_work();
+std::vector<FaultyProgram> training_layouts();
 
 // All of the above.
 std::vector<FaultyProgram> all_faulty_programs();

@@ -1,0 +1,248 @@
+// Mistakes that belong to one layout of training: data parallel, sharded, tensor parallel.
+#include <fmt/format.h>
+
+#include "gang/agreement.h"
+#include "gang/gangs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/training/gradient_buckets.h"
+#include "harness/training/replicas.h"
+#include "harness/training/training_run.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using namespace training;
+
+TrainingPlan small_plan(Eigen::Index samples) {
+  TrainingPlan plan;
+  plan.model = mlp({.inputs = 4, .hidden = 6, .outputs = 2, .linears = 2});
+  plan.sgd = sgd_for(plan.model.numbers, 0.5);
+  plan.samples = samples;
+  return plan;
+}
+
+Model make_model(const TrainingPlan& plan) {
+  return {plan.model.layers, build_options(plan.model, plan.seed)};
+}
+
+BucketOptions small_buckets(const Fault& fault) {
+  return {.bucket_elements = 8, .call_site = fault.here()};
+}
+
+// Forward and backward, the gradients handed to `ready`; gives the loss.
+double pass(const TrainingPlan& plan, Model& model, const Batch& batch,
+            const GradientReady& ready) {
+  Activations activations;
+  const Matrix outputs = model.forward(batch.inputs, activations);
+  const Loss loss = loss_of(plan.model.objective, outputs, batch.targets);
+  model.backward(loss.gradient, activations, ready);
+  return loss.sum;
+}
+
+Batch without_sample(const Batch& batch, Eigen::Index sample) {
+  Batch rest = batch.slice(0, batch.samples() - 1);
+  const Eigen::Index behind = rest.samples() - sample;
+  rest.inputs.rightCols(behind) = batch.inputs.rightCols(behind);
+  rest.targets.rightCols(behind) = batch.targets.rightCols(behind);
+  return rest;
+}
+
+// Samples go to one of two experts, and those of rank 2 all to the first: the second one's gradient
+// is never ready there. Right: what is unused counts as zero.
+void ddp_unused(Rank& rank, const Fault& fault) {
+  const TrainingPlan plan = small_plan(2 * rank.world_size());
+  Model experts[] = {make_model(plan), make_model(plan)};
+  std::vector<ModelParameter*> all = experts[0].parameters();
+  all.insert(all.end(), experts[1].parameters().begin(), experts[1].parameters().end());
+  GradientBuckets buckets(all, rank.root(), small_buckets(fault));
+  const Batch mine = part_of(plan.batch(0), rank.rank(), rank.world_size());
+  const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
+  const bool has_both = rank.rank() != 2;
+  if (has_both) pass(plan, experts[1], mine.slice(1, 1), ready);
+  pass(plan, experts[0], has_both ? mine.slice(0, 1) : mine, ready);
+  if (!fault.is_planted()) buckets.ready_unused();
+  buckets.finish();
+}
+
+// Sums as they come: a rank that has not got as many samples as the others leaves a step before
+// them. Right: it joins in their collectives with nothing until nobody has any left.
+void ddp_join(Rank& rank, const Fault& fault) {
+  Gang& root = *rank.root();
+  const TrainingPlan plan = small_plan(rank.world_size());
+  Model model = make_model(plan);
+  Sgd sgd(plan.sgd, model);
+  Reference reference(plan);
+  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(fault));
+  const int batches = rank.rank() == 1 ? 2 : 3;
+  for (int step = 0;; ++step) {
+    const bool has_data = step < batches;
+    if (fault.is_planted() && !has_data) return;
+    const std::int64_t samples = fault.is_planted() ? 1 : all_sum(root, has_data ? 1 : 0);
+    if (samples == 0) return;
+    model.zero_gradients();
+    const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
+    if (has_data)
+      pass(plan, model, part_of(plan.batch(step), rank.rank(), rank.world_size()), ready);
+    if (!has_data) buckets.ready_unused();
+    buckets.finish();
+    if (fault.is_planted()) continue;
+    sgd.step(static_cast<double>(samples));
+    reference.step(step < 2 ? plan.batch(step) : without_sample(plan.batch(step), 1));
+    const std::string difference = difference_of(model, reference);
+    if (!difference.empty()) rank.wrong_result(difference);
+  }
+}
+
+// Gradients are reduced one by one as they get ready, in an order of each rank's own: one rank's
+// graph was built the other way round. Right: an order that all know.
+void ddp_order(Rank& rank, const Fault& fault) {
+  std::vector<float> weight(12, 1.0F);
+  std::vector<float> bias(4, 1.0F);
+  const bool is_other_way_round = fault.is_planted() && rank.rank() == 1;
+  const auto reduce = [&](std::vector<float>& gradient) {
+    return rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
+  };
+  Work first = reduce(is_other_way_round ? weight : bias);
+  Work second = reduce(is_other_way_round ? bias : weight);
+  first.wait();
+  second.wait();
+}
+
+// Two passes are accumulated for each step, and one rank reduces after the first one, too. Right:
+// all reduce after the last one only.
+void ddp_no_sync(Rank& rank, const Fault& fault) {
+  const TrainingPlan plan = small_plan(2 * rank.world_size());
+  Model model = make_model(plan);
+  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(fault));
+  const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
+  for (int step = 0; step < 2; ++step) {
+    const Batch mine = part_of(plan.batch(step), rank.rank(), rank.world_size());
+    const bool reduces_first = fault.is_planted() && rank.rank() == 1 && step == 1;
+    pass(plan, model, mine.slice(0, 1), reduces_first ? GradientReady(ready) : nullptr);
+    if (reduces_first) buckets.finish();
+    pass(plan, model, mine.slice(1, 1), ready);
+    buckets.finish();
+    model.zero_gradients();
+  }
+}
+
+// Statistics of the data are no gradients, and every rank keeps its own. Right: rank 0's are sent
+// before they are used.
+void ddp_buffers(Rank& rank, const Fault& fault) {
+  Gang& root = *rank.root();
+  double mean = 0;
+  for (int step = 0; step < 3; ++step) {
+    if (!fault.is_planted()) root.broadcast(view_of(mean));
+    mean = 0.5 * mean + rank.rank();
+  }
+  if (!fault.is_planted()) root.broadcast(view_of(mean));
+  const Matrix used = Matrix::Constant(1, 1, mean);
+  if (!is_same_on_all(digest_of(used), root, "buffers")) {
+    rank.wrong_result("Ranks normalize by different statistics.");
+  }
+}
+
+// One rank leaves a layer out, which is gathered by the others: what it gathers is the next one.
+// Right: a unit is gathered whether this rank needs it or not.
+void fsdp_skips_unit(Rank& rank, const Fault& fault) {
+  const auto size = static_cast<std::size_t>(rank.world_size());
+  for (const std::size_t shard : {4U, 6U, 2U}) {
+    const bool leaves_out = rank.rank() == 1 && shard == 6U;
+    if (leaves_out && fault.is_planted()) continue;
+    std::vector<float> mine(shard, 1.0F);
+    std::vector<float> whole(shard * size);
+    rank.root()->all_gather(view(whole), view(mine), {}, fault.here());
+  }
+}
+
+// Ranks of tp see different data: each takes the part of its rank in the world. Right: of its rank
+// in dp.
+void tp_own_data(Rank& rank, const Fault& fault) {
+  Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
+  const TrainingPlan plan = small_plan(2 * rank.world_size());
+  Model model(plan.model.layers, build_options(plan.model, plan.seed, gangs.tp));
+  const Gang& sampled_by = fault.is_planted() ? *gangs.root : *gangs.dp;
+  const Batch mine = part_of(plan.batch(0), sampled_by.rank(), sampled_by.size());
+  GradientBuckets buckets(model.parameters(), gangs.dp, small_buckets(fault));
+  pass(plan, model, mine, [&buckets](ModelParameter& parameter) { buckets.ready(parameter); });
+  buckets.finish();
+  Sgd sgd(plan.sgd, model);
+  sgd.step(static_cast<double>(plan.samples));
+  Reference reference(plan);
+  reference.step();
+  const std::string difference = difference_of(model, reference);
+  if (!difference.empty()) rank.wrong_result(difference);
+  gangs.close();
+}
+
+// To save memory a layer is computed again in backward, with its all_reduce, by one rank alone.
+// Right: all ranks of tp compute the same layers again.
+void tp_recompute(Rank& rank, const Fault& fault) {
+  Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
+  std::vector<float> partial(4, 1.0F);
+  const auto row_parallel = [&] {
+    gangs.tp->all_reduce(view(partial), ReduceOperation::sum, {}, fault.here());
+  };
+  for (int layer = 0; layer < 3; ++layer) row_parallel();
+  const bool recomputes = !fault.is_planted() || rank.rank() == 0;
+  if (recomputes) row_parallel();
+  rank.root()->barrier({}, fault.here());
+  gangs.close();
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> training_layouts() {
+  namespace id = sim::finding_id;
+  return {{.name = "ddp_unused",
+           .description = "a gradient that is never ready",
+           .body = ddp_unused,
+           .finding = id::rank_failed,
+           .ranks = {2},
+           .fewest_ranks = 3,
+           .has_location = false},
+          {.name = "ddp_join",
+           .description = "inputs are uneven, nobody joins",
+           .body = ddp_join,
+           .finding = id::participant_missing,
+           .ranks = {1},
+           .fewest_ranks = 3},
+          {.name = "ddp_order",
+           .description = "buckets in a rank's own order",
+           .body = ddp_order,
+           .finding = id::mismatch_count,
+           .ranks = {1},
+           .fewest_ranks = 3},
+          {.name = "ddp_no_sync",
+           .description = "reduces while accumulating",
+           .body = ddp_no_sync,
+           .finding = id::participant_missing,
+           .fewest_ranks = 3},
+          {.name = "ddp_buffers",
+           .description = "statistics are not broadcast",
+           .body = ddp_buffers,
+           .finding = id::wrong_result,
+           .has_location = false},
+          {.name = "fsdp_skips_unit",
+           .description = "a rank leaves a layer out",
+           .body = fsdp_skips_unit,
+           .finding = id::mismatch_count,
+           .ranks = {1},
+           .fewest_ranks = 3},
+          {.name = "tp_own_data",
+           .description = "other data on each tp rank",
+           .body = tp_own_data,
+           .finding = id::wrong_result,
+           .fewest_ranks = 4,
+           .world_step = 2,
+           .has_location = false},
+          {.name = "tp_recompute",
+           .description = "one tp rank reduces once more",
+           .body = tp_recompute,
+           .finding = id::blocked_in_other_gang,
+           .fewest_ranks = 4,
+           .world_step = 2}};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,65 @@
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+  return run(trainer_program(),
+             {.program = "trainer", .world_size = world_size, .parameters = std::move(parameters)},
+             {.outputs = KeepOutputs::data});
+}
+
+// What every rank puts out under `name`; -1 where they differ.
+std::int64_t agreed(const RunResult& result, std::string_view name) {
+  std::optional<std::int64_t> all;
+  for (const auto& outputs : result.outputs.by_rank) {
+    for (const Output& output : outputs) {
+      if (output.name != name) continue;
+      std::int64_t value = 0;
+      std::memcpy(&value, output.data.data(), sizeof value);
+      if (all.value_or(value) != value) return -1;
+      all = value;
+    }
+  }
+  return all.value_or(-1);
+}
+
+TEST(Trainer, EqualsOneProcessInEveryLayout) {
+  for (const char* tp : {"1", "2", "4"}) {
+    for (const char* model : {"mlp", "transformer"}) {
+      const RunResult result = run_with({{"tp", tp}, {"model", model}}, 8);
+      EXPECT_TRUE(result.holds()) << to_string(result);
+    }
+  }
+}
+
+TEST(Trainer, EndsWithTheShortestShard) {
+  EXPECT_EQ(agreed(run_with({{"steps", "5"}}), "steps"), 5);
+}
+
+TEST(Trainer, StopsWhereRank0IsContent) {
+  EXPECT_EQ(agreed(run_with({{"steps", "9"}, {"stop_below", "0.25"}}), "steps"), 4);
+}
+
+TEST(Trainer, SavesTogetherWhenOneRankIsSignaled) { EXPECT_EQ(agreed(run_with({}), "saved"), 2); }
+
+TEST(Trainer, GoesOnWithoutACheckpointThatCouldNotBeCommitted) {
+  const RunResult result = run_with({{"disk", "full"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(agreed(result, "saved"), 0);
+  EXPECT_EQ(agreed(result, "steps"), 3);
+}
+
+TEST(Trainer, RefusesSizesThatDoNotDivide) {
+  EXPECT_THROW(run_with({{"tp", "3"}}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness
