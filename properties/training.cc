@@ -19,7 +19,7 @@ using harness::RunResult;
 using Shared = std::shared_ptr<const TrainingSubject>;
 
 // A run takes milliseconds: every rank trains alone, too.
-constexpr std::uint64_t cost_of_a_run = 300;
+constexpr std::uint64_t cost_of_a_run = 100;
 
 RunResult run(const TrainingSubject& subject, const TrainingCase& one) {
   return subject.run(*one.program, one.specification(), {.outputs = harness::KeepOutputs::data});
@@ -154,7 +154,7 @@ Property over_twins(const Shared& subject) {
   law.suite = "training";
   law.name = "wrong_trainers_are_found";
   law.description = "A wrong trainer has its finding in any world and schedule, its twin none.";
-  law.cost = cost_of_a_run / 10;
+  law.cost = cost_of_a_run / 5;
   law.generate = [subject](Draw& draw) -> TwinCase {
     const auto index = draw.random.below(subject->faulty.size());
     return {.faulty = &subject->faulty[index],

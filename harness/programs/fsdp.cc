@@ -139,8 +139,12 @@ void validate_fsdp(int world_size, const ParameterValues& parameters) {
     throw InvalidArgument(fmt::format("intra_node is {}; accepted in a world of {}: {}", intra_node,
                                       world_size, fmt::join(accepted, ", ")));
   }
-  const TrainingPlan plan = training_plan(parameters, world_size);
-  split_evenly(plan.model.layers, parameters.get<int>("units"));
+  const std::size_t layers = training_plan(parameters, world_size).model.layers.size();
+  const auto units = parameters.get<std::size_t>("units");
+  if (units > layers) {
+    throw InvalidArgument(fmt::format("units is {}; accepted for a model of {} layers: 1 to {}",
+                                      units, layers, layers));
+  }
 }
 
 }  // namespace

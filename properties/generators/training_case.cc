@@ -22,9 +22,9 @@ void set(Parameters& parameters, const std::string& name, int value) {
   parameters[name] = fmt::format("{}", value);
 }
 
-// The heads of a language model bound what tp may be; the hidden layer of the other does.
+// What tp must divide: the four heads of a language model, the hidden units of the other.
 void draw_model(Draw& draw, Parameters& parameters, int tp) {
-  const bool is_mlp = tp > 4 || !draw.one_in(3);
+  const bool is_mlp = 4 % tp != 0 || !draw.one_in(3);
   parameters["model"] = is_mlp ? "mlp" : "transformer";
   const int multiple = is_mlp ? tp : 4;
   const int fewest = (4 + multiple - 1) / multiple;
