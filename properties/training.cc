@@ -25,8 +25,10 @@ RunResult run(const TrainingSubject& subject, const TrainingCase& one) {
   return subject.run(*one.program, one.specification(), {.outputs = harness::KeepOutputs::data});
 }
 
+// A run without findings has nothing to tell but its time.
 Verdict violated(const std::string& message, const RunResult& result) {
-  return Verdict::violated(message + "\n" + to_string(result)).shown_by(result.report);
+  const std::string run = result.holds() ? "" : "\n" + to_string(result);
+  return Verdict::violated(message + run).shown_by(result.report);
 }
 
 Verdict judge_result(const TrainingSubject& subject, const TrainingCase& one) {
