@@ -22,14 +22,35 @@ using nlohmann::json;
 
 constexpr Duration slack = std::chrono::seconds(1);
 
-// Whose process does not come to its end.
-bool is_ended_by(const ProcessFault& fault, int rank) {
-  return fault.rank == rank &&
-         (fault.kind == ProcessFaultKind::kill || fault.kind == ProcessFaultKind::exit);
+using Faults = std::span<const ProcessFault>;
+
+// Whether one of the faults is of `kind`, and befalls the rank.
+bool befalls(Faults faults, int rank, ProcessFaultKind kind) {
+  return std::ranges::any_of(faults, [rank, kind](const ProcessFault& fault) {
+    return fault.rank == rank && fault.kind == kind;
+  });
 }
 
-bool throws_by(const ProcessFault& fault, int rank) {
-  return fault.rank == rank && fault.kind == ProcessFaultKind::exception;
+// Whether its process does not come to its end.
+bool is_ended_by(Faults faults, int rank) {
+  return befalls(faults, rank, ProcessFaultKind::kill) ||
+         befalls(faults, rank, ProcessFaultKind::exit);
+}
+
+bool throws_by(Faults faults, int rank) {
+  return befalls(faults, rank, ProcessFaultKind::exception);
+}
+
+bool are_delays(Faults faults) {
+  return std::ranges::all_of(
+      faults, [](const ProcessFault& fault) { return fault.kind == ProcessFaultKind::delay; });
+}
+
+std::string to_text(Faults faults) {
+  std::string text;
+  for (const ProcessFault& fault : faults)
+    text += (text.empty() ? "" : "; ") + harness::to_string(fault);
+  return text;
 }
 
 // Whether a lost or late peer can be the truth.
@@ -48,13 +69,12 @@ std::optional<std::string> problem_of_outputs(const RankOutcome& outcome,
   return std::nullopt;
 }
 
-std::optional<std::string> problem_of_failure(const RankOutcome::Failure& failure,
-                                              const ProcessFault& fault, int rank,
-                                              Duration timeout) {
+std::optional<std::string> problem_of_failure(const RankOutcome::Failure& failure, Faults faults,
+                                              int rank, Duration timeout) {
   if (!failure.kind) return failure.text;
-  if (!is_true_kind(*failure.kind) || fault.kind == ProcessFaultKind::delay)
+  if (!is_true_kind(*failure.kind) || are_delays(faults))
     return fmt::format("got a false {}: {}", to_string(*failure.kind), failure.text);
-  const bool was_stopped = fault.kind == ProcessFaultKind::stop && fault.rank == rank;
+  const bool was_stopped = befalls(faults, rank, ProcessFaultKind::stop);
   if (!was_stopped && timeout < no_timeout - slack && failure.elapsed > timeout + slack)
     return fmt::format("was told after {} only: {}", gang::to_string(failure.elapsed),
                        failure.text);
@@ -98,12 +118,11 @@ class FaultedProcesses {
     return std::nullopt;
   }
 
-  FaultedCase run_case(ProcessFaultKind kind, std::uint64_t index) {
-    FaultedCase result{
-        .index = index,
-        .fault = draw_process_fault(kind, operations_, seed_, index, options_.timeout / 4)};
+  FaultedCase run_case(const ProcessFaultCases::Draw& draw, std::uint64_t index) {
+    const FaultSpace space{operations_, options_.timeout / 4};
+    FaultedCase result{.index = index, .faults = draw(space, seed_, index)};
     const auto validation = index % 2 == 0 ? CallValidation::off : CallValidation::on;
-    const std::vector<RankOutcome> outcomes = run({&result.fault, validation});
+    const std::vector<RankOutcome> outcomes = run({result.faults, validation});
     for (std::size_t i = 0; i < outcomes.size(); ++i)
       judge(static_cast<int>(i), outcomes[i], result);
     if (auto problem = problem_of_orphans()) result.problems.push_back(*std::move(problem));
@@ -118,18 +137,23 @@ class FaultedProcesses {
   }
 
   void judge(int rank, const RankOutcome& outcome, FaultedCase& result) const {
-    const ProcessFault& fault = result.fault;
+    const Faults faults = result.faults;
     const std::vector<Output>& expected = expected_[static_cast<std::size_t>(rank)].outputs;
-    if (rank == fault.rank)
-      result.has_fired = outcome.failure.has_value() || outcome.operations > fault.operation;
-    if (auto problem = problem_of(rank, outcome, expected, fault, options_.timeout))
+    bool is_victim = false;
+    for (const ProcessFault& fault : faults) {
+      if (fault.rank != rank) continue;
+      is_victim = true;
+      const bool is_gone = outcome.failure && !outcome.failure->kind;
+      if (is_gone || outcome.operations > fault.operation) ++result.fired;
+    }
+    if (auto problem = problem_of(rank, outcome, expected, faults, options_.timeout))
       result.problems.push_back(fmt::format("rank {} {}", rank, *problem));
-    if (is_ended_by(fault, rank) || throws_by(fault, rank)) return;
+    if (is_ended_by(faults, rank) || throws_by(faults, rank)) return;
     const auto& failure = outcome.failure;
     ++result.ends[!failure        ? "right result"
                   : failure->kind ? std::string(to_string(*failure->kind))
                                   : "no typed error"];
-    if (failure && rank != fault.rank) result.slowest = std::max(result.slowest, failure->elapsed);
+    if (failure && !is_victim) result.slowest = std::max(result.slowest, failure->elapsed);
   }
 
   const Program& program_;
@@ -145,6 +169,7 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 // Over all cases.
 struct Totals {
   std::size_t fired = 0;
+  std::size_t faults = 0;
   std::map<std::string, int> ends;
   int errors = 0;
   int ranks = 0;
@@ -154,7 +179,8 @@ struct Totals {
 Totals totals_of(const FaultedProcessesReport& report) {
   Totals totals;
   for (const FaultedCase& one : report.cases) {
-    if (one.has_fired) ++totals.fired;
+    totals.fired += one.fired;
+    totals.faults += one.faults.size();
     totals.slowest = std::max(totals.slowest, one.slowest);
     for (const auto& [end, count] : one.ends) {
       totals.ends[end] += count;
@@ -175,6 +201,12 @@ std::string text_of_errors(const Totals& totals) {
 
 }  // namespace
 
+ProcessFaultCases::Draw one_fault_of(ProcessFaultKind kind) {
+  return [kind](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
+    return std::vector<ProcessFault>{draw_process_fault(kind, space, seed, index)};
+  };
+}
+
 bool FaultedProcessesReport::holds() const noexcept {
   return !clean_failure &&
          std::ranges::all_of(cases, [](const FaultedCase& one) { return one.problems.empty(); });
@@ -182,14 +214,14 @@ bool FaultedProcessesReport::holds() const noexcept {
 
 std::optional<std::string> problem_of(int rank, const RankOutcome& outcome,
                                       const std::vector<Output>& expected,
-                                      const ProcessFault& fault, Duration timeout) {
-  if (is_ended_by(fault, rank) && outcome.failure && !outcome.failure->kind) return std::nullopt;
+                                      std::span<const ProcessFault> faults, Duration timeout) {
+  if (is_ended_by(faults, rank) && outcome.failure && !outcome.failure->kind) return std::nullopt;
   if (auto problem = problem_of_outputs(outcome, expected)) return problem;
   if (outcome.wrong_result) return "found its result wrong: " + *outcome.wrong_result;
   if (!outcome.failure) return std::nullopt;
-  if (throws_by(fault, rank) && outcome.failure->text.starts_with("the fault: "))
+  if (throws_by(faults, rank) && outcome.failure->text.starts_with("the fault: "))
     return std::nullopt;
-  return problem_of_failure(*outcome.failure, fault, rank, timeout);
+  return problem_of_failure(*outcome.failure, faults, rank, timeout);
 }
 
 FaultedProcessesReport run_faulted_processes(const Program& program,
@@ -202,11 +234,11 @@ FaultedProcessesReport run_faulted_processes(const Program& program,
                                 .world_size = processes.options().world_size,
                                 .seed = specification.seed,
                                 .timeout = specification.timeout,
-                                .kind = cases.kind};
+                                .faults = cases.name};
   report.clean_failure = processes.run_clean();
   if (report.clean_failure) return report;
   for (std::uint64_t i = 0; i < cases.count; ++i) {
-    report.cases.push_back(processes.run_case(cases.kind, cases.first + i));
+    report.cases.push_back(processes.run_case(cases.draw, cases.first + i));
     if (told) told(report.cases.back());
   }
   return report;
@@ -216,12 +248,12 @@ std::string to_string(const FaultedProcessesReport& report) {
   std::string text =
       fmt::format("{}  {} on gloo, world {}, {}, {} cases, seed {}\n\n",
                   report.holds() ? "CONTAINED" : "BROKEN", report.program, report.world_size,
-                  to_string(report.kind), report.cases.size(), report.seed);
+                  report.faults, report.cases.size(), report.seed);
   if (report.clean_failure) {
     text += sim::wrapped("It fails without any fault: " + *report.clean_failure, "  ");
   } else {
     const Totals totals = totals_of(report);
-    text += fmt::format("  Fired      in {} of {} cases\n", totals.fired, report.cases.size());
+    text += fmt::format("  Fired      {} of {} faults\n", totals.fired, totals.faults);
     text += fmt::format("  Ranks      {} that live: {} right results, {} errors\n", totals.ranks,
                         totals.ranks - totals.errors, totals.errors);
     text += fmt::format("  Errors     {}\n", text_of_errors(totals));
@@ -230,7 +262,7 @@ std::string to_string(const FaultedProcessesReport& report) {
   }
   for (const FaultedCase& one : report.cases) {
     if (one.problems.empty()) continue;
-    text += fmt::format("\n  ✗  case {}: {}\n", one.index, to_string(one.fault));
+    text += fmt::format("\n  ✗  case {}: {}\n", one.index, to_text(one.faults));
     for (const std::string& problem : one.problems) text += sim::wrapped(problem, "     ");
   }
   return text + fmt::format("\n  Reproduce  {}\n", report.reproduce);
@@ -240,8 +272,8 @@ json to_json(const FaultedProcessesReport& report) {
   json cases = json::array();
   for (const FaultedCase& one : report.cases) {
     cases.push_back({{"case", one.index},
-                     {"fault", to_string(one.fault)},
-                     {"fired", one.has_fired},
+                     {"faults", to_text(one.faults)},
+                     {"fired", one.fired},
                      {"ends", one.ends},
                      {"slowest_ns", one.slowest.count()},
                      {"problems", one.problems}});
@@ -252,7 +284,7 @@ json to_json(const FaultedProcessesReport& report) {
           {"world", report.world_size},
           {"seed", report.seed},
           {"timeout_ns", report.timeout.count()},
-          {"faults", to_string(report.kind)},
+          {"faults", report.faults},
           {"clean_failure", report.clean_failure ? json(*report.clean_failure) : json()},
           {"cases", std::move(cases)},
           {"reproduce", report.reproduce}};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,25 @@
 
 namespace gang::harness {
 
-// Which faults: one per case, each drawn from the seed of the run and the number of the case.
+// Which faults, case by case.
 struct ProcessFaultCases {
-  ProcessFaultKind kind = ProcessFaultKind::kill;
+  // Those of case `index`. The same arguments give the same faults.
+  using Draw = std::function<std::vector<ProcessFault>(const FaultSpace&, std::uint64_t seed,
+                                                       std::uint64_t index)>;
+  std::string name;  // "kill"
+  Draw draw;
   std::uint64_t first = 0;
   std::uint64_t count = 50;
 };
 
+// One fault of `kind` in each case.
+ProcessFaultCases::Draw one_fault_of(ProcessFaultKind kind);
+
 // What became of one case.
 struct FaultedCase {
   std::uint64_t index = 0;
-  ProcessFault fault;
-  bool has_fired = false;
+  std::vector<ProcessFault> faults;
+  std::size_t fired = 0;              // of the faults
   std::map<std::string, int> ends;    // of the ranks that live: "right result", "peer_failed", ...
   Duration slowest{0};                // error, since its operation began
   std::vector<std::string> problems;  // one sentence each; none: the fault was contained
@@ -40,7 +48,7 @@ struct FaultedProcessesReport {
   int world_size = 1;
   std::uint64_t seed = 1;
   Duration timeout{0};
-  ProcessFaultKind kind = ProcessFaultKind::kill;
+  std::string faults;
   std::optional<std::string> clean_failure;  // the program fails without any fault: nothing was run
   std::vector<FaultedCase> cases;
   std::string reproduce;  // of the first case that was not contained, else of all
@@ -50,10 +58,10 @@ struct FaultedProcessesReport {
 
 // What is wrong with the end of `rank`, which put out `expected` in a run without faults: it hung,
 // its error has no kind or a false one or came more than a second after the timeout, or what it put
-// out is wrong. None: it is right, or the fault's victim. A delay is no reason for any error.
+// out is wrong. None: it is right, or a fault's victim. Delays are no reason for any error.
 std::optional<std::string> problem_of(int rank, const RankOutcome& outcome,
                                       const std::vector<Output>& expected,
-                                      const ProcessFault& fault, Duration timeout);
+                                      std::span<const ProcessFault> faults, Duration timeout);
 
 // Runs `program` on Gloo once without faults and then once per case, each time on
 // `specification.world_size` new processes, every second time on gangs that validate. Blocks;

@@ -62,7 +62,7 @@ std::shared_ptr<Gang> GlooProcess::join() {
                                                .timeout = launch.options.timeout});
   if (options.validation == CallValidation::on)
     gang = make_validating_gang(std::move(gang), {.runtime = runtime});
-  return make_faulted_gang(std::move(gang), rank, options.fault, operations);
+  return make_faulted_gang(std::move(gang), rank, options.faults, operations);
 }
 
 RankOutcome GlooProcess::run() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "harness/backend.h"
@@ -20,7 +21,7 @@ enum class CallValidation : std::uint8_t { on, off };
 
 // How processes are run whose ends are looked at one by one.
 struct GlooProcessOptions {
-  const ProcessFault* fault = nullptr;  // that befalls one of them
+  std::span<const ProcessFault> faults = {};  // that befall them
   CallValidation validation = CallValidation::on;
 };
 

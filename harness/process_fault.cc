@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -83,9 +84,9 @@ void strike(const ProcessFault& fault) {
 
 // What all gangs of a rank share.
 struct FaultState {
-  const ProcessFault* fault = nullptr;  // of this rank; null: none
+  std::vector<ProcessFault> faults;  // of this rank
   std::atomic<std::uint64_t>& operations;
-  std::jthread striker;  // inside an operation, from another thread
+  std::vector<std::jthread> strikers;  // inside an operation, from other threads
 };
 
 class FaultedGang final : public ForwardingGang {
@@ -95,20 +96,21 @@ class FaultedGang final : public ForwardingGang {
 
  protected:
   void before(const Operation&) override {
-    const std::uint64_t index = state_->operations++;
-    is_struck_ = state_->fault != nullptr && state_->fault->operation == index;
-    if (!is_struck_) return;
-    const ProcessFault& fault = *state_->fault;
-    if (fault.moment == FaultMoment::before) strike(fault);
-    if (fault.moment != FaultMoment::inside) return;
-    state_->striker = std::jthread([fault] {
-      std::this_thread::sleep_for(fault.span);
-      strike(fault);
-    });
+    index_ = state_->operations++;
+    for (const ProcessFault& fault : state_->faults) {
+      if (fault.operation != index_) continue;
+      if (fault.moment == FaultMoment::before) strike(fault);
+      if (fault.moment != FaultMoment::inside) continue;
+      state_->strikers.emplace_back([fault] {
+        std::this_thread::sleep_for(fault.span);
+        strike(fault);
+      });
+    }
   }
 
   void after(const Operation&) override {
-    if (is_struck_ && state_->fault->moment == FaultMoment::after) strike(*state_->fault);
+    for (const ProcessFault& fault : state_->faults)
+      if (fault.operation == index_ && fault.moment == FaultMoment::after) strike(fault);
   }
 
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
@@ -117,7 +119,7 @@ class FaultedGang final : public ForwardingGang {
 
  private:
   std::shared_ptr<FaultState> state_;
-  bool is_struck_ = false;  // the operation at hand
+  std::uint64_t index_ = 0;  // of the operation at hand
 };
 
 }  // namespace
@@ -145,18 +147,18 @@ std::string to_string(const ProcessFault& fault) {
   return text;
 }
 
-ProcessFault draw_process_fault(ProcessFaultKind kind, const std::vector<std::uint64_t>& operations,
-                                std::uint64_t seed, std::uint64_t index, Duration longest) {
+ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, std::uint64_t seed,
+                                std::uint64_t index) {
   sim::RandomStream random(seed, "process fault", index);
-  ProcessFault fault{.kind = kind, .rank = static_cast<int>(random.below(operations.size()))};
-  fault.operation =
-      random.below(std::max<std::uint64_t>(1, operations[static_cast<std::size_t>(fault.rank)]));
+  ProcessFault fault{.kind = kind, .rank = static_cast<int>(random.below(space.operations.size()))};
+  fault.operation = random.below(
+      std::max<std::uint64_t>(1, space.operations[static_cast<std::size_t>(fault.rank)]));
   fault.moment = static_cast<FaultMoment>(random.below(3));
   if (fault.moment == FaultMoment::inside && !can_be_inside(kind))
     fault.moment = FaultMoment::before;
   const auto most_microseconds = static_cast<std::uint64_t>(
       kind == ProcessFaultKind::delay
-          ? std::chrono::duration_cast<std::chrono::microseconds>(longest).count()
+          ? std::chrono::duration_cast<std::chrono::microseconds>(space.longest_delay).count()
           : 300);
   const std::chrono::microseconds span(random.below(std::max<std::uint64_t>(1, most_microseconds)));
   if (fault.moment == FaultMoment::inside || kind == ProcessFaultKind::delay) fault.span = span;
@@ -164,11 +166,13 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const std::vector<std::ui
 }
 
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
-                                        const ProcessFault* fault,
+                                        std::span<const ProcessFault> faults,
                                         std::atomic<std::uint64_t>& operations) {
-  const bool is_victim = fault != nullptr && fault->rank == rank;
-  return std::make_shared<FaultedGang>(
-      std::move(inner), std::make_shared<FaultState>(is_victim ? fault : nullptr, operations));
+  std::vector<ProcessFault> own;
+  std::ranges::copy_if(faults, std::back_inserter(own),
+                       [rank](const ProcessFault& fault) { return fault.rank == rank; });
+  return std::make_shared<FaultedGang>(std::move(inner),
+                                       std::make_shared<FaultState>(std::move(own), operations));
 }
 
 }  // namespace gang::harness

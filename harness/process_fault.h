@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,16 +43,22 @@ struct ProcessFault {
 // "rank 2 is killed inside operation 17, after 120 us".
 std::string to_string(const ProcessFault& fault);
 
-// The `index`-th fault of `kind`, at any of the ranks and its operations, of which each rank has
-// `operations[rank]`. The same arguments give the same fault. A delay is at most `longest`.
-ProcessFault draw_process_fault(ProcessFaultKind kind, const std::vector<std::uint64_t>& operations,
-                                std::uint64_t seed, std::uint64_t index, Duration longest);
+// What faults are drawn among.
+struct FaultSpace {
+  std::vector<std::uint64_t> operations;  // how many each rank has
+  Duration longest_delay{0};
+};
 
-// Counts the operations of a rank, on `inner` and the gangs made from it, and strikes at the one
-// that `fault` says, if this is its rank. Nothing but the calling process is struck.
-// `operations` is counted up with each; it outlives the gang.
+// The `index`-th fault of `kind`, at any of the ranks and its operations. The same arguments give
+// the same fault.
+ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, std::uint64_t seed,
+                                std::uint64_t index);
+
+// Counts the operations of a rank, on `inner` and the gangs made from it, and strikes at those that
+// `faults` of this rank say. Nothing but the calling process is struck. `operations` is counted up
+// with each; it outlives the gang.
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
-                                        const ProcessFault* fault,
+                                        std::span<const ProcessFault> faults,
                                         std::atomic<std::uint64_t>& operations);
 
 }  // namespace gang::harness

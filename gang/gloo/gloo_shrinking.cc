@@ -55,13 +55,13 @@ class Shrinking {
 
   // Until all have come, or somebody has decided, or the time is over.
   void wait_for_others() {
-    constexpr Duration longest = std::chrono::milliseconds(50);
-    Duration pause = std::chrono::milliseconds(1);
+    constexpr Duration shortest = std::chrono::milliseconds(1);
     while (!decided() && present().size() < static_cast<std::size_t>(gang_.size())) {
-      const Duration left = deadline_ - gang_.runtime().now();
-      if (left <= Duration::zero()) return;
-      gang_.runtime().sleep_for(std::min(pause, left));
-      pause = std::min(2 * pause, longest);
+      const TimePoint now = gang_.runtime().now();
+      if (now >= deadline_) return;
+      // The longer it has been, the less it matters.
+      const Duration pause = std::max<Duration>(shortest, (now - began_) / 8);
+      gang_.runtime().sleep_for(std::min(pause, deadline_ - now));
     }
   }
 

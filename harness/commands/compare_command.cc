@@ -124,14 +124,15 @@ class CompareCommand final : public Command {
                             "'; accepted: gloo");
     RunSpecification faulted = real;
     if (!is_chosen("timeout")) faulted.timeout = faulted_timeout;
-    const ProcessFaultCases cases{.kind = parse_process_fault("--faults", faults_),
+    const ProcessFaultCases cases{.name = faults_,
+                                  .draw = one_fault_of(parse_process_fault("--faults", faults_)),
                                   .first = case_.value_or(0),
                                   .count = case_ ? 1 : faulted_cases()};
     std::size_t done = 0;
     const auto tell = [&](const FaultedCase& one) {
       if (!context.out_is_terminal || quiet_) return;
       context.out << fmt::format("\r\033[K  case {} of {}: {}", ++done, cases.count,
-                                 to_string(one.fault));
+                                 one.problems.empty() ? "contained" : "broken");
       context.out.flush();
     };
     FaultedProcessesReport report = run_faulted_processes(source.program, faulted, cases, tell);
@@ -186,7 +187,7 @@ class CompareCommand final : public Command {
                                   : fmt::format("--case {}", broken->index);
     return fmt::format("{} --faults {} {}",
                        command_line(random_ ? "--random" : "", real, baseline, binary),
-                       to_string(report.kind), case_ ? fmt::format("--case {}", *case_) : which);
+                       report.faults, case_ ? fmt::format("--case {}", *case_) : which);
   }
 
   // "gangsim compare PROGRAM --world 4 ...": `random` instead of the program, where it is not "".

@@ -29,7 +29,8 @@ RankOutcome::Failure failure_of_kind(GangErrorKind kind, Duration elapsed = 10ms
 // Of rank 0, where rank 2 is killed.
 std::optional<std::string> problem_with(const RankOutcome& outcome,
                                         ProcessFaultKind kind = ProcessFaultKind::kill) {
-  return problem_of(0, outcome, {output_of(6), output_of(7)}, {.kind = kind, .rank = 2}, 2s);
+  const ProcessFault fault{.kind = kind, .rank = 2};
+  return problem_of(0, outcome, {output_of(6), output_of(7)}, {&fault, 1}, 2s);
 }
 
 TEST(ProblemOf, ARightResultOrATypedErrorInTimeIsNone) {
@@ -62,15 +63,15 @@ TEST(ProblemOf, AHangALateErrorAndAFalseOneAre) {
 TEST(ProblemOf, TheVictimIsExcusedForWhatBefellItOnly) {
   const ProcessFault killed{.rank = 2};
   EXPECT_EQ(problem_of(2, {.failure = RankOutcome::Failure{.text = "killed by signal 9"}}, {},
-                       killed, 2s),
+                       {&killed, 1}, 2s),
             std::nullopt);
   const ProcessFault stopped{.kind = ProcessFaultKind::stop, .rank = 2};
-  EXPECT_EQ(
-      problem_of(2, {.failure = failure_of_kind(GangErrorKind::peer_failed, 60s)}, {}, stopped, 2s),
-      std::nullopt);
-  EXPECT_EQ(
-      problem_of(2, {.failure = RankOutcome::Failure{.text = "had not ended"}}, {}, stopped, 2s),
-      "had not ended");
+  EXPECT_EQ(problem_of(2, {.failure = failure_of_kind(GangErrorKind::peer_failed, 60s)}, {},
+                       {&stopped, 1}, 2s),
+            std::nullopt);
+  EXPECT_EQ(problem_of(2, {.failure = RankOutcome::Failure{.text = "had not ended"}}, {},
+                       {&stopped, 1}, 2s),
+            "had not ended");
 }
 
 class FaultedProcessesTest : public testing::TestWithParam<ProcessFaultKind> {
@@ -84,7 +85,9 @@ class FaultedProcessesTest : public testing::TestWithParam<ProcessFaultKind> {
                                          std::uint64_t count, Duration timeout = 500ms) {
     const RunSpecification specification{
         .program = program.name, .world_size = 3, .seed = 3, .timeout = timeout};
-    return run_faulted_processes(program, specification, {.kind = kind, .count = count}, {});
+    return run_faulted_processes(
+        program, specification,
+        {.name = std::string(to_string(kind)), .draw = one_fault_of(kind), .count = count}, {});
   }
 };
 
@@ -92,7 +95,7 @@ TEST_P(FaultedProcessesTest, AreContainedByACorrectProgram) {
   const auto report = run_with(find_program(all_programs(), "ring"), GetParam(), 2);
   EXPECT_TRUE(report.holds()) << to_string(report);
   ASSERT_EQ(report.cases.size(), 2U);
-  for (const FaultedCase& one : report.cases) EXPECT_TRUE(one.has_fired) << to_string(report);
+  for (const FaultedCase& one : report.cases) EXPECT_EQ(one.fired, 1U) << to_string(report);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, FaultedProcessesTest,

@@ -31,14 +31,13 @@ TEST(ProcessFault, SaysWhatBefallsWhom) {
 }
 
 TEST(ProcessFault, IsDrawnFromTheSeedAmongTheOperationsOfItsRank) {
-  const std::vector<std::uint64_t> operations = {1, 5, 9};
+  const FaultSpace space{{1, 5, 9}, 10ms};
   std::set<int> ranks;
   std::set<FaultMoment> moments;
   for (std::uint64_t index = 0; index < 200; ++index) {
-    const ProcessFault fault =
-        draw_process_fault(ProcessFaultKind::kill, operations, 7, index, 10ms);
-    EXPECT_EQ(fault, draw_process_fault(ProcessFaultKind::kill, operations, 7, index, 10ms));
-    EXPECT_LT(fault.operation, operations[static_cast<std::size_t>(fault.rank)]);
+    const ProcessFault fault = draw_process_fault(ProcessFaultKind::kill, space, 7, index);
+    EXPECT_EQ(fault, draw_process_fault(ProcessFaultKind::kill, space, 7, index));
+    EXPECT_LT(fault.operation, space.operations[static_cast<std::size_t>(fault.rank)]);
     ranks.insert(fault.rank);
     moments.insert(fault.moment);
   }
@@ -48,10 +47,11 @@ TEST(ProcessFault, IsDrawnFromTheSeedAmongTheOperationsOfItsRank) {
 
 TEST(ProcessFault, ADelayAndAnExceptionAreNeverInside) {
   for (std::uint64_t index = 0; index < 100; ++index) {
-    const ProcessFault delay = draw_process_fault(ProcessFaultKind::delay, {4, 4}, 1, index, 10ms);
+    const ProcessFault delay =
+        draw_process_fault(ProcessFaultKind::delay, {{4, 4}, 10ms}, 1, index);
     EXPECT_NE(delay.moment, FaultMoment::inside);
     EXPECT_LT(delay.span, 10ms);
-    EXPECT_NE(draw_process_fault(ProcessFaultKind::exception, {4, 4}, 1, index, 10ms).moment,
+    EXPECT_NE(draw_process_fault(ProcessFaultKind::exception, {{4, 4}, 10ms}, 1, index).moment,
               FaultMoment::inside);
   }
 }
@@ -64,7 +64,7 @@ TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
   };
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .operation = 2};
   std::atomic<std::uint64_t> operations = 0;
-  const auto gang = make_faulted_gang(inner, 0, &fault, operations);
+  const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, operations);
   gang->barrier();
   const std::vector<int> ranks = {0, 1};
   const auto made = gang->create_gang(ranks);
@@ -80,7 +80,7 @@ TEST(FaultedGang, LeavesOtherRanksAlone) {
   const auto inner = std::make_shared<test::RecordingGang>(2, 1);
   const ProcessFault fault{.kind = ProcessFaultKind::exception};
   std::atomic<std::uint64_t> operations = 0;
-  make_faulted_gang(inner, 1, &fault, operations)->barrier();
+  make_faulted_gang(inner, 1, {&fault, 1}, operations)->barrier();
   EXPECT_EQ(inner->sent.size(), 1U);
   EXPECT_EQ(operations, 1U);
 }

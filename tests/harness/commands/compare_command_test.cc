@@ -44,7 +44,7 @@ TEST_F(CompareCommand, FaultsOfProcessesAreContained) {
                              "--timeout", "1s", "--seed", "4"});
   EXPECT_EQ(answer.status, 0) << answer.out << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("CONTAINED  ring on gloo, world 3, kill, 2 cases, seed 4"));
-  EXPECT_THAT(answer.out, HasSubstr("Fired      in 2 of 2 cases"));
+  EXPECT_THAT(answer.out, HasSubstr("Fired      2 of 2 faults"));
   EXPECT_THAT(answer.out, HasSubstr("Reproduce  gangsim compare ring --world 3 --seed 4 --backend "
                                     "gloo --timeout 1s --faults kill --cases 2"));
 }
