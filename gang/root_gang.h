@@ -10,6 +10,9 @@
 namespace gang {
 
 enum class Monitoring : std::uint8_t { off, before_every_operation };
+// on: when an operation on one gang of a rank has timed out or failed, all of the rank's gangs that
+// come from the same root are aborted, and their members learn of it at once (Gloo).
+enum class Watchdog : std::uint8_t { off, on };
 enum class StreamPriority : std::uint8_t { normal, high };
 
 struct RootGangOptions {
@@ -17,6 +20,7 @@ struct RootGangOptions {
   Duration timeout = default_timeout;
   Monitoring monitored = Monitoring::off;
   StreamPriority priority = StreamPriority::normal;  // cuda only
+  Watchdog watchdog = Watchdog::off;
 };
 
 // The gang of all processes of the job that `environment` describes: a FakeGang of size 1 without

@@ -24,7 +24,9 @@ class GlooGang final : public Gang {
         queue_(
             member->world().board, member->info()->name,
             [this](Operation& operation, TimePoint began) { perform(operation, began); },
-            [raw = member.get()] { give_up(*raw); }) {}
+            [raw = member.get()] { give_up(*raw); }) {
+    if (member->world().watchdog != nullptr) member->world().watchdog->watch(member);
+  }
   ~GlooGang() override { GlooGang::do_close(); }
 
  protected:
@@ -175,7 +177,9 @@ std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options) {
   info->backend = "gloo";
   info->size = options.size;
   for (int rank = 0; rank < options.size; ++rank) info->root_ranks.push_back(rank);
-  const GlooWorld world{std::make_shared<CompletionBoard>(options.runtime), options.connector};
+  GlooWorld world{std::make_shared<CompletionBoard>(options.runtime), options.connector};
+  if (options.watchdog == Watchdog::on)
+    world.watchdog = std::make_shared<GlooWatchdog>(world.board);
   return std::make_shared<GlooGang>(
       make_root_member(std::move(info), options.rank, options.prefix, world));
 }

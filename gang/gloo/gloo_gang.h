@@ -28,6 +28,7 @@ struct GlooGangOptions {
   std::string name = "root";
   Duration timeout = default_timeout;
   std::string prefix = "root";  // the same on all members and no other gang's, ever
+  Watchdog watchdog = Watchdog::off;
 };
 
 // Blocks until all members have come. Throws GangError timeout, connection or corrupt where they

@@ -137,9 +137,12 @@ void GlooMember::break_with(GlooCause cause) {
     world_.connector->leave_note(prefix_, to_note(cause));
     world_.connector->close(*transport_);
   }
-  const auto lock = world_.board->lock();
-  for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
-  world_.board->changed().notify_all();
+  {
+    const auto lock = world_.board->lock();
+    for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
+    world_.board->changed().notify_all();
+  }
+  if (world_.watchdog != nullptr && !cause.is_wanted) world_.watchdog->gang_broke(*this, cause);
 }
 
 void GlooMember::fail(const GlooCall& call, GlooCause cause) {

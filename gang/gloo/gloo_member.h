@@ -17,6 +17,7 @@
 #include "gang/gloo/deadline_context.h"
 #include "gang/gloo/gloo_collectives.h"
 #include "gang/gloo/gloo_connector.h"
+#include "gang/gloo/gloo_watchdog.h"
 
 namespace gang {
 
@@ -24,6 +25,7 @@ namespace gang {
 struct GlooWorld {
   std::shared_ptr<CompletionBoard> board;
   std::shared_ptr<GlooConnector> connector;
+  std::shared_ptr<GlooWatchdog> watchdog = nullptr;  // null: gangs break one by one
 
   Runtime& runtime() const noexcept { return board->runtime(); }
 };
@@ -40,6 +42,7 @@ struct GlooCause {
   GangErrorKind kind = GangErrorKind::aborted;
   std::vector<int> ranks_at_fault = {};
   std::string reason;
+  bool is_wanted = false;  // by this rank: no reason for its watchdog to act
 };
 
 // What Gloo says went wrong, without the place in its sources that it begins with.

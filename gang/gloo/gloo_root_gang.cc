@@ -50,7 +50,8 @@ std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment,
   GlooGangOptions gloo{.runtime = runtime,
                        .rank = environment.rank,
                        .size = environment.world_size,
-                       .timeout = options.timeout};
+                       .timeout = options.timeout,
+                       .watchdog = options.watchdog};
   if (environment.world_size > 1) {
     gloo.connector = make_job_connector(environment, meet(environment, options.timeout), runtime);
   }

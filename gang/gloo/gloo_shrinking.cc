@@ -129,7 +129,8 @@ std::shared_ptr<GlooMember> make_shrunk_member(GlooMember& gang, const ShrinkOpt
   if (gang.size() > 1) members = Shrinking(gang, *options.grace, call_site).agree();
   gang.break_with({.kind = GangErrorKind::peer_failed,
                    .ranks_at_fault = absent_from(members, gang.size()),
-                   .reason = "the gang was shrunk to " + describe(members)});
+                   .reason = "the gang was shrunk to " + describe(members),
+                   .is_wanted = true});
   const auto seat = std::ranges::lower_bound(members, gang.rank());
   return make_member_or_broken(info_of(gang, members, options, index),
                                static_cast<int>(seat - members.begin()), gang.prefix() + "/shrunk",

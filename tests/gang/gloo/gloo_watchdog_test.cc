@@ -1,0 +1,53 @@
+#include "gang/gloo/gloo_watchdog.h"
+
+#include "tests/gang/gloo/gloo_ranks.h"
+
+namespace gang {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+// Four ranks in two gangs each, rows {0,1} {2,3} and columns {0,2} {1,3}: rank 3 leaves its row
+// waiting, and rank 0 waits for its column.
+std::vector<test::RankError> run_grid(Watchdog watchdog) {
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const std::shared_ptr<Store> store = make_memory_store(*runtime);
+  std::vector<test::RankError> errors(4);
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank] {
+      const auto root = make_gloo_gang(
+          {.connector = make_store_connector(test::loopback_device(), store->new_client(), runtime),
+           .runtime = runtime,
+           .rank = rank,
+           .size = 4,
+           .timeout = 10s,
+           .watchdog = watchdog});
+      const auto row = root->split({.color = rank / 2});
+      const auto column = root->split({.color = rank % 2});
+      root->barrier();
+      errors[static_cast<std::size_t>(rank)] = test::error_of([&] {
+        if (rank == 2) row->barrier({.timeout = 200ms});
+        if (rank == 0) column->barrier();
+        if (rank == 2) std::this_thread::sleep_for(1s);
+      });
+      if (rank % 2 == 1) std::this_thread::sleep_for(1s);
+    });
+  }
+  ranks.clear();
+  return errors;
+}
+
+TEST(GlooWatchdog, OneBrokenGangAbortsAllOfItsRank) {
+  const auto errors = run_grid(Watchdog::on);
+  EXPECT_EQ(errors[2].kind, "timeout");
+  EXPECT_EQ(errors[0].kind, "aborted") << errors[0].text;
+  EXPECT_LT(errors[0].elapsed, 900ms);
+  EXPECT_NE(errors[0].text.find("the watchdog of rank 2 aborted it, since root.0[2,3] broke"),
+            std::string::npos)
+      << errors[0].text;
+}
+
+}  // namespace
+}  // namespace gang
