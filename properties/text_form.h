@@ -31,8 +31,8 @@ struct TextCase {
   friend std::string to_text(const TextCase& one) { return one.show(one.value); }
   friend std::vector<TextCase> shrinks(const TextCase& one) {
     std::vector<TextCase> cases;
-    for (T& value : one.simpler(one.value)) {
-      cases.push_back({std::move(value), one.show, one.simpler});
+    for (T& smaller : one.simpler(one.value)) {
+      cases.push_back({std::move(smaller), one.show, one.simpler});
     }
     return cases;
   }
