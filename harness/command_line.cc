@@ -14,6 +14,7 @@
 #include "harness/commands/compare_command.h"
 #include "harness/commands/conform_command.h"
 #include "harness/commands/explain_command.h"
+#include "harness/commands/explore_command.h"
 #include "harness/commands/list_command.h"
 #include "harness/commands/mesh_command.h"
 #include "harness/commands/pipeline_command.h"
@@ -133,6 +134,7 @@ std::vector<std::unique_ptr<Command>> make_standard_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_replay_command());
+  commands.push_back(make_explore_command());
   commands.push_back(make_explain_command());
   commands.push_back(make_compare_command());
   commands.push_back(make_conform_command());

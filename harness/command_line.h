@@ -69,8 +69,8 @@ struct CommandLine {
   std::vector<Listing> listings;
 };
 
-// Commands every binary has: run, replay, explain, compare, conform, mesh, pipeline, list. And
-// what `list` can say of itself.
+// Commands every binary has: run, replay, explore, explain, compare, conform, mesh, pipeline, list.
+// And what `list` can say of itself.
 std::vector<std::unique_ptr<Command>> make_standard_commands();
 std::vector<Listing> make_standard_listings();
 

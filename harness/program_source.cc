@@ -48,12 +48,31 @@ void add_options(const Program& program, RunSpecification& specification) {
   }
 }
 
+// A scenario may be of a program file, or of another scenario's program; their paths begin beside
+// it.
+Program program_of_scenario(const std::vector<Program>& programs, const std::string& name,
+                            const std::string& scenario, int depth = 0) {
+  constexpr int deepest = 8;
+  if (!name.ends_with(".toml")) return find_program(programs, name);
+  if (depth == deepest)
+    throw InvalidArgument(fmt::format("{}: scenarios lead to each other without an end", scenario));
+  const bool is_absolute = name.starts_with('/');
+  const std::string path = is_absolute ? name : scenario.substr(0, scenario.rfind('/') + 1) + name;
+  program_file::Document document = program_file::read_document(path);
+  if (document.program_file == nullptr)
+    return program_of_scenario(programs, document.program_name, path, depth + 1);
+  return program_file::make_program(std::move(document.program_file),
+                                    {.name = file_name(path),
+                                     .description = "program file " + path,
+                                     .source = std::move(document.source)});
+}
+
 ProgramSource read_source(const std::vector<Program>& programs, const std::string& path) {
   program_file::Document document = program_file::read_document(path);
   ProgramSource source{.specification = std::move(document.specification),
                        .expectation = std::move(document.expectation)};
   if (document.program_file == nullptr) {
-    source.program = find_program(programs, document.program_name);
+    source.program = program_of_scenario(programs, document.program_name, path);
     add_options(source.program, source.specification);
     return source;
   }

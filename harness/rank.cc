@@ -26,9 +26,22 @@ Rank::Rank(const Rank& rank, const std::shared_ptr<Gang>& root) noexcept
       simulated_(rank.simulated_),
       runtime_(rank.runtime_),
       rank_(rank.rank_),
-      world_size_(rank.world_size_) {}
+      world_size_(rank.world_size_),
+      incarnation_(rank.incarnation_) {}
 
 Runtime& Rank::runtime() { return simulated_ != nullptr ? simulated_->runtime() : *runtime_; }
+
+bool Rank::faults_have_fired() const noexcept {
+  return simulated_ != nullptr && simulated_->faults_have_fired();
+}
+
+std::shared_ptr<Gang> Rank::spare_root() {
+  return simulated_ != nullptr ? simulated_->spare_root() : nullptr;
+}
+
+void Rank::stop_faults() noexcept {
+  if (simulated_ != nullptr) simulated_->stop_faults();
+}
 
 sim::RandomStream Rank::random_stream(std::string_view name) const noexcept {
   return {context_->seed, name, static_cast<std::uint64_t>(rank_)};

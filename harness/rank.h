@@ -65,6 +65,15 @@ class Rank {
   // Threads, time and mutexes of this rank: real ones, or simulated ones under the scheduler.
   Runtime& runtime();
 
+  // Whether a fault of the run's plan has happened yet, to whomever; false outside simulation.
+  bool faults_have_fired() const noexcept;
+
+  // A further gang of all ranks that the program has not touched; null outside simulation.
+  std::shared_ptr<Gang> spare_root();
+
+  // No further fault of the run's plan befalls this rank, nor its links; nothing elsewhere.
+  void stop_faults() noexcept;
+
   // Random numbers of this rank's own: a function of the run's seed, this rank and `name`; the same
   // on every backend.
   sim::RandomStream random_stream(std::string_view name) const noexcept;

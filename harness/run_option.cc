@@ -7,6 +7,7 @@
 #include "gang/error.h"
 #include "harness/backend.h"
 #include "harness/duration_text.h"
+#include "harness/fault_file.h"
 #include "harness/run_specification.h"
 #include "harness/suggestion.h"
 
@@ -97,6 +98,12 @@ std::optional<ScheduleChoice> parse_schedule_choice(std::string_view text) {
        {ScheduleChoice::round_robin, ScheduleChoice::random, ScheduleChoice::recheck}) {
     if (text == to_string(choice)) return choice;
   }
+  return std::nullopt;
+}
+
+std::optional<Verification> parse_verification(std::string_view text) {
+  for (const auto verification : {Verification::none, Verification::replicas})
+    if (text == to_string(verification)) return verification;
   return std::nullopt;
 }
 
@@ -197,6 +204,24 @@ RunOption step_limit_option() {
               }};
 }
 
+RunOption faults_option() {
+  return {.name = "faults",
+          .value_name = "PLAN",
+          .description =
+              "what goes wrong: light, swarm, production, byzantine, a .toml file, none [none]",
+          .set =
+              [](RunSpecification& specification, std::string_view text) {
+                specification.faults = load_faults(text);
+                if (specification.faults->faults.empty()) specification.faults.reset();
+              },
+          .text =
+              [](const RunSpecification& specification) {
+                const auto& faults = specification.faults;
+                if (!faults) return std::optional<std::string>{};
+                return std::optional{faults->name.empty() ? to_toml_line(*faults) : faults->name};
+              }};
+}
+
 std::vector<RunOption> make_run_options() {
   using sim::DeadlockSearch;
   using sim::PendingTimeouts;
@@ -237,6 +262,9 @@ std::vector<RunOption> make_run_options() {
             return specification.deadlock_search == DeadlockSearch::while_others_run;
           }),
       step_limit_option(),
+      choice_option("verify", "replicas: find results that should be equal and are not [none]",
+                    &RunSpecification::verify, "none, replicas", parse_verification),
+      faults_option(),
   };
 }
 

@@ -1,9 +1,12 @@
 // What a RunResult says to people, in 80 columns.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "gang/duration.h"
 #include "harness/digest.h"
 #include "harness/runner.h"
+#include "sim/text_layout.h"
 
 namespace gang::harness {
 namespace {
@@ -27,15 +30,41 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 
 std::string summary(const RunResult& result) {
   const sim::Report& report = result.report;
+  const std::string_view end =
+      report.faults.empty() ? "Every rank returned; nothing is blocked, nothing was left behind."
+                            : "Every rank that was left returned; the faults were contained.";
   return fmt::format(
-      "  Every rank returned; nothing is blocked, nothing was left behind.\n"
+      "  {}\n"
       "  {} by {} in {}; {} virtual, {} real\n"
       "  result {}, trace {}\n",
-      counted(report.counts.rank_operations, "operation"),
+      end, counted(report.counts.rank_operations, "operation"),
       counted(static_cast<std::uint64_t>(result.world_size), "rank"),
       counted(report.counts.gangs, "gang"), gang::to_string(report.virtual_time),
       gang::to_string(std::chrono::floor<std::chrono::microseconds>(report.wall_time)),
       to_hex(result.outputs.digest), to_hex(report.trace.digest));
+}
+
+// What has gone wrong as planned; the rest of a long list is counted.
+std::string faults_of(const sim::Report& report) {
+  constexpr std::size_t most_named = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_named, report.faults.size()); ++i) {
+    const sim::FiredFault& fault = report.faults[i];
+    std::string line = fault.description;
+    if (fault.count > 1) line += fmt::format(", {} times", fault.count);
+    if (fault.time > Duration::zero()) line += " at " + gang::to_string(fault.time);
+    const std::string lines = sim::wrapped(line, "             ");
+    text += (i == 0 ? "  Faults     " : "             ") + lines.substr(13);
+  }
+  if (report.faults.size() > most_named)
+    text += fmt::format("             and {} more\n", report.faults.size() - most_named);
+  return text.empty() ? text : "\n" + text;
+}
+
+std::string uncontained(const RunResult& result) {
+  return result.uncontained.empty() || result.report.faults.empty()
+             ? ""
+             : "\n" + sim::wrapped("Not contained: " + result.uncontained, "  ");
 }
 
 std::string unexpected(const RunResult& result) {
@@ -46,13 +75,14 @@ std::string unexpected(const RunResult& result) {
 
 std::string to_string(const RunResult& result) {
   if (result.holds())
-    return headline("COMPLETED", result) + "\n\n" + summary(result) + unexpected(result);
+    return headline("COMPLETED", result) + "\n\n" + summary(result) + faults_of(result.report) +
+           uncontained(result) + unexpected(result);
   std::string report = sim::to_string(result.report);
   if (!report.ends_with('\n')) report += '\n';
   const std::size_t first_line = report.find('\n');
   return headline(std::string_view{report}.substr(0, first_line), result) +
-         report.substr(first_line) + fmt::format("\n  Reproduce  {}\n", result.reproduce) +
-         unexpected(result);
+         report.substr(first_line) + faults_of(result.report) +
+         fmt::format("\n  Reproduce  {}\n", result.reproduce) + unexpected(result);
 }
 
 }  // namespace gang::harness

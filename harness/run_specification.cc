@@ -39,6 +39,10 @@ std::string_view to_string(ScheduleChoice choice) noexcept {
   return "";
 }
 
+std::string_view to_string(Verification verification) noexcept {
+  return verification == Verification::replicas ? "replicas" : "none";
+}
+
 void set_parameter(RunSpecification& specification, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {

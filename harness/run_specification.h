@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "gang/duration.h"
+#include "sim/faults/fault_plan.h"
 #include "sim/simulation_options.h"
 
 namespace gang::harness {
@@ -24,6 +25,14 @@ enum class ScheduleChoice : std::uint8_t {
 };
 
 std::string_view to_string(ScheduleChoice choice) noexcept;
+
+// What the gangs of a program check of each operation.
+enum class Verification : std::uint8_t {
+  none,
+  replicas,  // results that should be equal on all ranks are: ReplicaVerifyingGang
+};
+
+std::string_view to_string(Verification verification) noexcept;
 
 // What `run` runs and how. Copies, compares, prints and parses. Same specification and same
 // program: same report (but for wall time, and not under ContextKind::parallel).
@@ -42,6 +51,8 @@ struct RunSpecification {
   bool strict_blocking = false;
   sim::DeadlockSearch deadlock_search = sim::DeadlockSearch::at_rest;
   std::optional<std::uint64_t> step_limit;
+  Verification verify = Verification::none;
+  std::optional<sim::FaultPlan> faults;  // drawn anew by each seed; none: nothing goes wrong
 
   friend bool operator==(const RunSpecification&, const RunSpecification&) = default;
 };

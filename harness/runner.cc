@@ -1,9 +1,15 @@
 #include "harness/runner.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "gang/error.h"
+#include "gang/replica_verifying_gang.h"
 #include "harness/backend.h"
+#include "harness/fault_check.h"
+#include "harness/fault_file.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/message_race.h"
 #include "sim/settled_certainty.h"
 
@@ -28,6 +34,11 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.pending_timeouts = specification.pending_timeouts;
   options.strict_blocking = specification.strict_blocking;
   options.deadlock_search = specification.deadlock_search;
+  if (specification.faults) {
+    check_faults(*specification.faults, world_size);
+    options.faults = std::make_shared<const sim::FaultPlan>(
+        sim::draw(*specification.faults, specification.seed, world_size));
+  }
   if (specification.step_limit) options.step_limit = *specification.step_limit;
   options.trace = recording.trace;
   options.schedule = recording.schedule;
@@ -55,20 +66,29 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
   }
 }
 
+sim::SimulationOptions without_faults(sim::SimulationOptions options) {
+  options.faults = nullptr;
+  if (options.scheduler == sim::SchedulerKind::replay)
+    options.scheduler = sim::SchedulerKind::round_robin;
+  options.replay.reset();
+  return options;
+}
+
 // A further run of what has been run, to see what becomes of it otherwise.
 struct OtherRun {
   sim::Report report;
-  std::uint64_t digest = 0;  // of the outputs
+  Outputs outputs;
 };
 
 OtherRun run_otherwise(const Backend& backend, const Launch& launch,
-                       const sim::SimulationOptions& options) {
-  OutputRecorder recorder{options.world_size, KeepOutputs::digest_only};
+                       const sim::SimulationOptions& options,
+                       KeepOutputs keep = KeepOutputs::digest_only) {
+  OutputRecorder recorder{options.world_size, keep};
   const RunContext context{
       .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
   OtherRun other;
   other.report = backend.run({.program = launch.program, .context = context, .options = options});
-  other.digest = recorder.take_outputs().digest;
+  other.outputs = recorder.take_outputs();
   return other;
 }
 
@@ -78,6 +98,26 @@ void settle_certainty(const Backend& backend, const Launch& launch, sim::Report&
     sim::settle(launch.options, report, run_otherwise(backend, launch, *options).report);
 }
 
+// Whether the findings of a run in which faults happened are there without them, too.
+void settle_faults(const sim::Report& clean, sim::Report& report) {
+  for (sim::Finding& finding : report.findings) {
+    if (std::ranges::find(clean.findings, finding.id, &sim::Finding::id) != clean.findings.end())
+      finding.certainty = "without the faults, too: they are not the cause";
+    else if (finding.certainty.empty())
+      finding.certainty = sim::only_because_of(report.faults);
+  }
+}
+
+// Judges a run with faults by one without.
+void judge_faults(const Backend& backend, const Launch& launch, const FaultWatch& watch,
+                  RunResult& result) {
+  if (result.report.faults.empty()) return watch.judge(nullptr, result);
+  const OtherRun clean =
+      run_otherwise(backend, launch, without_faults(launch.options), KeepOutputs::data);
+  watch.judge(&clean.outputs, result);
+  settle_faults(clean.report, result.report);
+}
+
 // Adds the first receive from any source of a run that holds whose result depends on the sender.
 void find_message_race(const Backend& backend, const Launch& launch, std::uint64_t digest,
                        sim::Report& report) {
@@ -85,16 +125,29 @@ void find_message_race(const Backend& backend, const Launch& launch, std::uint64
   for (const sim::RaceCandidate& candidate : report.race_candidates) {
     const OtherRun other =
         run_otherwise(backend, launch, sim::forcing_options(launch.options, candidate));
-    auto finding = sim::message_race(candidate, other.report, other.digest != digest);
+    auto finding = sim::message_race(candidate, other.report, other.outputs.digest != digest);
     if (!finding) continue;
     report.findings.push_back(*std::move(finding));
     return;
   }
 }
 
-RunResult run_along(const Program& program, const RunSpecification& specification,
+// The program on gangs that verify what the specification says.
+Program verifying(const Program& program, const RunSpecification& specification) {
+  if (specification.verify == Verification::none) return program;
+  Program verified = program;
+  verified.run = [run = program.run](Rank& rank) {
+    const std::shared_ptr<Gang> root = make_replica_verifying_gang(rank.root());
+    Rank on_verifying_gang{rank, root};
+    run(on_verifying_gang);
+  };
+  return verified;
+}
+
+RunResult run_along(const Program& unverified, const RunSpecification& specification,
                     const std::optional<sim::Schedule>& schedule, const RunRecording& recording,
                     std::string_view binary) {
+  const Program program = verifying(unverified, specification);
   const Backend& backend = require_backend(specification.backend);
   const ParameterValues parameters{program.parameters, specification.parameters};
   const int world_size = specification.world_size.value_or(program.default_world_size);
@@ -106,12 +159,14 @@ RunResult run_along(const Program& program, const RunSpecification& specificatio
   sim::validate(options);
   if (program.validate) program.validate(world_size, parameters);
 
-  OutputRecorder recorder{world_size, program.check ? KeepOutputs::data : recording.outputs};
+  const bool keeps_outputs = program.check || options.faults;
+  OutputRecorder recorder{world_size, keeps_outputs ? KeepOutputs::data : recording.outputs};
   const RunContext context{.parameters = parameters,
                            .recorder = recorder,
                            .seed = specification.seed,
                            .log = recording.log};
-  const Launch launch{.program = program,
+  const FaultWatch watch{program, world_size};
+  const Launch launch{.program = options.faults ? watch.program() : program,
                       .context = context,
                       .options = options,
                       .recheck = !schedule && specification.schedule == ScheduleChoice::recheck};
@@ -121,9 +176,11 @@ RunResult run_along(const Program& program, const RunSpecification& specificatio
                    .outputs = recorder.take_outputs(),
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
-  settle_certainty(backend, launch, result.report);
+  const Launch unwatched{.program = program, .context = context, .options = options};
+  settle_certainty(backend, unwatched, result.report);
   add_wrong_results(program, recorder, result);
-  find_message_race(backend, launch, result.outputs.digest, result.report);
+  if (options.faults) judge_faults(backend, unwatched, watch, result);
+  find_message_race(backend, unwatched, result.outputs.digest, result.report);
   return result;
 }
 

@@ -27,8 +27,9 @@ struct RunResult {
   RunSpecification specification;  // as run: with the world
   int world_size = 1;              // 0: not known, of a run that was not made here
   Outputs outputs;
-  std::string reproduce;   // the command that does the same
-  std::string unexpected;  // where a file expected another outcome; else empty
+  std::string reproduce;    // the command that does the same
+  std::string uncontained;  // where faults led to more than typed errors (fault_check.h)
+  std::string unexpected;   // where a file expected another outcome; else empty
 
   // Completed without any finding.
   bool holds() const noexcept { return report.holds(); }

@@ -7,6 +7,7 @@
 #include "properties/deadlocks_are_exact.h"
 #include "properties/errors_reach_everyone.h"
 #include "properties/fake_gang_agrees.h"
+#include "properties/faults_are_contained.h"
 #include "properties/faulty_programs.h"
 #include "properties/gangs_compose.h"
 #include "properties/gangs_follow_meshes.h"
@@ -46,6 +47,7 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(misuse_is_found(subject));
   add(errors_reach_everyone(subject));
   add(timeouts_fire_on_time(subject));
+  add(faults_are_contained(subject));
   add(runtimes_are_deterministic(subject));
   add(runs_replay(subject));
   add(runs_are_explained(subject));

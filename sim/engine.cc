@@ -13,6 +13,7 @@
 #include "sim/call_stack.h"
 #include "sim/deadlock_verdict.h"
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/invariant.h"
 #include "sim/matching.h"
 #include "sim/reduction_pool.h"
@@ -39,6 +40,7 @@ Engine::Engine(const SimulationOptions& options, const RankProgram& program)
       scheduler_(make_scheduler(options)),
       reduction_pool_(std::make_unique<ReductionPool>(options.reduction_threads)),
       matching_(std::make_unique<Matching>(*this)),
+      faults_(options.faults ? std::make_unique<FaultInjector>(*this, *options.faults) : nullptr),
       runtime_(make_simulated_runtime(*this)) {
   outside_.id = outside_task;
   outside_.is_started = true;
@@ -221,12 +223,30 @@ std::shared_ptr<Gang> Engine::root_gang_of(Task& task) {
   return std::make_shared<SimGang>(*this, root_, task.rank->rank, *task.rank);
 }
 
+std::shared_ptr<Gang> Engine::spare_root() {
+  if (!spare_root_) spare_root_ = matching_->make_root_gang();
+  RankState& rank = *current().rank;
+  return std::make_shared<SimGang>(*this, spare_root_, rank.rank, rank);
+}
+
+void Engine::sleep(Task& self, Duration duration) {
+  if (duration == Duration::zero()) return;
+  const TimePoint now = this->now();
+  const TimePoint end = duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
+  do {
+    wake_at(end, self);
+    block(self, Wait{Wait::Reason::sleep});
+  } while (this->now() < end);
+}
+
 void Engine::run_rank_program(Task& task) {
   try {
-    SimulatedRank rank(*this, task.rank->rank, root_gang_of(task));
+    if (faults_ != nullptr) faults_->begin_program(task);
+    SimulatedRank rank(*this, task.rank->rank, root_gang_of(task), task.rank->incarnation);
     program_(rank);
     Guard guard(*this);
-    if (!is_over_) report_outliving_works(*task.rank);
+    // What a former incarnation has left went with it.
+    if (!is_over_ && task.rank->incarnation == 0) report_outliving_works(*task.rank);
   } catch (const RunOver&) {
   } catch (...) {
     Guard guard(*this);
@@ -278,12 +298,43 @@ Task& Engine::start_context(Task& parent, std::string name, std::function<void()
   return task;
 }
 
+void Engine::freeze(RankState& rank) {
+  const auto freeze_task = [this, &rank](Task& task) {
+    if (task.rank != &rank || task.is_done || task.is_frozen) return;
+    task.is_frozen = true;
+    task.wait = nullptr;  // nobody wakes what does not wait
+    if (runnable_.contains(task.id)) runnable_.remove(task.id);
+    std::erase(polling_, task.id);
+    ++frozen_left_;
+  };
+  freeze_task(tasks_[static_cast<std::size_t>(rank.rank)]);
+  for (Task& task : further_tasks_) freeze_task(task);
+  ++progress_;
+}
+
+void Engine::stay_frozen(Task& self) {
+  suspend(self);
+  leave(self);
+}
+
+void Engine::restart(int rank) {
+  RankState& state = rank_state(rank);
+  ++state.incarnation;
+  Task& task = start_context(tasks_[static_cast<std::size_t>(rank)],
+                             fmt::format("incarnation {}", state.incarnation), {});
+  task.further->body = [this, &task] { run_rank_program(task); };
+}
+
+bool Engine::only_frozen_are_left() const noexcept {
+  return frozen_left_ > 0 && frozen_left_ == tasks_left_ && !faults_->will_restart();
+}
+
 std::vector<const Task*> Engine::live_tasks() const {
   std::vector<const Task*> live;
   for (const Task& task : tasks_)
-    if (!task.is_done) live.push_back(&task);
+    if (!task.is_done && !task.is_frozen) live.push_back(&task);
   for (const Task& task : further_tasks_)
-    if (!task.is_done) live.push_back(&task);
+    if (!task.is_done && !task.is_frozen) live.push_back(&task);
   std::stable_sort(live.begin(), live.end(),
                    [](const Task* a, const Task* b) { return a->rank->rank < b->rank->rank; });
   return live;
@@ -294,6 +345,7 @@ std::vector<const Task*> Engine::live_tasks() const {
 
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
+  if (only_frozen_are_left()) return end_run(outcome_);
   if (retry_polls_after_progress()) return;
   if (let_time_pass()) return;
   if (++fruitless_rounds_ <= most_fruitless_rounds && retry_polls()) return;
@@ -314,25 +366,46 @@ bool Engine::retry_polls() {
   return true;
 }
 
+bool Engine::timeouts_fire() const noexcept {
+  return options_.pending_timeouts == PendingTimeouts::fire ||
+         (faults_ != nullptr && faults_->have_fired());
+}
+
+std::optional<TimePoint> Engine::next_event() {
+  const std::optional<TimePoint> wake_up = events_.next_time();
+  if (faults_ == nullptr || faults_->next_event() == TimePoint::max()) return wake_up;
+  return std::min(wake_up.value_or(TimePoint::max()), faults_->next_event());
+}
+
 bool Engine::let_time_pass() {
-  const std::optional<TimePoint> event = events_.next_time();
-  if (!event && options_.pending_timeouts != PendingTimeouts::fire) return false;
+  const std::optional<TimePoint> event = next_event();
+  if (!event && !timeouts_fire()) return false;
   const TimePoint limit = event.value_or(TimePoint::max());
+  TimePoint next = limit;
   if (deadline_bound_ < limit) {
     deadline_bound_ = earliest_deadline();
     if (deadline_bound_ < limit) {
       if (searches_while_others_run() && search_while_others_run()) return true;
-      advance_to(deadline_bound_);
-      note_choice_point();
-      time_out();
-      deadline_bound_ = earliest_deadline();
-      return true;
+      next = deadline_bound_;
     }
   }
-  if (!event) return false;
-  advance_to(*event);
-  while (events_.next_time() == event) wake(events_.pop());
+  if (next == TimePoint::max() && !event) return false;
+  if (faults_ != nullptr && faults_->next_trigger() <= next) {
+    advance_to(faults_->next_trigger());
+    faults_->act();
+    return true;
+  }
+  advance_to(next);
+  if (next == limit) return happen(next), true;
+  note_choice_point();
+  time_out();
+  deadline_bound_ = earliest_deadline();
   return true;
+}
+
+void Engine::happen(TimePoint time) {
+  if (faults_ != nullptr && faults_->next_event() <= time) faults_->act();
+  while (events_.next_time() == time) wake(events_.pop());
 }
 
 TimePoint Engine::earliest_deadline() const {
@@ -414,8 +487,12 @@ void Engine::end_run(Outcome outcome) {
   outcome_ = outcome;
   is_over_ = true;
   retry_polls();
-  for (Task& task : tasks_) wake(task);
-  for (Task& task : further_tasks_) wake(task);
+  const auto let_end = [this](Task& task) {
+    if (!task.is_frozen) return wake(task);
+    if (!task.is_done) runnable_.insert(task.id);
+  };
+  for (Task& task : tasks_) let_end(task);
+  for (Task& task : further_tasks_) let_end(task);
 }
 
 void Engine::check_replayed_to_the_end() {
@@ -442,6 +519,16 @@ Report Engine::examine() {
   return report;
 }
 
+void Engine::note_faults(Report& report) const {
+  if (faults_ == nullptr) return;
+  report.fault_plan = options_.faults;
+  report.faults = faults_->fired();
+  if (report.faults.empty()) return;
+  const std::string causes = only_because_of(report.faults);
+  for (Finding& finding : report.findings) finding.certainty = causes;
+  if (!report.certainty.empty()) report.certainty = causes;
+}
+
 Report Engine::make_report() {
   if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
     matching_->report_unreceived();
@@ -462,9 +549,11 @@ Report Engine::make_report() {
   report.trace = recorder_.take(!is_parallel_);
   report.counts = counts_;
   report.virtual_time = is_parallel_ ? parallel_now() : now_;
+  note_faults(report);
   report.timeline = recorder_.take_timeline(report.virtual_time);
   matching_->release_gangs();
   root_.reset();
+  spare_root_.reset();
   report.wall_time = wall_clock_.elapsed();
   return report;
 }

@@ -25,6 +25,7 @@
 
 namespace gang::sim {
 
+class FaultInjector;
 class Matching;
 class ReductionPool;
 enum class Moment : std::uint8_t;
@@ -174,7 +175,23 @@ class Engine final : public TaskRunner {
   // The context of the rank's program.
   const Task& program_of(int rank) const noexcept { return tasks_[static_cast<std::size_t>(rank)]; }
 
-  // Contexts that have not ended, by rank, the rank's program first.
+  // What makes faults happen; null without a plan, which is the usual case.
+  FaultInjector* faults() const noexcept { return faults_.get(); }
+
+  // A further gang of all ranks, of which programs do not know: this rank's handle.
+  std::shared_ptr<Gang> spare_root();
+
+  // Blocks the current context for so long.
+  void sleep(Task& self, Duration duration);
+
+  // No context of the rank runs any more; one that is running calls stay_frozen next.
+  void freeze(RankState& rank);
+  [[noreturn]] void stay_frozen(Task& self);
+
+  // Starts the program of a frozen rank anew, as its next incarnation.
+  void restart(int rank);
+
+  // Contexts that have not ended and are not frozen, by rank, the rank's program first.
   std::vector<const Task*> live_tasks() const;
 
   // Notes that the program of `task`'s rank has ended with an exception.
@@ -218,6 +235,7 @@ class Engine final : public TaskRunner {
   void start_parallel_thread(Task& task);
   void run_body(Task& task);
   void run_rank_program(Task& task);
+  void note_faults(Report& report) const;
   std::shared_ptr<Gang> root_gang_of(Task& task);
   void task_ended(Task& task);
 
@@ -227,6 +245,10 @@ class Engine final : public TaskRunner {
   bool retry_polls_after_progress();
   void let_go_on(Task& task);
   bool let_time_pass();
+  bool timeouts_fire() const noexcept;
+  std::optional<TimePoint> next_event();
+  void happen(TimePoint time);  // what is due then
+  bool only_frozen_are_left() const noexcept;
   TimePoint earliest_deadline() const;
   void time_out();
   void advance_to(TimePoint time);
@@ -263,6 +285,7 @@ class Engine final : public TaskRunner {
   std::uint64_t fruitless_rounds_ = 0;
   std::uint64_t choice_points_ = 0;
   std::size_t tasks_left_ = 0;
+  std::size_t frozen_left_ = 0;  // of those
   std::uint64_t next_stop_ = 0;  // of counts_.switches: past the limit, or the next search
 
   std::vector<Task> tasks_;  // by rank
@@ -287,8 +310,10 @@ class Engine final : public TaskRunner {
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<ReductionPool> reduction_pool_;
   std::unique_ptr<Matching> matching_;
+  std::unique_ptr<FaultInjector> faults_;
   std::unique_ptr<Runtime> runtime_;
   std::shared_ptr<GangState> root_;
+  std::shared_ptr<GangState> spare_root_;  // once asked for
   std::unique_ptr<RootGangs> root_gangs_;  // null: SimGang
   std::unique_ptr<ContextSwitcher> switcher_;
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one

@@ -7,6 +7,7 @@
 
 #include "gang/operation_checks.h"
 #include "sim/engine.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
 #include "sim/matching.h"
@@ -242,12 +243,14 @@ void report_rank_failure(Engine& engine, Task& task, const std::exception_ptr& e
   RankState& rank = *task.rank;
   engine.rank_failed(task);
   std::size_t finding = rank.told ? rank.told->finding : BreakCause::no_finding;
-  if (finding == BreakCause::no_finding && rank.told && rank.told->aborted_by != no_rank)
-    finding = rank.told->finding = add_abort(engine, *rank.told, rank.rank, error);
-  else if (finding == BreakCause::no_finding)
-    finding = add_rank_failure(engine, task, error);
-  else
+  if (finding == BreakCause::no_finding && rank.told && rank.told->potential)
+    finding = rank.told->finding = engine.findings().add(*rank.told->potential);
+  if (finding != BreakCause::no_finding)
     engine.findings().add_consequence_of(rank.rank, finding, consequence_of(error));
+  else if (rank.told && rank.told->aborted_by != no_rank)
+    finding = rank.told->finding = add_abort(engine, *rank.told, rank.rank, error);
+  else
+    finding = add_rank_failure(engine, task, error);
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
   for (const auto& gang : gangs_of(rank)) {
@@ -294,14 +297,26 @@ Finding timeout_finding(const Engine& engine, const GangState& gang,
   return finding;
 }
 
+void set_timeout(Engine& engine, const PendingOperation& pending, BreakCause& cause) {
+  GangState& gang = *pending.gang;
+  FaultInjector* faults = engine.faults();
+  if (cause.ranks_at_fault.empty() && faults != nullptr)
+    cause.ranks_at_fault = faults->cut_off(gang);
+  Finding finding = timeout_finding(engine, gang, pending, cause.ranks_at_fault);
+  // Where faults happen, timeouts are what a program is expected to deal with.
+  if (faults != nullptr && faults->have_fired())
+    cause.potential = std::make_shared<Finding>(std::move(finding));
+  else
+    cause.finding = engine.findings().add(std::move(finding));
+}
+
 void fail_monitored_barrier(Engine& engine, const PendingOperation& pending) {
   GangState& gang = *pending.gang;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::timeout;
   if (const MatchSlot* slot = slot_of(gang, pending))
     cause->ranks_at_fault = Matching::missing_members(*slot);
-  cause->finding =
-      engine.findings().add(timeout_finding(engine, gang, pending, cause->ranks_at_fault));
+  set_timeout(engine, pending, *cause);
   if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())
     cause->ranks_at_fault.resize(1);
   cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));

@@ -31,6 +31,10 @@ void fail_monitored_barrier(Engine& engine, const PendingOperation& pending);
 Finding timeout_finding(const Engine& engine, const GangState& gang,
                         const PendingOperation& pending, const std::vector<int>& missing);
 
+// Fills in what a timeout of `pending` says, from `cause.ranks_at_fault`: its finding, which waits
+// until it ends a program where faults have happened.
+void set_timeout(Engine& engine, const PendingOperation& pending, BreakCause& cause);
+
 // Findings for gangs that are still open after the programs have ended.
 void report_open_gangs(Engine& engine);
 

@@ -115,7 +115,9 @@ class Groups {
       if (&ahead != pending) summary.note += " behind " + to_string(ahead.call());
       summary.location = to_string(ahead.call().call_site);
     } else {
-      summary.note = program.wait == nullptr ? "running" : "in a " + describe_wait(program);
+      summary.note = program.is_frozen         ? std::string(rank.frozen_as)
+                     : program.wait == nullptr ? "running"
+                                               : "in a " + describe_wait(program);
     }
     return summary;
   }

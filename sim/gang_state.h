@@ -21,6 +21,7 @@
 namespace gang::sim {
 
 class Engine;
+struct Finding;
 struct GangState;
 
 // Why a gang is broken: what every later call on it is told.
@@ -32,6 +33,8 @@ struct BreakCause {
   std::string reason;               // the clause after the colon
   int aborted_by = no_rank;         // of the root gang, where somebody called abort
   LastCall aborted_after;           // of that rank
+  // The finding to make once it has ended a program; null where there is none, or one already.
+  std::shared_ptr<const Finding> potential;
   // Index of the finding that it is a consequence of. An abort is one only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
@@ -92,12 +95,19 @@ struct TakenFrom {
   Collective last;  // its send; its label is not kept
 };
 
+// A send that a fault keeps from being matched.
+struct HeldSend {
+  PendingOperation* send = nullptr;
+  TimePoint until{0};
+};
+
 // What has been sent to, and asked for by, one member.
 struct Mailbox {
   std::deque<Message> buffered;               // oldest first; matched before `sends` of their link
   std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
   std::deque<PendingOperation*> receives;     // receives of this member, oldest first
   std::vector<std::uint64_t> buffered_bytes;  // by source
+  std::vector<HeldSend> held;                 // by faults, oldest first
   // By tag and source; null until a receive from any source has taken a message.
   std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
   std::unique_ptr<TakenMessages> taken;  // by receives from any source, once there was one

@@ -7,6 +7,7 @@
 #include "sim/buffer_guard.h"
 #include "sim/collective_result.h"
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/first_divergence.h"
 #include "sim/group_creation.h"
 #include "sim/invariant.h"
@@ -166,7 +167,23 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
       std::memcpy(slot.values[member].data(), operation.input.data(), bytes);
     if (pending.guard != nullptr) pending.guard->close();
   }
-  if (++slot.arrived == slot.members.size()) complete(gang, slot);
+  if (++slot.arrived == slot.members.size() && !is_held(gang, slot)) complete(gang, slot);
+}
+
+bool Matching::is_held(GangState& gang, const MatchSlot& slot) {
+  if (engine_.faults() == nullptr) return false;
+  return gang.active.front() != &slot || engine_.faults()->holds(gang);
+}
+
+void Matching::release_held() {
+  for (GangState* gang : gangs()) {
+    const auto is_full = [gang] {
+      return !gang->broken && !gang->active.empty() &&
+             gang->active.front()->arrived == gang->active.front()->members.size();
+    };
+    while (is_full() && !engine_.faults()->holds(*gang)) complete(*gang, *gang->active.front());
+    messages_.release_held(*gang);
+  }
 }
 
 void Matching::complete(GangState& gang, MatchSlot& slot) {
@@ -192,11 +209,14 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     make_children(*this, gang, slot);
   else
     compute_result(slot.members, engine_.reduction_pool());
+  if (engine_.faults() != nullptr && engine_.faults()->may_leave_untold() && slot.children.empty())
+    fail_untold(gang, slot);
   // The seats of new gangs stay in the slot until each member has taken its own.
   const bool has_children = !slot.children.empty();
   slot.departures_left = has_children ? static_cast<std::uint32_t>(slot.members.size()) : 0;
-  for (PendingOperation*& member : slot.members) {
+  for (PendingOperation* member : slot.members) {
     PendingOperation& ended = *member;
+    if (ended.has_ended()) continue;
     if (!has_children) ended.slot = nullptr;
     if (ended.guard != nullptr) ended.guard->seal();
     end(ended, PendingStatus::complete);
@@ -205,9 +225,23 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   if (!has_children) recycle(gang, slot);
 }
 
+// A rank has died in the operation: some members may not learn that it has completed, but only
+// that the rank is gone.
+void Matching::fail_untold(GangState& gang, const MatchSlot& slot) {
+  const std::vector<PendingOperation*> untold = engine_.faults()->untold(slot.members);
+  if (untold.empty()) return;
+  engine_.faults()->break_for_dead(gang, slot.members);
+  for (PendingOperation* member : untold) {
+    member->slot = nullptr;
+    end(*member, PendingStatus::failed);
+  }
+}
+
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
-  if (slot.async_members != 0 || !is_inline_kind(operation) || engine_.recorder().is_recording() ||
+  const bool may_differ = engine_.faults() != nullptr && engine_.faults()->may_leave_untold();
+  if (slot.async_members != 0 || !is_inline_kind(operation) || may_differ ||
+      engine_.recorder().is_recording() ||
       engine_.options().execution == ExecutionModel::stream_ordered)
     return false;
   const Collective& call = operation.collective;

@@ -74,6 +74,9 @@ class Matching {
       leave_all_shrinking(root_rank);
   }
 
+  // A fault that kept operations from completing may have ended.
+  void release_held();
+
   // Findings for messages that nobody has received, at the end of a run.
   void report_unreceived();
 
@@ -90,6 +93,8 @@ class Matching {
   void arrive_at_slot(PendingOperation& pending);
   MatchSlot& slot_for(GangState& gang, std::uint64_t sequence);
   void complete(GangState& gang, MatchSlot& slot);
+  bool is_held(GangState& gang, const MatchSlot& slot);
+  void fail_untold(GangState& gang, const MatchSlot& slot);
   bool complete_inline(GangState& gang, MatchSlot& slot);
   void take_inline(PendingOperation& pending);
   void recycle(GangState& gang, MatchSlot& slot);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/buffer_guard.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
 #include "sim/near_misses.h"
 
@@ -88,8 +89,46 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
     races_.took(mailbox, receive, source, send, payload);
 }
 
+bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
+  const LinkFate fate = engine_.faults()->fate_of(send);
+  TimePoint until = fate.until;
+  bool is_held = fate.kind == LinkFate::Kind::is_held;
+  // A message does not overtake an earlier one of its link.
+  for (const HeldSend& held : mailbox.held) {
+    if (held.send->member != send.member) continue;
+    is_held = true;
+    until = std::max(until, held.until);
+  }
+  if (fate.kind == LinkFate::Kind::is_lost) {
+    matching_.end(send, PendingStatus::complete);
+    return true;
+  }
+  if (fate.kind == LinkFate::Kind::passes) send.corruptor = fate.fault;
+  if (is_held) mailbox.held.push_back({&send, until});
+  return is_held;
+}
+
+void MessageMatching::release_held(GangState& gang) {
+  if (!gang.mailboxes) return;
+  for (Mailbox& mailbox : *gang.mailboxes) {
+    std::vector<HeldSend> due;
+    std::erase_if(mailbox.held, [&due, now = engine_.now()](const HeldSend& held) {
+      if (held.until > now) return false;
+      due.push_back(held);
+      return true;
+    });
+    for (const HeldSend& held : due)
+      if (!gang.broken) match_send(mailbox, *held.send);
+  }
+}
+
 void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
+  if (engine_.faults() != nullptr && meets_fault(mailbox, send)) return;
+  match_send(mailbox, send);
+}
+
+void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   if (mailbox.taken) [[unlikely]]
     races_.sent(mailbox, send);
   const auto receive = std::find_if(
@@ -133,6 +172,13 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
   }
 }
 
+void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
+  const TensorView& sent = send.operation->input;
+  if (send.corruptor == nullptr || sent.count() == 0) return;
+  engine_.faults()->corrupt_message(TensorView(payload, sent.type(), sent.shape()),
+                                    *send.corruptor);
+}
+
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const TensorView& tensor = send.operation->input;
   mailbox.buffered_bytes[static_cast<std::size_t>(send.member)] += tensor.size_bytes();
@@ -144,6 +190,7 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   message.count = send.call().count;
   message.payload.resize(tensor.size_bytes());
   copy_bytes(message.payload.data(), tensor.data(), tensor.size_bytes());
+  corrupt_payload(send, message.payload.data());
   message.sent = send.call();
   message.sent.label = {};
   mailbox.buffered.push_back(std::move(message));
@@ -224,6 +271,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   check(engine_, receive);
   copy_bytes(receive.operation->output.data(), send.operation->input.data(),
              send.operation->input.size_bytes());
+  corrupt_payload(send, receive.operation->output.data());
   seal(receive);
   receive.received = {send.member, send.call().tag};
   if (is_from_any(receive))
@@ -243,8 +291,10 @@ void MessageMatching::fail_all(GangState& gang) {
   for (Mailbox& mailbox : *gang.mailboxes) {
     const auto sends = std::move(mailbox.sends);
     const auto receives = std::move(mailbox.receives);
+    const auto held = std::move(mailbox.held);
     mailbox = Mailbox{};
     for (PendingOperation* send : sends) matching_.end(*send, PendingStatus::failed);
+    for (const HeldSend& late : held) matching_.end(*late.send, PendingStatus::failed);
     for (PendingOperation* receive : receives) matching_.end(*receive, PendingStatus::failed);
   }
 }

@@ -21,6 +21,9 @@ class MessageMatching {
   // Ends everything that waits in the mailboxes of a broken gang.
   void fail_all(GangState& gang);
 
+  // Matches the sends of `gang` that faults have held, as far as their time has come.
+  void release_held(GangState& gang);
+
   // Findings for messages that nobody received.
   void report_unreceived(const GangState& gang);
 
@@ -30,6 +33,9 @@ class MessageMatching {
  private:
   void post_batch(PendingOperation& batch);
   void post_send(PendingOperation& send);
+  void match_send(Mailbox& mailbox, PendingOperation& send);
+  bool meets_fault(Mailbox& mailbox, PendingOperation& send);
+  void corrupt_payload(const PendingOperation& send, std::byte* payload);
   void post_receive(PendingOperation& receive);
   void post_any_receive(PendingOperation& receive);
   bool fits(Mailbox& mailbox, const PendingOperation& send) const;

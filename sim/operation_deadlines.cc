@@ -21,6 +21,7 @@ void for_each_timed(GangState& gang, const Visit& visit) {
   for (const Mailbox& mailbox : *gang.mailboxes) {
     for (PendingOperation* send : mailbox.sends) visit(*send);
     for (PendingOperation* receive : mailbox.receives) visit(*receive);
+    for (const HeldSend& held : mailbox.held) visit(*held.send);
   }
 }
 
@@ -67,8 +68,7 @@ void Matching::time_out(GangState& gang, PendingOperation& pending) {
     cause->ranks_at_fault = missing_members(*pending.slot);
   else if (pending.call().peer >= 0)
     cause->ranks_at_fault = {pending.call().peer};
-  cause->finding =
-      engine_.findings().add(timeout_finding(engine_, gang, pending, cause->ranks_at_fault));
+  set_timeout(engine_, pending, *cause);
   cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));
   break_gang(gang, cause);
 }

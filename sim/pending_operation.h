@@ -12,6 +12,7 @@
 namespace gang::sim {
 
 class BufferGuard;
+struct ArmedFault;
 struct GangState;
 struct MatchSlot;
 
@@ -43,6 +44,8 @@ struct PendingOperation {
   std::unique_ptr<BatchEntries> entries;  // of a batch; null for anything else
   int member;                             // rank in the gang
   std::uint32_t entries_left = 0;
+  std::int32_t corrupted_by = -1;       // of its rank's faults, the one that changes its result
+  ArmedFault* corruptor = nullptr;      // of a send: the fault that changes its payload
   std::uint32_t any_receive_index = 0;  // of a receive from any source
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "gang/call_site.h"
@@ -44,8 +45,10 @@ struct RankState {
   LastCall last_call;                    // else: the call
   std::uint32_t any_receives = 0;        // posted receives from any source
   std::int32_t rank = 0;
-  bool has_returned = false;  // its program is over, in whatever way
-  bool has_failed = false;    // it ended with an exception
+  bool has_returned = false;   // its program is over, in whatever way
+  bool has_failed = false;     // it ended with an exception
+  std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
+  int incarnation = 0;         // how often a fault has started it again
 };
 
 inline RankLocals* Task::locals() noexcept {

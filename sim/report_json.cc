@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/faults/fault_plan.h"
 #include "sim/json_fields.h"
 #include "sim/report.h"
 
@@ -152,17 +153,38 @@ json to_json(const BlockedCall& blocked) {
   return call;
 }
 
+json fired_to_json(const FiredFault& fault) {
+  return {{"fault", fault.fault},
+          {"rank", fault.rank},
+          {"count", fault.count},
+          {"time_ns", fault.time.count()},
+          {"description", fault.description}};
+}
+
+FiredFault fired_from_json(const json& from) {
+  return {.fault = field<std::size_t>(from, "fault"),
+          .rank = field<int>(from, "rank"),
+          .count = field<std::uint64_t>(from, "count"),
+          .time = Duration(field<std::int64_t>(from, "time_ns")),
+          .description = field<std::string>(from, "description")};
+}
+
 json to_json(const Report& report) {
-  return {{"outcome", to_string(report.outcome)},
-          {"findings", array_of<Finding>(report.findings, to_json)},
-          {"blocked", array_of<BlockedCall>(report.blocked, to_json)},
-          {"certainty", report.certainty},
-          {"divergence", report.divergence},
-          {"counts", counts_to_json(report.counts)},
-          {"rank_operations", report.counts.rank_operations},
-          {"virtual_time_ns", report.virtual_time.count()},
-          {"wall_time_ns", report.wall_time.count()},
-          {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
+  json to = {{"outcome", to_string(report.outcome)},
+             {"findings", array_of<Finding>(report.findings, to_json)},
+             {"blocked", array_of<BlockedCall>(report.blocked, to_json)},
+             {"certainty", report.certainty},
+             {"divergence", report.divergence},
+             {"counts", counts_to_json(report.counts)},
+             {"rank_operations", report.counts.rank_operations},
+             {"virtual_time_ns", report.virtual_time.count()},
+             {"wall_time_ns", report.wall_time.count()},
+             {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
+  if (report.fault_plan) {
+    to["fault_plan"] = to_json(*report.fault_plan);
+    to["faults"] = array_of<FiredFault>(report.faults, fired_to_json);
+  }
+  return to;
 }
 
 Finding finding_from_json(const json& from) {
@@ -212,6 +234,10 @@ Report report_from_json(const json& from) {
   report.virtual_time = Duration(field<std::int64_t>(from, "virtual_time_ns"));
   report.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
   report.trace.digest = digest_from_json(from);
+  if (from.contains("fault_plan")) {
+    report.fault_plan = std::make_shared<const FaultPlan>(fault_plan_from_json(from["fault_plan"]));
+    report.faults = elements(from, "faults", fired_from_json);
+  }
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
 
 namespace gang::sim {
@@ -17,8 +18,19 @@ std::vector<int> absent_members(const ShrinkMeeting& meeting) {
   return absent;
 }
 
+// Those that a partition keeps from the others cannot agree with them.
+void leave_out_unreachable(Engine& engine, const GangState& gang, ShrinkMeeting& meeting) {
+  if (engine.faults() == nullptr) return;
+  for (const int member : engine.faults()->unreachable(gang, meeting.present)) {
+    Task*& task = meeting.present[static_cast<std::size_t>(member)];
+    engine.wake(*task);
+    task = nullptr;
+  }
+}
+
 void agree(Engine& engine, GangState& gang) {
   ShrinkMeeting& meeting = *gang.shrinking;
+  leave_out_unreachable(engine, gang, meeting);
   GangInfo info;
   for (std::size_t i = 0; i < meeting.present.size(); ++i) {
     if (meeting.present[i] == nullptr) continue;
@@ -101,6 +113,7 @@ ChildSeat shrink_gang(Engine& engine, GangState& gang, int member, const ShrinkO
     if (!meeting.shrunk) agree(engine, gang);
   }
   const auto seat = std::ranges::lower_bound(meeting.members, member);
+  if (seat == meeting.members.end() || *seat != member) refuse(engine, gang, member, call_site);
   return {meeting.shrunk, static_cast<int>(seat - meeting.members.begin())};
 }
 

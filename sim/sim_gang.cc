@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
 #include "sim/shrinking.h"
 #include "sim/sim_work.h"
@@ -10,7 +11,11 @@
 namespace gang::sim {
 
 SimGang::SimGang(Engine& engine, std::shared_ptr<GangState> state, int rank, RankState& owner)
-    : Gang(state->info, rank), engine_(&engine), state_(std::move(state)), owner_(&owner) {
+    : Gang(state->info, rank),
+      engine_(&engine),
+      state_(std::move(state)),
+      owner_(&owner),
+      is_refused_(owner.incarnation > 0) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
   owner.gangs = this;
@@ -70,21 +75,51 @@ Received SimGang::do_run(Operation& operation) {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
-  Task& self = engine.current();
+  if (engine.faults() != nullptr) [[unlikely]]
+    return run_under_faults(engine, operation);
   number(operation);
-  PendingOperation pending(operation, *state_, rank(), self);
-  pending.waiter = &self;
-  if (operation.collective.kind == OperationKind::batch) expand_batch(pending);
+  PendingOperation pending(operation, *state_, rank(), engine.current());
+  post(engine, pending);
+  return finish(engine, pending);
+}
+
+void SimGang::post(Engine& engine, PendingOperation& pending) {
+  pending.waiter = pending.task;
+  if (pending.call().kind == OperationKind::batch) expand_batch(pending);
   engine.matching().post(pending);
-  if (operation.collective.kind == OperationKind::monitored_barrier)
+}
+
+Received SimGang::finish(Engine& engine, PendingOperation& pending) {
+  if (pending.call().kind == OperationKind::monitored_barrier)
     return run_monitored_barrier(pending);
   if (!Matching::has_ended(pending)) {
     PendingOperation* const waited_for[] = {&pending};
     const Wait wait{Wait::Reason::operations, waited_for};
-    do engine.block(self, wait);
+    do engine.block(*pending.task, wait);
     while (!Matching::has_ended(pending));
   }
   return engine.matching().take(pending);
+}
+
+CallFaults SimGang::faults_before(Engine& engine, Operation& operation) {
+  Collective& call = operation.collective;
+  call.sequence_number = is_point_to_point(call.kind) ? next_message_ : next_sequence_;
+  if (is_refused_) engine.faults()->refuse(engine.current(), *state_, rank(), call);
+  return engine.faults()->before(engine.current(), *state_, operation);
+}
+
+Received SimGang::run_under_faults(Engine& engine, Operation& operation) {
+  FaultInjector& injector = *engine.faults();
+  const CallFaults faults = faults_before(engine, operation);
+  number(operation);
+  const CorruptedContribution contribution(injector, operation, rank(), faults);
+  PendingOperation pending(operation, *state_, rank(), engine.current());
+  post(engine, pending);
+  injector.inside(pending, faults);
+  const Received received = finish(engine, pending);
+  if (pending.corrupted_by >= 0) injector.corrupt_result(pending);
+  injector.after(pending, faults);
+  return received;
 }
 
 Received SimGang::run_monitored_barrier(PendingOperation& pending) {
@@ -108,9 +143,16 @@ Work SimGang::do_start(Operation& operation) {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
+  CallFaults faults;
+  if (engine.faults() != nullptr) [[unlikely]]
+    faults = faults_before(engine, operation);
   number(operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
   work->post();
+  if (engine.faults() != nullptr) [[unlikely]] {
+    engine.faults()->inside(work->pending(), faults);
+    engine.faults()->after(work->pending(), faults);
+  }
   return Work(std::move(work));
 }
 
@@ -118,6 +160,11 @@ std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const Cal
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
+  if (is_refused_) {
+    Collective call;
+    call.kind = OperationKind::shrink;
+    engine.faults()->refuse(engine.current(), *state_, rank(), call);
+  }
   ChildSeat seat = shrink_gang(engine, *state_, rank(), options, call_site);
   return std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, *owner_);
 }

@@ -7,6 +7,8 @@
 
 namespace gang::sim {
 
+struct CallFaults;
+
 // One rank's handle of a simulated gang. Listed in its rank's state as long as it lives.
 class SimGang final : public Gang {
  public:
@@ -32,11 +34,16 @@ class SimGang final : public Gang {
  private:
   Engine& engine() const;
   void number(Operation& operation) noexcept;
+  void post(Engine& engine, PendingOperation& pending);
+  Received finish(Engine& engine, PendingOperation& pending);
   Received run_monitored_barrier(PendingOperation& pending);
+  CallFaults faults_before(Engine& engine, Operation& operation);
+  Received run_under_faults(Engine& engine, Operation& operation);
 
   Engine* engine_;  // null after the run
   std::shared_ptr<GangState> state_;
   RankState* owner_;
+  bool is_refused_;  // of a rank that has been started again: nobody knows this incarnation
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
   std::uint64_t next_sequence_ = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
 #include "sim/sim_gang.h"
 
@@ -73,6 +74,7 @@ bool SimWork::observe() {
   return_buffers();
   engine.matching().take(pending_);  // throws every time while it is failed
   is_taken_ = true;
+  if (pending_.corrupted_by >= 0) engine.faults()->corrupt_result(pending_);
   return true;
 }
 

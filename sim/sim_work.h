@@ -30,6 +30,7 @@ class SimWork final : public WorkState {
   void dropped() noexcept override;
 
   SimWork* next_of_rank() const noexcept { return next_; }
+  PendingOperation& pending() noexcept { return pending_; }
 
   // The program of its rank has ended and this lives on: a finding unless the program has waited
   // for it. Its buffers may be gone, so an unfinished one breaks its gang.

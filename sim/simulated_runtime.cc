@@ -9,6 +9,7 @@
 #include "gang/error.h"
 #include "sim/engine.h"
 #include "sim/failure.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/invariant.h"
 
 namespace gang::sim {
@@ -185,12 +186,9 @@ class SimulatedRuntime final : public Runtime {
     if (duration == Duration::zero()) return yield();
     const Engine::Guard guard(engine_);
     Task& self = engine_.current();
-    const TimePoint now = engine_.now();
-    const TimePoint end = duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
-    do {
-      engine_.wake_at(end, self);
-      engine_.block(self, Wait{Wait::Reason::sleep});
-    } while (engine_.now() < end);
+    engine_.sleep(self, engine_.faults() == nullptr
+                            ? duration
+                            : engine_.faults()->stretched(duration, self.rank->rank));
   }
 
   void yield() override {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/engine.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/wall_clock.h"
 
 namespace gang::sim {
@@ -18,6 +19,21 @@ Runtime& SimulatedRank::runtime() noexcept { return engine_.runtime(); }
 
 RandomStream SimulatedRank::random_stream(std::string_view name) const noexcept {
   return {engine_.options().seed, name, static_cast<std::uint64_t>(rank_)};
+}
+
+bool SimulatedRank::faults_have_fired() const noexcept {
+  const Engine::Guard guard(engine_);
+  return engine_.faults() != nullptr && engine_.faults()->have_fired();
+}
+
+std::shared_ptr<Gang> SimulatedRank::spare_root() {
+  const Engine::Guard guard(engine_);
+  return engine_.spare_root();
+}
+
+void SimulatedRank::stop_faults() noexcept {
+  const Engine::Guard guard(engine_);
+  if (engine_.faults() != nullptr) engine_.faults()->stop(rank_);
 }
 
 Report SimulatedRank::examine() const {

@@ -29,6 +29,16 @@ class SimulatedRank {
   // Threads, time, mutexes of this rank, under the scheduler and the virtual clock.
   Runtime& runtime() noexcept;
 
+  // Whether a fault of the run's plan has happened yet, to whomever.
+  bool faults_have_fired() const noexcept;
+
+  // A further gang of all ranks, beside the root, for those who watch programs: nothing that a
+  // program has done to its gangs shows in it.
+  std::shared_ptr<Gang> spare_root();
+
+  // No further fault befalls this rank, nor its links: to see whether a program recovers.
+  void stop_faults() noexcept;
+
   // A stream of this rank's own, a function of the seed, the rank and `name`.
   RandomStream random_stream(std::string_view name) const noexcept;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "sim/faults/fault_injector.h"
 
 namespace gang::sim {
 
@@ -36,6 +37,14 @@ void validate(const SimulationOptions& options) {
   if (options.reduction_threads < 1)
     throw InvalidArgument(
         fmt::format("reduction threads are {}; accepted is 1 or more", options.reduction_threads));
+  if (options.faults) {
+    if (options.context == ContextKind::parallel)
+      throw InvalidArgument(
+          "faults on context parallel; accepted there is none: use fiber or thread");
+    validate(*options.faults, options.world_size);
+    check_drawn(*options.faults);
+    if (options.backend == SimulatedBackend::sim) check_injectable(*options.faults);
+  }
   const bool replays = options.scheduler == SchedulerKind::replay;
   if (replays != options.replay.has_value())
     throw InvalidArgument(replays ? "scheduler replay needs a schedule to replay"

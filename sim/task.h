@@ -48,6 +48,7 @@ struct Task {
   const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
   bool is_started = false;
   bool is_done = false;
+  bool is_frozen = false;  // by a fault: runs no more, until the run is over
 
   // What is current while this context runs; null for outside_task.
   RankLocals* locals() noexcept;

@@ -120,7 +120,12 @@ std::vector<Listing> make_standard_listings() {
   listings.push_back(fixed_listing(
       "executions", {{"independent", "every gang for itself, as with Gloo"},
                      {"stream_ordered", "in the order a rank launched them, as with NCCL"}}));
-  listings.push_back(fixed_listing("faults", {}));
+  listings.push_back(fixed_listing(
+      "faults", {{"none", "nothing goes wrong"},
+                 {"light", "a rank that dies and is missed at once, fails or is slow"},
+                 {"swarm", "three faults or so, of a random half of the kinds"},
+                 {"production", "one fault or so, with the shares of a large training job"},
+                 {"byzantine", "silently corrupted data"}}));
   return listings;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/fault_file.h"
 #include "harness/output_file.h"
 #include "harness/program_file/block_reader.h"
 #include "harness/program_file/toml_nodes.h"
@@ -147,9 +148,16 @@ class Reader {
     }
   }
 
-  void read_faults(const toml::node& node) const {
-    if (nodes_.table(node, "faults").empty()) return;
-    nodes_.fail(node, "this version injects no faults; accepted: an empty [faults]");
+  void read_faults(const toml::node& node) {
+    if (const auto* name = node.as_string()) {
+      try {
+        document_.specification.faults = load_faults(name->get());
+      } catch (const InvalidArgument& error) {
+        nodes_.fail(node, error.what());
+      }
+    } else if (!nodes_.table(node, "faults").empty()) {
+      document_.specification.faults = parse_faults(document_.source, file_->path);
+    }
   }
 
   void read_expectation(const toml::node& node) {

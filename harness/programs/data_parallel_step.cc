@@ -1,5 +1,8 @@
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include <Eigen/Dense>
 #include <fmt/format.h>
@@ -63,31 +66,106 @@ bool is_near(const Matrix& averaged, const Matrix& whole, std::int64_t terms) {
   return static_cast<double>((averaged - whole).cwiseAbs().maxCoeff()) <= bound;
 }
 
-void run_step(Rank& rank) {
-  const auto samples = rank.parameter<Eigen::Index>("samples");
-  const auto hidden = rank.parameter<Eigen::Index>("hidden");
-  const Eigen::Index all_samples = samples * rank.world_size();
-  const auto seed = rank.parameter<std::uint64_t>("data_seed");
-  const Model model{random_matrix(hidden, inputs, seed, "first"),
-                    random_matrix(outputs, hidden, seed, "second")};
-  const Batch all{random_matrix(inputs, all_samples, seed, "data"),
-                  random_matrix(outputs, all_samples, seed, "targets")};
+// One rank's share of the training: it goes on with whoever is left when ranks fail.
+class Training {
+ public:
+  explicit Training(Rank& rank)
+      : rank_(rank),
+        samples_(rank.parameter<Eigen::Index>("samples")),
+        hidden_(rank.parameter<Eigen::Index>("hidden")),
+        steps_(rank.parameter<std::int64_t>("steps")),
+        seed_(rank.parameter<std::uint64_t>("data_seed")),
+        model_{random_matrix(hidden_, inputs, seed_, "first"),
+               random_matrix(outputs, hidden_, seed_, "second")},
+        all_(batch_of_all()) {}
 
-  Model gradient = backward(model, slice(all, rank.rank() * samples, samples));
-  rank.root()->all_reduce(view_of_matrix(gradient.first), ReduceOperation::mean);
-  rank.root()->all_reduce(view_of_matrix(gradient.second), ReduceOperation::mean);
-
-  const Model whole = backward(model, all);
-  const std::int64_t terms = all_samples + hidden + inputs;
-  if (!is_near(gradient.first, whole.first, terms) ||
-      !is_near(gradient.second, whole.second, terms)) {
-    rank.wrong_result(fmt::format(
-        "The averaged gradient on rank {} is not that of one process on the whole batch.",
-        rank.rank()));
+  void run() {
+    std::shared_ptr<Gang> gang = rank_.root();
+    bool is_agreed = true;
+    while (!try_to_finish(*gang, is_agreed)) {
+      gang = gang->shrink();
+      is_agreed = false;
+    }
+    const std::string_view after = gang == rank_.root() ? "" : " after a failure";
+    rank_.output(fmt::format("first{}", after), view_of_matrix(gradient_.first));
+    rank_.output(fmt::format("second{}", after), view_of_matrix(gradient_.second));
   }
-  rank.output("first", view_of_matrix(gradient.first));
-  rank.output("second", view_of_matrix(gradient.second));
-}
+
+ private:
+  // Uniform data for all ranks, whether or not they are still there.
+  Batch batch_of_all() const {
+    const Eigen::Index count = samples_ * rank_.world_size();
+    return {random_matrix(inputs, count, seed_, "data"),
+            random_matrix(outputs, count, seed_, "targets")};
+  }
+
+  Batch batch_of(int rank) const { return slice(all_, rank * samples_, samples_); }
+
+  // The remaining steps; false where the gang broke. Afterwards members may have finished a step
+  // that others have not, by one: they agree on where to go on.
+  bool try_to_finish(Gang& gang, bool is_agreed) {
+    try {
+      if (!is_agreed) go_back_to_common_step(gang);
+      while (step_ < steps_) take_step(gang);
+      return true;
+    } catch (const GangError&) {
+      return false;
+    }
+  }
+
+  void go_back_to_common_step(Gang& gang) {
+    std::int64_t common = step_;
+    gang.all_reduce(view_of(common), ReduceOperation::min);
+    if (common == step_) return;
+    step_ = common;
+    model_ = before_last_step_;
+  }
+
+  void take_step(Gang& gang) {
+    gradient_ = backward(model_, batch_of(rank_.rank()));
+    gang.all_reduce(view_of_matrix(gradient_.first), ReduceOperation::mean);
+    gang.all_reduce(view_of_matrix(gradient_.second), ReduceOperation::mean);
+    check_gradient(gang.info().root_ranks);
+    before_last_step_ = model_;
+    model_.first -= learning_rate * gradient_.first;
+    model_.second -= learning_rate * gradient_.second;
+    ++step_;
+  }
+
+  // Against one process that has the samples of all members.
+  void check_gradient(std::vector<int> ranks) {
+    if (ranks.empty())
+      for (int rank = 0; rank < rank_.world_size(); ++rank) ranks.push_back(rank);
+    const auto members = static_cast<Eigen::Index>(ranks.size());
+    Batch batch{Matrix(inputs, members * samples_), Matrix(outputs, members * samples_)};
+    for (Eigen::Index i = 0; i < members; ++i) {
+      const Batch own = batch_of(ranks[static_cast<std::size_t>(i)]);
+      batch.data.middleCols(i * samples_, samples_) = own.data;
+      batch.targets.middleCols(i * samples_, samples_) = own.targets;
+    }
+    const Model whole = backward(model_, batch);
+    const std::int64_t terms = members * samples_ + hidden_ + inputs;
+    if (is_near(gradient_.first, whole.first, terms) &&
+        is_near(gradient_.second, whole.second, terms))
+      return;
+    rank_.wrong_result(fmt::format(
+        "The averaged gradient on rank {} is not that of one process on the whole batch.",
+        rank_.rank()));
+  }
+
+  static constexpr float learning_rate = 0.05F;
+
+  Rank& rank_;
+  const Eigen::Index samples_;
+  const Eigen::Index hidden_;
+  const std::int64_t steps_;
+  const std::uint64_t seed_;
+  Model model_;
+  Model before_last_step_;
+  Model gradient_;
+  const Batch all_;
+  std::int64_t step_ = 0;
+};
 
 void validate_step(int world_size, const ParameterValues& parameters) {
   constexpr std::int64_t most = 1 << 22;
@@ -102,10 +180,11 @@ void validate_step(int world_size, const ParameterValues& parameters) {
 
 Program data_parallel_step_program() {
   return {.name = "data_parallel_step",
-          .description = "one training step of a small model, equal to one process on the batch",
-          .run = run_step,
+          .description = "training steps of a small model; survivors of failures go on",
+          .run = [](Rank& rank) { Training(rank).run(); },
           .parameters = {integer_parameter("samples", 4, {1, 4096}, "samples of each rank"),
                          integer_parameter("hidden", 16, {1, 4096}, "hidden units"),
+                         integer_parameter("steps", 2, {1, 10'000}, "training steps"),
                          integer_parameter("data_seed", 1, {0, 1'000'000}, "of model and batch")},
           .validate = validate_step,
           .default_world_size = 4};

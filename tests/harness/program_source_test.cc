@@ -1,22 +1,22 @@
 #include "harness/program_source.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness {
 namespace {
 
-constexpr const char* programs_directory = GANGSIM_SOURCE_DIR "/tests/programs";
-
-// Every file of tests/programs must come out as its [expect] says; each has one.
-TEST(ProgramFiles, AllComeOutAsExpected) {
+// Every file must come out as its [expect] says, under any schedule; each has one.
+void expect_all_as_expected(const std::string& folder, int fewest_files) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator{programs_directory}) {
+  for (const auto& entry : std::filesystem::directory_iterator{GANGSIM_SOURCE_DIR + folder}) {
     if (entry.path().extension() != ".toml") continue;
     SCOPED_TRACE(entry.path().filename());
     ++files;
@@ -29,7 +29,23 @@ TEST(ProgramFiles, AllComeOutAsExpected) {
       EXPECT_EQ(unmet_expectation(source.expectation, result), "") << to_string(result);
     }
   }
-  EXPECT_GE(files, 12);
+  EXPECT_GE(files, fewest_files);
+}
+
+TEST(ProgramFiles, AllComeOutAsExpected) { expect_all_as_expected("/tests/programs", 12); }
+
+TEST(Scenarios, AllComeOutAsExpected) { expect_all_as_expected("/tests/scenarios", 20); }
+
+TEST(Scenarios, MayBeOfAProgramFileOrOfAnotherScenario) {
+  const std::string folder = test::temporary_directory();
+  std::ofstream(folder + "inner.toml") << "world = 2\n[[do]]\ncalls = [\"root barrier\"]\n";
+  std::ofstream(folder + "middle.toml") << "program = \"inner.toml\"\n";
+  std::ofstream(folder + "outer.toml") << "program = \"middle.toml\"\nworld = 3\n";
+  std::ofstream(folder + "endless.toml") << "program = \"endless.toml\"\n";
+  const ProgramSource source = find_program_source({}, folder + "outer.toml");
+  EXPECT_EQ(source.program.name, "inner.toml");
+  EXPECT_TRUE(run(source.program, source.specification).holds());
+  EXPECT_THROW(find_program_source({}, folder + "endless.toml"), InvalidArgument);
 }
 
 TEST(FindProgramSource, PrefersNamesAndReadsTomlFiles) {

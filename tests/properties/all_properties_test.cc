@@ -33,6 +33,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "deadlocks_are_exact",
                                            "misuse_is_found",
                                            "errors_reach_everyone",
+                                           "faults_are_contained",
                                            "timeouts_fire_on_time",
                                            "runtimes_are_deterministic",
                                            "runs_replay",

@@ -1,8 +1,10 @@
 // What posting, matching and completing a collective costs, at every size of world.
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "gang/gangs.h"
+#include "sim/faults/fault_plan.h"
 #include "tools/benchmarks/simulated_run.h"
 
 namespace gang::benchmarks {
@@ -40,7 +42,35 @@ BENCHMARK(all_reduce_4_bytes)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// Argument: ranks. The same on one OS thread per rank.
+// Argument: ranks. Runs with a plan of faults of which none happens, one waiting for each rank, in
+// turns with clean ones: the counter "ratio" is the time of the former over that of the latter.
+void all_reduce_4_bytes_with_faults(benchmark::State& state) {
+  const int world_size = static_cast<int>(state.range(0));
+  const sim::RankProgram program = repeated_all_reduce(iterations_for(world_size), 1);
+  sim::FaultPlan plan;
+  for (int rank = 0; rank < world_size; ++rank)
+    plan.faults.push_back({.kind = sim::FaultKind::crash,
+                           .ranks = {rank},
+                           .trigger = {.operation = std::uint64_t{1} << 40U}});
+  const sim::SimulationOptions clean{.world_size = world_size, .context = sim::ContextKind::fiber};
+  sim::SimulationOptions planned = clean;
+  planned.faults = std::make_shared<const sim::FaultPlan>(plan);
+  double clean_ns = 0;
+  SimulatedRuns runs(state);
+  for ([[maybe_unused]] auto iteration : state) {
+    clean_ns += static_cast<double>(sim::Simulation(clean).run(program).wall_time.count());
+    runs.run(planned, program);
+  }
+  runs.report_rank_operations();
+  state.counters["ratio"] = runs.wall_ns() / clean_ns;
+}
+BENCHMARK(all_reduce_4_bytes_with_faults)
+    ->Arg(8)
+    ->Arg(64)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Argument: ranks. As the first, on one OS thread per rank.
 void all_reduce_4_bytes_on_threads(benchmark::State& state) {
   const sim::RankProgram program = repeated_all_reduce(200, 1);
   SimulatedRuns runs(state);

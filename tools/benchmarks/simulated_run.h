@@ -1,9 +1,9 @@
 // A benchmark case that is one simulated run.
 #pragma once
 
-#include <benchmark/benchmark.h>
-
 #include <string>
+
+#include <benchmark/benchmark.h>
 
 #include "sim/simulation.h"
 
@@ -35,6 +35,8 @@ class SimulatedRuns {
 
   // Counter "ns_per_switch".
   void report_switches() { state_.counters["ns_per_switch"] = wall_ns_ / switches_; }
+
+  double wall_ns() const noexcept { return wall_ns_; }
 
  private:
   benchmark::State& state_;

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"program = \"ring\"\n[[do]]", ":2:1: do belongs to a program file"},
         Case{"program = \"ring\"\n[options]\nsede = 1", ":3:8: option 'sede' is unknown"},
         Case{"program = \"ring\"\n[options]\nseed = \"x\"", ":3:8: --seed is 'x'"},
-        Case{"program = \"ring\"\n[faults]\ndrop = 1", ":2:1: this version injects no faults"},
+        Case{"program = \"ring\"\n[faults]\ndrop = 1", ":3: key 'drop' is unknown; accepted: "},
         Case{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
              ":3:11: outcome 'hang' is unknown"},
         Case{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},

@@ -1,0 +1,172 @@
+#include "harness/commands/explore_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "harness/explanation/coloured_text.h"
+#include "harness/exploration.h"
+#include "harness/output_file.h"
+#include "harness/program_source.h"
+#include "sim/text_layout.h"
+
+namespace gang::harness {
+namespace {
+
+// 1234567 as "1,234,567".
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
+  return digits;
+}
+
+std::string kinds_table(const ExplorationCoverage& coverage) {
+  if (coverage.kinds.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{"fault", "planned", "happened", "places"}};
+  for (const auto& [kind, counts] : coverage.kinds)
+    rows.push_back(
+        {kind, grouped(counts.planned), grouped(counts.fired), grouped(counts.places.size())});
+  return "\n" + sim::table(rows);
+}
+
+class ExploreCommand final : public Command {
+ public:
+  std::string name() const override { return "explore"; }
+  std::string description() const override {
+    return "runs a program under many schedules and faults, up to the first failure";
+  }
+  std::vector<std::string> examples() const override {
+    return {"explore ring --world 8 --schedules 1000",
+            "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
+            "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
+            "explore suspect.toml --faults plan.toml --save found.toml"};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("PROGRAM", program_, "a name from 'list programs', or a .toml file")->required();
+    app.add_option("--schedules", options_.schedules, "runs, each with the next seed [1000]")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+    options_.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
+    app.add_option("--jobs", options_.jobs, "threads [one per core]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 256));
+    app.add_option("--save", save_path_, "where a failure goes, as a scenario [explored.toml]")
+        ->type_name("FILE");
+    app.add_option("--set", assignments_, "a parameter of the program; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    const std::vector<RunOption>& options = run_options();
+    texts_.resize(options.size());
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      const std::string name = "--" + options[i].name;
+      if (options[i].form == RunOption::Form::flag)
+        app.add_flag_callback(
+            name, [text = &texts_[i]] { *text = "true"; }, options[i].description);
+      else
+        app.add_option(name, texts_[i], options[i].description)->type_name(options[i].value_name);
+    }
+  }
+
+  int run(CommandContext& context) override {
+    const ProgramSource source = find_program_source(context.programs, program_);
+    RunSpecification specification = source.specification;
+    specification.schedule = ScheduleChoice::random;
+    const std::vector<RunOption>& options = run_options();
+    for (std::size_t i = 0; i < options.size(); ++i)
+      if (texts_[i]) options[i].set(specification, *texts_[i]);
+    for (const std::string& assignment : assignments_) set_parameter(specification, assignment);
+    if (specification.context == sim::ContextKind::parallel)
+      throw InvalidArgument(
+          "--context is 'parallel', where schedules are not ours; accepted: fiber, thread");
+    std::optional<OutputFile> file;
+    file.emplace("--save", save_path_);
+
+    const Exploration exploration =
+        explore(source.program, specification, options_,
+                context.out_is_terminal ? progress(context.out) : Progress{});
+    if (context.out_is_terminal) context.out << "\r\033[K";
+    if (!exploration.failure) {
+      context.out << summary("HELD", specification, exploration);
+      return exit_status::holds;
+    }
+    context.out << summary("FAILED", specification, exploration) << '\n' << std::flush;
+    const SmallerFailure smaller = shrink_failure(source.program, *exploration.failure);
+    save(*std::move(file), context, *exploration.failure, smaller);
+    return exit_status::finding;
+  }
+
+ private:
+  using Progress = std::function<void(const ExplorationCoverage&)>;
+
+  Progress progress(std::ostream& out) const {
+    return [this, &out](const ExplorationCoverage& coverage) {
+      std::uint64_t fired = 0;
+      for (const auto& [kind, counts] : coverage.kinds) fired += counts.fired;
+      out << fmt::format("\r\033[K{} of {} runs, {} faults happened, {} ended with typed errors",
+                         grouped(coverage.runs), grouped(options_.schedules), grouped(fired),
+                         grouped(coverage.typed_errors))
+          << std::flush;
+    };
+  }
+
+  std::string summary(std::string_view verdict, const RunSpecification& specification,
+                      const Exploration& exploration) const {
+    const ExplorationCoverage& coverage = exploration.coverage;
+    std::string text = fmt::format("{}  {}, {} to {}\n\n", verdict, program_,
+                                   specification.seed == specification.seed + options_.schedules - 1
+                                       ? "seed"
+                                       : fmt::format("seeds {}", specification.seed),
+                                   specification.seed + options_.schedules - 1);
+    text += fmt::format(
+        "  {} run{}, {} operations by ranks; {} real\n", grouped(coverage.runs),
+        coverage.runs == 1 ? "" : "s", grouped(coverage.rank_operations),
+        gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
+    if (specification.faults)
+      text += fmt::format(
+          "  {} with faults: {} completed or went on without the dead, {} ended with\n"
+          "  typed errors; {} with data corrupted silently\n",
+          grouped(coverage.with_faults), grouped(coverage.with_faults - coverage.typed_errors),
+          grouped(coverage.typed_errors), grouped(coverage.corrupted));
+    return text + kinds_table(coverage);
+  }
+
+  void save(OutputFile file, CommandContext& context, const RunResult& found,
+            const SmallerFailure& smaller) const {
+    const RunResult& result = smaller.result;
+    const std::string what = result.uncontained.empty()
+                                 ? std::string(to_string(result.report.outcome))
+                                 : result.uncontained;
+    const auto is_program = [&context](const std::string& name) {
+      return std::ranges::find(context.programs, name, &Program::name) != context.programs.end();
+    };
+    const std::string program =
+        is_program(program_) ? program_ : std::filesystem::absolute(program_).string();
+    file.commit(to_scenario(
+        result, program,
+        fmt::format("Found by explore at seed {}: {}.", found.specification.seed, what)));
+    RunResult told = result;
+    told.reproduce = fmt::format("{} run {}", context.binary, shell_quoted(save_path_));
+    context.out << styled(to_string(told), text_style(context.out_is_terminal))
+                << fmt::format("\n  Shrunk in {} steps of {} attempts, from seed {}.\n",
+                               smaller.steps, smaller.attempts, found.specification.seed);
+  }
+
+  std::string program_;
+  ExplorationOptions options_;
+  std::string save_path_ = "explored.toml";
+  std::vector<std::string> assignments_;
+  std::vector<std::optional<std::string>> texts_;  // beside run_options()
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explore_command() { return std::make_unique<ExploreCommand>(); }
+
+}  // namespace gang::harness

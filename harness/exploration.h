@@ -1,0 +1,76 @@
+// Many runs of one program, each under another schedule and with other faults.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "gang/duration.h"
+#include "harness/program.h"
+#include "harness/run_specification.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+
+// What the runs have come by. A value.
+struct ExplorationCoverage {
+  // Of one kind of fault.
+  struct OfKind {
+    std::uint64_t planned = 0;     // faults in the runs' plans, one per victim
+    std::uint64_t fired = 0;       // those of them that happened
+    std::set<std::string> places;  // "before all_reduce #4 on root[0-7]"
+  };
+
+  std::uint64_t runs = 0;
+  std::uint64_t with_faults = 0;      // in which one happened
+  std::uint64_t completed = 0;        // all ranks that were left returned
+  std::uint64_t typed_errors = 0;     // a program ended with an error that a fault led to
+  std::uint64_t corrupted = 0;        // data was corrupted silently, by the plan
+  std::uint64_t rank_operations = 0;  // without those of the comparisons
+  std::map<std::string, OfKind> kinds;
+
+  void add(const RunResult& result);
+};
+
+struct ExplorationOptions {
+  std::uint64_t schedules = 1000;  // runs, at least 1: the specification's seed and those after it
+  int jobs = 1;                    // threads, at least 1
+};
+
+// What an exploration came to.
+struct Exploration {
+  ExplorationCoverage coverage;      // of the runs that were made
+  std::optional<RunResult> failure;  // the first, by seed
+  Duration wall_time{0};
+};
+
+// Whether a run is one that an exploration looks for: with faults, one that did not contain them;
+// without, one that does not hold.
+bool is_failure(const RunResult& result);
+
+// Runs `program` once per seed, up to the first that fails. The failure does not depend on the
+// number of jobs. `progress` is called now and then, from one thread, with what has been covered so
+// far. Throws what run throws.
+Exploration explore(const Program& program, const RunSpecification& specification,
+                    const ExplorationOptions& options,
+                    const std::function<void(const ExplorationCoverage&)>& progress = {});
+
+// A smaller run that fails in the same way: fewer and simpler faults first, then a smaller world,
+// then smaller parameters. `steps`: how many runs it took.
+struct SmallerFailure {
+  RunResult result;
+  std::size_t attempts = 0;
+  std::size_t steps = 0;
+};
+SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
+                              std::size_t most_attempts = 400);
+
+// A scenario file that `gangsim run` replays, with the outcome that it had. `program` is its name,
+// or the path of its file; `comment` is for people.
+std::string to_scenario(const RunResult& result, const std::string& program,
+                        const std::string& comment);
+
+}  // namespace gang::harness

@@ -1,0 +1,216 @@
+// Makes a failing run smaller, and writes it down.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gang/error.h"
+#include "harness/exploration.h"
+#include "harness/fault_file.h"
+
+namespace gang::harness {
+namespace {
+
+std::string first_id(const RunResult& result) {
+  return result.report.findings.empty() ? "" : result.report.findings.front().id;
+}
+
+// Tries one change after the other, and keeps those under which the run fails as before.
+class Shrinker {
+ public:
+  Shrinker(const Program& program, const RunResult& failure, std::size_t most_attempts)
+      : program_(program), most_attempts_(most_attempts), smaller_{.result = failure} {
+    RunSpecification& specification = smaller_.result.specification;
+    if (specification.faults && failure.report.fault_plan) {
+      specification.faults = *failure.report.fault_plan;
+      specification.faults->name.clear();
+    }
+  }
+
+  SmallerFailure shrink() {
+    bool goes_on = true;
+    while (goes_on) {
+      const std::size_t before = smaller_.steps;
+      drop_faults();
+      simplify_faults();
+      shrink_world();
+      shrink_parameters();
+      try_change([](RunSpecification& s) {
+        const bool changes = s.schedule != ScheduleChoice::round_robin;
+        s.schedule = ScheduleChoice::round_robin;
+        return changes;
+      });
+      goes_on = smaller_.steps != before;
+    }
+    // Whatever was tried last, the run that is told of is the one of the specification.
+    smaller_.result = run(program_, smaller_.result.specification);
+    return std::move(smaller_);
+  }
+
+ private:
+  const RunSpecification& specification() const { return smaller_.result.specification; }
+
+  // `change` says whether it changes anything.
+  template <typename Change>
+  bool try_change(const Change& change) {
+    RunSpecification changed = specification();
+    if (!change(changed) || smaller_.attempts >= most_attempts_) return false;
+    ++smaller_.attempts;
+    try {
+      RunResult result = run(program_, changed);
+      if (!is_failure(result) || result.report.outcome != smaller_.result.report.outcome ||
+          first_id(result) != first_id(smaller_.result))
+        return false;
+      result.specification = std::move(changed);
+      smaller_.result = std::move(result);
+    } catch (const Error&) {
+      return false;  // no such world, or parameters that the program does not accept
+    }
+    ++smaller_.steps;
+    return true;
+  }
+
+  std::size_t faults() const {
+    return specification().faults ? specification().faults->faults.size() : 0;
+  }
+
+  void drop_faults() {
+    for (std::size_t i = faults(); i-- > 0;)
+      try_change([i](RunSpecification& s) {
+        s.faults->faults.erase(s.faults->faults.begin() + static_cast<std::ptrdiff_t>(i));
+        return !s.faults->faults.empty();
+      });
+  }
+
+  template <typename Change>
+  void try_fault(std::size_t index, const Change& change) {
+    try_change([index, &change](RunSpecification& s) {
+      const sim::Fault before = s.faults->faults[index];
+      change(s.faults->faults[index]);
+      return !(s.faults->faults[index] == before);
+    });
+  }
+
+  void simplify_faults() {
+    for (std::size_t i = 0; i < faults(); ++i) {
+      for (std::size_t victim = specification().faults->faults[i].ranks.size(); victim-- > 1;)
+        try_fault(i, [victim](sim::Fault& fault) {
+          if (victim < fault.ranks.size())
+            fault.ranks.erase(fault.ranks.begin() + static_cast<std::ptrdiff_t>(victim));
+        });
+      try_fault(i, [](sim::Fault& fault) { fault.trigger.moment = sim::FaultMoment::before; });
+      try_fault(i, [](sim::Fault& fault) {
+        if (fault.notice) fault.notice = Duration::zero();
+      });
+      try_fault(i, [](sim::Fault& fault) { fault.lasts.reset(); });
+      try_fault(i, [](sim::Fault& fault) { fault.factor = 1; });
+      try_fault(i, [](sim::Fault& fault) {
+        if (fault.trigger.operation && fault.trigger.operation->least > 0)
+          fault.trigger.operation = fault.trigger.operation->least / 2;
+      });
+      try_fault(i, [](sim::Fault& fault) {
+        if (fault.delay) fault.delay = fault.delay->least / 2;
+      });
+    }
+  }
+
+  void shrink_world() {
+    const auto to = [this](int world_size) {
+      return try_change([world_size](RunSpecification& s) {
+        const int before = *s.world_size;
+        s.world_size = world_size;
+        if (!s.faults) return world_size >= 1 && world_size < before;
+        for (sim::Fault& fault : s.faults->faults) {
+          std::erase_if(fault.ranks, [world_size](int rank) { return rank >= world_size; });
+          std::erase_if(fault.to, [world_size](int rank) { return rank >= world_size; });
+          if (fault.ranks.empty() || (is_of_link(fault.kind) && fault.to.empty())) return false;
+        }
+        return world_size >= 1 && world_size < before;
+      });
+    };
+    while (to(*specification().world_size / 2)) {
+    }
+    while (to(*specification().world_size - 1)) {
+    }
+  }
+
+  void shrink_parameters() {
+    for (const Parameter& parameter : program_.parameters) {
+      const auto* range = std::get_if<IntegerRange>(&parameter.accepted);
+      if (range == nullptr) continue;
+      const auto set = [&parameter](std::int64_t value) {
+        return [&parameter, value](RunSpecification& s) {
+          const auto given = s.parameters.find(parameter.name);
+          const std::string before =
+              given == s.parameters.end() ? to_string(parameter.default_value) : given->second;
+          s.parameters[parameter.name] = fmt::format("{}", value);
+          return s.parameters[parameter.name] != before;
+        };
+      };
+      if (!try_change(set(range->minimum))) try_change(set(range->minimum + 1));
+    }
+  }
+
+  const Program& program_;
+  const std::size_t most_attempts_;
+  SmallerFailure smaller_;
+};
+
+// A TOML text in quotes.
+std::string quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"' || character == '\\') quoted += '\\';
+    quoted += character == '\n' ? ' ' : character;
+  }
+  return quoted + "\"";
+}
+
+std::string commented(const std::string& text) {
+  std::string lines = "# ";
+  for (const char character : text) {
+    lines += character;
+    if (character == '\n') lines += "# ";
+  }
+  return lines + "\n";
+}
+
+std::string expectation(const RunResult& result) {
+  std::set<std::string> ids;
+  std::set<int> ranks;
+  for (const sim::Finding& finding : result.report.findings) {
+    ids.insert(quoted(finding.id));
+    ranks.insert(finding.ranks.begin(), finding.ranks.end());
+  }
+  return fmt::format("[expect]\noutcome = \"{}\"\nfindings = [{}]\nranks = [{}]\n",
+                     to_string(result.report.outcome), fmt::join(ids, ", "),
+                     fmt::join(ranks, ", "));
+}
+
+}  // namespace
+
+SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
+                              std::size_t most_attempts) {
+  return Shrinker(program, failure, most_attempts).shrink();
+}
+
+std::string to_scenario(const RunResult& result, const std::string& program,
+                        const std::string& comment) {
+  const RunSpecification& specification = result.specification;
+  std::string text = commented(comment);
+  text +=
+      fmt::format("program = {}\nworld = {}\n\n[options]\n", quoted(program), result.world_size);
+  for (const RunOption& option : run_options()) {
+    if (option.name == "world" || option.name == "faults") continue;
+    if (const auto value = option.text(specification))
+      text += fmt::format("{} = {}\n", option.name, quoted(*value));
+  }
+  if (!specification.parameters.empty()) text += "\n[set]\n";
+  for (const auto& [name, value] : specification.parameters)
+    text += fmt::format("{} = {}\n", name, quoted(value));
+  if (specification.faults) text += "\n" + to_scenario_toml(*specification.faults);
+  return text + "\n" + expectation(result);
+}
+
+}  // namespace gang::harness

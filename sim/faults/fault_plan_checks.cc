@@ -1,0 +1,165 @@
+// What a plan must be like.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/faults/fault_plan.h"
+
+namespace gang::sim {
+namespace {
+
+// The checks of one fault; every error names it and the key.
+class FaultChecks {
+ public:
+  FaultChecks(const Fault& fault, std::size_t index) : fault_(fault), index_(index) {}
+
+  void check() const {
+    check_share("chance", fault_.chance);
+    if (!(fault_.weight >= 0))
+      fail("weight", fmt::format("weight is {}; accepted: 0 and more", fault_.weight));
+    check_count("random_ranks", fault_.random_ranks);
+    check_count("random_nodes", fault_.random_nodes);
+    check_duration("for", fault_.lasts);
+    check_duration("delay", fault_.delay);
+    check_duration("notice", fault_.notice);
+    if (!(fault_.factor >= 1))
+      fail("factor", fmt::format("factor is {}; accepted: 1 and more", fault_.factor));
+    check_trigger();
+    check_keys_of_kind();
+  }
+
+  void check_world(int world_size, int ranks_per_node) const {
+    check_ranks("ranks", fault_.ranks, world_size);
+    check_ranks("to", fault_.to, world_size);
+    if (fault_.trigger.while_rank) check_rank("while_rank", *fault_.trigger.while_rank, world_size);
+    const int nodes = (world_size + ranks_per_node - 1) / ranks_per_node;
+    for (const int node : fault_.nodes)
+      if (node < 0 || node >= nodes)
+        fail("nodes", fmt::format("node {} is absent: world is {}, {} ranks each (0 ... {})", node,
+                                  world_size, ranks_per_node, nodes - 1));
+  }
+
+ private:
+  [[noreturn]] void fail(std::string key, const std::string& message) const {
+    throw FaultPlanError(index_, std::move(key), message);
+  }
+
+  void check_share(const char* key, double value) const {
+    if (!(value >= 0 && value <= 1))
+      fail(key, fmt::format("{} is {}; accepted: 0 to 1", key, value));
+  }
+
+  void check_count(const char* key, int count) const {
+    if (count < 0) fail(key, fmt::format("{} is {}; accepted: 0 and more", key, count));
+  }
+
+  void check_duration(const char* key, const std::optional<Between<Duration>>& range) const {
+    if (!range) return;
+    if (range->least < Duration::zero())
+      fail(key, fmt::format("{} is {}; accepted: 0 and more", key, gang::to_string(range->least)));
+    check_order(key, range->least <= range->most);
+  }
+
+  void check_order(const char* key, bool is_ordered) const {
+    if (!is_ordered)
+      fail(key, fmt::format("{} ends before it begins; accepted: [least, most]", key));
+  }
+
+  void check_ranks(const char* key, const std::vector<int>& ranks, int world_size) const {
+    for (const int rank : ranks) check_rank(key, rank, world_size);
+  }
+
+  void check_rank(const char* key, int rank, int world_size) const {
+    if (rank < 0 || rank >= world_size)
+      fail(key, fmt::format("rank {} is absent: world is {} (0 ... {})", rank, world_size,
+                            world_size - 1));
+  }
+
+  void check_trigger() const {
+    const FaultTrigger& trigger = fault_.trigger;
+    if (trigger.probability) check_share("probability", *trigger.probability);
+    check_duration("time", trigger.time);
+    if (trigger.operation)
+      check_order("operation", trigger.operation->least <= trigger.operation->most);
+    if (trigger.message) check_order("message", trigger.message->least <= trigger.message->most);
+    std::vector<const char*> given;
+    if (trigger.operation) given.push_back("operation");
+    if (trigger.message) given.push_back("message");
+    if (trigger.time) given.push_back("time");
+    if (trigger.probability) given.push_back("probability");
+    if (given.size() > 1)
+      fail(given[1], fmt::format("{} and {} contradict each other; accepted: one trigger", given[0],
+                                 given[1]));
+    if (trigger.time && (trigger.during || !trigger.gang.empty()))
+      fail("time",
+           "time and an operation (during, gang) contradict each other; accepted: one trigger");
+    if (trigger.moment != FaultMoment::before && (trigger.time || trigger.message))
+      fail("moment", "moment is of an operation; accepted: with operation or probability");
+  }
+
+  void check_keys_of_kind() const {
+    const bool link = is_of_link(fault_.kind);
+    refuse_unless(link, "to", !fault_.to.empty());
+    refuse_unless(link, "one_way", fault_.one_way);
+    refuse_unless(link, "message", fault_.trigger.message.has_value());
+    refuse_unless(!link, "operation", fault_.trigger.operation.has_value());
+    refuse_unless(!link, "moment", fault_.trigger.moment != FaultMoment::before);
+    const FaultKind kind = fault_.kind;
+    refuse_unless(kind == FaultKind::slow, "factor", fault_.factor != 1);
+    refuse_unless(ends_rank(kind) && kind != FaultKind::exception, "notice",
+                  fault_.notice.has_value());
+    refuse_unless(kind == FaultKind::stall || kind == FaultKind::slow || link, "for",
+                  fault_.lasts.has_value());
+    const bool delays = kind == FaultKind::slow || kind == FaultKind::late_start ||
+                        kind == FaultKind::restart || kind == FaultKind::slow_link ||
+                        kind == FaultKind::delay_message;
+    refuse_unless(delays, "delay", fault_.delay.has_value());
+    if (delays && kind != FaultKind::slow && !fault_.delay)
+      fail("kind", fmt::format("{} has no delay; accepted: delay = \"10ms\"", to_string(kind)));
+    if (kind == FaultKind::slow && !fault_.delay && fault_.factor == 1)
+      fail("kind", "slow has neither delay nor factor; accepted: one of them, or both");
+    refuse_unless(kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
+                      kind == FaultKind::corrupt_message,
+                  "corruption", fault_.corruption != Corruption::bit_flip);
+    if (kind == FaultKind::partition || kind == FaultKind::slow_link)
+      refuse_unless(false, fault_.trigger.message ? "message" : "probability",
+                    fault_.trigger.message || fault_.trigger.probability);
+    if (is_of_link(kind))
+      refuse_unless(false, fault_.trigger.during ? "during" : "gang",
+                    fault_.trigger.during || !fault_.trigger.gang.empty());
+    const bool begins = kind == FaultKind::late_start;
+    refuse_unless(!begins, "operation", begins && fault_.trigger != FaultTrigger{});
+    if (kind == FaultKind::watchdog_abort || kind == FaultKind::corrupt_contribution ||
+        kind == FaultKind::corrupt_result)
+      refuse_unless(false, "time", fault_.trigger.time.has_value());
+  }
+
+  void refuse_unless(bool accepted, const char* key, bool given) const {
+    if (given && !accepted)
+      fail(key, fmt::format("{} is no key of {}", key, to_string(fault_.kind)));
+  }
+
+  const Fault& fault_;
+  std::size_t index_;
+};
+
+}  // namespace
+
+void validate(const FaultPlan& plan) {
+  if (!(plan.mean >= 0 && plan.mean <= 1000))
+    throw FaultPlanError(FaultPlanError::no_fault, "mean",
+                         fmt::format("mean is {}; accepted: 0 to 1000", plan.mean));
+  if (plan.ranks_per_node < 1)
+    throw FaultPlanError(
+        FaultPlanError::no_fault, "ranks_per_node",
+        fmt::format("ranks_per_node is {}; accepted: 1 and more", plan.ranks_per_node));
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) FaultChecks(plan.faults[i], i).check();
+}
+
+void validate(const FaultPlan& plan, int world_size) {
+  validate(plan);
+  for (std::size_t i = 0; i < plan.faults.size(); ++i)
+    FaultChecks(plan.faults[i], i).check_world(world_size, plan.ranks_per_node);
+}
+
+}  // namespace gang::sim

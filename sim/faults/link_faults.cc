@@ -1,0 +1,155 @@
+// The part of the injector that is about links.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/engine.h"
+#include "sim/faults/fault_injector.h"
+#include "sim/matching.h"
+
+namespace gang::sim {
+namespace {
+
+TimePoint later(TimePoint time, Duration by) {
+  return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
+}
+
+}  // namespace
+
+bool FaultInjector::is_active(const ArmedFault& link) const {
+  const auto& begins = link.fault->trigger.time;
+  return (!begins || engine_.now() >= begins->least) && engine_.now() < link.ends;
+}
+
+bool FaultInjector::crosses(const ArmedFault& link, int from, int to) const {
+  if (is_healed_[static_cast<std::size_t>(from)] || is_healed_[static_cast<std::size_t>(to)])
+    return false;
+  const auto is_far_end = [&link](int rank) {
+    return std::ranges::binary_search(link.fault->to, rank);
+  };
+  return (from == link.rank && is_far_end(to)) ||
+         (!link.fault->one_way && to == link.rank && is_far_end(from));
+}
+
+// Whether members of `gang` are at both ends.
+bool FaultInjector::cuts(const ArmedFault& link, const GangState& gang) const {
+  const auto& ranks = gang.info->root_ranks;
+  if (std::ranges::find(ranks, link.rank) == ranks.end()) return false;
+  return std::ranges::any_of(ranks, [&](int other) { return crosses(link, link.rank, other); });
+}
+
+bool FaultInjector::holds(const GangState& gang) {
+  for (ArmedFault& link : links_) {
+    if (link.fault->kind != FaultKind::partition || !is_active(link) || !cuts(link, gang)) continue;
+    if (!link.has_fired && link.ends != TimePoint::max()) schedule(link.ends, Act::release, link);
+    fire(link,
+         fmt::format("rank {} was cut off from {} in {}", link.rank,
+                     link.fault->to.size() == 1 ? fmt::format("rank {}", link.fault->to.front())
+                                                : "ranks " + to_rank_ranges(link.fault->to, 4),
+                     gang.label()));
+    return true;
+  }
+  return false;
+}
+
+std::vector<int> FaultInjector::cut_off(const GangState& gang) const {
+  std::vector<int> members;
+  const auto& ranks = gang.info->root_ranks;
+  for (const ArmedFault& link : links_) {
+    if (link.fault->kind != FaultKind::partition || !is_active(link) || !cuts(link, gang)) continue;
+    members.push_back(static_cast<int>(std::ranges::find(ranks, link.rank) - ranks.begin()));
+  }
+  std::ranges::sort(members);
+  const auto [first, last] = std::ranges::unique(members);
+  members.erase(first, last);
+  return members;
+}
+
+std::vector<int> FaultInjector::unreachable(const GangState& gang,
+                                            std::span<Task* const> present) const {
+  std::vector<int> left_out;
+  const auto is_there = [&](std::size_t member) {
+    return present[member] != nullptr &&
+           std::ranges::find(left_out, static_cast<int>(member)) == left_out.end();
+  };
+  const auto& ranks = gang.info->root_ranks;
+  for (const ArmedFault& link : links_) {
+    if (link.fault->kind != FaultKind::partition || !is_active(link)) continue;
+    const auto source =
+        static_cast<std::size_t>(std::ranges::find(ranks, link.rank) - ranks.begin());
+    if (source == ranks.size() || !is_there(source)) continue;
+    for (std::size_t member = 0; member < ranks.size(); ++member) {
+      if (!is_there(member) || !crosses(link, link.rank, ranks[member])) continue;
+      left_out.push_back(static_cast<int>(source));
+      break;
+    }
+  }
+  return left_out;
+}
+
+LinkFate FaultInjector::fate_of(const PendingOperation& send) {
+  const int from = send.gang->root_rank_of(send.member);
+  const int to = send.gang->root_rank_of(send.call().peer);
+  for (ArmedFault& link : links_) {
+    if (link.is_spent || !is_active(link) || !crosses(link, from, to)) continue;
+    const LinkFate fate = fate_on(link, send, from, to);
+    if (fate.kind != LinkFate::Kind::passes || fate.fault != nullptr) return fate;
+  }
+  return {};
+}
+
+LinkFate FaultInjector::fate_on(ArmedFault& link, const PendingOperation& send, int from, int to) {
+  const FaultKind kind = link.fault->kind;
+  if (kind != FaultKind::partition && kind != FaultKind::slow_link && !is_picked(link)) return {};
+  link.is_spent = link.fault->trigger.message.has_value();
+  const auto note = [&](std::string_view what) {
+    fire(link,
+         fmt::format("{} from rank {} to rank {} {}", to_string(send.call()), from, to, what));
+  };
+  switch (kind) {
+    case FaultKind::partition:
+      note("did not get through");
+      if (link.ends != TimePoint::max()) schedule(link.ends, Act::release, link);
+      return {LinkFate::Kind::is_held, link.ends, &link};
+    case FaultKind::slow_link:
+    case FaultKind::delay_message: {
+      note("was delayed");
+      const TimePoint until = later(engine_.now(), link.fault->delay->least);
+      schedule(until, Act::release, link);
+      return {LinkFate::Kind::is_held, until, &link};
+    }
+    case FaultKind::drop_message:
+      note("was lost");
+      return {LinkFate::Kind::is_lost, engine_.now(), &link};
+    case FaultKind::corrupt_message:
+      note("was corrupted");
+      return {LinkFate::Kind::passes, engine_.now(), &link};
+    default:
+      return {};
+  }
+}
+
+void FaultInjector::corrupt_message(const TensorView& payload, const ArmedFault& fault) {
+  corrupt(payload, fault.fault->corruption, stream_);
+}
+
+std::vector<PendingOperation*> FaultInjector::untold(std::span<PendingOperation* const> members) {
+  const auto is_dead = [this](const PendingOperation* member) {
+    return std::ranges::any_of(died_inside_, [member](const ArmedFault* dead) {
+      return dead->rank == member->task->rank->rank;
+    });
+  };
+  if (std::ranges::none_of(members, is_dead) || stream_.below(2) == 0) return {};
+  std::vector<PendingOperation*> untold;
+  for (PendingOperation* member : members)
+    if (!is_dead(member) && stream_.below(2) == 0) untold.push_back(member);
+  return untold;
+}
+
+void FaultInjector::break_for_dead(GangState& gang, std::span<PendingOperation* const> members) {
+  for (const ArmedFault* dead : died_inside_)
+    for (const PendingOperation* member : members)
+      if (dead->rank == member->task->rank->rank) return break_for(gang, *dead);
+}
+
+}  // namespace gang::sim

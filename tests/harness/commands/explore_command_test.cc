@@ -1,0 +1,46 @@
+#include "harness/commands/explore_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ExploreCommand, SaysWhatItHasCovered) {
+  const std::string saved = temporary("held.toml");
+  const Answer answer = ask({"explore", "data_parallel_step", "--world", "8", "--faults",
+                             "production", "--schedules", "100", "--save", saved});
+  EXPECT_EQ(answer.status, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, testing::StartsWith("HELD  data_parallel_step, seeds 1 to 100\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  100 runs, "));
+  EXPECT_THAT(answer.out, HasSubstr("\n  crash "));
+  EXPECT_THROW(read_file("file", saved), InvalidArgument) << "nothing to save";
+}
+
+TEST(ExploreCommand, SavesTheFirstFailureAsAScenarioThatRunReplays) {
+  const std::string saved = temporary("found.toml");
+  const Answer answer = ask({"explore", "first_come", "--schedules", "200", "--save", saved});
+  EXPECT_EQ(answer.status, 1) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, testing::StartsWith("FAILED  first_come, seeds 1 to 200\n"));
+  EXPECT_THAT(answer.out, HasSubstr("Reproduce  gangsim run " + saved));
+  const Answer again = ask({"run", saved});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.out, testing::Not(HasSubstr("Unexpected")));
+}
+
+TEST(ExploreCommand, RefusesWhatItCannotDo) {
+  EXPECT_EQ(ask({"explore", "ring", "--schedules", "0"}).status, 2);
+  EXPECT_EQ(ask({"explore", "ring", "--jobs", "0"}).status, 2);
+  EXPECT_EQ(ask({"explore", "ring", "--context", "parallel"}).status, 2);
+  const Answer answer = ask({"explore", "ring", "--faults", "heavy"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("no faults are called 'heavy'"));
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,126 @@
+#include "harness/fault_check.h"
+
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/fault_file.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+RunResult run_with(const std::function<void(Rank&)>& body, std::string_view faults) {
+  const Program program{.name = "test", .description = "", .run = body, .default_world_size = 4};
+  return run(program, {.program = "test", .faults = load_faults(faults)});
+}
+
+constexpr const char* crash =
+    R"(fault = [{kind = "crash", ranks = [1], operation = 1, notice = "1s"}])";
+
+void two_sums(Rank& rank) {
+  std::int32_t sum = 1;
+  rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+  rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+  rank.output("sum", sum);
+}
+
+TEST(FaultCheck, AnErrorThatLeavesAProgramIsContainedAndNamesTheFault) {
+  const RunResult result = run_with(two_sums, crash);
+  EXPECT_EQ(result.uncontained, "");
+  ASSERT_EQ(result.report.findings.size(), 1u);
+  EXPECT_EQ(result.report.findings[0].id, "rank_failed");
+  EXPECT_EQ(result.report.findings[0].certainty,
+            "only because of: rank 1 crashed before all_reduce #1 on root[0-3]");
+  EXPECT_THAT(to_string(result), testing::HasSubstr("Faults     rank 1 crashed before"));
+}
+
+TEST(FaultCheck, SurvivorsMayGoOn) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        try {
+          two_sums(rank);
+        } catch (const GangError&) {
+          const auto survivors = rank.root()->shrink();
+          std::int32_t sum = 1;
+          survivors->all_reduce(view_of(sum), ReduceOperation::sum);
+          rank.output("sum after a failure", sum);
+        }
+      },
+      crash);
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.uncontained, "");
+}
+
+TEST(FaultCheck, AWrongResultThatNobodyIsToldOfIsNotContained) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        std::int32_t sum = 1;
+        try {
+          rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+          rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+        } catch (const GangError&) {
+        }
+        rank.output("sum", sum);
+      },
+      crash);
+  EXPECT_EQ(result.uncontained, "the finding wrong_result");
+  EXPECT_THAT(result.report.findings.back().message, testing::HasSubstr("put out another 'sum'"));
+}
+
+TEST(FaultCheck, AnErrorOfAnotherTypeIsNotContained) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        try {
+          two_sums(rank);
+        } catch (const GangError&) {
+          throw std::logic_error("no plan for this");
+        }
+      },
+      crash);
+  EXPECT_THAT(result.uncontained,
+              testing::HasSubstr("ended with an error that is no GangError: no plan for this"));
+}
+
+TEST(FaultCheck, AHangIsNotContained) {
+  const Program program{
+      .name = "test", .description = "", .run = two_sums, .default_world_size = 4};
+  const RunResult result = run(program, {.program = "test",
+                                         .timeout = no_timeout,
+                                         .faults = load_faults(R"(fault = [{kind = "stall"}])")});
+  EXPECT_EQ(result.uncontained, "the outcome is deadlock");
+}
+
+TEST(FaultCheck, WhatIsWrongWithoutTheFaultsIsNotBlamedOnThem) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        two_sums(rank);
+        rank.wrong_result("always");
+      },
+      R"(fault = [{kind = "slow", ranks = [1], delay = "1s"}])");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.uncontained, "the finding wrong_result");
+}
+
+TEST(FaultCheck, CorruptDataIsByPlan) {
+  const RunResult result =
+      run_with(two_sums, R"(fault = [{kind = "corrupt_result", ranks = [2], operation = 1}])");
+  EXPECT_EQ(result.uncontained, "") << to_string(result);
+  EXPECT_TRUE(corrupted_silently(result.report));
+}
+
+TEST(FaultCheck, TrainingGoesOnWithWhoeverIsLeft) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const RunResult result =
+        run(data_parallel_step_program(), {.program = "data_parallel_step",
+                                           .world_size = 8,
+                                           .schedule = ScheduleChoice::random,
+                                           .seed = seed,
+                                           .faults = load_faults("production")});
+    EXPECT_EQ(result.uncontained, "") << to_string(result);
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness

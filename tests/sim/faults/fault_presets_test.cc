@@ -1,0 +1,46 @@
+// Plans that need no file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/faults/fault_injector.h"
+#include "sim/faults/fault_plan.h"
+
+namespace gang::sim {
+namespace {
+
+TEST(FaultPresets, AreGoodForAnyWorld) {
+  for (const std::string& name : fault_preset_names()) {
+    const FaultPlan plan = fault_preset(name);
+    EXPECT_EQ(plan.name, name);
+    for (const int world_size : {1, 2, 8, 100})
+      for (std::uint64_t seed = 0; seed < 50; ++seed)
+        check_injectable(draw(plan, seed, world_size));
+  }
+}
+
+TEST(FaultPresets, ProductionHasTheSharesOfTheCatalog) {
+  double total = 0;
+  double deaths = 0;
+  for (const Fault& fault : fault_preset("production").faults) {
+    total += fault.weight;
+    if (fault.kind == FaultKind::crash || fault.kind == FaultKind::restart) deaths += fault.weight;
+  }
+  EXPECT_NEAR(total, 1, 1e-9);
+  EXPECT_NEAR(deaths, 0.5, 1e-9);
+}
+
+TEST(FaultPresets, NoneIsNothing) { EXPECT_TRUE(draw(fault_preset("none"), 1, 8).faults.empty()); }
+
+TEST(FaultPresets, AnUnknownNameListsTheKnownOnes) {
+  try {
+    fault_preset("heavy");
+    FAIL() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "no faults are called 'heavy'; accepted: none, light, swarm, production, "
+                 "byzantine, or a .toml file");
+  }
+}
+
+}  // namespace
+}  // namespace gang::sim
