@@ -1,6 +1,8 @@
 #include "harness/conformance.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "gang/root_gang.h"
 #include "gang/validating_gang.h"
 #include "harness/agreement_report.h"
+#include "harness/faulted_processes.h"
 #include "harness/rank_outcome.h"
 #include "harness/runner.h"
 #include "sim/text_layout.h"
@@ -60,7 +63,9 @@ class Conformance {
     json what = json::array();
     for (const ConformanceCase& one : cases_)
       what.push_back({{"specification", to_json(one.specification)},
-                      {"fingerprint", fingerprint(one.program)}});
+                      {"fingerprint", fingerprint(one.program)},
+                      {"fault", one.fault ? harness::to_string(*one.fault) : ""},
+                      {"fault_index", one.fault_index}});
     store_->set_text(cases_key(environment_.rank), what.dump());
     std::string agreed;
     for (int rank = 0; rank < environment_.world_size; ++rank) {
@@ -104,6 +109,7 @@ class Conformance {
 
   CaseVerdict run_case(std::size_t index) {
     const ConformanceCase& one = cases_[index];
+    if (one.fault) return run_faulted_case(index);
     const auto began = std::chrono::steady_clock::now();
     RunSpecification simulated = one.specification;
     simulated.backend = "sim";
@@ -117,19 +123,51 @@ class Conformance {
     return verdict;
   }
 
-  // This rank's run of a case on a gang of its own.
-  RunResult run_here(std::size_t index, const RunResult& expected) {
+  // The same program twice, the second time with a fault.
+  CaseVerdict run_faulted_case(std::size_t index) {
     const ConformanceCase& one = cases_[index];
+    const auto began = std::chrono::steady_clock::now();
+    const Duration timeout = one.specification.timeout;
+    const RankOutcome clean = run_program(one, {fmt::format("conform/{}/clean", index), timeout});
+    // Only the victim has to know at which of its operations.
+    const std::vector<std::uint64_t> operations(static_cast<std::size_t>(environment_.world_size),
+                                                clean.operations);
+    const std::array faults = {draw_process_fault(*one.fault, {operations, timeout / 4},
+                                                  one.specification.seed, one.fault_index)};
+    const RankOutcome outcome =
+        run_program(one, {fmt::format("conform/{}/faulted", index), timeout, faults});
+    CaseVerdict verdict{.program = fmt::format("{}, {} {}", one.program.name, to_string(*one.fault),
+                                               one.fault_index)};
+    std::optional<std::string> problem =
+        problem_of(environment_.rank, outcome, clean.outputs, faults, timeout);
+    if (clean.failure) problem = "fails without any fault: " + clean.failure->text;
+    if (problem) {
+      verdict.agrees = false;
+      verdict.text = fmt::format("rank {} {} ({})", environment_.rank, *problem,
+                                 harness::to_string(faults.front()));
+    }
+    verdict.elapsed = std::chrono::steady_clock::now() - began;
+    return verdict;
+  }
+
+  // A gang of all ranks, and what befalls them.
+  struct RootPlan {
+    std::string prefix;
+    Duration timeout{0};
+    std::span<const ProcessFault> faults = {};
+  };
+
+  // This rank's run of a program on a gang of its own.
+  RankOutcome run_program(const ConformanceCase& one, const RootPlan& plan) {
     const ParameterValues parameters{one.program.parameters, one.specification.parameters};
     OutputRecorder recorder(environment_.world_size, KeepOutputs::data);
     const RunContext context{
         .parameters = parameters, .recorder = recorder, .seed = one.specification.seed};
-    std::vector<RankOutcome> outcomes(static_cast<std::size_t>(environment_.world_size));
-    RankOutcome& own = outcomes[static_cast<std::size_t>(environment_.rank)];
-    const bool is_stuck = verdict_of(expected.report) == "stuck";
+    RankOutcome outcome;
+    std::atomic<std::uint64_t> operations = 0;
     try {
       const auto root =
-          make_gang(index, is_stuck ? std::chrono::seconds(2) : one.specification.timeout);
+          make_faulted_gang(make_gang(plan), environment_.rank, plan.faults, operations);
       Rank self{{.rank = environment_.rank,
                  .world_size = environment_.world_size,
                  .root = root,
@@ -138,27 +176,45 @@ class Conformance {
       one.program.run(self);
       root->close();
     } catch (const std::exception& error) {
-      own.failure = failure_of(error);
+      outcome.failure = failure_of(error);
     }
+    if (WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty())
+      outcome.wrong_result = std::move(wrong.first_message);
+    outcome.outputs =
+        std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(environment_.rank)]);
+    outcome.operations = operations;
+    return outcome;
+  }
+
+  // The same as a result that can be compared with the simulated one, `expected`.
+  RunResult run_here(std::size_t index, const RunResult& expected) {
+    const ConformanceCase& one = cases_[index];
+    const bool is_stuck = verdict_of(expected.report) == "stuck";
+    std::vector<RankOutcome> outcomes(static_cast<std::size_t>(environment_.world_size));
+    RankOutcome& own = outcomes[static_cast<std::size_t>(environment_.rank)];
+    own = run_program(one, {fmt::format("conform/{}", index),
+                            is_stuck ? std::chrono::seconds(2) : one.specification.timeout});
     RunResult result{.report = report_of(outcomes), .specification = one.specification};
     result.specification.backend = "gloo";
     result.world_size = environment_.world_size;
-    if (const WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty()) {
+    if (own.wrong_result) {
       result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},
-                                        .ranks = wrong.ranks,
-                                        .message = wrong.first_message});
+                                        .ranks = {environment_.rank},
+                                        .message = *own.wrong_result});
     }
+    OutputRecorder recorder(environment_.world_size, KeepOutputs::data);
+    record(outcomes, recorder);
     result.outputs = recorder.take_outputs();
     return result;
   }
 
-  std::shared_ptr<Gang> make_gang(std::size_t index, Duration timeout) {
+  std::shared_ptr<Gang> make_gang(const RootPlan& plan) {
     const auto root = make_gloo_gang({.connector = connector_,
                                       .runtime = runtime_,
                                       .rank = environment_.rank,
                                       .size = environment_.world_size,
-                                      .timeout = timeout,
-                                      .prefix = fmt::format("conform/{}", index)});
+                                      .timeout = plan.timeout,
+                                      .prefix = plan.prefix});
     return make_validating_gang(root, {.runtime = runtime_});
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "gang/duration.h"
 #include "gang/environment.h"
 #include "gang/store/store.h"
+#include "harness/process_fault.h"
 #include "harness/program.h"
 #include "harness/run_specification.h"
 
@@ -21,6 +23,11 @@ namespace gang::harness {
 struct ConformanceCase {
   Program program;
   RunSpecification specification;  // seed, parameters, timeout; the backend is the real one
+
+  // A fault that befalls one of the ranks, of those that leave its process alone (exception,
+  // delay): asked is not what sim says, but whether every rank has a right result or a typed error.
+  std::optional<ProcessFaultKind> fault = std::nullopt;
+  std::uint64_t fault_index = 0;  // which of its faults, with the seed
 };
 
 // What became of one case, on one rank or on all of them.

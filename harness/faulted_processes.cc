@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +13,9 @@
 
 #include "gang/error.h"
 #include "harness/backend.h"
+#include "harness/fault_file.h"
 #include "harness/gloo_backend.h"
+#include "harness/suggestion.h"
 #include "sim/text_layout.h"
 
 namespace gang::harness {
@@ -120,7 +123,9 @@ class FaultedProcesses {
 
   FaultedCase run_case(const ProcessFaultCases::Draw& draw, std::uint64_t index) {
     const FaultSpace space{operations_, options_.timeout / 4};
-    FaultedCase result{.index = index, .faults = draw(space, seed_, index)};
+    ProcessFaultCases::Drawn drawn = draw(space, seed_, index);
+    FaultedCase result{
+        .index = index, .faults = std::move(drawn.faults), .left_out = std::move(drawn.left_out)};
     const auto validation = index % 2 == 0 ? CallValidation::off : CallValidation::on;
     const std::vector<RankOutcome> outcomes = run({result.faults, validation});
     for (std::size_t i = 0; i < outcomes.size(); ++i)
@@ -170,6 +175,7 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 struct Totals {
   std::size_t fired = 0;
   std::size_t faults = 0;
+  std::map<std::string, int> left_out;
   std::map<std::string, int> ends;
   int errors = 0;
   int ranks = 0;
@@ -181,6 +187,7 @@ Totals totals_of(const FaultedProcessesReport& report) {
   for (const FaultedCase& one : report.cases) {
     totals.fired += one.fired;
     totals.faults += one.faults.size();
+    for (const auto& [kind, count] : one.left_out) totals.left_out[kind] += count;
     totals.slowest = std::max(totals.slowest, one.slowest);
     for (const auto& [end, count] : one.ends) {
       totals.ends[end] += count;
@@ -191,20 +198,37 @@ Totals totals_of(const FaultedProcessesReport& report) {
   return totals;
 }
 
-std::string text_of_errors(const Totals& totals) {
+// "aborted 3, peer_failed 54".
+std::string text_of(const std::map<std::string, int>& counts) {
   std::string text;
-  for (const auto& [end, count] : totals.ends) {
-    if (end != "right result") text += fmt::format("{}{} {}", text.empty() ? "" : ", ", end, count);
-  }
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   return text.empty() ? "none" : text;
 }
 
 }  // namespace
 
-ProcessFaultCases::Draw one_fault_of(ProcessFaultKind kind) {
-  return [kind](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
-    return std::vector<ProcessFault>{draw_process_fault(kind, space, seed, index)};
-  };
+ProcessFaultCases::Draw process_faults_called(const std::string& text) {
+  using Drawn = ProcessFaultCases::Drawn;
+  if (const auto kind = parse_process_fault(text)) {
+    return [kind](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
+      return Drawn{{draw_process_fault(*kind, space, seed, index)}};
+    };
+  }
+  std::vector<std::string> accepted = {"kill", "stop", "exit", "exception", "delay"};
+  std::ranges::copy(sim::fault_preset_names(), std::back_inserter(accepted));
+  const bool is_plan = text.ends_with(".toml") || text.find('=') != std::string::npos;
+  if (!is_plan && std::ranges::find(accepted, text) == accepted.end())
+    throw InvalidArgument(
+        fmt::format("--faults {}, or a .toml file", unknown_name(text, accepted)));
+  return
+      [plan = load_faults(text)](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
+        const int world_size = static_cast<int>(space.operations.size());
+        check_faults(plan, world_size);
+        Drawn drawn;
+        drawn.faults = process_faults_of(sim::draw(plan, seed + index, world_size), drawn.left_out);
+        return drawn;
+      };
 }
 
 bool FaultedProcessesReport::holds() const noexcept {
@@ -252,11 +276,15 @@ std::string to_string(const FaultedProcessesReport& report) {
   if (report.clean_failure) {
     text += sim::wrapped("It fails without any fault: " + *report.clean_failure, "  ");
   } else {
-    const Totals totals = totals_of(report);
+    Totals totals = totals_of(report);
+    totals.ends.erase("right result");
     text += fmt::format("  Fired      {} of {} faults\n", totals.fired, totals.faults);
+    if (!totals.left_out.empty())
+      text += sim::wrapped("Left out   of what processes cannot meet: " + text_of(totals.left_out),
+                           "  ");
     text += fmt::format("  Ranks      {} that live: {} right results, {} errors\n", totals.ranks,
                         totals.ranks - totals.errors, totals.errors);
-    text += fmt::format("  Errors     {}\n", text_of_errors(totals));
+    text += fmt::format("  Errors     {}\n", text_of(totals.ends));
     text += fmt::format("  Slowest    {:.2f} s after its operation began (timeout {})\n",
                         seconds(totals.slowest), gang::to_string(report.timeout));
   }
@@ -274,6 +302,7 @@ json to_json(const FaultedProcessesReport& report) {
     cases.push_back({{"case", one.index},
                      {"faults", to_text(one.faults)},
                      {"fired", one.fired},
+                     {"left_out", one.left_out},
                      {"ends", one.ends},
                      {"slowest_ns", one.slowest.count()},
                      {"problems", one.problems}});

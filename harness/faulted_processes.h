@@ -21,23 +21,29 @@ namespace gang::harness {
 
 // Which faults, case by case.
 struct ProcessFaultCases {
-  // Those of case `index`. The same arguments give the same faults.
-  using Draw = std::function<std::vector<ProcessFault>(const FaultSpace&, std::uint64_t seed,
-                                                       std::uint64_t index)>;
+  // What befalls the processes of a case, and what of it cannot: by kind.
+  struct Drawn {
+    std::vector<ProcessFault> faults;
+    std::map<std::string, int> left_out = {};
+  };
+  // Of case `index`. The same arguments give the same faults.
+  using Draw = std::function<Drawn(const FaultSpace&, std::uint64_t seed, std::uint64_t index)>;
   std::string name;  // "kill"
   Draw draw;
   std::uint64_t first = 0;
   std::uint64_t count = 50;
 };
 
-// One fault of `kind` in each case.
-ProcessFaultCases::Draw one_fault_of(ProcessFaultKind kind);
+// One fault of the kind called `text` in each case; else the plan that it stands for (load_faults),
+// drawn anew for each case. Throws InvalidArgument that lists kinds and plans.
+ProcessFaultCases::Draw process_faults_called(const std::string& text);
 
 // What became of one case.
 struct FaultedCase {
   std::uint64_t index = 0;
   std::vector<ProcessFault> faults;
-  std::size_t fired = 0;              // of the faults
+  std::map<std::string, int> left_out;  // that processes cannot meet, by kind
+  std::size_t fired = 0;                // of the faults
   std::map<std::string, int> ends;    // of the ranks that live: "right result", "peer_failed", ...
   Duration slowest{0};                // error, since its operation began
   std::vector<std::string> problems;  // one sentence each; none: the fault was contained

@@ -14,9 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "gang/error.h"
 #include "gang/forwarding_gang.h"
-#include "harness/suggestion.h"
 #include "sim/random_stream.h"
 
 namespace gang::harness {
@@ -57,10 +55,9 @@ std::string_view words_for(FaultMoment moment) noexcept {
       return "before";
     case FaultMoment::inside:
       return "inside";
-    case FaultMoment::after:
+    default:
       return "after";
   }
-  return "";
 }
 
 // Happens to this process, now.
@@ -130,13 +127,10 @@ std::string_view to_string(ProcessFaultKind kind) noexcept {
   return "";
 }
 
-ProcessFaultKind parse_process_fault(std::string_view option, std::string_view text) {
-  std::vector<std::string> all;
-  for (const auto& [kind, name] : names) {
+std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexcept {
+  for (const auto& [kind, name] : names)
     if (name == text) return kind;
-    all.emplace_back(name);
-  }
-  throw InvalidArgument(fmt::format("{} {}", option, unknown_name(text, all)));
+  return std::nullopt;
 }
 
 std::string to_string(const ProcessFault& fault) {
@@ -163,6 +157,62 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
   const std::chrono::microseconds span(random.below(std::max<std::uint64_t>(1, most_microseconds)));
   if (fault.moment == FaultMoment::inside || kind == ProcessFaultKind::delay) fault.span = span;
   return fault;
+}
+
+namespace {
+
+// None where processes cannot meet it.
+std::optional<ProcessFault> process_fault_of(const sim::Fault& fault) {
+  const sim::FaultTrigger& trigger = fault.trigger;
+  if (trigger.time || trigger.message || trigger.probability || trigger.during ||
+      trigger.while_rank || !trigger.gang.empty())
+    return std::nullopt;
+  ProcessFault result{.operation = trigger.operation ? trigger.operation->least : 0,
+                      .moment = trigger.moment};
+  if (fault.delay) result.span = fault.delay->least;
+  if (result.moment == FaultMoment::any) result.moment = FaultMoment::before;
+  switch (fault.kind) {
+    case sim::FaultKind::crash:
+      result.kind = ProcessFaultKind::kill;
+      break;
+    case sim::FaultKind::exit:
+      result.kind = ProcessFaultKind::exit;
+      break;
+    case sim::FaultKind::exception:
+      result.kind = ProcessFaultKind::exception;
+      break;
+    case sim::FaultKind::stall:
+      result.kind = fault.lasts ? ProcessFaultKind::delay : ProcessFaultKind::stop;
+      if (fault.lasts) result.span = fault.lasts->least;
+      break;
+    case sim::FaultKind::slow:
+    case sim::FaultKind::late_start:
+      result.kind = ProcessFaultKind::delay;
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (result.moment == FaultMoment::inside && !can_be_inside(result.kind))
+    result.moment = FaultMoment::before;
+  if (result.moment == FaultMoment::inside) result.span = std::chrono::microseconds(100);
+  return result;
+}
+
+}  // namespace
+
+std::vector<ProcessFault> process_faults_of(const sim::FaultPlan& drawn,
+                                            std::map<std::string, int>& left_out) {
+  std::vector<ProcessFault> faults;
+  for (const sim::Fault& fault : drawn.faults) {
+    std::optional<ProcessFault> one = process_fault_of(fault);
+    if (!one) ++left_out[std::string(sim::to_string(fault.kind))];
+    if (!one) continue;
+    for (const int rank : fault.ranks) {
+      one->rank = rank;
+      faults.push_back(*one);
+    }
+  }
+  return faults;
 }
 
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "gang/duration.h"
 #include "gang/gang.h"
+#include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 
@@ -19,15 +22,12 @@ namespace gang::harness {
 // program is left by an exception. delay: it comes late.
 enum class ProcessFaultKind : std::uint8_t { kill, stop, exit, exception, delay };
 
-inline constexpr std::string_view process_fault_names = "kill, stop, exit, exception, delay";
-
 std::string_view to_string(ProcessFaultKind kind) noexcept;
 
-// The inverse of to_string. Throws InvalidArgument that lists the names; `option` is what the text
-// was given for.
-ProcessFaultKind parse_process_fault(std::string_view option, std::string_view text);
+// The inverse of to_string; none for any other text.
+std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexcept;
 
-enum class FaultMoment : std::uint8_t { before, inside, after };
+using sim::FaultMoment;  // before, inside, after
 
 // One fault. A value.
 struct ProcessFault {
@@ -53,6 +53,13 @@ struct FaultSpace {
 // the same fault.
 ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, std::uint64_t seed,
                                 std::uint64_t index);
+
+// What processes meet of a drawn plan of faults: a crash kills; a stall stops, or delays where it
+// has an end; exits and exceptions are themselves; what is slow or late comes later. Each at the
+// operation of its trigger, or at the first. What cannot be done to processes (links, corruption,
+// restarts, aborts, other triggers) goes to `left_out`, by kind.
+std::vector<ProcessFault> process_faults_of(const sim::FaultPlan& drawn,
+                                            std::map<std::string, int>& left_out);
 
 // Counts the operations of a rank, on `inner` and the gangs made from it, and strikes at those that
 // `faults` of this rank say. Nothing but the calling process is struck. `operations` is counted up

@@ -85,6 +85,7 @@ std::vector<Property> properties_over_gloo() {
   add(invalid_arguments_stay_local(make_fake_gang, subject));
   add(errors_reach_everyone(subject));
   add(timeouts_fire_on_time(subject));
+  add(faults_are_contained(subject));
   return all;
 }
 

@@ -14,6 +14,11 @@ class RootGangs {
  public:
   virtual ~RootGangs() = default;
   virtual std::shared_ptr<Gang> make(int rank) = 0;
+
+  // Under faults, and the engine's Guard: the process of a rank is gone, and its peers learn of it;
+  // what was held on its way may be due.
+  virtual void rank_gone(int /*rank*/) {}
+  virtual void release_held() {}
 };
 
 // As the engine's options say; null for SimulatedBackend::sim.

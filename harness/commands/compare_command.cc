@@ -47,9 +47,9 @@ class CompareCommand final : public Command {
     app.add_option("--cases", cases_, "how many random programs [100], or faulted runs [50]")
         ->type_name("N");
     app.add_option("--faults", faults_,
-                   "instead, see that a fault of a process is contained: kill, stop, exit, "
-                   "exception, delay")
-        ->type_name("KIND");
+                   "instead, see that faults of processes are contained: kill, stop, exit, "
+                   "exception, delay; or a plan, as run has them")
+        ->type_name("FAULTS");
     app.add_option("--case", case_, "of the faulted runs, only this one")->type_name("K");
     app.add_option("--set", assignments_, "a parameter of the program; may be repeated")
         ->type_name("KEY=VALUE")
@@ -122,10 +122,11 @@ class CompareCommand final : public Command {
     if (real.backend != "gloo")
       throw InvalidArgument("--faults needs processes: --backend is '" + real.backend +
                             "'; accepted: gloo");
+    const ProcessFaultCases::Draw draw = process_faults_called(faults_);
     RunSpecification faulted = real;
     if (!is_chosen("timeout")) faulted.timeout = faulted_timeout;
     const ProcessFaultCases cases{.name = faults_,
-                                  .draw = one_fault_of(parse_process_fault("--faults", faults_)),
+                                  .draw = draw,
                                   .first = case_.value_or(0),
                                   .count = case_ ? 1 : faulted_cases()};
     std::size_t done = 0;

@@ -1,6 +1,7 @@
 #include "harness/commands/conform_command.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -31,7 +32,8 @@ class ConformCommand final : public Command {
   }
   std::vector<std::string> examples() const override {
     return {"conform --backend gloo --cases 100 --seed 1 --junit out.xml",
-            "conform ring every_collective --timeout 10s"};
+            "conform ring every_collective --timeout 10s",
+            "conform ring --faults exception --cases 10 --timeout 5s"};
   }
 
   void add_options(CLI::App& app) override {
@@ -40,7 +42,11 @@ class ConformCommand final : public Command {
         "MASTER_ADDR and MASTER_PORT set. Every rank ends with the same exit status.\n\n" +
         app.get_footer());
     app.add_option("PROGRAM", programs_, "names from 'list programs', or .toml files [all]");
-    app.add_option("--cases", cases_, "random programs beside them [20]")->type_name("N");
+    app.add_option("--cases", cases_, "random programs beside them, or faulted runs of each [20]")
+        ->type_name("N");
+    app.add_option("--faults", faults_,
+                   "instead, see that faults of a rank are contained: exception, delay")
+        ->type_name("KIND");
     app.add_option("--backend", backend_, "what to check [gloo]")->type_name("NAME");
     app.add_option("--seed", seed_, "of data and random programs [1]")->type_name("N");
     app.add_option("--timeout", timeout_, "of the root gang [1min]")->type_name("TIME");
@@ -101,6 +107,7 @@ class ConformCommand final : public Command {
       ProgramSource source = find_program_source(known, name);
       cases.push_back({std::move(source.program), std::move(source.specification)});
     }
+    if (!faults_.empty()) return faulted(cases);
     const bool has_random =
         std::ranges::any_of(known, [](const Program& program) { return program.name == "random"; });
     if (has_random && cases_ != "0") {
@@ -115,9 +122,31 @@ class ConformCommand final : public Command {
     return cases;
   }
 
+  // Every program with fault after fault.
+  std::vector<ConformanceCase> faulted(const std::vector<ConformanceCase>& programs) const {
+    const auto kind = parse_process_fault(faults_);
+    if (kind != ProcessFaultKind::exception && kind != ProcessFaultKind::delay)
+      throw InvalidArgument("--faults is '" + faults_ +
+                            "'; accepted here: exception, delay (compare --faults ends processes; "
+                            "torchrun would end all others)");
+    std::vector<ConformanceCase> cases;
+    for (const ConformanceCase& program : programs) {
+      for (std::uint64_t index = 0; index < std::strtoull(cases_.c_str(), nullptr, 10); ++index) {
+        cases.push_back(program);
+        cases.back().fault = kind;
+        cases.back().fault_index = index;
+        set_option(cases.back().specification, "seed", seed_);
+        set_option(cases.back().specification, "timeout", timeout_);
+      }
+    }
+    if (cases.empty()) throw InvalidArgument("--cases is '" + cases_ + "'; accepted: 1 and more");
+    return cases;
+  }
+
   std::function<EnvironmentVariables()> variables_;
   std::vector<std::string> programs_;
   std::string cases_ = "20";
+  std::string faults_;
   std::string backend_ = "gloo";
   std::string seed_ = "1";
   std::string timeout_ = "1min";

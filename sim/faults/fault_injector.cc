@@ -139,7 +139,12 @@ bool FaultInjector::fits(const ArmedFault& fault, const GangState& gang,
     return trigger.gang.empty() || trigger.gang == gang.info->name;
   }
   const Wait* wait = engine_.program_of(*trigger.while_rank).wait;
-  if (wait == nullptr || wait->operations.empty()) return false;
+  if (wait == nullptr) return false;
+  if (wait->message != nullptr && wait->message->call() != nullptr) {
+    if (trigger.during && *trigger.during != wait->message->call()->kind) return false;
+    return trigger.gang.empty() || trigger.gang == wait->message->gang()->name;
+  }
+  if (wait->operations.empty()) return false;
   const PendingOperation& pending = *wait->operations.front();
   if (trigger.during && *trigger.during != pending.call().kind) return false;
   return trigger.gang.empty() || trigger.gang == pending.gang->info->name;
@@ -187,7 +192,9 @@ void FaultInjector::cross_slow_links(Task& task, const GangState& gang,
 CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& operation) {
   CallFaults faults;
   const int rank = task.rank->rank;
-  if (!links_.empty()) cross_slow_links(task, gang, operation);
+  // Where messages cross them, these are what is slow.
+  const bool has_messages = engine_.options().backend != SimulatedBackend::sim;
+  if (!links_.empty() && !has_messages) cross_slow_links(task, gang, operation);
   RankFaults* own = of(rank);
   if (own == nullptr || own->is_stopped) return faults;
   for (ArmedFault& fault : own->armed)
@@ -373,7 +380,13 @@ std::shared_ptr<const Finding> FaultInjector::finding_of(const ArmedFault& fault
   return finding;
 }
 
+void FaultInjector::release_held() {
+  engine_.matching().release_held();
+  if (engine_.root_gangs() != nullptr) engine_.root_gangs()->release_held();
+}
+
 void FaultInjector::tell_peers(const ArmedFault& fault) {
+  if (engine_.root_gangs() != nullptr) engine_.root_gangs()->rank_gone(fault.rank);
   RankState& rank = engine_.rank_state(fault.rank);
   std::vector<std::shared_ptr<GangState>> gangs;
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
@@ -419,7 +432,7 @@ void FaultInjector::act() {
         engine_.restart(event.fault->rank);
         break;
       case Act::release:
-        engine_.matching().release_held();
+        release_held();
         break;
     }
   }
@@ -438,7 +451,7 @@ void FaultInjector::befall_at_rest(ArmedFault& fault) {
 void FaultInjector::stop(int rank) {
   is_healed_[static_cast<std::size_t>(rank)] = true;
   if (RankFaults* own = of(rank)) own->is_stopped = true;
-  if (!links_.empty()) engine_.matching().release_held();
+  if (!links_.empty()) release_held();
 }
 
 std::string only_because_of(const std::vector<FiredFault>& faults) {

@@ -84,6 +84,10 @@ class FaultInjector {
   // Of a send that is about to be matched.
   LinkFate fate_of(const PendingOperation& send);
 
+  // The same of a message of `call`, from one root rank to another, over a transport that delivers
+  // bytes once and in order (TCP): a duplicate is not seen, and an overtaken message comes later.
+  LinkFate fate_of(int from, int to, const Collective& call);
+
   // Changes a message that has a fate of corrupt_message.
   void corrupt_message(const TensorView& payload, const ArmedFault& fault);
 
@@ -157,13 +161,14 @@ class FaultInjector {
   void slow_down(Task& task, ArmedFault& fault, const std::string& where);
   void fire(ArmedFault& fault, std::string description);
   void schedule(TimePoint time, Act act, ArmedFault& fault);
+  void release_held();
   void tell_peers(const ArmedFault& fault);
   void break_for(GangState& gang, const ArmedFault& fault);
   std::shared_ptr<const Finding> finding_of(const ArmedFault& fault) const;
   bool is_active(const ArmedFault& link) const;
   bool crosses(const ArmedFault& link, int from, int to) const;
   bool cuts(const ArmedFault& link, const GangState& gang) const;
-  LinkFate fate_on(ArmedFault& link, const PendingOperation& send, int from, int to);
+  LinkFate fate_on(ArmedFault& link, const Collective& call, int from, int to);
 
   Engine& engine_;
   const FaultPlan& plan_;

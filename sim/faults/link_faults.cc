@@ -10,6 +10,9 @@
 namespace gang::sim {
 namespace {
 
+// How long TCP waits for what was overtaken.
+constexpr Duration reordering_delay = std::chrono::milliseconds(1);
+
 TimePoint later(TimePoint time, Duration by) {
   return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
 }
@@ -90,21 +93,24 @@ std::vector<int> FaultInjector::unreachable(const GangState& gang,
 LinkFate FaultInjector::fate_of(const PendingOperation& send) {
   const int from = send.gang->root_rank_of(send.member);
   const int to = send.gang->root_rank_of(send.call().peer);
+  return fate_of(from, to, send.call());
+}
+
+LinkFate FaultInjector::fate_of(int from, int to, const Collective& call) {
   for (ArmedFault& link : links_) {
     if (link.is_spent || !is_active(link) || !crosses(link, from, to)) continue;
-    const LinkFate fate = fate_on(link, send, from, to);
+    const LinkFate fate = fate_on(link, call, from, to);
     if (fate.kind != LinkFate::Kind::passes || fate.fault != nullptr) return fate;
   }
   return {};
 }
 
-LinkFate FaultInjector::fate_on(ArmedFault& link, const PendingOperation& send, int from, int to) {
+LinkFate FaultInjector::fate_on(ArmedFault& link, const Collective& call, int from, int to) {
   const FaultKind kind = link.fault->kind;
   if (kind != FaultKind::partition && kind != FaultKind::slow_link && !is_picked(link)) return {};
   link.is_spent = link.fault->trigger.message.has_value();
   const auto note = [&](std::string_view what) {
-    fire(link,
-         fmt::format("{} from rank {} to rank {} {}", to_string(send.call()), from, to, what));
+    fire(link, fmt::format("{} from rank {} to rank {} {}", to_string(call), from, to, what));
   };
   switch (kind) {
     case FaultKind::partition:
@@ -121,6 +127,15 @@ LinkFate FaultInjector::fate_on(ArmedFault& link, const PendingOperation& send, 
     case FaultKind::drop_message:
       note("was lost");
       return {LinkFate::Kind::is_lost, engine_.now(), &link};
+    case FaultKind::duplicate_message:
+      note("came twice");
+      return {};
+    case FaultKind::reorder_messages: {
+      note("was overtaken");
+      const TimePoint until = later(engine_.now(), reordering_delay);
+      schedule(until, Act::release, link);
+      return {LinkFate::Kind::is_held, until, &link};
+    }
     case FaultKind::corrupt_message:
       note("was corrupted");
       return {LinkFate::Kind::passes, engine_.now(), &link};

@@ -77,8 +77,12 @@ std::string_view name_of_slot(std::uint64_t slot) noexcept {
 // -- GlooEndpoint
 // ---------------------------------------------------------------------------------
 
-GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member)
-    : Context(member, meeting->size()), engine_(engine), meeting_(std::move(meeting)) {
+GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member,
+                           GlooStrikes& strikes)
+    : Context(member, meeting->size()),
+      engine_(engine),
+      meeting_(std::move(meeting)),
+      strikes_(strikes) {
   setTimeout(std::chrono::seconds(30));  // as Gloo's own contexts; the base leaves it open
 }
 
@@ -121,6 +125,7 @@ GlooTransfer GlooBuffer::transfer(uint64_t slot, size_t offset, size_t bytes) {
 
 void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
+  endpoint_.strikes().at_message();
   ++sends_.pending;
   sends_.slot = slot;
   const std::string* const closed =
@@ -132,6 +137,7 @@ void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t byte
 
 void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
+  endpoint_.strikes().at_message();
   ++receives_.pending;
   receives_.slot = slot;
   const std::string* const closed =

@@ -11,6 +11,7 @@
 
 #include "sim/engine.h"
 #include "sim/gloo/gloo_meeting.h"
+#include "sim/gloo/gloo_strikes.h"
 
 namespace gang::sim {
 
@@ -21,7 +22,8 @@ namespace gang::sim {
 // Threads: contexts of the member's rank.
 class GlooEndpoint final : public gloo::transport::Context {
  public:
-  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member);
+  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member,
+               GlooStrikes& strikes);
   ~GlooEndpoint() override;
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override;
@@ -31,6 +33,7 @@ class GlooEndpoint final : public gloo::transport::Context {
 
   Engine& engine() const noexcept { return engine_; }
   GlooMeeting& meeting() const noexcept { return *meeting_; }
+  GlooStrikes& strikes() const noexcept { return strikes_; }
 
   // Under the engine's Guard.
   void close_all(const std::string& reason);
@@ -38,6 +41,7 @@ class GlooEndpoint final : public gloo::transport::Context {
  private:
   Engine& engine_;
   std::shared_ptr<GlooMeeting> meeting_;
+  GlooStrikes& strikes_;
 };
 
 // Memory of a rank that takes part in messages.

@@ -33,10 +33,18 @@ void fail_all(Transfers& transfers, GlooParty::Side side, const std::string& rea
     transfer.party->failed(side, reason);
 }
 
+template <typename Held>
+void fail_held(std::vector<Held>& held, const std::string& reason) {
+  for (const Held& one : std::exchange(held, {}))
+    one.send.party->failed(GlooParty::Side::send, reason);
+}
+
 }  // namespace
 
-GlooMeeting::GlooMeeting(std::span<const int> root_ranks)
-    : root_ranks_(root_ranks.begin(), root_ranks.end()), mailboxes_(root_ranks.size()) {}
+GlooMeeting::GlooMeeting(std::span<const int> root_ranks, MessageFates* fates)
+    : root_ranks_(root_ranks.begin(), root_ranks.end()),
+      fates_(fates),
+      mailboxes_(root_ranks.size()) {}
 
 GlooMeeting::Link& GlooMeeting::link(int source, int destination) {
   std::vector<Link>& links = mailboxes_[static_cast<std::size_t>(destination)].links;
@@ -50,7 +58,7 @@ const GlooMeeting::Link* GlooMeeting::find_link(int source, int destination) con
 }
 
 void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive, int source,
-                          int destination) {
+                          int destination) const {
   if (send.bytes > receive.bytes) {
     const std::string reason = fmt::format(
         "a message of {} bytes came for a receive of {} bytes (over TCP, this ends the "
@@ -60,9 +68,10 @@ void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive,
     receive.party->failed(GlooParty::Side::receive, reason);
     return;
   }
-  if (send.bytes != 0)
-    std::memmove(receive.party->data() + receive.offset, send.party->data() + send.offset,
-                 send.bytes);
+  std::byte* const place = receive.party->data() + receive.offset;
+  if (send.bytes != 0) std::memmove(place, send.party->data() + send.offset, send.bytes);
+  if (send.bytes != 0 && send.corrupted_by != nullptr)
+    fates_->corrupt({place, send.bytes}, *send.corrupted_by);
   send.party->completed(GlooParty::Side::send, destination);
   receive.party->completed(GlooParty::Side::receive, source);
 }
@@ -70,29 +79,62 @@ void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive,
 const std::string* GlooMeeting::send(int source, int destination, const GlooTransfer& transfer) {
   Link& link = this->link(source, destination);
   if (!link.closed_for_sender.empty()) return &link.closed_for_sender;
-  GlooTransfer receive;
-  if (take(link.receives, transfer.slot, receive)) {
-    deliver(transfer, receive, source, destination);
+  if (fates_ == nullptr) {
+    arrive(link, transfer, source, destination);
     return nullptr;
   }
+  GlooTransfer send = transfer;
+  if (!hold(link, send, source, destination)) arrive(link, send, source, destination);
+  return nullptr;
+}
+
+// Whether it does not arrive yet.
+bool GlooMeeting::hold(Link& link, GlooTransfer& send, int source, int destination) {
+  const LinkFate fate = fates_->fate_of(root_rank_of(source), root_rank_of(destination));
+  const bool passes = fate.kind == LinkFate::Kind::passes;
+  if (passes) send.corrupted_by = fate.fault;
+  if (passes && link.held.empty()) return false;
+  TimePoint until = fate.kind == LinkFate::Kind::is_held ? fate.until : TimePoint{0};
+  if (fate.kind == LinkFate::Kind::is_lost) until = TimePoint::max();
+  if (!link.held.empty()) until = std::max(until, link.held.back().until);
+  link.held.push_back({send, until});
+  return true;
+}
+
+void GlooMeeting::arrive(Link& link, const GlooTransfer& send, int source, int destination) {
+  GlooTransfer receive;
+  if (take(link.receives, send.slot, receive)) return deliver(send, receive, source, destination);
   auto& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
-  const auto willing = std::ranges::find_if(open, [&transfer, source](const OpenReceive& one) {
-    return one.transfer.slot == transfer.slot && one.sources[static_cast<std::size_t>(source)];
+  const auto willing = std::ranges::find_if(open, [&send, source](const OpenReceive& one) {
+    return one.transfer.slot == send.slot && one.sources[static_cast<std::size_t>(source)];
   });
   if (willing == open.end()) {
-    link.sends.push_back(transfer);
-    return nullptr;
+    link.sends.push_back(send);
+    return;
   }
   receive = willing->transfer;
   open.erase(willing);
-  deliver(transfer, receive, source, destination);
-  return nullptr;
+  deliver(send, receive, source, destination);
+}
+
+void GlooMeeting::release(TimePoint now) {
+  for (int destination = 0; destination < size(); ++destination) {
+    for (int source = 0; source < size(); ++source) {
+      if (find_link(source, destination) == nullptr) continue;
+      Link& link = this->link(source, destination);
+      while (!link.held.empty() && link.held.front().until <= now) {
+        const GlooTransfer send = link.held.front().send;
+        link.held.erase(link.held.begin());
+        arrive(link, send, source, destination);
+      }
+    }
+  }
 }
 
 const std::string* GlooMeeting::receive(int destination, int source, const GlooTransfer& transfer) {
   Link& link = this->link(source, destination);
   GlooTransfer send;
-  if (take(link.sends, transfer.slot, send)) {
+  if (!is_silent(source) && take(link.sends, transfer.slot, send)) {
     deliver(send, transfer, source, destination);
     return nullptr;
   }
@@ -104,7 +146,7 @@ const std::string* GlooMeeting::receive(int destination, int source, const GlooT
 void GlooMeeting::receive_from_any(int destination, const GlooTransfer& transfer,
                                    std::vector<bool> sources) {
   for (int source = 0; source < size(); ++source) {
-    if (!sources[static_cast<std::size_t>(source)]) continue;
+    if (!sources[static_cast<std::size_t>(source)] || is_silent(source)) continue;
     GlooTransfer send;
     if (!take(link(source, destination).sends, transfer.slot, send)) continue;
     deliver(send, transfer, source, destination);
@@ -122,10 +164,17 @@ void GlooMeeting::close(int member, int peer, const std::string& reason) {
   if (out.closed_for_receiver.empty()) out.closed_for_receiver = by_peer;
   if (in.closed_for_receiver.empty()) in.closed_for_receiver = reason;
   if (in.closed_for_sender.empty()) in.closed_for_sender = by_peer;
+  fail_held(out.held, reason);
+  fail_held(in.held, by_peer);
   fail_all(out.sends, GlooParty::Side::send, reason);
   fail_all(in.receives, GlooParty::Side::receive, reason);
   fail_all(out.receives, GlooParty::Side::receive, by_peer);
   fail_all(in.sends, GlooParty::Side::send, by_peer);
+}
+
+void GlooMeeting::member_gone(int member) {
+  for (int peer = 0; peer < size(); ++peer)
+    if (peer != member) close(member, peer, "Connection closed by this rank");
 }
 
 void GlooMeeting::cancel(int member, const GlooParty& party) noexcept {
@@ -133,15 +182,22 @@ void GlooMeeting::cancel(int member, const GlooParty& party) noexcept {
   std::erase_if(own.open_receives,
                 [&party](const OpenReceive& one) { return one.transfer.party == &party; });
   for (Link& link : own.links) erase_of(link.receives, party);
-  for (Mailbox& other : mailboxes_)
-    if (!other.links.empty()) erase_of(other.links[static_cast<std::size_t>(member)].sends, party);
+  for (Mailbox& other : mailboxes_) {
+    if (other.links.empty()) continue;
+    Link& link = other.links[static_cast<std::size_t>(member)];
+    erase_of(link.sends, party);
+    std::erase_if(link.held, [&party](const Held& one) { return one.send.party == &party; });
+  }
 }
 
 std::vector<int> GlooMeeting::sends_pending(int member, const GlooParty& party) const {
   std::vector<int> members;
   for (int peer = 0; peer < size(); ++peer) {
     const Link* link = find_link(member, peer);
-    if (link != nullptr && has_any_of(link->sends, party)) members.push_back(peer);
+    if (link == nullptr) continue;
+    const bool is_held = std::ranges::any_of(
+        link->held, [&party](const Held& one) { return one.send.party == &party; });
+    if (is_held || has_any_of(link->sends, party)) members.push_back(peer);
   }
   return members;
 }

@@ -11,9 +11,35 @@ std::shared_ptr<gloo::transport::Context> GlooNetwork::connect(const GlooMembers
                                                                Duration) {
   const Engine::Guard guard(engine_);
   std::shared_ptr<GlooMeeting>& meeting = meetings_[membership.prefix];
-  if (meeting == nullptr) meeting = std::make_shared<GlooMeeting>(membership.root_ranks);
-  return std::make_shared<GlooEndpoint>(engine_, meeting, membership.rank);
+  MessageFates* const fates = engine_.faults() != nullptr ? this : nullptr;
+  if (meeting == nullptr) meeting = std::make_shared<GlooMeeting>(membership.root_ranks, fates);
+  return std::make_shared<GlooEndpoint>(engine_, meeting, membership.rank, strikes_);
 }
+
+void GlooNetwork::rank_gone(int rank) {
+  for (const auto& [prefix, meeting] : meetings_)
+    for (int member = 0; member < meeting->size(); ++member)
+      if (meeting->root_rank_of(member) == rank) meeting->member_gone(member);
+}
+
+void GlooNetwork::release_held() {
+  for (const auto& [prefix, meeting] : meetings_) meeting->release(engine_.now());
+}
+
+LinkFate GlooNetwork::fate_of(int from, int to) {
+  const GlooActivity* const activity = engine_.current().activity;
+  static const Collective unknown{.kind = OperationKind::send};
+  return engine_.faults()->fate_of(from, to, activity != nullptr ? activity->call : unknown);
+}
+
+void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault) {
+  engine_.faults()->corrupt_message(
+      TensorView(payload.data(), DataType::u8,
+                 Shape::vector(static_cast<std::int64_t>(payload.size()))),
+      fault);
+}
+
+bool GlooNetwork::is_silent(int rank) const { return !engine_.rank_state(rank).frozen_as.empty(); }
 
 void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
   const Engine::Guard guard(engine_);

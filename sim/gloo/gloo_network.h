@@ -10,6 +10,7 @@
 
 #include "gang/gloo/gloo_connector.h"
 #include "sim/gloo/gloo_meeting.h"
+#include "sim/gloo/gloo_strikes.h"
 
 namespace gang::sim {
 
@@ -19,9 +20,16 @@ class Engine;
 // members meet in their first message.
 //
 // Threads: the contexts of its run.
-class GlooNetwork final : public GlooConnector {
+class GlooNetwork final : public GlooConnector, private MessageFates {
  public:
-  explicit GlooNetwork(Engine& engine) : engine_(engine) {}
+  explicit GlooNetwork(Engine& engine) : engine_(engine), strikes_(engine) {}
+
+  GlooStrikes& strikes() noexcept { return strikes_; }
+
+  // Under the engine's Guard, both. The process of a rank is gone, and its peers learn of it.
+  void rank_gone(int rank);
+  // What faults have held until now arrives.
+  void release_held();
 
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                     Duration timeout) override;
@@ -31,7 +39,12 @@ class GlooNetwork final : public GlooConnector {
   void note_activity(const GlooActivity* activity) noexcept override;
 
  private:
+  LinkFate fate_of(int from, int to) override;
+  void corrupt(std::span<std::byte> payload, const ArmedFault& fault) override;
+  bool is_silent(int rank) const override;
+
   Engine& engine_;
+  GlooStrikes strikes_;
   std::map<std::string, std::shared_ptr<GlooMeeting>, std::less<>> meetings_;
   std::map<std::string, std::string, std::less<>> notes_;
 };

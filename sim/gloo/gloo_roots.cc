@@ -2,57 +2,58 @@
 
 #include <utility>
 
-#include "gang/forwarding_gang.h"
+#include "gang/fake_gang.h"
 #include "gang/gloo/gloo_gang.h"
 #include "sim/engine.h"
 #include "sim/gloo/gloo_network.h"
+#include "sim/gloo/observed_gang.h"
 
 namespace gang::sim {
-
-// Counts what is called, as the simulator's own gangs do.
-class CountingGang final : public ForwardingGang {
- public:
-  CountingGang(Engine& engine, std::shared_ptr<Gang> inner)
-      : ForwardingGang(std::move(inner)), engine_(engine) {}
-
- protected:
-  void before(const Operation&) override {
-    const Engine::Guard guard(engine_);
-    ++engine_.counts().rank_operations;
-  }
-  std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
-    return std::make_shared<CountingGang>(engine_, std::move(child));
-  }
-
- private:
-  Engine& engine_;
-};
 
 class GlooRoots final : public RootGangs {
  public:
   explicit GlooRoots(Engine& engine)
-      : engine_(engine), network_(std::make_shared<GlooNetwork>(engine)) {}
+      : engine_(engine), network_(std::make_shared<GlooNetwork>(engine)), gangs_(engine) {}
 
   GlooNetwork& network() noexcept { return *network_; }
 
   static GlooRoots& of(SimulatedRank& rank) {
-    return dynamic_cast<GlooRoots&>(rank.engine_.root_gangs());
+    return dynamic_cast<GlooRoots&>(*rank.engine_.root_gangs());
   }
 
   std::shared_ptr<Gang> make(int rank) override {
-    // The engine's, which outlives every gang of its ranks.
-    const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &engine_.runtime());
-    return std::make_shared<CountingGang>(engine_,
-                                          make_gloo_gang({.connector = network_,
-                                                          .runtime = runtime,
-                                                          .rank = rank,
-                                                          .size = engine_.options().world_size,
-                                                          .timeout = engine_.options().timeout}));
+    const std::shared_ptr<Gang> gang =
+        engine_.rank_state(rank).incarnation == 0 ? make_gloo(rank) : make_refused(rank);
+    const Engine::Guard guard(engine_);
+    return std::make_shared<ObservedGang>(Observation{engine_, gangs_, network_->strikes()},
+                                          engine_.root_state(), gang);
   }
 
+  void rank_gone(int rank) override { network_->rank_gone(rank); }
+  void release_held() override { network_->release_held(); }
+
  private:
+  std::shared_ptr<Gang> make_gloo(int rank) {
+    // The engine's, which outlives every gang of its ranks.
+    const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &engine_.runtime());
+    return make_gloo_gang({.connector = network_,
+                           .runtime = runtime,
+                           .rank = rank,
+                           .size = engine_.options().world_size,
+                           .timeout = engine_.options().timeout});
+  }
+
+  // Of a rank that was started again: nobody is connected to it, and nothing gets to this gang.
+  std::shared_ptr<Gang> make_refused(int rank) {
+    return make_fake_gang({.rank = rank,
+                           .size = engine_.options().world_size,
+                           .name = "root",
+                           .timeout = engine_.options().timeout});
+  }
+
   Engine& engine_;
   std::shared_ptr<GlooNetwork> network_;
+  KnownGangs gangs_;
 };
 
 std::unique_ptr<RootGangs> make_gloo_roots(Engine& engine) {

@@ -68,6 +68,26 @@ TEST_F(Conformance, EveryRankIsToldThatAllAgree) {
   EXPECT_EQ(texts[0], texts[2]);
 }
 
+TEST_F(Conformance, FaultsOfARankAreContained) {
+  const auto texts = run_ranks([](int) {
+    std::vector<ConformanceCase> cases;
+    for (const ProcessFaultKind kind : {ProcessFaultKind::exception, ProcessFaultKind::delay}) {
+      for (std::uint64_t index = 0; index < 2; ++index) {
+        cases.push_back(make_case(ring_program()));
+        cases.back().specification.timeout = 2s;
+        cases.back().fault = kind;
+        cases.back().fault_index = index;
+      }
+    }
+    return cases;
+  });
+  for (const std::string& text : texts) {
+    EXPECT_THAT(text, HasSubstr("CONFORMS"));
+    EXPECT_THAT(text, HasSubstr("✓  ring, exception 1"));
+    EXPECT_THAT(text, HasSubstr("✓  ring, delay 0"));
+  }
+}
+
 TEST_F(Conformance, ADifferenceOnOneRankIsToldToAll) {
   const Program odd{"odd", "differs on real gangs", [](Rank& rank) {
                       const bool is_real = rank.root()->info().backend == "gloo";

@@ -85,9 +85,11 @@ class FaultedProcessesTest : public testing::TestWithParam<ProcessFaultKind> {
                                          std::uint64_t count, Duration timeout = 500ms) {
     const RunSpecification specification{
         .program = program.name, .world_size = 3, .seed = 3, .timeout = timeout};
-    return run_faulted_processes(
-        program, specification,
-        {.name = std::string(to_string(kind)), .draw = one_fault_of(kind), .count = count}, {});
+    return run_faulted_processes(program, specification,
+                                 {.name = std::string(to_string(kind)),
+                                  .draw = process_faults_called(std::string(to_string(kind))),
+                                  .count = count},
+                                 {});
   }
 };
 
@@ -118,6 +120,19 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
   EXPECT_FALSE(report.holds());
   EXPECT_THAT(to_string(report), HasSubstr("put out a wrong 'sum'"));
   EXPECT_FALSE(to_json(report)["holds"].get<bool>());
+}
+
+TEST_F(FaultedProcessesTest, APlanBefallsProcessesAsFarAsItCan) {
+  const RunSpecification specification{
+      .program = "ring", .world_size = 3, .seed = 3, .timeout = 500ms};
+  const auto draw = process_faults_called(
+      "fault = [{kind = \"crash\", ranks = [1], operation = 0}, "
+      "{kind = \"drop_message\", ranks = [0], to = [2], message = 0}]");
+  const auto report = run_faulted_processes(find_program(all_programs(), "ring"), specification,
+                                            {.name = "plan", .draw = draw, .count = 1}, {});
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_THAT(to_string(report), HasSubstr("Fired      1 of 1 faults"));
+  EXPECT_THAT(to_string(report), HasSubstr("processes cannot meet: drop_message 1"));
 }
 
 TEST_F(FaultedProcessesTest, AProgramThatFailsByItselfIsNotRunWithFaults) {

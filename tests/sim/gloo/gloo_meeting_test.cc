@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -145,6 +146,105 @@ TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
   const GlooMeeting meeting(root_ranks);
   EXPECT_EQ(meeting.size(), 3);
   EXPECT_EQ(meeting.root_rank_of(2), 6);
+}
+
+// Does with each message what a test says.
+struct ScriptedFates final : MessageFates {
+  LinkFate fate_of(int from, int to) override {
+    asked.emplace_back(from, to);
+    return next;
+  }
+  void corrupt(std::span<std::byte> payload, const ArmedFault&) override {
+    payload[0] = std::byte{'X'};
+  }
+  bool is_silent(int rank) const override { return rank == silent; }
+
+  LinkFate next;
+  int silent = -1;
+  std::vector<std::pair<int, int>> asked;
+};
+
+TEST(GlooMeeting, AMessageThatIsHeldHoldsUpWhatComesAfterIt) {
+  ScriptedFates fates;
+  GlooMeeting meeting(root_ranks, &fates);
+  Party first("one_");
+  Party second("two_");
+  Party receiver("----");
+  Party other("----");
+  fates.next = {.kind = LinkFate::Kind::is_held, .until = TimePoint{100}};
+  meeting.send(0, 1, whole(first, 7));
+  fates.next = {};
+  meeting.send(0, 1, whole(second, 8));
+  meeting.receive(1, 0, whole(receiver, 7));
+  meeting.receive(1, 0, whole(other, 8));
+  meeting.release(TimePoint{99});
+  EXPECT_EQ(other.text(), "----");
+  EXPECT_THAT(meeting.sends_pending(0, second), ElementsAre(1));
+  meeting.release(TimePoint{100});
+  EXPECT_EQ(receiver.text(), "one_");
+  EXPECT_EQ(other.text(), "two_");
+  EXPECT_EQ(fates.asked.front(), (std::pair{4, 5}));
+}
+
+TEST(GlooMeeting, AMessageThatIsLostStallsItsConnectionForEver) {
+  ScriptedFates fates;
+  GlooMeeting meeting(root_ranks, &fates);
+  Party lost("lost");
+  Party later("data");
+  Party receiver("----");
+  fates.next = {.kind = LinkFate::Kind::is_lost};
+  meeting.send(0, 1, whole(lost));
+  fates.next = {};
+  meeting.send(0, 1, whole(later));
+  meeting.receive(1, 0, whole(receiver));
+  meeting.release(TimePoint::max() - Duration(1));
+  EXPECT_EQ(receiver.text(), "----");
+  meeting.close(1, 0, "timed out");
+  EXPECT_THAT(lost.errors, ElementsAre("Connection closed by peer"));
+  EXPECT_THAT(later.errors, ElementsAre("Connection closed by peer"));
+  EXPECT_THAT(receiver.errors, ElementsAre("timed out"));
+}
+
+TEST(GlooMeeting, AHeldMessageIsForgottenWithItsMemory) {
+  ScriptedFates fates;
+  GlooMeeting meeting(root_ranks, &fates);
+  Party held("data");
+  Party receiver("----");
+  fates.next = {.kind = LinkFate::Kind::is_held, .until = TimePoint{1}};
+  meeting.send(0, 1, whole(held));
+  meeting.cancel(0, held);
+  meeting.receive(1, 0, whole(receiver));
+  meeting.release(TimePoint{1});
+  EXPECT_EQ(receiver.text(), "----");
+}
+
+TEST(GlooMeeting, AMessageMayBeChangedOnItsWay) {
+  ScriptedFates fates;
+  const ArmedFault fault;
+  GlooMeeting meeting(root_ranks, &fates);
+  Party sender("data");
+  Party receiver("----");
+  fates.next = {.fault = &const_cast<ArmedFault&>(fault)};
+  meeting.send(0, 1, whole(sender));
+  meeting.receive(1, 0, whole(receiver));
+  EXPECT_EQ(receiver.text(), "Xata");
+  EXPECT_EQ(sender.text(), "data");
+}
+
+TEST(GlooMeeting, WhatASilentProcessHasNotSentItNeverWill) {
+  ScriptedFates fates;
+  GlooMeeting meeting(root_ranks, &fates);
+  Party sender("data");
+  Party receiver("----");
+  Party any("----");
+  meeting.send(0, 1, whole(sender));
+  fates.silent = 4;
+  meeting.receive(1, 0, whole(receiver));
+  meeting.receive_from_any(1, whole(any), {true, false, true});
+  EXPECT_EQ(receiver.text(), "----");
+  EXPECT_EQ(any.text(), "----");
+  meeting.member_gone(0);
+  EXPECT_THAT(receiver.errors, ElementsAre("Connection closed by peer"));
 }
 
 }  // namespace

@@ -73,17 +73,17 @@ TEST(GlooRoots, ARankThatIsGoneFailsTheOthersAtOnce) {
 
 TEST(GlooRoots, SurvivorsShrinkTheGangAndGoOn) {
   for (const ContextKind context : {ContextKind::fiber, ContextKind::thread}) {
-    const Report report = run(
-        {.world_size = 5, .context = context, .backend = SimulatedBackend::gloo},
-        [](SimulatedRank& rank) {
-          if (rank.rank() == 3) return;
-          EXPECT_THROW(rank.root()->barrier(), GangError);
-          const auto shrunk = rank.root()->shrink({.grace = std::chrono::seconds(2)});
-          EXPECT_EQ(rank.runtime().now(), std::chrono::seconds(2));
-          std::int64_t sum = rank.rank();
-          shrunk->all_reduce(view_of(sum), ReduceOperation::sum);
-          EXPECT_EQ(sum, 7);
-        });
+    const Report report =
+        run({.world_size = 5, .context = context, .backend = SimulatedBackend::gloo},
+            [](SimulatedRank& rank) {
+              if (rank.rank() == 3) return;
+              EXPECT_THROW(rank.root()->barrier(), GangError);
+              const auto shrunk = rank.root()->shrink({.grace = std::chrono::seconds(2)});
+              EXPECT_EQ(rank.runtime().now(), std::chrono::seconds(2));
+              std::int64_t sum = rank.rank();
+              shrunk->all_reduce(view_of(sum), ReduceOperation::sum);
+              EXPECT_EQ(sum, 7);
+            });
     EXPECT_TRUE(report.holds()) << to_string(report);
   }
 }

@@ -1,0 +1,143 @@
+#include "sim/gloo/observed_gang.h"
+
+#include <utility>
+
+#include "gang/error.h"
+#include "sim/engine.h"
+#include "sim/gloo/gloo_strikes.h"
+#include "sim/matching.h"
+#include "sim/pending_operation.h"
+
+namespace gang::sim {
+
+std::shared_ptr<GangState> KnownGangs::find(const GangState* parent, std::uint64_t ordinal,
+                                            const GangInfo& info) {
+  const std::int64_t above = parent == nullptr ? -1 : static_cast<std::int64_t>(parent->index);
+  std::weak_ptr<GangState>& known = gangs_[{above, ordinal, info.root_ranks}];
+  std::shared_ptr<GangState> state = known.lock();
+  if (state == nullptr) {
+    state = engine_.matching().make_gang(info);
+    known = state;
+  }
+  return state;
+}
+
+ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangState> state,
+                           std::shared_ptr<Gang> inner)
+    : ForwardingGang(std::move(inner)),
+      observation_(observation),
+      state_(std::move(state)),
+      is_refused_(observation.engine.current().rank->incarnation > 0) {}
+
+// As the gang itself will number it.
+void ObservedGang::number(Operation& operation) noexcept {
+  Collective& call = operation.collective;
+  call.sequence_number = is_point_to_point(call.kind) ? next_message_++ : next_sequence_++;
+}
+
+std::shared_ptr<Gang> ObservedGang::wrap(std::shared_ptr<Gang> child) {
+  const Engine::Guard guard(observation_.engine);
+  auto state = observation_.gangs.find(state_.get(), children_made_, child->info());
+  return std::make_shared<ObservedGang>(observation_, std::move(state), std::move(child));
+}
+
+Received ObservedGang::do_run(Operation& operation) {
+  Engine& engine = observation_.engine;
+  number(operation);
+  const OperationKind kind = operation.collective.kind;
+  if (kind == OperationKind::create_gang || kind == OperationKind::split) ++children_made_;
+  if (engine.faults() != nullptr) [[unlikely]]
+    return run_under_faults(operation);
+  PendingOperation pending(operation, *state_, rank(), engine.current());
+  return run(operation, pending);
+}
+
+Received ObservedGang::run(Operation& operation, PendingOperation& pending) {
+  Engine& engine = observation_.engine;
+  {
+    const Engine::Guard guard(engine);
+    ++engine.counts().rank_operations;
+    pending.posted_at = engine.now();
+    engine.recorder().posted(pending, pending.posted_at);
+  }
+  std::exception_ptr error;
+  try {
+    pending.received = ForwardingGang::do_run(operation);
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
+  const Engine::Guard guard(engine);
+  const auto kind = error == nullptr ? TraceEventKind::complete : TraceEventKind::fail;
+  engine.recorder().ended(kind, *state_, operation.collective.sequence_number, engine.now());
+  engine.recorder().ended_for(kind, pending, engine.now());
+  if (error != nullptr) std::rethrow_exception(error);
+  return pending.received;
+}
+
+Work ObservedGang::do_start(Operation& operation) {
+  Engine& engine = observation_.engine;
+  number(operation);
+  CallFaults faults;
+  if (engine.faults() != nullptr) [[unlikely]]
+    faults = faults_before(operation);
+  {
+    const Engine::Guard guard(engine);
+    ++engine.counts().rank_operations;
+  }
+  Work work = ForwardingGang::do_start(operation);
+  if (engine.faults() == nullptr) return work;
+  PendingOperation pending(operation, *state_, rank(), engine.current());
+  faults.result = nullptr;  // comes later, elsewhere
+  engine.faults()->inside(pending, faults);
+  engine.faults()->after(pending, faults);
+  abort_as_told();
+  return work;
+}
+
+CallFaults ObservedGang::faults_before(Operation& operation) {
+  Engine& engine = observation_.engine;
+  if (is_refused_) engine.faults()->refuse(engine.current(), *state_, rank(), operation.collective);
+  const CallFaults faults = engine.faults()->before(engine.current(), *state_, operation);
+  abort_as_told();
+  return faults;
+}
+
+// A watchdog has broken what the run knows of the gang.
+void ObservedGang::abort_as_told() {
+  if (state_->broken == nullptr || state_->broken->kind != GangErrorKind::aborted) return;
+  inner().abort();
+}
+
+Received ObservedGang::run_under_faults(Operation& operation) {
+  Engine& engine = observation_.engine;
+  FaultInjector& injector = *engine.faults();
+  CallFaults faults = faults_before(operation);
+  const CorruptedContribution contribution(injector, operation, rank(), faults);
+  PendingOperation pending(operation, *state_, rank(), engine.current());
+  injector.inside(pending, {.result = faults.result});
+  {
+    const ArmedStrike strike(observation_.strikes, pending, faults.inside);
+    run(operation, pending);
+  }
+  if (pending.corrupted_by >= 0) injector.corrupt_result(pending);
+  // What was to happen inside, but there were too few messages for it.
+  injector.inside(pending, {.inside = faults.inside});
+  injector.after(pending, faults);
+  abort_as_told();
+  return pending.received;
+}
+
+std::shared_ptr<Gang> ObservedGang::do_shrink(const ShrinkOptions& options,
+                                              const CallSite& call_site) {
+  if (is_refused_) {
+    Collective call;
+    call.kind = OperationKind::shrink;
+    call.call_site = call_site;
+    FaultInjector& injector = *observation_.engine.faults();
+    injector.refuse(observation_.engine.current(), *state_, rank(), call);
+  }
+  ++children_made_;
+  return ForwardingGang::do_shrink(options, call_site);
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,75 @@
+// A Gloo gang of a simulated world, as the run sees it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "gang/forwarding_gang.h"
+#include "sim/faults/fault_injector.h"
+#include "sim/gang_state.h"
+
+namespace gang::sim {
+
+class Engine;
+class GlooStrikes;
+
+// What the run knows of each gang, one for all of its members: its name and number, under which it
+// is traced and met by faults. Messages and results are Gloo's.
+class KnownGangs {
+ public:
+  explicit KnownGangs(Engine& engine) : engine_(engine) {}
+
+  // The `ordinal`-th gang that was made from `parent` (null: the root), as one of its members knows
+  // it.
+  std::shared_ptr<GangState> find(const GangState* parent, std::uint64_t ordinal,
+                                  const GangInfo& info);
+
+ private:
+  using Key = std::tuple<std::int64_t, std::uint64_t, std::vector<int>>;
+
+  Engine& engine_;
+  std::map<Key, std::weak_ptr<GangState>> gangs_;
+};
+
+// What all observed gangs of a run share; outlives them.
+struct Observation {
+  Engine& engine;
+  KnownGangs& gangs;
+  GlooStrikes& strikes;
+};
+
+// Counts what is called, traces blocking calls (started ones end on threads of the gang's, unseen),
+// and lets faults of the plan happen before, inside and after a call. A rank that was started again
+// is refused.
+//
+// Source: the faults are those of sim/faults, at the same moments.
+class ObservedGang final : public ForwardingGang {
+ public:
+  ObservedGang(const Observation& observation, std::shared_ptr<GangState> state,
+               std::shared_ptr<Gang> inner);
+
+ protected:
+  Work do_start(Operation& operation) override;
+  Received do_run(Operation& operation) override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
+  std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override;
+
+ private:
+  void number(Operation& operation) noexcept;
+  CallFaults faults_before(Operation& operation);
+  void abort_as_told();
+  Received run(Operation& operation, PendingOperation& pending);
+  Received run_under_faults(Operation& operation);
+
+  Observation observation_;
+  std::shared_ptr<GangState> state_;
+  bool is_refused_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_message_ = 0;
+  std::uint64_t children_made_ = 0;
+};
+
+}  // namespace gang::sim

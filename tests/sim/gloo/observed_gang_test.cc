@@ -1,0 +1,175 @@
+#include "sim/gloo/observed_gang.h"
+
+#include <set>
+
+#include "gang/agreement.h"
+#include "tests/sim/faults/faulted_worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+using testing::Contains;
+using testing::SizeIs;
+
+SimulationOptions gloo_with(int world_size, std::vector<Fault> faults) {
+  SimulationOptions options = with(world_size, std::move(faults));
+  options.backend = SimulatedBackend::gloo;
+  return options;
+}
+
+// What each rank met in five all_reduces: the error, or none and the right sums.
+std::vector<std::optional<GangError>> errors_of(const SimulationOptions& options, Report& report) {
+  std::vector<std::optional<GangError>> errors(static_cast<std::size_t>(options.world_size));
+  report = run(options, [&](SimulatedRank& rank) {
+    errors[static_cast<std::size_t>(rank.rank())] = gang_error_of([&rank] {
+      for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(all_sum(*rank.root(), 1 << rank.rank()), (1 << rank.world_size()) - 1);
+    });
+  });
+  return errors;
+}
+
+TEST(ObservedGang, BlockingCallsAreTraced) {
+  SimulationOptions options{.world_size = 2, .backend = SimulatedBackend::gloo};
+  options.trace = Recording::on;
+  const RankProgram program = [](SimulatedRank& rank) {
+    rank.root()->barrier();
+    EXPECT_EQ(all_sum(*rank.root()->split({.color = 0, .key = -rank.rank()}), 1), 2);
+  };
+  const Report report = run(options, program);
+  const std::string text = to_string(report.trace);
+  EXPECT_THAT(text, HasSubstr("barrier #0"));
+  EXPECT_THAT(text, HasSubstr("root.0[1,0]"));
+  EXPECT_NE(report.trace.digest,
+            run(options, [](SimulatedRank& rank) { rank.root()->barrier(); }).trace.digest);
+  EXPECT_EQ(report.trace.digest, run(options, program).trace.digest);
+}
+
+TEST(ObservedGang, ACrashThatIsNoticedClosesTheConnectionsOfItsPeers) {
+  Report report;
+  const auto errors = errors_of(gloo_with(4, {{.kind = FaultKind::crash,
+                                               .ranks = {1},
+                                               .trigger = {.operation = 2},
+                                               .notice = Between<Duration>(2s)}}),
+                                report);
+  for (const int rank : {0, 2, 3}) {
+    const auto& error = errors[static_cast<std::size_t>(rank)];
+    ASSERT_TRUE(error) << rank;
+    EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+    EXPECT_EQ(error->ranks_at_fault(), std::vector<int>{1});
+    EXPECT_EQ(error->elapsed(), 2s);
+  }
+  ASSERT_THAT(report.faults, SizeIs(1));
+  EXPECT_EQ(report.faults[0].description, "rank 1 crashed before all_reduce #2 on root[0-3]");
+}
+
+TEST(ObservedGang, AStallOrAnUnnoticedCrashIsATimeout) {
+  for (const FaultKind kind : {FaultKind::stall, FaultKind::crash}) {
+    Report report;
+    const auto errors = errors_of(
+        gloo_with(3, {{.kind = kind, .ranks = {0}, .trigger = {.operation = 1}}}), report);
+    for (const int rank : {1, 2})
+      EXPECT_EQ(errors[static_cast<std::size_t>(rank)]->kind(), GangErrorKind::timeout);
+    EXPECT_EQ(report.virtual_time, 10s);
+  }
+}
+
+TEST(ObservedGang, ARankThatDiesInsideDiesInTheMiddleOfTheAlgorithm) {
+  std::set<int> with_result;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SimulationOptions options =
+        gloo_with(4, {{.kind = FaultKind::crash,
+                       .ranks = {2},
+                       .trigger = {.operation = 0, .moment = FaultMoment::inside},
+                       .notice = Between<Duration>(1s)}});
+    options.seed = seed;
+    int completed = 0;
+    run(options, [&completed](SimulatedRank& rank) {
+      std::int64_t sum = 1;
+      if (gang_error_of([&] { rank.root()->all_reduce(view_of(sum), ReduceOperation::sum); }))
+        return;
+      EXPECT_EQ(sum, 4);
+      ++completed;
+    });
+    with_result.insert(completed);
+  }
+  EXPECT_THAT(with_result, Contains(0));
+  EXPECT_GT(with_result.size(), 1U);  // in other runs, some had what they needed
+}
+
+TEST(ObservedGang, AnExceptionLeavesTheProgram) {
+  const Report report =
+      run(gloo_with(2, {{.kind = FaultKind::exception, .ranks = {1}, .trigger = {.operation = 1}}}),
+          three_barriers);
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  EXPECT_THAT(ids_of(report), Contains("rank_failed"));
+}
+
+TEST(ObservedGang, AWatchdogAbortsTheGangOnEveryRank) {
+  Report report;
+  const auto errors = errors_of(
+      gloo_with(3,
+                {{.kind = FaultKind::watchdog_abort, .ranks = {1}, .trigger = {.operation = 1}}}),
+      report);
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::aborted) << error->what();
+  }
+}
+
+TEST(ObservedGang, CorruptResultsAndContributionsAreTaken) {
+  for (const FaultKind kind : {FaultKind::corrupt_contribution, FaultKind::corrupt_result}) {
+    int right = 0;
+    run(gloo_with(3, {{.kind = kind, .ranks = {1}, .trigger = {.operation = 0}}}),
+        [&right](SimulatedRank& rank) {
+          if (all_sum(*rank.root(), 5) == 15) ++right;
+        });
+    EXPECT_EQ(right, kind == FaultKind::corrupt_result ? 2 : 0);
+  }
+}
+
+TEST(ObservedGang, ARankThatWasStartedAgainIsRefused) {
+  int refused = 0;
+  run(gloo_with(3, {{.kind = FaultKind::restart,
+                     .ranks = {1},
+                     .trigger = {.operation = 1},
+                     .delay = Between<Duration>(1s),
+                     .notice = Between<Duration>(Duration(0))}}),
+      [&refused](SimulatedRank& rank) {
+        const auto error = gang_error_of([&rank] { three_barriers(rank); });
+        ASSERT_TRUE(error);
+        EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+        if (std::string_view(error->what()).find("incarnation 1") != std::string_view::npos)
+          ++refused;
+      });
+  EXPECT_EQ(refused, 1);
+}
+
+TEST(ObservedGang, AMonitoredBarrierNamesWhoIsGoneOrStalled) {
+  for (const bool is_noticed : {false, true}) {
+    Fault fault{.kind = is_noticed ? FaultKind::crash : FaultKind::stall,
+                .ranks = {2},
+                .trigger = {.operation = 1}};
+    if (is_noticed) fault.notice = Between<Duration>(1s);
+    run(gloo_with(5, {fault}), [](SimulatedRank& rank) {
+      rank.root()->barrier();
+      const auto error =
+          gang_error_of([&rank] { rank.root()->monitored_barrier(3s, Gang::MissingRanks::all); });
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->ranks_at_fault(), std::vector<int>{2}) << error->what();
+    });
+  }
+}
+
+TEST(ObservedGang, APlanThatFiresNothingChangesNothing) {
+  SimulationOptions clean{.world_size = 3, .backend = SimulatedBackend::gloo};
+  SimulationOptions faulted = gloo_with(
+      3, {{.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 1000}},
+          {.kind = FaultKind::drop_message, .ranks = {0}, .to = {1}, .trigger = {.message = 900}}});
+  clean.timeout = faulted.timeout;
+  EXPECT_EQ(run(clean, three_barriers).trace.digest, run(faulted, three_barriers).trace.digest);
+}
+
+}  // namespace
+}  // namespace gang::sim
