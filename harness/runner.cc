@@ -24,6 +24,7 @@ sim::SchedulerKind scheduler_of(ScheduleChoice choice) {
 sim::SimulationOptions to_simulation_options(const RunSpecification& specification, int world_size,
                                              const RunRecording& recording) {
   sim::SimulationOptions options;
+  if (specification.backend == "sim-gloo") options.backend = sim::SimulatedBackend::gloo;
   options.world_size = world_size;
   options.seed = specification.seed;
   options.context = specification.context;

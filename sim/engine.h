@@ -170,7 +170,8 @@ class Engine final : public TaskRunner {
   Matching& matching() noexcept { return *matching_; }
   const Matching& matching() const noexcept { return *matching_; }
   Runtime& runtime() noexcept { return *runtime_; }
-  RootGangs* root_gangs() noexcept { return root_gangs_.get(); }  // null: the gangs are SimGangs
+  bool has_root_gangs() const noexcept { return root_gangs_ != nullptr; }
+  RootGangs& root_gangs() noexcept { return *root_gangs_; }  // unless the gangs are SimGangs
   const std::shared_ptr<GangState>& root_state() const noexcept { return root_; }
   ReductionPool& reduction_pool() noexcept { return *reduction_pool_; }
   // The context of the rank's program.

@@ -382,11 +382,11 @@ std::shared_ptr<const Finding> FaultInjector::finding_of(const ArmedFault& fault
 
 void FaultInjector::release_held() {
   engine_.matching().release_held();
-  if (engine_.root_gangs() != nullptr) engine_.root_gangs()->release_held();
+  if (engine_.has_root_gangs()) engine_.root_gangs().release_held();
 }
 
 void FaultInjector::tell_peers(const ArmedFault& fault) {
-  if (engine_.root_gangs() != nullptr) engine_.root_gangs()->rank_gone(fault.rank);
+  if (engine_.has_root_gangs()) engine_.root_gangs().rank_gone(fault.rank);
   RankState& rank = engine_.rank_state(fault.rank);
   std::vector<std::shared_ptr<GangState>> gangs;
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())

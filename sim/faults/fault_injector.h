@@ -84,9 +84,14 @@ class FaultInjector {
   // Of a send that is about to be matched.
   LinkFate fate_of(const PendingOperation& send);
 
-  // The same of a message of `call`, from one root rank to another, over a transport that delivers
-  // bytes once and in order (TCP): a duplicate is not seen, and an overtaken message comes later.
-  LinkFate fate_of(int from, int to, const Collective& call);
+  // The same of a message of `call`, over a transport that delivers bytes once and in order (TCP):
+  // a duplicate is not seen, and an overtaken message comes later.
+  struct Crossing {
+    int from = 0;  // root ranks
+    int to = 0;
+    std::size_t bytes = 0;  // without any, there is nothing to corrupt
+  };
+  LinkFate fate_of(const Crossing& crossing, const Collective& call);
 
   // Changes a message that has a fate of corrupt_message.
   void corrupt_message(const TensorView& payload, const ArmedFault& fault);
@@ -168,7 +173,7 @@ class FaultInjector {
   bool is_active(const ArmedFault& link) const;
   bool crosses(const ArmedFault& link, int from, int to) const;
   bool cuts(const ArmedFault& link, const GangState& gang) const;
-  LinkFate fate_on(ArmedFault& link, const Collective& call, int from, int to);
+  LinkFate fate_on(ArmedFault& link, const Crossing& crossing, const Collective& call);
 
   Engine& engine_;
   const FaultPlan& plan_;

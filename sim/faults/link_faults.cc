@@ -91,26 +91,31 @@ std::vector<int> FaultInjector::unreachable(const GangState& gang,
 }
 
 LinkFate FaultInjector::fate_of(const PendingOperation& send) {
-  const int from = send.gang->root_rank_of(send.member);
-  const int to = send.gang->root_rank_of(send.call().peer);
-  return fate_of(from, to, send.call());
+  return fate_of({.from = send.gang->root_rank_of(send.member),
+                  .to = send.gang->root_rank_of(send.call().peer),
+                  .bytes = send.operation->input.size_bytes()},
+                 send.call());
 }
 
-LinkFate FaultInjector::fate_of(int from, int to, const Collective& call) {
+LinkFate FaultInjector::fate_of(const Crossing& crossing, const Collective& call) {
   for (ArmedFault& link : links_) {
-    if (link.is_spent || !is_active(link) || !crosses(link, from, to)) continue;
-    const LinkFate fate = fate_on(link, call, from, to);
+    if (link.is_spent || !is_active(link) || !crosses(link, crossing.from, crossing.to)) continue;
+    if (link.fault->kind == FaultKind::corrupt_message && crossing.bytes == 0) continue;
+    const LinkFate fate = fate_on(link, crossing, call);
     if (fate.kind != LinkFate::Kind::passes || fate.fault != nullptr) return fate;
   }
   return {};
 }
 
-LinkFate FaultInjector::fate_on(ArmedFault& link, const Collective& call, int from, int to) {
+LinkFate FaultInjector::fate_on(ArmedFault& link, const Crossing& crossing,
+                                const Collective& call) {
   const FaultKind kind = link.fault->kind;
   if (kind != FaultKind::partition && kind != FaultKind::slow_link && !is_picked(link)) return {};
   link.is_spent = link.fault->trigger.message.has_value();
   const auto note = [&](std::string_view what) {
-    fire(link, fmt::format("{} from rank {} to rank {} {}", to_string(call), from, to, what));
+    fire(link, fmt::format("{}{} from rank {} to rank {} {}",
+                           is_point_to_point(call.kind) ? "" : "a message of ", to_string(call),
+                           crossing.from, crossing.to, what));
   };
   switch (kind) {
     case FaultKind::partition:

@@ -90,7 +90,8 @@ const std::string* GlooMeeting::send(int source, int destination, const GlooTran
 
 // Whether it does not arrive yet.
 bool GlooMeeting::hold(Link& link, GlooTransfer& send, int source, int destination) {
-  const LinkFate fate = fates_->fate_of(root_rank_of(source), root_rank_of(destination));
+  const LinkFate fate = fates_->fate_of(
+      {.from = root_rank_of(source), .to = root_rank_of(destination), .bytes = send.bytes});
   const bool passes = fate.kind == LinkFate::Kind::passes;
   if (passes) send.corrupted_by = fate.fault;
   if (passes && link.held.empty()) return false;

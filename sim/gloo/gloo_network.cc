@@ -26,10 +26,10 @@ void GlooNetwork::release_held() {
   for (const auto& [prefix, meeting] : meetings_) meeting->release(engine_.now());
 }
 
-LinkFate GlooNetwork::fate_of(int from, int to) {
+LinkFate GlooNetwork::fate_of(const FaultInjector::Crossing& crossing) {
   const GlooActivity* const activity = engine_.current().activity;
   static const Collective unknown{.kind = OperationKind::send};
-  return engine_.faults()->fate_of(from, to, activity != nullptr ? activity->call : unknown);
+  return engine_.faults()->fate_of(crossing, activity != nullptr ? activity->call : unknown);
 }
 
 void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault) {

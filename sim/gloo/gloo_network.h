@@ -39,7 +39,7 @@ class GlooNetwork final : public GlooConnector, private MessageFates {
   void note_activity(const GlooActivity* activity) noexcept override;
 
  private:
-  LinkFate fate_of(int from, int to) override;
+  LinkFate fate_of(const FaultInjector::Crossing& crossing) override;
   void corrupt(std::span<std::byte> payload, const ArmedFault& fault) override;
   bool is_silent(int rank) const override;
 

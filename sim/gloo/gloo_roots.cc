@@ -18,7 +18,7 @@ class GlooRoots final : public RootGangs {
   GlooNetwork& network() noexcept { return *network_; }
 
   static GlooRoots& of(SimulatedRank& rank) {
-    return dynamic_cast<GlooRoots&>(*rank.engine_.root_gangs());
+    return dynamic_cast<GlooRoots&>(rank.engine_.root_gangs());
   }
 
   std::shared_ptr<Gang> make(int rank) override {

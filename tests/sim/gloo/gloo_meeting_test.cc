@@ -150,8 +150,8 @@ TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
 
 // Does with each message what a test says.
 struct ScriptedFates final : MessageFates {
-  LinkFate fate_of(int from, int to) override {
-    asked.emplace_back(from, to);
+  LinkFate fate_of(const FaultInjector::Crossing& crossing) override {
+    asked.emplace_back(crossing.from, crossing.to);
     return next;
   }
   void corrupt(std::span<std::byte> payload, const ArmedFault&) override {

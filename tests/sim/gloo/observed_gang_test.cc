@@ -61,7 +61,8 @@ TEST(ObservedGang, ACrashThatIsNoticedClosesTheConnectionsOfItsPeers) {
     EXPECT_EQ(error->elapsed(), 2s);
   }
   ASSERT_THAT(report.faults, SizeIs(1));
-  EXPECT_EQ(report.faults[0].description, "rank 1 crashed before all_reduce #2 on root[0-3]");
+  EXPECT_EQ(report.faults[0].description,
+            "rank 1 crashed before all_reduce #2 sum i64[] on root[0-3]");
 }
 
 TEST(ObservedGang, AStallOrAnUnnoticedCrashIsATimeout) {
@@ -96,6 +97,27 @@ TEST(ObservedGang, ARankThatDiesInsideDiesInTheMiddleOfTheAlgorithm) {
   }
   EXPECT_THAT(with_result, Contains(0));
   EXPECT_GT(with_result.size(), 1U);  // in other runs, some had what they needed
+}
+
+TEST(ObservedGang, FaultsOfLinksBefallMessagesOfTheAlgorithms) {
+  const auto fault_of = [](FaultKind kind) {
+    Fault fault{
+        .kind = kind, .ranks = {0}, .to = {1, 2}, .one_way = true, .trigger = {.message = 2}};
+    if (kind == FaultKind::delay_message) fault.delay = Between<Duration>(2s);
+    return fault;
+  };
+  Report report;
+  for (const FaultKind kind :
+       {FaultKind::delay_message, FaultKind::duplicate_message, FaultKind::reorder_messages}) {
+    for (const auto& error : errors_of(gloo_with(3, {fault_of(kind)}), report))
+      EXPECT_FALSE(error) << error->what();
+    EXPECT_THAT(report.faults, SizeIs(1)) << to_string(kind);
+  }
+  EXPECT_THAT(report.faults[0].description, HasSubstr("a message of all_reduce #0"));
+  for (const auto& error : errors_of(gloo_with(3, {fault_of(FaultKind::drop_message)}), report)) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::timeout);
+  }
 }
 
 TEST(ObservedGang, AnExceptionLeavesTheProgram) {
