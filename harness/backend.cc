@@ -10,6 +10,7 @@
 #include "gang/root_gang.h"
 #include "gang/runtime.h"
 #include "harness/gloo_backend.h"
+#include "harness/nccl_backend.h"
 #include "harness/suggestion.h"
 #include "sim/simulation.h"
 
@@ -74,14 +75,23 @@ Backend sim_gloo_backend() {
   return backend;
 }
 
+Backend nccl_backend() {
+  Backend backend{.name = "nccl", .description = "a process and a GPU per rank, over NCCL"};
+  const BackendAvailability availability = nccl_availability();
+  if (availability.is_available)
+    backend.run = run_on_nccl;
+  else
+    backend.unavailable = "is unavailable: " + availability.reason;
+  return backend;
+}
+
+sim::Report run_on_simulated_nccl(const Launch& launch) {
+  sim::SimulationOptions options = launch.options;
+  options.backend = sim::SimulatedBackend::nccl;
+  return run_simulated({launch.program, launch.context, options, launch.recheck});
+}
+
 std::vector<Backend> make_backends() {
-  constexpr std::string_view not_built =
-      "is not part of this build; see 'list backends' for those that are";
-  const auto unavailable = [not_built](std::string name, std::string description) {
-    return Backend{.name = std::move(name),
-                   .description = std::move(description),
-                   .unavailable = std::string{not_built}};
-  };
   return {
       {.name = "fake",
        .description = "one rank; the others are imagined to hold the same data",
@@ -90,9 +100,11 @@ std::vector<Backend> make_backends() {
        .description = "all ranks in this process: exact meaning, virtual time, any schedule",
        .run = run_simulated},
       sim_gloo_backend(),
-      unavailable("sim-nccl", "all ranks in this process, over a simulated NCCL and its streams"),
+      {.name = "sim-nccl",
+       .description = "all ranks in this process, over a simulated NCCL and its streams",
+       .run = run_on_simulated_nccl},
       gloo_backend(),
-      unavailable("nccl", "a process and a GPU per rank, over NCCL"),
+      nccl_backend(),
   };
 }
 

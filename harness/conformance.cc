@@ -16,6 +16,7 @@
 #include "gang/validating_gang.h"
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
+#include "harness/nccl_backend.h"
 #include "harness/rank_outcome.h"
 #include "harness/runner.h"
 #include "sim/text_layout.h"
@@ -52,10 +53,14 @@ std::vector<CaseVerdict> verdicts_from_text(const std::string& text) {
 // One process's part.
 class Conformance {
  public:
-  Conformance(const std::vector<ConformanceCase>& cases, const Environment& environment,
-              std::shared_ptr<Store> store)
-      : cases_(cases), environment_(environment), store_(std::move(store)) {
-    if (environment.world_size > 1) connector_ = make_job_connector(environment, store_, runtime_);
+  Conformance(const std::vector<ConformanceCase>& cases, std::string_view backend,
+              const Environment& environment, std::shared_ptr<Store> store)
+      : cases_(cases),
+        is_nccl_(backend == "nccl"),
+        environment_(environment),
+        store_(std::move(store)) {
+    if (environment.world_size > 1 && !is_nccl_)
+      connector_ = make_job_connector(environment, store_, runtime_);
   }
 
   // Everyone does the same as rank 0; where not, everyone is told who does not.
@@ -112,7 +117,7 @@ class Conformance {
     if (one.fault) return run_faulted_case(index);
     const auto began = std::chrono::steady_clock::now();
     RunSpecification simulated = one.specification;
-    simulated.backend = "sim";
+    simulated.backend = is_nccl_ ? "sim-nccl" : "sim";
     simulated.world_size = environment_.world_size;
     RunResult expected = run(one.program, simulated, {.outputs = KeepOutputs::data});
     const RunResult actual = run_here(index, expected);
@@ -195,7 +200,7 @@ class Conformance {
     own = run_program(one, {fmt::format("conform/{}", index),
                             is_stuck ? std::chrono::seconds(2) : one.specification.timeout});
     RunResult result{.report = report_of(outcomes), .specification = one.specification};
-    result.specification.backend = "gloo";
+    result.specification.backend = is_nccl_ ? "nccl" : "gloo";
     result.world_size = environment_.world_size;
     if (own.wrong_result) {
       result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},
@@ -209,6 +214,12 @@ class Conformance {
   }
 
   std::shared_ptr<Gang> make_gang(const RootPlan& plan) {
+    if (is_nccl_)
+      return make_nccl_job_gang({.environment = environment_,
+                                 .store = store_,
+                                 .runtime = runtime_,
+                                 .timeout = plan.timeout,
+                                 .key = plan.prefix});
     const auto root = make_gloo_gang({.connector = connector_,
                                       .runtime = runtime_,
                                       .rank = environment_.rank,
@@ -264,6 +275,7 @@ class Conformance {
   }
 
   const std::vector<ConformanceCase>& cases_;
+  const bool is_nccl_;
   const Environment& environment_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Runtime> runtime_ = make_real_runtime();
@@ -298,9 +310,10 @@ bool ConformanceReport::holds() const noexcept {
 ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
                                   std::string_view backend, const Environment& environment,
                                   const std::shared_ptr<Store>& store) {
-  if (backend != "gloo")
-    throw NotSupported(fmt::format("backend {} cannot be checked here; accepted: gloo", backend));
-  Conformance conformance(cases, environment, store);
+  if (backend != "gloo" && backend != "nccl")
+    throw NotSupported(
+        fmt::format("backend {} cannot be checked here; accepted: gloo, nccl", backend));
+  Conformance conformance(cases, backend, environment, store);
   conformance.agree_on_cases();
   ConformanceReport report{.backend = std::string(backend), .world_size = environment.world_size};
   if (!cases.empty()) report.seed = cases.front().specification.seed;

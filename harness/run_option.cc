@@ -187,6 +187,26 @@ RunOption sends_option() {
               }};
 }
 
+RunOption nccl_option() {
+  return {.name = "nccl",
+          .value_name = "PARTS",
+          .description =
+              "of sim-nccl: resident=N kernels at a time, order=host or any of\n"
+              "launches, links=device or sockets [resident=1,order=host,links=device]",
+          .set =
+              [](RunSpecification& specification, std::string_view text) {
+                const auto model = sim::parse_nccl_model(text);
+                if (!model)
+                  reject("nccl", text, "resident=N, order=host|any, links=device|sockets");
+                specification.nccl = *model;
+              },
+          .text =
+              [](const RunSpecification& specification) {
+                return unless_default(specification.nccl, defaults().nccl,
+                                      [](const sim::NcclModel& model) { return to_string(model); });
+              }};
+}
+
 RunOption step_limit_option() {
   return {.name = "step-limit",
           .value_name = "N",
@@ -238,6 +258,7 @@ std::vector<RunOption> make_run_options() {
                     sim::parse_execution_model),
       sends_option(),
       backend_option(),
+      nccl_option(),
       timeout_option(),
       flag_option(
           "let-timeouts-fire", "at a deadlock, go on to the operations' timeouts",

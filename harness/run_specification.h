@@ -46,6 +46,7 @@ struct RunSpecification {
   std::uint64_t seed = 1;
   sim::ExecutionModel execution = sim::ExecutionModel::independent;
   sim::SendMode sends;
+  sim::NcclModel nccl;  // backend sim-nccl
   Duration timeout = default_timeout;  // of the root gang
   sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
   bool strict_blocking = false;

@@ -31,6 +31,7 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.scheduler = scheduler_of(specification.schedule);
   options.execution = specification.execution;
   options.sends = specification.sends;
+  options.nccl = specification.nccl;
   options.timeout = specification.timeout;
   options.pending_timeouts = specification.pending_timeouts;
   options.strict_blocking = specification.strict_blocking;

@@ -59,6 +59,32 @@ std::vector<Property> all_properties(const Subject& subject) {
   return all;
 }
 
+namespace {
+
+// The laws of gangs as such, on `backend`.
+std::vector<Property> properties_over(const char* backend, const Subject& subject) {
+  std::vector<Property> all;
+  const auto add = [&all, backend](std::vector<Property> suite) {
+    for (Property& property : suite) {
+      property.backend = backend;
+      all.push_back(std::move(property));
+    }
+  };
+  add(gangs_follow_meshes(make_layout_gangs, subject));
+  add(gangs_compose(subject));
+  add(collectives_match_model(subject));
+  if (subject.has_tags) add(messages_keep_order(subject));
+  add(algorithms_agree(subject));
+  add(fake_gang_agrees(make_fake_gang, subject));
+  add(invalid_arguments_stay_local(make_fake_gang, subject));
+  add(errors_reach_everyone(subject));
+  add(timeouts_fire_on_time(subject));
+  if (subject.meets_faults) add(faults_are_contained(subject));
+  return all;
+}
+
+}  // namespace
+
 std::vector<Property> properties_over_gloo() {
   Subject subject;
   subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
@@ -69,24 +95,20 @@ std::vector<Property> properties_over_gloo() {
   subject.completes_together = false;
   subject.tells_of_ended_ranks = true;
   subject.times_out_together = false;
-  std::vector<Property> all;
-  const auto add = [&all](std::vector<Property> suite) {
-    for (Property& property : suite) {
-      property.backend = "sim-gloo";
-      all.push_back(std::move(property));
-    }
+  return properties_over("sim-gloo", subject);
+}
+
+std::vector<Property> properties_over_nccl() {
+  Subject subject;
+  subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
+    options.backend = sim::SimulatedBackend::nccl;
+    return sim::Simulation(options).run(program);
   };
-  add(gangs_follow_meshes(make_layout_gangs, subject));
-  add(gangs_compose(subject));
-  add(collectives_match_model(subject));
-  add(messages_keep_order(subject));
-  add(algorithms_agree(subject));
-  add(fake_gang_agrees(make_fake_gang, subject));
-  add(invalid_arguments_stay_local(make_fake_gang, subject));
-  add(errors_reach_everyone(subject));
-  add(timeouts_fire_on_time(subject));
-  add(faults_are_contained(subject));
-  return all;
+  subject.receives_any_tag = false;
+  subject.has_tags = false;
+  subject.meets_faults = false;
+  subject.times_out_together = false;
+  return properties_over("sim-nccl", subject);
 }
 
 }  // namespace gang::properties

@@ -22,14 +22,17 @@ struct Started {
 class StepRun {
  public:
   StepRun(const ProgramMemory& memory, std::size_t index, const Place& place, Gang& gang,
-          Image& image)
+          Image& image, bool has_tags = true)
       : step_(memory.program().steps[index]),
         place_(place),
         gang_(gang),
         image_(image),
         site_(CallSite::at("step", static_cast<std::uint32_t>(id_of(memory.program(), index)))),
         patience_(memory.program().run.patience),
-        tag_(step_.tag < 0 ? id_of(memory.program(), index) : step_.tag) {}
+        has_tags_(has_tags),
+        tag_(!has_tags       ? 0
+             : step_.tag < 0 ? id_of(memory.program(), index)
+                             : step_.tag) {}
 
   // Calls the operation; what is still to be waited for is in `started`.
   void begin() {
@@ -109,6 +112,7 @@ class StepRun {
   Started started_;
   CallSite site_;
   Duration patience_;
+  bool has_tags_;
   int tag_;  // a message of one step never meets a receive of another
 };
 
@@ -264,7 +268,8 @@ void StepRun::fan_in() {
     std::byte* const there =
         started_.staging.data() + static_cast<std::size_t>(message) * message_bytes;
     const TensorView slot(there, step_.data_type, Shape::vector(step_.count));
-    started_.works.push_back(gang_.start_recv(slot, any_rank, tag_, {}, site_));
+    const int source = has_tags_ ? any_rank : message + (message >= root() ? 1 : 0);
+    started_.works.push_back(gang_.start_recv(slot, source, tag_, {}, site_));
     if (step_.form == Form::blocking) started_.works.back().wait();
   }
 }
@@ -341,7 +346,7 @@ void run_rank(const ProgramMemory& memory, const std::shared_ptr<Gang>& root,
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const std::shared_ptr<Gang>& gang = gangs[static_cast<std::size_t>(program.steps[i].node)];
     if (!gang) continue;
-    StepRun run(memory, i, memory.place(i, root->rank()), *gang, image);
+    StepRun run(memory, i, memory.place(i, root->rank()), *gang, image, subject.has_tags);
     run.begin();
     if (pending) pending->finish();
     pending.reset();

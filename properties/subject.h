@@ -23,6 +23,8 @@ struct Subject {
 
   // Where backends may differ, and are right; the defaults are the simulator's own gangs.
   bool receives_any_tag = true;
+  // Messages have tags, and may be received from any source.
+  bool has_tags = true;
   // Success of a collective on one rank means that all ranks have called it. Else a broadcast may
   // succeed on who has the data.
   bool completes_together = true;
@@ -30,6 +32,8 @@ struct Subject {
   bool tells_of_ended_ranks = false;
   // The first timeout of a gang ends the operation of every rank; else each within its own.
   bool times_out_together = true;
+  // Plans of faults befall its ranks.
+  bool meets_faults = true;
 
   std::shared_ptr<Gang> wrapped(std::shared_ptr<Gang> gang) const {
     return wrap && gang ? wrap(std::move(gang)) : gang;

@@ -78,6 +78,8 @@ DeadlockVerdict report_deadlock(Engine& engine, Moment moment) {
   report_root_causes(engine, world, certainty);
   if (moment == Moment::while_others_run) note_who_goes_on(engine, world, first);
   DeadlockVerdict verdict;
+  if (engine.has_root_gangs() && engine.findings().size() > first)
+    verdict.certainty = engine.findings().at(first).certainty;
   verdict.blocked.reserve(world.dead_contexts().size());
   for (const Task* context : world.dead_contexts()) {
     BlockedCall& call = verdict.blocked.emplace_back();

@@ -178,6 +178,7 @@ constexpr std::array fixes = {
     Fix{"mismatch_gang", "use one gang for it on every member"},
     Fix{"group_creation_order", "create the gangs in one order on every rank"},
     Fix{"stream_order_inversion", "launch the operations in one order on every rank"},
+    Fix{"device_synchronization", "make and close gangs when nothing started is under way"},
     Fix{"cross_gang_cycle", "call the gangs in one order on every rank"},
     Fix{"point_to_point_cycle", "let one side receive first, or use batch"},
     Fix{"buffering_hazard", "let the receiver post its receive first, or start the send"},

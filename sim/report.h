@@ -46,6 +46,7 @@ inline constexpr std::string_view group_creation_order = "group_creation_order";
 inline constexpr std::string_view cross_gang_cycle = "cross_gang_cycle";
 inline constexpr std::string_view point_to_point_cycle = "point_to_point_cycle";
 inline constexpr std::string_view stream_order_inversion = "stream_order_inversion";
+inline constexpr std::string_view device_synchronization = "device_synchronization";
 inline constexpr std::string_view buffering_hazard = "buffering_hazard";
 inline constexpr std::string_view message_race = "message_race";
 inline constexpr std::string_view uneven_iterations = "uneven_iterations";

@@ -53,6 +53,8 @@ void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty
 
 void report_root_causes(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty) {
   const std::size_t before = engine.findings().size();
+  if (engine.has_root_gangs()) engine.root_gangs().report_causes(engine, world, certainty);
+  if (engine.findings().size() > before) return;
   report_missing_participants(engine, world, certainty);
   const std::size_t missing = engine.findings().size();
   report_near_misses(engine, certainty);

@@ -2,6 +2,7 @@
 
 #include "sim/engine.h"
 #include "sim/gloo/gloo_roots.h"
+#include "sim/nccl/nccl_roots.h"
 
 namespace gang::sim {
 
@@ -11,6 +12,8 @@ std::unique_ptr<RootGangs> make_root_gangs(Engine& engine) {
       return nullptr;
     case SimulatedBackend::gloo:
       return make_gloo_roots(engine);
+    case SimulatedBackend::nccl:
+      return make_nccl_roots(engine);
   }
   return nullptr;
 }

@@ -7,7 +7,9 @@
 
 namespace gang::sim {
 
+class BlockedWorld;
 class Engine;
+class VerdictCertainty;
 
 // Makes the root gang of each rank, in the rank's own context. One per run.
 class RootGangs {
@@ -19,6 +21,10 @@ class RootGangs {
   // what was held on its way may be due.
   virtual void rank_gone(int /*rank*/) {}
   virtual void release_held() {}
+
+  // Adds findings for why the dead contexts of `world` wait, where it knows more than they do.
+  virtual void report_causes(Engine& /*engine*/, const BlockedWorld& /*world*/,
+                             VerdictCertainty& /*certainty*/) {}
 };
 
 // As the engine's options say; null for SimulatedBackend::sim.

@@ -52,6 +52,7 @@ class SimulatedRank {
   friend class Engine;
   friend class GlooRoots;
   SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root, int incarnation = 0);
+  friend class NcclRoots;
 
   Engine& engine_;
   std::shared_ptr<Gang> root_;

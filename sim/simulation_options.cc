@@ -33,6 +33,9 @@ void validate(const SimulationOptions& options) {
   if (options.stack_bytes < least_stack)
     throw InvalidArgument(fmt::format("stack size is {} bytes; accepted is {} or more",
                                       options.stack_bytes, least_stack));
+  if (options.nccl.resident < 1)
+    throw InvalidArgument(fmt::format("resident kernels of a device are {}; accepted is 1 or more",
+                                      options.nccl.resident));
   if (options.step_limit == 0) throw InvalidArgument("step limit is 0; accepted is 1 or more");
   if (options.reduction_threads < 1)
     throw InvalidArgument(

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "gang/duration.h"
+#include "sim/nccl/nccl_model.h"
 #include "sim/schedule.h"
 
 namespace gang::sim {
@@ -29,6 +30,7 @@ enum class ContextKind : std::uint8_t {
 enum class SimulatedBackend : std::uint8_t {
   sim,   // the meaning of each operation, computed once
   gloo,  // GlooGang: the algorithms of Gloo over messages among the ranks
+  nccl,  // NcclGang over a simulated NCCL, with streams and kernels that wait for each other
 };
 
 // In which order a rank's operations on different gangs may run.
@@ -81,6 +83,7 @@ struct SimulationOptions {
   SimulatedBackend backend = SimulatedBackend::sim;
   SchedulerKind scheduler = SchedulerKind::round_robin;
   std::optional<Schedule> replay = {};  // SchedulerKind::replay only
+  NcclModel nccl = {};                  // SimulatedBackend::nccl only
   ExecutionModel execution = ExecutionModel::independent;
   SendMode sends = {};
   Duration timeout = default_timeout;  // of the root gang; > 0

@@ -16,9 +16,11 @@ int main(int argc, char** argv) {
       .commands = harness::make_standard_commands(),
       .listings = harness::make_standard_listings(),
   };
+  command_line.programs.push_back(harness::two_communicators_program());
   command_line.programs.push_back(properties::random_program());
   const auto laws = properties::all_properties();
   auto checked = properties::properties_over_gloo();
+  for (auto& property : properties::properties_over_nccl()) checked.push_back(std::move(property));
   checked.insert(checked.begin(), laws.begin(), laws.end());
   auto& commands = command_line.commands;
   commands.insert(commands.begin(), tools::make_check_command(std::move(checked)));

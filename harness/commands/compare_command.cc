@@ -37,6 +37,7 @@ class CompareCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"compare every_collective --backend gloo --world 4",
             "compare suspect.toml --backend gloo --timeout 5s",
+            "compare every_collective --backend nccl --world 1",
             "compare --random --cases 200 --seed 1 --backend gloo --world 3",
             "compare every_collective --world 4 --faults kill --cases 50 --seed 1"};
   }
@@ -64,7 +65,8 @@ class CompareCommand final : public Command {
                      is_backend ? "what to compare sim with [gloo]" : one.option->description)
           ->type_name(one.option->value_name);
     }
-    app.add_option("--against", simulator_, "sim, or sim-gloo: bit for bit [sim]")
+    app.add_option("--against", simulator_,
+                   "sim; sim-gloo: bit for bit; sim-nccl [sim, for nccl sim-nccl]")
         ->type_name("NAME");
     app.add_option("--json", json_path_, "the result as JSON")->type_name("FILE");
     app.add_flag("--quiet", quiet_, "print nothing where they agree");
@@ -86,7 +88,8 @@ class CompareCommand final : public Command {
     std::optional<OutputFile> json;
     if (!json_path_.empty()) json.emplace("--json", json_path_);
     if (!faults_.empty()) return run_faulted(source, real, context, json);
-    AgreementReport report = compare(source.program, real, simulator_, context.binary);
+    const std::string simulator = simulator_.value_or(usual_simulator(real.backend));
+    AgreementReport report = compare(source.program, real, simulator, context.binary);
     report.reproduce = reproduce(real, source.specification, context.binary);
     if (!report.agrees() || !quiet_) context.out << to_string(report);
     context.out.flush();
@@ -109,8 +112,9 @@ class CompareCommand final : public Command {
                             "' beside --random; accepted is one of them");
     if (!random_ && program_.empty())
       throw InvalidArgument("PROGRAM is missing; accepted are a name, a .toml file, and --random");
-    if (simulator_ != "sim" && simulator_ != "sim-gloo")
-      throw InvalidArgument("--against is '" + simulator_ + "'; accepted: sim, sim-gloo");
+    if (simulator_ && simulator_ != "sim" && simulator_ != "sim-gloo" && simulator_ != "sim-nccl")
+      throw InvalidArgument("--against is '" + *simulator_ +
+                            "'; accepted: sim, sim-gloo, sim-nccl");
     if (cases_ && !random_ && faults_.empty())
       throw InvalidArgument("--cases goes with --random or --faults");
     if (case_ && faults_.empty()) throw InvalidArgument("--case goes with --faults");
@@ -145,6 +149,11 @@ class CompareCommand final : public Command {
     return report.holds() ? exit_status::holds : exit_status::finding;
   }
 
+  // What there is of NCCL in simulation refuses what NCCL refuses.
+  static std::string usual_simulator(std::string_view backend) {
+    return backend == "nccl" ? "sim-nccl" : "sim";
+  }
+
   static AgreementReport compare(const Program& program, const RunSpecification& real,
                                  const std::string& simulator, std::string_view binary) {
     const RunRecording recording{.outputs = KeepOutputs::data};
@@ -175,7 +184,7 @@ class CompareCommand final : public Command {
                         const std::string& binary) const {
     const std::string what = random_ ? "--random --cases " + cases_.value_or("100") : "";
     return command_line(what, real, baseline, binary) +
-           (simulator_ == "sim" ? "" : " --against " + simulator_);
+           (!simulator_ || simulator_ == "sim" ? "" : " --against " + *simulator_);
   }
 
   // The first case that was not contained, else all.
@@ -213,7 +222,7 @@ class CompareCommand final : public Command {
   std::optional<std::uint64_t> case_;
   std::vector<std::string> assignments_;
   std::vector<Chosen> chosen_;
-  std::string simulator_ = "sim";
+  std::optional<std::string> simulator_;
   std::string json_path_;
   bool quiet_ = false;
 };

@@ -33,7 +33,7 @@ class ConformCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"conform --backend gloo --cases 100 --seed 1 --junit out.xml",
             "conform ring every_collective --timeout 10s",
-            "conform ring --faults exception --cases 10 --timeout 5s"};
+            "conform ring --faults exception --cases 10 --timeout 5s", "conform --backend nccl"};
   }
 
   void add_options(CLI::App& app) override {

@@ -90,9 +90,9 @@ class ListCommand final : public Command {
 std::vector<Listing::Entry> backend_entries() {
   std::vector<Listing::Entry> entries;
   for (const Backend& backend : all_backends()) {
-    entries.push_back({backend.name, backend.is_available()
-                                         ? backend.description
-                                         : backend.description + " (unavailable)"});
+    constexpr std::size_t verb = std::string_view("is ").size();
+    entries.push_back({backend.name, backend.is_available() ? backend.description
+                                                            : backend.unavailable.substr(verb)});
   }
   return entries;
 }

@@ -22,4 +22,7 @@ Program trainer_program();
 // All of the above, by name.
 std::vector<Program> all_programs();
 
+// Not among them: whether it is right depends on the backend.
+Program two_communicators_program();
+
 }  // namespace gang::harness

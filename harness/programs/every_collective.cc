@@ -222,6 +222,11 @@ class EveryOperation {
     gang_.monitored_barrier(gang_.timeout(), Gang::MissingRanks::all);
   }
 
+  // NCCL has neither tags nor receives from any source.
+  bool is_nccl() const { return gang_.info().backend == "nccl"; }
+  int tag(int wanted) const { return is_nccl() ? 0 : wanted; }
+  int any_source(int expected) const { return is_nccl() ? expected : any_rank; }
+
   // Everyone's data to the next rank: even ranks send first, then the others; then both at once.
   void send_around() {
     if (size_ == 1) return;
@@ -231,17 +236,19 @@ class EveryOperation {
     Values incoming = room(1);
     const bool sends_first = me_ % 2 == 0 && me_ != size_ - 1;
     if (sends_first) {
-      gang_.send(view(outgoing), next, 5);
-      gang_.recv(view(incoming), previous, 5);
+      gang_.send(view(outgoing), next, tag(5));
+      gang_.recv(view(incoming), previous, tag(5));
     } else {
-      gang_.recv(view(incoming), previous, 5);
-      gang_.send(view(outgoing), next, 5);
+      gang_.recv(view(incoming), previous, tag(5));
+      gang_.send(view(outgoing), next, tag(5));
     }
     expect(incoming == messages(previous, me_), "recv");
 
     Values again = room(1);
-    const auto start_send = [&] { return gang_.start_send(view(outgoing), next, 6); };
-    const auto start_recv = [&] { return gang_.start_recv(view(again), any_rank, 6); };
+    const auto start_send = [&] { return gang_.start_send(view(outgoing), next, tag(6)); };
+    const auto start_recv = [&] {
+      return gang_.start_recv(view(again), any_source(previous), tag(6));
+    };
     Work works[2];
     // In an order that holds even where a rank's operations run one after the other.
     works[0] = sends_first ? start_send() : start_recv();
@@ -261,8 +268,8 @@ class EveryOperation {
       Values outgoing = messages(me_, next);
       Values incoming = room(1);
       const PointToPoint batch[] = {
-          {.kind = OperationKind::send, .tensor = view(outgoing), .peer = next, .tag = 7},
-          {.kind = OperationKind::recv, .tensor = view(incoming), .peer = previous, .tag = 7}};
+          {.kind = OperationKind::send, .tensor = view(outgoing), .peer = next, .tag = tag(7)},
+          {.kind = OperationKind::recv, .tensor = view(incoming), .peer = previous, .tag = tag(7)}};
       if (starts) {
         gang_.start_batch(batch).wait();
       } else {

@@ -32,6 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"schedule", "random"}, Setting{"schedule", "recheck"},
                     Setting{"context", "parallel"}, Setting{"execution", "stream_ordered"},
                     Setting{"sends", "buffered:4096"}, Setting{"backend", "fake"},
+                    Setting{"nccl", "resident=2,order=any,links=sockets"},
                     Setting{"timeout", "20ms"}, Setting{"timeout", "none"},
                     Setting{"let-timeouts-fire", "true"}, Setting{"strict-blocking", "true"},
                     Setting{"find-partial", "true"}, Setting{"step-limit", "1000"}));
@@ -50,8 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Setting{"world", "0"}, Setting{"world", "4194305"}, Setting{"world", "-3"},
                     Setting{"seed", "one"}, Setting{"schedule", "fair"},
                     Setting{"context", "coroutine"}, Setting{"sends", "buffered:lots"},
-                    Setting{"backend", "mpi"}, Setting{"timeout", "0s"},
-                    Setting{"strict-blocking", "yes"}, Setting{"step-limit", "0"}));
+                    Setting{"backend", "mpi"}, Setting{"nccl", "resident=0"},
+                    Setting{"timeout", "0s"}, Setting{"strict-blocking", "yes"},
+                    Setting{"step-limit", "0"}));
 
 TEST(SetOption, AcceptsUnderscores) {
   RunSpecification specification;

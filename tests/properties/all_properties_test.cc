@@ -45,12 +45,11 @@ TEST(AllProperties, CoverEverySuite) {
                                            "stores_behave"}));
 }
 
-TEST(PropertiesOverGloo, AreOfThatBackendAndHold) {
-  if (!gloo_availability().is_available) GTEST_SKIP() << gloo_availability().reason;
+void expect_to_hold(const std::vector<Property>& properties, const std::string& backend) {
   std::set<std::string> names;
-  for (const Property& property : properties_over_gloo()) {
+  for (const Property& property : properties) {
     EXPECT_TRUE(names.insert(property.full_name()).second) << property.full_name();
-    EXPECT_EQ(property.backend, "sim-gloo");
+    EXPECT_EQ(property.backend, backend);
     const CheckResult result = property.check({.cases = 60, .max_world = 5});
     EXPECT_TRUE(result.held()) << property.full_name() << "\n"
                                << (result.counterexample ? result.counterexample->text + "\n" +
@@ -58,6 +57,15 @@ TEST(PropertiesOverGloo, AreOfThatBackendAndHold) {
                                                          : result.gave_up);
   }
   EXPECT_GE(names.size(), 30U);
+}
+
+TEST(PropertiesOverGloo, AreOfThatBackendAndHold) {
+  if (!gloo_availability().is_available) GTEST_SKIP() << gloo_availability().reason;
+  expect_to_hold(properties_over_gloo(), "sim-gloo");
+}
+
+TEST(PropertiesOverNccl, AreOfThatBackendAndHold) {
+  expect_to_hold(properties_over_nccl(), "sim-nccl");
 }
 
 // Worlds of one rank and of none too many are generated too.

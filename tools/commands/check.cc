@@ -39,7 +39,7 @@ class CheckCommand final : public harness::Command {
   std::vector<std::string> examples() const override {
     return {"check --seed 1", "check --filter 'meshes_partition.*' --cases 5000",
             "check --time-budget 10 --junit check.xml --report check.html",
-            "check --backend sim-gloo --seed 1"};
+            "check --backend sim-gloo --seed 1", "check --backend sim-nccl --seed 1"};
   }
 
   void add_options(CLI::App& app) override;
@@ -70,8 +70,10 @@ void CheckCommand::add_options(CLI::App& app) {
   app.add_option("--filter", filters_, "names or suites, * and ? allowed; several with commas")
       ->type_name("GLOB")
       ->allow_extra_args(false);
-  app.add_option("--backend", backend_, "what the gangs are: sim; sim-gloo, Gloo's algorithms")
-      ->check(CLI::IsMember({"sim", "sim-gloo"}))
+  app.add_option("--backend", backend_,
+                 "what the gangs are: sim; sim-gloo, Gloo's algorithms;\nsim-nccl, streams of a "
+                 "simulated NCCL")
+      ->check(CLI::IsMember({"sim", "sim-gloo", "sim-nccl"}))
       ->capture_default_str();
   app.add_option("--cases", cases_, "cases of a cheap property")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))

@@ -9,7 +9,7 @@ std::vector<FaultyProgram> all_faulty_programs() {
   for (const auto& some :
        {missing_participants(), failing_ranks(), mismatched_calls(), mismatched_arguments(),
         group_creation(), gang_order(), messages(), pipelines(), started_work(), lifetimes(),
-        rank_contexts(), agreements(), training_layouts()}) {
+        rank_contexts(), agreements(), training_layouts(), nccl_devices()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

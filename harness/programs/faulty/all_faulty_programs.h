@@ -19,6 +19,7 @@ std::vector<FaultyProgram> mismatched_calls();
 std::vector<FaultyProgram> missing_participants();
 std::vector<FaultyProgram> pipelines();
 std::vector<FaultyProgram> rank_contexts();
+std::vector<FaultyProgram> nccl_devices();
 std::vector<FaultyProgram> started_work();
 std::vector<FaultyProgram> training_layouts();
 

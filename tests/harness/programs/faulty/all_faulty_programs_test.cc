@@ -41,6 +41,7 @@ TEST(AllFaultyPrograms, AreManyAndShowEveryFinding) {
                                          id::cross_gang_cycle,
                                          id::point_to_point_cycle,
                                          id::stream_order_inversion,
+                                         id::device_synchronization,
                                          id::deadlock,
                                          id::unwaited_work,
                                          id::unreceived_message,

@@ -1,0 +1,128 @@
+// The functions of CUDA's runtime and of NCCL, loaded when they are needed.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <nccl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <initializer_list>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace gang {
+
+// A function of a library; its type is that of the header's declaration.
+#define GANGSIM_CUDA_FUNCTIONS(each)                                                           \
+  each(cudaGetDeviceCount) each(cudaDriverGetVersion) each(cudaRuntimeGetVersion)              \
+      each(cudaSetDevice) each(cudaGetErrorString) each(cudaStreamCreateWithPriority)          \
+          each(cudaStreamDestroy) each(cudaDeviceGetStreamPriorityRange)                       \
+              each(cudaEventCreateWithFlags) each(cudaEventDestroy) each(cudaEventRecord)      \
+                  each(cudaEventQuery) each(cudaFree) each(cudaFreeHost) each(cudaMemcpyAsync) \
+                      each(cudaLaunchHostFunc)
+#define GANGSIM_NCCL_FUNCTIONS(each)                                                               \
+  each(ncclGetVersion) each(ncclGetUniqueId) each(ncclCommInitRankConfig) each(ncclCommSplit)      \
+      each(ncclCommShrink) each(ncclCommFinalize) each(ncclCommDestroy) each(ncclCommAbort)        \
+          each(ncclCommRevoke) each(ncclCommGetAsyncError) each(ncclGetErrorString)                \
+              each(ncclGetLastError) each(ncclGroupStart) each(ncclGroupEnd) each(ncclAllReduce)   \
+                  each(ncclReduce) each(ncclReduceScatter) each(ncclAllGather) each(ncclBroadcast) \
+                      each(ncclAlltoAll) each(ncclGather) each(ncclScatter) each(ncclSend)         \
+                          each(ncclRecv)
+
+// One object per process, never unloaded.
+struct CudaLibraries {
+#define GANGSIM_DECLARE(name) decltype(&::name) name = nullptr;
+  GANGSIM_CUDA_FUNCTIONS(GANGSIM_DECLARE)
+  GANGSIM_NCCL_FUNCTIONS(GANGSIM_DECLARE)
+#undef GANGSIM_DECLARE
+  // In C++, the headers have templates of the same names.
+  cudaError_t (*cudaMalloc)(void** memory, size_t bytes) = nullptr;
+  cudaError_t (*cudaHostAlloc)(void** memory, size_t bytes, unsigned int flags) = nullptr;
+
+  std::string problem;  // why they cannot be used; empty: as far as can be told without using CUDA
+};
+
+// Null where none of the names can be loaded; `problem` says why the last could not.
+inline void* open_first(std::initializer_list<const char*> names, std::string& problem) {
+  for (const char* name : names) {
+    if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    const char* const why = ::dlerror();
+    problem = why != nullptr ? why : name;
+  }
+  return nullptr;
+}
+
+template <typename Function>
+void find(void* library, const char* name, Function& function, std::string& problem) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr && problem.empty())
+    problem = fmt::format("the library has no function {}", name);
+}
+
+inline std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+// Whether the system has the file of a GPU: CUDA is not asked, since a process that has used it
+// cannot be copied (fork).
+inline bool has_gpu_file() {
+  for (int index = 0; index < 64; ++index)
+    if (::access(fmt::format("/dev/nvidia{}", index).c_str(), F_OK) == 0) return true;
+  return false;
+}
+
+// What keeps the GPUs of this machine from being used.
+inline std::string driver_problem(CudaLibraries& libraries) {
+  int driver = 0;
+  int runtime = 0;
+  libraries.cudaRuntimeGetVersion(&runtime);
+  const std::string needed = version_text(runtime);
+  if (libraries.cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return fmt::format("no CUDA driver on this machine (CUDA {})", needed);
+  if (driver / 1000 < runtime / 1000)
+    return fmt::format("the CUDA driver is for CUDA {} at most, and {} is needed",
+                       version_text(driver), needed);
+  if (!has_gpu_file()) return "there is a CUDA driver, but no GPU (no /dev/nvidia0, ...)";
+  return {};
+}
+
+inline CudaLibraries load_cuda_libraries() {
+  CudaLibraries libraries;
+  std::string& problem = libraries.problem;
+  void* const cuda = open_first({GANGSIM_CUDART_SONAME, GANGSIM_CUDART_PATH}, problem);
+  if (cuda == nullptr) return libraries;
+  problem.clear();
+#define GANGSIM_FIND(name) find(cuda, #name, libraries.name, problem);
+  GANGSIM_CUDA_FUNCTIONS(GANGSIM_FIND)
+#undef GANGSIM_FIND
+  find(cuda, "cudaMalloc", libraries.cudaMalloc, problem);
+  find(cuda, "cudaHostAlloc", libraries.cudaHostAlloc, problem);
+  if (problem.empty()) problem = driver_problem(libraries);
+  return libraries;
+}
+
+// The same with NCCL, which is large.
+inline CudaLibraries load_nccl_too() {
+  CudaLibraries libraries = load_cuda_libraries();
+  std::string& problem = libraries.problem;
+  if (!problem.empty()) return libraries;
+  // Operations of several communicators start in the order in which the host has launched them.
+  ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  void* const nccl = open_first({GANGSIM_NCCL_SONAME, GANGSIM_NCCL_PATH}, problem);
+  if (nccl == nullptr) return libraries;
+  problem.clear();
+#define GANGSIM_FIND(name) find(nccl, #name, libraries.name, problem);
+  GANGSIM_NCCL_FUNCTIONS(GANGSIM_FIND)
+#undef GANGSIM_FIND
+  return libraries;
+}
+
+// With NCCL; loads them once. Threads: any.
+inline const CudaLibraries& cuda_libraries() {
+  static const CudaLibraries libraries = load_nccl_too();
+  return libraries;
+}
+
+}  // namespace gang

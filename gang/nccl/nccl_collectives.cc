@@ -1,0 +1,359 @@
+#include "gang/nccl/nccl_collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "gang/nccl/nccl_device.h"
+#include "gang/reduction.h"
+
+namespace gang {
+namespace {
+
+void check_message(OperationKind kind, int peer, int tag) {
+  if (tag != 0)
+    throw NotSupported(std::string(to_string(kind)) + ": NCCL has no tags" +
+                       (tag == any_tag ? "" : ", and tag is " + std::to_string(tag)) +
+                       "; accepted is tag 0 (sim and gloo have tags)");
+  if (peer == any_rank)
+    throw NotSupported(
+        "recv: NCCL cannot receive from any rank; accepted is a source_rank (sim and gloo can)");
+}
+
+// On bool, these are what NCCL can do on bytes of 0 and 1.
+ReduceOperation on_bytes(ReduceOperation operation) noexcept {
+  if (operation == ReduceOperation::bitwise_and) return ReduceOperation::min;
+  if (operation == ReduceOperation::bitwise_or) return ReduceOperation::max;
+  return operation;
+}
+
+bool is_reduced_on_host(const Operation& operation) noexcept {
+  const Collective& call = operation.collective;
+  const ReduceOperation reduce_operation =
+      call.data_type == DataType::boolean ? on_bytes(call.reduce_operation) : call.reduce_operation;
+  return reduces(call.kind) && reduce_operation >= ReduceOperation::bitwise_and;
+}
+
+// What is launched while it lives starts together, at its end; whatever happens, it ends.
+class Group {
+ public:
+  explicit Group(NcclApi& api) : api_(api) { api_.begin_group(); }
+  ~Group() {
+    if (has_ended_) return;
+    try {
+      api_.end_group();
+    } catch (const NcclError&) {
+      // What failed in the group is being thrown already.
+    }
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  void end() {
+    has_ended_ = true;
+    api_.end_group();
+  }
+
+ private:
+  NcclApi& api_;
+  bool has_ended_ = false;
+};
+
+// How many bytes the host reduces on this rank: of every rank as many.
+std::size_t bytes_to_reduce(const Operation& operation) noexcept {
+  return operation.collective.kind == OperationKind::reduce_scatter ? operation.output.size_bytes()
+                                                                    : operation.input.size_bytes();
+}
+
+}  // namespace
+
+void check_supported(const Operation& operation, int rank) {
+  const Collective& call = operation.collective;
+  if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
+    check_message(call.kind, call.peer, call.tag);
+    if (call.peer == rank)
+      throw NotSupported(std::string(to_string(call.kind)) +
+                         ": NCCL passes messages of a rank to itself in batches only; accepted are "
+                         "other ranks here, or a batch of both");
+  }
+  for (const PointToPoint& entry : operation.batch)
+    check_message(entry.kind, entry.peer, entry.tag);
+}
+
+NcclCollectives::NcclCollectives(NcclMember& member, NcclFlight& flight) noexcept
+    : member_(member), flight_(flight), api_(member.device()->api()) {}
+
+bool NcclCollectives::is_root(const Operation& operation) const noexcept {
+  return operation.collective.peer == member_.rank();
+}
+
+void NcclCollectives::start(NcclLaunch launch) {
+  if (launch.data_type == DataType::boolean) {
+    launch.data_type = DataType::u8;
+    launch.reduce_operation = on_bytes(launch.reduce_operation);
+  }
+  api_.launch(member_.communicator(), member_.stream(), launch, flight_.purpose());
+}
+
+void NcclCollectives::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) api_.copy(member_.stream(), to, from, bytes);
+}
+
+// -- Tensors on the host
+// --------------------------------------------------------------------------
+
+TensorView NcclCollectives::staged_in(const TensorView& tensor) {
+  const std::size_t bytes = tensor.size_bytes();
+  if (bytes == 0) return tensor;
+  std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes);
+  std::memcpy(pinned, tensor.data(), bytes);
+  std::byte* const there = flight_.scratch(NcclMemory::device, bytes);
+  copy(there, pinned, bytes);
+  return {there, tensor.type(), tensor.shape(), api_.device()};
+}
+
+TensorView NcclCollectives::staged_out(const TensorView& tensor) {
+  const std::size_t bytes = tensor.size_bytes();
+  if (bytes == 0) return tensor;
+  return {flight_.scratch(NcclMemory::device, bytes), tensor.type(), tensor.shape(), api_.device()};
+}
+
+std::vector<TensorView> NcclCollectives::staged(std::span<const TensorView> tensors,
+                                                bool is_input) {
+  std::vector<TensorView> there;
+  there.reserve(tensors.size());
+  for (const TensorView& tensor : tensors)
+    there.push_back(is_input ? staged_in(tensor) : staged_out(tensor));
+  return there;
+}
+
+void NcclCollectives::launch(const Operation& operation) {
+  const bool is_on_host = member_.options().tensors == NcclTensors::on_host ||
+                          operation.collective.kind == OperationKind::broadcast_objects;
+  if (!is_on_host) return launch_on_device(operation);
+  Operation there = operation;
+  const auto inputs = staged(operation.inputs, true);
+  const auto outputs = staged(operation.outputs, false);
+  std::vector<PointToPoint> batch(operation.batch.begin(), operation.batch.end());
+  there.input = staged_in(operation.input);
+  there.output = staged_out(operation.output);
+  there.inputs = inputs;
+  there.outputs = outputs;
+  for (PointToPoint& entry : batch)
+    entry.tensor =
+        entry.kind == OperationKind::send ? staged_in(entry.tensor) : staged_out(entry.tensor);
+  there.batch = batch;
+  launch_on_device(there);
+
+  const auto back = [this](const TensorView& to, const TensorView& from) {
+    if (to.size_bytes() == 0) return;
+    std::byte* const pinned = flight_.scratch(NcclMemory::pinned, to.size_bytes());
+    copy(pinned, from.data(), to.size_bytes());
+    flight_.add_copy_back({to.data(), pinned, to.size_bytes()});
+  };
+  back(operation.output, there.output);
+  for (std::size_t i = 0; i < outputs.size(); ++i) back(operation.outputs[i], outputs[i]);
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    if (batch[i].kind == OperationKind::recv) back(operation.batch[i].tensor, batch[i].tensor);
+}
+
+// -- On the device
+// --------------------------------------------------------------------------------
+
+void NcclCollectives::launch_on_device(const Operation& operation) {
+  const Collective& call = operation.collective;
+  if (!operation.input_splits.empty()) return uneven_all_to_all(operation);
+  if (call.kind == OperationKind::batch) return messages(operation.batch);
+  if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
+    const TensorView& tensor =
+        call.kind == OperationKind::send ? operation.input : operation.output;
+    const PointToPoint entry{call.kind, tensor, call.peer, 0};
+    return messages({&entry, 1});
+  }
+  const bool is_of_objects = call.kind == OperationKind::broadcast_objects;
+  const std::int64_t count = is_of_objects ? operation.input.count() : call.count;
+  if (call.kind == OperationKind::barrier || count == 0) return barrier();
+  if (is_reduced_on_host(operation)) return reduction_on_host(operation);
+  switch (call.kind) {
+    case OperationKind::all_reduce:
+    case OperationKind::reduce:
+    case OperationKind::reduce_scatter:
+      return reduction(operation);
+    case OperationKind::all_gather_to_list:
+      return all_gather_to_list(operation);
+    case OperationKind::gather:
+      return gather(operation);
+    case OperationKind::scatter:
+      return scatter(operation);
+    case OperationKind::all_to_all:
+      return all_to_all(operation);
+    default:  // all_gather and broadcasts
+      return start({.kind = is_of_objects ? OperationKind::broadcast : call.kind,
+                    .input = operation.input.data(),
+                    .output = operation.output.data(),
+                    .count = operation.input.count(),
+                    .data_type = operation.input.type(),
+                    .peer = call.peer});
+  }
+}
+
+void NcclCollectives::barrier() {
+  start({.kind = OperationKind::all_reduce,
+         .input = member_.token(),
+         .output = member_.token(),
+         .count = 1,
+         .data_type = DataType::u8,
+         .reduce_operation = ReduceOperation::max});
+}
+
+void NcclCollectives::reduction(const Operation& operation) {
+  const Collective& call = operation.collective;
+  start({.kind = call.kind,
+         .input = operation.input.data(),
+         .output = operation.output.data(),
+         .count = call.count,
+         .data_type = call.data_type,
+         .reduce_operation = call.reduce_operation,
+         .peer = call.kind == OperationKind::reduce ? call.peer : no_rank});
+}
+
+void NcclCollectives::reduction_on_host(const Operation& operation) {
+  const Collective& call = operation.collective;
+  const std::size_t bytes = bytes_to_reduce(operation);
+  const bool is_reduce = call.kind == OperationKind::reduce;
+  const bool receives = !is_reduce || is_root(operation);
+  std::byte* const gathered =
+      receives ? flight_.scratch(NcclMemory::device, bytes * size()) : nullptr;
+  start({.kind = is_reduce                                    ? OperationKind::gather
+                 : call.kind == OperationKind::reduce_scatter ? OperationKind::all_to_all
+                                                              : OperationKind::all_gather,
+         .input = operation.input.data(),
+         .output = gathered,
+         .count = static_cast<std::int64_t>(bytes / size_bytes(call.data_type)),
+         .data_type = call.data_type,
+         .peer = is_reduce ? call.peer : no_rank});
+  if (!receives) return;
+  std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes * size());
+  std::byte* const result = flight_.scratch(NcclMemory::pinned, bytes);
+  copy(pinned, gathered, bytes * size());
+  api_.call(member_.stream(), [pinned, result, bytes, ranks = size(), call] {
+    std::vector<const void*> blocks;
+    for (std::size_t rank = 0; rank < ranks; ++rank) blocks.push_back(pinned + rank * bytes);
+    reduce_block(call.reduce_operation, call.data_type, result, blocks.data(),
+                 static_cast<int>(ranks), bytes / size_bytes(call.data_type));
+  });
+  copy(operation.output.data(), result, bytes);
+}
+
+void NcclCollectives::copy_out(std::span<const TensorView> outputs, const std::byte* from) {
+  for (const TensorView& output : outputs) {
+    copy(output.data(), from, output.size_bytes());
+    from += output.size_bytes();
+  }
+}
+
+void NcclCollectives::all_gather_to_list(const Operation& operation) {
+  const TensorView& input = operation.input;
+  std::byte* const all = flight_.scratch(NcclMemory::device, input.size_bytes() * size());
+  start({.kind = OperationKind::all_gather,
+         .input = input.data(),
+         .output = all,
+         .count = input.count(),
+         .data_type = input.type()});
+  copy_out(operation.outputs, all);
+}
+
+void NcclCollectives::gather(const Operation& operation) {
+  const TensorView& input = operation.input;
+  std::byte* const all = is_root(operation)
+                             ? flight_.scratch(NcclMemory::device, input.size_bytes() * size())
+                             : nullptr;
+  start({.kind = OperationKind::gather,
+         .input = input.data(),
+         .output = all,
+         .count = input.count(),
+         .data_type = input.type(),
+         .peer = operation.collective.peer});
+  copy_out(operation.outputs, all);
+}
+
+void NcclCollectives::scatter(const Operation& operation) {
+  const TensorView& output = operation.output;
+  std::byte* all = nullptr;
+  if (is_root(operation)) {
+    all = flight_.scratch(NcclMemory::device, output.size_bytes() * size());
+    for (std::size_t rank = 0; rank < operation.inputs.size(); ++rank)
+      copy(all + rank * output.size_bytes(), operation.inputs[rank].data(), output.size_bytes());
+  }
+  start({.kind = OperationKind::scatter,
+         .input = all,
+         .output = output.data(),
+         .count = output.count(),
+         .data_type = output.type(),
+         .peer = operation.collective.peer});
+}
+
+void NcclCollectives::all_to_all(const Operation& operation) {
+  start({.kind = OperationKind::all_to_all,
+         .input = operation.input.data(),
+         .output = operation.output.data(),
+         .count = operation.input.count() / static_cast<std::int64_t>(size()),
+         .data_type = operation.input.type()});
+}
+
+// Pairs without elements exchange nothing. A token goes around first, so that the operation orders
+// and matches even where this rank has no elements at all.
+void NcclCollectives::uneven_all_to_all(const Operation& operation) {
+  const std::size_t width = size_bytes(operation.input.type());
+  const DataType type = operation.input.type();
+  barrier();
+  Group group(api_);
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  for (std::size_t rank = 0; rank < size(); ++rank) {
+    const std::int64_t to = operation.input_splits[rank];
+    const std::int64_t from = operation.output_splits[rank];
+    if (to > 0)
+      start({.kind = OperationKind::send,
+             .input = operation.input.data() + static_cast<std::size_t>(sent) * width,
+             .count = to,
+             .data_type = type,
+             .peer = static_cast<int>(rank)});
+    if (from > 0)
+      start({.kind = OperationKind::recv,
+             .output = operation.output.data() + static_cast<std::size_t>(received) * width,
+             .count = from,
+             .data_type = type,
+             .peer = static_cast<int>(rank)});
+    sent += to;
+    received += from;
+  }
+  group.end();
+}
+
+// A message without elements carries one, that nobody reads.
+void NcclCollectives::messages(std::span<const PointToPoint> entries) {
+  if (entries.empty()) return;
+  Group group(api_);
+  for (const PointToPoint& entry : entries) {
+    NcclLaunch message{.kind = entry.kind,
+                       .input = entry.tensor.data(),
+                       .output = entry.tensor.data(),
+                       .count = entry.tensor.count(),
+                       .data_type = entry.tensor.type(),
+                       .peer = entry.peer};
+    if (message.count == 0) {
+      message.input = member_.token();
+      message.output = member_.token() + 1;
+      message.count = 1;
+      message.data_type = DataType::u8;
+    }
+    if (entry.kind == OperationKind::recv && entries.size() == 1)
+      flight_.set_received({entry.peer, entry.tag});
+    start(message);
+  }
+  group.end();
+}
+
+}  // namespace gang

@@ -1,0 +1,60 @@
+// The operations of a gang, as launches on its stream.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "gang/nccl/nccl_api.h"
+#include "gang/nccl/nccl_flight.h"
+#include "gang/nccl/nccl_member.h"
+#include "gang/operation.h"
+
+namespace gang {
+
+// Throws NotSupported for what NCCL cannot do, before anything is launched: tags, receives from any
+// source, and messages of a rank to itself outside of a batch.
+void check_supported(const Operation& operation, int rank);
+
+// Launches one operation. What NCCL has no word for is put together from what it has: bitwise
+// reductions from a gather and a reduction on the host, in stream order; bool from unsigned bytes;
+// lists and split sizes from copies and grouped messages. An operation without elements is a
+// reduction of one: it matches and orders like any other. Tensors on the host are copied there and
+// back (NcclTensors).
+//
+// For the thread that has the right to launch. Throws NcclError.
+class NcclCollectives {
+ public:
+  NcclCollectives(NcclMember& member, NcclFlight& flight) noexcept;
+
+  void launch(const Operation& operation);
+
+ private:
+  // An operation whose tensors are on the device.
+  void launch_on_device(const Operation& operation);
+  void barrier();
+  void reduction(const Operation& operation);
+  void reduction_on_host(const Operation& operation);
+  void all_gather_to_list(const Operation& operation);
+  void gather(const Operation& operation);
+  void scatter(const Operation& operation);
+  void all_to_all(const Operation& operation);
+  void uneven_all_to_all(const Operation& operation);
+  void messages(std::span<const PointToPoint> entries);
+
+  TensorView staged_in(const TensorView& tensor);
+  TensorView staged_out(const TensorView& tensor);
+  std::vector<TensorView> staged(std::span<const TensorView> tensors, bool is_input);
+
+  void start(NcclLaunch launch);
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  void copy_out(std::span<const TensorView> outputs, const std::byte* from);
+  bool is_root(const Operation& operation) const noexcept;
+  std::size_t size() const noexcept { return static_cast<std::size_t>(member_.size()); }
+
+  NcclMember& member_;
+  NcclFlight& flight_;
+  NcclApi& api_;
+};
+
+}  // namespace gang

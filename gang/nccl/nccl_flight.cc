@@ -1,0 +1,47 @@
+#include "gang/nccl/nccl_flight.h"
+
+#include <cstring>
+#include <utility>
+
+#include "gang/nccl/nccl_device.h"
+#include "gang/nccl/nccl_member.h"
+
+namespace gang {
+
+NcclFlight::NcclFlight(std::shared_ptr<NcclDevice> device, std::shared_ptr<NcclMember> member,
+                       const Operation& operation)
+    : EndingWork(device->board()),
+      device_(std::move(device)),
+      member_(std::move(member)),
+      purpose_{member_->info(), operation.collective},
+      began_(device_->runtime().now()),
+      deadline_(operation.timeout < TimePoint::max() - began_ ? began_ + operation.timeout
+                                                              : TimePoint::max()),
+      event_(device_->take_event()) {
+  purpose_.call.label = {};
+}
+
+NcclFlight::~NcclFlight() { device_->give_back(std::move(event_), std::move(buffers_)); }
+
+std::byte* NcclFlight::scratch(NcclMemory memory, std::size_t bytes) {
+  buffers_.push_back(device_->take_buffer(memory, bytes));
+  return buffers_.back()->data();
+}
+
+void NcclFlight::copy_back() const noexcept {
+  for (const NcclCopyBack& copy : copies_)
+    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+}
+
+void NcclFlight::await() { device_->await(*this); }
+
+void NcclFlight::go_on_alone() { device_->watch(*this); }
+
+void NcclFlight::leave_memory() {
+  for (auto& buffer : buffers_) member_->keep(std::move(buffer));
+  buffers_.clear();
+}
+
+void NcclFlight::abandon() noexcept { member_->give_up(); }
+
+}  // namespace gang

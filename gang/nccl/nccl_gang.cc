@@ -1,0 +1,200 @@
+#include "gang/nccl/nccl_gang.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "gang/nccl/nccl_collectives.h"
+#include "gang/nccl/nccl_groups.h"
+#include "gang/nccl/nccl_shrinking.h"
+
+namespace gang {
+namespace {
+
+class NcclGang final : public Gang {
+ public:
+  explicit NcclGang(const std::shared_ptr<NcclMember>& member)
+      : Gang(member->info(), member->rank()), member_(member) {}
+  ~NcclGang() override { NcclGang::do_close(); }
+
+ protected:
+  Work do_start(Operation& operation) override;
+  Received do_run(Operation& operation) override;
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
+  void do_abort() override;
+  void do_close() noexcept override { member_->close(); }
+
+ private:
+  NcclDevice& device() const noexcept { return *member_->device(); }
+
+  void number(Operation& operation) noexcept;
+  bool run_between_hosts(const Operation& operation);
+  std::shared_ptr<NcclFlight> launch(const Operation& operation);
+  void launch_into(NcclFlight& flight, const Operation& operation);
+  Received run_to_end(const Operation& operation);
+  void broadcast_objects(const Operation& operation);
+  void broadcast_bytes(const Operation& operation, void* bytes, std::size_t count);
+
+  std::shared_ptr<NcclMember> member_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_message_ = 0;
+  std::uint64_t children_made_ = 0;
+  bool is_shrunk_ = false;
+};
+
+void NcclGang::number(Operation& operation) noexcept {
+  operation.collective.sequence_number =
+      is_point_to_point(operation.collective.kind) ? next_message_++ : next_sequence_++;
+}
+
+Work NcclGang::do_start(Operation& operation) {
+  check_supported(operation, rank());
+  number(operation);
+  const std::shared_ptr<NcclFlight> flight = launch(operation);
+  device().track(flight, false);
+  return Work(flight);
+}
+
+Received NcclGang::do_run(Operation& operation) {
+  check_supported(operation, rank());
+  number(operation);
+  if (run_between_hosts(operation)) return {};
+  return run_to_end(operation);
+}
+
+Received NcclGang::run_to_end(const Operation& operation) {
+  const std::shared_ptr<NcclFlight> flight = launch(operation);
+  device().track(flight, true);
+  device().await(*flight);
+  flight->wait(std::nullopt);
+  return flight->received();
+}
+
+// What no communicator does, or not alone.
+bool NcclGang::run_between_hosts(const Operation& operation) {
+  const OperationKind kind = operation.collective.kind;
+  const bool makes_gang = kind == OperationKind::create_gang || kind == OperationKind::split;
+  if (!makes_gang && kind != OperationKind::monitored_barrier &&
+      kind != OperationKind::broadcast_objects)
+    return false;
+  const NcclCall call = nccl_call(*member_, operation);
+  member_->require_intact(call.purpose, call.began);
+  if (makes_gang) {
+    const auto child = make_child_member(*member_, call, operation, children_made_++);
+    if (child != nullptr) *operation.created = std::make_shared<NcclGang>(child);
+  } else if (kind == OperationKind::monitored_barrier) {
+    run_monitored_barrier(*member_, call, operation.wait_all_ranks);
+  } else if (size() > 1) {
+    broadcast_objects(operation);
+  }
+  return true;
+}
+
+std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
+  auto flight = std::make_shared<NcclFlight>(member_->device(), member_, operation);
+  member_->require_intact(flight->purpose(), flight->began());
+  const Collective& call = operation.collective;
+  if (!operation.input_splits.empty()) {
+    const auto own = static_cast<std::size_t>(rank());
+    const std::int64_t sent = operation.input_splits[own];
+    const std::int64_t expected = operation.output_splits[own];
+    if (sent != expected)
+      member_->fail(
+          flight->purpose(), flight->began(),
+          {.kind = GangErrorKind::mismatch,
+           .ranks_at_fault = {rank()},
+           .reason = "rank " + std::to_string(rank()) + " sends itself " + std::to_string(sent) +
+                     " elements and expects " + std::to_string(expected)});
+  }
+  if (call.kind == OperationKind::recv) flight->set_received({call.peer, call.tag});
+  try {
+    launch_into(*flight, operation);
+  } catch (const NcclError& error) {
+    if (error.status() == NcclStatus::invalid_argument)
+      throw InvalidArgument(to_string(call) + " on " + label_of(info()) + ": " + error.what());
+    flight->leave_memory();
+    member_->fail(flight->purpose(), flight->began(),
+                  {.kind = error.status() == NcclStatus::remote_error ? GangErrorKind::peer_failed
+                                                                      : GangErrorKind::connection,
+                   .reason = error.what()});
+  }
+  return flight;
+}
+
+// Connections may be made now, and take their time: others may launch, or break the gang, then.
+void NcclGang::launch_into(NcclFlight& flight, const Operation& operation) {
+  NcclApi& api = device().api();
+  {
+    const auto launches = device().launching();
+    NcclCollectives(*member_, flight).launch(operation);
+  }
+  const NcclStatus status = api.await_ready(member_->communicator(), flight.deadline());
+  if (status == NcclStatus::in_progress)
+    member_->break_with(member_->timeout_cause(flight.purpose()));
+  else if (status != NcclStatus::success)
+    member_->break_with(member_->status_cause(status));
+  api.record(flight.event(), member_->stream());
+}
+
+void NcclGang::broadcast_bytes(const Operation& operation, void* bytes, std::size_t count) {
+  Operation broadcast = operation;
+  const TensorView tensor(bytes, DataType::u8, Shape::vector(static_cast<std::int64_t>(count)));
+  broadcast.collective.kind = OperationKind::broadcast_objects;
+  broadcast.input = tensor;
+  broadcast.output = tensor;
+  const std::shared_ptr<NcclFlight> flight = launch(broadcast);
+  device().track(flight, true);
+  device().await(*flight);
+  flight->wait(std::nullopt);
+}
+
+// How many bytes come, and for how many objects, goes before them.
+void NcclGang::broadcast_objects(const Operation& operation) {
+  const Collective& call = operation.collective;
+  std::vector<std::byte>& packed = *operation.packed;
+  std::array<std::int64_t, 2> header = {static_cast<std::int64_t>(packed.size()), call.count};
+  broadcast_bytes(operation, header.data(), sizeof(header));
+  packed.resize(static_cast<std::size_t>(header[0]));
+  broadcast_bytes(operation, packed.data(), packed.size());
+  if (header[1] == call.count) return;
+  const NcclCall here = nccl_call(*member_, operation);
+  member_->fail(here.purpose, here.began,
+                {.kind = GangErrorKind::mismatch,
+                 .ranks_at_fault = {rank()},
+                 .reason = "rank " + std::to_string(call.peer) + " sends " +
+                           std::to_string(header[1]) + " objects where rank " +
+                           std::to_string(rank()) + " expects " + std::to_string(call.count)});
+}
+
+std::shared_ptr<Gang> NcclGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
+  if (std::exchange(is_shrunk_, true))
+    throw InvalidOperation("shrink of " + label_of(info()) +
+                           ": this member has shrunk the gang before");
+  return std::make_shared<NcclGang>(
+      make_shrunk_member(*member_, options, call_site, children_made_++));
+}
+
+void NcclGang::do_abort() {
+  member_->break_with({.kind = GangErrorKind::aborted,
+                       .reason = "rank " + std::to_string(rank()) + " aborted the gang"});
+}
+
+}  // namespace
+
+std::shared_ptr<Gang> make_nccl_gang(const NcclGangOptions& options) {
+  auto info = std::make_shared<GangInfo>();
+  info->name = options.name;
+  info->timeout = options.timeout;
+  info->backend = "nccl";
+  info->size = options.size;
+  if (options.tensors == NcclTensors::on_device) info->device = options.world.api->device();
+  for (int rank = 0; rank < options.size; ++rank) info->root_ranks.push_back(rank);
+  return std::make_shared<NcclGang>(make_root_member({.info = std::move(info),
+                                                      .rank = options.rank,
+                                                      .key = options.key,
+                                                      .tensors = options.tensors,
+                                                      .priority = options.priority},
+                                                     std::make_shared<NcclDevice>(options.world)));
+}
+
+}  // namespace gang

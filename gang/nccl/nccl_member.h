@@ -1,0 +1,104 @@
+// One rank's side of an NCCL gang: its communicator, its stream, and what broke it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gang/error.h"
+#include "gang/gang.h"
+#include "gang/nccl/nccl_api.h"
+#include "gang/nccl/nccl_cause.h"
+#include "gang/runtime.h"
+
+namespace gang {
+
+class NcclDevice;
+
+// Whose memory tensors are in.
+enum class NcclTensors : std::uint8_t {
+  on_device,  // as NCCL wants it; complete when the call is made, whatever stream wrote it
+  on_host,    // copied to the device and back, through pinned memory: for programs of any backend
+};
+
+struct NcclMemberOptions {
+  std::shared_ptr<const GangInfo> info;
+  int rank = 0;
+  std::string key;  // the same on all members and no other gang's, ever
+  NcclTensors tensors = NcclTensors::on_device;
+  StreamPriority priority = StreamPriority::normal;
+};
+
+// The first cause breaks the gang and is kept for every later call.
+// Threads: any.
+class NcclMember {
+ public:
+  NcclMember(NcclMemberOptions options, std::shared_ptr<NcclDevice> device,
+             std::unique_ptr<NcclCommunicator> communicator);
+  ~NcclMember();
+  NcclMember(const NcclMember&) = delete;
+  NcclMember& operator=(const NcclMember&) = delete;
+
+  const std::shared_ptr<const GangInfo>& info() const noexcept { return options_.info; }
+  int rank() const noexcept { return options_.rank; }
+  int size() const noexcept { return options_.info->size; }
+  const std::string& key() const noexcept { return options_.key; }
+  const NcclMemberOptions& options() const noexcept { return options_; }
+  const std::shared_ptr<NcclDevice>& device() const noexcept { return device_; }
+
+  NcclCommunicator& communicator() const noexcept { return *communicator_; }
+  NcclStream& stream() const noexcept { return *stream_; }
+
+  // One element for operations that carry none, and room for a second.
+  std::byte* token() const noexcept { return token_->data(); }
+
+  bool is_closed(const std::unique_lock<RuntimeMutex>& board_lock) const noexcept;
+  bool is_broken(const std::unique_lock<RuntimeMutex>& board_lock) const noexcept;
+
+  // Throws GangError if the gang is broken.
+  void require_intact(const NcclPurpose& purpose, TimePoint began) const;
+
+  // Breaks the gang, unless it is broken already, and throws the first cause.
+  [[noreturn]] void fail(const NcclPurpose& purpose, TimePoint began, NcclCause cause);
+
+  // Throws `cause`, whatever broke the gang.
+  [[noreturn]] void fail_here(const NcclPurpose& purpose, TimePoint began, NcclCause cause) const;
+
+  // Ranks of the gang, as far as what broke it tells; ascending.
+  std::vector<int> known_to_be_gone() const;
+
+  void break_with(NcclCause cause) noexcept;
+  void give_up() noexcept;
+
+  // What a wait that took too long, or a status of the communicator, says.
+  NcclCause timeout_cause(const NcclPurpose& purpose) const;
+  NcclCause status_cause(NcclStatus status) const;
+  NcclCause neighbor_cause(const NcclMember& late) const;  // another gang of the device was late
+
+  // For the device. Whether `cause` is the first.
+  bool set_cause(const NcclCause& cause, const std::unique_lock<RuntimeMutex>& board_lock);
+  GangError error_of(const NcclPurpose& purpose, TimePoint began,
+                     const std::unique_lock<RuntimeMutex>& board_lock) const;
+
+  // Memory that lives as long as this.
+  void keep(std::unique_ptr<NcclBuffer> buffer) { kept_.push_back(std::move(buffer)); }
+
+  // This side goes: what is under way fails, and the communicator is freed when that is possible.
+  void close() noexcept;
+
+ private:
+  GangError make_error(const NcclPurpose& purpose, TimePoint began, const NcclCause& cause) const;
+
+  NcclMemberOptions options_;
+  std::shared_ptr<NcclDevice> device_;
+  std::unique_ptr<NcclCommunicator> communicator_;
+  std::unique_ptr<NcclStream> stream_;
+  std::unique_ptr<NcclBuffer> token_;
+  std::vector<std::unique_ptr<NcclBuffer>> kept_;
+  std::optional<NcclCause> cause_;  // under the board's lock
+  bool is_closed_ = false;
+};
+
+}  // namespace gang

@@ -1,0 +1,129 @@
+#include "gang/nccl/nccl_shrinking.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "gang/nccl/nccl_device.h"
+#include "gang/nccl/nccl_groups.h"
+#include "gang/store/store.h"
+
+namespace gang {
+namespace {
+
+// Ranks that are not `among`, of a gang of `size`.
+std::vector<int> others(const std::vector<int>& among, int size) {
+  std::vector<int> rest;
+  for (int rank = 0; rank < size; ++rank)
+    if (std::ranges::find(among, rank) == among.end()) rest.push_back(rank);
+  return rest;
+}
+
+// Who is there when the grace is over: the list of the first whose grace was.
+std::vector<int> agree(NcclMember& member, const NcclCall& call) {
+  NcclMeeting& meeting = member.device()->meeting();
+  const std::string key = member.key() + "#shrink";
+  const std::vector<int> gone = member.known_to_be_gone();
+  std::string decided;
+  try {
+    const auto said = meeting.meet({.key = key,
+                                    .gang_key = key,
+                                    .rank = member.rank(),
+                                    .size = member.size(),
+                                    .root_ranks = member.info()->root_ranks,
+                                    .deadline = call.deadline,
+                                    .purpose = &call.purpose,
+                                    .gone = gone,
+                                    .end = NcclAppointment::End::is_sure},
+                                   "here");
+    std::vector<int> there;
+    for (std::size_t rank = 0; rank < said.size(); ++rank)
+      if (said[rank]) there.push_back(static_cast<int>(rank));
+    decided = meeting.decide(key + "/decided", nlohmann::json(there).dump());
+  } catch (const StoreError& error) {
+    member.fail(call.purpose, call.began,
+                {.kind = GangErrorKind::connection, .reason = error.what()});
+  }
+  const nlohmann::json list = nlohmann::json::parse(decided, nullptr, false);
+  std::vector<int> ranks;
+  if (list.is_array())
+    for (const nlohmann::json& one : list)
+      if (one.is_number_integer()) ranks.push_back(one.get<int>());
+  return ranks;
+}
+
+// A gang without loss is split, not shrunk: NCCL shrinks by one rank at least.
+std::unique_ptr<NcclCommunicator> make_communicator(NcclMember& member, const NcclCall& call,
+                                                    const std::vector<int>& excluded) {
+  NcclDevice& device = *member.device();
+  std::unique_ptr<NcclCommunicator> made;
+  {
+    const auto launches = device.launching();
+    made = excluded.empty()
+               ? device.api().split(member.communicator(), {0, member.rank()}, call.purpose)
+               : device.api().shrink(member.communicator(), excluded, NcclShrink::abort_parent,
+                                     call.purpose);
+  }
+  const TimePoint deadline = deadline_after(device.runtime(), member.info()->timeout);
+  const NcclStatus status = device.api().await_ready(*made, deadline);
+  if (status == NcclStatus::success) return made;
+  NcclCommunicator* const dead[] = {made.get()};
+  {
+    const auto launches = device.launching();
+    device.api().revoke(dead);
+  }
+  device.bury(std::move(made));
+  throw NcclError(
+      status, "NCCL made no communicator of those who are left: " + std::string(to_string(status)));
+}
+
+std::shared_ptr<const GangInfo> info_of(const NcclMember& member, const ShrinkOptions& options,
+                                        const std::vector<int>& ranks, std::uint64_t index) {
+  auto info = std::make_shared<GangInfo>(*member.info());
+  info->name = options.name.empty() ? default_child_name(*member.info(), index) : options.name;
+  info->timeout = options.timeout.value_or(member.info()->timeout);
+  info->size = static_cast<int>(ranks.size());
+  info->root_ranks.clear();
+  for (const int rank : ranks)
+    info->root_ranks.push_back(member.info()->root_ranks[static_cast<std::size_t>(rank)]);
+  return info;
+}
+
+}  // namespace
+
+std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkOptions& options,
+                                               const CallSite& call_site, std::uint64_t index) {
+  Operation operation;
+  operation.collective.kind = OperationKind::shrink;
+  operation.collective.call_site = call_site;
+  operation.timeout = *options.grace;
+  const NcclCall call = nccl_call(member, operation);
+  const std::vector<int> ranks = agree(member, call);
+  const std::vector<int> excluded = others(ranks, member.size());
+  const auto place = std::ranges::find(ranks, member.rank());
+  member.break_with({.kind = GangErrorKind::peer_failed,
+                     .ranks_at_fault = excluded,
+                     .reason = "the gang was shrunk to ranks " + nlohmann::json(ranks).dump()});
+  if (place == ranks.end())
+    member.fail_here(call.purpose, call.began,
+                     {.kind = GangErrorKind::peer_failed,
+                      .ranks_at_fault = {member.rank()},
+                      .reason = "rank " + std::to_string(member.rank()) +
+                                " came too late: the others have gone on without it"});
+  NcclMemberOptions shrunk = member.options();
+  shrunk.info = info_of(member, options, ranks, index);
+  shrunk.rank = static_cast<int>(place - ranks.begin());
+  shrunk.key = member.key() + "/shrunk";
+  try {
+    return make_nccl_member(std::move(shrunk), member.device(),
+                            make_communicator(member, call, excluded));
+  } catch (const NcclError& error) {
+    member.fail_here(call.purpose, call.began,
+                     {.kind = GangErrorKind::connection, .reason = error.what()});
+  }
+}
+
+}  // namespace gang

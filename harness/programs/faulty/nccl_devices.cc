@@ -1,0 +1,201 @@
+// What goes wrong on devices that run what was launched first: on the backend sim-nccl.
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/report.h"
+
+namespace gang::harness {
+namespace {
+
+using Values = std::vector<float>;
+
+struct TwoGangs {
+  explicit TwoGangs(Rank& rank)
+      : data(rank.root()->split({.color = 0}, {.name = "data"})),
+        model(rank.root()->split({.color = 0}, {.name = "model"})) {}
+
+  std::shared_ptr<Gang> data;
+  std::shared_ptr<Gang> model;
+};
+
+// Gang by gang it would do; the device of each rank runs first what the other's runs last.
+void launch_order(Rank& rank, const Fault& fault) {
+  const TwoGangs gangs(rank);
+  const bool swaps = fault.is_planted() && rank.rank() % 2 == 1;
+  Values gradient(8, 1.0F);
+  Values activation(4, 1.0F);
+  std::vector<Work> works;
+  const auto reduce = [&] {
+    works.push_back(
+        gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here()));
+  };
+  if (!swaps) reduce();
+  works.push_back(
+      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, fault.here()));
+  if (swaps) reduce();
+  Work::wait_all(works);
+}
+
+// Three pairs among three ranks: each rank begins with the pair that is named after it.
+void three_pairs(Rank& rank, const Fault& fault) {
+  std::vector<std::shared_ptr<Gang>> pairs;
+  for (int i = 0; i < 3; ++i)
+    pairs.push_back(rank.root()->create_gang(std::vector{i, (i + 1) % 3},
+                                             {.name = "pair" + std::to_string(i)}));
+  const int first = fault.is_planted() ? rank.rank() : 0;
+  std::vector<Work> works;
+  for (int i = first; i < first + 3; ++i) {
+    const auto& pair = pairs[static_cast<std::size_t>(i % 3)];
+    if (pair) works.push_back(pair->start_barrier({}, fault.here()));
+  }
+  Work::wait_all(works);
+}
+
+// A gang is made while a reduction spins: that waits until the device is idle, and the peer, which
+// makes the gang first, has not launched its side yet.
+void overlapping_init(Rank& rank, const Fault& fault) {
+  const auto data = rank.root()->split({.color = 0}, {.name = "data"});
+  Values gradient(8, 1.0F);
+  const bool makes_first = !fault.is_planted() || rank.rank() % 2 == 1;
+  if (makes_first) rank.root()->split({.color = 0}, {}, fault.here());
+  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  if (!makes_first) rank.root()->split({.color = 0}, {}, fault.here());
+  work.wait();
+}
+
+// Started messages run one after the other on the stream of their gang, unless they are a batch.
+void sends_ahead(Rank& rank, const Fault& fault) {
+  const int peer = rank.rank() ^ 1;
+  Values sent(4, 1.0F);
+  Values received(4);
+  if (!fault.is_planted()) {
+    const PointToPoint both[] = {{OperationKind::send, view(sent), peer},
+                                 {OperationKind::recv, view(received), peer}};
+    return rank.root()->batch(both);
+  }
+  Work send = rank.root()->start_send(view(sent), peer, 0, {}, fault.here());
+  Work receive = rank.root()->start_recv(view(received), peer, 0, {}, fault.here());
+  send.wait();
+  receive.wait();
+}
+
+// A message and a reduction of one gang share its stream.
+void message_on_stream(Rank& rank, const Fault& fault) {
+  Gang& gang = *rank.root();
+  Values activation(4, 1.0F);
+  float norm = 1.0F;
+  std::vector<Work> works;
+  const auto message = [&] {
+    if (rank.rank() == 0)
+      works.push_back(gang.start_send(view(activation), 1, 0, {}, fault.here()));
+    if (rank.rank() == 1)
+      works.push_back(gang.start_recv(view(activation), 0, 0, {}, fault.here()));
+  };
+  const bool comes_late = fault.is_planted() && rank.rank() == 1;
+  if (!comes_late) message();
+  works.push_back(gang.start_all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here()));
+  if (comes_late) message();
+  Work::wait_all(works);
+}
+
+// The ranks launch in one order, and nothing makes their devices keep to it.
+void no_launch_order(Rank& rank, const Fault& fault) {
+  const TwoGangs gangs(rank);
+  Values gradient(8, 1.0F);
+  Values activation(4, 1.0F);
+  Work first = gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  if (!fault.is_planted()) first.wait();
+  Work second =
+      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, fault.here());
+  second.wait();
+  if (fault.is_planted()) first.wait();
+}
+
+// Two threads of each rank launch when they happen to run.
+void launching_threads(Rank& rank, const Fault& fault) {
+  const TwoGangs gangs(rank);
+  Values gradient(8, 1.0F);
+  Values activation(4, 1.0F);
+  const auto reduce = [&] {
+    gangs.data->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  };
+  std::unique_ptr<RuntimeThread> thread;
+  if (fault.is_planted())
+    thread = rank.runtime().start_thread("gradients", reduce);
+  else
+    reduce();
+  gangs.model->all_reduce(view(activation), ReduceOperation::sum, {}, fault.here());
+  if (thread) thread->join();
+}
+
+// Kernels of different sizes meet, and spin.
+void kernels_differ(Rank& rank, const Fault& fault) {
+  Values values(fault.is_planted() && rank.rank() == 1 ? 5 : 4, 1.0F);
+  rank.root()->all_reduce(view(values), ReduceOperation::sum, {}, fault.here());
+}
+
+FaultyProgram on_nccl(FaultyProgram program) {
+  program.options.emplace("backend", "sim-nccl");
+  return program;
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> nccl_devices() {
+  namespace id = sim::finding_id;
+  return {on_nccl({.name = "nccl_launch_order",
+                   .description = "communicators in other orders",
+                   .body = launch_order,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_three_pairs",
+                   .description = "an order that goes in circles",
+                   .body = three_pairs,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1, 2},
+                   .default_world_size = 3,
+                   .fewest_ranks = 3}),
+          on_nccl({.name = "nccl_gang_made_late",
+                   .description = "a gang is made under a kernel",
+                   .body = overlapping_init,
+                   .finding = id::device_synchronization,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_sends_ahead",
+                   .description = "both send first, without batch",
+                   .body = sends_ahead,
+                   .finding = id::point_to_point_cycle,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_one_stream",
+                   .description = "a message behind a reduction",
+                   .body = message_on_stream,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2}),
+          on_nccl({.name = "nccl_no_order",
+                   .description = "devices choose what runs first",
+                   .body = no_launch_order,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .options = {{"nccl", "order=any"}},
+                   .shown_in = ShownIn::some_schedules}),
+          on_nccl({.name = "nccl_threads",
+                   .description = "two threads launch in any order",
+                   .body = launching_threads,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .shown_in = ShownIn::some_schedules}),
+          on_nccl({.name = "nccl_other_count",
+                   .description = "kernels that differ spin",
+                   .body = kernels_differ,
+                   .finding = id::mismatch_count,
+                   .ranks = {0, 1},
+                   .default_world_size = 2})};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+
+namespace gang::harness {
+namespace {
+
+// Two gangs of all ranks, a reduction on each, both under way at once. Odd ranks start them the
+// other way round, unless the order is the same everywhere: gang by gang that is right, and on
+// devices that run what was launched first, nobody comes to an end.
+void run_two_communicators(Rank& rank) {
+  const auto a = rank.root()->split({.color = 0}, {.name = "a"});
+  const auto b = rank.root()->split({.color = 0}, {.name = "b"});
+  const bool swaps = rank.rank() % 2 == 1 && rank.parameter<std::string>("order") == "different";
+  std::vector<float> gradient(1024, 1.0F);
+  std::vector<float> activation(16, 1.0F);
+  std::vector<Work> works;
+  if (swaps) works.push_back(b->start_all_reduce(view(activation), ReduceOperation::sum));
+  works.push_back(a->start_all_reduce(view(gradient), ReduceOperation::sum));
+  if (!swaps) works.push_back(b->start_all_reduce(view(activation), ReduceOperation::sum));
+  Work::wait_all(works);
+  rank.output("gradient", gradient);
+  rank.output("activation", activation);
+}
+
+}  // namespace
+
+Program two_communicators_program() {
+  return {.name = "two_communicators",
+          .description = "two reductions at once, started in different orders: see sim-nccl",
+          .run = run_two_communicators,
+          .parameters = {choice_parameter("order", "different", {"different", "same"},
+                                          "in which the ranks start the two")},
+          .validate =
+              [](int world_size, const ParameterValues&) {
+                if (world_size >= 2) return;
+                throw InvalidArgument(fmt::format(
+                    "two_communicators does not run in a world of {}; accepted: 2 or more",
+                    world_size));
+              },
+          .default_world_size = 2};
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,21 @@
+#include "sim/counting_gang.h"
+
+#include <utility>
+
+#include "sim/engine.h"
+
+namespace gang::sim {
+
+CountingGang::CountingGang(Engine& engine, std::shared_ptr<Gang> inner)
+    : ForwardingGang(std::move(inner)), engine_(engine) {}
+
+void CountingGang::before(const Operation&) {
+  const Engine::Guard guard(engine_);
+  ++engine_.counts().rank_operations;
+}
+
+std::shared_ptr<Gang> CountingGang::wrap(std::shared_ptr<Gang> child) {
+  return std::make_shared<CountingGang>(engine_, std::move(child));
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,54 @@
+// How the members of new simulated communicators come together.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gang/nccl/nccl_api.h"
+#include "sim/nccl/nccl_clique.h"
+
+namespace gang::sim {
+
+// All that are expected come, each with a color and a key; then there is a clique per color.
+//
+// Threads: under the engine's Guard.
+class NcclAssembly {
+ public:
+  // `expected`: root ranks, by place.
+  NcclAssembly(Engine& engine, std::string name, std::vector<int> expected)
+      : engine_(engine),
+        name_(std::move(name)),
+        root_ranks_(std::move(expected)),
+        come_(root_ranks_.size()) {}
+
+  void join(int place, const NcclSplit& split);
+
+  bool is_complete() const noexcept { return joined_ == root_ranks_.size(); }
+  const std::vector<int>& root_ranks() const noexcept { return root_ranks_; }
+
+  // Root ranks of those who have not come.
+  std::vector<int> missing() const;
+
+  // Once it is complete.
+  struct Seat {
+    std::shared_ptr<NcclClique> clique;  // null: no color
+    int member = 0;
+  };
+  Seat seat_of(int place) const;
+
+ private:
+  void form();
+
+  Engine& engine_;
+  const std::string name_;
+  std::vector<int> root_ranks_;
+  std::vector<std::optional<NcclSplit>> come_;
+  std::size_t joined_ = 0;
+  std::vector<Seat> seats_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,261 @@
+#include "sim/nccl/nccl_explanation.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/engine.h"
+#include "sim/finding_text.h"
+#include "sim/nccl/nccl_wait_chain.h"
+
+namespace gang::sim {
+namespace {
+
+std::string call_text(const NcclPurpose& purpose) {
+  return fmt::format("{} on {} at {}", to_string(purpose.call), label_of(*purpose.gang),
+                     to_string(purpose.call.call_site));
+}
+
+Finding finding_for(const NcclPurpose& purpose, std::string_view id) {
+  return {.id = std::string(id),
+          .gang = label_of(*purpose.gang),
+          .operation = to_string(purpose.call),
+          .location = to_string(purpose.call.call_site)};
+}
+
+std::vector<int> sorted(std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  const auto again = std::ranges::unique(ranks);
+  ranks.erase(again.begin(), again.end());
+  return ranks;
+}
+
+class Explanation {
+ public:
+  Explanation(SimulatedNccl& nccl, const BlockedWorld& world, VerdictCertainty& certainty)
+      : engine_(nccl.engine()), world_(world), certainty_(certainty), chain_(nccl, world) {}
+
+  void explain() {
+    if (explain_mismatches() || explain_missing()) return;
+    explain_cycle();
+  }
+
+ private:
+  void add(Finding finding) {
+    for (int rank = 0; rank < engine_.options().world_size && finding.certainty.empty(); ++rank)
+      if (const Task* context = chain_.context_of(rank))
+        finding.certainty = certainty_.of(*context);
+    engine_.findings().add(std::move(finding));
+  }
+
+  bool explain_mismatches();
+  bool explain_missing();
+  void explain_cycle();
+  Finding cycle_finding(const std::vector<NcclWaiter>& cycle) const;
+  Finding inversion(const std::vector<NcclWaiter>& cycle) const;
+  Finding synchronization(const NcclHostWait& wait, const NcclKernel& kernel) const;
+  Finding host_cycle(const std::vector<NcclWaiter>& cycle) const;
+
+  Engine& engine_;
+  const BlockedWorld& world_;
+  VerdictCertainty& certainty_;
+  NcclWaitChain chain_;
+};
+
+// -- Calls that differ
+// ----------------------------------------------------------------------------
+
+// The first field in which two calls of one operation differ.
+std::string_view mismatch_of(const Collective& one, const Collective& other) {
+  if (one.kind != other.kind) return finding_id::mismatch_operation;
+  if (one.data_type != other.data_type) return finding_id::mismatch_data_type;
+  if (one.count != other.count) return finding_id::mismatch_count;
+  if (reduces(one.kind) && one.reduce_operation != other.reduce_operation)
+    return finding_id::mismatch_reduce_operation;
+  return one.peer != other.peer ? finding_id::mismatch_root : finding_id::mismatch_operation;
+}
+
+bool Explanation::explain_mismatches() {
+  std::set<const NcclClique*> seen;
+  for (const NcclKernel* kernel : chain_.kernels()) {
+    const NcclKernel* const other = kernel->differs_from;
+    if (other == nullptr || !seen.insert(kernel->clique.get()).second) continue;
+    Finding finding =
+        finding_for(kernel->purpose, mismatch_of(kernel->purpose.call, other->purpose.call));
+    finding.ranks = sorted({kernel->gpu->rank(), other->gpu->rank()});
+    finding.message = fmt::format(
+        "Rank {} called {} where rank {} called {}. What NCCL makes of it is undefined; here both "
+        "spin.",
+        kernel->gpu->rank(), call_text(kernel->purpose), other->gpu->rank(),
+        call_text(other->purpose));
+    add(std::move(finding));
+  }
+  return !seen.empty();
+}
+
+// -- Ranks that are gone
+// --------------------------------------------------------------------------
+
+bool Explanation::explain_missing() {
+  std::map<std::vector<int>, std::pair<const NcclPurpose*, std::vector<int>>> missing;
+  const auto note = [&](const NcclPurpose* purpose, const std::vector<int>& awaited, int waiting) {
+    std::vector<int> gone;
+    for (const int rank : awaited)
+      if (world_.is_gone(rank)) gone.push_back(rank);
+    if (gone.empty() || purpose == nullptr) return;
+    auto& [first, ranks] = missing[gone];
+    if (first == nullptr) first = purpose;
+    ranks.push_back(waiting);
+  };
+  for (const NcclKernel* kernel : chain_.kernels())
+    if (kernel->state == NcclKernel::State::running)
+      note(&kernel->purpose, ranks_awaited_by(*kernel), kernel->gpu->rank());
+  for (int rank = 0; rank < engine_.options().world_size; ++rank)
+    for (const NcclHostWait* wait : chain_.waits_of(rank))
+      if (wait->kernels().empty()) note(wait->purpose, wait->awaited_ranks(), rank);
+  for (auto& [gone, waiters] : missing) {
+    const auto& [purpose, waiting] = waiters;
+    Finding finding = finding_for(*purpose, finding_id::participant_missing);
+    finding.ranks = gone;
+    finding.message =
+        fmt::format("{} never called {} on {}: its program has ended. {} for it.",
+                    capitalised(ranks_text(gone)), to_string(purpose->call), finding.gang,
+                    capitalised(ranks_do(sorted(waiting), "waits", "wait")));
+    add(std::move(finding));
+  }
+  return !missing.empty();
+}
+
+// -- Cycles
+// ---------------------------------------------------------------------------------------
+
+// "0 → 1 → 0".
+std::string path_of(const std::vector<NcclWaiter>& cycle) {
+  std::vector<int> ranks;
+  for (const NcclWaiter& one : cycle)
+    if (ranks.empty() || ranks.back() != one.rank) ranks.push_back(one.rank);
+  if (ranks.size() > 1 && ranks.front() == ranks.back()) ranks.pop_back();
+  return fmt::format("{} → {}", fmt::join(ranks, " → "), ranks.front());
+}
+
+std::vector<int> ranks_of(const std::vector<NcclWaiter>& cycle) {
+  std::vector<int> ranks;
+  for (const NcclWaiter& one : cycle) ranks.push_back(one.rank);
+  return sorted(std::move(ranks));
+}
+
+bool is_message(const NcclWaiter& one) {
+  return one.kernel != nullptr && !one.kernel->is_collective();
+}
+
+void Explanation::explain_cycle() {
+  const std::vector<NcclWaiter> cycle = chain_.find_cycle();
+  if (!cycle.empty()) add(cycle_finding(cycle));
+}
+
+Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
+  for (const NcclWaiter& one : cycle) {
+    if (one.kernel != nullptr) continue;
+    for (const NcclHostWait* wait : chain_.waits_of(one.rank))
+      if (wait->reason == NcclHostWait::Reason::idle && !wait->kernels().empty()) {
+        Finding finding = synchronization(*wait, *wait->kernels().front());
+        finding.ranks = ranks_of(cycle);
+        finding.message += fmt::format(" Each waits for the next: {}.", path_of(cycle));
+        return finding;
+      }
+  }
+  const bool has_queued = std::ranges::any_of(cycle, [](const NcclWaiter& one) {
+    return one.kernel != nullptr && one.kernel->state == NcclKernel::State::queued;
+  });
+  return has_queued ? inversion(cycle) : host_cycle(cycle);
+}
+
+// A queued kernel of the cycle is followed by the one that it is queued behind.
+Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
+  std::vector<std::string> orders;
+  std::set<std::string> gangs;
+  const NcclPurpose* first = nullptr;
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const NcclKernel* const behind = cycle[i].kernel;
+    const NcclKernel* const ahead = cycle[(i + 1) % cycle.size()].kernel;
+    if (behind == nullptr || ahead == nullptr || behind->state != NcclKernel::State::queued)
+      continue;
+    if (first == nullptr) first = &behind->purpose;
+    gangs.insert(label_of(*ahead->purpose.gang));
+    gangs.insert(label_of(*behind->purpose.gang));
+    orders.push_back(fmt::format("rank {} launched {} before {}", cycle[i].rank,
+                                 call_text(ahead->purpose), call_text(behind->purpose)));
+  }
+  std::ranges::sort(orders);
+  const bool are_messages = gangs.size() == 1 && std::ranges::all_of(cycle, is_message);
+  Finding finding = finding_for(
+      *first, are_messages ? finding_id::point_to_point_cycle : finding_id::stream_order_inversion);
+  finding.ranks = ranks_of(cycle);
+  finding.message = fmt::format(
+      "{} {} are launched in different orders: {}. A kernel keeps its place until its "
+      "peers have started theirs. Each waits for the next: {}.",
+      are_messages        ? "Messages of"
+      : gangs.size() == 1 ? "Operations of"
+                          : "Communicators",
+      fmt::join(gangs, " and "), fmt::join(orders, "; "), path_of(cycle));
+  const int resident = engine_.options().nccl.resident;
+  if (gangs.size() > 1)
+    finding.certainty = certainty_text(
+        engine_.schedules(), fmt::format("on devices that run {} communicator kernel{} at a time",
+                                         resident, resident == 1 ? "" : "s"));
+  return finding;
+}
+
+Finding Explanation::synchronization(const NcclHostWait& wait, const NcclKernel& kernel) const {
+  Finding finding = finding_for(kernel.purpose, finding_id::device_synchronization);
+  const std::string caller =
+      wait.purpose != nullptr ? fmt::format(" ({})", call_text(*wait.purpose)) : std::string();
+  finding.message = fmt::format(
+      "Rank {} is in {}{}, which waits until its device is idle, while {} that it has launched "
+      "spins there.",
+      wait.gpu->rank(), wait.what, caller, call_text(kernel.purpose));
+  return finding;
+}
+
+// Hosts that wait for kernels which their peers have not launched, or for each other.
+Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
+  std::set<std::string> gangs;
+  bool has_collectives = false;
+  const NcclPurpose* first = nullptr;
+  for (const NcclWaiter& one : cycle) {
+    const NcclPurpose* purpose = one.kernel != nullptr ? &one.kernel->purpose : nullptr;
+    if (one.kernel == nullptr)
+      for (const NcclHostWait* wait : chain_.waits_of(one.rank))
+        if (wait->purpose != nullptr) purpose = wait->purpose;
+    if (purpose == nullptr) continue;
+    if (first == nullptr) first = purpose;
+    gangs.insert(label_of(*purpose->gang));
+    has_collectives = has_collectives || !is_point_to_point(purpose->call.kind);
+  }
+  const std::string_view id = gangs.size() > 1  ? finding_id::cross_gang_cycle
+                              : has_collectives ? finding_id::deadlock
+                                                : finding_id::point_to_point_cycle;
+  Finding finding = first != nullptr ? finding_for(*first, id) : Finding{.id = std::string(id)};
+  finding.ranks = ranks_of(cycle);
+  finding.message = fmt::format("{} call {} in different orders; each waits for the next: {}.",
+                                capitalised(ranks_text(finding.ranks)), fmt::join(gangs, " and "),
+                                path_of(cycle));
+  if (!has_collectives)
+    finding.message =
+        fmt::format("Each rank's message waits for the next rank: {}.", path_of(cycle));
+  return finding;
+}
+
+}  // namespace
+
+void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& world,
+                           VerdictCertainty& certainty) {
+  Explanation(nccl, world, certainty).explain();
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,181 @@
+#include "sim/nccl/nccl_gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/engine.h"
+
+namespace gang::sim {
+
+GpuStream::GpuStream(NcclGpu& gpu) : gpu_(gpu) { gpu_.streams_.push_back(this); }
+
+GpuStream::~GpuStream() { std::erase(gpu_.streams_, this); }
+
+NcclGpu::NcclGpu(Engine& engine, const NcclModel& model, int rank)
+    : engine_(engine), model_(model), rank_(rank) {}
+
+void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
+  kernel->gpu = this;
+  kernel->serial = launched_++;
+  stream.items.push_back({std::move(kernel), nullptr});
+  if (model_.order == LaunchOrder::host || engine_.draw() % 2 == 0) settle();
+}
+
+void NcclGpu::act(GpuStream& stream, std::function<void()> action) {
+  if (stream.items.empty()) return action();
+  stream.items.push_back({nullptr, std::move(action)});
+}
+
+void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
+  if (stream.items.empty()) return;
+  event.is_pending = true;
+  event.stream = &stream;
+  stream.items.push_back({nullptr, [this, &event] {
+                            event.is_pending = false;
+                            wake_waiters();
+                          }});
+}
+
+// Memory that the streams work with may be gone once the run is over.
+void NcclGpu::settle() {
+  if (engine_.is_over()) return;
+  std::vector<NcclGpu*> touched = {this};
+  is_touched_ = true;
+  while (!touched.empty()) {
+    NcclGpu* const gpu = touched.back();
+    touched.pop_back();
+    gpu->is_touched_ = false;
+    gpu->step(touched);
+  }
+}
+
+void NcclGpu::step(std::vector<NcclGpu*>& touched) {
+  while (true) {
+    while (run_actions()) {
+    }
+    NcclKernel* const next = next_kernel();
+    if (next == nullptr) return;
+    start(*next, touched);
+  }
+}
+
+// Whether there was one.
+bool NcclGpu::run_actions() {
+  bool has_run = false;
+  for (GpuStream* stream : streams_) {
+    while (!stream->items.empty() && stream->items.front().kernel == nullptr) {
+      const GpuStream::Item item = std::move(stream->items.front());
+      stream->items.pop_front();
+      item.action();
+      has_run = true;
+    }
+  }
+  if (has_run && is_idle()) wake_waiters();
+  return has_run;
+}
+
+NcclKernel* NcclGpu::next_kernel() {
+  if (resident_.size() >= static_cast<std::size_t>(model_.resident)) return nullptr;
+  std::vector<NcclKernel*> heads;
+  NcclKernel* first = nullptr;  // of all that have not started
+  for (GpuStream* stream : streams_) {
+    for (const GpuStream::Item& item : stream->items) {
+      NcclKernel* const kernel = item.kernel.get();
+      if (kernel == nullptr || kernel->state != NcclKernel::State::queued) continue;
+      if (&item == &stream->items.front()) heads.push_back(kernel);
+      if (first == nullptr || kernel->serial < first->serial) first = kernel;
+    }
+  }
+  if (heads.empty()) return nullptr;
+  if (model_.order == LaunchOrder::host)
+    return std::ranges::find(heads, first) != heads.end() ? first : nullptr;
+  return heads.size() == 1 ? heads.front() : heads[engine_.draw() % heads.size()];
+}
+
+void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
+  kernel.state = NcclKernel::State::running;
+  resident_.push_back(&kernel);
+  for (NcclKernel* complete : kernel.clique->start(kernel)) {
+    NcclGpu* const gpu = complete->gpu;
+    gpu->retire(*complete);
+    if (gpu != this && !std::exchange(gpu->is_touched_, true)) touched.push_back(gpu);
+  }
+  engine_.note_progress();
+}
+
+// A running kernel heads its stream.
+void NcclGpu::retire(NcclKernel& kernel) {
+  kernel.state = NcclKernel::State::done;
+  std::erase(resident_, &kernel);
+  for (GpuStream* stream : streams_)
+    if (!stream->items.empty() && stream->items.front().kernel.get() == &kernel) {
+      stream->items.pop_front();
+      break;
+    }
+  wake_waiters();
+}
+
+bool NcclGpu::is_idle() const noexcept {
+  return std::ranges::all_of(streams_,
+                             [](const GpuStream* stream) { return stream->items.empty(); });
+}
+
+void NcclGpu::end_kernels(const NcclClique& clique) {
+  for (GpuStream* stream : streams_) {
+    for (const GpuStream::Item& item : stream->items) {
+      if (item.kernel == nullptr || item.kernel->clique.get() != &clique) continue;
+      if (item.kernel->state == NcclKernel::State::running) {
+        item.kernel->clique->withdraw(*item.kernel);
+        std::erase(resident_, item.kernel.get());
+      }
+      item.kernel->state = NcclKernel::State::done;
+    }
+    std::erase_if(stream->items, [](const GpuStream::Item& item) {
+      return item.kernel != nullptr && item.kernel->state == NcclKernel::State::done;
+    });
+  }
+  wake_waiters();
+  settle();
+}
+
+std::vector<const NcclKernel*> NcclGpu::kernels() const {
+  std::vector<const NcclKernel*> all;
+  for (const GpuStream* stream : streams_)
+    for (const GpuStream::Item& item : stream->items)
+      if (item.kernel != nullptr) all.push_back(item.kernel.get());
+  std::ranges::sort(all, {}, [](const NcclKernel* kernel) { return kernel->serial; });
+  return all;
+}
+
+const NcclKernel* NcclGpu::blocker_of(const GpuEvent& event) const {
+  if (!event.is_pending) return nullptr;
+  for (const GpuStream::Item& item : event.stream->items)
+    if (item.kernel != nullptr) return item.kernel.get();
+  return nullptr;
+}
+
+const NcclKernel* NcclGpu::blocker() const {
+  const std::vector<const NcclKernel*> all = kernels();
+  return all.empty() ? nullptr : all.front();
+}
+
+std::vector<const NcclKernel*> NcclGpu::ahead_of(const NcclKernel& kernel) const {
+  std::vector<const NcclKernel*> ahead;
+  if (kernel.state != NcclKernel::State::queued) return ahead;
+  for (const NcclKernel* other : kernels()) {
+    const bool is_earlier = other->serial < kernel.serial;
+    if (other->state == NcclKernel::State::running &&
+        (is_earlier || model_.order == LaunchOrder::any))
+      ahead.push_back(other);
+  }
+  if (ahead.empty())
+    for (const NcclKernel* other : kernels())
+      if (other->serial < kernel.serial) ahead.push_back(other);
+  return ahead;
+}
+
+void NcclGpu::wake_waiters() {
+  for (Task* task : std::exchange(waiters_, {})) engine_.wake(*task);
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,20 @@
+// Root gangs over a simulated NCCL.
+#pragma once
+
+#include <memory>
+
+#include "sim/root_gangs.h"
+
+namespace gang::sim {
+
+class SimulatedNccl;
+class SimulatedRank;
+
+// NcclGang on the devices of a SimulatedNccl. Tensors are on the host, as those of programs for any
+// backend are.
+std::unique_ptr<RootGangs> make_nccl_roots(Engine& engine);
+
+// The devices of a rank's run, for code that uses NCCL itself. Its run has SimulatedBackend::nccl.
+SimulatedNccl& simulated_nccl_of(SimulatedRank& rank);
+
+}  // namespace gang::sim

@@ -1,0 +1,112 @@
+#include "sim/nccl/simulated_nccl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sim/engine.h"
+#include "sim/nccl/nccl_host_wait.h"
+#include "sim/nccl/simulated_nccl_api.h"
+
+namespace gang::sim {
+
+SimulatedNccl::SimulatedNccl(Engine& engine) : engine_(engine) {
+  for (int rank = 0; rank < engine.options().world_size; ++rank)
+    gpus_.emplace_back(engine, engine.options().nccl, rank);
+}
+
+std::shared_ptr<NcclApi> SimulatedNccl::api_of(int rank) {
+  return std::make_shared<SimulatedNcclApi>(*this, gpu_of(rank));
+}
+
+std::vector<std::optional<std::string>> SimulatedNccl::meet(const NcclAppointment& appointment,
+                                                            std::string_view own) {
+  const Engine::Guard guard(engine_);
+  engine_.scheduling_point();
+  engine_.check_running();
+  Meeting& meeting = meetings_[appointment.key];
+  meeting.said.resize(static_cast<std::size_t>(appointment.size));
+  meeting.said[static_cast<std::size_t>(appointment.rank)] = own;
+  meeting.is_complete = ++meeting.come == meeting.said.size();
+  if (meeting.is_complete || meeting.does_without_some) wake(meeting);
+  if (!meeting.is_complete) await(meeting, appointment);
+  return meeting.said;
+}
+
+void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) {
+  const auto missing = [&meeting, &appointment] {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < meeting.said.size(); ++rank)
+      if (!meeting.said[rank] &&
+          std::ranges::find(appointment.gone, static_cast<int>(rank)) == appointment.gone.end())
+        ranks.push_back(appointment.root_ranks[rank]);
+    std::ranges::sort(ranks);
+    return ranks;
+  };
+  NcclHostWait awaited;
+  awaited.reason = NcclHostWait::Reason::meeting;
+  awaited.purpose = appointment.purpose;
+  awaited.missing = missing;
+  const bool is_sure = appointment.end == NcclAppointment::End::is_sure;
+  const bool does_without_some = !appointment.gone.empty();
+  if (does_without_some) meeting.does_without_some = true;
+  const Wait wait{.reason = is_sure ? Wait::Reason::sleep : Wait::Reason::message,
+                  .message = &awaited,
+                  .deadline = is_sure ? TimePoint::max() : appointment.deadline};
+  while (!meeting.is_complete && engine_.now() < appointment.deadline &&
+         !notes_.contains(appointment.gang_key) && !(does_without_some && missing().empty())) {
+    Task& self = engine_.current();
+    meeting.waiters.push_back(&self);
+    if (is_sure) engine_.wake_at(appointment.deadline, self);
+    engine_.note_deadline(wait.deadline);
+    engine_.block(self, wait);
+  }
+}
+
+void SimulatedNccl::wake(Meeting& meeting) {
+  for (Task* task : std::exchange(meeting.waiters, {})) engine_.wake(*task);
+}
+
+std::string SimulatedNccl::decide(const std::string& key, std::string_view proposal) {
+  const Engine::Guard guard(engine_);
+  return decisions_.emplace(key, proposal).first->second;
+}
+
+void SimulatedNccl::leave_note(const std::string& gang_key, std::string_view text) noexcept {
+  const Engine::Guard guard(engine_);
+  if (!notes_.emplace(gang_key, text).second) return;
+  for (NcclGpu& gpu : gpus_) gpu.note_change();
+  for (auto& [key, meeting] : meetings_) wake(meeting);
+}
+
+std::optional<std::string> SimulatedNccl::find_note(const std::string& gang_key) noexcept {
+  const Engine::Guard guard(engine_);
+  const auto found = notes_.find(gang_key);
+  return found != notes_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+NcclId SimulatedNccl::next_id() noexcept {
+  NcclId id{};
+  const std::uint64_t number = ++ids_;
+  std::memcpy(id.data(), &number, sizeof(number));
+  return id;
+}
+
+std::shared_ptr<NcclAssembly> SimulatedNccl::assembly(const std::string& name,
+                                                      std::vector<int> expected) {
+  std::weak_ptr<NcclAssembly>& known = assemblies_[name];
+  std::shared_ptr<NcclAssembly> assembly = known.lock();
+  if (assembly == nullptr) {
+    assembly = std::make_shared<NcclAssembly>(engine_, name, std::move(expected));
+    known = assembly;
+  }
+  return assembly;
+}
+
+void SimulatedNccl::lose_member(NcclClique& clique) {
+  clique.lose_member();
+  if (engine_.options().nccl.links == PeerLinks::device) return;
+  for (const int rank : clique.root_ranks()) gpu_of(rank).note_change();
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,73 @@
+// The devices of a simulated world, and how its hosts meet.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gang/nccl/nccl_api.h"
+#include "gang/nccl/nccl_meeting.h"
+#include "sim/nccl/nccl_assembly.h"
+#include "sim/nccl/nccl_gpu.h"
+
+namespace gang::sim {
+
+class Engine;
+
+// What GPUs, a network and a store are for real processes; one for all ranks of a run.
+//
+// Threads: the contexts of its run.
+class SimulatedNccl final : public NcclMeeting {
+ public:
+  explicit SimulatedNccl(Engine& engine);
+
+  Engine& engine() const noexcept { return engine_; }
+  NcclGpu& gpu_of(int rank) noexcept { return gpus_[static_cast<std::size_t>(rank)]; }
+
+  // NCCL and CUDA as the rank sees them.
+  std::shared_ptr<NcclApi> api_of(int rank);
+
+  // NcclMeeting
+  std::vector<std::optional<std::string>> meet(const NcclAppointment& appointment,
+                                               std::string_view own) override;
+  std::string decide(const std::string& key, std::string_view proposal) override;
+  void leave_note(const std::string& gang_key, std::string_view text) noexcept override;
+  std::optional<std::string> find_note(const std::string& gang_key) noexcept override;
+
+  // -- For the api, under the engine's Guard ------------------------------------------------------
+
+  NcclId next_id() noexcept;
+
+  // The assembly of that name, which is that of the first who asks.
+  std::shared_ptr<NcclAssembly> assembly(const std::string& name, std::vector<int> expected);
+
+  // A member of `clique` is gone: tells the others, where the links do.
+  void lose_member(NcclClique& clique);
+
+ private:
+  struct Meeting {
+    std::vector<std::optional<std::string>> said;
+    std::size_t come = 0;
+    bool is_complete = false;
+    bool does_without_some = false;  // somebody there does not wait for all
+    std::vector<Task*> waiters;
+  };
+
+  void await(Meeting& meeting, const NcclAppointment& appointment);
+  void wake(Meeting& meeting);
+
+  Engine& engine_;
+  std::deque<NcclGpu> gpus_;
+  std::map<std::string, Meeting> meetings_;
+  std::map<std::string, std::string> notes_;
+  std::map<std::string, std::string> decisions_;
+  std::map<std::string, std::weak_ptr<NcclAssembly>> assemblies_;
+  std::uint64_t ids_ = 0;
+};
+
+}  // namespace gang::sim

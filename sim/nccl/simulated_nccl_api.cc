@@ -1,0 +1,336 @@
+#include "sim/nccl/simulated_nccl_api.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/nccl/simulated_nccl.h"
+
+namespace gang::sim {
+namespace {
+
+class HostMemory final : public NcclBuffer {
+ public:
+  HostMemory(NcclMemory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
+  NcclMemory memory() const noexcept override { return memory_; }
+  std::byte* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }
+  std::size_t size_bytes() const noexcept override { return bytes_.size(); }
+
+ private:
+  NcclMemory memory_;
+  std::vector<std::byte> bytes_;
+};
+
+SimulatedCommunicator& own(NcclCommunicator& communicator) {
+  return static_cast<SimulatedCommunicator&>(communicator);
+}
+
+[[noreturn]] void refuse(NcclStatus status, const std::string& why) {
+  throw NcclError(status, fmt::format("NCCL: {} ({})", why, to_string(status)));
+}
+
+}  // namespace
+
+SimulatedNcclApi::SimulatedNcclApi(SimulatedNccl& world, NcclGpu& gpu) : world_(world), gpu_(gpu) {}
+
+Engine& SimulatedNcclApi::engine() const noexcept { return world_.engine(); }
+
+// -- Communicators
+// --------------------------------------------------------------------------------
+
+NcclId SimulatedNcclApi::make_id() {
+  const Engine::Guard guard(engine());
+  return world_.next_id();
+}
+
+std::unique_ptr<NcclCommunicator> SimulatedNcclApi::init(const NcclMembership& membership,
+                                                         const NcclPurpose& purpose) {
+  const Engine::Guard guard(engine());
+  std::uint64_t id = 0;
+  std::memcpy(&id, membership.id.data(), sizeof(id));
+  if (purpose.gang->root_ranks.size() != static_cast<std::size_t>(membership.size))
+    refuse(NcclStatus::invalid_argument, "the size of the communicator is not that of its gang");
+  auto made = std::make_unique<SimulatedCommunicator>();
+  made->joining = {.assembly = world_.assembly(fmt::format("id {}", id), purpose.gang->root_ranks),
+                   .place = membership.rank,
+                   .split = {0, membership.rank},
+                   .purpose = purpose,
+                   .what = "ncclCommInitRank"};
+  return made;
+}
+
+std::unique_ptr<NcclCommunicator> SimulatedNcclApi::split(NcclCommunicator& parent,
+                                                          const NcclSplit& split,
+                                                          const NcclPurpose& purpose) {
+  const Engine::Guard guard(engine());
+  SimulatedCommunicator& from = own(parent);
+  if (from.clique == nullptr)
+    refuse(NcclStatus::invalid_usage, "the communicator to split is not ready");
+  NcclClique& clique = *from.clique;
+  const std::uint64_t round = clique.assemblies[static_cast<std::size_t>(from.member)]++;
+  SimulatedCommunicator::Joining joining{
+      .assembly = world_.assembly(fmt::format("{} {}", clique.name(), round), clique.root_ranks()),
+      .place = from.member,
+      .split = split,
+      .purpose = purpose,
+      .what = "ncclCommSplit"};
+  if (split.color == no_color) {
+    from.joining = std::move(joining);
+    return nullptr;
+  }
+  auto made = std::make_unique<SimulatedCommunicator>();
+  made->joining = std::move(joining);
+  return made;
+}
+
+std::unique_ptr<NcclCommunicator> SimulatedNcclApi::shrink(NcclCommunicator& parent,
+                                                           std::span<const int> excluded,
+                                                           NcclShrink mode,
+                                                           const NcclPurpose& purpose) {
+  NcclCommunicator* const parents[] = {&parent};
+  if (mode == NcclShrink::abort_parent) revoke(parents);
+  const Engine::Guard guard(engine());
+  SimulatedCommunicator& from = own(parent);
+  if (from.clique == nullptr) refuse(NcclStatus::invalid_usage, "the parent is not ready");
+  std::vector<int> survivors;
+  int place = 0;
+  for (int member = 0; member < from.clique->size(); ++member) {
+    if (std::ranges::binary_search(excluded, member)) continue;
+    if (member < from.member) ++place;
+    survivors.push_back(from.clique->root_rank_of(member));
+  }
+  const std::uint64_t round = from.clique->assemblies[static_cast<std::size_t>(from.member)]++;
+  const std::string name =
+      fmt::format("{} {} without {}", from.clique->name(), round, fmt::join(excluded, ","));
+  auto made = std::make_unique<SimulatedCommunicator>();
+  made->joining = {.assembly = world_.assembly(name, std::move(survivors)),
+                   .place = place,
+                   .split = {0, place},
+                   .purpose = purpose,
+                   .what = "ncclCommShrink"};
+  return made;
+}
+
+NcclStatus SimulatedNcclApi::state(NcclCommunicator& communicator) {
+  const Engine::Guard guard(engine());
+  const SimulatedCommunicator& here = own(communicator);
+  if (here.joining) return NcclStatus::in_progress;
+  const bool tells = gpu_.model().links == PeerLinks::sockets;
+  return tells && here.clique->has_lost_member() ? NcclStatus::remote_error : NcclStatus::success;
+}
+
+// Whether it has come to its assembly and that is complete. Memory for a new communicator is
+// allocated first, which waits for the whole device.
+bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
+  SimulatedCommunicator::Joining& joining = *communicator.joining;
+  if (!joining.has_joined && gpu_.is_idle()) {
+    joining.has_joined = true;
+    joining.assembly->join(joining.place, joining.split);
+    if (joining.assembly->is_complete())
+      for (const int rank : joining.assembly->root_ranks()) world_.gpu_of(rank).wake_waiters();
+  }
+  if (!joining.assembly->is_complete()) return false;
+  if (communicator.clique == nullptr) {
+    const NcclAssembly::Seat seat = joining.assembly->seat_of(joining.place);
+    communicator.clique = seat.clique;
+    communicator.member = seat.member;
+  }
+  communicator.joining.reset();
+  return true;
+}
+
+NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoint deadline) {
+  {
+    const Engine::Guard guard(engine());
+    SimulatedCommunicator& here = own(communicator);
+    if (here.joining) {
+      engine().scheduling_point();
+      gpu_.settle();
+      while (!advance(here)) {
+        engine().check_running();
+        if (engine().now() >= deadline) return NcclStatus::in_progress;
+        NcclHostWait awaited;
+        awaited.reason =
+            here.joining->has_joined ? NcclHostWait::Reason::assembly : NcclHostWait::Reason::idle;
+        awaited.gpu = &gpu_;
+        awaited.assembly = here.joining->assembly.get();
+        awaited.purpose = &here.joining->purpose;
+        awaited.what = here.joining->what;
+        block_on_device(awaited, deadline);
+      }
+    }
+  }
+  return state(communicator);
+}
+
+void SimulatedNcclApi::block_on_device(NcclHostWait& awaited, TimePoint deadline) {
+  const Wait wait{.reason = Wait::Reason::message, .message = &awaited, .deadline = deadline};
+  Task& self = engine().current();
+  gpu_.add_waiter(self);
+  engine().note_deadline(deadline);
+  engine().block(self, wait);
+}
+
+void SimulatedNcclApi::revoke(std::span<NcclCommunicator* const> communicators) noexcept {
+  const Engine::Guard guard(engine());
+  for (NcclCommunicator* communicator : communicators) {
+    SimulatedCommunicator& here = own(*communicator);
+    if (std::exchange(here.is_revoked, true) || here.clique == nullptr) continue;
+    gpu_.end_kernels(*here.clique);
+    world_.lose_member(*here.clique);
+  }
+}
+
+void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) noexcept {
+  const Engine::Guard guard(engine());
+  SimulatedCommunicator& here = own(*communicator);
+  while (!gpu_.is_idle() && !engine().is_over()) {
+    NcclHostWait awaited;
+    awaited.reason = NcclHostWait::Reason::idle;
+    awaited.gpu = &gpu_;
+    awaited.what = "ncclCommDestroy";
+    const Wait wait{.reason = Wait::Reason::message, .message = &awaited};
+    Task& self = engine().current();
+    gpu_.add_waiter(self);
+    engine().block_quietly(self, wait);
+  }
+  if (here.clique != nullptr && !here.is_revoked) world_.lose_member(*here.clique);
+}
+
+// -- Launches
+// -------------------------------------------------------------------------------------
+
+void SimulatedNcclApi::check_launcher() {
+  if (launcher_ != nullptr && launcher_ != &engine().current())
+    refuse(NcclStatus::invalid_usage, "two threads launch on one device at once");
+}
+
+void SimulatedNcclApi::begin_group() {
+  const Engine::Guard guard(engine());
+  engine().scheduling_point();
+  check_launcher();
+  if (launcher_ != nullptr) refuse(NcclStatus::invalid_usage, "a group is open already");
+  launcher_ = &engine().current();
+}
+
+void SimulatedNcclApi::end_group() {
+  const Engine::Guard guard(engine());
+  engine().scheduling_point();
+  check_launcher();
+  if (launcher_ == nullptr) refuse(NcclStatus::invalid_usage, "no group is open");
+  launcher_ = nullptr;
+  std::vector<Collected> group = std::exchange(group_, {});
+  for (const Collected& one : group)
+    if (one.communicator->is_revoked)
+      refuse(NcclStatus::invalid_usage, "the communicator of a group has been revoked");
+  for (Collected& one : group) gpu_.launch(*one.stream, std::move(one.kernel));
+}
+
+void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream,
+                              const NcclLaunch& launch, const NcclPurpose& purpose) {
+  const Engine::Guard guard(engine());
+  engine().scheduling_point();
+  engine().check_running();
+  check_launcher();
+  SimulatedCommunicator& here = own(communicator);
+  auto& queue = static_cast<GpuStream&>(stream);
+  if (here.clique == nullptr || here.joining)
+    refuse(NcclStatus::invalid_usage, "the communicator is not ready");
+  if (here.is_revoked) refuse(NcclStatus::invalid_usage, "the communicator has been revoked");
+  if (launch.data_type == DataType::boolean)
+    refuse(NcclStatus::invalid_argument, "bool is no data type");
+  if (reduces(launch.kind) && launch.reduce_operation >= ReduceOperation::bitwise_and)
+    refuse(NcclStatus::invalid_argument, "there are no bitwise reductions");
+  if (launch.peer != no_rank && (launch.peer < 0 || launch.peer >= here.clique->size()))
+    refuse(NcclStatus::invalid_argument, fmt::format("there is no rank {}", launch.peer));
+  if (launch.count == 0) return;  // dropped, without a word to the others
+  const bool is_message = launch.kind == OperationKind::send || launch.kind == OperationKind::recv;
+  const auto joined = std::ranges::find_if(group_, [&](const Collected& one) {
+    return is_message && one.communicator == &here && one.stream == &queue &&
+           !one.kernel->is_collective();
+  });
+  if (joined != group_.end()) {
+    joined->kernel->operations.push_back(launch);
+    return;
+  }
+  auto kernel = std::make_shared<NcclKernel>();
+  kernel->clique = here.clique;
+  kernel->member = here.member;
+  kernel->purpose = purpose;
+  kernel->operations = {launch};
+  if (launcher_ != nullptr)
+    group_.push_back({&here, &queue, std::move(kernel)});
+  else
+    gpu_.launch(queue, std::move(kernel));
+}
+
+// -- Streams
+// --------------------------------------------------------------------------------------
+
+std::unique_ptr<NcclStream> SimulatedNcclApi::make_stream(StreamPriority) {
+  const Engine::Guard guard(engine());
+  return std::make_unique<GpuStream>(gpu_);
+}
+
+std::unique_ptr<NcclEvent> SimulatedNcclApi::make_event() { return std::make_unique<GpuEvent>(); }
+
+void SimulatedNcclApi::record(NcclEvent& event, NcclStream& stream) {
+  const Engine::Guard guard(engine());
+  gpu_.record(static_cast<GpuStream&>(stream), static_cast<GpuEvent&>(event));
+}
+
+bool SimulatedNcclApi::is_done(NcclEvent& event) {
+  const Engine::Guard guard(engine());
+  gpu_.settle();
+  return !static_cast<GpuEvent&>(event).is_pending;
+}
+
+void SimulatedNcclApi::copy(NcclStream& stream, std::byte* to, const std::byte* from,
+                            std::size_t bytes) {
+  const Engine::Guard guard(engine());
+  gpu_.act(static_cast<GpuStream&>(stream), [to, from, bytes] { std::memmove(to, from, bytes); });
+}
+
+void SimulatedNcclApi::call(NcclStream& stream, std::function<void()> function) {
+  const Engine::Guard guard(engine());
+  gpu_.act(static_cast<GpuStream&>(stream), std::move(function));
+}
+
+std::uint64_t SimulatedNcclApi::changes() {
+  const Engine::Guard guard(engine());
+  return gpu_.changes();
+}
+
+NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
+                                    std::uint64_t changes_seen) {
+  const Engine::Guard guard(engine());
+  engine().scheduling_point();
+  engine().check_running();
+  gpu_.settle();
+  NcclHostWait awaited;
+  awaited.gpu = &gpu_;
+  for (const NcclEvent* event : events)
+    awaited.events.push_back(static_cast<const GpuEvent*>(event));
+  while (true) {
+    const auto done = std::ranges::find(awaited.events, false, &GpuEvent::is_pending);
+    if (done != awaited.events.end())
+      return {NcclWake::Reason::done, static_cast<std::size_t>(done - awaited.events.begin())};
+    if (gpu_.changes() != changes_seen) return {NcclWake::Reason::look, 0};
+    if (engine().now() >= deadline) return {NcclWake::Reason::deadline, 0};
+    block_on_device(awaited, deadline);
+  }
+}
+
+void SimulatedNcclApi::interrupt() noexcept {
+  const Engine::Guard guard(engine());
+  gpu_.note_change();
+}
+
+std::unique_ptr<NcclBuffer> SimulatedNcclApi::allocate(NcclMemory memory, std::size_t bytes) {
+  return std::make_unique<HostMemory>(memory, bytes);
+}
+
+}  // namespace gang::sim

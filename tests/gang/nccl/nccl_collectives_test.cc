@@ -1,0 +1,108 @@
+#include "gang/nccl/nccl_collectives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/gang/nccl/recording_nccl.h"
+
+namespace gang {
+namespace {
+
+using test::RecordedGang;
+using testing::ElementsAre;
+
+TEST(NcclCollectives, EachOperationIsThatOfNccl) {
+  RecordedGang recorded;
+  Gang& gang = *recorded.gang;
+  std::vector<float> one(4);
+  std::vector<float> two(8);
+  gang.all_reduce(view(one), ReduceOperation::mean);
+  gang.reduce(view(one), ReduceOperation::max, 1);
+  gang.reduce_scatter(view(one), view(two), ReduceOperation::sum);
+  gang.all_gather(view(two), view(one));
+  std::vector<float> other(8);
+  gang.all_to_all(view(two), view(other));
+  gang.broadcast(view(one), 1);
+  EXPECT_THAT(recorded.nccl->log,
+              ElementsAre("all_reduce 4 f32 mean", "reduce 4 f32 max 1", "reduce_scatter 4 f32 sum",
+                          "all_gather 4 f32", "all_to_all 4 f32", "broadcast 4 f32 1"));
+}
+
+TEST(NcclCollectives, BoolIsBytes) {
+  RecordedGang recorded;
+  bool flag = true;
+  recorded.gang->all_reduce(view_of(flag), ReduceOperation::bitwise_and);
+  recorded.gang->all_reduce(view_of(flag), ReduceOperation::bitwise_or);
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 1 u8 min", "all_reduce 1 u8 max"));
+}
+
+TEST(NcclCollectives, BitwiseReductionsAreGathered) {
+  RecordedGang recorded;
+  std::vector<std::int32_t> one(3);
+  std::vector<std::int32_t> two(6);
+  recorded.gang->all_reduce(view(one), ReduceOperation::bitwise_xor);
+  recorded.gang->reduce(view(one), ReduceOperation::bitwise_or, 1);
+  recorded.gang->reduce_scatter(view(one), view(two), ReduceOperation::bitwise_and);
+  EXPECT_THAT(recorded.nccl->log,
+              ElementsAre("all_gather 3 i32", "gather 3 i32 1", "all_to_all 3 i32"));
+}
+
+TEST(NcclCollectives, WhatHasNoElementsStillMatches) {
+  RecordedGang recorded;
+  std::vector<float> none;
+  recorded.gang->all_reduce(view(none), ReduceOperation::sum);
+  recorded.gang->barrier();
+  recorded.gang->send(view(none), 1);
+  EXPECT_THAT(recorded.nccl->log,
+              ElementsAre("all_reduce 1 u8 max", "all_reduce 1 u8 max", "(", "send 1 u8 1", ")"));
+}
+
+TEST(NcclCollectives, UnevenExchangesAreMessagesOfOneGroup) {
+  RecordedGang recorded;
+  std::vector<float> output(3);
+  std::vector<float> input(2);
+  const std::vector<std::int64_t> to = {2, 0};
+  const std::vector<std::int64_t> from = {2, 1};
+  recorded.gang->all_to_all(view(output), view(input), {.output = from, .input = to});
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 1 u8 max", "(", "send 2 f32 0",
+                                              "recv 2 f32 0", "recv 1 f32 1", ")"));
+}
+
+template <typename Body>
+std::string refusal_of(const Body& body) {
+  try {
+    body();
+  } catch (const NotSupported& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(NcclCollectives, WhatNcclCannotIsRefusedBeforeAnythingIsLaunched) {
+  RecordedGang recorded;
+  Gang& gang = *recorded.gang;
+  float value = 0;
+  const TensorView tensor = view_of(value);
+  EXPECT_THAT(refusal_of([&] { gang.send(tensor, 1, 7); }), testing::HasSubstr("tag is 7"));
+  EXPECT_THAT(refusal_of([&] { gang.recv(tensor); }), testing::HasSubstr("from any rank"));
+  EXPECT_THAT(refusal_of([&] { gang.recv(tensor, 1, any_tag); }), testing::HasSubstr("no tags"));
+  EXPECT_THAT(refusal_of([&] { gang.start_send(tensor, 0); }), testing::HasSubstr("in batches"));
+  const PointToPoint tagged[] = {{OperationKind::send, tensor, 1, 3}};
+  EXPECT_THAT(refusal_of([&] { gang.batch(tagged); }), testing::HasSubstr("tag is 3"));
+  EXPECT_THAT(recorded.nccl->log, testing::IsEmpty());
+  gang.all_reduce(tensor, ReduceOperation::sum);  // still usable
+}
+
+TEST(NcclCollectives, TensorsAreWhereTheGangIs) {
+  RecordedGang recorded(2, NcclTensors::on_device);
+  std::vector<float> values(4);
+  EXPECT_THROW(recorded.gang->all_reduce(view(values), ReduceOperation::sum), InvalidArgument);
+  const TensorView there(values.data(), DataType::f32, Shape::vector(4), {DeviceType::cuda, 0});
+  recorded.gang->all_reduce(there, ReduceOperation::sum);
+  const TensorView elsewhere(values.data(), DataType::f32, Shape::vector(4), {DeviceType::cuda, 1});
+  EXPECT_THROW(recorded.gang->all_reduce(elsewhere, ReduceOperation::sum), InvalidArgument);
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 4 f32 sum"));
+}
+
+}  // namespace
+}  // namespace gang

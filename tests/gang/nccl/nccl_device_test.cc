@@ -1,0 +1,104 @@
+#include "gang/nccl/nccl_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/gang/nccl/recording_nccl.h"
+
+namespace gang {
+namespace {
+
+using test::RecordedGang;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// What an all_reduce on `gang` ends with.
+std::optional<GangError> error_of(Gang& gang) {
+  try {
+    float value = 0;
+    gang.all_reduce(view_of(value), ReduceOperation::sum);
+  } catch (const GangError& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+TEST(NcclDevice, ATimeoutRevokesEveryCommunicatorAtOnceAndFreesThemLater) {
+  RecordedGang recorded;
+  recorded.nccl->others[1] = R"([0,0])";
+  const auto child = recorded.gang->split({.color = 0});
+  recorded.nccl->holds_events = true;
+  recorded.nccl->wakes = {NcclWake::Reason::deadline};
+  recorded.nccl->log.clear();
+  float value = 0;
+  try {
+    child->all_reduce(view_of(value), ReduceOperation::sum,
+                      {.timeout = std::chrono::nanoseconds(1)});
+    ADD_FAILURE() << "it has timed out";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::timeout);
+  }
+  EXPECT_THAT(recorded.nccl->log,
+              ElementsAre("all_reduce 1 f32 sum", "note root/0.0", "note root", "revoke 2"));
+  const auto error = error_of(*recorded.gang);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), GangErrorKind::aborted);
+  EXPECT_THAT(error->what(), HasSubstr("after a timeout of root.0"));
+}
+
+TEST(NcclDevice, ANoteOfAMemberBreaksItsGang) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  recorded.nccl->wakes = {NcclWake::Reason::look};
+  recorded.nccl->note = to_note({GangErrorKind::peer_failed, {1}, "rank 1 gave up"});
+  recorded.nccl->change_count = 1;
+  const auto error = error_of(*recorded.gang);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+  EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
+}
+
+TEST(NcclDevice, AnAsynchronousErrorBreaksItsGang) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  float value = 0;
+  Work work = recorded.gang->start_all_reduce(view_of(value), ReduceOperation::sum);
+  recorded.nccl->status = NcclStatus::remote_error;
+  recorded.nccl->wakes = {NcclWake::Reason::look};
+  try {
+    work.wait();
+    ADD_FAILURE() << "a peer is gone";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::peer_failed);
+    EXPECT_THAT(error.what(), HasSubstr("remote error"));
+  }
+}
+
+TEST(NcclDevice, AThreadEndsWhatIsOnlyTested) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  float value = 0;
+  Work work = recorded.gang->start_all_reduce(view_of(value), ReduceOperation::sum);
+  for (int i = 0; i < 10'000 && !work.test(); ++i)
+    recorded.runtime->sleep_for(std::chrono::microseconds(100));
+  EXPECT_TRUE(work.test());
+}
+
+TEST(NcclDevice, MemoryIsUsedAgain) {
+  RecordedGang recorded;
+  float value = 1;
+  for (int i = 0; i < 3; ++i) recorded.gang->all_reduce(view_of(value), ReduceOperation::sum);
+  const NcclWorld world{recorded.nccl, recorded.nccl, recorded.runtime};
+  const auto device = std::make_shared<NcclDevice>(world);
+  auto buffer = device->take_buffer(NcclMemory::pinned, 100);
+  std::byte* const first = buffer->data();
+  std::vector<std::unique_ptr<NcclBuffer>> buffers;
+  buffers.push_back(std::move(buffer));
+  device->give_back(nullptr, std::move(buffers));
+  EXPECT_NE(device->take_buffer(NcclMemory::device, 100)->data(), first);
+  EXPECT_EQ(device->take_buffer(NcclMemory::pinned, 90)->data(), first);
+}
+
+}  // namespace
+}  // namespace gang

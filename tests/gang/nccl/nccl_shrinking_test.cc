@@ -1,0 +1,33 @@
+#include "gang/nccl/nccl_shrinking.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/gang/nccl/recording_nccl.h"
+
+namespace gang {
+namespace {
+
+using test::RecordedGang;
+using testing::Contains;
+
+TEST(NcclShrinking, TheCommunicatorIsShrunkByWhoIsGone) {
+  RecordedGang recorded(3);
+  recorded.nccl->others[2] = std::nullopt;
+  const auto rest = recorded.gang->shrink({.name = "rest"});
+  EXPECT_EQ(rest->size(), 2);
+  EXPECT_EQ(rest->name(), "rest");
+  EXPECT_THAT(recorded.nccl->log, Contains("shrink"));
+  EXPECT_THROW(recorded.gang->barrier(), GangError);
+  rest->barrier();
+  EXPECT_THROW(recorded.gang->shrink(), InvalidOperation);
+}
+
+TEST(NcclShrinking, WithoutLossItIsSplit) {
+  RecordedGang recorded(3);
+  EXPECT_EQ(recorded.gang->shrink()->size(), 3);
+  EXPECT_THAT(recorded.nccl->log, Contains("split 0 0"));
+}
+
+}  // namespace
+}  // namespace gang

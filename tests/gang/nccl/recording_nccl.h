@@ -1,0 +1,149 @@
+// An NCCL of one process that notes what is launched; a test decides when it is done.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gang/nccl/nccl_gang.h"
+
+namespace gang::test {
+
+class RecordingNccl final : public NcclApi, public NcclMeeting {
+ public:
+  std::vector<std::string> log;
+  bool holds_events = false;           // what is recorded completes only when a wait is over
+  std::deque<NcclWake::Reason> wakes;  // what waits return; when there is none left: done
+  NcclStatus status = NcclStatus::success;
+  std::optional<NcclStatus> launch_error;
+  std::vector<std::optional<std::string>> others;  // what other ranks say at meetings
+  std::string note;
+  std::uint64_t change_count = 0;
+
+  // NcclMeeting
+  std::vector<std::optional<std::string>> meet(const NcclAppointment& appointment,
+                                               std::string_view own) override {
+    log.push_back("meet " + appointment.key);
+    auto said = others;
+    said.resize(static_cast<std::size_t>(appointment.size));
+    said[static_cast<std::size_t>(appointment.rank)] = own;
+    return said;
+  }
+  std::string decide(const std::string&, std::string_view proposal) override {
+    return std::string(proposal);
+  }
+  void leave_note(const std::string& key, std::string_view text) noexcept override {
+    log.push_back("note " + key);
+    if (note.empty()) note = text;
+  }
+  std::optional<std::string> find_note(const std::string&) noexcept override {
+    return note.empty() ? std::nullopt : std::optional(note);
+  }
+
+  // NcclApi
+  Device device() const noexcept override { return {DeviceType::cuda, 0}; }
+  NcclId make_id() override { return {}; }
+  std::unique_ptr<NcclCommunicator> init(const NcclMembership& membership,
+                                         const NcclPurpose&) override {
+    log.push_back("init " + std::to_string(membership.rank) + "/" +
+                  std::to_string(membership.size));
+    return std::make_unique<NcclCommunicator>();
+  }
+  std::unique_ptr<NcclCommunicator> split(NcclCommunicator&, const NcclSplit& split,
+                                          const NcclPurpose&) override {
+    log.push_back("split " + std::to_string(split.color) + " " + std::to_string(split.key));
+    return split.color == no_color ? nullptr : std::make_unique<NcclCommunicator>();
+  }
+  std::unique_ptr<NcclCommunicator> shrink(NcclCommunicator&, std::span<const int>, NcclShrink,
+                                           const NcclPurpose&) override {
+    log.emplace_back("shrink");
+    return std::make_unique<NcclCommunicator>();
+  }
+  NcclStatus state(NcclCommunicator&) override { return status; }
+  NcclStatus await_ready(NcclCommunicator&, TimePoint) override { return status; }
+  void revoke(std::span<NcclCommunicator* const> communicators) noexcept override {
+    log.push_back("revoke " + std::to_string(communicators.size()));
+  }
+  void destroy(std::unique_ptr<NcclCommunicator>) noexcept override { log.emplace_back("destroy"); }
+  void begin_group() override { log.emplace_back("("); }
+  void end_group() override { log.emplace_back(")"); }
+  void launch(NcclCommunicator&, NcclStream&, const NcclLaunch& launch,
+              const NcclPurpose&) override {
+    if (launch_error) throw NcclError(*launch_error, "planted");
+    std::string text = std::string(to_string(launch.kind)) + " " + std::to_string(launch.count) +
+                       " " + std::string(to_string(launch.data_type));
+    if (reduces(launch.kind)) text += " " + std::string(to_string(launch.reduce_operation));
+    if (launch.peer != no_rank) text += " " + std::to_string(launch.peer);
+    log.push_back(text);
+  }
+  std::unique_ptr<NcclStream> make_stream(StreamPriority priority) override {
+    if (priority == StreamPriority::high) log.emplace_back("high priority");
+    return std::make_unique<NcclStream>();
+  }
+  std::unique_ptr<NcclEvent> make_event() override { return std::make_unique<Event>(); }
+  void record(NcclEvent& event, NcclStream&) override {
+    static_cast<Event&>(event).is_done = !holds_events;
+  }
+  bool is_done(NcclEvent& event) override { return static_cast<Event&>(event).is_done; }
+  void copy(NcclStream&, std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::memmove(to, from, bytes);
+  }
+  void call(NcclStream&, std::function<void()> function) override { function(); }
+  std::uint64_t changes() override { return change_count; }
+  NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint, std::uint64_t) override {
+    if (wakes.empty()) {
+      static_cast<Event*>(events.front())->is_done = true;
+      return {NcclWake::Reason::done, 0};
+    }
+    const NcclWake::Reason reason = wakes.front();
+    wakes.pop_front();
+    if (reason == NcclWake::Reason::look) ++change_count;
+    return {reason, 0};
+  }
+  void interrupt() noexcept override { ++change_count; }
+  std::unique_ptr<NcclBuffer> allocate(NcclMemory memory, std::size_t bytes) override {
+    return std::make_unique<Buffer>(memory, bytes);
+  }
+
+ private:
+  struct Event final : NcclEvent {
+    bool is_done = true;
+  };
+  class Buffer final : public NcclBuffer {
+   public:
+    Buffer(NcclMemory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
+    NcclMemory memory() const noexcept override { return memory_; }
+    std::byte* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }
+    std::size_t size_bytes() const noexcept override { return bytes_.size(); }
+
+   private:
+    NcclMemory memory_;
+    std::vector<std::byte> bytes_;
+  };
+};
+
+// Rank 0 of a gang of `size` over it.
+struct RecordedGang {
+  explicit RecordedGang(int size = 2, NcclTensors tensors = NcclTensors::on_host,
+                        StreamPriority priority = StreamPriority::normal)
+      : nccl(std::make_shared<RecordingNccl>()), runtime(make_real_runtime()) {
+    nccl->others.resize(static_cast<std::size_t>(size), "");
+    NcclGangOptions options;
+    options.world = {nccl, nccl, runtime};
+    options.size = size;
+    options.tensors = tensors;
+    options.priority = priority;
+    gang = make_nccl_gang(options);
+    nccl->log.clear();
+  }
+
+  std::shared_ptr<RecordingNccl> nccl;
+  std::shared_ptr<Runtime> runtime;
+  std::shared_ptr<Gang> gang;
+};
+
+}  // namespace gang::test

@@ -1,0 +1,113 @@
+#include "sim/nccl/nccl_explanation.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+SimulationOptions nccl(int world_size, NcclModel model = {}) {
+  return {.world_size = world_size, .backend = SimulatedBackend::nccl, .nccl = model};
+}
+
+struct Pair {
+  explicit Pair(SimulatedRank& rank)
+      : a(rank.root()->split({.color = 0}, {.name = "a"})),
+        b(rank.root()->split({.color = 0}, {.name = "b"})) {}
+  std::shared_ptr<Gang> a;
+  std::shared_ptr<Gang> b;
+};
+
+void start_in_order(SimulatedRank& rank, bool swaps) {
+  const Pair pair(rank);
+  float values[2] = {};
+  std::vector<Work> works;
+  const auto start = [&](Gang& gang, float& value, std::uint32_t line) {
+    works.push_back(gang.start_all_reduce(view_of(value), ReduceOperation::sum, {},
+                                          CallSite::at("train.cc", line)));
+  };
+  if (swaps) start(*pair.b, values[1], 2);
+  start(*pair.a, values[0], 1);
+  if (!swaps) start(*pair.b, values[1], 2);
+  Work::wait_all(works);
+}
+
+TEST(NcclExplanation, CommunicatorsLaunchedInDifferentOrdersAreNamedWithTheirCalls) {
+  const Report report =
+      run(nccl(2), [](SimulatedRank& rank) { start_in_order(rank, rank.rank() == 1); });
+  ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion")) << to_string(report);
+  const Finding& finding = report.findings[0];
+  EXPECT_THAT(finding.ranks, ElementsAre(0, 1));
+  EXPECT_THAT(finding.message,
+              HasSubstr("rank 0 launched all_reduce #0 sum f32[] on a[0,1] at train.cc:1 before "
+                        "all_reduce #0 sum f32[] on b[0,1] at train.cc:2; rank 1 launched "
+                        "all_reduce #0 sum f32[] on b[0,1] at train.cc:2 before all_reduce"));
+}
+
+TEST(NcclExplanation, OneOrderOrRoomForBothHolds) {
+  EXPECT_TRUE(run(nccl(2), [](SimulatedRank& rank) { start_in_order(rank, false); }).holds());
+  EXPECT_TRUE(run(nccl(2, {.resident = 2}), [](SimulatedRank& rank) {
+                start_in_order(rank, rank.rank() == 1);
+              }).holds());
+}
+
+TEST(NcclExplanation, WithoutAnOrderOfLaunchingSomeScheduleHangs) {
+  int hung = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulationOptions options = nccl(2, {.order = LaunchOrder::any});
+    options.scheduler = SchedulerKind::random;
+    options.seed = seed;
+    const Report report = run(options, [](SimulatedRank& rank) { start_in_order(rank, false); });
+    if (report.holds()) continue;
+    ++hung;
+    EXPECT_THAT(ids_of(report), ElementsAre("stream_order_inversion")) << to_string(report);
+  }
+  EXPECT_GT(hung, 0);
+  EXPECT_LT(hung, 20);
+}
+
+TEST(NcclExplanation, AHostThatWaitsUntilItsDeviceIsIdleIsNamed) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    const auto a = rank.root()->split({.color = 0}, {.name = "a"});
+    float value = 0;
+    if (rank.rank() == 1) rank.root()->split({.color = 0});
+    Work work = a->start_all_reduce(view_of(value), ReduceOperation::sum);
+    if (rank.rank() == 0) rank.root()->split({.color = 0});
+    work.wait();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("device_synchronization")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 0 is in ncclCommSplit"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("on a[0,1]"));
+}
+
+TEST(NcclExplanation, KernelsOfDifferentCallsThatMeetAreAMismatch) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    std::vector<float> values(rank.rank() == 0 ? 4 : 5);
+    rank.root()->all_reduce(view(values), ReduceOperation::sum);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+}
+
+TEST(NcclExplanation, BlockingCallsInDifferentOrdersAreACycleOfGangs) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    const Pair pair(rank);
+    (rank.rank() == 0 ? pair.a : pair.b)->barrier();
+    (rank.rank() == 0 ? pair.b : pair.a)->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("cross_gang_cycle")) << to_string(report);
+}
+
+TEST(NcclExplanation, SendsThatWaitForEachOtherAreACycleOfMessages) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    float value = 0;
+    rank.root()->send(view_of(value), 1 - rank.rank());
+    rank.root()->recv(view_of(value), 1 - rank.rank());
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle")) << to_string(report);
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,55 @@
+#include "sim/nccl/simulated_nccl.h"
+
+#include "tests/sim/nccl/nccl_world.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+using Said = std::vector<std::optional<std::string>>;
+
+Said meet(NcclRank& rank, TimePoint deadline) {
+  return rank.nccl.meet({.key = "here",
+                         .gang_key = "gang",
+                         .rank = rank.rank,
+                         .size = rank.size,
+                         .root_ranks = rank.info->root_ranks,
+                         .deadline = deadline,
+                         .purpose = &rank.purpose},
+                        std::to_string(rank.rank));
+}
+
+TEST(SimulatedNccl, HostsMeet) {
+  const Report report = run_nccl({.world_size = 3}, [](NcclRank& rank) {
+    EXPECT_THAT(meet(rank, TimePoint::max()), ElementsAre("0", "1", "2"));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimulatedNccl, AMeetingEndsAtItsDeadline) {
+  SimulationOptions options{.world_size = 3};
+  options.pending_timeouts = PendingTimeouts::fire;
+  const Report report = run_nccl(options, [](NcclRank& rank) {
+    if (rank.rank == 1) return;
+    EXPECT_THAT(meet(rank, TimePoint(2s)), ElementsAre("0", std::nullopt, "2"));
+    EXPECT_EQ(rank.runtime.now(), TimePoint(2s));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimulatedNccl, ANoteEndsAMeetingAndIsFound) {
+  const Report report = run_nccl({.world_size = 2}, [](NcclRank& rank) {
+    if (rank.rank == 1) {
+      rank.runtime.sleep_for(1ms);
+      EXPECT_EQ(rank.nccl.find_note("gang"), std::nullopt);
+      return rank.nccl.leave_note("gang", "broken");
+    }
+    EXPECT_THAT(meet(rank, TimePoint::max()), ElementsAre("0", std::nullopt));
+    EXPECT_EQ(rank.nccl.find_note("gang"), "broken");
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+}  // namespace
+}  // namespace gang::sim
