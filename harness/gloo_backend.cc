@@ -86,6 +86,8 @@ RankOutcome GlooProcess::run() {
   if (!wrong.ranks.empty()) outcome.wrong_result = std::move(wrong.first_message);
   outcome.outputs = std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(rank)]);
   outcome.operations = operations;
+  if (auto notes = recorder.take_notes(); !notes.empty())
+    outcome.note = std::move(notes[static_cast<std::size_t>(rank)]);
   return outcome;
 }
 

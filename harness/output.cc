@@ -6,7 +6,7 @@
 namespace gang::harness {
 
 OutputRecorder::OutputRecorder(int world_size, KeepOutputs keep)
-    : digests_(static_cast<std::size_t>(world_size)) {
+    : digests_(static_cast<std::size_t>(world_size)), world_size_(world_size) {
   if (keep == KeepOutputs::data) kept_.resize(static_cast<std::size_t>(world_size));
 }
 
@@ -43,6 +43,17 @@ Outputs OutputRecorder::take_outputs() {
   Digest all;
   for (const Digest& digest : digests_) all.add(digest.value());
   return {.digest = all.value(), .by_rank = std::move(kept_)};
+}
+
+void OutputRecorder::record_note(int rank, std::string note) {
+  const std::lock_guard lock{mutex_};
+  notes_.resize(static_cast<std::size_t>(world_size_));
+  notes_[static_cast<std::size_t>(rank)] = std::move(note);
+}
+
+std::vector<std::string> OutputRecorder::take_notes() {
+  const std::lock_guard lock{mutex_};
+  return std::move(notes_);
 }
 
 WrongResults OutputRecorder::wrong_results() const {

@@ -52,13 +52,19 @@ class OutputRecorder {
   void record(int rank, std::string_view name, const TensorView& values);
   void record_wrong_result(int rank, std::string message);
 
+  // What is to be known of `rank` besides its results: kept, not digested; the last one counts.
+  void record_note(int rank, std::string note);
+
   Outputs take_outputs();
   WrongResults wrong_results() const;
+  std::vector<std::string> take_notes();  // by rank; empty where there is none at all
 
  private:
   std::vector<Digest> digests_;
   std::vector<std::vector<Output>> kept_;
+  int world_size_;
   mutable std::mutex mutex_;  // of what follows
+  std::vector<std::string> notes_;
   std::vector<int> wrong_ranks_;
   int first_wrong_rank_ = 0;
   std::string first_message_;

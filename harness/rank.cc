@@ -54,6 +54,8 @@ void Rank::output(std::string_view name, const TensorView& values) {
   context_->recorder.record(rank_, name, values);
 }
 
+void Rank::note(std::string note) { context_->recorder.record_note(rank_, std::move(note)); }
+
 void Rank::wrong_result(std::string message) {
   context_->recorder.record_wrong_result(rank_, std::move(message));
 }

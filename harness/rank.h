@@ -106,6 +106,10 @@ class Rank {
     context_->log->write(rank_, fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 
+  // Keeps `note` beside this rank's results (RunResult::notes): neither digested nor compared. The
+  // last one counts. Threads: any.
+  void note(std::string note);
+
   // Says that this rank's results are wrong: the run gets the finding wrong_result with this
   // sentence. The program goes on. Threads: any.
   void wrong_result(std::string message);

@@ -99,6 +99,8 @@ RankOutcome::Failure failure_of(const std::exception& error) {
 
 std::string to_bytes(const RankOutcome& outcome) {
   json value = {{"outputs", json::array()}, {"operations", outcome.operations}};
+  if (!outcome.note.empty())
+    value["note"] = json::binary({outcome.note.begin(), outcome.note.end()});
   for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
   if (outcome.wrong_result) value["wrong_result"] = *outcome.wrong_result;
   if (outcome.failure) value["failure"] = to_json(*outcome.failure);
@@ -113,6 +115,10 @@ RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
     RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>()};
     for (const json& output : value.at("outputs"))
       outcome.outputs.push_back(output_from_json(output));
+    if (value.contains("note")) {
+      const auto& note = value["note"].get_binary();
+      outcome.note.assign(note.begin(), note.end());
+    }
     if (value.contains("wrong_result"))
       outcome.wrong_result = value["wrong_result"].get<std::string>();
     if (value.contains("failure")) outcome.failure = failure_from_json(value["failure"]);
@@ -131,6 +137,7 @@ void record(const std::vector<RankOutcome>& outcomes, OutputRecorder& recorder) 
       recorder.record(rank, output.name,
                       TensorView(data, output.type, Shape::vector(output.count)));
     }
+    if (!outcomes[index].note.empty()) recorder.record_note(rank, outcomes[index].note);
     if (outcomes[index].wrong_result)
       recorder.record_wrong_result(rank, *outcomes[index].wrong_result);
   }

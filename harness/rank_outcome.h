@@ -27,6 +27,7 @@ struct RankOutcome {
   };
 
   std::vector<Output> outputs;
+  std::string note;  // of Rank::note
   std::optional<std::string> wrong_result;
   std::optional<Failure> failure;
   std::uint64_t operations = 0;  // that it called, where they were counted

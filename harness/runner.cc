@@ -176,6 +176,7 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
                    .specification = specification,
                    .world_size = world_size,
                    .outputs = recorder.take_outputs(),
+                   .notes = recorder.take_notes(),
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
   const Launch unwatched{.program = program, .context = context, .options = options};

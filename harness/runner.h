@@ -27,7 +27,8 @@ struct RunResult {
   RunSpecification specification;  // as run: with the world
   int world_size = 1;              // 0: not known, of a run that was not made here
   Outputs outputs;
-  std::string reproduce;    // the command that does the same
+  std::vector<std::string> notes = {};  // by rank, of Rank::note; empty where there is none
+  std::string reproduce;                // the command that does the same
   std::string uncontained;  // where faults led to more than typed errors (fault_check.h)
   std::string unexpected;   // where a file expected another outcome; else empty
 

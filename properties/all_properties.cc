@@ -18,6 +18,7 @@
 #include "properties/mismatches_are_found.h"
 #include "properties/misuse_is_found.h"
 #include "properties/mutants.h"
+#include "properties/pipelines_are_valid.h"
 #include "properties/runs_are_explained.h"
 #include "properties/runs_replay.h"
 #include "properties/runtimes_are_deterministic.h"
@@ -25,6 +26,7 @@
 #include "properties/texts_round_trip.h"
 #include "properties/timeouts_fire_on_time.h"
 #include "properties/training.h"
+#include "properties/training_pipelines.h"
 
 namespace gang::properties {
 
@@ -52,6 +54,8 @@ std::vector<Property> all_properties(const Subject& subject) {
   add(runs_replay(subject));
   add(runs_are_explained(subject));
   add(texts_round_trip());
+  add(pipelines_are_valid());
+  add(training_pipelines());
   add(faulty_programs());
   add(training());
   add(stores_behave(subject));

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gang/error.h"
 #include "sim/simulation_options.h"
 
 namespace gang::harness {
@@ -43,27 +42,17 @@ CostModel CostOptions::model() const {
   return model;
 }
 
-Program CostOptions::applied_to(const Program& program, const RunSpecification& specification) {
+Program CostOptions::applied_to(const Program& program) {
   const CostModel model = this->model();
   if (!are_given()) return program;
-  const std::string& backend = specification.backend;
-  if (backend != "fake" && !backend.starts_with("sim")) {
-    throw InvalidArgument(fmt::format(
-        "--cost counts in this process, and the ranks of {} are others; accepted: fake, sim, "
-        "sim-gloo, sim-nccl",
-        backend));
-  }
   if (!json_path_.empty()) json_.emplace("--cost-json", json_path_);
-  const int world_size = specification.world_size.value_or(program.default_world_size);
-  accounts_ = std::make_shared<CostAccounts>(world_size, model);
-  return counted(program, accounts_);
+  return counted(program, model);
 }
 
-void CostOptions::report(const Program& program, const RunSpecification& specification,
-                         std::ostream& out) {
+void CostOptions::report(const Program& program, const RunResult& result, std::ostream& out) {
   if (!are_given()) return;
-  const CostReport report = make_cost_report(program.name, steps_of(program, specification),
-                                             accounts_->model(), accounts_->take());
+  const CostReport report = make_cost_report(program.name, steps_of(program, result.specification),
+                                             model(), counts_of(result));
   if (prints_) out << '\n' << to_string(report);
   if (json_) json_->commit(to_json(report).dump() + "\n");
 }

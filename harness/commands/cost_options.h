@@ -2,13 +2,11 @@
 #pragma once
 
 #include <iosfwd>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "harness/cost/cost_report.h"
 #include "harness/output_file.h"
-#include "harness/run_specification.h"
 
 namespace CLI {
 class App;
@@ -23,13 +21,12 @@ class CostOptions {
 
   bool are_given() const noexcept { return prints_ || !json_path_.empty(); }
 
-  // `program`, counted where asked for. Throws InvalidArgument for bad values, and for a backend
-  // whose ranks are other processes.
-  Program applied_to(const Program& program, const RunSpecification& specification);
+  // `program`, counted where asked for. Throws InvalidArgument for bad values.
+  Program applied_to(const Program& program);
 
-  // The report of the run of what `applied_to` has given: to `out` (--cost) and to the file
-  // (--cost-json). Nothing where not asked for.
-  void report(const Program& program, const RunSpecification& specification, std::ostream& out);
+  // The report of a run of what `applied_to` has made of `program`: to `out` (--cost) and to the
+  // file (--cost-json). Nothing where not asked for.
+  void report(const Program& program, const RunResult& result, std::ostream& out);
 
  private:
   CostModel model() const;
@@ -40,7 +37,6 @@ class CostOptions {
   std::string intra_link_;
   std::string inter_link_;
   std::optional<OutputFile> json_;
-  std::shared_ptr<CostAccounts> accounts_;
 };
 
 }  // namespace gang::harness

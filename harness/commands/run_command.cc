@@ -73,7 +73,7 @@ class RunCommand final : public Command {
     RunRecording recording = this->recording(specification);
     recording.log = &log;
     RunFiles files = open_files();
-    const Program program = cost_.applied_to(source.program, specification);
+    const Program program = cost_.applied_to(source.program);
     RunResult result = harness::run(program, specification, recording, context.binary);
     if (files.json) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
@@ -84,7 +84,7 @@ class RunCommand final : public Command {
     const bool speaks = !holds || !quiet_;
     const TextStyle style = text_style(context.out_is_terminal);
     if (speaks) context.out << styled(to_string(result), style);
-    cost_.report(source.program, specification, context.out);
+    cost_.report(source.program, result, context.out);
     context.out.flush();  // Said, whatever becomes of the files.
     write_files(files, source, result);
     if (files.report && speaks) context.out << "  Look       " << report_path_ << '\n';

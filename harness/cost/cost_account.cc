@@ -1,15 +1,51 @@
 #include "harness/cost/cost_account.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <tuple>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "gang/forwarding_gang.h"
 
 namespace gang::harness {
 namespace {
 
-using Account = CostAccounts::Account;
+using nlohmann::json;
+
+// Where the operations of one gang are counted. Threads: as the gang.
+using GangAccount = std::vector<OperationCount>;
+
+// Where one rank's operations are counted. Threads: any.
+class RankAccount {
+ public:
+  explicit RankAccount(const CostModel& model) : model_(model) {}
+
+  const CostModel& model() const noexcept { return model_; }
+
+  // A further account, valid as long as this is.
+  GangAccount& open() {
+    const std::lock_guard lock(mutex_);
+    return accounts_.emplace_back();
+  }
+
+  // All counts, once no gang is in use.
+  std::vector<OperationCount> all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<OperationCount> counts;
+    for (const GangAccount& account : accounts_)
+      counts.insert(counts.end(), account.begin(), account.end());
+    return counts;
+  }
+
+ private:
+  CostModel model_;
+  std::mutex mutex_;
+  std::deque<GangAccount> accounts_;
+};
 
 // The link among all members.
 Link link_of(const GangInfo& info, const CostModel& model) {
@@ -20,12 +56,12 @@ Link link_of(const GangInfo& info, const CostModel& model) {
 
 class CountingGang final : public ForwardingGang {
  public:
-  CountingGang(std::shared_ptr<Gang> inner, CostAccounts& accounts, int root_rank)
+  CountingGang(std::shared_ptr<Gang> inner, std::shared_ptr<RankAccount> account, int root_rank)
       : ForwardingGang(std::move(inner)),
-        accounts_(accounts),
-        account_(accounts.open(root_rank)),
+        account_(std::move(account)),
+        counts_(account_->open()),
         root_rank_(root_rank),
-        link_(link_of(info(), accounts.model())) {}
+        link_(link_of(info(), account_->model())) {}
 
  protected:
   void after(const Operation& operation) override {
@@ -35,18 +71,18 @@ class CountingGang final : public ForwardingGang {
     OperationCount& count = count_of(cost);
     ++count.calls;
     count.bytes += cost.bytes;
-    count.seconds += seconds_of(cost, *account_.model);
+    count.seconds += seconds_of(cost, account_->model());
   }
 
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
-    return std::make_shared<CountingGang>(std::move(child), accounts_, root_rank_);
+    return std::make_shared<CountingGang>(std::move(child), account_, root_rank_);
   }
 
  private:
   Link link_to(int peer) const {
     if (peer < 0 || info().root_ranks.empty()) return link_;
     const int root_rank = info().root_ranks[static_cast<std::size_t>(peer)];
-    const CostModel& model = *account_.model;
+    const CostModel& model = account_->model();
     return model.node_of(root_rank) == model.node_of(root_rank_) ? Link::intra_node
                                                                  : Link::inter_node;
   }
@@ -97,14 +133,14 @@ class CountingGang final : public ForwardingGang {
   }
 
   OperationCount& count_of(const OperationCost& cost) {
-    for (OperationCount& count : account_.counts)
+    for (OperationCount& count : counts_)
       if (count.kind == cost.kind && count.link == cost.link) return count;
-    return account_.counts.emplace_back(
+    return counts_.emplace_back(
         OperationCount{.gang = name(), .size = cost.size, .link = cost.link, .kind = cost.kind});
   }
 
-  CostAccounts& accounts_;
-  Account& account_;
+  std::shared_ptr<RankAccount> account_;
+  GangAccount& counts_;
   int root_rank_;
   Link link_;
 };
@@ -131,45 +167,55 @@ std::vector<OperationCount> merged(std::vector<OperationCount> counts) {
   return merged;
 }
 
-}  // namespace
-
-CostAccounts::CostAccounts(int world_size, const CostModel& model)
-    : model_(model), by_rank_(static_cast<std::size_t>(world_size)) {}
-
-std::shared_ptr<Gang> CostAccounts::count(std::shared_ptr<Gang> gang, int rank) {
-  {
-    const std::lock_guard lock(mutex_);
-    by_rank_[static_cast<std::size_t>(rank)].clear();
+std::string to_note(const std::vector<OperationCount>& counts) {
+  json value = json::array();
+  for (const OperationCount& count : counts) {
+    value.push_back({count.gang, count.size, static_cast<int>(count.link),
+                     static_cast<int>(count.kind), count.calls, count.bytes, count.seconds});
   }
-  return std::make_shared<CountingGang>(std::move(gang), *this, rank);
+  std::string note;
+  json::to_msgpack(value, note);
+  return note;
 }
 
-CostAccounts::Account& CostAccounts::open(int rank) {
-  const std::lock_guard lock(mutex_);
-  auto& accounts = by_rank_[static_cast<std::size_t>(rank)];
-  accounts.push_back(std::make_unique<Account>(Account{.model = &model_, .counts = {}}));
-  return *accounts.back();
-}
-
-RankCounts CostAccounts::take() {
-  const std::lock_guard lock(mutex_);
-  RankCounts counts;
-  for (auto& accounts : by_rank_) {
-    std::vector<OperationCount> of_rank;
-    for (auto& account : accounts) std::ranges::move(account->counts, std::back_inserter(of_rank));
-    counts.push_back(merged(std::move(of_rank)));
-    accounts.clear();
+std::vector<OperationCount> from_note(const std::string& note) {
+  std::vector<OperationCount> counts;
+  if (note.empty()) return counts;
+  for (const json& value : json::from_msgpack(note)) {
+    counts.push_back({.gang = value.at(0),
+                      .size = value.at(1),
+                      .link = static_cast<Link>(value.at(2).get<int>()),
+                      .kind = static_cast<OperationKind>(value.at(3).get<int>()),
+                      .calls = value.at(4),
+                      .bytes = value.at(5),
+                      .seconds = value.at(6)});
   }
   return counts;
 }
 
-Program counted(Program program, std::shared_ptr<CostAccounts> accounts) {
-  program.run = [run = std::move(program.run), accounts = std::move(accounts)](Rank& rank) {
-    const std::shared_ptr<Gang> root = accounts->count(rank.root(), rank.rank());
+}  // namespace
+
+Program counted(Program program, const CostModel& model) {
+  program.run = [run = std::move(program.run), model](Rank& rank) {
+    const auto account = std::make_shared<RankAccount>(model);
+    const std::shared_ptr<Gang> root =
+        std::make_shared<CountingGang>(rank.root(), account, rank.rank());
     Rank counting(rank, root);
-    run(counting);
+    try {
+      run(counting);
+    } catch (...) {
+      rank.note(to_note(merged(account->all())));
+      throw;
+    }
+    rank.note(to_note(merged(account->all())));
   };
   return program;
+}
+
+RankCounts counts_of(const RunResult& result) {
+  RankCounts counts;
+  for (const std::string& note : result.notes) counts.push_back(from_note(note));
+  return counts;
 }
 
 }  // namespace gang::harness

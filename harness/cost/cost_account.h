@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "gang/gang.h"
 #include "harness/cost/cost_model.h"
 #include "harness/program.h"
+#include "harness/runner.h"
 
 namespace gang::harness {
 
@@ -29,36 +27,11 @@ struct OperationCount {
 // What all ranks of a run have called, by rank; of each rank ordered by gang, size, link and kind.
 using RankCounts = std::vector<std::vector<OperationCount>>;
 
-// Collects the counts of a run. Threads: any.
-class CostAccounts {
- public:
-  CostAccounts(int world_size, const CostModel& model);
+// `program` with the operations of all of its gangs counted, on any backend: each rank notes what
+// it has called, whatever it ends with (Rank::note).
+Program counted(Program program, const CostModel& model = {});
 
-  // Operations on `gang`, and on gangs made from it, of rank `rank` of the root; what was counted
-  // for that rank before is forgotten: its program starts (again).
-  std::shared_ptr<Gang> count(std::shared_ptr<Gang> gang, int rank);
-
-  // What has been called; no gang is in use.
-  RankCounts take();
-
-  const CostModel& model() const noexcept { return model_; }
-
-  // Where one gang's operations are counted. Threads: as the gang.
-  struct Account {
-    const CostModel* model = nullptr;
-    std::vector<OperationCount> counts;
-  };
-
-  // A further account of `rank`, valid as long as this object is.
-  Account& open(int rank);
-
- private:
-  CostModel model_;
-  std::mutex mutex_;
-  std::vector<std::vector<std::unique_ptr<Account>>> by_rank_;
-};
-
-// `program` with all of its gangs counted in `accounts`, which every copy shares.
-Program counted(Program program, std::shared_ptr<CostAccounts> accounts);
+// The counts of a run of a program that is counted; no counts of ranks that have noted nothing.
+RankCounts counts_of(const RunResult& result);
 
 }  // namespace gang::harness

@@ -18,9 +18,9 @@ struct CostReport {
   std::int64_t steps = 1;
   CostModel model;
 
-  int slowest_rank = 0;                   // whose operations take longest; the lowest such rank
-  double slowest_seconds = 0;             // of that rank, all operations one after the other
-  std::vector<OperationCount> slowest = {};    // that rank's
+  int slowest_rank = 0;                      // whose operations take longest; the lowest such rank
+  double slowest_seconds = 0;                // of that rank, all operations one after the other
+  std::vector<OperationCount> slowest = {};  // that rank's
   std::vector<OperationCount> all_ranks = {};  // summed over ranks, ordered as those of a rank
 };
 

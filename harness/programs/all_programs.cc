@@ -9,6 +9,7 @@ std::vector<Program> all_programs() {
           ddp_program(),
           every_collective_program(),
           fsdp_program(),
+          hybrid_program(),
           mesh_program(),
           ring_program(),
           tp_program(),

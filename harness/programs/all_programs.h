@@ -14,6 +14,7 @@ Program data_parallel_step_program();
 Program ddp_program();
 Program every_collective_program();
 Program fsdp_program();
+Program hybrid_program();
 Program mesh_program();
 Program ring_program();
 Program tp_program();

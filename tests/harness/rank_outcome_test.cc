@@ -17,6 +17,7 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
   const RankOutcome outcome{
       .outputs = {{"a", DataType::bf16, 2, std::vector<std::byte>(4, std::byte{0xfe})},
                   {"", DataType::boolean, 0, {}}},
+      .note = std::string("a\0b", 3),
       .wrong_result = "not this",
       .failure = RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}, Duration(5)},
       .operations = 17};
@@ -75,9 +76,11 @@ TEST(Record, GivesTheOutputsToTheRecorder) {
   std::vector<RankOutcome> outcomes(2);
   outcomes[1].outputs = {{"a", DataType::u8, 1, {std::byte{9}}}};
   outcomes[1].wrong_result = "nine";
+  outcomes[1].note = "noted";
   OutputRecorder recorder(2, KeepOutputs::data);
   record(outcomes, recorder);
   EXPECT_EQ(recorder.wrong_results().first_message, "nine");
+  EXPECT_THAT(recorder.take_notes(), ElementsAre("", "noted"));
   const Outputs outputs = recorder.take_outputs();
   EXPECT_TRUE(outputs.by_rank[0].empty());
   EXPECT_EQ(outputs.by_rank[1], outcomes[1].outputs);

@@ -31,6 +31,20 @@ TEST(Rank, DrawsDifferentNumbersOnEveryRankAndForEveryName) {
   EXPECT_EQ(drawn.size(), 32U);
 }
 
+TEST(Rank, NotesAreKeptBesideTheResults) {
+  const auto run_with = [](const std::string& note) {
+    const Program program{.name = "note", .description = "", .run = [note](Rank& rank) {
+                            if (note.empty() || rank.rank() != 1) return;
+                            rank.note("not this");
+                            rank.note(note);
+                          }};
+    return run(program, {.program = "note", .world_size = 3});
+  };
+  EXPECT_EQ(run_with("this").notes, (std::vector<std::string>{"", "this", ""}));
+  EXPECT_TRUE(run_with("").notes.empty());
+  EXPECT_EQ(run_with("this").outputs.digest, run_with("").outputs.digest);
+}
+
 TEST(Rank, KnowsWhereItIs) {
   const Program program{.name = "place", .description = "", .run = [](Rank& rank) {
                           if (rank.root()->rank() != rank.rank() || rank.world_size() != 4 ||

@@ -39,6 +39,8 @@ TEST(AllProperties, CoverEverySuite) {
                                            "runs_replay",
                                            "runs_are_explained",
                                            "texts_round_trip",
+                                           "pipelines_are_valid",
+                                           "training_pipelines",
                                            "faulty_programs",
                                            "training",
                                            "mutants",

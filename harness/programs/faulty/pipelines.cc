@@ -1,4 +1,6 @@
 // Pipeline schedules in which two stages do not agree.
+#include "harness/pipeline/executor.h"
+#include "harness/pipeline/stock_schedules.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "sim/report.h"
 
@@ -83,6 +85,34 @@ void reduce_too_early(Rank& rank, const Fault& fault) {
   if (is_early) stage.gang.send(view(stage.gradient), stage.rank - 1);
 }
 
+// Passes that compute nothing; what counts is their messages.
+class EmptyPasses final : public StageWork {
+ public:
+  StageBoundary boundary_before(int) const override { return {DataType::f32, 4}; }
+  void compute(const StagePass&, const PassTensors&) override {}
+};
+
+void run_schedule(Rank& rank, ScheduleKind kind, SendForm form, CallSite call_site) {
+  const PipelineSizes sizes{
+      .ranks = rank.world_size(), .stages_per_rank = 1, .microbatches = 2 * rank.world_size()};
+  EmptyPasses passes;
+  run_pipeline(*rank.root(), plan_messages(make_schedule(kind, sizes), form), passes, call_site);
+}
+
+// One forward, one backward, each message in a call of its own: a stage sends its activation on
+// while the next one sends its gradient back.
+void blocking_1f1b(Rank& rank, const Fault& fault) {
+  const SendForm form = fault.is_planted() ? SendForm::one_by_one : SendForm::batched;
+  run_schedule(rank, ScheduleKind::one_f_one_b, form, fault.here());
+}
+
+// The last stage was started with another schedule than the others.
+void other_schedule(Rank& rank, const Fault& fault) {
+  const bool is_other = fault.is_planted() && rank.rank() == rank.world_size() - 1;
+  run_schedule(rank, is_other ? ScheduleKind::gpipe : ScheduleKind::one_f_one_b, SendForm::batched,
+               fault.here());
+}
+
 }  // namespace
 
 std::vector<FaultyProgram> pipelines() {
@@ -111,7 +141,17 @@ std::vector<FaultyProgram> pipelines() {
            .body = reduce_too_early,
            .finding = id::participant_missing,
            .ranks = {3},
-           .fewest_ranks = 3}};
+           .fewest_ranks = 3},
+          {.name = "blocking_1f1b",
+           .description = "1F1B, messages one by one",
+           .body = blocking_1f1b,
+           .finding = id::point_to_point_cycle,
+           .ranks = {2, 3}},
+          {.name = "other_schedule",
+           .description = "a stage has another schedule",
+           .body = other_schedule,
+           .finding = id::point_to_point_cycle,
+           .ranks = {2, 3}}};
 }
 
 }  // namespace gang::harness

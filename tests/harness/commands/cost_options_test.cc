@@ -38,7 +38,6 @@ TEST(CostOptions, SayWhatIsAccepted) {
       {{"--cost", "--intra-link", "fast"}, "accepted: LATENCY:BANDWIDTH"},
       {{"--cost", "--inter-link", "1us"}, "accepted: LATENCY:BANDWIDTH"},
       {{"--cost", "--ranks-per-node", "0"}, "--ranks-per-node"},
-      {{"--cost", "--backend", "gloo"}, "accepted: fake, sim, sim-gloo"},
       {{"--cost-json", "/nowhere/cost.json"}, "--cost-json"}};
   for (const auto& [options, expected] : refused) {
     std::vector<std::string> arguments{"run", "ring"};

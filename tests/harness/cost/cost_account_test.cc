@@ -13,12 +13,11 @@ using testing::ElementsAre;
 
 RankCounts counts_of(const Program::Run& body, int world_size, RunSpecification specification = {},
                      const CostModel& model = {}) {
-  const auto accounts = std::make_shared<CostAccounts>(world_size, model);
   specification.program = "counted";
   specification.world_size = world_size;
-  const RunResult result = run(counted({"counted", "", body}, accounts), specification);
+  const RunResult result = run(counted({"counted", "", body}, model), specification);
   EXPECT_TRUE(result.holds()) << to_string(result);
-  return accounts->take();
+  return harness::counts_of(result);
 }
 
 // "root 4 intra all_reduce 2x 8000 B".
@@ -103,12 +102,23 @@ TEST(CostAccount, DoesNotDependOnTheBackend) {
   EXPECT_EQ(counts_of(body, 3, {.backend = "sim-gloo"}), on_sim);
   EXPECT_EQ(counts_of(body, 3, {.context = sim::ContextKind::parallel}), on_sim);
   EXPECT_EQ(counts_of(body, 3, {.backend = "fake"}).front(), on_sim.front());
+  EXPECT_EQ(counts_of(body, 3, {.backend = "gloo"}), on_sim);
 }
 
 TEST(CostAccount, ARunThatIsRepeatedIsCountedOnce) {
   const RankCounts counts = counts_of([](Rank& rank) { rank.root()->barrier(); }, 2,
                                       {.schedule = ScheduleChoice::recheck});
   EXPECT_THAT(texts_of(counts[1]), ElementsAre("root 2 intra barrier 1x 0 B"));
+}
+
+TEST(CostAccount, ARankThatFailsTellsWhatItHasCalled) {
+  const Program program{"counted", "", [](Rank& rank) {
+                          rank.root()->barrier();
+                          throw std::runtime_error("no more");
+                        }};
+  const RunResult result = run(counted(program), {.program = "counted", .world_size = 2});
+  EXPECT_FALSE(result.holds());
+  EXPECT_THAT(texts_of(harness::counts_of(result)[0]), ElementsAre("root 2 intra barrier 1x 0 B"));
 }
 
 TEST(CostAccount, DoesNotChangeTheRun) {
@@ -119,8 +129,7 @@ TEST(CostAccount, DoesNotChangeTheRun) {
                         }};
   const RunSpecification specification{.program = "counted", .world_size = 4};
   const RunResult plain = run(program, specification);
-  const RunResult result =
-      run(counted(program, std::make_shared<CostAccounts>(4, CostModel{})), specification);
+  const RunResult result = run(counted(program), specification);
   EXPECT_EQ(result.outputs.digest, plain.outputs.digest);
   EXPECT_EQ(result.report.counts, plain.report.counts);
 }

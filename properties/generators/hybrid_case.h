@@ -1,0 +1,28 @@
+// Random hybrid-parallel training runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/pipeline/hybrid_plan.h"
+#include "harness/run_specification.h"
+#include "properties/law.h"
+
+namespace gang::properties {
+
+// A run of the program hybrid that it accepts.
+struct HybridCase {
+  harness::HybridOptions options;
+  std::uint64_t seed = 1;  // of the schedule; 0: round robin
+
+  friend bool operator==(const HybridCase&, const HybridCase&) = default;
+};
+
+HybridCase generate_hybrid(Draw& draw);
+std::string to_text(const HybridCase& one);
+std::vector<HybridCase> shrinks(const HybridCase& one);
+
+// How the harness is asked for it.
+harness::RunSpecification specification_of(const HybridCase& one);
+
+}  // namespace gang::properties

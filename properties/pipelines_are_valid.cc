@@ -1,0 +1,192 @@
+#include "properties/pipelines_are_valid.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/pipeline/executor.h"
+#include "harness/runner.h"
+#include "properties/generators/pipeline_case.h"
+
+namespace gang::properties {
+namespace {
+
+using harness::MessagePlan;
+using harness::Pass;
+using harness::PipelineMessage;
+using harness::PipelineSchedule;
+using harness::PlanProgress;
+using harness::SendForm;
+using harness::Sending;
+using harness::StagePass;
+
+constexpr const char* suite = "pipelines_are_valid";
+
+Verdict verdict_of(const std::vector<std::string>& complaints) {
+  return complaints.empty() ? Verdict::holds()
+                            : Verdict::violated(fmt::format("{}", fmt::join(complaints, " ")));
+}
+
+EnumeratedLaw<StockSchedule> stock_law(std::string name, std::string description) {
+  EnumeratedLaw<StockSchedule> law;
+  law.suite = suite;
+  law.name = std::move(name);
+  law.description = std::move(description);
+  law.enumerate = [](int max_world) { return all_stock_schedules(std::min(max_world, 8)); };
+  return law;
+}
+
+Property stock_schedules_are_right(const PipelineSubject& subject) {
+  auto law = stock_law("stock_schedules_are_right",
+                       "Every microbatch passes every stage once, in order, under every schedule.");
+  law.verdict = [subject](const StockSchedule& stock) {
+    return verdict_of(subject.check(subject.make(stock.kind, stock.sizes)));
+  };
+  return to_property(law);
+}
+
+Property stock_schedules_keep_their_bounds(const PipelineSubject& subject) {
+  auto law = stock_law("stock_schedules_keep_their_bounds",
+                       "Bubbles are as their formulas say, stored activations at most.");
+  law.verdict = [subject](const StockSchedule& stock) {
+    return verdict_of(
+        check_bounds(subject.make(stock.kind, stock.sizes), bounds_of(stock.kind, stock.sizes)));
+  };
+  return to_property(law);
+}
+
+std::string problem_of(const PlanProgress& progress) {
+  if (!progress.complaint.empty()) return progress.complaint;
+  std::string text = "it hangs:";
+  for (const harness::StuckRank& stuck : progress.counterexample)
+    text += " " + to_string(stuck) + ";";
+  return text;
+}
+
+Verdict completes(const PipelineSubject& subject, const PipelineSchedule& schedule) {
+  const MessagePlan plan = subject.plan(schedule, SendForm::batched);
+  for (const Sending sending : {Sending::rendezvous, Sending::buffered}) {
+    const PlanProgress progress = subject.progress(plan, sending);
+    if (!progress.completes()) return Verdict::violated(problem_of(progress));
+  }
+  return Verdict::holds();
+}
+
+Property stock_batches_never_hang(const PipelineSubject& subject) {
+  auto law = stock_law("stock_batches_never_hang",
+                       "Batched, every schedule completes though no send is buffered.");
+  law.verdict = [subject](const StockSchedule& stock) {
+    return completes(subject, subject.make(stock.kind, stock.sizes));
+  };
+  return to_property(law);
+}
+
+template <typename Case>
+Law<Case> random_law(std::string name, std::string description, std::uint64_t cost) {
+  Law<Case> law;
+  law.suite = suite;
+  law.name = std::move(name);
+  law.description = std::move(description);
+  law.cost = cost;
+  return law;
+}
+
+Property any_batches_never_hang(const PipelineSubject& subject) {
+  auto law = random_law<RandomSchedule>(
+      "any_batches_never_hang",
+      "Batched, every order of passes that can run completes though no send is buffered.", 10);
+  law.generate = generate_schedule;
+  law.verdict = [subject](const RandomSchedule& one) {
+    const std::vector<std::string> complaints = subject.check(one.schedule);
+    return complaints.empty() ? completes(subject, one.schedule) : verdict_of(complaints);
+  };
+  return to_property(law);
+}
+
+Property mistakes_are_found(const PipelineSubject& subject) {
+  auto law = random_law<SpoiltSchedule>(
+      "mistakes_are_found", "A missing, repeated, misplaced or early pass is complained of.", 10);
+  law.generate = generate_spoilt_schedule;
+  law.verdict = [subject](const SpoiltSchedule& spoilt) {
+    return subject.check(spoilt.schedule).empty()
+               ? Verdict::violated("nobody complains that " + spoilt.mistake)
+               : Verdict::holds();
+  };
+  return to_property(law);
+}
+
+// Messages that say what they are, so that one that is taken for another is noticed.
+class LabelledMessages final : public harness::StageWork {
+ public:
+  LabelledMessages(const MessagePlan& plan, harness::Rank& rank) : plan_(plan), rank_(rank) {}
+
+  harness::StageBoundary boundary_before(int) const override { return {DataType::i64, 1}; }
+
+  void compute(const StagePass& pass, const harness::PassTensors& tensors) override {
+    if (needs_message(pass, plan_.sizes)) {
+      const std::int64_t found = *reinterpret_cast<const std::int64_t*>(tensors.input.data());
+      if (found != number_of(needed_by(pass)))
+        rank_.wrong_result(to_string(pass) + " got another message than its own.");
+    }
+    if (makes_message(pass, plan_.sizes))
+      *reinterpret_cast<std::int64_t*>(tensors.output.data()) = number_of(made_by(pass));
+  }
+
+ private:
+  std::int64_t number_of(const PipelineMessage& message) const {
+    return 2 * (std::int64_t{message.to_stage} * plan_.sizes.microbatches + message.microbatch) +
+           static_cast<std::int64_t>(message.payload);
+  }
+
+  const MessagePlan& plan_;
+  harness::Rank& rank_;
+};
+
+harness::RunResult run_plan(const MessagePlan& plan, Sending sending, std::uint64_t seed) {
+  const harness::Program program{"pipeline", "", [&plan](harness::Rank& rank) {
+                                   LabelledMessages work(plan, rank);
+                                   run_pipeline(*rank.root(), plan, work);
+                                 }};
+  harness::RunSpecification specification{.program = "pipeline",
+                                          .world_size = plan.sizes.ranks,
+                                          .schedule = harness::ScheduleChoice::random,
+                                          .seed = seed};
+  if (sending == Sending::buffered) specification.sends = sim::SendMode::buffered(1 << 20);
+  return run(program, specification);
+}
+
+Verdict runs_as_predicted(const PipelineSubject& subject, const RandomSchedule& one) {
+  for (const SendForm form : {SendForm::one_by_one, SendForm::batched}) {
+    const MessagePlan plan = subject.plan(one.schedule, form);
+    for (const Sending sending : {Sending::rendezvous, Sending::buffered}) {
+      const PlanProgress progress = subject.progress(plan, sending);
+      const harness::RunResult result = run_plan(plan, sending, 1 + one.schedule.by_rank[0].size());
+      if (progress.completes() == result.holds()) continue;
+      return Verdict::violated(
+                 fmt::format("{} and {}, it is said: {}; but: {}", to_string(form),
+                             sending == Sending::rendezvous ? "rendezvous" : "buffered",
+                             progress.completes() ? "it completes" : problem_of(progress),
+                             to_string(result.report)))
+          .shown_by(result.report);
+    }
+  }
+  return Verdict::holds();
+}
+
+Property plans_run_as_predicted(const PipelineSubject& subject) {
+  auto law = random_law<RandomSchedule>(
+      "plans_run_as_predicted",
+      "On gangs a plan hangs where it is said to, and brings every message to its pass.", 100);
+  law.generate = generate_schedule;
+  law.verdict = [subject](const RandomSchedule& one) { return runs_as_predicted(subject, one); };
+  return to_property(law);
+}
+
+}  // namespace
+
+std::vector<Property> pipelines_are_valid(const PipelineSubject& subject) {
+  return {stock_schedules_are_right(subject), stock_schedules_keep_their_bounds(subject),
+          stock_batches_never_hang(subject),  any_batches_never_hang(subject),
+          mistakes_are_found(subject),        plans_run_as_predicted(subject)};
+}
+
+}  // namespace gang::properties

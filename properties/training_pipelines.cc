@@ -1,0 +1,97 @@
+#include "properties/training_pipelines.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "harness/cost/cost_account.h"
+#include "harness/runner.h"
+#include "properties/generators/hybrid_case.h"
+
+namespace gang::properties {
+namespace {
+
+using harness::Program;
+using harness::RunResult;
+using harness::RunSpecification;
+
+constexpr std::uint64_t cost_of_a_run = 300;
+
+Law<HybridCase> hybrid_law(std::string name, std::string description, std::uint64_t cost) {
+  Law<HybridCase> law;
+  law.suite = "training_pipelines";
+  law.name = std::move(name);
+  law.description = std::move(description);
+  law.cost = cost;
+  law.generate = generate_hybrid;
+  return law;
+}
+
+Verdict holds(const RunResult& result) {
+  return result.holds() ? Verdict::holds()
+                        : Verdict::violated(to_string(result)).shown_by(result.report);
+}
+
+Property equals_one_process(const Program& hybrid) {
+  auto law = hybrid_law(
+      "hybrid_equals_one_process",
+      "Losses and parameters of every step, replicas and stored activations are as planned.",
+      cost_of_a_run);
+  law.verdict = [hybrid](const HybridCase& one) {
+    return holds(run(hybrid, specification_of(one)));
+  };
+  return to_property(law);
+}
+
+Property results_are_the_same(const Program& hybrid) {
+  auto law =
+      hybrid_law("hybrid_results_do_not_depend_on_the_schedule",
+                 "Neither on the order of the ranks nor on what carries them.", 3 * cost_of_a_run);
+  law.verdict = [hybrid](const HybridCase& one) {
+    RunSpecification specification = specification_of(one);
+    const RunResult first = run(hybrid, specification);
+    if (!first.holds()) return holds(first);
+    specification.schedule = harness::ScheduleChoice::random;
+    specification.seed = one.seed + 1000;
+    specification.execution = sim::ExecutionModel::stream_ordered;
+    specification.context = sim::ContextKind::thread;
+    const RunResult second = run(hybrid, specification);
+    if (!second.holds()) return holds(second);
+    if (first.outputs.digest == second.outputs.digest) return Verdict::holds();
+    return Verdict::violated(
+        fmt::format("results {:016x} and, on threads in order of streams, "
+                    "{:016x}",
+                    first.outputs.digest, second.outputs.digest));
+  };
+  return to_property(law);
+}
+
+harness::RankCounts counts_of(const Program& hybrid, RunSpecification specification,
+                              const std::string& mode) {
+  specification.parameters["mode"] = mode;
+  const RunResult result = run(counted(hybrid), specification);
+  if (!result.holds()) throw InvalidOperation(to_string(result));
+  return harness::counts_of(result);
+}
+
+Property communicates_the_same(const Program& hybrid) {
+  auto law = hybrid_law("hybrid_communicates_the_same_without_arithmetic",
+                        "mode=communication calls the same operations with the same bytes.",
+                        2 * cost_of_a_run);
+  law.verdict = [hybrid](const HybridCase& one) {
+    const RunSpecification specification = specification_of(one);
+    const bool are_equal = counts_of(hybrid, specification, "numeric") ==
+                           counts_of(hybrid, specification, "communication");
+    return are_equal ? Verdict::holds()
+                     : Verdict::violated("a rank calls other operations, or of other sizes");
+  };
+  return to_property(law);
+}
+
+}  // namespace
+
+std::vector<Property> training_pipelines(const Program& hybrid) {
+  return {equals_one_process(hybrid), results_are_the_same(hybrid), communicates_the_same(hybrid)};
+}
+
+}  // namespace gang::properties

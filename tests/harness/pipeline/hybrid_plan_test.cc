@@ -1,0 +1,72 @@
+#include "harness/pipeline/hybrid_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string refusal(const HybridOptions& options) {
+  try {
+    make_hybrid_plan(options);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(HybridPlan, FillsInWhatIsNotSaid) {
+  const HybridPlan plan = make_hybrid_plan({.world_size = 8, .pp = 2, .tp = 2});
+  EXPECT_EQ(plan.dp, 2);
+  EXPECT_EQ(plan.sizes(), (PipelineSizes{2, 1, 4}));
+  EXPECT_EQ(plan.options.layers, 4);
+  EXPECT_EQ(plan.training.samples, 8);
+  EXPECT_EQ(plan.training.model.numbers, training::Numbers::exact);
+  EXPECT_THAT(plan.peak_activations, ElementsAre(2, 1));
+}
+
+TEST(HybridPlan, InterleavedRanksHaveTwoStages) {
+  const HybridPlan plan =
+      make_hybrid_plan({.world_size = 2, .pp = 2, .schedule = "interleaved_1f1b"});
+  EXPECT_EQ(plan.stages.size(), 4U);
+  EXPECT_THAT(plan.stages_of(1), ElementsAre(1, 3));
+  EXPECT_EQ(plan.training.model.numbers, training::Numbers::real);  // eight layers
+}
+
+TEST(HybridPlan, TheBenchmarkHasThirtyTwoMicrobatches) {
+  const HybridPlan plan = make_hybrid_plan({.world_size = 16384, .pp = 16, .tp = 8});
+  EXPECT_EQ(plan.dp, 128);
+  EXPECT_EQ(plan.sizes().microbatches, 32);
+}
+
+TEST(HybridPlan, KnowsWhatEntersAStage) {
+  const HybridPlan plan = make_hybrid_plan(
+      {.world_size = 4, .pp = 2, .tp = 2, .split = "relu0", .hidden = 8, .samples = 3});
+  EXPECT_EQ(plan.columns(), 3);
+  EXPECT_EQ(plan.boundary_count(1), 8 / 2 * 3);
+}
+
+TEST(HybridPlan, SaysWhichSizesWouldDo) {
+  EXPECT_THAT(refusal({.world_size = 8, .tp = 3}), HasSubstr("accepted: 1, 2, 4, 8"));
+  EXPECT_THAT(refusal({.world_size = 8, .pp = 3, .tp = 2}), HasSubstr("accepted: 1, 2, 4"));
+  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 1}), HasSubstr("accepted: 0, 2, 4, 8"));
+  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 3}), HasSubstr("accepted: 0, 2, 4, 8"));
+  EXPECT_THAT(refusal({.world_size = 4, .pp = 4, .microbatches = 3}),
+              HasSubstr("accepted: at least 4"));
+  EXPECT_THAT(
+      refusal({.world_size = 4, .pp = 4, .schedule = "interleaved_1f1b", .microbatches = 6}),
+      HasSubstr("4 or 8 would do"));
+  EXPECT_THAT(refusal({.world_size = 4, .pp = 4, .layers = 2}), HasSubstr("accepted: 1 to 3"));
+  EXPECT_THAT(refusal({.world_size = 32, .tp = 32}), HasSubstr("accepted: 1, 2, 4, 8, 16"));
+  EXPECT_THAT(refusal({.world_size = 2, .pp = 2, .split = "linear7"}), HasSubstr("not there"));
+  EXPECT_THAT(refusal({.world_size = 1, .model = "transformer", .hidden = 6}),
+              HasSubstr("multiples of 4"));
+}
+
+}  // namespace
+}  // namespace gang::harness

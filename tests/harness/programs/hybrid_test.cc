@@ -1,0 +1,131 @@
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/runner.h"
+
+namespace gang::harness {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+using testing::HasSubstr;
+
+RunSpecification hybrid(int world_size, Settings settings) {
+  return {.program = "hybrid", .world_size = world_size, .parameters = std::move(settings)};
+}
+
+RunResult run_hybrid(int world_size, Settings settings) {
+  return run(hybrid_program(), hybrid(world_size, std::move(settings)));
+}
+
+const Settings two_by_two{{"pp", "2"}, {"tp", "2"}, {"steps", "2"}, {"layers", "4"}};
+
+Settings with(Settings settings, const Settings& more) {
+  for (const auto& [name, value] : more) settings[name] = value;
+  return settings;
+}
+
+TEST(Hybrid, EqualsOneProcessUnderEverySchedule) {
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved_1f1b", "zero_bubble_h1"}) {
+    const RunResult result = run_hybrid(8, with(two_by_two, {{"schedule", schedule}}));
+    EXPECT_TRUE(result.holds()) << schedule << '\n' << to_string(result);
+  }
+}
+
+TEST(Hybrid, EqualsOneProcessInManyLayouts) {
+  const std::vector<std::pair<int, Settings>> runs = {
+      {1, {}},
+      {2, {{"pp", "2"}}},
+      {4, {{"intra_node", "2"}, {"steps", "3"}}},
+      {8, {{"intra_node", "8"}, {"samples", "3"}}},
+      {16, {{"pp", "2"}, {"tp", "2"}, {"intra_node", "2"}}},
+      {8, {{"pp", "4"}, {"layers", "4"}, {"schedule", "zero_bubble_h1"}, {"microbatches", "7"}}},
+      {8, {{"pp", "2"}, {"tp", "4"}, {"split", "linear1"}}},
+      {4, {{"pp", "2"}, {"tp", "2"}, {"model", "transformer"}, {"steps", "2"}}},
+      {4, {{"pp", "4"}, {"stages_per_rank", "2"}, {"schedule", "interleaved_1f1b"}}}};
+  for (const auto& [world_size, settings] : runs) {
+    const RunResult result = run_hybrid(world_size, settings);
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(Hybrid, ResultsDoNotDependOnScheduleOrContext) {
+  const RunSpecification in_order = hybrid(8, two_by_two);
+  const std::uint64_t digest = run(hybrid_program(), in_order).outputs.digest;
+  RunSpecification at_random = in_order;
+  at_random.schedule = ScheduleChoice::random;
+  at_random.seed = 7;
+  EXPECT_EQ(run(hybrid_program(), at_random).outputs.digest, digest);
+  at_random.context = sim::ContextKind::thread;
+  at_random.execution = sim::ExecutionModel::stream_ordered;
+  EXPECT_EQ(run(hybrid_program(), at_random).outputs.digest, digest);
+  RunSpecification in_parallel = in_order;
+  in_parallel.context = sim::ContextKind::parallel;
+  EXPECT_EQ(run(hybrid_program(), in_parallel).outputs.digest, digest);
+}
+
+// Exact numbers: another order of the microbatches gives the same bits.
+TEST(Hybrid, ResultsDoNotDependOnThePipelineSchedule) {
+  const Settings settings{{"pp", "2"}, {"layers", "4"}, {"steps", "2"}};
+  const auto digest_of = [&](const Settings& more) {
+    return run_hybrid(4, with(settings, more)).outputs.digest;
+  };
+  EXPECT_EQ(digest_of({{"schedule", "gpipe"}}), digest_of({{"schedule", "1f1b"}}));
+  EXPECT_EQ(digest_of({{"schedule", "gpipe"}}), digest_of({{"schedule", "zero_bubble_h1"}}));
+}
+
+TEST(Hybrid, MessagesOneByOneHangWhereSendsWait) {
+  RunSpecification specification =
+      hybrid(4, {{"pp", "4"}, {"layers", "4"}, {"messages", "one_by_one"}});
+  const RunResult result = run(hybrid_program(), specification);
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::point_to_point_cycle);
+  specification.sends = sim::SendMode::buffered(1 << 20);
+  EXPECT_TRUE(run(hybrid_program(), specification).holds());
+}
+
+TEST(Hybrid, CommunicatesWithoutArithmeticAtScale) {
+  const RunResult result = run_hybrid(512, {{"pp", "8"}, {"tp", "8"}, {"mode", "communication"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_GT(result.report.counts.rank_operations, 512U * 32);
+}
+
+TEST(Hybrid, LogsTheLossOfEveryStep) {
+  std::ostringstream lines;
+  const RankLog log{RankSelection("3"), lines};
+  run(hybrid_program(), hybrid(4, {{"pp", "2"}, {"steps", "2"}}), {.log = &log});
+  EXPECT_THAT(lines.str(), testing::MatchesRegex(
+                               "\\[3\\] step 0: loss [0-9.e+]+\n\\[3\\] step 1: loss [0-9.e+]+\n"));
+}
+
+TEST(Hybrid, ChecksThatReplicasAreEqual) {
+  const Program program = hybrid_program();
+  const auto output = [](const char* name, int value) {
+    return Output{.name = name, .type = DataType::u8, .count = 1, .data = {std::byte(value)}};
+  };
+  EXPECT_EQ(program.check({.digest = 0, .by_rank = {{output("a", 1)}, {output("b", 2)}}}),
+            std::nullopt);
+  EXPECT_EQ(
+      program.check(
+          {.digest = 0,
+           .by_rank = {{output("a", 1), output("a", 2)}, {}, {output("a", 1), output("a", 3)}}}),
+      "a is not the same on ranks 0 and 2.");
+}
+
+TEST(Hybrid, RefusesSizesThatDoNotFit) {
+  EXPECT_THAT([] { run_hybrid(8, {{"tp", "3"}}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("accepted: 1, 2, 4, 8")));
+  EXPECT_THAT([] { run_hybrid(8, {{"pp", "4"}, {"microbatches", "3"}}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("at least 4")));
+  EXPECT_THAT([] { run_hybrid(1024, {{"microbatches", "64"}}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("or mode=communication")));
+  EXPECT_THAT([] { run_hybrid(8, {{"hidden", "4096"}, {"layers", "4"}}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("accepted: up to 8388608")));
+}
+
+}  // namespace
+}  // namespace gang::harness
