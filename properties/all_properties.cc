@@ -84,6 +84,7 @@ std::vector<Property> properties_over(const char* backend, const Subject& subjec
   add(errors_reach_everyone(subject));
   add(timeouts_fire_on_time(subject));
   if (subject.meets_faults) add(faults_are_contained(subject));
+  add(training(make_training_subject_on(backend)));
   return all;
 }
 

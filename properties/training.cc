@@ -39,8 +39,8 @@ Verdict judge_result(const TrainingSubject& subject, const TrainingCase& one) {
 // The first of the ranks that have the same part of the model as `rank`.
 int first_replica(const TrainingCase& one, int rank) {
   if (one.program->name == "ddp") return 0;
-  if (one.program->name == "tp") return rank % one.parameter("tp", 1);
-  if (one.program->name != "fsdp") return rank;
+  if (one.program->name == "data_parallel") return rank;
+  if (one.program->name != "fsdp") return rank % one.parameter("tp", 1);
   const int intra_node = one.parameter("intra_node", 0);
   return intra_node == 0 ? rank : rank % intra_node;
 }
@@ -173,7 +173,7 @@ Property over_twins(const Shared& subject) {
 TrainingSubject make_training_subject() {
   TrainingSubject subject;
   subject.programs = {harness::data_parallel_program(), harness::ddp_program(),
-                      harness::fsdp_program(), harness::tp_program()};
+                      harness::fsdp_program(), harness::tp_program(), harness::trainer_program()};
   for (const auto& some : {harness::agreements(), harness::training_layouts()}) {
     subject.faulty.insert(subject.faulty.end(), some.begin(), some.end());
   }
@@ -184,9 +184,21 @@ TrainingSubject make_training_subject() {
   return subject;
 }
 
+TrainingSubject make_training_subject_on(std::string backend) {
+  TrainingSubject subject = make_training_subject();
+  subject.faulty.clear();
+  subject.run = [backend = std::move(backend)](const harness::Program& program,
+                                               harness::RunSpecification specification,
+                                               const harness::RunRecording& recording) {
+    specification.backend = backend;
+    return harness::run(program, specification, recording);
+  };
+  return subject;
+}
+
 std::vector<Property> training(const TrainingSubject& subject) {
   const auto shared = std::make_shared<const TrainingSubject>(subject);
-  return {
+  std::vector<Property> all = {
       over_runs(shared, "programs_equal_one_process",
                 "Losses and parameters of every step are those of one process.", judge_result),
       over_runs(shared, "replicas_are_equal",
@@ -194,8 +206,9 @@ std::vector<Property> training(const TrainingSubject& subject) {
       over_runs(shared, "schedules_do_not_matter",
                 "Results are equal under any schedule, context and execution.", judge_schedules),
       over_runs(shared, "shards_match_the_plan", "Shards add up to the model and its padding.",
-                judge_shards),
-      over_twins(shared)};
+                judge_shards)};
+  if (!subject.faulty.empty()) all.push_back(over_twins(shared));
+  return all;
 }
 
 }  // namespace gang::properties

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "harness/programs/faulty/faulty_program.h"
@@ -12,13 +13,16 @@ namespace gang::properties {
 
 // What is looked at: the real programs and the real runner, unless a test plants others.
 struct TrainingSubject {
-  std::vector<harness::Program> programs;      // ddp, data_parallel, fsdp, tp
-  std::vector<harness::FaultyProgram> faulty;  // of trainers
+  std::vector<harness::Program> programs;      // ddp, data_parallel, fsdp, tp, trainer
+  std::vector<harness::FaultyProgram> faulty;  // of trainers; may be empty
   std::function<harness::RunResult(const harness::Program&, const harness::RunSpecification&,
                                    const harness::RunRecording&)>
       run;
 };
 TrainingSubject make_training_subject();
+
+// The programs on another simulated backend; without the wrong ones, whose findings differ there.
+TrainingSubject make_training_subject_on(std::string backend);
 
 std::vector<Property> training(const TrainingSubject& subject = make_training_subject());
 

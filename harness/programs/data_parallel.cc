@@ -60,7 +60,7 @@ void run_data_parallel(Rank& rank) {
   const std::uint64_t own_seed = plan.seed + static_cast<std::uint64_t>(rank.rank());
   Model model(plan.model.layers, build_options(plan.model, own_seed));
   Sgd sgd(plan.sgd, model);
-  TrainingCheck check(rank, plan);
+  TrainingCheck check(rank, plan, comparison_of(rank));
   for (int i = 0; i < rank.parameter<int>("steps"); ++i) {
     Batch batch = plan.batch(i);
     if (rank.rank() != 0) batch.inputs.setZero();

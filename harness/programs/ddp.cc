@@ -61,11 +61,10 @@ void run_ddp(Rank& rank) {
   Sgd sgd(plan.sgd, model);
   Buffer buffer;
   Buffer expected_buffer;
-  TrainingCheck check(rank, plan);
+  TrainingCheck check(rank, plan, comparison_of(rank));
   for (int step = 0; step < rank.parameter<int>("steps"); ++step) {
     root.broadcast(elements(buffer.mean), 0, {.label = "buffers"});
-    const Batch whole = plan.batch(step);
-    const Batch mine = part_of(whole, rank.rank(), rank.world_size());
+    const Batch mine = plan.part(step, rank.rank(), rank.world_size());
     buffer.observe(mine);
     const double loss =
         accumulate_gradients(plan, model, buckets, mine, rank.parameter<int>("accumulate"));
@@ -76,7 +75,7 @@ void run_ddp(Rank& rank) {
     check.expect_same(is_same_on_all(digest_of(model.parameters()), root, "parameters"),
                       "the model", root);
     rank.output("loss", whole_loss);
-    expected_buffer.observe(part_of(whole, 0, rank.world_size()));
+    expected_buffer.observe(plan.part(step, 0, rank.world_size()));
   }
   root.broadcast(elements(buffer.mean), 0, {.label = "buffers"});
   if (buffer.mean != expected_buffer.mean) rank.wrong_result("The buffer is not that of rank 0.");

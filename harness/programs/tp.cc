@@ -36,9 +36,9 @@ void run_tp(Rank& rank) {
   Model model(plan.model.layers, build_options(plan.model, plan.seed, gangs.tp));
   GradientBuckets buckets(model.parameters(), gangs.dp);
   Sgd sgd(plan.sgd, model);
-  TrainingCheck check(rank, plan);
+  TrainingCheck check(rank, plan, comparison_of(rank));
   for (int step = 0; step < rank.parameter<int>("steps"); ++step) {
-    const Batch mine = part_of(plan.batch(step), gangs.dp->rank(), gangs.dp->size());
+    const Batch mine = plan.part(step, gangs.dp->rank(), gangs.dp->size());
     check.expect_same(is_same_on_all(digest_of(mine.inputs), *gangs.tp, "batch"), "the batch",
                       *gangs.tp);
     Activations activations;

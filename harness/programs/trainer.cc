@@ -32,7 +32,7 @@ class Trainer {
         model_(plan_.model.layers, build_options(plan_.model, plan_.seed, gangs_.tp)),
         buckets_(model_.parameters(), gangs_.dp),
         sgd_(plan_.sgd, model_),
-        check_(rank, plan_) {}
+        check_(rank, plan_, comparison_of(rank)) {}
 
   void run() {
     int step = first_step();
@@ -71,7 +71,7 @@ class Trainer {
 
   // Gradients are those of the loss times the scale. Gives this rank's part of the loss.
   double compute_gradients(int step) {
-    const Batch mine = part_of(plan_.batch(step), gangs_.dp->rank(), gangs_.dp->size());
+    const Batch mine = plan_.part(step, gangs_.dp->rank(), gangs_.dp->size());
     Activations activations;
     model_.zero_gradients();
     const Matrix outputs = model_.forward(mine.inputs, activations);

@@ -15,28 +15,18 @@ double draw(Numbers numbers, sim::RandomStream& stream) {
          static_cast<double>(largest_integer);
 }
 
-Batch make_numbers(const ModelSpecification& model, sim::RandomStream& stream,
-                   Eigen::Index samples) {
+void fill_numbers(const ModelSpecification& model, sim::RandomStream& stream, Batch& sample) {
   const auto drawn = [&] { return draw(model.numbers, stream); };
-  const Eigen::Index columns = samples * model.sequence;
-  return {Matrix::NullaryExpr(model.layers.front().inputs, columns, drawn),
-          Matrix::NullaryExpr(model.layers.back().outputs, columns, drawn), model.sequence};
+  sample.inputs = Matrix::NullaryExpr(model.layers.front().inputs, model.sequence, drawn);
+  sample.targets = Matrix::NullaryExpr(model.layers.back().outputs, model.sequence, drawn);
 }
 
-Batch make_tokens(const ModelSpecification& model, sim::RandomStream& stream,
-                  Eigen::Index samples) {
+void fill_tokens(const ModelSpecification& model, sim::RandomStream& stream, Batch& sample) {
   const auto vocabulary = static_cast<std::uint64_t>(model.layers.front().inputs);
-  const Eigen::Index sequence = model.sequence;
-  Batch batch{Matrix(1, samples * sequence), Matrix(1, samples * sequence), sequence};
-  for (Eigen::Index sample = 0; sample < samples; ++sample) {
-    auto token = static_cast<double>(stream.below(vocabulary));
-    for (Eigen::Index i = sample * sequence; i < (sample + 1) * sequence; ++i) {
-      batch.inputs(0, i) = token;
-      token = static_cast<double>(stream.below(vocabulary));
-      batch.targets(0, i) = token;
-    }
-  }
-  return batch;
+  const auto drawn = [&] { return static_cast<double>(stream.below(vocabulary)); };
+  const Matrix tokens = Matrix::NullaryExpr(1, model.sequence + 1, drawn);
+  sample.inputs = tokens.leftCols(model.sequence);
+  sample.targets = tokens.rightCols(model.sequence);
 }
 
 }  // namespace
@@ -46,18 +36,38 @@ Batch Batch::slice(Eigen::Index first, Eigen::Index count) const {
           targets.middleCols(first * sequence, count * sequence), sequence};
 }
 
-Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
-                 Eigen::Index samples) {
-  sim::RandomStream stream{seed, "batch", static_cast<std::uint64_t>(step)};
-  const bool has_tokens = model.layers.front().kind == LayerKind::embedding;
-  return has_tokens ? make_tokens(model, stream, samples) : make_numbers(model, stream, samples);
+SampleRange part_of(Eigen::Index samples, int part, int parts) {
+  const Eigen::Index each = samples / parts;
+  const Eigen::Index larger = samples % parts;
+  return {part * each + std::min<Eigen::Index>(part, larger), each + (part < larger ? 1 : 0)};
 }
 
 Batch part_of(const Batch& batch, int part, int parts) {
-  const Eigen::Index each = batch.samples() / parts;
-  const Eigen::Index larger = batch.samples() % parts;
-  const Eigen::Index first = part * each + std::min<Eigen::Index>(part, larger);
-  return batch.slice(first, each + (part < larger ? 1 : 0));
+  const SampleRange range = part_of(batch.samples(), part, parts);
+  return batch.slice(range.first, range.count);
+}
+
+Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
+                 const SampleRange& samples) {
+  const bool has_tokens = model.layers.front().kind == LayerKind::embedding;
+  const Eigen::Index sequence = model.sequence;
+  Batch batch{Matrix(has_tokens ? 1 : model.layers.front().inputs, samples.count * sequence),
+              Matrix(has_tokens ? 1 : model.layers.back().outputs, samples.count * sequence),
+              sequence};
+  Batch sample;
+  for (Eigen::Index i = 0; i < samples.count; ++i) {
+    const auto number = static_cast<std::uint64_t>(samples.first + i);
+    sim::RandomStream stream{seed, "batch", (static_cast<std::uint64_t>(step) << 32U) + number};
+    (has_tokens ? fill_tokens : fill_numbers)(model, stream, sample);
+    batch.inputs.middleCols(i * sequence, sequence) = sample.inputs;
+    batch.targets.middleCols(i * sequence, sequence) = sample.targets;
+  }
+  return batch;
+}
+
+Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
+                 Eigen::Index samples) {
+  return make_batch(model, seed, step, SampleRange{0, samples});
 }
 
 }  // namespace gang::harness::training

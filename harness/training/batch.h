@@ -19,14 +19,24 @@ struct Batch {
   Batch slice(Eigen::Index first, Eigen::Index count) const;
 };
 
-// Batch number `step` of a model's data: a function of the model, the seed, the step and the
-// number of each sample, so that ranks that make parts of it agree. Exact numbers: small integers;
-// real: uniform in [-1, 1); of a language model: a row of tokens and the row of those that follow.
+// Samples [first, first + count) of a larger batch.
+struct SampleRange {
+  Eigen::Index first = 0;
+  Eigen::Index count = 0;
+};
+
+// What part `part` of `parts` has of `samples`: consecutive ones, those of lower parts first, the
+// first parts having one more where they do not divide.
+SampleRange part_of(Eigen::Index samples, int part, int parts);
+Batch part_of(const Batch& batch, int part, int parts);
+
+// Samples of batch number `step` of a model's data: each a function of the model, the seed, the
+// step and its own number, so that ranks that make parts of a batch agree. Exact numbers: small
+// integers; real: uniform in [-1, 1); of a language model: a row of tokens and the row of those
+// that follow.
+Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
+                 const SampleRange& samples);
 Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
                  Eigen::Index samples);
-
-// The part of rank `part` of `parts`: consecutive samples, those of lower ranks first, the first
-// ranks having one more where they do not divide.
-Batch part_of(const Batch& batch, int part, int parts);
 
 }  // namespace gang::harness::training

@@ -19,6 +19,9 @@ struct TrainingPlan {
   Eigen::Index samples = 1;  // of a whole batch
 
   Batch batch(int step) const { return make_batch(model, seed, step, samples); }
+  Batch part(int step, int part, int parts) const {
+    return make_batch(model, seed, step, part_of(samples, part, parts));
+  }
 };
 
 // Trains in one process.

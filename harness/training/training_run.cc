@@ -33,7 +33,9 @@ std::vector<Parameter> training_parameters(std::string default_model) {
           integer_parameter("layers", is_mlp ? 3 : 1, {1, 4}, "linear layers, or blocks"),
           integer_parameter("samples", 4, {1, 256}, "of each data-parallel rank in a step"),
           integer_parameter("steps", 3, {0, 1000}, "optimizer steps"),
-          integer_parameter("data_seed", 1, {0, 1'000'000}, "of model and data")};
+          integer_parameter("data_seed", 1, {0, 1'000'000}, "of model and data"),
+          choice_parameter("compare", "true", {"true", "false"},
+                           "every rank trains alone, too, and compares")};
 }
 
 TrainingPlan training_plan(const Rank& rank, int data_parallel_ranks) {
@@ -51,10 +53,12 @@ TrainingPlan training_plan(const ParameterValues& parameters, int data_parallel_
 void validate_training(int data_parallel_ranks, const ParameterValues& parameters) {
   constexpr std::int64_t most = 1 << 14;
   const auto samples = parameters.get<std::int64_t>("samples");
-  if (samples * data_parallel_ranks > most) {
-    throw InvalidArgument(
-        fmt::format("samples {} times {} data-parallel ranks is too large; accepted: up to {}",
-                    samples, data_parallel_ranks, most));
+  const bool compares = parameters.get<std::string>("compare") == "true";
+  if (compares && samples * data_parallel_ranks > most) {
+    throw InvalidArgument(fmt::format(
+        "samples {} times {} data-parallel ranks is too large for every rank to compare; "
+        "accepted: up to {}, or compare=false",
+        samples, data_parallel_ranks, most));
   }
   const auto hidden = parameters.get<std::int64_t>("hidden");
   if (parameters.get<std::string>("model") == "transformer") {
@@ -82,17 +86,30 @@ void check_divides(std::string_view name, std::int64_t size, std::string_view wh
                                     whole_name, whole, fmt::join(divisors_of(whole), ", ")));
 }
 
+Comparison comparison_of(const Rank& rank) {
+  return rank.parameter<std::string>("compare") == "true" ? Comparison::with_one_process
+                                                          : Comparison::none;
+}
+
+TrainingCheck::TrainingCheck(Rank& rank, const TrainingPlan& plan, Comparison comparison)
+    : rank_(rank) {
+  if (comparison == Comparison::with_one_process) reference_.emplace(plan);
+}
+
 void TrainingCheck::after_step(double loss, const Model& model) {
   after_step(loss);
   compare(model);
 }
 
 void TrainingCheck::after_step(double loss) {
-  const double expected = reference_.step();
-  report(difference_of(loss, expected, reference_.plan(), reference_.steps()));
+  if (!reference_) return;
+  const double expected = reference_->step();
+  report(difference_of(loss, expected, reference_->plan(), reference_->steps()));
 }
 
-void TrainingCheck::compare(const Model& model) { report(difference_of(model, reference_)); }
+void TrainingCheck::compare(const Model& model) {
+  if (reference_) report(difference_of(model, *reference_));
+}
 
 void TrainingCheck::expect_same(bool is_same, std::string_view what, const Gang& gang) {
   if (is_same) return;

@@ -1,6 +1,7 @@
 // What the training programs have in common: their parameters, and the check against one process.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@
 
 namespace gang::harness::training {
 
-// model (mlp, transformer), hidden, layers, samples (of each data-parallel rank), steps, seed.
+// model (mlp, transformer), hidden, layers, samples (of each data-parallel rank), steps, data_seed,
+// compare (whether each rank trains alone, too, and compares).
 std::vector<Parameter> training_parameters(std::string default_model);
 
 // The plan that a program's parameters mean, with as many samples as `data_parallel_ranks` ranks
@@ -18,8 +20,8 @@ std::vector<Parameter> training_parameters(std::string default_model);
 TrainingPlan training_plan(const Rank& rank, int data_parallel_ranks);
 TrainingPlan training_plan(const ParameterValues& parameters, int data_parallel_ranks);
 
-// Throws InvalidArgument where the whole batch is too large to be trained on in one process, which
-// every rank does to check its results.
+// Throws InvalidArgument where the whole batch is too large to be trained on in one process, as
+// every rank does that compares its results.
 void validate_training(int data_parallel_ranks, const ParameterValues& parameters);
 
 // 6: {1, 2, 3, 6}.
@@ -30,11 +32,19 @@ std::vector<std::int64_t> divisors_of(std::int64_t number);
 void check_divides(std::string_view name, std::int64_t size, std::string_view whole_name,
                    std::int64_t whole);
 
+enum class Comparison : std::uint8_t { with_one_process, none };
+
+// What the parameter compare says.
+Comparison comparison_of(const Rank& rank);
+
 // What every training program says of its results: each rank trains the same model alone on the
 // whole batches, and what differs becomes the finding wrong_result.
 class TrainingCheck {
  public:
-  TrainingCheck(Rank& rank, const TrainingPlan& plan) : rank_(rank), reference_(plan) {}
+  TrainingCheck(Rank& rank, const TrainingPlan& plan,
+                Comparison comparison = Comparison::with_one_process);
+
+  bool compares() const noexcept { return reference_.has_value(); }
 
   // After every step: the step's loss, summed over the whole batch, and this rank's parameters.
   void after_step(double loss, const Model& model);
@@ -46,13 +56,11 @@ class TrainingCheck {
   // Says that something is not the same on all ranks where it must be.
   void expect_same(bool is_same, std::string_view what, const Gang& gang);
 
-  Reference& reference() noexcept { return reference_; }
-
  private:
   void report(const std::string& difference);
 
   Rank& rank_;
-  Reference reference_;
+  std::optional<Reference> reference_;
 };
 
 }  // namespace gang::harness::training

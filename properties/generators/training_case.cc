@@ -112,12 +112,13 @@ TrainingCase generate_training(Draw& draw, const std::vector<harness::Program>& 
   TrainingCase one;
   one.program = std::make_shared<const harness::Program>(draw.any_of(programs));
   one.world = std::min(draw.world(), largest_world);
-  const bool has_tp = one.program->name == "tp";
+  const bool has_tp = one.program->name == "tp" || one.program->name == "trainer";
   const int tp = has_tp ? divisor(draw, one.world) : 1;
   draw_model(draw, one.parameters, tp);
   if (has_tp) set(one.parameters, "tp", tp);
   if (one.program->name == "ddp") draw_buckets(draw, one.parameters);
   if (one.program->name == "fsdp") draw_shards(draw, one.parameters, one.world);
+  if (one.program->name == "trainer" && draw.one_in(3)) one.parameters["disk"] = "full";
   one.seed = draw.random.below(1000);
   if (draw.one_in(2)) one.execution = sim::ExecutionModel::stream_ordered;
   if (draw.one_in(8)) one.context = sim::ContextKind::thread;

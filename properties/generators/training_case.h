@@ -24,7 +24,7 @@ struct TrainingCase {
   int parameter(const std::string& name, int otherwise) const;
 };
 
-// One of `programs`, by name: "ddp", "data_parallel", "fsdp", "tp".
+// One of `programs`, by name: "ddp", "data_parallel", "fsdp", "tp", "trainer".
 TrainingCase generate_training(Draw& draw, const std::vector<harness::Program>& programs);
 
 std::string to_text(const TrainingCase& one);

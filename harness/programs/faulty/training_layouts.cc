@@ -56,7 +56,7 @@ void ddp_unused(Rank& rank, const Fault& fault) {
   std::vector<ModelParameter*> all = experts[0].parameters();
   all.insert(all.end(), experts[1].parameters().begin(), experts[1].parameters().end());
   GradientBuckets buckets(all, rank.root(), small_buckets(fault));
-  const Batch mine = part_of(plan.batch(0), rank.rank(), rank.world_size());
+  const Batch mine = plan.part(0, rank.rank(), rank.world_size());
   const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
   const bool has_both = rank.rank() != 2;
   if (has_both) pass(plan, experts[1], mine.slice(1, 1), ready);
@@ -82,8 +82,7 @@ void ddp_join(Rank& rank, const Fault& fault) {
     if (samples == 0) return;
     model.zero_gradients();
     const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
-    if (has_data)
-      pass(plan, model, part_of(plan.batch(step), rank.rank(), rank.world_size()), ready);
+    if (has_data) pass(plan, model, plan.part(step, rank.rank(), rank.world_size()), ready);
     if (!has_data) buckets.ready_unused();
     buckets.finish();
     if (fault.is_planted()) continue;
@@ -117,7 +116,7 @@ void ddp_no_sync(Rank& rank, const Fault& fault) {
   GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(fault));
   const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
   for (int step = 0; step < 2; ++step) {
-    const Batch mine = part_of(plan.batch(step), rank.rank(), rank.world_size());
+    const Batch mine = plan.part(step, rank.rank(), rank.world_size());
     const bool reduces_first = fault.is_planted() && rank.rank() == 1 && step == 1;
     pass(plan, model, mine.slice(0, 1), reduces_first ? GradientReady(ready) : nullptr);
     if (reduces_first) buckets.finish();
@@ -163,7 +162,7 @@ void tp_own_data(Rank& rank, const Fault& fault) {
   const TrainingPlan plan = small_plan(2 * rank.world_size());
   Model model(plan.model.layers, build_options(plan.model, plan.seed, gangs.tp));
   const Gang& sampled_by = fault.is_planted() ? *gangs.root : *gangs.dp;
-  const Batch mine = part_of(plan.batch(0), sampled_by.rank(), sampled_by.size());
+  const Batch mine = plan.part(0, sampled_by.rank(), sampled_by.size());
   GradientBuckets buckets(model.parameters(), gangs.dp, small_buckets(fault));
   pass(plan, model, mine, [&buckets](ModelParameter& parameter) { buckets.ready(parameter); });
   buckets.finish();

@@ -43,6 +43,17 @@ TEST(Batch, PartsAreTheWholeInOrder) {
   EXPECT_EQ(first, whole.inputs.cols());
 }
 
+TEST(Batch, APartIsMadeAsInTheWhole) {
+  for (const ModelSpecification& model : {mlp(), transformer()}) {
+    const Batch whole = make_batch(model, 1, 2, 7);
+    for (int part = 0; part < 3; ++part) {
+      const Batch mine = make_batch(model, 1, 2, part_of(7, part, 3));
+      EXPECT_EQ(mine.inputs, part_of(whole, part, 3).inputs);
+      EXPECT_EQ(mine.targets, part_of(whole, part, 3).targets);
+    }
+  }
+}
+
 TEST(Batch, ThereMayBeMorePartsThanSamples) {
   const Batch whole = make_batch(mlp(), 1, 0, 2);
   EXPECT_EQ(part_of(whole, 1, 4).samples(), 1);

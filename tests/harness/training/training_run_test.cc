@@ -36,7 +36,8 @@ TEST(TrainingRun, ThePlanIsWhatTheParametersSay) {
 TEST(TrainingRun, ABatchThatOneProcessCannotCheckIsRefused) {
   EXPECT_NO_THROW(validate_training(64, values_with({{"samples", "256"}})));
   EXPECT_THAT(refusal([] { validate_training(65, values_with({{"samples", "256"}})); }),
-              HasSubstr("accepted: up to 16384"));
+              HasSubstr("accepted: up to 16384, or compare=false"));
+  EXPECT_NO_THROW(validate_training(65, values_with({{"samples", "256"}, {"compare", "false"}})));
 }
 
 TEST(TrainingRun, AWidthThatHeadsDoNotDivideIsRefused) {
@@ -48,6 +49,21 @@ TEST(TrainingRun, SizesThatDoNotDivideAreRefusedWithThoseThatWouldDo) {
   EXPECT_EQ(refusal([] { check_divides("tp", 4, "world", 6); }),
             "tp 4 does not divide world 6; accepted: 1, 2, 3, 6");
   EXPECT_NO_THROW(check_divides("tp", 3, "world", 6));
+}
+
+TEST(TrainingRun, WithoutComparingNothingDiffers) {
+  const Program program{.name = "compares_nothing",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              TrainingCheck check(rank, training_plan(rank, 1),
+                                                  comparison_of(rank));
+                              check.after_step(1e9);
+                              EXPECT_FALSE(check.compares());
+                            },
+                        .parameters = training_parameters("mlp")};
+  EXPECT_TRUE(
+      run(program, {.program = program.name, .parameters = {{"compare", "false"}}}).holds());
 }
 
 // A program that does nothing right.

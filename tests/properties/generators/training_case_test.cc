@@ -51,7 +51,7 @@ TEST(TrainingCase, CoversProgramsModelsAndLayouts) {
     }
     if (one.context == sim::ContextKind::thread) seen.insert("threads");
   }
-  EXPECT_THAT(seen, testing::SizeIs(11));
+  EXPECT_THAT(seen, testing::SizeIs(13));
 }
 
 TEST(TrainingCase, IsWrittenAsTheCommandThatRunsIt) {
