@@ -83,6 +83,7 @@ void check_units(Units& units, const Gangs& gangs, TrainingCheck& check) {
     if (check.compares()) {
       unit->gather();
       unit->gather_gradients();
+      check.compare_gradients(unit->model());
       check.compare(unit->model());
       unit->release();
     }

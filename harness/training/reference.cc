@@ -34,17 +34,6 @@ std::string difference_of(const ModelParameter& parameter, const Compared& compa
   return {};
 }
 
-// Gradients first: a wrong one makes the value wrong.
-std::string difference_of(const ModelParameter& mine, Reference& reference) {
-  const ModelParameter& whole = reference.model().parameter(mine.name);
-  if (mine.gradient.size() == mine.value.size()) {
-    std::string difference =
-        difference_of(mine, {"the gradient of ", mine.gradient, whole.gradient}, reference);
-    if (!difference.empty()) return difference;
-  }
-  return difference_of(mine, {"", mine.value, whole.value}, reference);
-}
-
 }  // namespace
 
 Reference::Reference(const TrainingPlan& plan)
@@ -76,7 +65,18 @@ double bound_of(const TrainingPlan& plan, int steps, double largest) {
 
 std::string difference_of(const Model& mine, Reference& reference) {
   for (const ModelParameter* parameter : mine.parameters()) {
-    std::string difference = difference_of(*parameter, reference);
+    const Matrix& whole = reference.model().parameter(parameter->name).value;
+    std::string difference = difference_of(*parameter, {"", parameter->value, whole}, reference);
+    if (!difference.empty()) return difference;
+  }
+  return {};
+}
+
+std::string gradient_difference_of(const Model& mine, Reference& reference) {
+  for (const ModelParameter* parameter : mine.parameters()) {
+    const Matrix& whole = reference.model().parameter(parameter->name).gradient;
+    std::string difference =
+        difference_of(*parameter, {"the gradient of ", parameter->gradient, whole}, reference);
     if (!difference.empty()) return difference;
   }
   return {};

@@ -52,10 +52,12 @@ class Reference {
 // models whose layers do not magnify errors.
 double bound_of(const TrainingPlan& plan, int steps, double largest);
 
-// Compares this rank's part of every parameter of `mine`, and its gradient where it still has it,
-// with the reference's of its last step. An empty text, or one line: which element of which
-// parameter is wrong, and by how much.
+// Compares this rank's part of every parameter of `mine` with the reference's. An empty text, or
+// one line: which element of which parameter is wrong, and by how much.
 std::string difference_of(const Model& mine, Reference& reference);
+
+// The same of the gradients of the last step, which are sums over all ranks.
+std::string gradient_difference_of(const Model& mine, Reference& reference);
 
 // The same of a loss.
 std::string difference_of(double loss, double expected, const TrainingPlan& plan, int steps);

@@ -98,6 +98,7 @@ TrainingCheck::TrainingCheck(Rank& rank, const TrainingPlan& plan, Comparison co
 
 void TrainingCheck::after_step(double loss, const Model& model) {
   after_step(loss);
+  compare_gradients(model);
   compare(model);
 }
 
@@ -105,6 +106,10 @@ void TrainingCheck::after_step(double loss) {
   if (!reference_) return;
   const double expected = reference_->step();
   report(difference_of(loss, expected, reference_->plan(), reference_->steps()));
+}
+
+void TrainingCheck::compare_gradients(const Model& model) {
+  if (reference_) report(gradient_difference_of(model, *reference_));
 }
 
 void TrainingCheck::compare(const Model& model) {

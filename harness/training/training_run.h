@@ -46,11 +46,14 @@ class TrainingCheck {
 
   bool compares() const noexcept { return reference_.has_value(); }
 
-  // After every step: the step's loss, summed over the whole batch, and this rank's parameters.
+  // After every step: the step's loss, summed over the whole batch, and this rank's parameters and
+  // gradients.
   void after_step(double loss, const Model& model);
 
-  // The same in two parts, for programs that have their parameters in pieces.
+  // The same in parts, for programs that have their parameters in pieces. Gradients first: a wrong
+  // one makes the value wrong.
   void after_step(double loss);
+  void compare_gradients(const Model& model);
   void compare(const Model& model);
 
   // Says that something is not the same on all ranks where it must be.

@@ -88,7 +88,7 @@ void ddp_join(Rank& rank, const Fault& fault) {
     if (fault.is_planted()) continue;
     sgd.step(static_cast<double>(samples));
     reference.step(step < 2 ? plan.batch(step) : without_sample(plan.batch(step), 1));
-    const std::string difference = difference_of(model, reference);
+    const std::string difference = gradient_difference_of(model, reference);
     if (!difference.empty()) rank.wrong_result(difference);
   }
 }
@@ -170,7 +170,7 @@ void tp_own_data(Rank& rank, const Fault& fault) {
   sgd.step(static_cast<double>(plan.samples));
   Reference reference(plan);
   reference.step();
-  const std::string difference = difference_of(model, reference);
+  const std::string difference = gradient_difference_of(model, reference);
   if (!difference.empty()) rank.wrong_result(difference);
   gangs.close();
 }

@@ -92,11 +92,10 @@ TEST(Reference, SaysWhichElementDiffersAndByHowMuch) {
     wrong.value(2, 0) += 1e-9;
     EXPECT_THAT(difference_of(mine, reference), HasSubstr(wrong.name + "(2,0) is "));
     EXPECT_THAT(difference_of(mine, reference), HasSubstr("in step 0, and "));
+    EXPECT_EQ(gradient_difference_of(mine, reference), "");
     wrong.gradient(1, 0) -= 1e-9;
-    EXPECT_THAT(difference_of(mine, reference),
+    EXPECT_THAT(gradient_difference_of(mine, reference),
                 HasSubstr("the gradient of " + wrong.name + "(1,0) is "));
-    wrong.gradient.resize(0, 0);
-    EXPECT_THAT(difference_of(mine, reference), testing::StartsWith(wrong.name + "(2,0) is "));
   }
 }
 
