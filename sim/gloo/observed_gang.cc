@@ -49,10 +49,12 @@ Received ObservedGang::do_run(Operation& operation) {
   if (engine.faults() != nullptr) [[unlikely]]
     return run_under_faults(operation);
   PendingOperation pending(operation, *state_, rank(), engine.current());
-  return run(operation, pending);
+  if (const std::exception_ptr error = run(operation, pending)) std::rethrow_exception(error);
+  return pending.received;
 }
 
-Received ObservedGang::run(Operation& operation, PendingOperation& pending) {
+// Performs it; the error that it ends with, if any.
+std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pending) {
   Engine& engine = observation_.engine;
   {
     const Engine::Guard guard(engine);
@@ -70,8 +72,7 @@ Received ObservedGang::run(Operation& operation, PendingOperation& pending) {
   const auto kind = error == nullptr ? TraceEventKind::complete : TraceEventKind::fail;
   engine.recorder().ended(kind, *state_, operation.collective.sequence_number, engine.now());
   engine.recorder().ended_for(kind, pending, engine.now());
-  if (error != nullptr) std::rethrow_exception(error);
-  return pending.received;
+  return error;
 }
 
 Work ObservedGang::do_start(Operation& operation) {
@@ -84,11 +85,18 @@ Work ObservedGang::do_start(Operation& operation) {
     const Engine::Guard guard(engine);
     ++engine.counts().rank_operations;
   }
-  Work work = ForwardingGang::do_start(operation);
-  if (engine.faults() == nullptr) return work;
+  if (engine.faults() == nullptr) return ForwardingGang::do_start(operation);
+  Work work;
+  std::exception_ptr error;
+  try {
+    work = ForwardingGang::do_start(operation);
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
   PendingOperation pending(operation, *state_, rank(), engine.current());
   faults.result = nullptr;  // comes later, elsewhere
   engine.faults()->inside(pending, faults);
+  if (error != nullptr) std::rethrow_exception(error);
   engine.faults()->after(pending, faults);
   abort_as_told();
   return work;
@@ -115,13 +123,15 @@ Received ObservedGang::run_under_faults(Operation& operation) {
   const CorruptedContribution contribution(injector, operation, rank(), faults);
   PendingOperation pending(operation, *state_, rank(), engine.current());
   injector.inside(pending, {.result = faults.result});
+  std::exception_ptr error;
   {
     const ArmedStrike strike(observation_.strikes, pending, faults.inside);
-    run(operation, pending);
+    error = run(operation, pending);
   }
-  if (pending.corrupted_by >= 0) injector.corrupt_result(pending);
-  // What was to happen inside, but there were too few messages for it.
+  // What was to happen inside, but the operation has failed, or had too few messages for it.
   injector.inside(pending, {.inside = faults.inside});
+  if (error != nullptr) std::rethrow_exception(error);
+  if (pending.corrupted_by >= 0) injector.corrupt_result(pending);
   injector.after(pending, faults);
   abort_as_told();
   return pending.received;

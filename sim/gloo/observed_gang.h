@@ -61,7 +61,7 @@ class ObservedGang final : public ForwardingGang {
   void number(Operation& operation) noexcept;
   CallFaults faults_before(Operation& operation);
   void abort_as_told();
-  Received run(Operation& operation, PendingOperation& pending);
+  std::exception_ptr run(Operation& operation, PendingOperation& pending);
   Received run_under_faults(Operation& operation);
 
   Observation observation_;
