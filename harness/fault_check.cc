@@ -59,7 +59,7 @@ bool is_true_kind(GangErrorKind kind, const sim::Report& report) {
 std::string uncontained_end(const std::vector<RankEnd>& ends, const sim::Report& report) {
   for (std::size_t rank = 0; rank < ends.size(); ++rank) {
     const RankEnd& end = ends[rank];
-    if (end.kind == RankEnd::Kind::other)
+    if (end.kind == RankEnd::Kind::other && !corrupted_silently(report))
       return fmt::format("rank {} ended with an error that is no GangError: {}", rank, end.text);
     if (end.kind == RankEnd::Kind::gang_error && !is_true_kind(end.error, report))
       return fmt::format("rank {} was told {}: {}", rank, to_string(end.error), end.text);
@@ -76,7 +76,9 @@ std::string uncontained_outcome(const sim::Report& report) {
   for (const sim::Finding& finding : report.findings) {
     const bool is_typed_error =
         finding.id == sim::finding_id::rank_failed || finding.id == sim::finding_id::timed_out;
-    if (!is_typed_error || report.faults.empty()) return fmt::format("the finding {}", finding.id);
+    // What a program does with corrupt data is the plan's doing.
+    if (report.faults.empty() || (!is_typed_error && !corrupted_silently(report)))
+      return fmt::format("the finding {}", finding.id);
   }
   return "";
 }

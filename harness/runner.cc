@@ -105,6 +105,11 @@ void settle_faults(const sim::Report& clean, sim::Report& report) {
   for (sim::Finding& finding : report.findings) {
     if (std::ranges::find(clean.findings, finding.id, &sim::Finding::id) != clean.findings.end())
       finding.certainty = "without the faults, too: they are not the cause";
+    else if (!clean.holds())
+      finding.certainty =
+          clean.findings.empty()
+              ? std::string("with the faults: without them the run ends otherwise")
+              : "with the faults: without them the run ends in " + clean.findings.front().id;
     else if (finding.certainty.empty())
       finding.certainty = sim::only_because_of(report.faults);
   }

@@ -199,6 +199,8 @@ CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& o
   if (own == nullptr || own->is_stopped) return faults;
   for (ArmedFault& fault : own->armed)
     if (is_due(fault, gang, operation)) meet(task, fault, gang, operation, faults);
+  // Nothing is brought to a gang that is broken: the rank dies before its call fails.
+  if (faults.inside != nullptr && gang.broken) strike(task, *faults.inside);
   return faults;
 }
 
@@ -208,8 +210,9 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
   if (kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result) {
     fault.is_spent = !fault.fault->trigger.probability;
     (kind == FaultKind::corrupt_result ? faults.result : faults.contribution) = &fault;
-    fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
-                            place_of("in", gang, operation.collective)));
+    if (kind == FaultKind::corrupt_contribution)
+      fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
+                              place_of("in", gang, operation.collective)));
     return;
   }
   if (kind == FaultKind::slow)
@@ -265,7 +268,9 @@ void FaultInjector::abort_gang(ArmedFault& fault, GangState& gang, const std::st
 
 void FaultInjector::corrupt_result(const PendingOperation& pending) {
   RankFaults* own = of(pending.task->rank->rank);
-  const ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.corrupted_by)];
+  ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.corrupted_by)];
+  fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind),
+                          place_of("in", *pending.gang, pending.call())));
   corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, stream_);
 }
 

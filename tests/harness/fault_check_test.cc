@@ -110,6 +110,18 @@ TEST(FaultCheck, CorruptDataIsByPlan) {
   EXPECT_TRUE(corrupted_silently(result.report));
 }
 
+TEST(FaultCheck, CorruptionThatTheProgramItselfFindsIsByPlanToo) {
+  const RunResult result =
+      run(data_parallel_step_program(),
+          {.program = "data_parallel_step",
+           .world_size = 4,
+           .faults = load_faults("[[fault]]\nkind = \"corrupt_result\"\nranks = [2]\noperation = "
+                                 "1\ncorruption = \"nan\"")});
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.report.findings[0].id, "wrong_result");
+  EXPECT_EQ(result.uncontained, "");
+}
+
 TEST(FaultCheck, TrainingGoesOnWithWhoeverIsLeft) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const RunResult result =
