@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "gang/nccl/gpu_machine.h"
+
 namespace gang {
 
 // A function of a library; its type is that of the header's declaration.
@@ -61,10 +63,6 @@ void find(void* library, const char* name, Function& function, std::string& prob
     problem = fmt::format("the library has no function {}", name);
 }
 
-inline std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 // Whether the system has the file of a GPU: CUDA is not asked, since a process that has used it
 // cannot be copied (fork).
 inline bool has_gpu_file() {
@@ -73,19 +71,11 @@ inline bool has_gpu_file() {
   return false;
 }
 
-// What keeps the GPUs of this machine from being used.
-inline std::string driver_problem(CudaLibraries& libraries) {
-  int driver = 0;
-  int runtime = 0;
-  libraries.cudaRuntimeGetVersion(&runtime);
-  const std::string needed = version_text(runtime);
-  if (libraries.cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-    return fmt::format("no CUDA driver on this machine (CUDA {})", needed);
-  if (driver / 1000 < runtime / 1000)
-    return fmt::format("the CUDA driver is for CUDA {} at most, and {} is needed",
-                       version_text(driver), needed);
-  if (!has_gpu_file()) return "there is a CUDA driver, but no GPU (no /dev/nvidia0, ...)";
-  return {};
+inline std::string driver_problem(const CudaLibraries& libraries) {
+  GpuMachine machine{.has_gpu = has_gpu_file()};
+  libraries.cudaRuntimeGetVersion(&machine.runtime_version);
+  libraries.cudaDriverGetVersion(&machine.driver_version);
+  return problem_of(machine);
 }
 
 inline CudaLibraries load_cuda_libraries() {

@@ -25,6 +25,20 @@ NcclDevice::~NcclDevice() {
 // -- In flight
 // ------------------------------------------------------------------------------------
 
+NcclDevice::Upcoming::Upcoming(NcclDevice& device) : device_(device) {
+  const auto lock = device_.board_->lock();
+  ++device_.upcoming_;
+}
+
+NcclDevice::Upcoming::~Upcoming() {
+  try {
+    const auto lock = device_.board_->lock();
+    --device_.upcoming_;
+  } catch (...) {
+    // A simulated run is over.
+  }
+}
+
 NcclDevice::Flights NcclDevice::flights(const std::unique_lock<RuntimeMutex>&) const {
   Flights flights;
   for (const auto& one : flights_)
@@ -199,7 +213,7 @@ void NcclDevice::free_buried() noexcept {
     std::vector<std::unique_ptr<NcclCommunicator>> dead;
     {
       const auto lock = board_->lock();
-      if (flights(lock).empty()) dead.swap(buried_);
+      if (upcoming_ == 0 && flights(lock).empty()) dead.swap(buried_);
     }
     for (auto& communicator : dead) api().destroy(std::move(communicator));
   } catch (...) {
@@ -220,16 +234,20 @@ void NcclDevice::add(const std::shared_ptr<NcclMember>& member) {
 }
 
 void NcclDevice::remove(NcclMember& member) noexcept {
-  bool is_last = false;
-  {
-    const auto lock = board_->lock();
-    std::erase_if(members_, [&member](const std::weak_ptr<NcclMember>& one) {
-      const auto other = one.lock();
-      return other == nullptr || other.get() == &member;
-    });
-    is_last = members_.empty();
+  try {
+    bool is_last = false;
+    {
+      const auto lock = board_->lock();
+      std::erase_if(members_, [&member](const std::weak_ptr<NcclMember>& one) {
+        const auto other = one.lock();
+        return other == nullptr || other.get() == &member;
+      });
+      is_last = members_.empty();
+    }
+    if (is_last) stop_watching();
+  } catch (...) {
+    // A simulated run is over.
   }
-  if (is_last) stop_watching();
 }
 
 // -- The watchdog
@@ -269,17 +287,21 @@ void NcclDevice::watch_over() {
 }
 
 void NcclDevice::stop_watching() noexcept {
-  if (watchdog_ == nullptr) return;
-  {
+  try {
+    if (watchdog_ == nullptr) return;
+    {
+      const auto lock = board_->lock();
+      is_stopping_ = true;
+      arrived_->notify_one();
+    }
+    api().interrupt();
+    watchdog_.reset();  // joins
     const auto lock = board_->lock();
-    is_stopping_ = true;
-    arrived_->notify_one();
+    is_watched_ = false;
+    is_stopping_ = false;
+  } catch (...) {
+    // A simulated run is over.
   }
-  api().interrupt();
-  watchdog_.reset();  // joins
-  const auto lock = board_->lock();
-  is_watched_ = false;
-  is_stopping_ = false;
 }
 
 // -- What is used again
@@ -316,9 +338,13 @@ std::unique_ptr<NcclBuffer> NcclDevice::take_buffer(NcclMemory memory, std::size
 
 void NcclDevice::give_back(std::unique_ptr<NcclEvent> event,
                            std::vector<std::unique_ptr<NcclBuffer>> buffers) noexcept {
-  const std::unique_lock<RuntimeMutex> lock(*pool_);
-  if (event != nullptr) events_.push_back(std::move(event));
-  for (auto& buffer : buffers) buffers_.push_back(std::move(buffer));
+  try {
+    const std::unique_lock<RuntimeMutex> lock(*pool_);
+    if (event != nullptr) events_.push_back(std::move(event));
+    for (auto& buffer : buffers) buffers_.push_back(std::move(buffer));
+  } catch (...) {
+    // A simulated run is over.
+  }
 }
 
 }  // namespace gang

@@ -52,6 +52,18 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
     return std::unique_lock<RuntimeMutex>(*launches_);
   }
 
+  // While one lives, an operation is being launched that is not tracked yet: nothing is freed.
+  class Upcoming {
+   public:
+    explicit Upcoming(NcclDevice& device);
+    ~Upcoming();
+    Upcoming(const Upcoming&) = delete;
+    Upcoming& operator=(const Upcoming&) = delete;
+
+   private:
+    NcclDevice& device_;
+  };
+
   // `flight` has been launched and its event recorded. Whoever started it may look away.
   void track(const std::shared_ptr<NcclFlight>& flight, bool is_blocking);
 
@@ -118,6 +130,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   std::vector<std::weak_ptr<NcclFlight>> flights_;
   std::vector<std::weak_ptr<NcclMember>> members_;
   std::vector<std::unique_ptr<NcclCommunicator>> buried_;
+  int upcoming_ = 0;
   std::uint64_t looked_at_ = 0;  // of the api's changes
   bool is_stopping_ = false;
   bool is_watched_ = false;

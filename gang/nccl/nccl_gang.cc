@@ -29,6 +29,7 @@ class NcclGang final : public Gang {
 
   void number(Operation& operation) noexcept;
   bool run_between_hosts(const Operation& operation);
+  std::shared_ptr<NcclFlight> launch_and_track(const Operation& operation, bool is_blocking);
   std::shared_ptr<NcclFlight> launch(const Operation& operation);
   void launch_into(NcclFlight& flight, const Operation& operation);
   Received run_to_end(const Operation& operation);
@@ -50,8 +51,7 @@ void NcclGang::number(Operation& operation) noexcept {
 Work NcclGang::do_start(Operation& operation) {
   check_supported(operation, rank());
   number(operation);
-  const std::shared_ptr<NcclFlight> flight = launch(operation);
-  device().track(flight, false);
+  const std::shared_ptr<NcclFlight> flight = launch_and_track(operation, false);
   return Work(flight);
 }
 
@@ -63,8 +63,7 @@ Received NcclGang::do_run(Operation& operation) {
 }
 
 Received NcclGang::run_to_end(const Operation& operation) {
-  const std::shared_ptr<NcclFlight> flight = launch(operation);
-  device().track(flight, true);
+  const std::shared_ptr<NcclFlight> flight = launch_and_track(operation, true);
   device().await(*flight);
   flight->wait(std::nullopt);
   return flight->received();
@@ -88,6 +87,14 @@ bool NcclGang::run_between_hosts(const Operation& operation) {
     broadcast_objects(operation);
   }
   return true;
+}
+
+std::shared_ptr<NcclFlight> NcclGang::launch_and_track(const Operation& operation,
+                                                       bool is_blocking) {
+  const NcclDevice::Upcoming upcoming(device());
+  std::shared_ptr<NcclFlight> flight = launch(operation);
+  device().track(flight, is_blocking);
+  return flight;
 }
 
 std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
@@ -142,10 +149,7 @@ void NcclGang::broadcast_bytes(const Operation& operation, void* bytes, std::siz
   broadcast.collective.kind = OperationKind::broadcast_objects;
   broadcast.input = tensor;
   broadcast.output = tensor;
-  const std::shared_ptr<NcclFlight> flight = launch(broadcast);
-  device().track(flight, true);
-  device().await(*flight);
-  flight->wait(std::nullopt);
+  run_to_end(broadcast);
 }
 
 // How many bytes come, and for how many objects, goes before them.

@@ -106,6 +106,14 @@ NcclCause NcclMember::status_cause(NcclStatus status) const {
 
 void NcclMember::close() noexcept {
   if (std::exchange(is_closed_, true)) return;
+  try {
+    leave();
+  } catch (...) {
+    // A simulated run is over.
+  }
+}
+
+void NcclMember::leave() {
   if (std::uncaught_exceptions() > 0) {
     give_up();
   } else if (device_->is_busy(*this)) {

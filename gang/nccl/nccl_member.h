@@ -89,6 +89,7 @@ class NcclMember {
   void close() noexcept;
 
  private:
+  void leave();
   GangError make_error(const NcclPurpose& purpose, TimePoint began, const NcclCause& cause) const;
 
   NcclMemberOptions options_;

@@ -302,17 +302,22 @@ NcclStatus RealNcclApi::await_ready(NcclCommunicator& communicator, TimePoint de
 // One that is still being made can only be aborted, which frees it.
 void RealNcclApi::revoke(std::span<NcclCommunicator* const> communicators) noexcept {
   libraries().cudaSetDevice(index_);
-  libraries().ncclGroupStart();
+  std::vector<RealCommunicator*> unfinished;
   for (NcclCommunicator* communicator : communicators) {
     RealCommunicator& here = own(*communicator);
     if (here.handle == nullptr || here.is_aborted) continue;
     ncclResult_t state = ncclSuccess;
     libraries().ncclCommGetAsyncError(here.handle, &state);
-    if (state != ncclInProgress &&
-        libraries().ncclCommRevoke(here.handle, NCCL_REVOKE_DEFAULT) == ncclSuccess)
-      continue;
-    libraries().ncclCommAbort(here.handle);
-    here.is_aborted = true;
+    const ncclResult_t revoked = state == ncclInProgress
+                                     ? ncclInvalidUsage
+                                     : libraries().ncclCommRevoke(here.handle, NCCL_REVOKE_DEFAULT);
+    if (revoked != ncclSuccess && revoked != ncclInProgress) unfinished.push_back(&here);
+  }
+  if (unfinished.empty()) return;
+  libraries().ncclGroupStart();
+  for (RealCommunicator* communicator : unfinished) {
+    libraries().ncclCommAbort(communicator->handle);
+    communicator->is_aborted = true;
   }
   libraries().ncclGroupEnd();
 }

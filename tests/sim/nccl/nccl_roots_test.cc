@@ -157,6 +157,54 @@ TEST(NcclRoots, WhoStaysAwayIsLeftBehindAfterTheGrace) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+// Freeing a communicator waits for the whole device: a gang lets that be until it is idle.
+TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    const auto closed = rank.root()->split({.color = 0});
+    const auto used = rank.root()->split({.color = 0});
+    std::int32_t value = 1;
+    if (rank.rank() == 1) closed->close();
+    if (rank.rank() == 1) rank.runtime().sleep_for(1ms);
+    Work work = used->start_all_reduce(view_of(value), ReduceOperation::sum);
+    if (rank.rank() == 0) closed->close();
+    if (rank.rank() == 0) EXPECT_EQ(rank.runtime().now(), TimePoint{0});
+    work.wait();
+    EXPECT_EQ(value, 2);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(NcclRoots, ClosingAGangEndsWhatItHasUnderWay) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    const auto child = rank.root()->split({.color = 0});
+    if (rank.rank() == 1) return;
+    std::int32_t value = 1;
+    Work work = child->start_all_reduce(view_of(value), ReduceOperation::sum);
+    child->close();
+    const auto error = gang_error_of([&work] { work.wait(); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::aborted);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+// However a run ends, destructors of gangs and works come to their end.
+TEST(NcclRoots, ARunThatIsStoppedUnwinds) {
+  for (std::uint64_t limit = 1; limit < 200; limit += 3) {
+    SimulationOptions options = nccl(3);
+    options.scheduler = SchedulerKind::random;
+    options.step_limit = limit;
+    const Report report = run(options, [](SimulatedRank& rank) {
+      std::int32_t value = 1;
+      Work work = rank.root()->start_all_reduce(view_of(value), ReduceOperation::sum);
+      while (!work.test()) {
+      }
+      rank.root()->split({.color = rank.rank() % 2})->barrier();
+    });
+    EXPECT_TRUE(report.outcome == Outcome::step_limit || report.holds()) << to_string(report);
+  }
+}
+
 TEST(NcclRoots, CallsAreCounted) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     rank.root()->barrier();
