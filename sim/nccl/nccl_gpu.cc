@@ -9,7 +9,10 @@ namespace gang::sim {
 
 GpuStream::GpuStream(NcclGpu& gpu) : gpu_(gpu) { gpu_.streams_.push_back(this); }
 
-GpuStream::~GpuStream() { std::erase(gpu_.streams_, this); }
+GpuStream::~GpuStream() {
+  const Engine::Guard guard(gpu_.engine_);
+  std::erase(gpu_.streams_, this);
+}
 
 NcclGpu::NcclGpu(Engine& engine, const NcclModel& model, int rank)
     : engine_(engine), model_(model), rank_(rank) {}
