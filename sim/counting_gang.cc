@@ -15,6 +15,10 @@ void CountingGang::before(const Operation&) {
 }
 
 std::shared_ptr<Gang> CountingGang::wrap(std::shared_ptr<Gang> child) {
+  if (child->rank() == 0) {
+    const Engine::Guard guard(engine_);
+    ++engine_.counts().gangs;
+  }
   return std::make_shared<CountingGang>(engine_, std::move(child));
 }
 

@@ -9,7 +9,7 @@ namespace gang::sim {
 
 class Engine;
 
-// Counts what is called on gangs that are not the simulator's own, as those do, and their children.
+// Counts the calls and children of gangs that are not the simulator's own, as those do.
 class CountingGang final : public ForwardingGang {
  public:
   CountingGang(Engine& engine, std::shared_ptr<Gang> inner);

@@ -14,6 +14,7 @@ TEST(CountingGang, CountsTheCallsOfAGangAndOfItsChildren) {
         rank.root()->split({.color = rank.rank()})->barrier();
       });
   EXPECT_EQ(report.counts.rank_operations, 6U);
+  EXPECT_EQ(report.counts.gangs, 3U);
 }
 
 }  // namespace
