@@ -157,6 +157,20 @@ TEST(NcclRoots, WhoStaysAwayIsLeftBehindAfterTheGrace) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(NcclRoots, OverSocketsARankThatIsGoneFailsTheOthersAtOnce) {
+  SimulationOptions options = nccl(3);
+  options.nccl.links = PeerLinks::sockets;
+  const Report report = run(options, [](SimulatedRank& rank) {
+    EXPECT_EQ(count_members(*rank.root()), 3);
+    if (rank.rank() == 1) return;
+    const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+    EXPECT_EQ(rank.runtime().now(), TimePoint{0});
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 // Freeing a communicator waits for the whole device: a gang lets that be until it is idle.
 TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
