@@ -66,6 +66,36 @@ Property results_are_the_same(const Program& hybrid) {
   return to_property(law);
 }
 
+// The same stages and microbatches, with numbers that are exact in every order of summation.
+RunSpecification exact_run(HybridCase one, harness::ScheduleKind schedule) {
+  one.options.model = "mlp";
+  one.options.layers = 4;
+  one.options.stages_per_rank = 1;
+  one.options.schedule = to_string(schedule);
+  return specification_of(one);
+}
+
+Property schedules_agree(const Program& hybrid) {
+  auto law = hybrid_law("hybrid_pipeline_schedules_agree",
+                        "GPipe, 1F1B and ZB-H1 give the same bits where sums are exact.",
+                        3 * cost_of_a_run);
+  law.verdict = [hybrid](const HybridCase& one) {
+    using harness::ScheduleKind;
+    const RunResult expected = run(hybrid, exact_run(one, ScheduleKind::gpipe));
+    if (!expected.holds()) return holds(expected);
+    for (const ScheduleKind kind : {ScheduleKind::one_f_one_b, ScheduleKind::zero_bubble_h1}) {
+      const RunResult result = run(hybrid, exact_run(one, kind));
+      if (!result.holds()) return holds(result);
+      if (result.outputs.digest == expected.outputs.digest) continue;
+      return Verdict::violated(fmt::format("results {:016x} under gpipe, {:016x} under {}",
+                                           expected.outputs.digest, result.outputs.digest,
+                                           to_string(kind)));
+    }
+    return Verdict::holds();
+  };
+  return to_property(law);
+}
+
 harness::RankCounts counts_of(const Program& hybrid, RunSpecification specification,
                               const std::string& mode) {
   specification.parameters["mode"] = mode;
@@ -91,7 +121,8 @@ Property communicates_the_same(const Program& hybrid) {
 }  // namespace
 
 std::vector<Property> training_pipelines(const Program& hybrid) {
-  return {equals_one_process(hybrid), results_are_the_same(hybrid), communicates_the_same(hybrid)};
+  return {equals_one_process(hybrid), results_are_the_same(hybrid), schedules_agree(hybrid),
+          communicates_the_same(hybrid)};
 }
 
 }  // namespace gang::properties

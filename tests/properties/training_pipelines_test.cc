@@ -71,6 +71,16 @@ TEST(TrainingPipelines, AResultOfTheScheduleIsCaught) {
       "on threads in order of streams", {.cases = 3000});
 }
 
+TEST(TrainingPipelines, AResultOfThePipelineScheduleIsCaught) {
+  harness::Program program = harness::hybrid_program();
+  program.run = [run = program.run](harness::Rank& rank) {
+    run(rank);
+    rank.output("odd", rank.parameter<std::string>("schedule") == "zero_bubble_h1" ? 1 : 0);
+  };
+  expect_caught(training_pipelines(program), "hybrid_pipeline_schedules_agree",
+                "under zero_bubble_h1");
+}
+
 TEST(TrainingPipelines, AnotherCallWithoutArithmeticIsCaught) {
   harness::Program program = harness::hybrid_program();
   program.run = [run = program.run](harness::Rank& rank) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "gang/root_gang.h"
 #include "harness/programs/all_programs.h"
 #include "harness/runner.h"
 
@@ -65,6 +66,20 @@ TEST(Hybrid, ResultsDoNotDependOnScheduleOrContext) {
   RunSpecification in_parallel = in_order;
   in_parallel.context = sim::ContextKind::parallel;
   EXPECT_EQ(run(hybrid_program(), in_parallel).outputs.digest, digest);
+}
+
+TEST(Hybrid, GivesTheSameBitsOnGloo) {
+  if (!gloo_availability().is_available) GTEST_SKIP() << gloo_availability().reason;
+  for (const Settings& more : {Settings{}, Settings{{"schedule", "interleaved_1f1b"}}}) {
+    RunSpecification specification = hybrid(4, with(two_by_two, more));
+    const RunResult expected = run(hybrid_program(), specification);
+    for (const char* backend : {"sim-gloo", "gloo"}) {
+      specification.backend = backend;
+      const RunResult result = run(hybrid_program(), specification);
+      EXPECT_TRUE(result.holds()) << to_string(result);
+      EXPECT_EQ(result.outputs.digest, expected.outputs.digest) << backend;
+    }
+  }
 }
 
 // Exact numbers: another order of the microbatches gives the same bits.
