@@ -13,19 +13,21 @@
 #include "harness/pipeline/plan_progress.h"
 #include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/schedule_drawing.h"
+#include "harness/pipeline/schedule_text.h"
 #include "harness/pipeline/schedule_timeline.h"
 #include "sim/report.h"
+#include "sim/text_layout.h"
 
 namespace gang::harness {
 namespace {
 
 using nlohmann::json;
 
-// One schedule and all that is known of it.
+// One schedule and all that is known of it. Where it has complaints, no more than those may be.
 struct StudiedSchedule {
-  ScheduleKind kind;
+  std::string name;
   PipelineSchedule schedule;
-  ScheduleBounds bounds = {};
+  std::optional<ScheduleBounds> bounds = {};  // of a stock schedule
   ScheduleTimeline timeline = {};
   std::vector<int> peaks = {};
   PlanProgress one_by_one = {};           // under rendezvous
@@ -34,21 +36,19 @@ struct StudiedSchedule {
   std::vector<std::string> complaints = {};
 };
 
-StudiedSchedule study(ScheduleKind kind, const PipelineSizes& sizes) {
-  StudiedSchedule studied{.kind = kind, .schedule = make_schedule(kind, sizes)};
+void study(StudiedSchedule& studied) {
   const PipelineSchedule& schedule = studied.schedule;
+  studied.complaints = check_schedule(schedule);
+  if (!studied.complaints.empty()) return;
   const MessagePlan one_by_one = plan_messages(schedule, SendForm::one_by_one);
-  studied.bounds = bounds_of(kind, sizes);
   studied.timeline = timeline_of(schedule);
   studied.peaks = peak_activations(schedule);
   studied.one_by_one = check_progress(one_by_one, Sending::rendezvous);
   studied.one_by_one_buffered = check_progress(one_by_one, Sending::buffered);
   studied.batched = check_progress(plan_messages(schedule, SendForm::batched), Sending::rendezvous);
-  studied.complaints = check_schedule(schedule);
-  if (studied.complaints.empty()) studied.complaints = check_bounds(schedule, studied.bounds);
+  if (studied.bounds) studied.complaints = check_bounds(schedule, *studied.bounds);
   if (!studied.batched.completes())
     studied.complaints.push_back("Its batched messages do not come to an end.");
-  return studied;
 }
 
 std::string verdict_text(const PlanProgress& progress, std::string_view condition) {
@@ -56,7 +56,6 @@ std::string verdict_text(const PlanProgress& progress, std::string_view conditio
   return fmt::format("{} {}", progress.completes() ? "complete" : "DEADLOCK", condition);
 }
 
-// "all 4", "4 of rank 0": the most activations of any rank.
 std::string peaks_text(const std::vector<int>& peaks) {
   const int most = *std::ranges::max_element(peaks);
   std::vector<int> ranks;
@@ -66,11 +65,17 @@ std::string peaks_text(const std::vector<int>& peaks) {
                      ranks.size() == 1 ? "rank" : "ranks", sim::to_rank_ranges(ranks, 4));
 }
 
+std::string bubble_text(const StudiedSchedule& studied) {
+  std::string text = fmt::format("{:.1f} % of the time", 100 * studied.timeline.bubble_fraction());
+  if (studied.bounds) {
+    text += fmt::format(", {} = {}/{}", studied.bounds->bubble_formula, studied.bounds->idle_units,
+                        studied.bounds->total_units);
+  }
+  return text;
+}
+
 std::string verdicts_text(const StudiedSchedule& studied) {
-  const ScheduleBounds& bounds = studied.bounds;
-  std::string text = fmt::format("\n  Bubble       {:.1f} % of the time, {} = {}/{}\n",
-                                 100 * studied.timeline.bubble_fraction(), bounds.bubble_formula,
-                                 bounds.idle_units, bounds.total_units);
+  std::string text = fmt::format("\n  Bubble       {}\n", bubble_text(studied));
   text += fmt::format("  Activations  {}\n", peaks_text(studied.peaks));
   text += fmt::format("  One by one   {}\n",
                       verdict_text(studied.one_by_one, "where sends wait for their receivers"));
@@ -81,14 +86,17 @@ std::string verdicts_text(const StudiedSchedule& studied) {
                         verdict_text(studied.one_by_one_buffered, "where sends are buffered"));
   text += fmt::format("  Batched      {}\n",
                       verdict_text(studied.batched, "where sends wait for their receivers"));
-  for (const std::string& complaint : studied.complaints)
-    text += fmt::format("  WRONG        {}\n", complaint);
   return text;
 }
 
 std::string to_text(const StudiedSchedule& studied) {
-  return fmt::format("{}: {}\n", to_string(studied.kind), to_string(studied.schedule.sizes)) +
-         draw(studied.timeline, studied.schedule.sizes) + verdicts_text(studied);
+  std::string text = fmt::format("{}: {}\n", studied.name, to_string(studied.schedule.sizes));
+  if (!studied.timeline.by_rank.empty())
+    text += draw(studied.timeline, studied.schedule.sizes) + verdicts_text(studied);
+  if (!studied.complaints.empty()) text += '\n';
+  for (const std::string& complaint : studied.complaints)
+    text += sim::wrapped("WRONG: " + complaint, "  ");
+  return text;
 }
 
 json to_json(const PlanProgress& progress) {
@@ -108,26 +116,28 @@ json ranks_to_json(const StudiedSchedule& studied) {
           {{"pass", to_string(timed.pass)}, {"start", timed.start}, {"end", timed.end}});
     ranks.push_back({{"passes", std::move(passes)},
                      {"idle", studied.timeline.idle_units(static_cast<int>(rank))},
-                     {"peak_activations", studied.peaks[rank]},
-                     {"most_activations", studied.bounds.most_activations[rank]}});
+                     {"peak_activations", studied.peaks[rank]}});
+    if (studied.bounds) ranks.back()["most_activations"] = studied.bounds->most_activations[rank];
   }
   return ranks;
 }
 
 json to_json(const StudiedSchedule& studied) {
   const PipelineSizes& sizes = studied.schedule.sizes;
-  return {{"schedule", to_string(studied.kind)},
-          {"ranks", sizes.ranks},
-          {"stages", sizes.stages()},
-          {"microbatches", sizes.microbatches},
-          {"length", studied.timeline.length},
-          {"bubble", studied.timeline.bubble_fraction()},
-          {"bubble_formula", studied.bounds.bubble_formula},
-          {"by_rank", ranks_to_json(studied)},
-          {"one_by_one", to_json(studied.one_by_one)},
-          {"one_by_one_buffered", to_json(studied.one_by_one_buffered)},
-          {"batched", to_json(studied.batched)},
-          {"complaints", studied.complaints}};
+  json value = {{"schedule", studied.name},
+                {"ranks", sizes.ranks},
+                {"stages", sizes.stages()},
+                {"microbatches", sizes.microbatches},
+                {"complaints", studied.complaints}};
+  if (studied.timeline.by_rank.empty()) return value;
+  value["length"] = studied.timeline.length;
+  value["bubble"] = studied.timeline.bubble_fraction();
+  if (studied.bounds) value["bubble_formula"] = studied.bounds->bubble_formula;
+  value["by_rank"] = ranks_to_json(studied);
+  value["one_by_one"] = to_json(studied.one_by_one);
+  value["one_by_one_buffered"] = to_json(studied.one_by_one_buffered);
+  value["batched"] = to_json(studied.batched);
+  return value;
 }
 
 class PipelineCommand final : public Command {
@@ -139,7 +149,8 @@ class PipelineCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"pipeline --schedule 1f1b --stages 4 --microbatches 8",
             "pipeline --schedule interleaved_1f1b --stages 8 --stages-per-rank 2",
-            "pipeline --schedule zero_bubble_h1 --stages 4 --json schedule.json"};
+            "pipeline --schedule zero_bubble_h1 --stages 4 --json schedule.json",
+            "pipeline --file my_schedule.csv"};
   }
 
   void add_options(CLI::App& app) override {
@@ -153,14 +164,16 @@ class PipelineCommand final : public Command {
     add("--stages", stages_, "stages of the model [4]");
     add("--stages-per-rank", stages_per_rank_, "stages of each rank [1; interleaved_1f1b: 2]");
     add("--microbatches", microbatches_, "equal parts of the batch [2 per rank]");
+    app.add_option("--file", file_,
+                   "a schedule of your own: a line per rank, its passes as 0F0,0F1,0B0,...")
+        ->type_name("CSV")
+        ->excludes("--schedule", "--stages", "--stages-per-rank", "--microbatches");
     app.add_option("--json", json_path_, "the schedule and its figures as JSON")->type_name("FILE");
   }
 
   int run(CommandContext& context) override {
-    const ScheduleKind kind = parse_schedule_kind(schedule_);
-    const PipelineSizes sizes = sizes_of(kind);
-    check_sizes(kind, sizes);
-    const StudiedSchedule studied = study(kind, sizes);
+    StudiedSchedule studied = file_.empty() ? stock_schedule() : schedule_of_file();
+    study(studied);
     if (!json_path_.empty())
       OutputFile{"--json", json_path_}.commit(to_json(studied).dump() + "\n");
     context.out << to_text(studied);
@@ -168,6 +181,19 @@ class PipelineCommand final : public Command {
   }
 
  private:
+  StudiedSchedule stock_schedule() const {
+    const ScheduleKind kind = parse_schedule_kind(schedule_);
+    const PipelineSizes sizes = sizes_of(kind);
+    PipelineSchedule schedule = make_schedule(kind, sizes);
+    return {.name = std::string{to_string(kind)},
+            .schedule = std::move(schedule),
+            .bounds = bounds_of(kind, sizes)};
+  }
+
+  StudiedSchedule schedule_of_file() const {
+    return {.name = file_, .schedule = parse_schedule(read_file("--file", file_), file_)};
+  }
+
   PipelineSizes sizes_of(ScheduleKind kind) const {
     const int per_rank = stages_per_rank_.value_or(kind == ScheduleKind::interleaved_1f1b ? 2 : 1);
     if (stages_ % per_rank != 0) {
@@ -186,6 +212,7 @@ class PipelineCommand final : public Command {
   int stages_ = 4;
   std::optional<int> stages_per_rank_;
   std::optional<int> microbatches_;
+  std::string file_;
   std::string json_path_;
 };
 

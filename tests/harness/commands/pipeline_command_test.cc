@@ -50,6 +50,34 @@ TEST(PipelineCommand, WritesTheScheduleAsJson) {
   EXPECT_EQ(json["complaints"].size(), 0U);
 }
 
+std::string schedule_file(const std::string& text) {
+  std::string path = temporary("schedule.csv");
+  OutputFile("file", path).commit(text);
+  return path;
+}
+
+TEST(PipelineCommand, StudiesAScheduleOfAFile) {
+  const Answer answer =
+      ask({"pipeline", "--file", schedule_file("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("schedule.csv: 2 ranks, 1 stage per rank, 2 microbatches\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  rank   1  . F0 B0 == F1 B1 ==  .  .\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  Bubble       33.3 % of the time\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  One by one   DEADLOCK"));
+}
+
+TEST(PipelineCommand, SaysWhatIsWrongWithAScheduleOfAFile) {
+  const std::string path = schedule_file("0F0,0B0\n1B0,1F0\n");
+  const Answer answer = ask({"pipeline", "--file", path});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out,
+              HasSubstr("\n  WRONG: Rank 1 computes 1B0 before 1F0, which it needs.\n"));
+  EXPECT_EQ(ask({"pipeline", "--file", path, "--stages", "2"}).status, 2);
+  EXPECT_EQ(ask({"pipeline", "--file", "/nowhere/schedule.csv"}).status, 2);
+  EXPECT_THAT(ask({"pipeline", "--file", schedule_file("0F0,what\n")}).err,
+              HasSubstr("schedule.csv:1: 'what' is no pass; accepted"));
+}
+
 TEST(PipelineCommand, SaysWhichSizesWouldDo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
       {{"--microbatches", "3"}, "accepted: at least 4"},
