@@ -17,6 +17,7 @@ namespace gang::sim {
 namespace {
 
 constexpr std::size_t most_affected_calls = 8;
+constexpr std::size_t most_compared = 8;  // failures whose last call is compared with the others'
 
 std::string text_of(const std::exception_ptr& error) {
   try {
@@ -57,12 +58,23 @@ std::optional<Refusal> refusal_of(const std::exception_ptr& error) {
   }
 }
 
-// " after all_reduce #3 on dp[0,2] at train.cc:41".
-std::string after_text(const LastCall& call) {
+// The rank's handle of the gang, or what it has just let go of.
+const GangState* gang_of(const RankState& rank, const GangInfo* info) {
+  for (const auto& gang : rank.abandoned)
+    if (gang->info.get() == info) return gang.get();
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    if (gang->state()->info.get() == info) return gang->state().get();
+  return nullptr;
+}
+
+// " after all_reduce #3 on dp[0,2] at train.cc:41", a call of the rank's.
+std::string after_text(const RankState& rank, const LastCall& call) {
   if (call.gang == nullptr) return " before its first call";
   const std::string number =
       is_point_to_point(call.kind) ? "" : fmt::format(" #{}", call.sequence_number);
-  return fmt::format(" after {}{} on {} at {}", to_string(call.kind), number, label_of(*call.gang),
+  const GangState* gang = gang_of(rank, call.gang.get());
+  return fmt::format(" after {}{} on {} at {}", to_string(call.kind), number,
+                     gang != nullptr ? gang->label() : label_of(*call.gang),
                      to_string(call.call_site));
 }
 
@@ -139,16 +151,8 @@ void note_affected(const PendingOperation& pending, Finding& finding) {
     next.push_back(std::move(call));
 }
 
-// The rank's handle of the gang, or what it has just let go of.
-const GangState* gang_of(const RankState& rank, const GangInfo* info) {
-  for (const auto& gang : rank.abandoned)
-    if (gang->info.get() == info) return gang.get();
-  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
-    if (gang->state()->info.get() == info) return gang->state().get();
-  return nullptr;
-}
-
 // The rank's last call beside those that it has met although they stand in other places.
+// O(members).
 std::vector<NearMiss> calls_elsewhere(const RankState& rank, const LastCall& last) {
   constexpr std::size_t most = 4;
   std::vector<NearMiss> misses;
@@ -182,23 +186,26 @@ std::size_t add_rank_failure(Engine& engine, const Task& task, const std::except
   finding.id = finding_id::rank_failed;
   finding.ranks = {task.rank->rank};
   std::string where;
+  LastCall last;
   if (const std::optional<Refusal> refusal = refusal_of(error)) {
     if (refusal->is_closed_gang) finding.id = finding_id::use_after_close;
     finding.location = to_string(refusal->call_site);
     where = " at " + finding.location;
   } else if (knows_last_calls(engine)) {
-    const LastCall last = last_call_of(*task.rank);
-    where = after_text(last);
-    if (last.gang != nullptr) {
-      finding.location = to_string(last.call_site);
-      finding.near_misses = calls_elsewhere(*task.rank, last);
-    }
+    last = last_call_of(*task.rank);
+    where = after_text(*task.rank, last);
+    if (last.gang != nullptr) finding.location = to_string(last.call_site);
   }
   const std::string context =
       task.further ? fmt::format(" its context '{}'", task.further->name) : std::string();
-  return engine.findings().add_of_ranks(
+  const std::size_t index = engine.findings().add_of_ranks(
       std::move(finding),
       fmt::format("ended{} with an exception{}: {}", context, where, text_of(error)));
+  // Not of every rank of a world that fails as a whole.
+  Finding& added = engine.findings().at(index);
+  if (last.gang != nullptr && added.ranks.size() == 1 && index < most_compared)
+    added.near_misses = calls_elsewhere(*task.rank, last);
+  return index;
 }
 
 // The error of a gang that was aborted has left the program of `rank`: who aborted it is the cause.
@@ -211,7 +218,7 @@ std::size_t add_abort(Engine& engine, const BreakCause& cause, int rank,
   if (knows_last_calls(engine)) {
     if (cause.aborted_after.gang != nullptr)
       finding.location = to_string(cause.aborted_after.call_site);
-    where = after_text(cause.aborted_after);
+    where = after_text(engine.rank_state(cause.aborted_by), cause.aborted_after);
   }
   finding.message = fmt::format("Rank {} aborted a gang{}, which ended the program of rank {}: {}",
                                 cause.aborted_by, where, rank, text_of(error));
