@@ -192,7 +192,6 @@ Verdict judge_unfired(const FaultedProgram& faulted, const Subject& subject) {
 
 // One corrupt result, on gangs that verify replicas.
 Verdict judge_found(const FaultedProgram& faulted, const Subject& subject) {
-  if (faulted.program.world < 2) return Verdict::not_applicable();  // no replicas
   const ProgramMemory memory(faulted.program);
   Subject verifying = subject;
   if (!verifying.wrap) verifying.wrap = make_replica_verifying_gang;
@@ -207,11 +206,12 @@ Verdict judge_found(const FaultedProgram& faulted, const Subject& subject) {
 FaultedProgram generate_corrupted(Draw& draw) {
   using enum OperationKind;
   FaultedProgram faulted;
+  Draw two_or_more{draw.random, draw.size, std::max(draw.max_world, 2)};  // one has no replicas
   faulted.program = generate_program(
-      draw, {.fewest_ranks = 2,
-             .most_gangs = 1,
-             .most_steps = 6,
-             .kinds = {all_reduce, all_gather, all_gather_to_list, broadcast, barrier}});
+      two_or_more, {.fewest_ranks = 2,
+                    .most_gangs = 1,
+                    .most_steps = 6,
+                    .kinds = {all_reduce, all_gather, all_gather_to_list, broadcast, barrier}});
   for (Step& step : faulted.program.steps) step.form = Form::blocking;
   faulted.plan.faults.push_back(
       {.kind = sim::FaultKind::corrupt_result,

@@ -301,6 +301,8 @@ void MessageMatching::fail_all(GangState& gang) {
 
 void MessageMatching::report_unreceived(const GangState& gang) {
   if (!gang.mailboxes || gang.broken) return;
+  // Whoever was to receive it may be gone, or have given up.
+  if (engine_.faults() != nullptr && engine_.faults()->have_fired()) return;
   for (std::size_t member = 0; member < gang.mailboxes->size(); ++member) {
     for (const Message& message : (*gang.mailboxes)[member].buffered) {
       Finding finding;

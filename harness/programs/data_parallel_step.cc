@@ -63,7 +63,9 @@ bool is_near(const Matrix& averaged, const Matrix& whole, std::int64_t terms) {
   constexpr double unit_roundoff = std::numeric_limits<float>::epsilon() / 2;
   const double largest = std::max(1.0F, whole.cwiseAbs().maxCoeff());
   const double bound = 4 * static_cast<double>(terms) * unit_roundoff * largest;
-  return static_cast<double>((averaged - whole).cwiseAbs().maxCoeff()) <= bound;
+  const auto distance = (averaged - whole).cwiseAbs();
+  // The largest of values of which one is not a number may be another one.
+  return averaged.allFinite() && static_cast<double>(distance.maxCoeff()) <= bound;
 }
 
 // One rank's share of the training: it goes on with whoever is left when ranks fail.

@@ -32,7 +32,7 @@ TEST(FaultCheck, AnErrorThatLeavesAProgramIsContainedAndNamesTheFault) {
   ASSERT_EQ(result.report.findings.size(), 1u);
   EXPECT_EQ(result.report.findings[0].id, "rank_failed");
   EXPECT_EQ(result.report.findings[0].certainty,
-            "only because of: rank 1 crashed before all_reduce #1 on root[0-3]");
+            "only because of: rank 1 crashed before all_reduce #1 sum i32[] on root[0-3]");
   EXPECT_THAT(to_string(result), testing::HasSubstr("Faults     rank 1 crashed before"));
 }
 
