@@ -218,6 +218,7 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
   if (kind == FaultKind::slow)
     return slow_down(task, fault, place_of("from", gang, operation.collective));
   fault.is_spent = true;
+  if (faults.inside != nullptr) return;  // one is enough: the rank does not get further than that
   const FaultMoment moment = fault.fault->trigger.moment;
   // What a rank brings may not have left it when it dies inside: then it is as if it died before.
   const bool stops = ends_rank(kind) || kind == FaultKind::stall;
