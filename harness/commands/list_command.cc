@@ -14,7 +14,7 @@ namespace gang::harness {
 namespace {
 
 std::string parameter_line(const Parameter& parameter) {
-  return fmt::format("    {:<12}{}: {} [{}]\n", parameter.name, parameter.description,
+  return fmt::format("    {:<16}{}: {} [{}]\n", parameter.name, parameter.description,
                      describe_accepted(parameter), to_string(parameter.default_value));
 }
 
