@@ -18,7 +18,7 @@ Received Gang::do_run(Operation& operation) {
 
 std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
   throw NotSupported("shrink on " + label_of(info()) + ": backend " + info().backend +
-                     " cannot shrink a gang; sim, gloo and fake can");
+                     " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
 void Gang::abort() {

@@ -87,8 +87,10 @@ RankOutcome run_rank(const Processes& processes, int rank) {
   const Launch& launch = processes.launch;
   RankOutcome outcome;
   OutputRecorder recorder(launch.options.world_size, KeepOutputs::data);
-  const RunContext context{
-      .parameters = launch.context.parameters, .recorder = recorder, .seed = launch.context.seed};
+  const RunContext context{.parameters = launch.context.parameters,
+                           .recorder = recorder,
+                           .seed = launch.context.seed,
+                           .log = launch.context.log};
   try {
     const std::shared_ptr<Runtime> runtime = make_real_runtime();
     const std::shared_ptr<Gang> root = join(processes, rank, runtime);
@@ -103,6 +105,8 @@ RankOutcome run_rank(const Processes& processes, int rank) {
   WrongResults wrong = recorder.wrong_results();
   if (!wrong.ranks.empty()) outcome.wrong_result = std::move(wrong.first_message);
   outcome.outputs = std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(rank)]);
+  if (auto notes = recorder.take_notes(); !notes.empty())
+    outcome.note = std::move(notes[static_cast<std::size_t>(rank)]);
   return outcome;
 }
 

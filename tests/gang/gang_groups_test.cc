@@ -29,7 +29,7 @@ TEST(Shrink, IsNotSupportedUnlessTheBackendCan) {
   RecordingGang gang(2);
   EXPECT_EQ(test::message_of<NotSupported>([&gang] { gang.shrink(); }),
             "shrink on " + label_of(gang.info()) + ": backend " + gang.info().backend +
-                " cannot shrink a gang; sim, gloo and fake can");
+                " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
 TEST(Shrink, ChecksItsDurationsAndThatTheGangIsOpen) {
