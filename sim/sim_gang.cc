@@ -71,11 +71,23 @@ LastCall SimGang::last_call() const {
           .gang = state_->info};
 }
 
+Received SimGang::finish(Engine& engine, PendingOperation& pending) {
+  if (pending.call().kind == OperationKind::monitored_barrier)
+    return run_monitored_barrier(pending);
+  if (!Matching::has_ended(pending)) {
+    PendingOperation* const waited_for[] = {&pending};
+    const Wait wait{Wait::Reason::operations, waited_for};
+    do engine.block(*pending.task, wait);
+    while (!Matching::has_ended(pending));
+  }
+  return engine.matching().take(pending);
+}
+
 Received SimGang::do_run(Operation& operation) {
   Engine& engine = this->engine();
   const Engine::Guard guard(engine);
   engine.scheduling_point();
-  if (engine.faults() != nullptr) [[unlikely]]
+  if (engine.faults() != nullptr && may_be_struck(engine)) [[unlikely]]
     return run_under_faults(engine, operation);
   number(operation);
   PendingOperation pending(operation, *state_, rank(), engine.current());
@@ -89,16 +101,9 @@ void SimGang::post(Engine& engine, PendingOperation& pending) {
   engine.matching().post(pending);
 }
 
-Received SimGang::finish(Engine& engine, PendingOperation& pending) {
-  if (pending.call().kind == OperationKind::monitored_barrier)
-    return run_monitored_barrier(pending);
-  if (!Matching::has_ended(pending)) {
-    PendingOperation* const waited_for[] = {&pending};
-    const Wait wait{Wait::Reason::operations, waited_for};
-    do engine.block(*pending.task, wait);
-    while (!Matching::has_ended(pending));
-  }
-  return engine.matching().take(pending);
+// Counts the call where it passes unharmed.
+bool SimGang::may_be_struck(Engine& engine) const noexcept {
+  return is_refused_ || !engine.faults()->passes_unharmed(owner_->rank);
 }
 
 CallFaults SimGang::faults_before(Engine& engine, Operation& operation) {
@@ -144,12 +149,13 @@ Work SimGang::do_start(Operation& operation) {
   const Engine::Guard guard(engine);
   engine.scheduling_point();
   CallFaults faults;
-  if (engine.faults() != nullptr) [[unlikely]]
+  const bool may_be_struck = engine.faults() != nullptr && this->may_be_struck(engine);
+  if (may_be_struck) [[unlikely]]
     faults = faults_before(engine, operation);
   number(operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
   work->post();
-  if (engine.faults() != nullptr) [[unlikely]] {
+  if (may_be_struck) [[unlikely]] {
     engine.faults()->inside(work->pending(), faults);
     engine.faults()->after(work->pending(), faults);
   }

@@ -35,10 +35,13 @@ class SimGang final : public Gang {
   Engine& engine() const;
   void number(Operation& operation) noexcept;
   void post(Engine& engine, PendingOperation& pending);
-  Received finish(Engine& engine, PendingOperation& pending);
-  Received run_monitored_barrier(PendingOperation& pending);
+  // Inline: after a switch every return from a function that was called before it is predicted
+  // wrong, so one function less is a few nanoseconds less.
+  [[gnu::always_inline]] inline Received finish(Engine& engine, PendingOperation& pending);
+  [[gnu::noinline]] Received run_monitored_barrier(PendingOperation& pending);
+  bool may_be_struck(Engine& engine) const noexcept;
   CallFaults faults_before(Engine& engine, Operation& operation);
-  Received run_under_faults(Engine& engine, Operation& operation);
+  [[gnu::noinline]] Received run_under_faults(Engine& engine, Operation& operation);
 
   Engine* engine_;  // null after the run
   std::shared_ptr<GangState> state_;

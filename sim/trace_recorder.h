@@ -22,8 +22,14 @@ class TraceRecorder {
   void gang_made(const GangState& gang);
 
   void posted(const PendingOperation& pending, TimePoint time) {
-    const Collective& call = pending.call();
-    mix((std::uint64_t{pending.task->id} << 32) ^ pending.gang->index);
+    called(*pending.task, *pending.gang, pending.call(), time);
+    if (is_recording_) [[unlikely]]
+      keep(TraceEventKind::post, pending, time);
+  }
+
+  // For the digest alone: what `posted` notes of a call.
+  void called(const Task& task, const GangState& gang, const Collective& call, TimePoint time) {
+    mix((std::uint64_t{task.id} << 32) ^ gang.index);
     mix(static_cast<std::uint64_t>(call.kind) | static_cast<std::uint64_t>(call.data_type) << 8 |
         static_cast<std::uint64_t>(call.reduce_operation) << 16 |
         static_cast<std::uint64_t>(call.blocking) << 24 |
@@ -31,8 +37,6 @@ class TraceRecorder {
     mix(call.sequence_number ^ std::rotl(static_cast<std::uint64_t>(call.count), 20) ^
         std::rotl(static_cast<std::uint64_t>(time.count()), 36) ^
         std::rotl(static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.tag)), 50));
-    if (is_recording_) [[unlikely]]
-      keep(TraceEventKind::post, pending, time);
   }
 
   // A collective completed or failed as a whole.

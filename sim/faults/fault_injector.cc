@@ -83,6 +83,10 @@ bool happens_by_itself(const Fault& fault) {
   return ends_rank(fault.kind) || (fault.kind == FaultKind::stall && !fault.lasts);
 }
 
+bool corrupts(FaultKind kind) {
+  return kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result;
+}
+
 bool can_be_corrupted(FaultKind kind, const Operation& operation, int member) {
   if (kind == FaultKind::corrupt_contribution)
     return operation.collective.blocking && contributes(operation, member);
@@ -113,6 +117,8 @@ FaultInjector::FaultInjector(Engine& engine, const FaultPlan& plan)
     if (own)
       for (ArmedFault& fault : own->armed)
         if (happens_by_itself(*fault.fault)) timed_.push_back(&fault);
+  // Where messages cross slow links, these are what is slow.
+  slows_collectives_ = !links_.empty() && engine.options().backend == SimulatedBackend::sim;
   for (ArmedFault& link : links_)
     if (link.fault->lasts)
       link.ends = later(link.fault->trigger.time ? link.fault->trigger.time->least : TimePoint{0},
@@ -158,9 +164,7 @@ bool FaultInjector::is_due(ArmedFault& fault, const GangState& gang, const Opera
   if (trigger.time) return engine_.now() >= trigger.time->least;
   if (!fits(fault, gang, operation.collective)) return false;
   const auto& members = gang.info->root_ranks;
-  const bool corrupts =
-      kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result;
-  if (corrupts) {
+  if (corrupts(kind)) {
     const auto member = static_cast<int>(std::ranges::find(members, fault.rank) - members.begin());
     if (!can_be_corrupted(kind, operation, member)) return false;
   }
@@ -175,6 +179,23 @@ bool FaultInjector::is_picked(ArmedFault& fault) {
   if (trigger.message) return number == trigger.message->least;
   if (trigger.probability) return stream_.uniform() < *trigger.probability;
   return number == 0 || is_of_link(fault.fault->kind);
+}
+
+// How many calls are sure to pass before one that a fault may befall.
+std::uint64_t FaultInjector::quiet_calls_of(const RankFaults& own) const noexcept {
+  if (slows_collectives_) return 0;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (const ArmedFault& fault : own.armed) {
+    if (fault.is_spent || fault.fault->kind == FaultKind::late_start) continue;
+    const FaultTrigger& trigger = fault.fault->trigger;
+    const bool counts_every_call = trigger.operation && !trigger.time && !trigger.during &&
+                                   !trigger.while_rank && trigger.gang.empty() &&
+                                   !corrupts(fault.fault->kind) && !fault.has_fired;
+    if (!counts_every_call) return 0;
+    if (trigger.operation->least >= fault.seen)
+      least = std::min(least, trigger.operation->least - fault.seen);
+  }
+  return least;
 }
 
 void FaultInjector::cross_slow_links(Task& task, const GangState& gang,
@@ -192,15 +213,16 @@ void FaultInjector::cross_slow_links(Task& task, const GangState& gang,
 CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& operation) {
   CallFaults faults;
   const int rank = task.rank->rank;
-  // Where messages cross them, these are what is slow.
-  const bool has_messages = engine_.options().backend != SimulatedBackend::sim;
-  if (!links_.empty() && !has_messages) cross_slow_links(task, gang, operation);
+  if (slows_collectives_) cross_slow_links(task, gang, operation);
   RankFaults* own = of(rank);
   if (own == nullptr || own->is_stopped) return faults;
+  for (ArmedFault& fault : own->armed) fault.seen += own->granted - own->quiet_calls;
+  own->granted = own->quiet_calls = 0;
   for (ArmedFault& fault : own->armed)
     if (is_due(fault, gang, operation)) meet(task, fault, gang, operation, faults);
   // Nothing is brought to a gang that is broken: the rank dies before its call fails.
   if (faults.inside != nullptr && gang.broken) strike(task, *faults.inside);
+  own->granted = own->quiet_calls = quiet_calls_of(*own);
   return faults;
 }
 

@@ -61,6 +61,8 @@ class ObservedGang final : public ForwardingGang {
   void number(Operation& operation) noexcept;
   CallFaults faults_before(Operation& operation);
   void abort_as_told();
+  // Inline, as SimGang::finish is and for the same reason.
+  [[gnu::always_inline]] inline Received run_unrecorded(Operation& operation);
   std::exception_ptr run(Operation& operation, PendingOperation& pending);
   Received run_under_faults(Operation& operation);
 

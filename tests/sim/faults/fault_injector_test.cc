@@ -43,6 +43,36 @@ TEST(FaultInjector, ACrashThatNobodyNoticesTimesOut) {
   EXPECT_EQ(report.virtual_time, 10s);
 }
 
+// Calls before the next fault are let pass without looking at the plan; all of them count.
+TEST(FaultInjector, EachOfSeveralFaultsOfARankMeetsTheCallItNames) {
+  const Fault slow{.kind = FaultKind::slow, .ranks = {1}, .delay = Between<Duration>(1s)};
+  for (std::uint64_t last = 0; last < 9; ++last) {
+    Fault first = slow;
+    first.trigger.operation = 2;
+    first.lasts = Between<Duration>(Duration(1));
+    Fault filtered = slow;
+    filtered.trigger = {.operation = 1, .during = OperationKind::all_reduce};
+    filtered.lasts = Between<Duration>(Duration(1));
+    const Fault end{.kind = FaultKind::exception, .ranks = {1}, .trigger = {.operation = 3 + last}};
+    std::uint64_t calls = 0;
+    const Report report = run(with(2, {first, filtered, end}), [&calls](SimulatedRank& rank) {
+      gang_error_of([&] {
+        for (;;) {
+          if (rank.rank() == 1) ++calls;
+          rank.root()->barrier();
+          float value = 1;
+          if (rank.rank() == 1) ++calls;
+          rank.root()->all_reduce(view_of(value), ReduceOperation::max);
+        }
+      });
+    });
+    ASSERT_THAT(report.faults, SizeIs(3)) << to_string(report);
+    EXPECT_EQ(report.faults[0].description, "rank 1 was slow from barrier #2 on root[0,1]");
+    EXPECT_THAT(report.faults.back().description, HasSubstr("met an exception before"));
+    EXPECT_EQ(calls, 4 + last);
+  }
+}
+
 TEST(FaultInjector, WhatAFaultLedToSaysSo) {
   const Report report =
       run(with(3, {{.kind = FaultKind::stall, .ranks = {1}, .trigger = {.operation = 2}}}),
