@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "gang/half.h"
+#include "gang/half_arithmetic.h"
 
 namespace gang {
 namespace {
@@ -97,9 +97,9 @@ void with_type(DataType type, Visit&& visit) {
     case DataType::u64:
       return visit(std::uint64_t{});
     case DataType::f16:
-      return visit(f16{});
+      return visit(HalfNumber<Binary16>{});
     case DataType::bf16:
-      return visit(bf16{});
+      return visit(HalfNumber<Brain16>{});
     case DataType::f32:
       return visit(float{});
     case DataType::f64:
