@@ -83,10 +83,13 @@ void BufferGuard::report(Engine& engine, std::string_view what_was_done, const s
   finding.gang = pending_.gang->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
+  std::string called;
+  if (pending_.call().call_site.line != 0)
+    called = fmt::format(" (called at {})", finding.location);
   std::string predicate = fmt::format(
-      "{} a buffer of {}{} before having waited for it; buffers belong to the operation until wait "
-      "or test says that it is complete.",
-      what_was_done, finding.operation, where);
+      "{} a buffer of {}{}{} before having waited for it; buffers belong to the operation until "
+      "wait or test says that it is complete.",
+      what_was_done, finding.operation, called, where);
   engine.findings().add_of_ranks(std::move(finding), std::move(predicate));
 }
 

@@ -69,18 +69,7 @@ const GangState* gang_of(const RankState& rank, const GangInfo* info) {
 
 // " after all_reduce #3 on dp[0,2] at train.cc:41", a call of the rank's.
 std::string after_text(const RankState& rank, const LastCall& call) {
-  if (call.gang == nullptr) return " before its first call";
-  const std::string number =
-      is_point_to_point(call.kind) ? "" : fmt::format(" #{}", call.sequence_number);
-  const GangState* gang = gang_of(rank, call.gang.get());
-  return fmt::format(" after {}{} on {} at {}", to_string(call.kind), number,
-                     gang != nullptr ? gang->label() : label_of(*call.gang),
-                     to_string(call.call_site));
-}
-
-// Whether the calls of ranks come to SimGangs, which note them.
-bool knows_last_calls(const Engine& engine) {
-  return engine.options().backend == SimulatedBackend::sim;
+  return call.gang == nullptr ? " before its first call" : " after " + call_text(rank, call);
 }
 
 // Gangs that the rank is a member of, as far as it still holds or has just let go of them.
@@ -338,9 +327,17 @@ void report_open_gangs(Engine& engine) {
       finding.id = finding_id::gang_not_closed;
       finding.ranks = {rank.rank};
       finding.gang = label_of(gang->info());
-      finding.message =
-          fmt::format("{} was still open when every program had ended.", finding.gang);
-      engine.findings().add(std::move(finding));
+      // No call has made a root gang: of that, the last call of it.
+      const bool is_root = gang->made_at().line == 0;
+      const CallSite place = is_root ? gang->last_call().call_site : gang->made_at();
+      std::string known;
+      if (place.line != 0) {
+        finding.location = to_string(place);
+        known = fmt::format(", {} at {},", is_root ? "last called" : "made", finding.location);
+      }
+      std::string predicate =
+          fmt::format("left {}{} open when every program had ended.", finding.gang, known);
+      engine.findings().add_of_ranks(std::move(finding), std::move(predicate));
     }
   }
 }
@@ -356,6 +353,19 @@ void detach_gangs(RankState& rank) noexcept {
 
 LastCall last_call_of(const RankState& rank) {
   return rank.last_called != nullptr ? rank.last_called->last_call() : rank.last_call;
+}
+
+bool knows_last_calls(const Engine& engine) {
+  return engine.options().backend == SimulatedBackend::sim;
+}
+
+std::string call_text(const RankState& rank, const LastCall& call) {
+  const std::string number =
+      is_point_to_point(call.kind) ? "" : fmt::format(" #{}", call.sequence_number);
+  const GangState* gang = gang_of(rank, call.gang.get());
+  return fmt::format("{}{} on {} at {}", to_string(call.kind), number,
+                     gang != nullptr ? gang->label() : label_of(*call.gang),
+                     to_string(call.call_site));
 }
 
 std::string describe_members(const GangState& gang, const std::vector<int>& members) {

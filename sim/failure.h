@@ -44,6 +44,12 @@ void detach_gangs(RankState& rank) noexcept;
 // The last operation that the rank has called so far.
 LastCall last_call_of(const RankState& rank);
 
+// Whether the calls of ranks come to SimGangs, which note them.
+bool knows_last_calls(const Engine& engine);
+
+// "all_reduce #3 on dp[0,2] at train.cc:41": `call`, which is one of the rank's.
+std::string call_text(const RankState& rank, const LastCall& call);
+
 // "rank 3", "ranks 0-3,8": members of `gang` as root ranks.
 std::string describe_members(const GangState& gang, const std::vector<int>& members);
 

@@ -33,6 +33,7 @@ void complete_rank_failure(Finding& finding) {
   for (CallSummary& call : next) std::sort(call.ranks.begin(), call.ranks.end());
   std::sort(next.begin() + 1, next.end(), has_more_ranks);
   const CallSummary& first = next[1];
+  if (finding.location.empty()) finding.location = first.location;
   if (!finding.message.ends_with('.')) finding.message += '.';
   finding.message += fmt::format(
       " {} {} could not complete {} on {} at {}", first.ranks.size() == 1 ? "Rank" : "Ranks",

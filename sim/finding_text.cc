@@ -4,8 +4,10 @@
 #include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/blocked_world.h"
+#include "sim/failure.h"
 
 namespace gang::sim {
 namespace {
@@ -21,6 +23,18 @@ Finding finding_for(const PendingOperation& pending, std::string_view id) {
   finding.operation = to_string(pending.call());
   finding.location = to_string(pending.call().call_site);
   return finding;
+}
+
+std::string place_text(const CallSite& call_site) {
+  return call_site.line == 0 ? std::string() : " at " + to_string(call_site);
+}
+
+std::string rank_list_text(std::span<const int> ranks) {
+  constexpr std::size_t most_listed = 8;
+  if (std::ranges::is_sorted(ranks))
+    return to_rank_ranges({ranks.begin(), ranks.end()}, most_ranges);
+  const auto listed = ranks.first(std::min(ranks.size(), most_listed));
+  return fmt::format("{}{}", fmt::join(listed, ","), listed.size() < ranks.size() ? ",..." : "");
 }
 
 CallSummary summary_of(const PendingOperation& pending) {
@@ -71,6 +85,29 @@ std::string describe_wait(const Task& context) {
       return describe_message(*context.wait->message);
     default:
       return "poll that never succeeds";
+  }
+}
+
+void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& finding) {
+  if (finding.ranks.empty() || !finding.location.empty()) return;
+  const int rank = finding.ranks.front();
+  if (knows_last_calls(engine)) {
+    const RankState& state = engine.rank_state(rank);
+    if (const LastCall last = last_call_of(state); last.gang != nullptr) {
+      finding.location = to_string(last.call_site);
+      finding.message +=
+          fmt::format(" The last call of rank {} was {}.", rank, call_text(state, last));
+      return;
+    }
+  }
+  for (const Task* context : world.dead_contexts()) {
+    const PendingOperation* pending = BlockedWorld::operation_of(*context);
+    if (pending == nullptr || !std::ranges::binary_search(world.awaited_by(*pending), rank))
+      continue;
+    finding.location = to_string(pending->call().call_site);
+    finding.message +=
+        fmt::format(" {} waits for rank {}.", capitalised(call_text(*pending)), rank);
+    return;
   }
 }
 

@@ -1,6 +1,7 @@
 // Words that findings share.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,22 @@
 
 namespace gang::sim {
 
+class BlockedWorld;
 struct RankState;
 
 // A finding about `pending`: its gang, operation and location.
 Finding finding_for(const PendingOperation& pending, std::string_view id);
+
+// " at train.cc:41"; empty where the place is not known.
+std::string place_text(const CallSite& call_site);
+
+// The list of a create_gang, in its order: "0-3", "2,0".
+std::string rank_list_text(std::span<const int> ranks);
+
+// Of a finding about contexts that wait for no operation: the last call of the first of its ranks
+// or, where that has called nothing, the first call that waits for it, becomes its location and is
+// told in its message.
+void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& finding);
 
 // What a call is in a report.
 CallSummary summary_of(const PendingOperation& pending);

@@ -1,6 +1,7 @@
 #include "sim/first_divergence.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <tuple>
 
@@ -35,10 +36,12 @@ class Groups {
         {static_cast<int>(call.kind), static_cast<int>(call.data_type),
          static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail,
          counts_form_ && call.blocking, call.label, file_of(call.call_site), call.call_site.line},
-        [this, &pending] {
+        [this, &pending, &call] {
           CallSummary summary = summary_of(pending);
           summary.ranks.clear();
           if (counts_form_) summary.note = pending.call().blocking ? "blocking" : "started";
+          if (call.kind == OperationKind::create_gang)
+            summary.note = "ranks " + rank_list_text(pending.operation->ranks);
           return summary;
         });
   }
@@ -62,7 +65,7 @@ class Groups {
       std::get<4>(key) = is_collective ? pending->gang->index : std::int64_t{-1} - member;
     } else {
       std::get<1>(key) = 4;
-      std::get<4>(key) = member;
+      std::get<7>(key) = notes_.emplace_back(absence_of(member, rank, program).note);
     }
     add(member, key, [&] { return absence_of(member, rank, program); });
   }
@@ -159,6 +162,7 @@ class Groups {
   const bool counts_form_;
   std::vector<CallSummary> groups_;
   std::map<Key, std::size_t> places_;
+  std::deque<std::string> notes_;  // that keys are about
   Key last_key_;
   std::size_t last_ = 0;
 };

@@ -71,8 +71,10 @@ void make_children(Matching& matching, GangState& parent, MatchSlot& slot) {
 void take_seat(Engine& engine, PendingOperation& pending, ChildSeat seat) {
   if (!seat.gang) return;
   const int rank = pending.task->rank->rank;
-  *pending.operation->created =
+  auto gang =
       std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, engine.rank_state(rank));
+  gang->set_made_at(pending.call().call_site);
+  *pending.operation->created = std::move(gang);
 }
 
 }  // namespace gang::sim

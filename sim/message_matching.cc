@@ -7,6 +7,7 @@
 
 #include "sim/buffer_guard.h"
 #include "sim/faults/fault_injector.h"
+#include "sim/finding_text.h"
 #include "sim/matching.h"
 #include "sim/near_misses.h"
 
@@ -313,8 +314,8 @@ void MessageMatching::report_unreceived(const GangState& gang) {
       finding.gang = gang.label();
       finding.operation = to_string(message.sent);
       finding.location = to_string(message.sent.call_site);
-      finding.message = fmt::format("Rank {} sent a message to rank {} that nobody received.",
-                                    source, destination);
+      finding.message = fmt::format("Rank {} sent a message to rank {}{} that nobody received.",
+                                    source, destination, place_text(message.sent.call_site));
       const CallSummary left{.ranks = {source},
                              .gang = finding.gang,
                              .operation = finding.operation,

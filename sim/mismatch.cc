@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/failure.h"
+#include "sim/finding_text.h"
 
 namespace gang::sim {
 namespace {
@@ -67,8 +68,12 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
   for (const PendingOperation* member : group) members.push_back(member->member);
   const Collective& call = group.front()->call();
   const bool is_about_form = field.id == finding_id::mismatch_blocking;
-  return fmt::format("{} called {}{} at {}", describe_members(gang, members),
-                     is_about_form && !call.blocking ? "start_" : "", to_string(call),
+  const std::string list =
+      field.id == finding_id::mismatch_ranks
+          ? fmt::format(" ({})", rank_list_text(group.front()->operation->ranks))
+          : "";
+  return fmt::format("{} called {}{}{} at {}", describe_members(gang, members),
+                     is_about_form && !call.blocking ? "start_" : "", to_string(call), list,
                      to_string(call.call_site));
 }
 
@@ -122,14 +127,40 @@ std::int64_t share(std::span<const std::int64_t> splits, const TensorView& tenso
   return splits.empty() ? tensor.count() / static_cast<std::int64_t>(members) : splits[other];
 }
 
+// What one member gives to another one, and what that wants of it.
+struct Shares {
+  std::int64_t given = 0;
+  std::int64_t wanted = 0;
+};
+
+Shares shares_of(const Members& members, std::size_t from, std::size_t to) {
+  const Operation& sender = *members[from]->operation;
+  const Operation& receiver = *members[to]->operation;
+  return {share(sender.input_splits, sender.input, to, members.size()),
+          share(receiver.output_splits, receiver.output, from, members.size())};
+}
+
+bool fits(const Members& members, std::size_t from, std::size_t to) {
+  const Shares shares = shares_of(members, from, to);
+  return shares.given == shares.wanted;
+}
+
 bool is_pair(const Members& members, std::size_t one, std::size_t other) {
-  const auto fits = [&members](std::size_t from, std::size_t to) {
-    const Operation& sender = *members[from]->operation;
-    const Operation& receiver = *members[to]->operation;
-    return share(sender.input_splits, sender.input, to, members.size()) ==
-           share(receiver.output_splits, receiver.output, from, members.size());
-  };
-  return fits(one, other) && fits(other, one);
+  return fits(members, one, other) && fits(members, other, one);
+}
+
+// " Rank 1 sends 3 elements to rank 0, which expects 2 from it.", of the first pair that differs.
+std::string first_misfit(const GangState& gang, const Members& members) {
+  for (std::size_t from = 0; from < members.size(); ++from)
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      if (fits(members, from, to)) continue;
+      const Shares shares = shares_of(members, from, to);
+      return fmt::format(" Rank {} sends {} element{} to rank {}, which expects {} from it.",
+                         gang.root_rank_of(members[from]->member), shares.given,
+                         shares.given == 1 ? "" : "s", gang.root_rank_of(members[to]->member),
+                         shares.wanted);
+    }
+  return "";
 }
 
 // Of an all_to_all of all members, three or more: the one without whom all pairs would fit; null
@@ -175,7 +206,10 @@ Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* con
   const auto& count = *std::find_if(fields.begin(), fields.end(), [](const Field& field) {
     return field.id == finding_id::mismatch_count;
   });
-  return explain(gang, count, groups);
+  Mismatch mismatch = explain(gang, count, groups);
+  if (members.size() == all.size() && members.front()->call().kind == OperationKind::all_to_all)
+    mismatch.finding.message += first_misfit(gang, members);
+  return mismatch;
 }
 
 }  // namespace gang::sim

@@ -85,8 +85,10 @@ class MissingCall {
                          capitalised(ranks_text(callers_)), call(), label, gang().size(),
                          ranks_text(missing_.gone), ending());
     else if (are_callers_odd_)
-      text = fmt::format("Only {} called {} on {} ({} members): {} {}", ranks_text(callers_),
-                         call(), label, gang().size(), ranks_text(missing_.gone), ending());
+      text =
+          fmt::format("Only {} called {} on {} ({} members); {} never {} it: {} {}",
+                      ranks_text(callers_), call(), label, gang().size(), ranks_text(missing_.gone),
+                      is_one() ? "calls" : "call", is_one() ? "it" : "they", ending());
     else
       text = fmt::format("{} never called {} on {} ({} members): {} {}",
                          capitalised(ranks_text(missing_.gone)), call(), label, gang().size(),
@@ -132,9 +134,14 @@ class MissingCall {
                                [this](int rank) { return engine_.rank_state(rank).has_failed; });
   }
 
+  // "all_reduce #3 at train.cc:41".
   std::string call() const {
-    if (pending_.slot == nullptr) return fmt::format("what matches {}", to_string(pending_.call()));
-    return fmt::format("{} #{}", to_string(pending_.call().kind), pending_.call().sequence_number);
+    const Collective& call = pending_.call();
+    const std::string operation =
+        pending_.slot == nullptr
+            ? fmt::format("what matches {}", to_string(call))
+            : fmt::format("{} #{}", to_string(call.kind), call.sequence_number);
+    return operation + place_text(call.call_site);
   }
 
   // "returned from its program after barrier #2".

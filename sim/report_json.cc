@@ -48,6 +48,9 @@ json counts_to_json(const Counts& counts) {
 }
 
 Counts counts_from_json(const json& from) {
+  if (!from.is_object())
+    throw InvalidArgument(
+        fmt::format("field counts has the wrong type: found is {}", from.type_name()));
   return {.rank_operations = field<std::uint64_t>(from, "rank_operations"),
           .completed_operations = field<std::uint64_t>(from, "completed_operations"),
           .switches = field<std::uint64_t>(from, "switches"),

@@ -44,6 +44,7 @@ void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty
       finding.message += " " + launched;
       break;
     }
+  point_at_last_call(engine, world, finding);
   finding.near_misses = std::move(near_misses);
   finding.certainty = certainty.of(*first);
   engine.findings().add(std::move(finding));

@@ -172,7 +172,9 @@ std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const Cal
     engine.faults()->refuse(engine.current(), *state_, rank(), call);
   }
   ChildSeat seat = shrink_gang(engine, *state_, rank(), options, call_site);
-  return std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, *owner_);
+  auto gang = std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, *owner_);
+  gang->set_made_at(call_site);
+  return gang;
 }
 
 void SimGang::do_abort() {

@@ -21,6 +21,14 @@ class SimGang final : public Gang {
   // The last operation that was called on it.
   LastCall last_call() const;
 
+  // The call that this rank made it with, without its function; of a root gang, which no call
+  // makes: line 0.
+  CallSite made_at() const noexcept { return CallSite::at(made_file_, made_line_); }
+  void set_made_at(const CallSite& call_site) noexcept {
+    made_file_ = call_site.file;
+    made_line_ = call_site.line;
+  }
+
   // The run is over: the handle goes on living without it.
   void detach() noexcept;
 
@@ -54,8 +62,10 @@ class SimGang final : public Gang {
   // Of the last collective, and of the last operation.
   const char* last_file_ = "";
   const char* last_called_file_ = "";
+  const char* made_file_ = "";
   std::uint32_t last_line_ = 0;
   std::uint32_t last_called_line_ = 0;
+  std::uint32_t made_line_ = 0;
   OperationKind last_called_kind_ = OperationKind::barrier;
 };
 

@@ -6,6 +6,7 @@
 
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
+#include "sim/finding_text.h"
 #include "sim/matching.h"
 #include "sim/sim_gang.h"
 
@@ -202,8 +203,8 @@ std::size_t SimWork::report_drop() {
   finding.gang = gang_->label();
   finding.operation = to_string(pending_.call());
   finding.location = to_string(pending_.call().call_site);
-  std::string predicate =
-      fmt::format("dropped {} without having waited for it.", finding.operation);
+  std::string predicate = fmt::format("dropped {}{} without having waited for it.",
+                                      finding.operation, place_text(pending_.call().call_site));
   return gang_->engine->findings().add_of_ranks(std::move(finding), std::move(predicate));
 }
 

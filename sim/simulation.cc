@@ -60,18 +60,36 @@ Report Simulation::run(const RankProgram& program) {
 
 namespace {
 
-// Where two traces of one program part, for people.
-std::string first_difference(const Trace& first, const Trace& second) {
+// "post of rank 2 barrier #1 at train.cc:41"; of a task, which is no call, without the call.
+std::string event_text(const TraceEvent* event) {
+  if (event == nullptr) return "the end";
+  std::string text = fmt::format("{} of rank {}", to_string(event->kind), event->rank);
+  if (!event->operation.empty()) text += " " + event->operation;
+  if (!event->location.empty()) text += " at " + event->location;
+  return text;
+}
+
+// Where two traces of one program part: who is there in either, and the first call of the two.
+void point_at_difference(const Trace& first, const Trace& second, Finding& finding) {
   const std::size_t common = std::min(first.events.size(), second.events.size());
   std::size_t step = 0;
   while (step < common && first.events[step] == second.events[step]) ++step;
-  const auto show = [step](const Trace& trace) {
-    if (step >= trace.events.size()) return std::string("the end");
-    const TraceEvent& event = trace.events[step];
-    return fmt::format("{} of rank {} {} at {}", to_string(event.kind), event.rank, event.operation,
-                       event.location);
+  const auto event_of = [step](const Trace& trace) {
+    return step < trace.events.size() ? &trace.events[step] : nullptr;
   };
-  return fmt::format("event {}: first {}, then {}", step, show(first), show(second));
+  const TraceEvent* const events[] = {event_of(first), event_of(second)};
+  for (const TraceEvent* event : events) {
+    if (event == nullptr) continue;
+    if (std::ranges::count(finding.ranks, event->rank) == 0) finding.ranks.push_back(event->rank);
+    if (!finding.location.empty()) continue;
+    finding.location = event->location;
+    finding.operation = event->operation;
+  }
+  std::ranges::sort(finding.ranks);
+  finding.message = fmt::format(
+      "Two runs of one program under one schedule differ, so it depends on something outside "
+      "the simulation (a clock, an address, unseeded randomness): event {}: first {}, then {}.",
+      step, event_text(events[0]), event_text(events[1]));
 }
 
 }  // namespace
@@ -84,18 +102,7 @@ Report run_rechecked(const SimulationOptions& options, const RankProgram& progra
   if (report.trace.events != again.trace.events || report.trace.digest != again.trace.digest) {
     Finding finding;
     finding.id = finding_id::nondeterminism;
-    const std::size_t common = std::min(report.trace.events.size(), again.trace.events.size());
-    for (std::size_t i = 0; i < common; ++i) {
-      if (report.trace.events[i] == again.trace.events[i]) continue;
-      finding.ranks = {report.trace.events[i].rank};
-      finding.location = report.trace.events[i].location;
-      finding.operation = report.trace.events[i].operation;
-      break;
-    }
-    finding.message = fmt::format(
-        "Two runs of one program under one schedule differ, so it depends on something outside "
-        "the simulation (a clock, an address, unseeded randomness): {}.",
-        first_difference(report.trace, again.trace));
+    point_at_difference(report.trace, again.trace, finding);
     report.findings.push_back(std::move(finding));
   }
   if (options.trace == Recording::off) report.trace.events.clear();

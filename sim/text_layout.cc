@@ -6,6 +6,8 @@ namespace gang::sim {
 namespace {
 
 constexpr std::size_t least_column = 8;
+constexpr std::size_t least_beside_places = 20;  // that a column is shortened to before places are
+constexpr std::string_view place_column = "at";
 
 // At most `columns` columns of `text`, with "..." for what is left out.
 std::string shortened(const std::string& text, std::size_t columns) {
@@ -17,6 +19,39 @@ std::string shortened(const std::string& text, std::size_t columns) {
     kept.pop_back();
   }
   return kept + "...";
+}
+
+// Of a place, "train.cc:41", the end: it has the line.
+std::string shortened_place(const std::string& text, std::size_t columns) {
+  std::size_t begin = 0;
+  const auto left = [&] { return column_count(std::string_view(text).substr(begin)); };
+  if (left() <= columns) return text;
+  while (left() + 3 > columns) {
+    ++begin;
+    while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) ++begin;
+  }
+  return "..." + text.substr(begin);
+}
+
+// Takes columns away from the widest until a row fits; from places last.
+void fit(const std::vector<std::string>& titles, std::vector<std::size_t>& widths) {
+  std::size_t total = 0;
+  for (const std::size_t width : widths) total += width + 2;
+  const auto widest = [&](bool spares_places) {
+    std::size_t found = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool is_place = i < titles.size() && titles[i] == place_column;
+      if (spares_places && (is_place || widths[i] <= least_beside_places)) continue;
+      if (found == widths.size() || widths[i] > widths[found]) found = i;
+    }
+    return found;
+  };
+  for (; total > terminal_columns; --total) {
+    std::size_t column = widest(true);
+    if (column == widths.size()) column = widest(false);
+    if (widths[column] <= least_column) break;
+    --widths[column];
+  }
 }
 
 }  // namespace
@@ -69,18 +104,16 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], column_count(row[i]));
   }
-  std::size_t total = 0;
-  for (const std::size_t width : widths) total += width + 2;
-  for (; total > terminal_columns; --total) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= least_column) break;
-    --*widest;
-  }
+  if (rows.empty()) return "";
+  const std::vector<std::string>& titles = rows.front();
+  fit(titles, widths);
   std::string text;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = shortened(row[i], widths[i]);
+      const bool is_place = i < titles.size() && titles[i] == place_column;
+      const std::string cell =
+          is_place ? shortened_place(row[i], widths[i]) : shortened(row[i], widths[i]);
       line += "  " + cell + std::string(widths[i] - column_count(cell), ' ');
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";

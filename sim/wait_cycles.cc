@@ -342,12 +342,13 @@ bool waits_for_anybody(const Cycle& cycle) {
 
 }  // namespace
 
-void report_wait_cycles(Engine& engine, const BlockedWorld& world, VerdictCertainty& certainty,
+void report_wait_cycles(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
                         std::vector<NearMiss> near_misses) {
   for (const auto& core : world.cores()) {
     const Cycle cycle = cycle_of(world, core);
     if (cycle.contexts.empty() || waits_for_anybody(cycle)) continue;
     Finding finding = finding_of(engine, cycle);
+    point_at_last_call(engine, world, finding);
     finding.certainty = certainty.of(*cycle.contexts.front());
     finding.near_misses = std::move(near_misses);
     near_misses.clear();

@@ -16,7 +16,7 @@ namespace gang::sim {
 //   cross_gang_cycle         of two or more gangs, where nobody is odd
 //   participant_missing      of one collective, and of messages on its gang
 //   deadlock                 anything else
-void report_wait_cycles(Engine& engine, const BlockedWorld& world, VerdictCertainty& certainty,
+void report_wait_cycles(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
                         std::vector<NearMiss> near_misses);
 
 }  // namespace gang::sim

@@ -38,6 +38,16 @@ TEST(Failure, ItSaysWhatTheRankCalledLast) {
             "cheese");
 }
 
+TEST(Failure, BeforeTheFirstCallItPointsAtTheOneThatTheOthersCouldNotComplete) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) throw std::runtime_error("disk full");
+    rank.root()->barrier({}, CallSite::at("train.cc", 7));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].location, "train.cc:7");
+}
+
 TEST(Failure, ItSaysSoToWhenTheGangOfThatCallIsGone) {
   const Report report = run(2, [](SimulatedRank& rank) {
     child_of(*rank.root(), {0, 1})->barrier({}, CallSite::at("train.cc", 5));
@@ -233,7 +243,28 @@ TEST(Failure, AGangStillOpenAfterTheProgramsIsAFinding) {
   ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
   EXPECT_EQ(report.findings[0].gang, "root[0,1]");
+  EXPECT_EQ(report.findings[0].message, "Rank 0 left root[0,1] open when every program had ended.");
   EXPECT_THROW(kept[0]->barrier(), InvalidOperation) << "it lives on without its simulation";
+}
+
+TEST(Failure, AnOpenGangIsSaidToBeMadeOrLastCalledWhereItWas) {
+  std::vector<std::shared_ptr<Gang>> kept;
+  const Report report = run(2, [&kept](SimulatedRank& rank) {
+    const auto child =
+        rank.root()->split({.color = 0}, {.name = "child"}, CallSite::at("train.cc", 4));
+    rank.root()->barrier({}, CallSite::at("train.cc", 5));
+    child->barrier({}, CallSite::at("train.cc", 6));
+    kept.push_back(rank.root());
+    kept.push_back(child);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed", "gang_not_closed"));
+  EXPECT_EQ(report.findings[0].message,
+            "Ranks 0-1 left child[0,1], made at train.cc:4, open when every program had ended.");
+  EXPECT_EQ(report.findings[0].location, "train.cc:4");
+  EXPECT_EQ(report.findings[1].message,
+            "Ranks 0-1 left root[0,1], last called at train.cc:5, open when every program had "
+            "ended.");
+  EXPECT_EQ(report.findings[1].location, "train.cc:5");
 }
 
 // Letting go of a gang closes it, and closing closes its children: a kept child is not open.

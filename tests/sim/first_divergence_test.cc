@@ -54,6 +54,31 @@ TEST(FirstDivergence, GroupsCallsByPlaceAndArguments) {
   EXPECT_THAT(next[2].ranks, ElementsAre(5));
 }
 
+TEST(FirstDivergence, ThoseWhoSleepAreOneEntryHoweverManyTheyAre) {
+  const Report report = run(40, [](SimulatedRank& rank) {
+    if (rank.rank() > 2) rank.runtime().sleep_for(std::chrono::hours(1));
+    gang_error_of([&] { rank.root()->barrier(); });
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].ranks.size(), 37U);
+  EXPECT_EQ(next[0].note, "in a sleep");
+}
+
+TEST(FirstDivergence, TellsTheRanksOfAGangThatIsMade) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const std::vector<int> ranks = rank.rank() == 2 ? std::vector{1, 0} : std::vector{0, 1};
+    gang_error_of([&] { rank.root()->create_gang(ranks); });
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].note, "ranks 0-1");
+  EXPECT_EQ(next[1].note, "ranks 1,0");
+}
+
 TEST(FirstDivergence, KeepsAFewEntriesAndTheRestInOne) {
   const Report report = run(40, [](SimulatedRank& rank) {
     rank.root()->broadcast(view(ints), rank.rank(), {},

@@ -208,6 +208,8 @@ TEST(Mismatch, SplitsThatFitButForOneRankNameThatRank) {
   ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
   EXPECT_EQ(report.findings[0].id, "mismatch_count");
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("Rank 2 sends 2 elements to rank 0, which expects 1 from it."));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ TEST(MissingParticipants, FewThatDoAnIterationMoreThanMostAreTheOddOnes) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
   EXPECT_EQ(report.findings[0].location, "loop.cc:7");
   EXPECT_THAT(report.findings[0].message,
-              HasSubstr("Rank 2 called barrier #3 on root[0-3] (4 members) once more than ranks "
-                        "0-1,3, which returned from their programs after barrier #2."));
+              HasSubstr("Rank 2 called barrier #3 at loop.cc:7 on root[0-3] (4 members) once more "
+                        "than ranks 0-1,3, which returned from their programs after barrier #2."));
 }
 
 TEST(MissingParticipants, HalvesThatDoDifferentNumbersOfIterationsAreUneven) {
@@ -75,13 +75,39 @@ TEST(MissingParticipants, FewerCallsOfAnotherPlaceAreNoIteration) {
 
 TEST(MissingParticipants, AFewThatCallWhatMostDoNotAreTheOddOnes) {
   const Report report = run(5, [](SimulatedRank& rank) {
-    if (rank.rank() == 3) rank.root()->barrier();
+    if (rank.rank() == 3) rank.root()->barrier({}, CallSite::at("loop.cc", 9));
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
   EXPECT_THAT(report.findings[0].message,
-              HasSubstr("Only rank 3 called barrier #0 on root[0-4] (5 members): ranks 0-2,4 "
-                        "returned from their programs."));
+              HasSubstr("Only rank 3 called barrier #0 at loop.cc:9 on root[0-4] (5 members); "
+                        "ranks 0-2,4 never call it: they returned from their programs. Rank 3 "
+                        "waits for them."));
+}
+
+// Its further calls meet the next ones of the others, and what is left over is another call.
+TEST(MissingParticipants, AFewThatMakeACallMoreThanMostWhoHaveReturnedAreTheOddOnes) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::array<float, 8> bucket{};
+    const auto reduce = [&](std::int64_t count, std::uint32_t line) {
+      return rank.root()->start_all_reduce(view(bucket).slice(0, count), ReduceOperation::sum, {},
+                                           CallSite::at("buckets.cc", line));
+    };
+    for (int step = 0; step < (rank.rank() == 1 ? 3 : 2); ++step) {
+      Work first = reduce(4, 1);
+      Work second = reduce(8, 2);
+      first.wait();
+      second.wait();
+    }
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].location, "buckets.cc:1");
+  EXPECT_THAT(
+      report.findings[0].message,
+      HasSubstr("Only rank 1 called all_reduce #4 at buckets.cc:1 on root[0-3] (4 members); "
+                "ranks 0,2-3 never call it: they returned from their programs after "
+                "all_reduce #3."));
 }
 
 TEST(MissingParticipants, TellsMembersThatAreBlockedElsewhereFromThoseThatReturned) {

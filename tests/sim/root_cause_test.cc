@@ -39,6 +39,9 @@ TEST(RootCause, GangsCreatedInAnotherOrderAreToldFromAWrongMember) {
   ASSERT_THAT(order.findings, SizeIs(1));
   EXPECT_EQ(order.findings[0].id, "group_creation_order");
   EXPECT_THAT(order.findings[0].ranks, ElementsAre(3));
+  EXPECT_THAT(order.findings[0].message,
+              HasSubstr("Rank 3 called create_gang #0 of 2 ranks (2-3)"));
+  EXPECT_THAT(order.findings[0].message, HasSubstr("create_gang #0 of 2 ranks (0-1)"));
   const Report member = Simulation({.world_size = 4}).run([&create](SimulatedRank& rank) {
     create(rank, {0, 1, 2}, {0, 1, 3});
   });
@@ -96,6 +99,40 @@ TEST(RootCause, AnInversionOfStreamsIsOneWhicheverOperationIsWaitedFor) {
   });
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].id, "stream_order_inversion");
+}
+
+// Waits for what nobody does, while the others go on to a barrier.
+void wait_for_nobody(SimulatedRank& rank) {
+  if (rank.rank() == 1) {
+    const auto mutex = rank.runtime().make_mutex();
+    const auto condition = rank.runtime().make_condition();
+    std::unique_lock<RuntimeMutex> lock(*mutex);
+    condition->wait(lock);
+  }
+  rank.root()->barrier({}, CallSite::at("train.cc", 8));
+}
+
+TEST(RootCause, ARankThatWaitsForNobodysCallIsFoundBehindItsLastOne) {
+  const Report report = Simulation({.world_size = 3}).run([](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 3));
+    wait_for_nobody(rank);
+  });
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].id, "deadlock");
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_EQ(report.findings[0].location, "train.cc:3");
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 1 waits for what nobody will do. The last call of rank 1 was barrier #0 on "
+            "root[0-2] at train.cc:3.");
+}
+
+TEST(RootCause, BeforeItsFirstCallTheOneThatWaitsForItIsPointedAt) {
+  const Report report = Simulation({.world_size = 3}).run(wait_for_nobody);
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].location, "train.cc:8");
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 1 waits for what nobody will do. Barrier #0 on root[0-2] at train.cc:8 waits for "
+            "rank 1.");
 }
 
 TEST(RootCause, OneMissingRankOfThousandsIsFound) {

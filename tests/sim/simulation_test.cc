@@ -135,5 +135,17 @@ TEST(RunRechecked, NamesARunThatIsShorter) {
   ASSERT_THAT(ids_of(report), ElementsAre("nondeterminism"));
 }
 
+TEST(RunRechecked, PointsAtTheCallThatOneOfTheRunsMade) {
+  int runs = 0;
+  const Report report = run_rechecked({.world_size = 2}, [&runs](SimulatedRank& rank) {
+    rank.root()->barrier();
+    if (rank.rank() == 0 && ++runs == 2) rank.root()->start_barrier({}, CallSite::at("a.cc", 9));
+  });
+  const auto found = std::ranges::find(report.findings, "nondeterminism", &Finding::id);
+  ASSERT_NE(found, report.findings.end());
+  EXPECT_THAT(found->ranks, ElementsAre(0));
+  EXPECT_EQ(found->location, "a.cc:9");
+}
+
 }  // namespace
 }  // namespace gang::sim

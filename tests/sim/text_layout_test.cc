@@ -80,6 +80,19 @@ TEST(Table, KeepsNarrowCellsWhole) {
   EXPECT_THAT(line, HasSubstr("  7  train.cc:41\n"));
 }
 
+TEST(Table, ShortensPlacesLastAndKeepsTheirLines) {
+  const std::string place = "missing_participants.cc:17";
+  const auto cells = [&place](std::size_t width, const std::string& at) {
+    return lines_of(table(
+        {{"rank", "blocked in", "waits for", "at"}, {"0-6", std::string(width, 'w'), "7", at}}));
+  };
+  EXPECT_TRUE(cells(60, place)[1].ends_with("  " + place));
+  const std::string line = cells(60, std::string(100, 'p') + ".cc:17")[1];
+  EXPECT_LE(column_count(line), 80U);
+  EXPECT_THAT(line, HasSubstr("  ...pp"));
+  EXPECT_TRUE(line.ends_with("pp.cc:17"));
+}
+
 TEST(Table, DoesNotCutACodePointInTwo) {
   std::string arrows;
   for (int i = 0; i < 100; ++i) arrows += "→";
