@@ -138,6 +138,9 @@ class Engine final : public TaskRunner {
 
   Task& start_context(Task& parent, std::string name, std::function<void()> body);
 
+  // Numbers the calls of all ranks, from 1 on.
+  std::uint64_t next_call() noexcept { return ++calls_; }
+
   // Tells that `operation` will time out at its deadline.
   void note_deadline(TimePoint deadline) noexcept {
     if (deadline < deadline_bound_) deadline_bound_ = deadline;
@@ -282,6 +285,7 @@ class Engine final : public TaskRunner {
   Counts counts_;
   TimePoint now_{0};
   TimePoint deadline_bound_ = TimePoint::max();
+  std::uint64_t calls_ = 0;
   std::uint64_t progress_ = 0;   // counts what could make a poll fruitful
   std::uint64_t polled_at_ = 0;  // progress_ when the polls were last retried
   std::uint64_t fruitless_rounds_ = 0;

@@ -352,7 +352,14 @@ void detach_gangs(RankState& rank) noexcept {
 }
 
 LastCall last_call_of(const RankState& rank) {
-  return rank.last_called != nullptr ? rank.last_called->last_call() : rank.last_call;
+  const SimGang* last_called = nullptr;
+  std::uint64_t last_called_at = rank.last_called_at;
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank()) {
+    if (gang->last_called_at() <= last_called_at) continue;
+    last_called = gang;
+    last_called_at = gang->last_called_at();
+  }
+  return last_called != nullptr ? last_called->last_call() : rank.last_call;
 }
 
 bool knows_last_calls(const Engine& engine) {

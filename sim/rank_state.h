@@ -41,9 +41,10 @@ struct RankState {
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
-  const SimGang* last_called = nullptr;  // the gang of its last call, while it holds that
-  LastCall last_call;                    // else: the call
-  std::uint32_t any_receives = 0;        // posted receives from any source
+  // Of the gangs that it has let go of: the last call, and when (SimGang::last_called_at).
+  LastCall last_call;
+  std::uint64_t last_called_at = 0;
+  std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
   bool has_returned = false;   // its program is over, in whatever way
   bool has_failed = false;     // it ended with an exception

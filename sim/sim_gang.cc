@@ -14,8 +14,8 @@ SimGang::SimGang(Engine& engine, std::shared_ptr<GangState> state, int rank, Ran
     : Gang(state->info, rank),
       engine_(&engine),
       state_(std::move(state)),
-      owner_(&owner),
-      is_refused_(owner.incarnation > 0) {
+      is_refused_(owner.incarnation > 0),
+      owner_(&owner) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
   owner.gangs = this;
@@ -27,13 +27,14 @@ SimGang::~SimGang() {
   const Engine::Guard guard(*engine_);
   (previous_ != nullptr ? previous_->next_ : owner_->gangs) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  if (owner_->last_called == this) {
+  if (last_called_at() > owner_->last_called_at) {
     owner_->last_call = last_call();
-    owner_->last_called = nullptr;
+    owner_->last_called_at = last_called_at();
   }
   if (!engine_->is_over()) {
     if (next_sequence_ > 0)
-      state_->departures.push_back({rank(), next_sequence_, CallSite::at(last_file_, last_line_)});
+      state_->departures.push_back(
+          {rank(), next_sequence_, CallSite::at(last_collective_.file, last_collective_.line)});
     if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
   }
   state_.reset();  // under the guard
@@ -50,24 +51,19 @@ Engine& SimGang::engine() const {
   return *engine_;
 }
 
-void SimGang::number(Operation& operation) noexcept {
+void SimGang::number(Engine& engine, Operation& operation) noexcept {
   Collective& call = operation.collective;
   const bool is_collective = !is_point_to_point(call.kind);
   call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
-  owner_->last_called = this;
-  last_called_kind_ = call.kind;
-  last_called_file_ = call.call_site.file;
-  last_called_line_ = call.call_site.line;
-  if (!is_collective) return;
-  last_file_ = call.call_site.file;
-  last_line_ = call.call_site.line;
+  (is_collective ? last_collective_ : last_message_) = {engine.next_call(), call.call_site.file,
+                                                        call.call_site.line, call.kind};
 }
 
 LastCall SimGang::last_call() const {
-  const bool is_collective = !is_point_to_point(last_called_kind_);
-  return {.kind = last_called_kind_,
-          .sequence_number = (is_collective ? next_sequence_ : next_message_) - 1,
-          .call_site = CallSite::at(last_called_file_, last_called_line_),
+  const CallNote& note = last_note();
+  return {.kind = note.kind,
+          .sequence_number = (is_point_to_point(note.kind) ? next_message_ : next_sequence_) - 1,
+          .call_site = CallSite::at(note.file, note.line),
           .gang = state_->info};
 }
 
@@ -89,7 +85,7 @@ Received SimGang::do_run(Operation& operation) {
   engine.scheduling_point();
   if (engine.faults() != nullptr && may_be_struck(engine)) [[unlikely]]
     return run_under_faults(engine, operation);
-  number(operation);
+  number(engine, operation);
   PendingOperation pending(operation, *state_, rank(), engine.current());
   post(engine, pending);
   return finish(engine, pending);
@@ -116,7 +112,7 @@ CallFaults SimGang::faults_before(Engine& engine, Operation& operation) {
 Received SimGang::run_under_faults(Engine& engine, Operation& operation) {
   FaultInjector& injector = *engine.faults();
   const CallFaults faults = faults_before(engine, operation);
-  number(operation);
+  number(engine, operation);
   const CorruptedContribution contribution(injector, operation, rank(), faults);
   PendingOperation pending(operation, *state_, rank(), engine.current());
   post(engine, pending);
@@ -152,7 +148,7 @@ Work SimGang::do_start(Operation& operation) {
   const bool may_be_struck = engine.faults() != nullptr && this->may_be_struck(engine);
   if (may_be_struck) [[unlikely]]
     faults = faults_before(engine, operation);
-  number(operation);
+  number(engine, operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
   work->post();
   if (may_be_struck) [[unlikely]] {

@@ -18,8 +18,9 @@ class SimGang final : public Gang {
   const std::shared_ptr<GangState>& state() const noexcept { return state_; }
   SimGang* next_of_rank() const noexcept { return next_; }
 
-  // The last operation that was called on it.
+  // The last operation that was called on it, and when: counts the calls of the run; 0: none was.
   LastCall last_call() const;
+  std::uint64_t last_called_at() const noexcept { return last_note().at; }
 
   // The call that this rank made it with, without its function; of a root gang, which no call
   // makes: line 0.
@@ -41,7 +42,18 @@ class SimGang final : public Gang {
 
  private:
   Engine& engine() const;
-  void number(Operation& operation) noexcept;
+  // Of a call, what reports may ask for once it has returned.
+  struct CallNote {
+    std::uint64_t at = 0;
+    const char* file = "";
+    std::uint32_t line = 0;
+    OperationKind kind = OperationKind::barrier;
+  };
+
+  const CallNote& last_note() const noexcept {
+    return last_message_.at > last_collective_.at ? last_message_ : last_collective_;
+  }
+  void number(Engine& engine, Operation& operation) noexcept;
   void post(Engine& engine, PendingOperation& pending);
   // Inline: after a switch every return from a function that was called before it is predicted
   // wrong, so one function less is a few nanoseconds less.
@@ -51,22 +63,19 @@ class SimGang final : public Gang {
   CallFaults faults_before(Engine& engine, Operation& operation);
   [[gnu::noinline]] Received run_under_faults(Engine& engine, Operation& operation);
 
+  // What every call touches comes first, on as few lines of the cache as may be.
   Engine* engine_;  // null after the run
   std::shared_ptr<GangState> state_;
-  RankState* owner_;
+  std::uint64_t next_sequence_ = 0;
+  CallNote last_collective_;
   bool is_refused_;  // of a rank that has been started again: nobody knows this incarnation
+  RankState* owner_;
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
-  std::uint64_t next_sequence_ = 0;
   std::uint64_t next_message_ = 0;
-  // Of the last collective, and of the last operation.
-  const char* last_file_ = "";
-  const char* last_called_file_ = "";
+  CallNote last_message_;
   const char* made_file_ = "";
-  std::uint32_t last_line_ = 0;
-  std::uint32_t last_called_line_ = 0;
   std::uint32_t made_line_ = 0;
-  OperationKind last_called_kind_ = OperationKind::barrier;
 };
 
 // Makes the entries of a batch into operations of their own, owned by `batch`.
