@@ -269,12 +269,6 @@ std::string to_rank_ranges(const std::vector<int>& ranks, std::size_t most) {
 
 std::string to_string(const Finding& finding) {
   std::string text = wrapped(finding.message, "  ");
-  // The sentence is the program's own.
-  if (finding.id == finding_id::wrong_result && !finding.location.empty())
-    text +=
-        wrapped(fmt::format("{} {} said so at {}.", finding.ranks.size() == 1 ? "Rank" : "Ranks",
-                            to_rank_ranges(finding.ranks), finding.location),
-                "  ");
   for (const std::string& consequence : finding.consequences)
     text += wrapped("then " + consequence, "    ");
   if (!is_about_near_misses(finding))

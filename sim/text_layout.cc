@@ -9,6 +9,8 @@ constexpr std::size_t least_column = 8;
 constexpr std::size_t least_beside_places = 20;  // that a column is shortened to before places are
 constexpr std::string_view place_column = "at";
 
+using Lines = std::vector<std::string>;  // of a cell
+
 // At most `columns` columns of `text`, with "..." for what is left out.
 std::string shortened(const std::string& text, std::size_t columns) {
   if (column_count(text) <= columns) return text;
@@ -33,6 +35,27 @@ std::string shortened_place(const std::string& text, std::size_t columns) {
   return "..." + text.substr(begin);
 }
 
+// `text` in lines of at most `columns` columns, broken at spaces; a word that is longer, and what
+// is left where there would be more than a few lines, is shortened.
+Lines broken(const std::string& text, std::size_t columns) {
+  constexpr std::size_t most_lines = 3;
+  Lines lines;
+  std::string_view rest = text;
+  while (column_count(rest) > columns && lines.size() + 1 < most_lines) {
+    std::size_t end = rest.find(' ');
+    if (end == std::string_view::npos) break;
+    for (std::size_t next = end; next != std::string_view::npos;) {
+      if (column_count(rest.substr(0, next)) > columns) break;
+      end = next;
+      next = rest.find(' ', rest.find_first_not_of(' ', next));
+    }
+    lines.push_back(shortened(std::string(rest.substr(0, end)), columns));
+    rest.remove_prefix(std::min(rest.find_first_not_of(' ', end), rest.size()));
+  }
+  lines.push_back(shortened(std::string(rest), columns));
+  return lines;
+}
+
 // Takes columns away from the widest until a row fits; from places last.
 void fit(const std::vector<std::string>& titles, std::vector<std::size_t>& widths) {
   std::size_t total = 0;
@@ -52,6 +75,30 @@ void fit(const std::vector<std::string>& titles, std::vector<std::size_t>& width
     if (widths[column] <= least_column) break;
     --widths[column];
   }
+}
+
+// The cells of a row, no wider than their columns.
+std::vector<Lines> cells_of(const std::vector<std::string>& row,
+                            const std::vector<std::string>& titles,
+                            const std::vector<std::size_t>& widths) {
+  std::vector<Lines> cells;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const bool is_place = i < titles.size() && titles[i] == place_column;
+    cells.push_back(is_place ? Lines{shortened_place(row[i], widths[i])}
+                             : broken(row[i], widths[i]));
+  }
+  return cells;
+}
+
+// The `index`-th lines of the cells of a row, side by side.
+std::string line_of(const std::vector<Lines>& cells, std::size_t index,
+                    const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell = index < cells[i].size() ? cells[i][index] : std::string();
+    line += "  " + cell + std::string(widths[i] - column_count(cell), ' ');
+  }
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
 }  // namespace
@@ -105,18 +152,22 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
       widths[i] = std::max(widths[i], column_count(row[i]));
   }
   if (rows.empty()) return "";
-  const std::vector<std::string>& titles = rows.front();
-  fit(titles, widths);
+  fit(rows.front(), widths);
+  std::vector<std::vector<Lines>> broken_rows;
+  for (const auto& row : rows) broken_rows.push_back(cells_of(row, rows.front(), widths));
+  // Lines that are broken at spaces may all be shorter than their column.
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    widths[i] = 0;
+    for (const auto& cells : broken_rows)
+      if (i < cells.size())
+        for (const std::string& line : cells[i])
+          widths[i] = std::max(widths[i], column_count(line));
+  }
   std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool is_place = i < titles.size() && titles[i] == place_column;
-      const std::string cell =
-          is_place ? shortened_place(row[i], widths[i]) : shortened(row[i], widths[i]);
-      line += "  " + cell + std::string(widths[i] - column_count(cell), ' ');
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const auto& cells : broken_rows) {
+    std::size_t lines = 1;
+    for (const Lines& cell : cells) lines = std::max(lines, cell.size());
+    for (std::size_t i = 0; i < lines; ++i) text += line_of(cells, i, widths);
   }
   return text;
 }

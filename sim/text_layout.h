@@ -17,9 +17,10 @@ std::size_t column_count(std::string_view text) noexcept;
 // a newline. A word that is longer is broken at the edge.
 std::string wrapped(std::string_view text, std::string_view indent);
 
-// Rows of cells as aligned columns, indented by two, each ended with a newline. The widest columns
-// are shortened with "..." where a row would exceed 80 columns: at their ends, and those that are
-// titled "at" last and in front, so that a place keeps its line.
+// Rows of cells as aligned columns, indented by two, each ended with a newline. Where a row would
+// exceed 80 columns, the widest ones are made narrower: their cells are broken at spaces into up to
+// three lines, and what fits nowhere is shortened with "...". A column titled "at" comes last, and
+// is shortened in front, so that a place keeps its line.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 // "recv f32[4] from one rank each tag 4" of "recv f32[4] from rank 3 tag 4": the texts of sends and

@@ -80,6 +80,25 @@ TEST(Table, KeepsNarrowCellsWhole) {
   EXPECT_THAT(line, HasSubstr("  7  train.cc:41\n"));
 }
 
+TEST(Table, BreaksCellsAtSpacesBeforeItShortensThem) {
+  const std::string call = "root[0-3]  all_reduce #3 mean f32[8] \"the gradients of step 3\"";
+  EXPECT_EQ(table({{"rank", "blocked in", "waits for", "at"}, {"0-1", call, "2", "train.cc:17"}}),
+            "  rank  blocked in                                 waits for  at\n"
+            "  0-1   root[0-3]  all_reduce #3 mean f32[8] \"the  2          train.cc:17\n"
+            "        gradients of step 3\"\n");
+  const auto lines = lines_of(table({{"a", std::string(40, 'b')}, {std::string(200, 'c'), "d"}}));
+  EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST(Table, ACellTakesThreeLinesAtMost) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "word ";
+  const auto lines = lines_of(table({{text}}));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[0].ends_with("word"));
+  EXPECT_TRUE(lines[2].ends_with("..."));
+}
+
 TEST(Table, ShortensPlacesLastAndKeepsTheirLines) {
   const std::string place = "missing_participants.cc:17";
   const auto cells = [&place](std::size_t width, const std::string& at) {
