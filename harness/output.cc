@@ -30,11 +30,12 @@ void OutputRecorder::record(int rank, std::string_view name, const TensorView& v
                           .data = {bytes.begin(), bytes.end()}});
 }
 
-void OutputRecorder::record_wrong_result(int rank, std::string message) {
+void OutputRecorder::record_wrong_result(int rank, std::string message, std::string location) {
   const std::lock_guard lock{mutex_};
   if (wrong_ranks_.empty() || rank < first_wrong_rank_) {
     first_wrong_rank_ = rank;
     first_message_ = std::move(message);
+    first_location_ = std::move(location);
   }
   wrong_ranks_.push_back(rank);
 }
@@ -58,7 +59,8 @@ std::vector<std::string> OutputRecorder::take_notes() {
 
 WrongResults OutputRecorder::wrong_results() const {
   const std::lock_guard lock{mutex_};
-  WrongResults results{.ranks = wrong_ranks_, .first_message = first_message_};
+  WrongResults results{
+      .ranks = wrong_ranks_, .first_message = first_message_, .first_location = first_location_};
   std::ranges::sort(results.ranks);
   const auto [first, last] = std::ranges::unique(results.ranks);
   results.ranks.erase(first, last);

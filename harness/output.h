@@ -36,8 +36,9 @@ enum class KeepOutputs : std::uint8_t { digest_only, data };
 
 // What a rank itself found wrong with its results.
 struct WrongResults {
-  std::vector<int> ranks;     // ascending
-  std::string first_message;  // of the lowest of them
+  std::vector<int> ranks;      // ascending
+  std::string first_message;   // of the lowest of them
+  std::string first_location;  // "train.cc:41", where that said so; empty where unknown
 };
 
 // Collects the outputs of a run: 8 bytes per rank, and the data only where asked for.
@@ -50,7 +51,7 @@ class OutputRecorder {
   void begin_rank(int rank);
 
   void record(int rank, std::string_view name, const TensorView& values);
-  void record_wrong_result(int rank, std::string message);
+  void record_wrong_result(int rank, std::string message, std::string location = {});
 
   // What is to be known of `rank` besides its results: kept, not digested; the last one counts.
   void record_note(int rank, std::string note);
@@ -68,6 +69,7 @@ class OutputRecorder {
   std::vector<int> wrong_ranks_;
   int first_wrong_rank_ = 0;
   std::string first_message_;
+  std::string first_location_;
 };
 
 }  // namespace gang::harness

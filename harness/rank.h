@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/call_site.h"
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "harness/output.h"
@@ -111,8 +112,8 @@ class Rank {
   void note(std::string note);
 
   // Says that this rank's results are wrong: the run gets the finding wrong_result with this
-  // sentence. The program goes on. Threads: any.
-  void wrong_result(std::string message);
+  // sentence and, in simulation, with the place of the call. The program goes on. Threads: any.
+  void wrong_result(std::string message, const CallSite& call_site = CallSite::here());
 
  private:
   const RunContext* context_;

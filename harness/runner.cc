@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
 #include "harness/backend.h"
@@ -49,22 +51,31 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   return options;
 }
 
-sim::Finding wrong_result(std::string message, std::vector<int> ranks) {
-  return {.id = std::string{sim::finding_id::wrong_result},
-          .ranks = std::move(ranks),
-          .message = std::move(message)};
+sim::Finding wrong_result(std::string message) {
+  return {.id = std::string{sim::finding_id::wrong_result}, .message = std::move(message)};
+}
+
+// "Nothing adds up. Ranks 2-3 said so at train.cc:41.": the sentence is the program's own.
+std::string words_of(const WrongResults& wrong) {
+  if (wrong.first_location.empty()) return wrong.first_message;
+  return fmt::format("{}{} {} {} said so at {}.", wrong.first_message,
+                     wrong.first_message.ends_with('.') ? "" : ".",
+                     wrong.ranks.size() == 1 ? "Rank" : "Ranks", sim::to_rank_ranges(wrong.ranks),
+                     wrong.first_location);
 }
 
 // What the ranks and the program's check found wrong with the results.
 void add_wrong_results(const Program& program, const OutputRecorder& recorder, RunResult& result) {
   WrongResults wrong = recorder.wrong_results();
   if (!wrong.ranks.empty()) {
-    result.report.findings.push_back(
-        wrong_result(std::move(wrong.first_message), std::move(wrong.ranks)));
+    sim::Finding finding = wrong_result(words_of(wrong));
+    finding.ranks = std::move(wrong.ranks);
+    finding.location = std::move(wrong.first_location);
+    result.report.findings.push_back(std::move(finding));
   }
   if (!program.check || result.report.outcome != sim::Outcome::completed) return;
   if (auto failure = program.check(result.outputs)) {
-    result.report.findings.push_back(wrong_result(*std::move(failure), {}));
+    result.report.findings.push_back(wrong_result(*std::move(failure)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "harness/runner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -42,6 +43,9 @@ TEST(Run, TurnsWhatARankFindsWrongIntoAFinding) {
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
   EXPECT_EQ(result.report.findings[0].ranks, (std::vector{6, 7}));
+  EXPECT_THAT(result.report.findings[0].location, testing::StartsWith("runner_test.cc:"));
+  EXPECT_EQ(result.report.findings[0].message,
+            "Nothing adds up. Ranks 6-7 said so at " + result.report.findings[0].location + ".");
   EXPECT_FALSE(result.holds());
 }
 
