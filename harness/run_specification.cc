@@ -81,7 +81,9 @@ json to_json(const RunSpecification& specification) {
 
 RunSpecification run_specification_from_json(const json& from) {
   RunSpecification specification;
-  if (!from.is_object()) throw InvalidArgument("specification is no object");
+  if (!from.is_object())
+    throw InvalidArgument(
+        fmt::format("field specification has the wrong type: found is {}", from.type_name()));
   const auto program = from.find("program");
   if (program == from.end() || !program->is_string()) {
     throw InvalidArgument("specification.program is missing or no text");

@@ -148,6 +148,19 @@ class ExplainCommand final : public Command {
     if (html) html->commit(to_html(result));
     if (dot) dot->commit(to_dot(result.report));
     if (json) json->commit(to_file_text(result));
+    if (const std::string written = written_files(); !written.empty())
+      context.out << "  Wrote      " << written << '\n';
+  }
+
+  // "out.html, out.dot"; devices and pipes, which others read at once, are left out.
+  std::string written_files() const {
+    std::string files;
+    for (const std::string* path : {&html_path_, &dot_path_, &json_path_}) {
+      std::error_code error;
+      if (path->empty() || !std::filesystem::is_regular_file(*path, error)) continue;
+      files += (files.empty() ? "" : ", ") + *path;
+    }
+    return files;
   }
 
   void explain_folder(CommandContext& context) const {

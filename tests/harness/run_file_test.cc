@@ -143,12 +143,9 @@ TEST(RunFile, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
   for (const auto& [name, value] : good.items()) {
     json other = good;
     other[name] = name == "version" ? json(7) : json(json::value_t::null);
-    if (name == "counts") other[name] = {{"rank_operations", 1}};
     if (!is_optional(name) || name == "timeline") {
       EXPECT_THAT(error_of(other.dump(-1, ' ', false, json::error_handler_t::replace)),
-                  HasSubstr(name == "specification" ? "specification"
-                            : name == "counts"      ? "field completed_operations is missing"
-                                                    : "field " + name));
+                  HasSubstr("field " + name));
     }
     if (is_optional(name)) continue;
     other = good;
@@ -156,6 +153,10 @@ TEST(RunFile, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
     EXPECT_THAT(error_of(other.dump(-1, ' ', false, json::error_handler_t::replace)),
                 HasSubstr("field " + name + " is missing"));
   }
+  json part = good;
+  part["counts"] = {{"rank_operations", 1}};
+  EXPECT_THAT(error_of(part.dump(-1, ' ', false, json::error_handler_t::replace)),
+              HasSubstr("field completed_operations is missing"));
 }
 
 TEST(RunFile, AnErrorBeginsWithThePath) {

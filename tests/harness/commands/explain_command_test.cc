@@ -53,11 +53,12 @@ TEST(ExplainCommand, WritesEveryForm) {
   const std::string again = temporary("again.json");
   const Answer answer = ask({"explain", json, "--html", html, "--dot", dot, "--json", again});
   EXPECT_EQ(answer.status, 0) << answer.err;
-  EXPECT_EQ(answer.out, "");
+  EXPECT_EQ(answer.out, "  Wrote      " + html + ", " + dot + ", " + again + "\n");
   EXPECT_THAT(read_file("file", html), StartsWith("<!doctype html>"));
   EXPECT_THAT(read_file("file", dot), StartsWith("digraph"));
   EXPECT_EQ(read_file("file", again), read_file("file", json));
-  EXPECT_EQ(ask({"explain", json, "--dot", dot, "--text"}).out, text);
+  EXPECT_EQ(ask({"explain", json, "--dot", dot, "--text"}).out,
+            text + "  Wrote      " + dot + "\n");
 }
 
 TEST(ExplainCommand, TellsEveryRunOfAFolder) {
