@@ -70,13 +70,15 @@ std::string problem_of(const FaultyProgram& faulty, const RunResult& result) {
   const sim::Finding& finding = findings.front();
   if (finding.id != faulty.finding)
     return fmt::format("the finding is {}, expected {}", finding.id, faulty.finding);
-  if (!faulty.ranks.empty() && finding.ranks != faulty.ranks)
+  if (finding.ranks != faulty.ranks)
     return fmt::format("the finding names ranks [{}], expected [{}]", fmt::join(finding.ranks, ","),
                        fmt::join(faulty.ranks, ","));
   const auto locations = faulty.record->locations();
-  if (faulty.has_location && !locations.contains(finding.location))
+  if (!locations.contains(finding.location))
     return fmt::format("the finding points at '{}', expected {}", finding.location,
                        fmt::join(locations, " or "));
+  if (to_string(result).find(finding.location) == std::string::npos)
+    return fmt::format("the text does not show {}", finding.location);
   return {};
 }
 

@@ -51,6 +51,21 @@ TEST(FaultyPrograms, AnotherCallThanExpectedIsCaught) {
                 "the finding points at 'faulty_programs_test.cc:");
 }
 
+TEST(FaultyPrograms, ATextWithoutTheCallIsCaught) {
+  FaultySubject subject = make_faulty_subject();
+  subject.run = [](const harness::Program& program, const harness::RunSpecification& specified) {
+    harness::RunResult result = harness::run(program, specified);
+    result.report.blocked.clear();
+    for (sim::Finding& finding : result.report.findings) {
+      finding.message = "Something is wrong.";
+      finding.divergence.reset();
+    }
+    return result;
+  };
+  expect_caught(faulty_programs(subject), "every_fault_is_named",
+                "the text does not show missing_participants.cc:");
+}
+
 TEST(FaultyPrograms, AFaultThatIsNotFoundIsCaught) {
   FaultySubject subject = make_faulty_subject();
   subject.run = [](const harness::Program& program, const harness::RunSpecification& specified) {

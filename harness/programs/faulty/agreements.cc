@@ -67,7 +67,8 @@ void clip_by_own_norm(Rank& rank, const Fault& fault) {
   rank.root()->all_gather(view(factors), view_of(factor));
   const bool are_equal =
       std::ranges::all_of(factors, [&](double other) { return other == factors.front(); });
-  if (!are_equal) rank.wrong_result("Shards of one gradient are scaled by different factors.");
+  if (!are_equal)
+    rank.wrong_result("Shards of one gradient are scaled by different factors.", fault.here());
 }
 
 // After an overflow a rank halves its own loss scale, and the scaled gradients no longer add up.
@@ -83,7 +84,7 @@ void loss_scale(Rank& rank, const Fault& fault) {
     root.all_reduce(view_of(gradient), ReduceOperation::sum);
     const float unscaled = gradient / scale / static_cast<float>(rank.world_size());
     if (unscaled != 3.0F) {
-      rank.wrong_result("The gradient is a sum of gradients of different scales.");
+      rank.wrong_result("The gradient is a sum of gradients of different scales.", fault.here());
       return;
     }
   }
@@ -110,7 +111,7 @@ void rename(bool is_disk_full) {
 // keep the checkpoint before and go on.
 void commit_fails(Rank& rank, const Fault& fault) {
   Gang& root = *rank.root();
-  root.barrier();
+  root.barrier({}, fault.here());
   bool is_committed = true;
   try {
     rename(rank.rank() == 0);
@@ -145,7 +146,8 @@ void uneven_validation(Rank& rank, const Fault& fault) {
     sum_and_count[1] += batch[1];
   }
   if (!fault.is_planted()) root.all_reduce(view(sum_and_count), ReduceOperation::sum);
-  if (sum_and_count[0] != 4.0 * sum_and_count[1]) rank.wrong_result("The score is not the mean.");
+  if (sum_and_count[0] != 4.0 * sum_and_count[1])
+    rank.wrong_result("The score is not the mean.", fault.here());
 }
 
 // The scheduler signals the machine of rank 1, which saves at once, alone. Right: all ask at every
@@ -186,25 +188,26 @@ std::vector<FaultyProgram> agreements() {
            .description = "clips by the norm of its shard",
            .body = clip_by_own_norm,
            .finding = id::wrong_result,
-           .has_location = false},
+           .ranks = {0, 1, 2, 3}},
           {.name = "loss_scale",
            .description = "one rank halves its loss scale",
            .body = loss_scale,
            .finding = id::wrong_result,
-           .has_location = false},
+           .ranks = {0, 1, 2, 3}},
           {.name = "metrics_over_root",
            .description = "tp rank 0 reduces over root",
+           .seen_in = "fairseq2 trainer.py:860",
            .body = metrics_over_root,
            .finding = id::mismatch_operation,
-           .ranks = {},
+           .ranks = {0, 1, 2, 3},
            .fewest_ranks = 4,
            .world_step = 2},
           {.name = "commit_fails",
            .description = "rank 0 cannot commit",
+           .seen_in = "fairseq2 checkpoint/manager.py:494",
            .body = commit_fails,
            .finding = id::rank_failed,
-           .ranks = {0},
-           .has_location = false},
+           .ranks = {0}},
           {.name = "resume_step",
            .description = "one rank resumes a step earlier",
            .body = resume_step,

@@ -25,7 +25,7 @@ void download_fails(Rank& rank, const Fault& fault) {
       is_cached = false;
     }
   }
-  if (fault.is_planted()) return rank.root()->barrier();
+  if (fault.is_planted()) return rank.root()->barrier({}, fault.here());
   is_cached = broadcast_flag(*rank.root(), is_cached);
   if (!is_cached) rank.root()->barrier();
 }
@@ -45,7 +45,7 @@ void no_scores_on_root(Rank& rank, const Fault& fault) {
   const std::vector<double> scores =
       fault.is_planted() ? std::vector<double>{} : std::vector<double>{0.5};
   if (rank.rank() == 0 && scores.empty()) throw std::logic_error("no score to compare");
-  broadcast_flag(*rank.root(), rank.rank() == 0 && scores.front() > 0.4);
+  broadcast_flag(*rank.root(), rank.rank() == 0 && scores.front() > 0.4, 0, fault.here());
 }
 
 // The exporter's error comes out where its future is asked: on rank 0.
@@ -56,7 +56,7 @@ void export_fails(Rank& rank, const Fault& fault) {
     });
     exporter->join();
   }
-  rank.root()->barrier();
+  rank.root()->barrier({}, fault.here());
 }
 
 // A tensor on a device that the gang is not on: refused on the rank that has it.
@@ -108,6 +108,13 @@ void stragglers(Rank& rank, const Fault& fault) {
   rank.root()->monitored_barrier(patience, Gang::MissingRanks::all, {}, fault.here());
 }
 
+// Rank 0, to whom all report at a monitored barrier, is itself the one who is late.
+void late_leader(Rank& rank, const Fault& fault) {
+  if (rank.rank() == 0) rank.runtime().sleep_for(std::chrono::seconds(5));
+  const Duration patience = fault.is_planted() ? std::chrono::seconds(1) : std::chrono::minutes(1);
+  rank.root()->monitored_barrier(patience, Gang::MissingRanks::all, {}, fault.here());
+}
+
 // A rank tries again on a gang that is broken, while the others have given up.
 void retry_alone(Rank& rank, const Fault& fault) {
   std::vector<float> gradient(8, 1.0F);
@@ -131,40 +138,48 @@ void abort_too_early(Rank& rank, const Fault& fault) {
   rank.root()->barrier();
 }
 
-}  // namespace
-
-std::vector<FaultyProgram> failing_ranks() {
+std::vector<FaultyProgram> ranks_that_throw() {
   namespace id = sim::finding_id;
   return {{.name = "download_fails",
            .description = "rank 0 throws before a barrier",
+           .seen_in = "fairseq2 models/family.py:567",
            .body = download_fails,
            .finding = id::rank_failed,
-           .ranks = {0},
-           .has_location = false},
+           .ranks = {0}},
           {.name = "out_of_memory",
            .description = "a rank throws between calls",
+           .seen_in = "fairseq2 trainer.py:590",
            .body = out_of_memory,
            .finding = id::rank_failed,
            .ranks = {2},
            .fewest_ranks = 3},
           {.name = "no_scores_on_root",
            .description = "an error on the root alone",
+           .seen_in = "fairseq2 validator.py:362",
            .body = no_scores_on_root,
            .finding = id::rank_failed,
-           .ranks = {0},
-           .has_location = false},
+           .ranks = {0}},
           {.name = "export_fails",
            .description = "a thread of rank 0 throws",
+           .seen_in = "fairseq2 checkpoint/hg.py:180",
            .body = export_fails,
            .finding = id::rank_failed,
-           .ranks = {0},
-           .has_location = false},
+           .ranks = {0}},
           {.name = "wrong_device",
            .description = "a tensor on another device",
            .body = wrong_device,
            .finding = id::rank_failed,
            .ranks = {1}},
-          {.name = "tokenize_on_rank_0",
+          {.name = "abort_too_early",
+           .description = "rank 0 aborts under the others",
+           .body = abort_too_early,
+           .finding = id::rank_failed,
+           .ranks = {0}}};
+}
+
+std::vector<FaultyProgram> ranks_that_are_late() {
+  namespace id = sim::finding_id;
+  return {{.name = "tokenize_on_rank_0",
            .description = "an hour's work, then a barrier",
            .body = tokenize_on_rank_0,
            .finding = id::timed_out,
@@ -187,16 +202,25 @@ std::vector<FaultyProgram> failing_ranks() {
            .ranks = {2, 3},
            .default_world_size = 6,
            .fewest_ranks = 4},
+          {.name = "late_leader",
+           .description = "rank 0 misses its own monitor",
+           .body = late_leader,
+           .finding = id::timed_out,
+           .ranks = {0},
+           .fewest_ranks = 3},
           {.name = "retry_alone",
            .description = "tries again on a broken gang",
            .body = retry_alone,
            .finding = id::timed_out,
-           .ranks = {1}},
-          {.name = "abort_too_early",
-           .description = "rank 0 aborts under the others",
-           .body = abort_too_early,
-           .finding = id::rank_failed,
-           .ranks = {0}}};
+           .ranks = {1}}};
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> failing_ranks() {
+  std::vector<FaultyProgram> all = ranks_that_throw();
+  for (FaultyProgram& late : ranks_that_are_late()) all.push_back(std::move(late));
+  return all;
 }
 
 }  // namespace gang::harness

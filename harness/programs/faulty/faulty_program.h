@@ -40,7 +40,8 @@ class Fault {
   // Whether this run goes wrong; false: it is the corrected one.
   bool is_planted() const noexcept { return is_planted_; }
 
-  // The place of the call that this is an argument of: a call that the finding may point at.
+  // The place of the call that this is an argument of: what the finding must point at or, of
+  // several such calls, may.
   CallSite here(CallSite call_site = CallSite::here()) const {
     record_.mark(call_site);
     return call_site;
@@ -64,18 +65,19 @@ enum class ShownIn : std::uint8_t {
 
 // A program with one fault and what must be found in it. A value; copies share the record.
 struct FaultyProgram {
-  std::string name;          // at most 20 characters
-  std::string description;   // at most 31
-  std::string seen_in = {};  // a public report of such a case, "pytorch#130102"; mostly empty
+  std::string name;         // at most 20 characters
+  std::string description;  // at most 31
+  // Where such a case was seen: public reports, "pytorch#130102", or places in the sources of
+  // fairseq2 at 027bdebca4b9, "fairseq2 trainer.py:599"; several with commas; mostly empty.
+  std::string seen_in = {};
   void (*body)(Rank&, const Fault&) = nullptr;
   std::string_view finding;    // the only one
-  std::vector<int> ranks;      // that it names, in the default world; empty: the schedule decides
+  std::vector<int> ranks;      // that it names, in the default world
   int default_world_size = 4;  // runs with any multiple of `world_step` from `fewest_ranks` on
   int fewest_ranks = 2;
   int world_step = 1;
   std::map<std::string, std::string> options = {};  // of the run: execution, sends, ...
   ShownIn shown_in = ShownIn::every_schedule;
-  bool has_location = true;  // else no call is to blame
   std::shared_ptr<FaultRecord> record = std::make_shared<FaultRecord>();
 };
 

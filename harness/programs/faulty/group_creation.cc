@@ -98,7 +98,7 @@ void mesh_of_dp_ranks(Rank& rank, const Fault& fault) {
   std::int32_t parameter = tp_rank;
   shards->all_reduce(view_of(parameter), ReduceOperation::sum);
   if (parameter != tp_rank * shards->size())
-    rank.wrong_result("The shards of two tensor-parallel ranks were added up.");
+    rank.wrong_result("The shards of two tensor-parallel ranks were added up.", fault.here());
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ std::vector<FaultyProgram> group_creation() {
            .fewest_ranks = 3},
           {.name = "guessed_device",
            .description = "a barrier guesses its device",
-           .seen_in = "pytorch#124714",
+           .seen_in = "pytorch#124714, ray#42751",
            .body = guessed_device,
            .finding = id::blocked_in_other_gang,
            .ranks = {3},
@@ -153,12 +153,12 @@ std::vector<FaultyProgram> group_creation() {
            .ranks = {0}},
           {.name = "mesh_of_dp_ranks",
            .description = "ranks of dp, taken for root's",
+           .seen_in = "fairseq2 nn/fsdp/fsdp2.py:86",
            .body = mesh_of_dp_ranks,
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3},
            .fewest_ranks = 4,
-           .world_step = 4,
-           .has_location = false}};
+           .world_step = 4}};
 }
 
 }  // namespace gang::harness

@@ -19,16 +19,19 @@ void closed_before_use(Rank& rank, const Fault& fault) {
 
 // The trainer is in a cache of the process, and its gang with it: nobody closes that.
 void cached_gang(Rank& rank, const Fault& fault) {
-  rank.root()->barrier();
+  rank.root()->barrier({}, fault.here());
   if (fault.is_planted() && rank.rank() < 2) fault.keep(rank.root());
 }
 
-// How many steps there are depends on what this process ran before.
+// One rank takes its tags from a counter of the process, which goes on from run to run.
 void leftover_state(Rank& rank, const Fault& fault) {
-  std::int64_t steps = 1;
-  if (rank.rank() == 0 && fault.is_planted()) steps += fault.count_up() % 2;
-  rank.root()->broadcast(view_of(steps));
-  for (std::int64_t i = 0; i < steps; ++i) rank.root()->barrier();
+  std::int32_t request = 1;
+  if (rank.rank() == 1) {
+    const int tag = fault.is_planted() ? fault.count_up() : 0;
+    rank.root()->send(view_of(request), 0, tag, {}, fault.here());
+  }
+  if (rank.rank() == 0) rank.root()->recv(view_of(request), 1, any_tag);
+  rank.root()->barrier();
 }
 
 }  // namespace
@@ -45,14 +48,13 @@ std::vector<FaultyProgram> lifetimes() {
            .description = "a gang that is never closed",
            .body = cached_gang,
            .finding = id::gang_not_closed,
-           .ranks = {0, 1},
-           .has_location = false},
+           .ranks = {0, 1}},
           {.name = "leftover_state",
            .description = "two runs are not the same",
            .body = leftover_state,
            .finding = id::nondeterminism,
-           .options = {{"schedule", "recheck"}},
-           .has_location = false}};
+           .ranks = {1},
+           .options = {{"schedule", "recheck"}}}};
 }
 
 }  // namespace gang::harness

@@ -124,7 +124,7 @@ void any_tag(Rank& rank, const Fault& fault) {
   } else if (rank.rank() == 1) {
     rank.root()->recv(view_of(weight), 0, fault.is_planted() ? gang::any_tag : weight_tag);
     rank.root()->recv(view_of(bias), 0, fault.is_planted() ? gang::any_tag : bias_tag);
-    if (weight != 7 || bias != 2) rank.wrong_result("Weight and bias are swapped.");
+    if (weight != 7 || bias != 2) rank.wrong_result("Weight and bias are swapped.", fault.here());
   }
 }
 
@@ -197,8 +197,7 @@ std::vector<FaultyProgram> messages() {
            .body = any_tag,
            .finding = id::wrong_result,
            .ranks = {1},
-           .default_world_size = 2,
-           .has_location = false}};
+           .default_world_size = 2}};
 }
 
 }  // namespace gang::harness

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <dlpack/dlpack.h>
 #include <nlohmann/json.hpp>
 
 #include "gang/half.h"
@@ -94,7 +95,26 @@ void mean_of_means(Rank& rank, const Fault& fault) {
   rank.root()->all_reduce(view(sums), ReduceOperation::sum);
   const auto size = static_cast<float>(rank.world_size());
   const float mean = sums[0] / static_cast<float>(divisor);
-  if (mean != 2.0F * (size + 1.0F)) rank.wrong_result("The mean is not that of all ranks.");
+  if (mean != 2.0F * (size + 1.0F))
+    rank.wrong_result("The mean is not that of all ranks.", fault.here());
+}
+
+// One rank passes a transposed view, whose elements do not lie one after the other.
+void transposed_view(Rank& rank, const Fault& fault) {
+  std::vector<float> weights(6, 1.0F);
+  const bool is_transposed = fault.is_planted() && rank.rank() == 2;
+  std::int64_t shape[] = {3, 2};
+  std::int64_t strides[] = {1, 3};
+  DLTensor tensor{};
+  tensor.data = weights.data();
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = 2;
+  tensor.dtype = {kDLFloat, 32, 1};
+  tensor.shape = shape;
+  tensor.strides = strides;
+  const TensorView transposed = TensorView::from_dlpack(tensor);
+  rank.root()->all_reduce(is_transposed ? transposed : view(weights), ReduceOperation::sum, {},
+                          fault.here());
 }
 
 }  // namespace
@@ -103,7 +123,7 @@ std::vector<FaultyProgram> mismatched_arguments() {
   namespace id = sim::finding_id;
   return {{.name = "last_batch",
            .description = "one rank's batch is smaller",
-           .seen_in = "nccl#1417",
+           .seen_in = "nccl#1417, nccl#1394",
            .body = last_batch,
            .finding = id::mismatch_count,
            .ranks = {3},
@@ -143,6 +163,7 @@ std::vector<FaultyProgram> mismatched_arguments() {
            .fewest_ranks = 3},
           {.name = "metric_keys",
            .description = "a metric that others lack",
+           .seen_in = "fairseq2 validator.py:269",
            .body = metric_keys,
            .finding = id::mismatch_count,
            .ranks = {1},
@@ -155,11 +176,16 @@ std::vector<FaultyProgram> mismatched_arguments() {
            .default_world_size = 2},
           {.name = "mean_of_means",
            .description = "divides by the wrong number",
-           .seen_in = "torchcomms#287, pytorch#162338",
+           .seen_in = "torchcomms#287",
            .body = mean_of_means,
            .finding = id::wrong_result,
-           .ranks = {0, 1, 2, 3},
-           .has_location = false}};
+           .ranks = {0, 1, 2, 3}},
+          {.name = "transposed_view",
+           .description = "a tensor that is not contiguous",
+           .body = transposed_view,
+           .finding = id::rank_failed,
+           .ranks = {2},
+           .fewest_ranks = 3}};
 }
 
 }  // namespace gang::harness

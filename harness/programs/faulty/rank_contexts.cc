@@ -21,7 +21,7 @@ void lock_order(Rank& rank, const Fault& fault) {
     const Lock second(*cache);
   }
   checkpoint->join();
-  rank.root()->barrier();
+  rank.root()->barrier({}, fault.here());
 }
 
 // The loader says "ready" before the trainer listens: a condition without a flag.
@@ -42,7 +42,7 @@ void lost_wakeup(Rank& rank, const Fault& fault) {
   }
   lock.unlock();
   loader->join();
-  rank.root()->barrier();
+  rank.root()->barrier({}, fault.here());
 }
 
 // The loader of one rank ends with its data, and the trainer waits for one more batch.
@@ -63,7 +63,7 @@ void exhausted_loader(Rank& rank, const Fault& fault) {
     Lock lock(*mutex);
     while (loaded <= step) filled->wait(lock);
     lock.unlock();
-    rank.root()->all_reduce(view_of(loss), ReduceOperation::mean);
+    rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, fault.here());
   }
   loader->join();
 }
@@ -97,14 +97,15 @@ void lock_in_collective(Rank& rank, const Fault& fault) {
   reporter->join();
 }
 
-// Two threads of every rank call one gang: who is first is a matter of luck.
+// Two threads call one gang. The other ranks wait for the one before the other goes on; one rank
+// does not, and who of its two is first is a matter of luck.
 void threads_share_gang(Rank& rank, const Fault& fault) {
   const auto objects = rank.root()->split({.color = 0}, {.name = "objects"});
   float loss = 1.0F;
   std::int32_t epoch = 1;
-  auto prefetch = rank.runtime().start_thread("prefetch", [&] {
-    (fault.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch), 0, {}, fault.here());
-  });
+  auto prefetch = rank.runtime().start_thread(
+      "prefetch", [&] { (fault.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch)); });
+  if (fault.is_planted() && rank.rank() != 2) prefetch->join();
   rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, fault.here());
   prefetch->join();
 }
@@ -118,7 +119,7 @@ void stuck_in_teardown(Rank& rank, const Fault& fault) {
     Lock lock(*mutex);
     while (!is_stopped) changed->wait(lock);
   });
-  rank.root()->barrier();
+  rank.root()->barrier({}, fault.here());
   rank.root()->close();
   const bool forgets = fault.is_planted() && rank.rank() == 1;
   if (!forgets) {
@@ -153,22 +154,19 @@ std::vector<FaultyProgram> rank_contexts() {
            .body = lock_order,
            .finding = id::deadlock,
            .ranks = {1},
-           .shown_in = ShownIn::some_schedules,
-           .has_location = false},
+           .shown_in = ShownIn::some_schedules},
           {.name = "lost_wakeup",
            .description = "notified before the wait",
            .body = lost_wakeup,
            .finding = id::deadlock,
            .ranks = {1},
-           .shown_in = ShownIn::some_schedules,
-           .has_location = false},
+           .shown_in = ShownIn::some_schedules},
           {.name = "exhausted_loader",
            .description = "a batch that never comes",
            .body = exhausted_loader,
            .finding = id::deadlock,
            .ranks = {2},
-           .fewest_ranks = 3,
-           .has_location = false},
+           .fewest_ranks = 3},
           {.name = "lock_in_collective",
            .description = "a lock held while reducing",
            .body = lock_in_collective,
@@ -177,15 +175,18 @@ std::vector<FaultyProgram> rank_contexts() {
            .fewest_ranks = 4},
           {.name = "threads_share_gang",
            .description = "two threads call one gang",
-           .seen_in = "pytorch#18300",
+           .seen_in = "pytorch#18300, pytorch#131895",
            .body = threads_share_gang,
            .finding = id::mismatch_operation,
+           .ranks = {2},
+           .fewest_ranks = 3,
            .shown_in = ShownIn::some_schedules},
           {.name = "threads_on_stream",
            .description = "two threads on one stream",
            .seen_in = "pytorch#175145",
            .body = threads_on_stream,
            .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
            .default_world_size = 2,
            .world_step = 2,
            .options = {{"execution", "stream_ordered"}},
@@ -195,8 +196,7 @@ std::vector<FaultyProgram> rank_contexts() {
            .seen_in = "pytorch#196968",
            .body = stuck_in_teardown,
            .finding = id::deadlock,
-           .ranks = {1},
-           .has_location = false}};
+           .ranks = {1}}};
 }
 
 }  // namespace gang::harness

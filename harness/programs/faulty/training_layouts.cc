@@ -89,7 +89,7 @@ void ddp_join(Rank& rank, const Fault& fault) {
     sgd.step(static_cast<double>(samples));
     reference.step(step < 2 ? plan.batch(step) : without_sample(plan.batch(step), 1));
     const std::string difference = gradient_difference_of(model, reference);
-    if (!difference.empty()) rank.wrong_result(difference);
+    if (!difference.empty()) rank.wrong_result(difference, fault.here());
   }
 }
 
@@ -138,7 +138,7 @@ void ddp_buffers(Rank& rank, const Fault& fault) {
   if (!fault.is_planted()) root.broadcast(view_of(mean));
   const Matrix used = Matrix::Constant(1, 1, mean);
   if (!is_same_on_all(digest_of(used), root, "buffers")) {
-    rank.wrong_result("Ranks normalize by different statistics.");
+    rank.wrong_result("Ranks normalize by different statistics.", fault.here());
   }
 }
 
@@ -153,6 +153,19 @@ void fsdp_skips_unit(Rank& rank, const Fault& fault) {
     std::vector<float> whole(shard * size);
     rank.root()->all_gather(view(whole), view(mine), {}, fault.here());
   }
+}
+
+// Small gradients are averaged by all_reduce; large ones by reduce_scatter, which only adds up.
+void undivided_shards(Rank& rank, const Fault& fault) {
+  const auto size = static_cast<std::size_t>(rank.world_size());
+  std::vector<float> gradient(2 * size, static_cast<float>(rank.rank() + 1));
+  std::vector<float> shard(2);
+  rank.root()->reduce_scatter(view(shard), view(gradient),
+                              fault.is_planted() ? ReduceOperation::sum : ReduceOperation::mean);
+  float small = gradient[0];
+  rank.root()->all_reduce(view_of(small), ReduceOperation::mean);
+  if (shard[0] != small)
+    rank.wrong_result("Large and small gradients are not scaled alike.", fault.here());
 }
 
 // Ranks of tp see different data: each takes the part of its rank in the world. Right: of its rank
@@ -171,7 +184,7 @@ void tp_own_data(Rank& rank, const Fault& fault) {
   Reference reference(plan);
   reference.step();
   const std::string difference = gradient_difference_of(model, reference);
-  if (!difference.empty()) rank.wrong_result(difference);
+  if (!difference.empty()) rank.wrong_result(difference, fault.here());
   gangs.close();
 }
 
@@ -190,6 +203,20 @@ void tp_recompute(Rank& rank, const Fault& fault) {
   gangs.close();
 }
 
+// In backward a layer reduces the gradient that it was handed over tp, in place, and the residual
+// around it adds that one, too. Right: it reduces into memory of its own.
+void tp_grad_in_place(Rank& rank, const Fault& fault) {
+  Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
+  std::vector<double> handed = {1.0, 2.0};
+  std::vector<double> own = handed;
+  std::vector<double>& reduced = fault.is_planted() ? handed : own;
+  gangs.tp->all_reduce(view(reduced), ReduceOperation::sum);
+  const std::vector<double> gradient = {reduced[0] + handed[0], reduced[1] + handed[1]};
+  if (gradient != std::vector<double>{3.0, 6.0})
+    rank.wrong_result("The residual's gradient has been reduced with the layer's.", fault.here());
+  gangs.close();
+}
+
 }  // namespace
 
 std::vector<FaultyProgram> training_layouts() {
@@ -199,8 +226,7 @@ std::vector<FaultyProgram> training_layouts() {
            .body = ddp_unused,
            .finding = id::rank_failed,
            .ranks = {2},
-           .fewest_ranks = 3,
-           .has_location = false},
+           .fewest_ranks = 3},
           {.name = "ddp_join",
            .description = "inputs are uneven, nobody joins",
            .body = ddp_join,
@@ -217,29 +243,45 @@ std::vector<FaultyProgram> training_layouts() {
            .description = "reduces while accumulating",
            .body = ddp_no_sync,
            .finding = id::participant_missing,
+           .ranks = {1},
            .fewest_ranks = 3},
           {.name = "ddp_buffers",
            .description = "statistics are not broadcast",
            .body = ddp_buffers,
            .finding = id::wrong_result,
-           .has_location = false},
+           .ranks = {0, 1, 2, 3}},
           {.name = "fsdp_skips_unit",
            .description = "a rank leaves a layer out",
            .body = fsdp_skips_unit,
            .finding = id::mismatch_count,
            .ranks = {1},
            .fewest_ranks = 3},
+          {.name = "undivided_shards",
+           .description = "one path adds up, one averages",
+           .seen_in = "pytorch#162338, pytorch#149781",
+           .body = undivided_shards,
+           .finding = id::wrong_result,
+           .ranks = {0, 1, 2, 3}},
           {.name = "tp_own_data",
            .description = "other data on each tp rank",
            .body = tp_own_data,
            .finding = id::wrong_result,
+           .ranks = {0, 1, 2, 3},
            .fewest_ranks = 4,
-           .world_step = 2,
-           .has_location = false},
+           .world_step = 2},
           {.name = "tp_recompute",
            .description = "one tp rank reduces once more",
            .body = tp_recompute,
            .finding = id::blocked_in_other_gang,
+           .ranks = {0},
+           .fewest_ranks = 4,
+           .world_step = 2},
+          {.name = "tp_grad_in_place",
+           .description = "reduces what others still need",
+           .seen_in = "fairseq2 ops/tensor_parallel.py:23",
+           .body = tp_grad_in_place,
+           .finding = id::wrong_result,
+           .ranks = {0, 1, 2, 3},
            .fewest_ranks = 4,
            .world_step = 2}};
 }

@@ -1,6 +1,8 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "harness/programs/all_programs.h"
 #include "tests/harness/programs/faulty/faulty_testing.h"
@@ -19,6 +21,7 @@ TEST(AllFaultyPrograms, HaveShortNamesOfTheirOwn) {
     EXPECT_LE(faulty.description.size(), 31U) << faulty.name;
     EXPECT_GE(faulty.default_world_size, faulty.fewest_ranks) << faulty.name;
     EXPECT_EQ(faulty.default_world_size % faulty.world_step, 0) << faulty.name;
+    EXPECT_FALSE(faulty.ranks.empty()) << faulty.name;
   }
 }
 
@@ -60,17 +63,140 @@ TEST(AllFaultyPrograms, AreManyAndShowEveryFinding) {
   }
 }
 
-// Deadlocks and mismatches that people have reported: each is shown by a program.
-TEST(AllFaultyPrograms, ShowWhatPeopleHaveReported) {
-  std::string seen;
-  for (const FaultyProgram& faulty : all_faulty_programs()) seen += faulty.seen_in + ", ";
-  for (const char* report :
-       {"pytorch#130102", "pytorch#134314",  "sglang#15805",   "pytorch#18300",  "torchrec#4149",
-        "pytorch#175145", "KempnerForge#49", "autocast#386",   "pytorch#33148",  "nccl#1417",
-        "pytorch#150433", "pytorch#94819",   "pytorch#109401", "nccl#2130",      "pytorch#113376",
-        "pytorch#172668", "pytorch#123969",  "pytorch#124714", "pytorch#162338", "torchcomms#287",
-        "pytorch#196968", "pytorch#140563",  "fairseq2#794",   "fairseq2#679"}) {
-    EXPECT_THAT(seen, testing::HasSubstr(std::string(report) + ","));
+// Something that has gone wrong in real life, and the programs that show it.
+struct Cause {
+  std::string what;
+  std::string seen_in;  // as in FaultyProgram; each of them is named by one of the programs
+  std::vector<std::string> shown_by;
+};
+
+// What people have reported of PyTorch, NCCL and what is built on them.
+std::vector<Cause> reported_causes() {
+  return {
+      {"each rank makes only its own group", "pytorch#130102", {"own_gang_only"}},
+      {"a member splits lazily, the others at once", "pytorch#134314", {"lazy_split"}},
+      {"a group of other ranks on two nodes", "sglang#15805", {"old_rank_list"}},
+      {"communicators used in other orders by threads",
+       "pytorch#18300, pytorch#131895",
+       {"threads_share_gang", "nccl_threads", "nccl_launch_order"}},
+      {"a circle of groups, and waiting for the device",
+       "torchrec#4149",
+       {"three_gangs", "nccl_three_pairs", "nccl_gang_made_late"}},
+      {"messages on one thread, reductions on another", "pytorch#175145", {"threads_on_stream"}},
+      {"a file is there for some ranks only", "KempnerForge#49", {"resume_by_listing"}},
+      {"rank 0 saves, which ends in a barrier",
+       "autocast#386",
+       {"save_on_rank_0", "barrier_off_by_one"}},
+      {"a rank has fewer batches", "pytorch#33148, pytorch#141069", {"uneven_batches", "ddp_join"}},
+      {"other sizes: some hang, some are wrong",
+       "nccl#1417, nccl#1394",
+       {"last_batch", "nccl_other_count"}},
+      {"another data type on one rank", "pytorch#150433", {"mixed_precision"}},
+      {"tags that a backend does not look at",
+       "pytorch#94819, pytorch#125079",
+       {"wrong_tag", "any_tag"}},
+      {"sends and receives cross",
+       "pytorch#109401, pytorch#108378",
+       {"both_send_first", "both_recv_first", "nccl_sends_ahead"}},
+      {"a batch of messages with one side only", "nccl#2130, PiPPy#969", {"one_sided_batch"}},
+      {"a message shorter than its receive", "pytorch#113376", {"short_message"}},
+      {"stages that both send, too few microbatches",
+       "pytorch#172668, torchtitan#775",
+       {"both_stages_send", "missing_microbatch"}},
+      {"rank 0 ends and takes the store along",
+       "pytorch#128096, pytorch#123969, pytorch#69520",
+       {"store_goes_first"}},
+      {"a barrier before the device is set", "pytorch#124714, ray#42751", {"guessed_device"}},
+      {"the mean is not divided on one path",
+       "pytorch#162338, pytorch#149781",
+       {"undivided_shards"}},
+      {"the mean is divided by another number", "torchcomms#287", {"mean_of_means"}},
+      {"a rank hangs in its teardown", "pytorch#196968", {"stuck_in_teardown"}},
+      {"1,025 elements against 262,144, of 128 ranks", "pytorch#140563", {"one_of_128"}},
+  };
+}
+
+// What callers of fairseq2's gangs do wrong, at 027bdebca4b9.
+std::vector<Cause> causes_in_fairseq2() {
+  return {
+      {"a rank without targets skips a sum", "fairseq2 trainer.py:599", {"empty_batch"}},
+      {"ranks whose data have ended do nothing",
+       "fairseq2#794, fairseq2 datasets/data_reader.py:24",
+       {"extra_batch"}},
+      {"a request to stop that one rank hears",
+       "fairseq2#679, fairseq2 recipe/internal/task.py:38",
+       {"stop_signal", "save_on_signal"}},
+      {"rank 0 reads or writes, fails, and nobody hears",
+       "fairseq2 models/family.py:567, fairseq2 checkpoint/manager.py:494",
+       {"download_fails", "commit_fails", "tokenize_on_rank_0"}},
+      {"each rank lists the checkpoints",
+       "fairseq2 trainer.py:363",
+       {"resume_by_listing", "resume_step"}},
+      {"metrics over dp, a barrier over root, keys",
+       "fairseq2 trainer.py:860, fairseq2 validator.py:269",
+       {"metrics_over_root", "metric_keys"}},
+      {"the root alone fails without scores", "fairseq2 validator.py:362", {"no_scores_on_root"}},
+      {"one rank runs out of memory, no abort", "fairseq2 trainer.py:590", {"out_of_memory"}},
+      {"an export that fails on the root", "fairseq2 checkpoint/hg.py:180", {"export_fails"}},
+      {"a mesh numbered within dp", "fairseq2 nn/fsdp/fsdp2.py:86", {"mesh_of_dp_ranks"}},
+      {"a gradient that is reduced in place",
+       "fairseq2 ops/tensor_parallel.py:23",
+       {"tp_grad_in_place"}},
+  };
+}
+
+// What PyTorch's ProcessGroupWrapper and monitored_barrier do not see, or tell wrongly.
+std::vector<Cause> blind_spots() {
+  return {
+      {"the root", "", {"broadcast_from_self", "gather_on_leader"}},
+      {"the reduce operation", "", {"sum_or_mean"}},
+      {"the tag", "", {"wrong_tag"}},
+      {"started against blocking", "", {"strict_port"}},
+      {"split sizes", "", {"uneven_splits"}},
+      {"strides", "", {"transposed_view"}},
+      {"values", "", {"loss_scale", "ddp_buffers", "tp_own_data"}},
+      {"all_gather and all_to_all of uneven sizes", "", {"last_batch", "uneven_splits"}},
+      {"sends and receives", "", {"short_message", "token_type", "wrong_source", "extra_message"}},
+      {"cycles of several groups", "", {"dp_and_tp", "three_gangs", "ring_of_gangs"}},
+      {"barrier against all_reduce, told as another operation", "", {"stop_signal"}},
+      {"all who are missing at a barrier, at once", "", {"stragglers"}},
+      {"rank 0 missing at a barrier", "", {"late_leader"}},
+      {"why a rank is missing", "", {"heartbeat", "lock_in_collective", "exhausted_loader"}},
+  };
+}
+
+void expect_shown(const std::vector<Cause>& causes) {
+  const std::vector<FaultyProgram> programs = all_faulty_programs();
+  for (const Cause& cause : causes) {
+    SCOPED_TRACE(cause.what);
+    std::string seen;
+    EXPECT_FALSE(cause.shown_by.empty());
+    for (const std::string& name : cause.shown_by) {
+      const auto shown = std::ranges::find(programs, name, &FaultyProgram::name);
+      ASSERT_NE(shown, programs.end()) << name;
+      seen += shown->seen_in + ", ";
+    }
+    std::istringstream places(cause.seen_in);
+    for (std::string place; std::getline(places >> std::ws, place, ',');)
+      EXPECT_THAT(seen, testing::HasSubstr(place + ","));
+  }
+}
+
+TEST(AllFaultyPrograms, ShowWhatPeopleHaveReported) { expect_shown(reported_causes()); }
+
+TEST(AllFaultyPrograms, ShowWhatCallersOfFairseq2DoWrong) { expect_shown(causes_in_fairseq2()); }
+
+TEST(AllFaultyPrograms, ShowWhatOtherChecksDoNotSee) { expect_shown(blind_spots()); }
+
+// Nothing is said to have been seen somewhere that the lists above do not know.
+TEST(AllFaultyPrograms, WereSeenWhereTheCausesWere) {
+  std::string known;
+  for (const auto& causes : {reported_causes(), causes_in_fairseq2()})
+    for (const Cause& cause : causes) known += cause.seen_in + ", ";
+  for (const FaultyProgram& faulty : all_faulty_programs()) {
+    std::istringstream places(faulty.seen_in);
+    for (std::string place; std::getline(places >> std::ws, place, ',');)
+      EXPECT_THAT(known, testing::HasSubstr(place + ",")) << faulty.name;
   }
 }
 
