@@ -10,12 +10,20 @@
 #include "sim/blocked_world.h"
 #include "sim/engine.h"
 #include "sim/finding_text.h"
+#include "sim/sim_gang.h"
 #include "sim/text_layout.h"
 
 namespace gang::sim {
 namespace {
 
 constexpr std::size_t most_entries = 8;
+
+// Of a rank that is blocked in nothing: it may have just been told of a failure.
+std::string running_text(const RankState& rank) {
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    if (gang->state()->broken) return "failing on " + gang->state()->label();
+  return "running";
+}
 
 std::string_view file_of(const CallSite& call_site) noexcept {
   return call_site.file == nullptr ? std::string_view() : std::string_view(call_site.file);
@@ -119,7 +127,7 @@ class Groups {
       summary.location = to_string(ahead.call().call_site);
     } else {
       summary.note = program.is_frozen         ? std::string(rank.frozen_as)
-                     : program.wait == nullptr ? "running"
+                     : program.wait == nullptr ? running_text(rank)
                                                : "in a " + describe_wait(program);
     }
     return summary;

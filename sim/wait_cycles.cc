@@ -175,13 +175,29 @@ std::string order_text(const std::vector<std::size_t>& places, const Cycle& cycl
   return is_one_place ? text + fmt::format(" (at {})", to_string(first.call_site)) : text;
 }
 
-// Who waits in which gang, where the cycle runs through gangs of two names.
+using PlacesInGangs = std::map<std::string, std::vector<std::size_t>>;  // by the name of the gang
+
+// Who waits in which gang, of the first few gangs.
+std::string many_orders_text(const Cycle& cycle, const PlacesInGangs& places_in) {
+  constexpr std::size_t most_gangs = 4;
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [gang, places] : places_in) {
+    if (told == most_gangs) {
+      text += fmt::format("; others {} more gangs", places_in.size() - told);
+      break;
+    }
+    text += (told++ == 0 ? ": " : "; ") + order_text(places, cycle);
+  }
+  return fmt::format("Ranks call their gangs in different orders{}. Each waits for the next", text);
+}
+
+// Who waits in which gang before which other one, where the cycle runs through gangs of two names.
 std::string orders_text(const Cycle& cycle) {
-  std::map<std::string, std::vector<std::size_t>> places_in;
+  PlacesInGangs places_in;
   for (std::size_t i = 0; i < cycle.contexts.size(); ++i)
     places_in[cycle.operations[i]->gang->info->name].push_back(i);
-  if (places_in.size() != 2)
-    return "Ranks call their gangs in different orders; each waits for the next";
+  if (places_in.size() != 2) return many_orders_text(cycle, places_in);
   const auto& [one, in_one] = *places_in.begin();
   const auto& [other, in_other] = *std::next(places_in.begin());
   return fmt::format("{} before {}; {} before {}. Each waits for the next",
@@ -250,11 +266,46 @@ Finding plain_finding(const Cycle& cycle, std::string_view id) {
   return finding;
 }
 
-// Of the first rank that waits for what is queued; empty where all wait for what is not.
+// What a rank of a cycle has launched first, and what of the cycle is queued behind that.
+struct Launches {
+  int rank = 0;
+  const PendingOperation* ahead = nullptr;
+  const PendingOperation* queued = nullptr;  // null: nothing is
+};
+
+// `place` counts the contexts of the cycle: queued is what it waits for itself, or what the one
+// before it does.
+Launches launches_at(const Cycle& cycle, std::size_t place) {
+  const RankState& rank = *cycle.contexts[place]->rank;
+  const PendingOperation& own = *cycle.operations[place];
+  if (own.status == PendingStatus::launched)
+    return {rank.rank, &BlockedWorld::held_up_by(own), &own};
+  const std::size_t size = cycle.contexts.size();
+  const GangState* awaited_on = cycle.operations[(place + size - 1) % size]->gang;
+  if (!rank.stream) return {};
+  const auto queued = std::ranges::find_if(*rank.stream, [awaited_on](const auto* candidate) {
+    return candidate->gang == awaited_on && candidate->status == PendingStatus::launched;
+  });
+  if (queued == rank.stream->end()) return {};
+  return {rank.rank, rank.stream->front(), *queued};
+}
+
+// "Rank 0 launched A before B; rank 2 launched B before A. ": the first rank that has something
+// queued, and the first that began with another gang. Empty where nobody has.
 std::string launched_text_of(const Cycle& cycle) {
-  for (const Task* context : cycle.contexts)
-    if (const std::string text = launched_text(*context); !text.empty()) return text + " ";
-  return "";
+  std::string text;
+  const GangState* first = nullptr;
+  for (std::size_t i = 0; i < cycle.contexts.size(); ++i) {
+    const Launches launches = launches_at(cycle, i);
+    if (launches.queued == nullptr) continue;
+    const GangState* begun_with = launches.ahead->gang;
+    if (first != nullptr && begun_with->info->name == first->info->name) continue;
+    text += fmt::format("{} {} launched {} before {}", first == nullptr ? "Rank" : "; rank",
+                        launches.rank, call_text(*launches.ahead), call_text(*launches.queued));
+    if (first != nullptr) break;
+    first = begun_with;
+  }
+  return text.empty() ? text : text + ". ";
 }
 
 // The odd ranks of a cycle through messages and one collective of three or more members: those who

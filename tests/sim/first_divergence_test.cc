@@ -67,6 +67,20 @@ TEST(FirstDivergence, ThoseWhoSleepAreOneEntryHoweverManyTheyAre) {
   EXPECT_EQ(next[0].note, "in a sleep");
 }
 
+TEST(FirstDivergence, ARankThatHasJustTimedOutElsewhereIsSaidToFail) {
+  const Report report =
+      run({.world_size = 2, .pending_timeouts = PendingTimeouts::fire}, [](SimulatedRank& rank) {
+        const auto a = child_of(*rank.root(), {0, 1}, {.name = "a"});
+        const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
+        gang_error_of([&] { (rank.rank() == 0 ? a : b)->barrier(); });
+      });
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out", "timed_out"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "blocked in b[0,1] barrier #0");
+  ASSERT_TRUE(report.findings[1].divergence);
+  EXPECT_EQ(report.findings[1].divergence->next.at(0).note, "failing on a[0,1]");
+}
+
 TEST(FirstDivergence, TellsTheRanksOfAGangThatIsMade) {
   const Report report = run(3, [](SimulatedRank& rank) {
     const std::vector<int> ranks = rank.rank() == 2 ? std::vector{1, 0} : std::vector{0, 1};

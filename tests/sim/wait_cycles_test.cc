@@ -1,5 +1,7 @@
 #include "sim/wait_cycles.h"
 
+#include <fmt/format.h>
+
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -99,6 +101,28 @@ TEST(WaitCycles, WhereNobodyIsOddItIsACycleOfGangs) {
                         "cycle.cc:4) before most."));
 }
 
+TEST(WaitCycles, OfThreeGangsOrMoreWhoIsWhereIsNamed) {
+  const auto run_pairs = [](int world_size) {
+    return run(world_size, [](SimulatedRank& rank) {
+      const int size = rank.world_size();
+      std::vector<std::shared_ptr<Gang>> pairs;
+      for (int i = 0; i < size; ++i)
+        pairs.push_back(
+            child_of(*rank.root(), {i, (i + 1) % size}, {.name = fmt::format("p{}", i)}));
+      const auto own = static_cast<std::size_t>(rank.rank());
+      pairs[own]->barrier({}, CallSite::at("pairs.cc", 7));
+    });
+  };
+  const Report three = run_pairs(3);
+  ASSERT_THAT(ids_of(three), ElementsAre("cross_gang_cycle"));
+  EXPECT_EQ(three.findings[0].message,
+            "Ranks call their gangs in different orders: rank 0 called p0 (at pairs.cc:7); rank 1 "
+            "called p1 (at pairs.cc:7); rank 2 called p2 (at pairs.cc:7). Each waits for the next: "
+            "0 → 1 → 2 → 0.");
+  EXPECT_THAT(run_pairs(7).findings.at(0).message,
+              HasSubstr("rank 3 called p3 (at pairs.cc:7); others 3 more gangs. Each waits"));
+}
+
 TEST(WaitCycles, ACollectiveWhoseMemberIsBlockedInAMessageOfItsGangMissesIt) {
   const Report report = run(4, [](SimulatedRank& rank) {
     std::int32_t value = 0;
@@ -128,12 +152,17 @@ TEST(WaitCycles, StreamsAreNamedWhereTheyAreNeeded) {
   const Report report = run(options, [](SimulatedRank& rank) {
     const auto a = child_of(*rank.root(), {0, 1}, {.name = "a"});
     const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
-    Work first = (rank.rank() == 0 ? a : b)->start_barrier();
-    Work second = (rank.rank() == 0 ? b : a)->start_barrier();
+    Work first = (rank.rank() == 0 ? a : b)->start_barrier({}, CallSite::at("train.cc", 3));
+    Work second = (rank.rank() == 0 ? b : a)->start_barrier({}, CallSite::at("train.cc", 4));
     first.wait();
     second.wait();
   });
   ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
+  EXPECT_THAT(
+      report.findings[0].message,
+      HasSubstr("Rank 0 launched barrier #0 on a[0,1] at train.cc:3 before barrier #0 on b[0,1] at "
+                "train.cc:4; rank 1 launched barrier #0 on b[0,1] at train.cc:3 before barrier #0 "
+                "on a[0,1] at train.cc:4. Each rank waits for the next: 0 → 1 → 0."));
   EXPECT_EQ(report.findings[0].certainty,
             "in every schedule under stream order: no choice point was passed");
 }
