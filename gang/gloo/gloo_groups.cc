@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
+#include "gang/child_gang.h"
 #include "gang/store/store.h"
 
 namespace gang {
@@ -26,27 +26,8 @@ std::vector<Announcement> announce(GlooMember& parent, const GlooCall& call,
   return all;
 }
 
-// A child as this rank sees it: its members as ranks of the parent, in order.
-struct Child {
-  std::vector<int> members;
-  int rank = 0;
-  std::string suffix;  // tells children of one call apart
-};
-
-// Those that announced something else than most; the higher ones where two lists are as frequent.
-std::vector<int> odd_ranks(const std::vector<Announcement>& all) {
-  std::vector<int> odd;
-  const auto frequency = [&all](const Announcement& announcement) {
-    return std::ranges::count(all, announcement);
-  };
-  const auto most = std::ranges::max_element(all, {}, frequency);
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank] != *most) odd.push_back(static_cast<int>(rank));
-  return odd;
-}
-
-std::optional<Child> agree_on_list(GlooMember& parent, const GlooCall& call,
-                                   const Operation& operation) {
+std::optional<ChildGang> agree_on_list(GlooMember& parent, const GlooCall& call,
+                                       const Operation& operation) {
   const auto hash = static_cast<std::int64_t>(call.collective.detail);
   const std::vector<int> odd =
       odd_ranks(announce(parent, call, {hash, static_cast<std::int64_t>(operation.ranks.size())}));
@@ -55,46 +36,15 @@ std::optional<Child> agree_on_list(GlooMember& parent, const GlooCall& call,
                        .ranks_at_fault = odd,
                        .reason = "rank " + std::to_string(odd.front()) +
                                  " asks for a gang of other ranks"});
-  const auto found = std::ranges::find(operation.ranks, parent.rank());
-  if (found == operation.ranks.end()) return std::nullopt;
-  return Child{{operation.ranks.begin(), operation.ranks.end()},
-               static_cast<int>(found - operation.ranks.begin()),
-               ""};
+  return child_of_list(operation.ranks, parent.rank());
 }
 
-std::optional<Child> agree_on_colors(GlooMember& parent, const GlooCall& call,
-                                     const Operation& operation) {
-  const std::vector<Announcement> all = announce(parent, call, {operation.color, operation.key});
-  if (operation.color == no_color) return std::nullopt;
-  std::vector<std::pair<std::int64_t, int>> places;  // key, rank in the parent
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank][0] == operation.color) places.emplace_back(all[rank][1], static_cast<int>(rank));
-  std::ranges::sort(places);
-  Child child{.suffix = "." + std::to_string(operation.color)};
-  for (const auto& [key, rank] : places) {
-    if (rank == parent.rank()) child.rank = static_cast<int>(child.members.size());
-    child.members.push_back(rank);
-  }
-  return child;
-}
-
-std::shared_ptr<const GangInfo> info_of(const GlooMember& parent, const Child& child,
-                                        const GangOptions& options, std::uint64_t index) {
-  auto info = std::make_shared<GangInfo>(*parent.info());
-  info->name = options.name.empty() ? default_child_name(*parent.info(), index) : options.name;
-  info->timeout = options.timeout.value_or(parent.info()->timeout);
-  info->size = static_cast<int>(child.members.size());
-  info->root_ranks.clear();
-  for (const int member : child.members)
-    info->root_ranks.push_back(parent.info()->root_ranks[static_cast<std::size_t>(member)]);
-  return info;
-}
-
-GangErrorKind kind_of(StoreErrorKind kind) {
-  if (kind == StoreErrorKind::timeout) return GangErrorKind::timeout;
-  if (kind == StoreErrorKind::corrupt || kind == StoreErrorKind::dialect)
-    return GangErrorKind::corrupt;
-  return GangErrorKind::connection;
+std::optional<ChildGang> agree_on_colors(GlooMember& parent, const GlooCall& call,
+                                         const Operation& operation) {
+  std::vector<SplitPlace> places;
+  for (const auto& [color, key] : announce(parent, call, {operation.color, operation.key}))
+    places.push_back({color, key});
+  return child_of_split(places, parent.rank());
 }
 
 Duration time_left(const GlooWorld& world, TimePoint deadline) {
@@ -114,7 +64,7 @@ struct Plan {
 // The member of the connected gang, or why there is none.
 struct Attempt {
   std::shared_ptr<GlooMember> member;
-  GlooCause failure;
+  GangCause failure;
 };
 
 // All are connected to all before any member goes on: one that goes away at once would else look
@@ -143,7 +93,7 @@ Attempt try_to_connect(const GlooWorld& world, const Plan& plan) {
     attempt.member = connect(world, plan);
     return attempt;
   } catch (const StoreError& error) {
-    attempt.failure = {.kind = kind_of(error.kind()), .reason = error.what()};
+    attempt.failure = cause_of(error);
   } catch (const GangError& error) {
     attempt.failure = {.kind = error.kind(), .reason = error.what()};
   } catch (const Error&) {
@@ -155,7 +105,7 @@ Attempt try_to_connect(const GlooWorld& world, const Plan& plan) {
   return attempt;
 }
 
-[[noreturn]] void throw_failure(const GlooWorld& world, const Plan& plan, GlooCause cause) {
+[[noreturn]] void throw_failure(const GlooWorld& world, const Plan& plan, GangCause cause) {
   GangFailure failure;
   failure.kind = cause.kind;
   failure.gang = label_of(*plan.info);
@@ -172,13 +122,13 @@ Attempt try_to_connect(const GlooWorld& world, const Plan& plan) {
 
 std::shared_ptr<GlooMember> make_child_member(GlooMember& parent, const GlooCall& call,
                                               const Operation& operation, std::uint64_t index) {
-  const std::optional<Child> child = call.collective.kind == OperationKind::split
-                                         ? agree_on_colors(parent, call, operation)
-                                         : agree_on_list(parent, call, operation);
+  const std::optional<ChildGang> child = call.collective.kind == OperationKind::split
+                                             ? agree_on_colors(parent, call, operation)
+                                             : agree_on_list(parent, call, operation);
   if (!child) return nullptr;
-  const Plan plan{info_of(parent, *child, *operation.gang_options, index), child->rank,
-                  parent.prefix() + "/" + std::to_string(index) + child->suffix, call.began,
-                  call.deadline};
+  const Plan plan{child_info(*parent.info(), child->members, *operation.gang_options, index),
+                  child->rank, parent.prefix() + "/" + std::to_string(index) + child->suffix,
+                  call.began, call.deadline};
   Attempt attempt = try_to_connect(parent.world(), plan);
   if (attempt.member == nullptr) parent.fail(call, std::move(attempt.failure));
   return attempt.member;

@@ -3,36 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace gang {
 namespace {
-
-std::string to_note(const GlooCause& cause) {
-  return nlohmann::json{
-      {"kind", to_string(cause.kind)}, {"ranks", cause.ranks_at_fault}, {"reason", cause.reason}}
-      .dump();
-}
-
-std::optional<GangErrorKind> parse_kind(std::string_view text) {
-  using enum GangErrorKind;
-  for (const GangErrorKind kind : {timeout, peer_failed, mismatch, aborted, connection, corrupt})
-    if (to_string(kind) == text) return kind;
-  return std::nullopt;
-}
-
-// None where it is no note: whatever is in the store is other processes' doing.
-std::optional<GlooCause> parse_note(const std::string& note) {
-  try {
-    const nlohmann::json json = nlohmann::json::parse(note);
-    const auto kind = parse_kind(json.at("kind").get<std::string>());
-    if (!kind) return std::nullopt;
-    return GlooCause{*kind, json.at("ranks").get<std::vector<int>>(),
-                     json.at("reason").get<std::string>()};
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
-}
 
 // Tells the connector what the thread is at, while it is.
 class NotedActivity {
@@ -100,7 +72,7 @@ void GlooMember::fail_lost(const GlooCall& call, int peer, const std::string& er
   fail(call, diagnose(call, peer, error));
 }
 
-GlooCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string& error) const {
+GangCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string& error) const {
   const std::string who = peer >= 0 ? "rank " + std::to_string(peer) : "a member";
   if (runtime().now() >= call.deadline) {
     return {.kind = GangErrorKind::timeout,
@@ -108,20 +80,20 @@ GlooCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string
                       to_string(call.collective)};
   }
   // Whoever closed its connections has said why, if it could.
-  if (std::optional<GlooCause> noted = noted_cause()) return *std::move(noted);
-  GlooCause cause{.kind = GangErrorKind::peer_failed,
+  if (std::optional<GangCause> noted = noted_cause()) return *std::move(noted);
+  GangCause cause{.kind = GangErrorKind::peer_failed,
                   .reason = who + " is gone or has closed the gang (" + without_place(error) + ")"};
   if (peer >= 0) cause.ranks_at_fault = {peer};
   return cause;
 }
 
-std::optional<GlooCause> GlooMember::noted_cause() const {
+std::optional<GangCause> GlooMember::noted_cause() const {
   const std::optional<std::string> note = world_.connector->find_note(prefix_);
   return note ? parse_note(*note) : std::nullopt;
 }
 
 // Whether `cause` is the first; if not, it becomes the one there is.
-bool GlooMember::set_cause(GlooCause& cause) {
+bool GlooMember::set_cause(GangCause& cause) {
   const auto lock = world_.board->lock();
   if (cause_) {
     cause = *cause_;
@@ -131,7 +103,7 @@ bool GlooMember::set_cause(GlooCause& cause) {
   return true;
 }
 
-void GlooMember::break_with(GlooCause cause) {
+void GlooMember::break_with(GangCause cause) {
   if (!set_cause(cause)) return;
   if (transport_ != nullptr) {
     world_.connector->leave_note(prefix_, to_note(cause));
@@ -145,7 +117,7 @@ void GlooMember::break_with(GlooCause cause) {
   if (world_.watchdog != nullptr && !cause.is_wanted) world_.watchdog->gang_broke(*this, cause);
 }
 
-void GlooMember::fail(const GlooCall& call, GlooCause cause) {
+void GlooMember::fail(const GlooCall& call, GangCause cause) {
   break_with(std::move(cause));
   throw_broken(call);
 }
@@ -179,7 +151,7 @@ void GlooMember::throw_broken(const GlooCall& call) const {
 }
 
 void GlooMember::close(bool is_busy) noexcept {
-  GlooCause cause{.kind = GangErrorKind::aborted,
+  GangCause cause{.kind = GangErrorKind::aborted,
                   .reason = "rank " + std::to_string(rank_) + " closed the gang"};
   set_cause(cause);
   if (is_busy && transport_ != nullptr) world_.connector->close(*transport_);

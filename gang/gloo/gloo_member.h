@@ -14,6 +14,7 @@
 #include "gang/ending_work.h"
 #include "gang/error.h"
 #include "gang/gang.h"
+#include "gang/gang_cause.h"
 #include "gang/gloo/deadline_context.h"
 #include "gang/gloo/gloo_collectives.h"
 #include "gang/gloo/gloo_connector.h"
@@ -35,14 +36,6 @@ struct GlooCall {
   const Collective& collective;
   TimePoint began;
   TimePoint deadline;
-};
-
-// Why a gang is broken.
-struct GlooCause {
-  GangErrorKind kind = GangErrorKind::aborted;
-  std::vector<int> ranks_at_fault = {};
-  std::string reason;
-  bool is_wanted = false;  // by this rank: no reason for its watchdog to act
 };
 
 // What Gloo says went wrong, without the place in its sources that it begins with.
@@ -84,13 +77,13 @@ class GlooMember {
   void require_intact(const GlooCall& call) const;
 
   // Breaks the gang, unless it is broken already, and throws the first cause.
-  [[noreturn]] void fail(const GlooCall& call, GlooCause cause);
+  [[noreturn]] void fail(const GlooCall& call, GangCause cause);
 
   // The same for an `error` of Gloo's from dealing with `peer`.
   [[noreturn]] void fail_lost(const GlooCall& call, int peer, const std::string& error);
 
   // Breaks the gang: whatever is under way fails.
-  void break_with(GlooCause cause);
+  void break_with(GangCause cause);
   bool is_broken() const;
   bool is_broken(const std::unique_lock<RuntimeMutex>& board_lock) const;
 
@@ -107,9 +100,9 @@ class GlooMember {
 
  private:
   std::optional<std::string> error_of(const GlooCall& call, const std::function<void()>& body);
-  GlooCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
-  std::optional<GlooCause> noted_cause() const;
-  bool set_cause(GlooCause& cause);
+  GangCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
+  std::optional<GangCause> noted_cause() const;
+  bool set_cause(GangCause& cause);
   [[noreturn]] void throw_broken(const GlooCall& call) const;
 
   std::shared_ptr<const GangInfo> info_;
@@ -120,7 +113,7 @@ class GlooMember {
   std::shared_ptr<DeadlineContext> deadlines_;
   std::shared_ptr<gloo::Context> context_;
   std::unique_ptr<GlooCollectives> collectives_;
-  std::optional<GlooCause> cause_;  // under the board's lock, as what follows
+  std::optional<GangCause> cause_;  // under the board's lock, as what follows
   std::vector<gloo::transport::UnboundBuffer*> open_receives_;
 };
 

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/child_gang.h"
 #include "gang/gloo/gloo_groups.h"
 
 namespace gang {
@@ -102,18 +103,6 @@ class Shrinking {
   Collective call_;
 };
 
-std::shared_ptr<const GangInfo> info_of(const GlooMember& gang, const std::vector<int>& members,
-                                        const ShrinkOptions& options, std::uint64_t index) {
-  auto info = std::make_shared<GangInfo>(*gang.info());
-  info->name = options.name.empty() ? default_child_name(*gang.info(), index) : options.name;
-  info->timeout = options.timeout.value_or(gang.info()->timeout);
-  info->size = static_cast<int>(members.size());
-  info->root_ranks.clear();
-  for (const int member : members)
-    info->root_ranks.push_back(gang.info()->root_ranks[static_cast<std::size_t>(member)]);
-  return info;
-}
-
 std::vector<int> absent_from(const std::vector<int>& members, int size) {
   std::vector<int> absent;
   for (int rank = 0; rank < size; ++rank)
@@ -132,9 +121,10 @@ std::shared_ptr<GlooMember> make_shrunk_member(GlooMember& gang, const ShrinkOpt
                    .reason = "the gang was shrunk to " + describe(members),
                    .is_wanted = true});
   const auto seat = std::ranges::lower_bound(members, gang.rank());
-  return make_member_or_broken(info_of(gang, members, options, index),
-                               static_cast<int>(seat - members.begin()), gang.prefix() + "/shrunk",
-                               gang.world(), *options.grace);
+  return make_member_or_broken(
+      child_info(*gang.info(), members, {options.name, options.timeout}, index),
+      static_cast<int>(seat - members.begin()), gang.prefix() + "/shrunk", gang.world(),
+      *options.grace);
 }
 
 }  // namespace gang

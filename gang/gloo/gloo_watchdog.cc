@@ -20,7 +20,7 @@ std::vector<std::shared_ptr<GlooMember>> GlooWatchdog::others_of(const GlooMembe
   return others;
 }
 
-void GlooWatchdog::gang_broke(const GlooMember& broken, const GlooCause& cause) {
+void GlooWatchdog::gang_broke(const GlooMember& broken, const GangCause& cause) {
   if (cause.kind == GangErrorKind::aborted) return;
   const std::string rank =
       std::to_string(broken.info()->root_ranks.empty()

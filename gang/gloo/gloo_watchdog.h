@@ -10,7 +10,7 @@
 namespace gang {
 
 class GlooMember;
-struct GlooCause;
+struct GangCause;
 
 // Aborts all Gloo gangs of a rank when an operation on one of them has timed out or has failed: a
 // rank that has lost a peer does not keep the peers of its other gangs waiting until their own
@@ -23,7 +23,7 @@ class GlooWatchdog {
   void watch(const std::shared_ptr<GlooMember>& member);
 
   // `broken` is for that reason. Does nothing where somebody wanted it: after an abort.
-  void gang_broke(const GlooMember& broken, const GlooCause& cause);
+  void gang_broke(const GlooMember& broken, const GangCause& cause);
 
  private:
   std::vector<std::shared_ptr<GlooMember>> others_of(const GlooMember& broken);

@@ -153,9 +153,9 @@ std::uint64_t NcclDevice::look() {
   return changes;
 }
 
-std::optional<NcclCause> NcclDevice::trouble_of(NcclMember& member) const {
+std::optional<GangCause> NcclDevice::trouble_of(NcclMember& member) const {
   if (const auto note = meeting().find_note(member.key()))
-    if (auto cause = parse_nccl_note(*note)) return cause;
+    if (auto cause = parse_note(*note)) return cause;
   const auto lock = board_->lock();
   if (member.is_closed(lock)) return std::nullopt;
   const NcclStatus status = api().state(member.communicator());
@@ -163,7 +163,7 @@ std::optional<NcclCause> NcclDevice::trouble_of(NcclMember& member) const {
   return member.status_cause(status);
 }
 
-void NcclDevice::break_one(NcclMember& member, NcclCause cause) noexcept {
+void NcclDevice::break_one(NcclMember& member, GangCause cause) noexcept {
   std::vector<Breaking> breaking;
   breaking.push_back({&member, std::move(cause)});
   break_all(std::move(breaking));

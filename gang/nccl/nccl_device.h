@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gang/ending_work.h"
+#include "gang/gang_cause.h"
 #include "gang/nccl/nccl_api.h"
-#include "gang/nccl/nccl_cause.h"
 #include "gang/nccl/nccl_meeting.h"
 
 namespace gang {
@@ -85,7 +85,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
 
   // Breaks `member` for `cause`, unless it is broken; tells its other members; ends what it has in
   // flight.
-  void break_one(NcclMember& member, NcclCause cause) noexcept;
+  void break_one(NcclMember& member, GangCause cause) noexcept;
 
   // To be freed when the device is idle.
   void bury(std::unique_ptr<NcclCommunicator> communicator) noexcept;
@@ -100,7 +100,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
  private:
   struct Breaking {
     NcclMember* member;
-    NcclCause cause;
+    GangCause cause;
   };
 
   using Flights = std::vector<std::shared_ptr<NcclFlight>>;
@@ -115,7 +115,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   bool finish(NcclFlight& flight);
   void time_out();
   std::uint64_t look();
-  std::optional<NcclCause> trouble_of(NcclMember& member) const;
+  std::optional<GangCause> trouble_of(NcclMember& member) const;
   void break_all(std::vector<Breaking> breaking) noexcept;
   void free_buried() noexcept;
   void watch_over();

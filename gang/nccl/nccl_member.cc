@@ -30,14 +30,14 @@ bool NcclMember::is_broken(const std::unique_lock<RuntimeMutex>&) const noexcept
   return cause_.has_value();
 }
 
-bool NcclMember::set_cause(const NcclCause& cause, const std::unique_lock<RuntimeMutex>&) {
+bool NcclMember::set_cause(const GangCause& cause, const std::unique_lock<RuntimeMutex>&) {
   if (cause_ || communicator_ == nullptr) return false;
   cause_ = cause;
   return true;
 }
 
 GangError NcclMember::make_error(const NcclPurpose& purpose, TimePoint began,
-                                 const NcclCause& cause) const {
+                                 const GangCause& cause) const {
   GangFailure failure;
   failure.kind = cause.kind;
   failure.ranks_at_fault = cause.ranks_at_fault;
@@ -54,7 +54,7 @@ GangError NcclMember::error_of(const NcclPurpose& purpose, TimePoint began,
   return make_error(purpose, began, *cause_);
 }
 
-void NcclMember::fail_here(const NcclPurpose& purpose, TimePoint began, NcclCause cause) const {
+void NcclMember::fail_here(const NcclPurpose& purpose, TimePoint began, GangCause cause) const {
   throw make_error(purpose, began, cause);
 }
 
@@ -69,13 +69,13 @@ void NcclMember::require_intact(const NcclPurpose& purpose, TimePoint began) con
   if (cause_) throw error_of(purpose, began, lock);
 }
 
-void NcclMember::fail(const NcclPurpose& purpose, TimePoint began, NcclCause cause) {
+void NcclMember::fail(const NcclPurpose& purpose, TimePoint began, GangCause cause) {
   break_with(std::move(cause));
   const auto lock = device_->board()->lock();
   throw error_of(purpose, began, lock);
 }
 
-void NcclMember::break_with(NcclCause cause) noexcept {
+void NcclMember::break_with(GangCause cause) noexcept {
   device_->break_one(*this, std::move(cause));
 }
 
@@ -85,19 +85,19 @@ void NcclMember::give_up() noexcept {
               .reason = "rank " + std::to_string(rank()) + " gave up"});
 }
 
-NcclCause NcclMember::timeout_cause(const NcclPurpose& purpose) const {
+GangCause NcclMember::timeout_cause(const NcclPurpose& purpose) const {
   return {.kind = GangErrorKind::timeout,
           .reason = "rank " + std::to_string(rank()) + " waited for its peers in " +
                     to_string(purpose.call)};
 }
 
-NcclCause NcclMember::neighbor_cause(const NcclMember& late) const {
+GangCause NcclMember::neighbor_cause(const NcclMember& late) const {
   return {.kind = GangErrorKind::aborted,
           .reason = "rank " + std::to_string(rank()) +
                     " ended all gangs of its device after a timeout of " + late.info()->name};
 }
 
-NcclCause NcclMember::status_cause(NcclStatus status) const {
+GangCause NcclMember::status_cause(NcclStatus status) const {
   const std::string said = "NCCL reports a " + std::string(to_string(status));
   if (status == NcclStatus::remote_error)
     return {.kind = GangErrorKind::peer_failed, .reason = "a member is gone (" + said + ")"};

@@ -9,8 +9,8 @@
 
 #include "gang/error.h"
 #include "gang/gang.h"
+#include "gang/gang_cause.h"
 #include "gang/nccl/nccl_api.h"
-#include "gang/nccl/nccl_cause.h"
 #include "gang/runtime.h"
 
 namespace gang {
@@ -61,24 +61,24 @@ class NcclMember {
   void require_intact(const NcclPurpose& purpose, TimePoint began) const;
 
   // Breaks the gang, unless it is broken already, and throws the first cause.
-  [[noreturn]] void fail(const NcclPurpose& purpose, TimePoint began, NcclCause cause);
+  [[noreturn]] void fail(const NcclPurpose& purpose, TimePoint began, GangCause cause);
 
   // Throws `cause`, whatever broke the gang.
-  [[noreturn]] void fail_here(const NcclPurpose& purpose, TimePoint began, NcclCause cause) const;
+  [[noreturn]] void fail_here(const NcclPurpose& purpose, TimePoint began, GangCause cause) const;
 
   // Ranks of the gang, as far as what broke it tells; ascending.
   std::vector<int> known_to_be_gone() const;
 
-  void break_with(NcclCause cause) noexcept;
+  void break_with(GangCause cause) noexcept;
   void give_up() noexcept;
 
   // What a wait that took too long, or a status of the communicator, says.
-  NcclCause timeout_cause(const NcclPurpose& purpose) const;
-  NcclCause status_cause(NcclStatus status) const;
-  NcclCause neighbor_cause(const NcclMember& late) const;  // another gang of the device was late
+  GangCause timeout_cause(const NcclPurpose& purpose) const;
+  GangCause status_cause(NcclStatus status) const;
+  GangCause neighbor_cause(const NcclMember& late) const;  // another gang of the device was late
 
   // For the device. Whether `cause` is the first.
-  bool set_cause(const NcclCause& cause, const std::unique_lock<RuntimeMutex>& board_lock);
+  bool set_cause(const GangCause& cause, const std::unique_lock<RuntimeMutex>& board_lock);
   GangError error_of(const NcclPurpose& purpose, TimePoint began,
                      const std::unique_lock<RuntimeMutex>& board_lock) const;
 
@@ -90,7 +90,7 @@ class NcclMember {
 
  private:
   void leave();
-  GangError make_error(const NcclPurpose& purpose, TimePoint began, const NcclCause& cause) const;
+  GangError make_error(const NcclPurpose& purpose, TimePoint began, const GangCause& cause) const;
 
   NcclMemberOptions options_;
   std::shared_ptr<NcclDevice> device_;
@@ -98,7 +98,7 @@ class NcclMember {
   std::unique_ptr<NcclStream> stream_;
   std::unique_ptr<NcclBuffer> token_;
   std::vector<std::unique_ptr<NcclBuffer>> kept_;
-  std::optional<NcclCause> cause_;  // under the board's lock
+  std::optional<GangCause> cause_;  // under the board's lock
   bool is_closed_ = false;
 };
 

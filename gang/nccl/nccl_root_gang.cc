@@ -3,40 +3,11 @@
 #include "gang/nccl/nccl_gang.h"
 #include "gang/nccl/real_nccl_api.h"
 #include "gang/nccl/store_meeting.h"
+#include "gang/root_meeting.h"
 #include "gang/store/memory_store.h"
-#include "gang/store/rendezvous.h"
 #include "gang/validating_gang.h"
 
 namespace gang {
-namespace {
-
-GangErrorKind kind_of(StoreErrorKind kind) {
-  if (kind == StoreErrorKind::timeout) return GangErrorKind::timeout;
-  if (kind == StoreErrorKind::corrupt || kind == StoreErrorKind::dialect)
-    return GangErrorKind::corrupt;
-  return GangErrorKind::connection;
-}
-
-// Meets the other processes. What goes wrong is the gang's failure, before it is one.
-std::shared_ptr<Store> meet(const Environment& environment, Duration timeout) {
-  try {
-    return make_rendezvous_store(environment, timeout);
-  } catch (const StoreError& error) {
-    GangFailure failure;
-    failure.kind = kind_of(error.kind());
-    failure.gang = "root[0-" + std::to_string(environment.world_size - 1) + "]";
-    failure.rank = environment.rank;
-    failure.operation.kind = OperationKind::create_gang;
-    failure.operation.count = environment.world_size;
-    failure.operation.shape = Shape::vector(environment.world_size);
-    failure.elapsed = timeout;
-    failure.reason = error.what();
-    throw GangError(std::move(failure));
-  }
-}
-
-}  // namespace
-
 std::shared_ptr<Gang> make_nccl_root_gang(const Environment& environment,
                                           const RootGangOptions& options) {
   if (const BackendAvailability nccl = nccl_availability(); !nccl.is_available)
@@ -44,8 +15,9 @@ std::shared_ptr<Gang> make_nccl_root_gang(const Environment& environment,
                        " processes on cuda needs nccl: " + nccl.reason);
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
   std::shared_ptr<NcclApi> api = make_real_nccl_api(options.device.index, runtime);
-  const std::shared_ptr<Store> store =
-      environment.world_size > 1 ? meet(environment, options.timeout) : make_memory_store(*runtime);
+  const std::shared_ptr<Store> store = environment.world_size > 1
+                                           ? meet_as_root_gang(environment, options.timeout)
+                                           : make_memory_store(*runtime);
   std::shared_ptr<Gang> root =
       make_nccl_gang({.world = {.api = std::move(api),
                                 .meeting = make_store_meeting(store, runtime),

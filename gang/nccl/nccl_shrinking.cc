@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/child_gang.h"
 #include "gang/nccl/nccl_device.h"
 #include "gang/nccl/nccl_groups.h"
 #include "gang/store/store.h"
@@ -80,18 +81,6 @@ std::unique_ptr<NcclCommunicator> make_communicator(NcclMember& member, const Nc
       status, "NCCL made no communicator of those who are left: " + std::string(to_string(status)));
 }
 
-std::shared_ptr<const GangInfo> info_of(const NcclMember& member, const ShrinkOptions& options,
-                                        const std::vector<int>& ranks, std::uint64_t index) {
-  auto info = std::make_shared<GangInfo>(*member.info());
-  info->name = options.name.empty() ? default_child_name(*member.info(), index) : options.name;
-  info->timeout = options.timeout.value_or(member.info()->timeout);
-  info->size = static_cast<int>(ranks.size());
-  info->root_ranks.clear();
-  for (const int rank : ranks)
-    info->root_ranks.push_back(member.info()->root_ranks[static_cast<std::size_t>(rank)]);
-  return info;
-}
-
 }  // namespace
 
 std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkOptions& options,
@@ -114,7 +103,7 @@ std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkO
                       .reason = "rank " + std::to_string(member.rank()) +
                                 " came too late: the others have gone on without it"});
   NcclMemberOptions shrunk = member.options();
-  shrunk.info = info_of(member, options, ranks, index);
+  shrunk.info = child_info(*member.info(), ranks, {options.name, options.timeout}, index);
   shrunk.rank = static_cast<int>(place - ranks.begin());
   shrunk.key = member.key() + "/shrunk";
   try {
