@@ -16,8 +16,9 @@
 #include "gang/validating_gang.h"
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
+#include "harness/markup.h"
 #include "harness/nccl_backend.h"
-#include "harness/rank_outcome.h"
+#include "harness/rank_process.h"
 #include "harness/runner.h"
 #include "sim/text_layout.h"
 
@@ -165,28 +166,17 @@ class Conformance {
   // This rank's run of a program on a gang of its own.
   RankOutcome run_program(const ConformanceCase& one, const RootPlan& plan) {
     const ParameterValues parameters{one.program.parameters, one.specification.parameters};
-    OutputRecorder recorder(environment_.world_size, KeepOutputs::data);
-    const RunContext context{
-        .parameters = parameters, .recorder = recorder, .seed = one.specification.seed};
-    RankOutcome outcome;
     std::atomic<std::uint64_t> operations = 0;
-    try {
-      const auto root =
-          make_faulted_gang(make_gang(plan), environment_.rank, plan.faults, operations);
-      Rank self{{.rank = environment_.rank,
-                 .world_size = environment_.world_size,
-                 .root = root,
-                 .runtime = *runtime_},
-                context};
-      one.program.run(self);
-      root->close();
-    } catch (const std::exception& error) {
-      outcome.failure = failure_of(error);
-    }
-    if (WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty())
-      outcome.wrong_result = std::move(wrong.first_message);
-    outcome.outputs =
-        std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(environment_.rank)]);
+    RankOutcome outcome = run_rank({.program = one.program,
+                                    .parameters = parameters,
+                                    .runtime = *runtime_,
+                                    .rank = environment_.rank,
+                                    .world_size = environment_.world_size,
+                                    .seed = one.specification.seed},
+                                   [&] {
+                                     return make_faulted_gang(make_gang(plan), environment_.rank,
+                                                              plan.faults, operations);
+                                   });
     outcome.operations = operations;
     return outcome;
   }
@@ -281,23 +271,6 @@ class Conformance {
   std::shared_ptr<Runtime> runtime_ = make_real_runtime();
   std::shared_ptr<GlooConnector> connector_;
 };
-
-std::string xml_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char character : text) {
-    if (character == '&')
-      escaped += "&amp;";
-    else if (character == '<')
-      escaped += "&lt;";
-    else if (character == '"')
-      escaped += "&quot;";
-    else if (static_cast<unsigned char>(character) >= 0x20)
-      escaped += character;
-    else
-      escaped += ' ';
-  }
-  return escaped;
-}
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 

@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <string>
-#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,34 +13,13 @@
 #include "gang/nccl/store_meeting.h"
 #include "gang/store/file_store.h"
 #include "harness/launcher.h"
-#include "harness/rank_outcome.h"
+#include "harness/meeting_place.h"
+#include "harness/rank_process.h"
 
 namespace gang::harness {
 namespace {
 
 using std::chrono::milliseconds;
-
-// A new folder that goes with this object, and with nothing but it: not with a copy of the process.
-class MeetingPlace {
- public:
-  MeetingPlace() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gangsim-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), pattern);
-    path_ = pattern;
-  }
-  ~MeetingPlace() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  MeetingPlace(const MeetingPlace&) = delete;
-  MeetingPlace& operator=(const MeetingPlace&) = delete;
-
-  std::filesystem::path store() const { return path_ / "store"; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Asked in another process: CUDA, once used, does not survive a fork.
 int count_gpus() {
@@ -82,37 +59,18 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
                              .timeout = processes.launch.options.timeout});
 }
 
-// The program on one rank, in its own process.
-RankOutcome run_rank(const Processes& processes, int rank) {
+// One rank, in its own process.
+RankOutcome run_process(const Processes& processes, int rank) {
   const Launch& launch = processes.launch;
-  RankOutcome outcome;
-  OutputRecorder recorder(launch.options.world_size, KeepOutputs::data);
-  const RunContext context{.parameters = launch.context.parameters,
-                           .recorder = recorder,
-                           .seed = launch.context.seed,
-                           .log = launch.context.log};
-  try {
-    const std::shared_ptr<Runtime> runtime = make_real_runtime();
-    const std::shared_ptr<Gang> root = join(processes, rank, runtime);
-    Rank self{
-        {.rank = rank, .world_size = launch.options.world_size, .root = root, .runtime = *runtime},
-        context};
-    launch.program.run(self);
-    root->close();
-  } catch (const std::exception& error) {
-    outcome.failure = failure_of(error);
-  }
-  WrongResults wrong = recorder.wrong_results();
-  if (!wrong.ranks.empty()) outcome.wrong_result = std::move(wrong.first_message);
-  outcome.outputs = std::move(recorder.take_outputs().by_rank[static_cast<std::size_t>(rank)]);
-  if (auto notes = recorder.take_notes(); !notes.empty())
-    outcome.note = std::move(notes[static_cast<std::size_t>(rank)]);
-  return outcome;
-}
-
-RankOutcome outcome_of(const ProcessEnd& end) {
-  if (end.has_returned()) return rank_outcome_from_bytes(end.result);
-  return {.failure = RankOutcome::Failure{.text = "its process " + end.death}};
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  return run_rank({.program = launch.program,
+                   .parameters = launch.context.parameters,
+                   .runtime = *runtime,
+                   .rank = rank,
+                   .world_size = launch.options.world_size,
+                   .seed = launch.context.seed,
+                   .log = launch.context.log},
+                  [&] { return join(processes, rank, runtime); });
 }
 
 }  // namespace
@@ -130,14 +88,9 @@ sim::Report run_on_nccl(const Launch& launch) {
         fmt::format("backend nccl: {} ranks need a GPU each, and there are {}; accepted are fewer "
                     "ranks, or GANGSIM_SHARE_GPUS=1 to let several use one over loopback sockets",
                     launch.options.world_size, gpus));
-  const Duration slack = std::chrono::seconds(30);
-  const Duration grace =
-      launch.options.timeout < no_timeout - slack ? launch.options.timeout + slack : no_timeout;
-  std::vector<RankOutcome> outcomes;
-  for (const ProcessEnd& end : run_processes(
-           launch.options.world_size,
-           [&processes](int rank) { return to_bytes(run_rank(processes, rank)); }, grace))
-    outcomes.push_back(outcome_of(end));
+  const std::vector<RankOutcome> outcomes =
+      run_rank_processes(launch, std::chrono::seconds(30),
+                         [&processes](int rank) { return run_process(processes, rank); });
   record(outcomes, launch.context.recorder);
   sim::Report report = report_of(outcomes);
   report.wall_time = std::chrono::steady_clock::now() - began;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/explanation/page_data.h"
+#include "harness/markup.h"
 
 namespace gang::harness {
 namespace {
@@ -61,36 +62,10 @@ std::string title_of(const RunResult& result) {
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char character : text) {
-    switch (character) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += character;
-    }
-  }
-  return escaped;
-}
-
 std::string to_html(const RunResult& result) {
   const PageTemplate& page = page_template();
-  const std::string title = html_escaped(title_of(result));
-  const std::string text = html_escaped(to_string(result));
+  const std::string title = markup_escaped(title_of(result));
+  const std::string text = markup_escaped(to_string(result));
   const std::string data = embedded(make_page_data(result));
   return filled(page.html, {{"@TITLE@", title},
                             {"@STYLE@", page.style},

@@ -14,9 +14,6 @@ namespace gang::harness {
 // report. UTF-8; deterministic but for what the report says of wall time.
 std::string to_html(const RunResult& result);
 
-// Text as the content of an HTML element or attribute.
-std::string html_escaped(std::string_view text);
-
 // The files of page/, as the build found them.
 struct PageTemplate {
   std::string_view html;

@@ -134,7 +134,7 @@ TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"conform gloo\" tests=\"2\" failures=\"1\">\n"
             "  <testcase classname=\"conform\" name=\"ring\" time=\"0.250\"/>\n"
-            "  <testcase classname=\"conform\" name=\"odd&lt;&amp;&quot;>\" time=\"1.000\">\n"
+            "  <testcase classname=\"conform\" name=\"odd&lt;&amp;&quot;&gt;\" time=\"1.000\">\n"
             "    <failure message=\"it is &quot;so&quot;\"/>\n"
             "  </testcase>\n"
             "</testsuite>\n");

@@ -6,8 +6,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/markup.h"
+
 namespace gang::tools {
 namespace {
+
+using harness::xml_escaped;
 
 using properties::CheckResult;
 using properties::Counterexample;
@@ -96,44 +100,17 @@ nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary
   return json;
 }
 
-// XML 1.0 text: markup escaped, characters that XML has no word for left out.
-std::string xml_text(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string testcase_of(const CheckedProperty& checked, const std::string& binary) {
   std::string xml = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
-                                xml_text(checked.property.suite), xml_text(checked.property.name),
-                                seconds(checked.result.time));
+                                xml_escaped(checked.property.suite),
+                                xml_escaped(checked.property.name), seconds(checked.result.time));
   if (checked.result.held()) return xml + "/>\n";
   const bool is_falsified = checked.result.counterexample.has_value();
   const std::string& message =
       is_falsified ? checked.result.counterexample->message : checked.result.gave_up;
   const std::string text = is_falsified ? failure_text(checked, binary) : message;
   return xml + fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
-                           xml_text(message), xml_text(text));
+                           xml_escaped(message), xml_escaped(text));
 }
 
 }  // namespace
@@ -223,7 +200,7 @@ std::string to_junit_xml(const CheckReport& report, const std::string& binary) {
     const auto failures =
         std::count_if(first, last, [](const CheckedProperty& one) { return !one.result.held(); });
     xml += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" time=\"{:.6f}\">\n{}",
-                       xml_text(first->property.suite), last - first, failures, time, cases);
+                       xml_escaped(first->property.suite), last - first, failures, time, cases);
     xml += "  </testsuite>\n";
     first = last;
   }

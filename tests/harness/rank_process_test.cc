@@ -1,0 +1,83 @@
+#include "harness/rank_process.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/fake_gang.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+
+class RankProcess : public testing::Test {
+ protected:
+  RankOutcome run(Program::Run body, std::shared_ptr<Gang>* seen = nullptr) {
+    const Program program{.name = "test", .description = "", .run = std::move(body)};
+    return run_rank({.program = program,
+                     .parameters = parameters_,
+                     .runtime = *runtime_,
+                     .rank = 1,
+                     .world_size = 2,
+                     .seed = 7},
+                    [seen] {
+                      auto gang = make_fake_gang({.rank = 1, .size = 2});
+                      if (seen != nullptr) *seen = gang;
+                      return gang;
+                    });
+  }
+
+  ParameterValues parameters_{{}, {}};
+  std::shared_ptr<Runtime> runtime_ = make_real_runtime();
+};
+
+TEST_F(RankProcess, PutsOutWhatItsRankDoesAndClosesTheGang) {
+  std::shared_ptr<Gang> gang;
+  const RankOutcome outcome = run(
+      [](Rank& rank) {
+        rank.output("rank", rank.rank());
+        rank.note("of " + std::to_string(rank.world_size()));
+      },
+      &gang);
+  EXPECT_FALSE(outcome.failure);
+  ASSERT_EQ(outcome.outputs.size(), 1U);
+  EXPECT_EQ(outcome.outputs[0].data[0], std::byte{1});
+  EXPECT_EQ(outcome.note, "of 2");
+  EXPECT_TRUE(gang->is_closed());
+}
+
+TEST_F(RankProcess, WhatItThrowsIsItsFailure) {
+  const RankOutcome outcome = run([](Rank& rank) {
+    rank.wrong_result("two and two is five");
+    throw std::runtime_error("out of paper");
+  });
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_THAT(outcome.failure->text, HasSubstr("out of paper"));
+  EXPECT_EQ(outcome.wrong_result, "two and two is five");
+}
+
+TEST_F(RankProcess, ThatDoesNotComeToItsEndFailsWithoutAKind) {
+  OutputRecorder recorder(2, KeepOutputs::data);
+  const RunContext context{.parameters = parameters_, .recorder = recorder};
+  const Program program{.name = "test", .description = "", .run = nullptr};
+  sim::SimulationOptions options;
+  options.world_size = 2;
+  const auto outcomes = run_rank_processes({program, context, options}, 10s, [](int rank) {
+    if (rank == 1) ::_exit(3);
+    return RankOutcome{.note = "fine"};
+  });
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].note, "fine");
+  ASSERT_TRUE(outcomes[1].failure);
+  EXPECT_FALSE(outcomes[1].failure->kind);
+  EXPECT_THAT(outcomes[1].failure->text, HasSubstr("exit status 3"));
+}
+
+}  // namespace
+}  // namespace gang::harness
