@@ -3,25 +3,16 @@
 // median time of either and the median of the ratios of the pairs.
 //
 //   gloo_all_reduce PROCESSES [PAIRS]
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gloo/allreduce.h>
 #include <gloo/context.h>
 #include <nlohmann/json.hpp>
 
-#include "gang/gloo/gloo_gang.h"
-#include "gang/gloo/store_connector.h"
-#include "gang/store/file_store.h"
-#include "harness/launcher.h"
+#include "tools/benchmarks/gloo_processes.h"
 
 namespace gang::benchmarks {
 namespace {
@@ -54,11 +45,6 @@ double microseconds_of(const Call& call) {
   const auto began = Clock::now();
   call();
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 // Microseconds per call.
@@ -108,45 +94,19 @@ nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, st
           {"median_ratio", median(ratios)}};
 }
 
-std::string run_rank(int rank, int size, int pairs, const std::filesystem::path& place) {
-  const std::shared_ptr<Runtime> runtime = make_real_runtime();
-  const auto store = make_file_store(*runtime, {.path = place / "store"});
-  const auto connector = make_loopback_connector(store, runtime);
-  const auto gang = make_gloo_gang(
-      {.connector = connector, .runtime = runtime, .rank = rank, .size = size, .prefix = "gang"});
-  const std::shared_ptr<gloo::Context> raw =
-      std::make_shared<RawContext>(connector->connect({"raw", rank, size}, default_timeout));
+nlohmann::json measure_all(const GlooRank& rank) {
+  const std::shared_ptr<gloo::Context> raw = std::make_shared<RawContext>(
+      rank.connector->connect({"raw", rank.gang->rank(), rank.gang->size()}, default_timeout));
   nlohmann::json results = nlohmann::json::array();
   for (const std::size_t bytes : {4U, 4096U, 1U << 20U, 1U << 24U})
-    results.push_back(measure(*gang, raw, bytes, pairs));
-  gang->barrier();
-  return results.dump();
-}
-
-int main(int argc, char** argv) {
-  const int size = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int pairs = argc > 2 ? std::atoi(argv[2]) : 101;
-  if (size < 2 || pairs < 1) {
-    std::fputs("gloo_all_reduce: accepted are at least 2 processes and 1 pair\n", stderr);
-    return 2;
-  }
-  std::string place = (std::filesystem::temp_directory_path() / "gangsim-XXXXXX").string();
-  if (::mkdtemp(place.data()) == nullptr) {
-    std::perror(place.c_str());
-    return 3;
-  }
-  const auto ends = harness::run_processes(
-      size, [&](int rank) { return run_rank(rank, size, pairs, place); }, std::chrono::minutes(1));
-  std::filesystem::remove_all(place);
-  if (!ends.front().has_returned()) {
-    fmt::print(stderr, "gloo_all_reduce: rank 0 {}\n", ends.front().death);
-    return 3;
-  }
-  fmt::print("{}\n", ends.front().result);
-  return 0;
+    results.push_back(measure(*rank.gang, raw, bytes, rank.pairs));
+  return results;
 }
 
 }  // namespace
 }  // namespace gang::benchmarks
 
-int main(int argc, char** argv) { return gang::benchmarks::main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace gang::benchmarks;
+  return run_gloo_processes("gloo_all_reduce", argc, argv, measure_all);
+}

@@ -3,27 +3,18 @@
 // of either step and the median of the ratios of the pairs.
 //
 //   gloo_ddp PROCESSES [PAIRS]
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gang/gloo/gloo_gang.h"
-#include "gang/gloo/store_connector.h"
-#include "gang/store/file_store.h"
-#include "harness/launcher.h"
 #include "harness/training/batch.h"
 #include "harness/training/gradient_buckets.h"
 #include "harness/training/objective.h"
 #include "harness/training/sgd.h"
+#include "tools/benchmarks/gloo_processes.h"
 
 namespace gang::benchmarks {
 namespace {
@@ -72,11 +63,6 @@ class Trainer {
   double all_samples_;
 };
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 // Rank 0's measurements. Who comes first alternates.
 nlohmann::json measure(const std::shared_ptr<Gang>& gang, int pairs) {
   Trainer asynchronous(gang, Overlap::asynchronous);
@@ -100,41 +86,11 @@ nlohmann::json measure(const std::shared_ptr<Gang>& gang, int pairs) {
           {"median_ratio", median(ratios)}};
 }
 
-std::string run_rank(int rank, int size, int pairs, const std::filesystem::path& place) {
-  const std::shared_ptr<Runtime> runtime = make_real_runtime();
-  const auto store = make_file_store(*runtime, {.path = place / "store"});
-  const auto connector = make_loopback_connector(store, runtime);
-  const auto gang = make_gloo_gang(
-      {.connector = connector, .runtime = runtime, .rank = rank, .size = size, .prefix = "gang"});
-  const nlohmann::json result = measure(gang, pairs);
-  gang->barrier();
-  return result.dump();
-}
-
-int main(int argc, char** argv) {
-  const int size = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int pairs = argc > 2 ? std::atoi(argv[2]) : 101;
-  if (size < 2 || pairs < 1) {
-    std::fputs("gloo_ddp: accepted are at least 2 processes and 1 pair\n", stderr);
-    return 2;
-  }
-  std::string place = (std::filesystem::temp_directory_path() / "gangsim-XXXXXX").string();
-  if (::mkdtemp(place.data()) == nullptr) {
-    std::perror(place.c_str());
-    return 3;
-  }
-  const auto ends = harness::run_processes(
-      size, [&](int rank) { return run_rank(rank, size, pairs, place); }, std::chrono::minutes(1));
-  std::filesystem::remove_all(place);
-  if (!ends.front().has_returned()) {
-    fmt::print(stderr, "gloo_ddp: rank 0 {}\n", ends.front().death);
-    return 3;
-  }
-  fmt::print("{}\n", ends.front().result);
-  return 0;
-}
-
 }  // namespace
 }  // namespace gang::benchmarks
 
-int main(int argc, char** argv) { return gang::benchmarks::main(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace gang::benchmarks;
+  return run_gloo_processes("gloo_ddp", argc, argv,
+                            [](const GlooRank& rank) { return measure(rank.gang, rank.pairs); });
+}
