@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -59,9 +58,12 @@ class Conformance {
       : cases_(cases),
         is_nccl_(backend == "nccl"),
         environment_(environment),
-        store_(std::move(store)) {
-    if (environment.world_size > 1 && !is_nccl_)
-      connector_ = make_job_connector(environment, store_, runtime_);
+        store_(std::move(store)) {}
+
+  // For gangs of this process. Throws InvalidArgument where it does not reach the others.
+  void connect() {
+    if (environment_.world_size > 1 && !is_nccl_)
+      connector_ = make_job_connector(environment_, store_, runtime_);
   }
 
   // Everyone does the same as rank 0; where not, everyone is told who does not.
@@ -134,14 +136,20 @@ class Conformance {
     const ConformanceCase& one = cases_[index];
     const auto began = std::chrono::steady_clock::now();
     const Duration timeout = one.specification.timeout;
-    const RankOutcome clean = run_program(one, {fmt::format("conform/{}/clean", index), timeout});
+    const RootPlan without{fmt::format("conform/{}/clean", index), timeout};
+    const RankOutcome clean =
+        is_of_process(*one.fault)
+            ? run_incarnations({}, [&](int) { return run_as_child(one, without, 0); })
+            : run_program(one, without);
     // Only the victim has to know at which of its operations.
     const std::vector<std::uint64_t> operations(static_cast<std::size_t>(environment_.world_size),
                                                 clean.operations);
     const std::array faults = {draw_process_fault(*one.fault, {operations, timeout / 4},
                                                   one.specification.seed, one.fault_index)};
+    const RootPlan plan{fmt::format("conform/{}/faulted", index), timeout, faults};
+    const Duration usual = std::chrono::steady_clock::now() - began;
     const RankOutcome outcome =
-        run_program(one, {fmt::format("conform/{}/faulted", index), timeout, faults});
+        is_of_process(*one.fault) ? run_processes_of(index, plan, usual) : run_program(one, plan);
     CaseVerdict verdict{.program = fmt::format("{}, {} {}", one.program.name, to_string(*one.fault),
                                                one.fault_index)};
     std::optional<std::string> problem =
@@ -163,21 +171,57 @@ class Conformance {
     std::span<const ProcessFault> faults = {};
   };
 
+  static std::string ended_key(const RootPlan& plan, int rank) {
+    return fmt::format("{}/ended/{}", plan.prefix, rank);
+  }
+
+  // In the process that is to be struck. What this one has of threads and connections is not there.
+  RankOutcome run_as_child(const ConformanceCase& one, const RootPlan& plan, int incarnation) {
+    Conformance child(cases_, "gloo", environment_, store_->new_client());
+    child.connect();
+    return child.run_program(one, plan, incarnation);
+  }
+
+  // The program in processes that faults may end. `usual` is how long it takes without. Who is
+  // stopped goes on when the ranks elsewhere have ended. Blocks until all have.
+  RankOutcome run_processes_of(std::size_t index, const RootPlan& plan, Duration usual) {
+    const ConformanceCase& one = cases_[index];
+    const Duration most = std::chrono::hours(24);
+    const Duration slack = std::chrono::seconds(30);
+    const bool is_bounded = plan.timeout < most && usual < most;
+    const Duration limit = is_bounded ? 4 * (plan.timeout + usual) + slack : no_timeout;
+    const Incarnations incarnations{
+        .limits = {.in_all = limit, .may_go_on = [&] { return have_others_ended(plan); }},
+        .pause = pause_of_restart(plan.faults, environment_.rank)};
+    RankOutcome outcome = run_incarnations(
+        incarnations, [&](int incarnation) { return run_as_child(one, plan, incarnation); });
+    store_->set_text(ended_key(plan, environment_.rank), "");
+    for (int rank = 0; rank < environment_.world_size; ++rank)
+      store_->get_text(ended_key(plan, rank), is_bounded ? limit + slack : no_timeout);
+    return outcome;
+  }
+
+  bool have_others_ended(const RootPlan& plan) {
+    for (int rank = 0; rank < environment_.world_size; ++rank)
+      if (rank != environment_.rank && !store_->try_get_text(ended_key(plan, rank))) return false;
+    return true;
+  }
+
   // This rank's run of a program on a gang of its own.
-  RankOutcome run_program(const ConformanceCase& one, const RootPlan& plan) {
+  RankOutcome run_program(const ConformanceCase& one, const RootPlan& plan, int incarnation = 0) {
     const ParameterValues parameters{one.program.parameters, one.specification.parameters};
-    std::atomic<std::uint64_t> operations = 0;
-    RankOutcome outcome = run_rank({.program = one.program,
-                                    .parameters = parameters,
-                                    .runtime = *runtime_,
-                                    .rank = environment_.rank,
-                                    .world_size = environment_.world_size,
-                                    .seed = one.specification.seed},
-                                   [&] {
-                                     return make_faulted_gang(make_gang(plan), environment_.rank,
-                                                              plan.faults, operations);
-                                   });
-    outcome.operations = operations;
+    FaultTally tally;
+    RankOutcome outcome = run_rank(
+        {.program = one.program,
+         .parameters = parameters,
+         .runtime = *runtime_,
+         .rank = environment_.rank,
+         .world_size = environment_.world_size,
+         .seed = one.specification.seed,
+         .incarnation = environment_.restart_count + incarnation},
+        [&] { return make_faulted_gang(make_gang(plan), environment_.rank, plan.faults, tally); });
+    outcome.operations = tally.operations;
+    outcome.struck = tally.struck;
     return outcome;
   }
 
@@ -236,7 +280,9 @@ class Conformance {
 
   // Rank 0: what the ranks say, the first that disagrees for all.
   std::vector<CaseVerdict> gather(std::vector<CaseVerdict> verdicts) {
-    const Duration limit = longest_timeout();
+    const Duration slack = std::chrono::seconds(10);
+    const Duration longest = longest_timeout();
+    const Duration limit = longest < no_timeout - slack ? longest + slack : no_timeout;
     for (int rank = 1; rank < environment_.world_size; ++rank) {
       const std::vector<CaseVerdict> others = verdicts_of(rank, limit);
       for (std::size_t i = 0; i < verdicts.size(); ++i) {
@@ -286,7 +332,13 @@ ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
   if (backend != "gloo" && backend != "nccl")
     throw NotSupported(
         fmt::format("backend {} cannot be checked here; accepted: gloo, nccl", backend));
+  const auto is_in_processes = [](const ConformanceCase& one) {
+    return one.fault && is_of_process(*one.fault);
+  };
+  if (backend == "nccl" && std::ranges::any_of(cases, is_in_processes))
+    throw NotSupported("CUDA does not let processes be made that faults may end; accepted: gloo");
   Conformance conformance(cases, backend, environment, store);
+  if (!std::ranges::all_of(cases, is_in_processes)) conformance.connect();
   conformance.agree_on_cases();
   ConformanceReport report{.backend = std::string(backend), .world_size = environment.world_size};
   if (!cases.empty()) report.seed = cases.front().specification.seed;

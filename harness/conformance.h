@@ -24,8 +24,10 @@ struct ConformanceCase {
   Program program;
   RunSpecification specification;  // seed, parameters, timeout; the backend is the real one
 
-  // A fault that befalls one of the ranks, of those that leave its process alone (exception,
-  // delay): asked is not what sim says, but whether every rank has a right result or a typed error.
+  // A fault that befalls one of the ranks: asked is not what sim says, but whether every other rank
+  // has a right result or a typed error. Faults of processes (is_of_process; Gloo only) befall one
+  // that each process of the job makes for its rank, so that the launcher, which would end all,
+  // sees no death; the gangs of those are connected as those of the job's own processes are.
   std::optional<ProcessFaultKind> fault = std::nullopt;
   std::uint64_t fault_index = 0;  // which of its faults, with the seed
 };
@@ -53,11 +55,11 @@ struct ConformanceReport {
 // Runs `cases` on the processes of `environment`, which all call this: each simulates the whole
 // world by itself, runs its own rank on real gangs that meet in `store` (a fresh root gang for each
 // case, which validates calls), and compares what its rank put out. The ranks' verdicts are
-// gathered by rank 0 through the store; a rank that does not answer within the timeout of the last
-// case disagrees. Everyone gets the same report. Blocks.
+// gathered by rank 0 through the store; a rank that does not answer within the longest timeout of a
+// case and ten seconds disagrees. Everyone gets the same report. Blocks.
 //
 // Throws InvalidArgument where another rank runs other cases (program, parameters, seed) or another
-// version; NotSupported where `backend` cannot run here.
+// version; NotSupported where `backend` cannot run here, or has no processes for such a fault.
 ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
                                   std::string_view backend, const Environment& environment,
                                   const std::shared_ptr<Store>& store);

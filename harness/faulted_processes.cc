@@ -144,13 +144,10 @@ class FaultedProcesses {
   void judge(int rank, const RankOutcome& outcome, FaultedCase& result) const {
     const Faults faults = result.faults;
     const std::vector<Output>& expected = expected_[static_cast<std::size_t>(rank)].outputs;
-    bool is_victim = false;
-    for (const ProcessFault& fault : faults) {
-      if (fault.rank != rank) continue;
-      is_victim = true;
-      const bool is_gone = outcome.failure && !outcome.failure->kind;
-      if (is_gone || outcome.operations > fault.operation) ++result.fired;
-    }
+    const bool is_victim = std::ranges::any_of(
+        faults, [rank](const ProcessFault& fault) { return fault.rank == rank; });
+    const bool is_gone = outcome.failure && !outcome.failure->kind && is_ended_by(faults, rank);
+    result.fired += outcome.struck + (is_gone ? 1 : 0);
     if (auto problem = problem_of(rank, outcome, expected, faults, options_.timeout))
       result.problems.push_back(fmt::format("rank {} {}", rank, *problem));
     if (is_ended_by(faults, rank) || throws_by(faults, rank)) return;
@@ -198,6 +195,14 @@ Totals totals_of(const FaultedProcessesReport& report) {
   return totals;
 }
 
+// "2 crash (at a message), 1 partition (of a link)".
+std::string list_of(const std::map<std::string, int>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
 // "aborted 3, peer_failed 54".
 std::string text_of(const std::map<std::string, int>& counts) {
   std::string text;
@@ -215,7 +220,7 @@ ProcessFaultCases::Draw process_faults_called(const std::string& text) {
       return Drawn{{draw_process_fault(*kind, space, seed, index)}};
     };
   }
-  std::vector<std::string> accepted = {"kill", "stop", "exit", "exception", "delay"};
+  std::vector<std::string> accepted = process_fault_names();
   std::ranges::copy(sim::fault_preset_names(), std::back_inserter(accepted));
   const bool is_plan = text.ends_with(".toml") || text.find('=') != std::string::npos;
   if (!is_plan && std::ranges::find(accepted, text) == accepted.end())
@@ -280,7 +285,7 @@ std::string to_string(const FaultedProcessesReport& report) {
     totals.ends.erase("right result");
     text += fmt::format("  Fired      {} of {} faults\n", totals.fired, totals.faults);
     if (!totals.left_out.empty())
-      text += sim::wrapped("Left out   of what processes cannot meet: " + text_of(totals.left_out),
+      text += sim::wrapped("Left out   of what processes cannot meet: " + list_of(totals.left_out),
                            "  ");
     text += fmt::format("  Ranks      {} that live: {} right results, {} errors\n", totals.ranks,
                         totals.ranks - totals.errors, totals.errors);

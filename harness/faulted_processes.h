@@ -21,7 +21,7 @@ namespace gang::harness {
 
 // Which faults, case by case.
 struct ProcessFaultCases {
-  // What befalls the processes of a case, and what of it cannot: by kind.
+  // What befalls the processes of a case, and what of it cannot: by kind and reason.
   struct Drawn {
     std::vector<ProcessFault> faults;
     std::map<std::string, int> left_out = {};
@@ -42,7 +42,7 @@ ProcessFaultCases::Draw process_faults_called(const std::string& text);
 struct FaultedCase {
   std::uint64_t index = 0;
   std::vector<ProcessFault> faults;
-  std::map<std::string, int> left_out;  // that processes cannot meet, by kind
+  std::map<std::string, int> left_out;  // that processes cannot meet, by kind and reason
   std::size_t fired = 0;                // of the faults
   std::map<std::string, int> ends;    // of the ranks that live: "right result", "peer_failed", ...
   Duration slowest{0};                // error, since its operation began

@@ -1,6 +1,5 @@
 #include "harness/gloo_backend.h"
 
-#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -20,10 +19,9 @@ struct Processes {
   const MeetingPlace& place;
 };
 
-// The gang of one rank. `operations` counts what is called on it.
+// The gang of one rank.
 std::shared_ptr<Gang> join(const Processes& processes, int rank,
-                           const std::shared_ptr<Runtime>& runtime,
-                           std::atomic<std::uint64_t>& operations) {
+                           const std::shared_ptr<Runtime>& runtime, FaultTally& tally) {
   const sim::SimulationOptions& world = processes.launch.options;
   const std::shared_ptr<Store> store = make_file_store(
       *runtime, {.path = processes.place.store(), .poll_interval = std::chrono::milliseconds(1)});
@@ -34,24 +32,35 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
                                                .timeout = world.timeout});
   if (processes.options.validation == CallValidation::on)
     gang = make_validating_gang(std::move(gang), {.runtime = runtime});
-  return make_faulted_gang(std::move(gang), rank, processes.options.faults, operations);
+  return make_faulted_gang(std::move(gang), rank, processes.options.faults, tally);
 }
 
 // One rank, in its own process.
-RankOutcome run_process(const Processes& processes, int rank) {
+RankOutcome run_process(const Processes& processes, int rank, int incarnation) {
   const Launch& launch = processes.launch;
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
-  std::atomic<std::uint64_t> operations = 0;
+  FaultTally tally;
   RankOutcome outcome = run_rank({.program = launch.program,
                                   .parameters = launch.context.parameters,
                                   .runtime = *runtime,
                                   .rank = rank,
                                   .world_size = launch.options.world_size,
                                   .seed = launch.context.seed,
-                                  .log = launch.context.log},
-                                 [&] { return join(processes, rank, runtime, operations); });
-  outcome.operations = operations;
+                                  .log = launch.context.log,
+                                  .incarnation = incarnation},
+                                 [&] { return join(processes, rank, runtime, tally); });
+  outcome.operations = tally.operations;
+  outcome.struck = tally.struck;
   return outcome;
+}
+
+// The same in yet another process, which may be killed, where it is to be started again.
+RankOutcome run_restarting_process(const Processes& processes, int rank) {
+  const auto pause = pause_of_restart(processes.options.faults, rank);
+  if (!pause) return run_process(processes, rank, 0);
+  return run_incarnations({.pause = pause}, [&processes, rank](int incarnation) {
+    return run_process(processes, rank, incarnation);
+  });
 }
 
 }  // namespace
@@ -60,8 +69,9 @@ std::vector<RankOutcome> run_gloo_processes(const Launch& launch,
                                             const GlooProcessOptions& options) {
   const MeetingPlace place;
   const Processes processes{launch, options, place};
-  return run_rank_processes(launch, std::chrono::seconds(10),
-                            [&processes](int rank) { return run_process(processes, rank); });
+  return run_rank_processes(launch, std::chrono::seconds(10), [&processes](int rank) {
+    return run_restarting_process(processes, rank);
+  });
 }
 
 sim::Report run_on_gloo(const Launch& launch) {

@@ -111,14 +111,17 @@ class Child {
   // After its end.
   ProcessEnd end(const std::string& killed_because) {
     const int status = reap();
-    if (!killed_because.empty()) return {"", killed_because};
+    if (!killed_because.empty()) return {.result = "", .death = killed_because};
     if (WIFSIGNALED(status)) {
       const int signal = WTERMSIG(status);
-      return {"", fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))};
+      return {.result = "",
+              .death = fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal)),
+              .signal = signal};
     }
-    if (said_.empty()) return {"", fmt::format("ended with exit status {}", WEXITSTATUS(status))};
-    if (said_.front() == threw) return {"", "failed: " + said_.substr(1)};
-    return {said_.substr(1), ""};
+    if (said_.empty())
+      return {.result = "", .death = fmt::format("ended with exit status {}", WEXITSTATUS(status))};
+    if (said_.front() == threw) return {.result = "", .death = "failed: " + said_.substr(1)};
+    return {.result = said_.substr(1), .death = ""};
   }
 
  private:
@@ -147,11 +150,23 @@ class Child {
   std::string said_;
 };
 
+// When `duration` from now is over; none where that is never.
+std::optional<Clock::time_point> end_of(Duration duration) {
+  if (duration >= std::chrono::hours(24 * 365)) return std::nullopt;
+  return Clock::now() + duration;
+}
+
 // Reads from all until all have ended, or until the time is over that the last of them have.
 class Gathering {
  public:
-  Gathering(std::vector<Child>& children, Duration grace)
-      : children_(children), grace_(grace), is_stopped_(children.size()) {}
+  Gathering(std::vector<Child>& children, const ProcessLimits& limits)
+      : children_(children),
+        limits_(limits),
+        is_stopped_(children.size()),
+        end_(end_of(limits.in_all)) {}
+
+  // Whether the time of all is over, not only that of the last ones.
+  bool is_over_for_all() const { return is_over(end_); }
 
   // The ranks that have not ended.
   std::vector<bool> run() {
@@ -161,7 +176,7 @@ class Gathering {
       if (ready < 0 && errno != EINTR) throw_system_error("waiting for ranks");
       if (ready > 0) read_from(open);
       continue_stopped();
-      if (deadline_ && Clock::now() >= *deadline_) break;
+      if (is_over(deadline_) || is_over(end_)) break;
     }
     for (std::size_t rank = 0; rank < children_.size(); ++rank)
       is_late[rank] = children_[rank].is_talking();
@@ -169,6 +184,10 @@ class Gathering {
   }
 
  private:
+  static bool is_over(const std::optional<Clock::time_point>& deadline) {
+    return deadline && Clock::now() >= *deadline;
+  }
+
   std::vector<pollfd> open_descriptors() const {
     std::vector<pollfd> open;
     for (const Child& child : children_)
@@ -194,6 +213,7 @@ class Gathering {
       (is_stopped_[rank] ? is_any_stopped : is_any_at_work) = true;
     }
     if (!is_any_stopped || is_any_at_work) return;
+    if (limits_.may_go_on && !limits_.may_go_on()) return;
     for (std::size_t rank = 0; rank < children_.size(); ++rank) {
       if (children_[rank].is_talking()) children_[rank].go_on();
       is_stopped_[rank] = false;
@@ -203,44 +223,48 @@ class Gathering {
   }
 
   void start_clock() {
-    if (deadline_ || grace_ >= std::chrono::hours(24 * 365)) return;
-    deadline_ = Clock::now() + grace_;
+    if (!deadline_) deadline_ = end_of(limits_.grace);
   }
 
   // A process that stops does not say so: it is looked for.
   int milliseconds_left() const {
     constexpr std::int64_t between_looks = 50;
-    if (!deadline_) return between_looks;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+    const auto never = Clock::time_point::max();
+    const auto next = std::min(deadline_.value_or(never), end_.value_or(never));
+    if (next == never) return between_looks;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, between_looks));
   }
 
   std::vector<Child>& children_;
-  Duration grace_;
+  const ProcessLimits& limits_;
   std::vector<bool> is_stopped_;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<Clock::time_point> end_;       // of all
+  std::optional<Clock::time_point> deadline_;  // of those that are left
 };
 
 }  // namespace
 
 std::vector<ProcessEnd> run_processes(int count, const std::function<std::string(int rank)>& body,
-                                      Duration grace) {
+                                      const ProcessLimits& limits) {
   // What is still in a buffer would be written by every copy.
   std::cout.flush();
   std::fflush(nullptr);
   std::vector<Child> children;
   children.reserve(static_cast<std::size_t>(count));
   for (int rank = 0; rank < count; ++rank) children.emplace_back(rank, body);
-  const std::vector<bool> is_late = Gathering(children, grace).run();
+  Gathering gathering(children, limits);
+  const std::vector<bool> is_late = gathering.run();
+  const std::string late =
+      gathering.is_over_for_all()
+          ? fmt::format("had not ended after {}, and was killed", gang::to_string(limits.in_all))
+          : fmt::format("had not ended {} after the first rank, and was killed",
+                        gang::to_string(limits.grace));
   for (std::size_t rank = 0; rank < children.size(); ++rank)
     if (is_late[rank]) children[rank].kill();
   std::vector<ProcessEnd> ends;
-  for (std::size_t rank = 0; rank < children.size(); ++rank) {
-    ends.push_back(children[rank].end(
-        is_late[rank] ? fmt::format("had not ended {} after the first rank, and was killed",
-                                    gang::to_string(grace))
-                      : ""));
-  }
+  for (std::size_t rank = 0; rank < children.size(); ++rank)
+    ends.push_back(children[rank].end(is_late[rank] ? late : ""));
   return ends;
 }
 

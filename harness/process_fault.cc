@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <iterator>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -20,22 +23,19 @@
 namespace gang::harness {
 namespace {
 
-constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 5> names = {{
+constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 6> names = {{
     {ProcessFaultKind::kill, "kill"},
     {ProcessFaultKind::stop, "stop"},
     {ProcessFaultKind::exit, "exit"},
     {ProcessFaultKind::exception, "exception"},
     {ProcessFaultKind::delay, "delay"},
+    {ProcessFaultKind::restart, "restart"},
 }};
-
-bool can_be_inside(ProcessFaultKind kind) noexcept {
-  return kind == ProcessFaultKind::kill || kind == ProcessFaultKind::stop ||
-         kind == ProcessFaultKind::exit;
-}
 
 std::string_view words_for(ProcessFaultKind kind) noexcept {
   switch (kind) {
     case ProcessFaultKind::kill:
+    case ProcessFaultKind::restart:
       return "is killed";
     case ProcessFaultKind::stop:
       return "is stopped";
@@ -64,6 +64,7 @@ std::string_view words_for(FaultMoment moment) noexcept {
 void strike(const ProcessFault& fault) {
   switch (fault.kind) {
     case ProcessFaultKind::kill:
+    case ProcessFaultKind::restart:  // by who has made the process
       ::kill(::getpid(), SIGKILL);
       break;
     case ProcessFaultKind::stop:
@@ -79,11 +80,74 @@ void strike(const ProcessFault& fault) {
   }
 }
 
-// What all gangs of a rank share.
-struct FaultState {
-  std::vector<ProcessFault> faults;  // of this rank
-  std::atomic<std::uint64_t>& operations;
-  std::vector<std::jthread> strikers;  // inside an operation, from other threads
+// What all gangs of a rank share. Threads: any.
+class FaultState {
+ public:
+  FaultState(std::vector<ProcessFault> faults, FaultTally& tally) : tally_(tally) {
+    for (ProcessFault& fault : faults) {
+      if (fault.time && is_of_process(fault.kind))
+        strikers_.emplace_back([this, fault](const std::stop_token& stop) { await(fault, stop); });
+      else
+        waiting_.push_back({.fault = std::move(fault)});
+    }
+  }
+
+  // Counts an operation; the faults that befall it.
+  std::vector<ProcessFault> befalling(OperationKind kind, const std::string& gang) {
+    ++tally_.operations;
+    std::vector<ProcessFault> found;
+    if (waiting_.empty()) return found;
+    const std::lock_guard lock(mutex_);
+    for (Waiting& one : waiting_) {
+      const ProcessFault& fault = one.fault;
+      if (one.is_over || (fault.during && *fault.during != kind) ||
+          (!fault.gang.empty() && fault.gang != gang))
+        continue;
+      one.is_over =
+          fault.time ? Clock::now() >= began_ + *fault.time : one.operations++ == fault.operation;
+      if (one.is_over) found.push_back(fault);
+    }
+    return found;
+  }
+
+  // Happens to this process, now.
+  void strike(const ProcessFault& fault) {
+    ++tally_.struck;
+    harness::strike(fault);
+  }
+
+  // The same when its span is over, unlike the operation.
+  void strike_inside(const ProcessFault& fault) {
+    const std::lock_guard lock(mutex_);
+    strikers_.emplace_back([this, fault] {
+      std::this_thread::sleep_for(fault.span);
+      strike(fault);
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Waiting {
+    ProcessFault fault;
+    std::uint64_t operations = 0;  // that fit
+    bool is_over = false;
+  };
+
+  // Until it is time, or the program has ended before.
+  void await(const ProcessFault& fault, const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    never.wait_until(lock, stop, began_ + *fault.time, [] { return false; });
+    if (!stop.stop_requested()) strike(fault);
+  }
+
+  FaultTally& tally_;
+  const Clock::time_point began_ = Clock::now();
+  std::mutex mutex_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::jthread> strikers_;  // last: they end before what they use goes
 };
 
 class FaultedGang final : public ForwardingGang {
@@ -92,22 +156,17 @@ class FaultedGang final : public ForwardingGang {
       : ForwardingGang(std::move(inner)), state_(std::move(state)) {}
 
  protected:
-  void before(const Operation&) override {
-    index_ = state_->operations++;
-    for (const ProcessFault& fault : state_->faults) {
-      if (fault.operation != index_) continue;
-      if (fault.moment == FaultMoment::before) strike(fault);
-      if (fault.moment != FaultMoment::inside) continue;
-      state_->strikers.emplace_back([fault] {
-        std::this_thread::sleep_for(fault.span);
-        strike(fault);
-      });
+  void before(const Operation& operation) override {
+    befalling_ = state_->befalling(operation.collective.kind, name());
+    for (const ProcessFault& fault : befalling_) {
+      if (fault.moment == FaultMoment::before) state_->strike(fault);
+      if (fault.moment == FaultMoment::inside) state_->strike_inside(fault);
     }
   }
 
   void after(const Operation&) override {
-    for (const ProcessFault& fault : state_->faults)
-      if (fault.operation == index_ && fault.moment == FaultMoment::after) strike(fault);
+    for (const ProcessFault& fault : befalling_)
+      if (fault.moment == FaultMoment::after) state_->strike(fault);
   }
 
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
@@ -116,7 +175,7 @@ class FaultedGang final : public ForwardingGang {
 
  private:
   std::shared_ptr<FaultState> state_;
-  std::uint64_t index_ = 0;  // of the operation at hand
+  std::vector<ProcessFault> befalling_;  // the operation at hand
 };
 
 }  // namespace
@@ -127,6 +186,12 @@ std::string_view to_string(ProcessFaultKind kind) noexcept {
   return "";
 }
 
+std::vector<std::string> process_fault_names() {
+  std::vector<std::string> texts;
+  for (const auto& [kind, name] : names) texts.emplace_back(name);
+  return texts;
+}
+
 std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexcept {
   for (const auto& [kind, name] : names)
     if (name == text) return kind;
@@ -134,10 +199,18 @@ std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexc
 }
 
 std::string to_string(const ProcessFault& fault) {
-  std::string text = fmt::format("rank {} {} {} operation {}", fault.rank, words_for(fault.kind),
-                                 words_for(fault.moment), fault.operation);
-  if (fault.moment == FaultMoment::inside) text += ", after " + gang::to_string(fault.span);
+  std::string text = fmt::format("rank {} {} ", fault.rank, words_for(fault.kind));
+  if (fault.time) {
+    text += gang::to_string(*fault.time) + " after its start";
+  } else {
+    text += fmt::format("{} operation {}", words_for(fault.moment), fault.operation);
+    if (fault.during) text += fmt::format(" of {}", gang::to_string(*fault.during));
+    if (!fault.gang.empty()) text += " on " + fault.gang;
+    if (fault.moment == FaultMoment::inside) text += ", after " + gang::to_string(fault.span);
+  }
   if (fault.kind == ProcessFaultKind::delay) text += " by " + gang::to_string(fault.span);
+  if (fault.kind == ProcessFaultKind::restart)
+    text += ", and starts again " + gang::to_string(fault.pause) + " later";
   return text;
 }
 
@@ -148,7 +221,7 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
   fault.operation = random.below(
       std::max<std::uint64_t>(1, space.operations[static_cast<std::size_t>(fault.rank)]));
   fault.moment = static_cast<FaultMoment>(random.below(3));
-  if (fault.moment == FaultMoment::inside && !can_be_inside(kind))
+  if (fault.moment == FaultMoment::inside && !is_of_process(kind))
     fault.moment = FaultMoment::before;
   const auto most_microseconds = static_cast<std::uint64_t>(
       kind == ProcessFaultKind::delay
@@ -156,21 +229,37 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
           : 300);
   const std::chrono::microseconds span(random.below(std::max<std::uint64_t>(1, most_microseconds)));
   if (fault.moment == FaultMoment::inside || kind == ProcessFaultKind::delay) fault.span = span;
+  if (kind == ProcessFaultKind::restart) fault.pause = std::chrono::milliseconds(random.below(20));
   return fault;
 }
 
 namespace {
 
-// None where processes cannot meet it.
-std::optional<ProcessFault> process_fault_of(const sim::Fault& fault) {
+// Why processes cannot meet it; "" where they can.
+std::string_view reason_against(const sim::Fault& fault) noexcept {
   const sim::FaultTrigger& trigger = fault.trigger;
-  if (trigger.time || trigger.message || trigger.probability || trigger.during ||
-      trigger.while_rank || !trigger.gang.empty())
-    return std::nullopt;
+  if (sim::is_of_link(fault.kind)) return "of a link";
+  if (fault.kind == sim::FaultKind::corrupt_contribution ||
+      fault.kind == sim::FaultKind::corrupt_result)
+    return "of data";
+  if (fault.kind == sim::FaultKind::watchdog_abort) return "of the simulated watchdog";
+  if (fault.kind == sim::FaultKind::slow && !fault.delay) return "by a factor";
+  if (trigger.message) return "at a message";
+  if (trigger.probability) return "with a probability";
+  if (trigger.while_rank) return "while another rank waits";
+  return "";
+}
+
+// Of one that processes can meet.
+ProcessFault process_fault_of(const sim::Fault& fault) {
+  const sim::FaultTrigger& trigger = fault.trigger;
   ProcessFault result{.operation = trigger.operation ? trigger.operation->least : 0,
-                      .moment = trigger.moment};
+                      .moment = trigger.moment,
+                      .during = trigger.during,
+                      .gang = trigger.gang};
+  if (trigger.time) result.time = trigger.time->least;
   if (fault.delay) result.span = fault.delay->least;
-  if (result.moment == FaultMoment::any) result.moment = FaultMoment::before;
+  if (result.moment == FaultMoment::any || trigger.time) result.moment = FaultMoment::before;
   switch (fault.kind) {
     case sim::FaultKind::crash:
       result.kind = ProcessFaultKind::kill;
@@ -185,14 +274,14 @@ std::optional<ProcessFault> process_fault_of(const sim::Fault& fault) {
       result.kind = fault.lasts ? ProcessFaultKind::delay : ProcessFaultKind::stop;
       if (fault.lasts) result.span = fault.lasts->least;
       break;
-    case sim::FaultKind::slow:
-    case sim::FaultKind::late_start:
-      result.kind = ProcessFaultKind::delay;
+    case sim::FaultKind::restart:
+      result.kind = ProcessFaultKind::restart;
+      result.pause = result.span;
       break;
     default:
-      return std::nullopt;
+      result.kind = ProcessFaultKind::delay;
   }
-  if (result.moment == FaultMoment::inside && !can_be_inside(result.kind))
+  if (result.moment == FaultMoment::inside && !is_of_process(result.kind))
     result.moment = FaultMoment::before;
   if (result.moment == FaultMoment::inside) result.span = std::chrono::microseconds(100);
   return result;
@@ -204,25 +293,32 @@ std::vector<ProcessFault> process_faults_of(const sim::FaultPlan& drawn,
                                             std::map<std::string, int>& left_out) {
   std::vector<ProcessFault> faults;
   for (const sim::Fault& fault : drawn.faults) {
-    std::optional<ProcessFault> one = process_fault_of(fault);
-    if (!one) ++left_out[std::string(sim::to_string(fault.kind))];
-    if (!one) continue;
+    if (const std::string_view reason = reason_against(fault); !reason.empty()) {
+      ++left_out[fmt::format("{} ({})", sim::to_string(fault.kind), reason)];
+      continue;
+    }
+    ProcessFault one = process_fault_of(fault);
     for (const int rank : fault.ranks) {
-      one->rank = rank;
-      faults.push_back(*one);
+      one.rank = rank;
+      faults.push_back(one);
     }
   }
   return faults;
 }
 
+std::optional<Duration> pause_of_restart(std::span<const ProcessFault> faults, int rank) {
+  for (const ProcessFault& fault : faults)
+    if (fault.rank == rank && fault.kind == ProcessFaultKind::restart) return fault.pause;
+  return std::nullopt;
+}
+
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
-                                        std::span<const ProcessFault> faults,
-                                        std::atomic<std::uint64_t>& operations) {
+                                        std::span<const ProcessFault> faults, FaultTally& tally) {
   std::vector<ProcessFault> own;
   std::ranges::copy_if(faults, std::back_inserter(own),
                        [rank](const ProcessFault& fault) { return fault.rank == rank; });
   return std::make_shared<FaultedGang>(std::move(inner),
-                                       std::make_shared<FaultState>(std::move(own), operations));
+                                       std::make_shared<FaultState>(std::move(own), tally));
 }
 
 }  // namespace gang::harness

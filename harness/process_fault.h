@@ -13,16 +13,26 @@
 
 #include "gang/duration.h"
 #include "gang/gang.h"
+#include "gang/operation_kind.h"
 #include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 
 // kill: the process is killed (SIGKILL). stop: it is stopped (SIGSTOP), and goes on when all others
 // have ended. exit: it ends by itself, with status 0, without closing anything. exception: its
-// program is left by an exception. delay: it comes late.
-enum class ProcessFaultKind : std::uint8_t { kill, stop, exit, exception, delay };
+// program is left by an exception. delay: it comes late. restart: it is killed, and its program
+// begins anew in another process, as another incarnation.
+enum class ProcessFaultKind : std::uint8_t { kill, stop, exit, exception, delay, restart };
+
+// Whether it befalls the process as a whole, not only what its program does.
+constexpr bool is_of_process(ProcessFaultKind kind) noexcept {
+  return kind != ProcessFaultKind::exception && kind != ProcessFaultKind::delay;
+}
 
 std::string_view to_string(ProcessFaultKind kind) noexcept;
+
+// All of them, in their order.
+std::vector<std::string> process_fault_names();
 
 // The inverse of to_string; none for any other text.
 std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexcept;
@@ -33,9 +43,20 @@ using sim::FaultMoment;  // before, inside, after
 struct ProcessFault {
   ProcessFaultKind kind = ProcessFaultKind::kill;
   int rank = 0;
-  std::uint64_t operation = 0;  // which of the rank's, on all its gangs; 0 is the first
+
+  // At which operation of the rank, on all its gangs, of those that are of the kind `during` and on
+  // a gang called `gang`; 0 is the first. Without either all are.
+  std::uint64_t operation = 0;
   FaultMoment moment = FaultMoment::before;  // inside: never an exception or a delay
-  Duration span{0};  // inside: how long the operation has been under way; of a delay, how long
+  std::optional<OperationKind> during = {};
+  std::string gang = {};
+
+  // Instead of an operation: so long after the rank has its root gang. An exception or a delay
+  // then befalls the first operation that is called later.
+  std::optional<Duration> time = {};
+
+  Duration span{0};   // inside: how long the operation has been under way; of a delay, how long
+  Duration pause{0};  // of a restart: until the new process begins
 
   friend bool operator==(const ProcessFault&, const ProcessFault&) = default;
 };
@@ -55,17 +76,26 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
                                 std::uint64_t index);
 
 // What processes meet of a drawn plan of faults: a crash kills; a stall stops, or delays where it
-// has an end; exits and exceptions are themselves; what is slow or late comes later. Each at the
-// operation of its trigger, or at the first. What cannot be done to processes (links, corruption,
-// restarts, aborts, other triggers) goes to `left_out`, by kind.
+// has an end; exits, exceptions and restarts are themselves; what is slow or late comes later. Each
+// at the operation or, on the clock of the wall, the time of its trigger; else at the first
+// operation. What cannot be done to processes is counted in `left_out`, by kind and reason:
+// "crash (at a message)".
 std::vector<ProcessFault> process_faults_of(const sim::FaultPlan& drawn,
                                             std::map<std::string, int>& left_out);
 
-// Counts the operations of a rank, on `inner` and the gangs made from it, and strikes at those that
-// `faults` of this rank say. Nothing but the calling process is struck. `operations` is counted up
-// with each; it outlives the gang.
+// The pause of the restart among `faults` that befalls the rank; none where none does.
+std::optional<Duration> pause_of_restart(std::span<const ProcessFault> faults, int rank);
+
+// What the process of a rank has seen of its faults.
+struct FaultTally {
+  std::atomic<std::uint64_t> operations = 0;  // called, on all gangs
+  std::atomic<std::uint64_t> struck = 0;      // faults that have befallen it
+};
+
+// Lets those of `faults` that are this rank's happen to the calling process, at operations of
+// `inner` and of gangs made from it, and from now on. Nothing else is struck. `tally` outlives the
+// gang.
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
-                                        std::span<const ProcessFault> faults,
-                                        std::atomic<std::uint64_t>& operations);
+                                        std::span<const ProcessFault> faults, FaultTally& tally);
 
 }  // namespace gang::harness

@@ -98,7 +98,8 @@ RankOutcome::Failure failure_of(const std::exception& error) {
 }
 
 std::string to_bytes(const RankOutcome& outcome) {
-  json value = {{"outputs", json::array()}, {"operations", outcome.operations}};
+  json value = {
+      {"outputs", json::array()}, {"operations", outcome.operations}, {"struck", outcome.struck}};
   if (!outcome.note.empty())
     value["note"] = json::binary({outcome.note.begin(), outcome.note.end()});
   for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
@@ -112,7 +113,8 @@ std::string to_bytes(const RankOutcome& outcome) {
 RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
   try {
     const json value = json::from_msgpack(bytes);
-    RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>()};
+    RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>(),
+                        .struck = value.at("struck").get<std::uint64_t>()};
     for (const json& output : value.at("outputs"))
       outcome.outputs.push_back(output_from_json(output));
     if (value.contains("note")) {

@@ -31,6 +31,7 @@ struct RankOutcome {
   std::optional<std::string> wrong_result;
   std::optional<Failure> failure;
   std::uint64_t operations = 0;  // that it called, where they were counted
+  std::uint64_t struck = 0;      // faults that have befallen it, where they were counted
 
   friend bool operator==(const RankOutcome&, const RankOutcome&) = default;
 };

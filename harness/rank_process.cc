@@ -1,8 +1,9 @@
 #include "harness/rank_process.h"
 
-#include <utility>
+#include <signal.h>
 
-#include "harness/launcher.h"
+#include <thread>
+#include <utility>
 
 namespace gang::harness {
 namespace {
@@ -21,9 +22,12 @@ RankOutcome run_rank(const RankTask& task, const std::function<std::shared_ptr<G
       .parameters = task.parameters, .recorder = recorder, .seed = task.seed, .log = task.log};
   try {
     const std::shared_ptr<Gang> root = join();
-    Rank self{
-        {.rank = task.rank, .world_size = task.world_size, .root = root, .runtime = task.runtime},
-        context};
+    Rank self{{.rank = task.rank,
+               .world_size = task.world_size,
+               .root = root,
+               .runtime = task.runtime,
+               .incarnation = task.incarnation},
+              context};
     task.program.run(self);
     root->close();
   } catch (const std::exception& error) {
@@ -46,6 +50,21 @@ std::vector<RankOutcome> run_rank_processes(const Launch& launch, Duration slack
            launch.options.world_size, [&body](int rank) { return to_bytes(body(rank)); }, grace))
     outcomes.push_back(outcome_of(end));
   return outcomes;
+}
+
+RankOutcome run_incarnations(const Incarnations& incarnations,
+                             const std::function<RankOutcome(int incarnation)>& body) {
+  const auto run = [&](int incarnation) {
+    return run_processes(
+               1, [&](int) { return to_bytes(body(incarnation)); }, incarnations.limits)
+        .front();
+  };
+  const ProcessEnd first = run(0);
+  if (first.signal != SIGKILL || !incarnations.pause) return outcome_of(first);
+  std::this_thread::sleep_for(*incarnations.pause);
+  RankOutcome again = outcome_of(run(1));
+  ++again.struck;
+  return again;
 }
 
 }  // namespace gang::harness

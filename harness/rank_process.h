@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gang/duration.h"
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "harness/backend.h"
+#include "harness/launcher.h"
 #include "harness/program.h"
 #include "harness/rank_log.h"
 #include "harness/rank_outcome.h"
@@ -25,6 +27,7 @@ struct RankTask {
   int world_size = 1;
   std::uint64_t seed = 1;
   const RankLog* log = nullptr;
+  int incarnation = 0;
 };
 
 // Runs the program on the gang that `join` makes, which meets the other ranks, and closes it.
@@ -36,5 +39,16 @@ RankOutcome run_rank(const RankTask& task, const std::function<std::shared_ptr<G
 // to its end is a failure without a kind.
 std::vector<RankOutcome> run_rank_processes(const Launch& launch, Duration slack,
                                             const std::function<RankOutcome(int rank)>& body);
+
+// What befalls one process of a rank, and when it is started again, if ever.
+struct Incarnations {
+  ProcessLimits limits = {};           // of each process
+  std::optional<Duration> pause = {};  // of a restart; none: there is no second one
+};
+
+// Runs `body(0)` in a process of its own; where it is killed there and is to be restarted,
+// `body(1)` in another one after the pause, whose outcome then counts. Blocks.
+RankOutcome run_incarnations(const Incarnations& incarnations,
+                             const std::function<RankOutcome(int incarnation)>& body);
 
 }  // namespace gang::harness

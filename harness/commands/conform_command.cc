@@ -17,6 +17,7 @@
 #include "harness/conformance.h"
 #include "harness/output_file.h"
 #include "harness/program_source.h"
+#include "harness/suggestion.h"
 
 namespace gang::harness {
 namespace {
@@ -33,7 +34,7 @@ class ConformCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"conform --backend gloo --cases 100 --seed 1 --junit out.xml",
             "conform ring every_collective --timeout 10s",
-            "conform ring --faults exception --cases 10 --timeout 5s", "conform --backend nccl"};
+            "conform ring --faults kill --cases 10 --timeout 5s", "conform --backend nccl"};
   }
 
   void add_options(CLI::App& app) override {
@@ -45,7 +46,8 @@ class ConformCommand final : public Command {
     app.add_option("--cases", cases_, "random programs beside them, or faulted runs of each [20]")
         ->type_name("N");
     app.add_option("--faults", faults_,
-                   "instead, see that faults of a rank are contained: exception, delay")
+                   "instead, see that faults of a rank are contained: kill, stop, exit, restart "
+                   "(gloo: of a process made for it), exception, delay")
         ->type_name("KIND");
     app.add_option("--backend", backend_, "what to check [gloo]")->type_name("NAME");
     app.add_option("--seed", seed_, "of data and random programs [1]")->type_name("N");
@@ -125,10 +127,10 @@ class ConformCommand final : public Command {
   // Every program with fault after fault.
   std::vector<ConformanceCase> faulted(const std::vector<ConformanceCase>& programs) const {
     const auto kind = parse_process_fault(faults_);
-    if (kind != ProcessFaultKind::exception && kind != ProcessFaultKind::delay)
-      throw InvalidArgument("--faults is '" + faults_ +
-                            "'; accepted here: exception, delay (compare --faults ends processes; "
-                            "torchrun would end all others)");
+    if (!kind) throw InvalidArgument("--faults " + unknown_name(faults_, process_fault_names()));
+    if (is_of_process(*kind) && backend_ != "gloo")
+      throw InvalidArgument("--faults is '" + faults_ + "' and --backend '" + backend_ +
+                            "'; accepted there: exception, delay");
     std::vector<ConformanceCase> cases;
     for (const ConformanceCase& program : programs) {
       for (std::uint64_t index = 0; index < std::strtoull(cases_.c_str(), nullptr, 10); ++index) {

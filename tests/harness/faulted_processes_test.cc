@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,7 +104,7 @@ TEST_P(FaultedProcessesTest, AreContainedByACorrectProgram) {
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, FaultedProcessesTest,
                          testing::Values(ProcessFaultKind::kill, ProcessFaultKind::stop,
                                          ProcessFaultKind::exit, ProcessFaultKind::exception,
-                                         ProcessFaultKind::delay),
+                                         ProcessFaultKind::delay, ProcessFaultKind::restart),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
@@ -132,7 +133,28 @@ TEST_F(FaultedProcessesTest, APlanBefallsProcessesAsFarAsItCan) {
                                             {.name = "plan", .draw = draw, .count = 1}, {});
   EXPECT_TRUE(report.holds()) << to_string(report);
   EXPECT_THAT(to_string(report), HasSubstr("Fired      1 of 1 faults"));
-  EXPECT_THAT(to_string(report), HasSubstr("processes cannot meet: drop_message 1"));
+  EXPECT_THAT(to_string(report), HasSubstr("cannot meet: 1 drop_message (of a link)"));
+}
+
+TEST_F(FaultedProcessesTest, APlanStrikesAtATimeOfTheWall) {
+  const Program program{.name = "rounds", .description = "", .run = [](Rank& rank) {
+                          for (int round = 0; round < 10; ++round) {
+                            std::this_thread::sleep_for(20ms);
+                            rank.root()->barrier();
+                          }
+                        }};
+  const auto fired = [&program](const std::string& time) {
+    const RunSpecification specification{
+        .program = "rounds", .world_size = 2, .seed = 3, .timeout = 10s};
+    const auto draw =
+        process_faults_called("fault = [{kind = \"crash\", ranks = [1], time = \"" + time + "\"}]");
+    const auto report = run_faulted_processes(program, specification,
+                                              {.name = "plan", .draw = draw, .count = 1}, {});
+    EXPECT_TRUE(report.holds()) << to_string(report);
+    return report.cases.at(0).fired;
+  };
+  EXPECT_EQ(fired("70ms"), 1U);
+  EXPECT_EQ(fired("1h"), 0U);
 }
 
 TEST_F(FaultedProcessesTest, AProgramThatFailsByItselfIsNotRunWithFaults) {

@@ -79,6 +79,30 @@ TEST(RunProcesses, OneThatIsStoppedGoesOnWhenAllOthersHaveEnded) {
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.result, "well") << end.death;
 }
 
+TEST(RunProcesses, AllOfThemMayHaveSoLongOnly) {
+  const auto ends = run_processes(
+      1,
+      [](int) {
+        std::this_thread::sleep_for(1000s);
+        return std::string();
+      },
+      ProcessLimits{.in_all = 100ms});
+  EXPECT_EQ(ends[0].death, "had not ended after 100 ms, and was killed");
+}
+
+TEST(RunProcesses, OneThatIsStoppedGoesOnWhenItMay) {
+  int asked = 0;
+  const auto ends = run_processes(
+      1,
+      [](int) {
+        ::kill(::getpid(), SIGSTOP);
+        return std::string("well");
+      },
+      ProcessLimits{.in_all = 60s, .may_go_on = [&asked] { return ++asked > 2; }});
+  EXPECT_EQ(ends[0].result, "well") << ends[0].death;
+  EXPECT_EQ(asked, 3);
+}
+
 // Whether a process of this number exists and is not just waiting to be reaped.
 bool is_alive(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/stat");

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,9 +17,10 @@ using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
 TEST(ProcessFault, IsNamedInTextAndBack) {
-  using enum ProcessFaultKind;
-  for (const ProcessFaultKind kind : {kill, stop, ProcessFaultKind::exit, exception, delay})
-    EXPECT_EQ(parse_process_fault(to_string(kind)), kind);
+  EXPECT_EQ(process_fault_names(),
+            (std::vector<std::string>{"kill", "stop", "exit", "exception", "delay", "restart"}));
+  for (const std::string& name : process_fault_names())
+    EXPECT_EQ(to_string(parse_process_fault(name).value()), name);
   EXPECT_EQ(parse_process_fault("kil"), std::nullopt);
 }
 
@@ -27,6 +29,14 @@ TEST(ProcessFault, SaysWhatBefallsWhom) {
   EXPECT_EQ(to_string(fault), "rank 2 is killed inside operation 17, after 2 ms");
   fault = {.kind = ProcessFaultKind::delay, .operation = 3, .span = 40ms};
   EXPECT_EQ(to_string(fault), "rank 0 is delayed before operation 3 by 40 ms");
+  fault = {.kind = ProcessFaultKind::stop,
+           .operation = 1,
+           .during = OperationKind::barrier,
+           .gang = "dp"};
+  EXPECT_EQ(to_string(fault), "rank 0 is stopped before operation 1 of barrier on dp");
+  fault = {.kind = ProcessFaultKind::restart, .time = 40ms, .pause = 5ms};
+  EXPECT_EQ(to_string(fault),
+            "rank 0 is killed 40 ms after its start, and starts again 5 ms later");
 }
 
 TEST(ProcessFault, IsDrawnFromTheSeedAmongTheOperationsOfItsRank) {
@@ -63,16 +73,48 @@ TEST(ProcessFault, IsWhatAProcessCanMeetOfAPlan) {
        .trigger = {.operation = std::uint64_t{4}, .moment = FaultMoment::after}},
       {.kind = sim::FaultKind::stall, .ranks = {0}},
       {.kind = sim::FaultKind::stall, .ranks = {0}, .lasts = sim::Between<Duration>(7ms)},
-      {.kind = sim::FaultKind::exit, .ranks = {0}, .trigger = {.time = Duration(5)}},
-      {.kind = sim::FaultKind::partition, .ranks = {0}, .to = {1}}};
+      {.kind = sim::FaultKind::exit, .ranks = {0}, .trigger = {.time = Duration(5'000'000)}},
+      {.kind = sim::FaultKind::restart, .ranks = {1}, .delay = sim::Between<Duration>(3ms)},
+      {.kind = sim::FaultKind::crash,
+       .ranks = {2},
+       .trigger = {.operation = std::uint64_t{1}, .during = OperationKind::barrier, .gang = "dp"}}};
   std::map<std::string, int> left_out;
   const auto faults = process_faults_of(plan, left_out);
-  ASSERT_EQ(faults.size(), 4U);
+  ASSERT_EQ(faults.size(), 7U);
   EXPECT_EQ(to_string(faults[0]), "rank 1 is killed after operation 4");
   EXPECT_EQ(to_string(faults[1]), "rank 2 is killed after operation 4");
   EXPECT_EQ(to_string(faults[2]), "rank 0 is stopped before operation 0");
   EXPECT_EQ(to_string(faults[3]), "rank 0 is delayed before operation 0 by 7 ms");
-  EXPECT_EQ(left_out, (std::map<std::string, int>{{"exit", 1}, {"partition", 1}}));
+  EXPECT_EQ(to_string(faults[4]), "rank 0 exits 5 ms after its start");
+  EXPECT_EQ(to_string(faults[5]),
+            "rank 1 is killed before operation 0, and starts again 3 ms later");
+  EXPECT_EQ(pause_of_restart(faults, 1), 3ms);
+  EXPECT_EQ(pause_of_restart(faults, 0), std::nullopt);
+  EXPECT_EQ(to_string(faults[6]), "rank 2 is killed before operation 1 of barrier on dp");
+  EXPECT_TRUE(left_out.empty());
+}
+
+TEST(ProcessFault, WhatAProcessCannotMeetOfAPlanIsCountedWithTheReason) {
+  sim::FaultPlan plan;
+  plan.faults = {
+      {.kind = sim::FaultKind::partition, .ranks = {0}, .to = {1}},
+      {.kind = sim::FaultKind::corrupt_result, .ranks = {0}},
+      {.kind = sim::FaultKind::watchdog_abort, .ranks = {0}},
+      {.kind = sim::FaultKind::slow, .ranks = {0}, .factor = 2},
+      {.kind = sim::FaultKind::crash, .ranks = {0}, .trigger = {.message = std::uint64_t{3}}},
+      {.kind = sim::FaultKind::crash, .ranks = {0}, .trigger = {.message = std::uint64_t{4}}},
+      {.kind = sim::FaultKind::exit, .ranks = {0}, .trigger = {.probability = 0.5}},
+      {.kind = sim::FaultKind::stall, .ranks = {0}, .trigger = {.while_rank = 1}}};
+  std::map<std::string, int> left_out;
+  EXPECT_TRUE(process_faults_of(plan, left_out).empty());
+  EXPECT_EQ(left_out,
+            (std::map<std::string, int>{{"corrupt_result (of data)", 1},
+                                        {"crash (at a message)", 2},
+                                        {"exit (with a probability)", 1},
+                                        {"partition (of a link)", 1},
+                                        {"slow (by a factor)", 1},
+                                        {"stall (while another rank waits)", 1},
+                                        {"watchdog_abort (of the simulated watchdog)", 1}}));
 }
 
 TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
@@ -82,15 +124,16 @@ TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
     if (operation.created != nullptr) *operation.created = child;
   };
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .operation = 2};
-  std::atomic<std::uint64_t> operations = 0;
-  const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, operations);
+  FaultTally tally;
+  const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
   gang->barrier();
   const std::vector<int> ranks = {0, 1};
   const auto made = gang->create_gang(ranks);
   EXPECT_THAT(test::message_of<std::runtime_error>([&made] { made->barrier(); }),
               HasSubstr("the fault: rank 0 throws before operation 2"));
   EXPECT_TRUE(child->sent.empty());
-  EXPECT_EQ(operations, 3U);
+  EXPECT_EQ(tally.operations, 3U);
+  EXPECT_EQ(tally.struck, 1U);
   made->barrier();
   EXPECT_EQ(child->sent.size(), 1U);
 }
@@ -98,10 +141,51 @@ TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
 TEST(FaultedGang, LeavesOtherRanksAlone) {
   const auto inner = std::make_shared<test::RecordingGang>(2, 1);
   const ProcessFault fault{.kind = ProcessFaultKind::exception};
-  std::atomic<std::uint64_t> operations = 0;
-  make_faulted_gang(inner, 1, {&fault, 1}, operations)->barrier();
+  FaultTally tally;
+  make_faulted_gang(inner, 1, {&fault, 1}, tally)->barrier();
   EXPECT_EQ(inner->sent.size(), 1U);
-  EXPECT_EQ(operations, 1U);
+  EXPECT_EQ(tally.operations, 1U);
+  EXPECT_EQ(tally.struck, 0U);
+}
+
+TEST(FaultedGang, CountsTheOperationsThatFit) {
+  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const ProcessFault fault{
+      .kind = ProcessFaultKind::exception, .operation = 1, .during = OperationKind::barrier};
+  FaultTally tally;
+  const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
+  std::int32_t value = 0;
+  gang->barrier();
+  gang->all_reduce(view_of(value), ReduceOperation::sum);
+  EXPECT_THROW(gang->barrier(), std::runtime_error);
+  gang->barrier();
+  EXPECT_EQ(tally.struck, 1U);
+}
+
+TEST(FaultedGang, OfAnotherNameIsLeftAlone) {
+  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const ProcessFault fault{.kind = ProcessFaultKind::exception, .gang = "other"};
+  FaultTally tally;
+  make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();
+  EXPECT_EQ(tally.struck, 0U);
+}
+
+TEST(FaultedGang, AnExceptionWhoseTimeHasComeBefallsTheNextOperation) {
+  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const ProcessFault fault{.kind = ProcessFaultKind::exception, .time = 20ms};
+  FaultTally tally;
+  const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
+  std::this_thread::sleep_for(30ms);
+  EXPECT_THROW(gang->barrier(), std::runtime_error);
+  gang->barrier();
+}
+
+TEST(FaultedGang, WhatWasToHappenLaterDoesNotKeepTheProgram) {
+  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const ProcessFault fault{.kind = ProcessFaultKind::kill, .time = std::chrono::hours(1)};
+  FaultTally tally;
+  make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();
+  EXPECT_EQ(tally.struck, 0U);
 }
 
 }  // namespace

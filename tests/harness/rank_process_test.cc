@@ -1,5 +1,6 @@
 #include "harness/rank_process.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +15,7 @@ namespace gang::harness {
 namespace {
 
 using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
 class RankProcess : public testing::Test {
@@ -77,6 +79,35 @@ TEST_F(RankProcess, ThatDoesNotComeToItsEndFailsWithoutAKind) {
   ASSERT_TRUE(outcomes[1].failure);
   EXPECT_FALSE(outcomes[1].failure->kind);
   EXPECT_THAT(outcomes[1].failure->text, HasSubstr("exit status 3"));
+}
+
+// What a rank says in each of its lives; it is killed in the first.
+RankOutcome live(int incarnation) {
+  if (incarnation == 0) ::raise(SIGKILL);
+  return {.note = "life " + std::to_string(incarnation)};
+}
+
+TEST(RunIncarnations, OneThatIsKilledBeginsAnew) {
+  const RankOutcome outcome = run_incarnations({.pause = 1ms}, live);
+  EXPECT_FALSE(outcome.failure);
+  EXPECT_EQ(outcome.note, "life 1");
+  EXPECT_EQ(outcome.struck, 1U);
+}
+
+TEST(RunIncarnations, WithoutARestartThereIsOne) {
+  const RankOutcome outcome = run_incarnations({}, live);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_THAT(outcome.failure->text, HasSubstr("was killed by signal 9"));
+}
+
+TEST(RunIncarnations, OneThatEndsByItselfOrForAnotherReasonDoesNotBeginAnew) {
+  const auto well = run_incarnations({.pause = 1ms}, [](int incarnation) {
+    return RankOutcome{.note = "life " + std::to_string(incarnation)};
+  });
+  EXPECT_EQ(well.note, "life 0");
+  const auto broken = run_incarnations({.pause = 1ms}, [](int) -> RankOutcome { ::_exit(3); });
+  ASSERT_TRUE(broken.failure);
+  EXPECT_THAT(broken.failure->text, HasSubstr("exit status 3"));
 }
 
 }  // namespace

@@ -48,6 +48,39 @@ TEST(ConformCommand, RunsOnEveryProcessOfAJob) {
   EXPECT_THAT(read_file("JUnit", junit), HasSubstr("tests=\"2\" failures=\"0\""));
 }
 
+TEST(ConformCommand, FaultsThatEndProcessesAreContainedAndEndNone) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  for (const std::string kind : {"kill", "stop", "exit", "restart"}) {
+    const std::string port = std::to_string(TcpStoreServer().port());
+    const auto ends = run_processes(
+        3,
+        [&](int rank) {
+          const Answer answer =
+              ask_under({{"RANK", std::to_string(rank)},
+                         {"WORLD_SIZE", "3"},
+                         {"MASTER_ADDR", "127.0.0.1"},
+                         {"MASTER_PORT", port}},
+                        {"ring", "--faults", kind, "--cases", "2", "--timeout", "1s"});
+          return std::to_string(answer.status) + answer.out + answer.err;
+        },
+        60s);
+    EXPECT_THAT(ends[0].result, HasSubstr("0CONFORMS  gloo against sim, world 3, seed 1"));
+    EXPECT_THAT(ends[0].result, HasSubstr("✓  ring, " + kind + " 1"));
+    EXPECT_EQ(ends[1].result, "0") << ends[1].death;
+    EXPECT_EQ(ends[2].result, "0") << ends[2].death;
+  }
+}
+
+TEST(ConformCommand, FaultsItDoesNotKnowAreBadInput) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  const Answer unknown =
+      ask_under({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, {"ring", "--faults", "kil"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--faults 'kil' is unknown (did you mean 'kill'?)"));
+}
+
 TEST(ConformCommand, OutsideAJobItSaysWhatIsMissing) {
   const Answer answer = ask_under({}, {});
   EXPECT_EQ(answer.status, 2);
