@@ -155,7 +155,9 @@ class FaultedProcesses {
     ++result.ends[!failure        ? "right result"
                   : failure->kind ? std::string(to_string(*failure->kind))
                                   : "no typed error"];
-    if (failure && !is_victim) result.slowest = std::max(result.slowest, failure->elapsed);
+    if (!failure || is_victim || failure->elapsed <= result.slowest) return;
+    result.slowest = failure->elapsed;
+    result.slowest_error = failure->text;
   }
 
   const Program& program_;
@@ -177,6 +179,7 @@ struct Totals {
   int errors = 0;
   int ranks = 0;
   Duration slowest{0};
+  std::string slowest_error;
 };
 
 Totals totals_of(const FaultedProcessesReport& report) {
@@ -185,7 +188,10 @@ Totals totals_of(const FaultedProcessesReport& report) {
     totals.fired += one.fired;
     totals.faults += one.faults.size();
     for (const auto& [kind, count] : one.left_out) totals.left_out[kind] += count;
-    totals.slowest = std::max(totals.slowest, one.slowest);
+    if (one.slowest > totals.slowest) {
+      totals.slowest = one.slowest;
+      totals.slowest_error = fmt::format("case {}: {}", one.index, one.slowest_error);
+    }
     for (const auto& [end, count] : one.ends) {
       totals.ends[end] += count;
       totals.ranks += count;
@@ -292,6 +298,8 @@ std::string to_string(const FaultedProcessesReport& report) {
     text += fmt::format("  Errors     {}\n", text_of(totals.ends));
     text += fmt::format("  Slowest    {:.2f} s after its operation began (timeout {})\n",
                         seconds(totals.slowest), gang::to_string(report.timeout));
+    if (totals.slowest > report.timeout / 2)
+      text += sim::wrapped(totals.slowest_error, "             ");
   }
   for (const FaultedCase& one : report.cases) {
     if (one.problems.empty()) continue;
@@ -310,6 +318,7 @@ json to_json(const FaultedProcessesReport& report) {
                      {"left_out", one.left_out},
                      {"ends", one.ends},
                      {"slowest_ns", one.slowest.count()},
+                     {"slowest_error", one.slowest_error},
                      {"problems", one.problems}});
   }
   return {{"holds", report.holds()},

@@ -46,6 +46,7 @@ struct FaultedCase {
   std::size_t fired = 0;                // of the faults
   std::map<std::string, int> ends;    // of the ranks that live: "right result", "peer_failed", ...
   Duration slowest{0};                // error, since its operation began
+  std::string slowest_error;          // which that is
   std::vector<std::string> problems;  // one sentence each; none: the fault was contained
 };
 

@@ -555,6 +555,10 @@ Report Engine::make_report() {
   root_.reset();
   spare_root_.reset();
   report.wall_time = wall_clock_.elapsed();
+  // Whatever comes now comes from outside.
+  is_over_ = true;
+  current_ = &outside_;
+  for (Task& task : further_tasks_) task.further->body = nullptr;
   return report;
 }
 

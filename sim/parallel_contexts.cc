@@ -20,6 +20,7 @@ void Engine::run_ranks_parallel() {
   }
   all_done_.acquire();
   Guard guard(*this);  // the last one may still hold it
+  running_task = &outside_;
 }
 
 void Engine::start_parallel_thread(Task& task) {

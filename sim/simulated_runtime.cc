@@ -11,6 +11,7 @@
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/invariant.h"
+#include "sim/kept_run.h"
 
 namespace gang::sim {
 namespace {
@@ -94,6 +95,7 @@ class SimulatedCondition final : public RuntimeCondition {
   };
 
   bool wait_until(std::unique_lock<RuntimeMutex>& lock, TimePoint deadline) {
+    require_running(engine_, "a condition");
     auto& mutex = static_cast<SimulatedMutex&>(*lock.mutex());
     Task& self = engine_.current();
     bool is_notified = false;
@@ -185,6 +187,7 @@ class SimulatedRuntime final : public Runtime {
       throw InvalidArgument("sleep of " + gang::to_string(duration) + "; accepted is zero or more");
     if (duration == Duration::zero()) return yield();
     const Engine::Guard guard(engine_);
+    require_running(engine_, "a clock");
     Task& self = engine_.current();
     engine_.sleep(self, engine_.faults() == nullptr
                             ? duration
@@ -193,12 +196,14 @@ class SimulatedRuntime final : public Runtime {
 
   void yield() override {
     const Engine::Guard guard(engine_);
+    require_running(engine_, "a rank");
     engine_.poll();
   }
 
   std::unique_ptr<RuntimeThread> start_thread(std::string name,
                                               std::function<void()> body) override {
     const Engine::Guard guard(engine_);
+    require_running(engine_, "a rank");
     engine_.scheduling_point();
     Task& task = engine_.start_context(engine_.current(), std::move(name), std::move(body));
     return std::make_unique<SimulatedThread>(engine_, task);

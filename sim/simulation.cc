@@ -6,6 +6,7 @@
 
 #include "sim/engine.h"
 #include "sim/faults/fault_injector.h"
+#include "sim/kept_run.h"
 #include "sim/wall_clock.h"
 
 namespace gang::sim {
@@ -49,11 +50,9 @@ Simulation::~Simulation() = default;
 
 Report Simulation::run(const RankProgram& program) {
   const WallClock wall_clock;
-  Report report;
-  {
-    Engine engine(options_, program);
-    report = engine.run();
-  }
+  auto engine = std::make_unique<Engine>(options_, program);
+  Report report = engine->run();
+  end_of_run(std::move(engine));
   report.wall_time = wall_clock.elapsed();
   return report;
 }

@@ -195,9 +195,9 @@ class CompareCommand final : public Command {
     const std::string which = broken == report.cases.end()
                                   ? fmt::format("--cases {}", faulted_cases())
                                   : fmt::format("--case {}", broken->index);
-    return fmt::format("{} --faults {} {}",
-                       command_line(random_ ? "--random" : "", real, baseline, binary),
-                       report.faults, case_ ? fmt::format("--case {}", *case_) : which);
+    return fmt::format(
+        "{} --faults {} {}", command_line(random_ ? "--random" : "", real, baseline, binary),
+        shell_quoted(report.faults), case_ ? fmt::format("--case {}", *case_) : which);
   }
 
   // "gangsim compare PROGRAM --world 4 ...": `random` instead of the program, where it is not "".

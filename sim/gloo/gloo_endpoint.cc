@@ -11,6 +11,7 @@
 #include <gloo/transport/pair.h>
 
 #include "gang/gloo/gloo_connector.h"
+#include "sim/kept_run.h"
 #include "sim/rank_state.h"
 
 namespace gang::sim {
@@ -167,6 +168,7 @@ bool GlooBuffer::waitSend(int* rank, milliseconds timeout) { return wait(sends_,
 bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   Engine& engine = endpoint_.engine();
   const Engine::Guard guard(engine);
+  require_running(engine, "a work");
   engine.scheduling_point();
   if (timeout == gloo::transport::kUnsetTimeout) timeout = endpoint_.getTimeout();
   Wait wait{.reason = Wait::Reason::message, .message = this};

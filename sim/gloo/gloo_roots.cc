@@ -7,13 +7,17 @@
 #include "sim/engine.h"
 #include "sim/gloo/gloo_network.h"
 #include "sim/gloo/observed_gang.h"
+#include "sim/kept_run.h"
 
 namespace gang::sim {
 
-class GlooRoots final : public RootGangs {
+class GlooRoots final : public RootGangs, public KeptRun {
  public:
   explicit GlooRoots(Engine& engine)
-      : engine_(engine), network_(std::make_shared<GlooNetwork>(engine)), gangs_(engine) {}
+      : KeptRun(engine),
+        engine_(engine),
+        network_(std::make_shared<GlooNetwork>(engine)),
+        gangs_(engine) {}
 
   GlooNetwork& network() noexcept { return *network_; }
 
@@ -25,8 +29,8 @@ class GlooRoots final : public RootGangs {
     const std::shared_ptr<Gang> gang =
         engine_.rank_state(rank).incarnation == 0 ? make_gloo(rank) : make_refused(rank);
     const Engine::Guard guard(engine_);
-    return std::make_shared<ObservedGang>(Observation{engine_, gangs_, network_->strikes()},
-                                          engine_.root_state(), gang);
+    return std::make_shared<ObservedGang>(
+        Observation{engine_, gangs_, network_->strikes(), runtime()}, engine_.root_state(), gang);
   }
 
   void rank_gone(int rank) override { network_->rank_gone(rank); }
@@ -34,10 +38,8 @@ class GlooRoots final : public RootGangs {
 
  private:
   std::shared_ptr<Gang> make_gloo(int rank) {
-    // The engine's, which outlives every gang of its ranks.
-    const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &engine_.runtime());
     return make_gloo_gang({.connector = network_,
-                           .runtime = runtime,
+                           .runtime = runtime(),
                            .rank = rank,
                            .size = engine_.options().world_size,
                            .timeout = engine_.options().timeout});

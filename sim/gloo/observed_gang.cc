@@ -5,6 +5,7 @@
 #include "gang/error.h"
 #include "sim/engine.h"
 #include "sim/gloo/gloo_strikes.h"
+#include "sim/kept_run.h"
 #include "sim/matching.h"
 #include "sim/pending_operation.h"
 
@@ -81,6 +82,7 @@ Received ObservedGang::run_unrecorded(Operation& operation) {
 
 Received ObservedGang::do_run(Operation& operation) {
   Engine& engine = observation_.engine;
+  require_running(engine, name());
   number(operation);
   const OperationKind kind = operation.collective.kind;
   if (kind == OperationKind::create_gang || kind == OperationKind::split) ++children_made_;
@@ -117,6 +119,7 @@ std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pen
 
 Work ObservedGang::do_start(Operation& operation) {
   Engine& engine = observation_.engine;
+  require_running(engine, name());
   number(operation);
   CallFaults faults;
   if (engine.faults() != nullptr) [[unlikely]]
@@ -179,6 +182,7 @@ Received ObservedGang::run_under_faults(Operation& operation) {
 
 std::shared_ptr<Gang> ObservedGang::do_shrink(const ShrinkOptions& options,
                                               const CallSite& call_site) {
+  require_running(observation_.engine, name());
   if (is_refused_) {
     Collective call;
     call.kind = OperationKind::shrink;
@@ -188,6 +192,11 @@ std::shared_ptr<Gang> ObservedGang::do_shrink(const ShrinkOptions& options,
   }
   ++children_made_;
   return ForwardingGang::do_shrink(options, call_site);
+}
+
+void ObservedGang::do_abort() {
+  require_running(observation_.engine, name());
+  ForwardingGang::do_abort();
 }
 
 }  // namespace gang::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gang/forwarding_gang.h"
+#include "gang/runtime.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/gang_state.h"
 
@@ -34,16 +35,17 @@ class KnownGangs {
   std::map<Key, std::weak_ptr<GangState>> gangs_;
 };
 
-// What all observed gangs of a run share; outlives them.
+// What all observed gangs of a run share.
 struct Observation {
   Engine& engine;
   KnownGangs& gangs;
   GlooStrikes& strikes;
+  std::shared_ptr<Runtime> runtime;  // keeps them after the run
 };
 
 // Counts what is called, traces blocking calls (started ones end on threads of the gang's, unseen),
 // and lets faults of the plan happen before, inside and after a call. A rank that was started again
-// is refused.
+// is refused. After the run every call is an InvalidOperation.
 //
 // Source: the faults are those of sim/faults, at the same moments.
 class ObservedGang final : public ForwardingGang {
@@ -55,6 +57,7 @@ class ObservedGang final : public ForwardingGang {
   Work do_start(Operation& operation) override;
   Received do_run(Operation& operation) override;
   std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
+  void do_abort() override;
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override;
 
  private:

@@ -5,15 +5,16 @@
 #include "gang/nccl/nccl_gang.h"
 #include "sim/counting_gang.h"
 #include "sim/engine.h"
+#include "sim/kept_run.h"
 #include "sim/nccl/nccl_explanation.h"
 #include "sim/nccl/simulated_nccl.h"
 
 namespace gang::sim {
 
-class NcclRoots final : public RootGangs {
+class NcclRoots final : public RootGangs, public KeptRun {
  public:
   explicit NcclRoots(Engine& engine)
-      : engine_(engine), world_(std::make_shared<SimulatedNccl>(engine)) {}
+      : KeptRun(engine), engine_(engine), world_(std::make_shared<SimulatedNccl>(engine)) {}
 
   SimulatedNccl& world() noexcept { return *world_; }
 
@@ -22,15 +23,14 @@ class NcclRoots final : public RootGangs {
   }
 
   std::shared_ptr<Gang> make(int rank) override {
-    // The engine's, which outlives every gang of its ranks.
-    const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &engine_.runtime());
     return std::make_shared<CountingGang>(
-        engine_, make_nccl_gang(
-                     {.world = {.api = world_->api_of(rank), .meeting = world_, .runtime = runtime},
-                      .rank = rank,
-                      .size = engine_.options().world_size,
-                      .timeout = engine_.options().timeout,
-                      .tensors = NcclTensors::on_host}));
+        engine_, runtime(),
+        make_nccl_gang(
+            {.world = {.api = world_->api_of(rank), .meeting = world_, .runtime = runtime()},
+             .rank = rank,
+             .size = engine_.options().world_size,
+             .timeout = engine_.options().timeout,
+             .tensors = NcclTensors::on_host}));
   }
 
   void report_causes(Engine&, const BlockedWorld& world, VerdictCertainty& certainty) override {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/kept_run.h"
 #include "sim/nccl/simulated_nccl.h"
 
 namespace gang::sim {
@@ -307,6 +308,7 @@ std::uint64_t SimulatedNcclApi::changes() {
 NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
                                     std::uint64_t changes_seen) {
   const Engine::Guard guard(engine());
+  require_running(engine(), "a work");
   engine().scheduling_point();
   engine().check_running();
   gpu_.settle();

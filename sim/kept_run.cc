@@ -1,0 +1,28 @@
+#include "sim/kept_run.h"
+
+#include <utility>
+
+#include "gang/error.h"
+#include "sim/engine.h"
+
+namespace gang::sim {
+
+KeptRun::KeptRun(Engine& engine)
+    : kept_(std::make_shared<std::unique_ptr<Engine>>()), runtime_(kept_, &engine.runtime()) {}
+
+void end_of_run(std::unique_ptr<Engine> engine) {
+  auto* const gangs =
+      engine->has_root_gangs() ? dynamic_cast<KeptRun*>(&engine->root_gangs()) : nullptr;
+  if (gangs == nullptr) return;
+  // The engine owns `gangs`, which let go of it: what is left is other people's.
+  const std::shared_ptr<std::unique_ptr<Engine>> kept = std::move(gangs->kept_);
+  gangs->runtime_.reset();
+  *kept = std::move(engine);
+}
+
+void require_running(const Engine& engine, const std::string& what) {
+  if (engine.current().id != outside_task) return;
+  throw InvalidOperation(what + " was used after the end of its simulation");
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,40 @@
+// The end of a run whose gangs are a real backend's: they hold on to its engine, and may outlive
+// it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gang/runtime.h"
+
+namespace gang::sim {
+
+class Engine;
+
+// Part of the root gangs of such a run. What holds `runtime()` keeps the engine: it goes with the
+// last of them, after the run.
+class KeptRun {
+ public:
+  explicit KeptRun(Engine& engine);
+  KeptRun(const KeptRun&) = delete;
+  KeptRun& operator=(const KeptRun&) = delete;
+  virtual ~KeptRun() = default;
+
+  // The engine's.
+  const std::shared_ptr<Runtime>& runtime() const noexcept { return runtime_; }
+
+ private:
+  friend void end_of_run(std::unique_ptr<Engine> engine);
+
+  std::shared_ptr<std::unique_ptr<Engine>> kept_;  // null until the run has ended
+  std::shared_ptr<Runtime> runtime_;               // shares `kept_`
+};
+
+// The run of the engine has ended and its report is made: nobody needs it but gangs that outlive
+// it.
+void end_of_run(std::unique_ptr<Engine> engine);
+
+// Throws InvalidOperation "`what` was used after the end of its simulation" where it is.
+void require_running(const Engine& engine, const std::string& what);
+
+}  // namespace gang::sim
