@@ -179,6 +179,8 @@ constexpr std::array fixes = {
     Fix{"group_creation_order", "create the gangs in one order on every rank"},
     Fix{"stream_order_inversion", "launch the operations in one order on every rank"},
     Fix{"device_synchronization", "make and close gangs when nothing started is under way"},
+    Fix{"blocking_launch", "launch on all ranks before hosts wait, or let launches return at once"},
+    Fix{"one_thread_many_ranks", "give each rank a thread, or a process, of its own"},
     Fix{"cross_gang_cycle", "call the gangs in one order on every rank"},
     Fix{"point_to_point_cycle", "let one side receive first, or use batch"},
     Fix{"buffering_hazard", "let the receiver post its receive first, or start the send"},

@@ -17,8 +17,9 @@ class RootGangs {
   virtual ~RootGangs() = default;
   virtual std::shared_ptr<Gang> make(int rank) = 0;
 
-  // Under faults, and the engine's Guard: the process of a rank is gone, and its peers learn of it;
-  // what was held on its way may be due.
+  // Under faults, and the engine's Guard: the process of a rank has ended, of which nobody is told;
+  // its peers learn of it; what was held on its way may be due.
+  virtual void rank_died(int /*rank*/) {}
   virtual void rank_gone(int /*rank*/) {}
   virtual void release_held() {}
 

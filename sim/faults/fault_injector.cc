@@ -356,6 +356,7 @@ void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
     schedule(later(engine_.now(), fault.fault->delay->least), Act::restart, fault);
   }
   rank.has_returned = true;
+  if (engine_.has_root_gangs()) engine_.root_gangs().rank_died(rank.rank);
   engine_.matching().rank_gone(rank.rank);
 }
 

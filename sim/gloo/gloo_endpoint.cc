@@ -79,7 +79,7 @@ std::string_view name_of_slot(std::uint64_t slot) noexcept {
 // ---------------------------------------------------------------------------------
 
 GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member,
-                           GlooStrikes& strikes)
+                           Strikes& strikes)
     : Context(member, meeting->size()),
       engine_(engine),
       meeting_(std::move(meeting)),
@@ -126,7 +126,7 @@ GlooTransfer GlooBuffer::transfer(uint64_t slot, size_t offset, size_t bytes) {
 
 void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
-  endpoint_.strikes().at_message();
+  endpoint_.strikes().at_step();
   ++sends_.pending;
   sends_.slot = slot;
   const std::string* const closed =
@@ -138,7 +138,7 @@ void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t byte
 
 void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
-  endpoint_.strikes().at_message();
+  endpoint_.strikes().at_step();
   ++receives_.pending;
   receives_.slot = slot;
   const std::string* const closed =

@@ -11,7 +11,7 @@
 
 #include "sim/engine.h"
 #include "sim/gloo/gloo_meeting.h"
-#include "sim/gloo/gloo_strikes.h"
+#include "sim/strikes.h"
 
 namespace gang::sim {
 
@@ -22,8 +22,7 @@ namespace gang::sim {
 // Threads: contexts of the member's rank.
 class GlooEndpoint final : public gloo::transport::Context {
  public:
-  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member,
-               GlooStrikes& strikes);
+  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member, Strikes& strikes);
   ~GlooEndpoint() override;
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override;
@@ -33,7 +32,7 @@ class GlooEndpoint final : public gloo::transport::Context {
 
   Engine& engine() const noexcept { return engine_; }
   GlooMeeting& meeting() const noexcept { return *meeting_; }
-  GlooStrikes& strikes() const noexcept { return strikes_; }
+  Strikes& strikes() const noexcept { return strikes_; }
 
   // Under the engine's Guard.
   void close_all(const std::string& reason);
@@ -41,7 +40,7 @@ class GlooEndpoint final : public gloo::transport::Context {
  private:
   Engine& engine_;
   std::shared_ptr<GlooMeeting> meeting_;
-  GlooStrikes& strikes_;
+  Strikes& strikes_;
 };
 
 // Memory of a rank that takes part in messages.

@@ -10,7 +10,7 @@
 
 #include "gang/gloo/gloo_connector.h"
 #include "sim/gloo/gloo_meeting.h"
-#include "sim/gloo/gloo_strikes.h"
+#include "sim/strikes.h"
 
 namespace gang::sim {
 
@@ -22,9 +22,9 @@ class Engine;
 // Threads: the contexts of its run.
 class GlooNetwork final : public GlooConnector, private MessageFates {
  public:
-  explicit GlooNetwork(Engine& engine) : engine_(engine), strikes_(engine) {}
+  explicit GlooNetwork(Engine& engine) : engine_(engine), strikes_(engine, {.by_member = 4}) {}
 
-  GlooStrikes& strikes() noexcept { return strikes_; }
+  Strikes& strikes() noexcept { return strikes_; }
 
   // Under the engine's Guard, both. The process of a rank is gone, and its peers learn of it.
   void rank_gone(int rank);
@@ -44,7 +44,7 @@ class GlooNetwork final : public GlooConnector, private MessageFates {
   bool is_silent(int rank) const override;
 
   Engine& engine_;
-  GlooStrikes strikes_;
+  Strikes strikes_;
   std::map<std::string, std::shared_ptr<GlooMeeting>, std::less<>> meetings_;
   std::map<std::string, std::string, std::less<>> notes_;
 };

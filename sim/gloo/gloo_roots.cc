@@ -6,8 +6,8 @@
 #include "gang/gloo/gloo_gang.h"
 #include "sim/engine.h"
 #include "sim/gloo/gloo_network.h"
-#include "sim/gloo/observed_gang.h"
 #include "sim/kept_run.h"
+#include "sim/observed_gang.h"
 
 namespace gang::sim {
 

@@ -58,7 +58,23 @@ class Meaning {
   std::vector<TensorView> list_;
 };
 
-bool is_complete(const NcclKernel& kernel) noexcept { return kernel.waiting.empty(); }
+// Of these, the ones that wait for nothing any more, in the order of their ranks.
+std::vector<NcclKernel*> complete_among(std::vector<NcclKernel*> kernels) {
+  std::ranges::sort(kernels, {}, [](const NcclKernel* one) { return one->member; });
+  const auto again = std::ranges::unique(kernels);
+  kernels.erase(again.begin(), again.end());
+  std::erase_if(kernels, [](const NcclKernel* one) { return !one->waiting.empty(); });
+  return kernels;
+}
+
+TimePoint end_of(const LinkFate& fate) noexcept {
+  if (fate.kind == LinkFate::Kind::is_lost) return TimePoint::max();
+  return fate.kind == LinkFate::Kind::is_held ? fate.until : TimePoint{0};
+}
+
+std::size_t bytes_of(const NcclLaunch& launch) noexcept {
+  return static_cast<std::size_t>(launch.count) * size_bytes(launch.data_type);
+}
 
 }  // namespace
 
@@ -81,16 +97,60 @@ std::vector<NcclKernel*> NcclClique::start_collective(NcclKernel& kernel) {
   slot.members.resize(root_ranks_.size());
   if (slot.first == nullptr) slot.first = &kernel;
   if (!is_same(slot.first->operations.front(), kernel.operations.front())) {
-    slot.differs = true;
+    slot.never_completes = true;
     kernel.differs_from = slot.first;
     slot.first->differs_from = &kernel;
   }
   slot.members[static_cast<std::size_t>(kernel.member)] = &kernel;
-  if (++slot.come < size() || slot.differs) return {};
+  if (++slot.come < size() || slot.never_completes) return {};
+  if (engine_.faults() != nullptr) [[unlikely]]
+    cross_links(slot);
+  if (slot.held_until > engine_.now()) return {};
+  return complete(kernel.collective);
+}
+
+// Its data goes around a ring of its members.
+void NcclClique::cross_links(Slot& slot) {
+  for (int member = 0; member < size() && size() > 1; ++member) {
+    const int next = (member + 1) % size();
+    const NcclKernel& kernel = *slot.members[static_cast<std::size_t>(member)];
+    const LinkFate fate = engine_.faults()->fate_of({.from = root_rank_of(member),
+                                                     .to = root_rank_of(next),
+                                                     .bytes = bytes_of(kernel.operations.front())},
+                                                    kernel.purpose.call);
+    slot.held_until = std::max(slot.held_until, end_of(fate));
+    if (fate.kind == LinkFate::Kind::passes && fate.fault != nullptr)
+      slot.corrupted[next] = fate.fault;
+  }
+}
+
+std::vector<NcclKernel*> NcclClique::complete(std::uint64_t collective) {
+  Slot& slot = slots_.at(collective);
   compute(slot);
   std::vector<NcclKernel*> complete = std::move(slot.members);
-  slots_.erase(kernel.collective);
+  slots_.erase(collective);
   return complete;
+}
+
+std::vector<NcclKernel*> NcclClique::release() {
+  const TimePoint now = engine_.now();
+  std::vector<std::uint64_t> due;
+  for (const auto& [collective, slot] : slots_)
+    if (slot.come == size() && !slot.never_completes && slot.held_until <= now)
+      due.push_back(collective);
+  std::vector<NcclKernel*> released;
+  for (const std::uint64_t collective : due)
+    for (NcclKernel* kernel : complete(collective)) released.push_back(kernel);
+  std::vector<NcclKernel*> touched;
+  for (const HeldMessage& held : held_) {
+    if (held.until > now) continue;
+    pass(held.send, held.receive);
+    touched.push_back(held.send.kernel);
+    touched.push_back(held.receive.kernel);
+  }
+  std::erase_if(held_, [now](const HeldMessage& held) { return held.until <= now; });
+  for (NcclKernel* kernel : complete_among(std::move(touched))) released.push_back(kernel);
+  return released;
 }
 
 void NcclClique::compute(const Slot& slot) {
@@ -105,23 +165,51 @@ void NcclClique::compute(const Slot& slot) {
     members.push_back(&pendings.back());
   }
   compute_result(members, engine_.reduction_pool());
+  for (const auto& [member, fault] : slot.corrupted) {
+    const TensorView& output = meanings[static_cast<std::size_t>(member)].operation.output;
+    if (output.size_bytes() > 0) engine_.faults()->corrupt_message(output, *fault);
+  }
   ++engine_.counts().completed_operations;
 }
 
 // Whether the two are one message; else both spin for ever.
-bool NcclClique::pass(const Message& send, const Message& receive) {
+bool NcclClique::fits(const Message& send, const Message& receive) {
   const NcclLaunch& from = send.kernel->operations[send.operation];
   const NcclLaunch& to = receive.kernel->operations[receive.operation];
-  if (from.count != to.count || from.data_type != to.data_type) {
-    send.kernel->differs_from = receive.kernel;
-    receive.kernel->differs_from = send.kernel;
-    return false;
-  }
-  if (to.output != from.input)
-    std::memmove(to.output, from.input,
-                 static_cast<std::size_t>(from.count) * size_bytes(from.data_type));
+  if (from.count == to.count && from.data_type == to.data_type) return true;
+  send.kernel->differs_from = receive.kernel;
+  receive.kernel->differs_from = send.kernel;
+  return false;
+}
+
+void NcclClique::pass(const Message& send, const Message& receive) {
+  const NcclLaunch& from = send.kernel->operations[send.operation];
+  const NcclLaunch& to = receive.kernel->operations[receive.operation];
+  if (to.output != from.input) std::memmove(to.output, from.input, bytes_of(from));
   std::erase(send.kernel->waiting, send.operation);
   std::erase(receive.kernel->waiting, receive.operation);
+  ++engine_.counts().completed_operations;
+}
+
+// Whether it is there at once.
+bool NcclClique::deliver(const Message& send, const Message& receive) {
+  if (engine_.faults() == nullptr || send.kernel == receive.kernel) {
+    pass(send, receive);
+    return true;
+  }
+  const NcclLaunch& to = receive.kernel->operations[receive.operation];
+  const LinkFate fate = engine_.faults()->fate_of({.from = root_rank_of(send.kernel->member),
+                                                   .to = root_rank_of(receive.kernel->member),
+                                                   .bytes = bytes_of(to)},
+                                                  send.kernel->purpose.call);
+  if (end_of(fate) > engine_.now()) {
+    held_.push_back({send, receive, end_of(fate)});
+    return false;
+  }
+  pass(send, receive);
+  if (fate.fault != nullptr && fate.kind == LinkFate::Kind::passes)
+    engine_.faults()->corrupt_message({to.output, to.data_type, Shape::vector(to.count)},
+                                      *fate.fault);
   return true;
 }
 
@@ -141,16 +229,11 @@ std::vector<NcclKernel*> NcclClique::start_messages(NcclKernel& kernel) {
     }
     const Message partner = partners.front();
     partners.pop_front();
-    if (pass(is_send ? own : partner, is_send ? partner : own)) {
-      touched.push_back(partner.kernel);
-      ++engine_.counts().completed_operations;
-    }
+    const Message& from = is_send ? own : partner;
+    const Message& to = is_send ? partner : own;
+    if (fits(from, to) && deliver(from, to)) touched.push_back(partner.kernel);
   }
-  std::ranges::sort(touched, {}, [](const NcclKernel* one) { return one->member; });
-  const auto again = std::ranges::unique(touched);
-  touched.erase(again.begin(), again.end());
-  std::erase_if(touched, [](const NcclKernel* one) { return !is_complete(*one); });
-  return touched;
+  return complete_among(std::move(touched));
 }
 
 void NcclClique::withdraw(NcclKernel& kernel) {
@@ -158,7 +241,10 @@ void NcclClique::withdraw(NcclKernel& kernel) {
     kernel.differs_from->differs_from = nullptr;
   for (auto& [number, slot] : slots_)
     for (NcclKernel*& member : slot.members) {
-      if (member == &kernel) member = nullptr;
+      if (member == &kernel) {
+        member = nullptr;
+        slot.never_completes = true;
+      }
       if (slot.first == &kernel) slot.first = nullptr;
       if (member != nullptr && member->differs_from == &kernel) member->differs_from = nullptr;
     }
@@ -167,6 +253,19 @@ void NcclClique::withdraw(NcclKernel& kernel) {
     std::erase_if(link.sends, is_its);
     std::erase_if(link.receives, is_its);
   }
+  std::erase_if(held_, [&kernel](const HeldMessage& held) {
+    return held.send.kernel == &kernel || held.receive.kernel == &kernel;
+  });
+}
+
+// Held, and not lost: it waits for no one.
+bool NcclClique::is_on_its_way(const NcclKernel& kernel, std::size_t operation) const {
+  return std::ranges::any_of(held_, [&](const HeldMessage& held) {
+    const auto is_it = [&](const Message& message) {
+      return message.kernel == &kernel && message.operation == operation;
+    };
+    return held.until != TimePoint::max() && (is_it(held.send) || is_it(held.receive));
+  });
 }
 
 std::vector<int> NcclClique::awaited_by(const NcclKernel& kernel) const {
@@ -174,9 +273,12 @@ std::vector<int> NcclClique::awaited_by(const NcclKernel& kernel) const {
   if (kernel.is_collective()) {
     const Slot& slot = slots_.at(kernel.collective);
     for (int member = 0; member < size(); ++member)
-      if (slot.members[static_cast<std::size_t>(member)] == nullptr) ranks.push_back(member);
+      if (slot.members[static_cast<std::size_t>(member)] == nullptr ||
+          (slot.held_until == TimePoint::max() && member != kernel.member))
+        ranks.push_back(member);
   } else {
-    for (const std::size_t i : kernel.waiting) ranks.push_back(kernel.operations[i].peer);
+    for (const std::size_t i : kernel.waiting)
+      if (!is_on_its_way(kernel, i)) ranks.push_back(kernel.operations[i].peer);
   }
   if (ranks.empty() && kernel.differs_from != nullptr) ranks.push_back(kernel.differs_from->member);
   std::ranges::sort(ranks);

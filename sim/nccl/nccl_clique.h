@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
+#include "sim/faults/fault_injector.h"
 
 namespace gang::sim {
 
@@ -40,6 +41,8 @@ struct NcclKernel {
 // The k-th collective of every member is one operation, messages match first in, first out per
 // pair: in the order in which kernels start on their devices. A kernel spins until all its partners
 // have started. Partners that differ spin for ever: what NCCL makes of them is undefined.
+// Faults of links befall messages, and collectives as if these went from each member to the next:
+// one that is held or lost holds up all of them.
 //
 // Threads: under the engine's Guard.
 class NcclClique {
@@ -59,8 +62,11 @@ class NcclClique {
   // results are in place.
   std::vector<NcclKernel*> start(NcclKernel& kernel);
 
-  // The kernel ends without its partners.
+  // The kernel ends without its partners: these spin for ever.
   void withdraw(NcclKernel& kernel);
+
+  // Those that are complete now that faults of links hold them up no more, as from start.
+  std::vector<NcclKernel*> release();
 
   // Ranks of the communicator whose kernels a running one waits for, ascending.
   std::vector<int> awaited_by(const NcclKernel& kernel) const;
@@ -81,11 +87,18 @@ class NcclClique {
     std::vector<NcclKernel*> members;
     NcclKernel* first = nullptr;  // whom the others are compared with
     int come = 0;
-    bool differs = false;
+    bool never_completes = false;                // members differ, or one has withdrawn
+    TimePoint held_until{0};                     // by faults; max: it is lost
+    std::map<int, const ArmedFault*> corrupted;  // by the member that gets it
   };
   struct Message {
     NcclKernel* kernel = nullptr;
     std::size_t operation = 0;
+  };
+  struct HeldMessage {
+    Message send;
+    Message receive;
+    TimePoint until;
   };
   struct Link {  // of a source and a destination
     std::deque<Message> sends;
@@ -94,8 +107,13 @@ class NcclClique {
 
   std::vector<NcclKernel*> start_collective(NcclKernel& kernel);
   std::vector<NcclKernel*> start_messages(NcclKernel& kernel);
+  void cross_links(Slot& slot);
+  std::vector<NcclKernel*> complete(std::uint64_t collective);
   void compute(const Slot& slot);
-  static bool pass(const Message& send, const Message& receive);
+  static bool fits(const Message& send, const Message& receive);
+  void pass(const Message& send, const Message& receive);
+  bool deliver(const Message& send, const Message& receive);
+  bool is_on_its_way(const NcclKernel& kernel, std::size_t operation) const;
 
   Engine& engine_;
   const std::string name_;
@@ -103,6 +121,7 @@ class NcclClique {
   std::vector<std::uint64_t> started_;
   std::map<std::uint64_t, Slot> slots_;
   std::map<std::pair<int, int>, Link> links_;
+  std::vector<HeldMessage> held_;  // in the order of their matching
   bool has_lost_member_ = false;
 };
 

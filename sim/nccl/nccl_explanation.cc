@@ -59,6 +59,8 @@ class Explanation {
   Finding cycle_finding(const std::vector<NcclWaiter>& cycle) const;
   Finding inversion(const std::vector<NcclWaiter>& cycle) const;
   Finding synchronization(const NcclHostWait& wait, const NcclKernel& kernel) const;
+  Finding blocking_launch(const NcclKernel& kernel) const;
+  Finding one_thread(int rank, const std::vector<NcclWaiter>& cycle) const;
   Finding host_cycle(const std::vector<NcclWaiter>& cycle) const;
 
   Engine& engine_;
@@ -114,7 +116,7 @@ bool Explanation::explain_missing() {
   };
   for (const NcclKernel* kernel : chain_.kernels())
     if (kernel->state == NcclKernel::State::running)
-      note(&kernel->purpose, ranks_awaited_by(*kernel), kernel->gpu->rank());
+      note(&kernel->purpose, chain_.hosts_of(ranks_awaited_by(*kernel)), kernel->gpu->rank());
   for (int rank = 0; rank < engine_.options().world_size; ++rank)
     for (const NcclHostWait* wait : chain_.waits_of(rank))
       if (wait->kernels().empty()) note(wait->purpose, wait->awaited_ranks(), rank);
@@ -159,15 +161,20 @@ void Explanation::explain_cycle() {
 }
 
 Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
+  const auto hosts = std::ranges::count(cycle, nullptr, &NcclWaiter::kernel);
   for (const NcclWaiter& one : cycle) {
     if (one.kernel != nullptr) continue;
-    for (const NcclHostWait* wait : chain_.waits_of(one.rank))
-      if (wait->reason == NcclHostWait::Reason::idle && !wait->kernels().empty()) {
-        Finding finding = synchronization(*wait, *wait->kernels().front());
-        finding.ranks = ranks_of(cycle);
-        finding.message += fmt::format(" Each waits for the next: {}.", path_of(cycle));
-        return finding;
-      }
+    if (hosts == 1 && chain_.devices_of(one.rank).size() > 1) return one_thread(one.rank, cycle);
+    for (const NcclHostWait* wait : chain_.waits_of(one.rank)) {
+      const bool blocks = wait->reason == NcclHostWait::Reason::launch;
+      if ((wait->reason != NcclHostWait::Reason::idle && !blocks) || wait->kernels().empty())
+        continue;
+      const NcclKernel& kernel = *wait->kernels().front();
+      Finding finding = blocks ? blocking_launch(kernel) : synchronization(*wait, kernel);
+      finding.ranks = ranks_of(cycle);
+      finding.message += fmt::format(" Each waits for the next: {}.", path_of(cycle));
+      return finding;
+    }
   }
   const bool has_queued = std::ranges::any_of(cycle, [](const NcclWaiter& one) {
     return one.kernel != nullptr && one.kernel->state == NcclKernel::State::queued;
@@ -219,6 +226,35 @@ Finding Explanation::synchronization(const NcclHostWait& wait, const NcclKernel&
       "Rank {} is in {}{}, which waits until its device is idle, while {} that it has launched "
       "spins there.",
       wait.gpu->rank(), wait.what, caller, call_text(kernel.purpose));
+  return finding;
+}
+
+Finding Explanation::blocking_launch(const NcclKernel& kernel) const {
+  Finding finding = finding_for(kernel.purpose, finding_id::blocking_launch);
+  finding.message = fmt::format(
+      "Rank {} is in the launch of {}, which returns once the kernel has run (launch=blocking, as "
+      "with CUDA_LAUNCH_BLOCKING=1). It spins: a peer launches its side only after something that "
+      "rank {} comes to later.",
+      kernel.gpu->rank(), call_text(kernel.purpose), kernel.gpu->rank());
+  return finding;
+}
+
+// The host waits for a side that it has to call itself.
+Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) const {
+  const std::vector<int> devices = chain_.devices_of(rank);
+  const NcclPurpose* purpose = nullptr;
+  for (const NcclHostWait* wait : chain_.waits_of(rank))
+    if (purpose == nullptr) purpose = wait->purpose;
+  for (const NcclWaiter& one : cycle)
+    if (purpose == nullptr && one.kernel != nullptr) purpose = &one.kernel->purpose;
+  Finding finding = purpose != nullptr
+                        ? finding_for(*purpose, finding_id::one_thread_many_ranks)
+                        : Finding{.id = std::string(finding_id::one_thread_many_ranks)};
+  finding.ranks = devices;
+  finding.message = fmt::format(
+      "One thread drives {}: it waits in {} of one of them for the others, which it only comes to "
+      "afterwards. Outside of a group, a thread blocks at the first of its ranks.",
+      ranks_text(devices), purpose != nullptr ? call_text(*purpose) : std::string("a call"));
   return finding;
 }
 

@@ -13,6 +13,8 @@ class SimulatedNccl;
 //   participant_missing      kernels, or hosts, wait for a rank that is gone
 //   stream_order_inversion   kernels wait for others that are queued behind kernels, in a cycle
 //   device_synchronization   a host waits in such a cycle until its device is idle
+//   blocking_launch          a host waits in such a cycle until what it has launched has run
+//   one_thread_many_ranks    a host waits for a device of its own, to which it comes later
 //   cross_gang_cycle         hosts wait for each other in two or more gangs
 //   point_to_point_cycle     in messages of one gang
 // None where it knows no better than `deadlock`.

@@ -15,7 +15,7 @@ GpuStream::~GpuStream() {
 }
 
 NcclGpu::NcclGpu(Engine& engine, const NcclModel& model, int rank)
-    : engine_(engine), model_(model), rank_(rank) {}
+    : engine_(engine), model_(model), rank_(rank), driver_(rank) {}
 
 void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
   kernel->gpu = this;
@@ -139,6 +139,20 @@ void NcclGpu::end_kernels(const NcclClique& clique) {
   }
   wake_waiters();
   settle();
+}
+
+void NcclGpu::die() {
+  for (NcclKernel* kernel : std::exchange(resident_, {})) kernel->clique->withdraw(*kernel);
+  for (GpuStream* stream : streams_) stream->items.clear();
+}
+
+void NcclGpu::retire_all(const std::vector<NcclKernel*>& complete) {
+  std::vector<NcclGpu*> gpus;  // a kernel may be gone once it is retired
+  for (NcclKernel* kernel : complete) {
+    gpus.push_back(kernel->gpu);
+    kernel->gpu->retire(*kernel);
+  }
+  for (NcclGpu* gpu : gpus) gpu->settle();
 }
 
 std::vector<const NcclKernel*> NcclGpu::kernels() const {

@@ -49,6 +49,11 @@ class NcclGpu {
   NcclGpu(Engine& engine, const NcclModel& model, int rank);
 
   int rank() const noexcept { return rank_; }
+
+  // The rank whose process launches here: its own, unless another has opened the device.
+  int driver() const noexcept { return driver_; }
+  void set_driver(int rank) noexcept { driver_ = rank; }
+
   const NcclModel& model() const noexcept { return model_; }
 
   void launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel);
@@ -63,6 +68,12 @@ class NcclGpu {
 
   // Ends the kernels of a member of a clique, running or not.
   void end_kernels(const NcclClique& clique);
+
+  // The process ends, and with it all that is on its streams.
+  void die();
+
+  // These are complete, on whatever devices.
+  static void retire_all(const std::vector<NcclKernel*>& complete);
 
   // A running or queued kernel that keeps `event`, or the device, from being done; null where
   // nothing does.
@@ -99,6 +110,7 @@ class NcclGpu {
   Engine& engine_;
   const NcclModel model_;
   const int rank_;
+  int driver_;
   std::vector<GpuStream*> streams_;
   std::vector<NcclKernel*> resident_;
   bool is_touched_ = false;  // settle will come to it

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/nccl/simulated_nccl.h"
+
 namespace gang::sim {
 namespace {
 
@@ -31,6 +33,7 @@ std::vector<const NcclKernel*> NcclHostWait::kernels() const {
   if (reason == Reason::idle) {
     if (const NcclKernel* kernel = gpu->blocker()) found.push_back(kernel);
   }
+  if (reason == Reason::launch) found.push_back(launched);
   if (reason == Reason::events) {
     for (const GpuEvent* event : events)
       if (const NcclKernel* kernel = gpu->blocker_of(*event)) found.push_back(kernel);
@@ -39,11 +42,14 @@ std::vector<const NcclKernel*> NcclHostWait::kernels() const {
 }
 
 std::vector<int> NcclHostWait::awaited_ranks() const {
-  if (reason == Reason::assembly) return assembly->missing();
-  if (reason == Reason::meeting) return missing();
   std::set<int> ranks;
-  for (const NcclKernel* kernel : kernels())
-    for (const int rank : ranks_awaited_by(*kernel)) ranks.insert(rank);
+  const auto add = [this, &ranks](const std::vector<int>& devices) {
+    for (const int device : devices)
+      ranks.insert(world != nullptr ? world->gpu_of(device).driver() : device);
+  };
+  if (reason == Reason::assembly) add(assembly->missing());
+  if (reason == Reason::meeting) add(missing());
+  for (const NcclKernel* kernel : kernels()) add(ranks_awaited_by(*kernel));
   return {ranks.begin(), ranks.end()};
 }
 
@@ -69,6 +75,8 @@ std::string NcclHostWait::describe() const {
       return "a stream";
     case Reason::idle:
       return fmt::format("{}: its device must become idle", what);
+    case Reason::launch:
+      return "a launch, which blocks";
     case Reason::assembly:
       return what;
     case Reason::meeting:

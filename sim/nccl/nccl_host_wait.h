@@ -13,19 +13,24 @@
 
 namespace gang::sim {
 
+class SimulatedNccl;
+
 // On the stack of the blocked function.
 class NcclHostWait final : public AwaitedMessage {
  public:
   enum class Reason : std::uint8_t {
     events,    // one of several on the device
     idle,      // that the device has nothing to do: implicit synchronization
+    launch,    // that what it has launched has run
     assembly,  // that the others come to a new communicator
     meeting,   // that the others come to a meeting of hosts
   };
 
   Reason reason = Reason::events;
-  const NcclGpu* gpu = nullptr;  // events and idle
+  SimulatedNccl* world = nullptr;  // knows who drives which device; null: each rank its own
+  const NcclGpu* gpu = nullptr;    // events, idle and launch
   std::vector<const GpuEvent*> events = {};
+  const NcclKernel* launched = nullptr;  // launch
   const NcclAssembly* assembly = nullptr;
   std::function<std::vector<int>()> missing = {};  // meeting: root ranks of who has not come
   const NcclPurpose* purpose = nullptr;            // of the call; null: that of what is waited for
@@ -45,7 +50,7 @@ class NcclHostWait final : public AwaitedMessage {
   const NcclPurpose* purpose_here() const;
 };
 
-// Root ranks that `kernel` waits for, whatever is ahead of it on its device: ascending.
+// Root ranks whose kernels `kernel` waits for, whatever is ahead of it on its device: ascending.
 std::vector<int> ranks_awaited_by(const NcclKernel& kernel);
 
 }  // namespace gang::sim

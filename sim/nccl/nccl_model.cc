@@ -21,6 +21,10 @@ bool set_part(NcclModel& model, std::string_view part) noexcept {
     model.links = value == "device" ? PeerLinks::device : PeerLinks::sockets;
     return true;
   }
+  if (name == "launch" && (value == "async" || value == "blocking")) {
+    model.launch = value == "async" ? HostLaunch::asynchronous : HostLaunch::blocking;
+    return true;
+  }
   if (name != "resident") return false;
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, model.resident);
@@ -30,9 +34,10 @@ bool set_part(NcclModel& model, std::string_view part) noexcept {
 }  // namespace
 
 std::string to_string(const NcclModel& model) {
-  return fmt::format("resident={},order={},links={}", model.resident,
+  return fmt::format("resident={},order={},links={},launch={}", model.resident,
                      model.order == LaunchOrder::host ? "host" : "any",
-                     model.links == PeerLinks::device ? "device" : "sockets");
+                     model.links == PeerLinks::device ? "device" : "sockets",
+                     model.launch == HostLaunch::asynchronous ? "async" : "blocking");
 }
 
 std::optional<NcclModel> parse_nccl_model(std::string_view text) noexcept {

@@ -20,16 +20,23 @@ enum class PeerLinks : std::uint8_t {
   sockets,  // over the network: its communicators report a remote error
 };
 
-// The strictest by default: what holds here also holds on devices that do more at once.
+// When a host goes on after a launch.
+enum class HostLaunch : std::uint8_t {
+  asynchronous,  // at once
+  blocking,      // when the kernel has run, as with CUDA_LAUNCH_BLOCKING=1
+};
+
+// The strictest devices by default: what holds here also holds where they do more at once.
 struct NcclModel {
   int resident = 1;  // kernels of communicators that a device runs at once, at least 1
   LaunchOrder order = LaunchOrder::host;
   PeerLinks links = PeerLinks::device;
+  HostLaunch launch = HostLaunch::asynchronous;
 
   friend bool operator==(const NcclModel&, const NcclModel&) = default;
 };
 
-// "resident=1,order=host,links=device"; parse takes any of the parts, in any order.
+// "resident=1,order=host,links=device,launch=async"; parse takes any of the parts, in any order.
 std::string to_string(const NcclModel& model);
 std::optional<NcclModel> parse_nccl_model(std::string_view text) noexcept;
 

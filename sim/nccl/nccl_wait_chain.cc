@@ -1,6 +1,7 @@
 #include "sim/nccl/nccl_wait_chain.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/engine.h"
 
@@ -35,6 +36,19 @@ std::vector<const NcclHostWait*> NcclWaitChain::waits_of(int rank) const {
   if (const auto found = dead_.find(rank); found != dead_.end())
     for (const Task* context : found->second) waits.push_back(host_wait_of(*context));
   return waits;
+}
+
+std::vector<int> NcclWaitChain::hosts_of(const std::vector<int>& ranks) const {
+  std::set<int> hosts;
+  for (const int rank : ranks) hosts.insert(nccl_.gpu_of(rank).driver());
+  return {hosts.begin(), hosts.end()};
+}
+
+std::vector<int> NcclWaitChain::devices_of(int host) const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < nccl_.engine().options().world_size; ++rank)
+    if (nccl_.gpu_of(rank).driver() == host) ranks.push_back(rank);
+  return ranks;
 }
 
 // What the member has launched for `kernel`, which is still queued; null where it has not.
@@ -72,7 +86,8 @@ std::vector<NcclWaiter> NcclWaitChain::awaited_by(const NcclWaiter& waiter) cons
       if (const NcclKernel* partner = partner_of(*waiter.kernel, member))
         add(*partner);
       else
-        awaited.push_back({nullptr, waiter.kernel->clique->root_rank_of(member)});
+        awaited.push_back(
+            {nullptr, nccl_.gpu_of(waiter.kernel->clique->root_rank_of(member)).driver()});
     }
   }
   return awaited;

@@ -14,7 +14,7 @@ namespace gang::sim {
 // A kernel that is queued or runs, or, without one, the host program of a rank.
 struct NcclWaiter {
   const NcclKernel* kernel = nullptr;
-  int rank = 0;  // of its device
+  int rank = 0;  // of the kernel's device, or of the host's process
 
   friend auto operator==(const NcclWaiter& a, const NcclWaiter& b) {
     return a.kernel == b.kernel && a.rank == b.rank;
@@ -32,6 +32,11 @@ class NcclWaitChain {
 
   // What the dead contexts of the rank wait for; empty where it has none.
   std::vector<const NcclHostWait*> waits_of(int rank) const;
+
+  // The ranks whose processes drive the devices of `ranks`, and whose devices the process of `host`
+  // drives: ascending.
+  std::vector<int> hosts_of(const std::vector<int>& ranks) const;
+  std::vector<int> devices_of(int host) const;
 
   // The first dead context of the rank that waits for NCCL; null if there is none.
   const Task* context_of(int rank) const;

@@ -10,13 +10,16 @@
 
 namespace gang::sim {
 
-SimulatedNccl::SimulatedNccl(Engine& engine) : engine_(engine) {
+// A rank launches an operation, begins to wait for it, and is woken.
+SimulatedNccl::SimulatedNccl(Engine& engine) : engine_(engine), strikes_(engine, {.always = 3}) {
   for (int rank = 0; rank < engine.options().world_size; ++rank)
     gpus_.emplace_back(engine, engine.options().nccl, rank);
 }
 
 std::shared_ptr<NcclApi> SimulatedNccl::api_of(int rank) {
-  return std::make_shared<SimulatedNcclApi>(*this, gpu_of(rank));
+  NcclGpu& gpu = gpu_of(rank);
+  gpu.set_driver(engine_.current().rank->rank);
+  return std::make_shared<SimulatedNcclApi>(*this, gpu);
 }
 
 std::vector<std::optional<std::string>> SimulatedNccl::meet(const NcclAppointment& appointment,
@@ -45,6 +48,7 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
   };
   NcclHostWait awaited;
   awaited.reason = NcclHostWait::Reason::meeting;
+  awaited.world = this;
   awaited.purpose = appointment.purpose;
   awaited.missing = missing;
   const bool is_sure = appointment.end == NcclAppointment::End::is_sure;
@@ -101,6 +105,29 @@ std::shared_ptr<NcclAssembly> SimulatedNccl::assembly(const std::string& name,
     known = assembly;
   }
   return assembly;
+}
+
+std::vector<std::shared_ptr<NcclClique>> SimulatedNccl::cliques() {
+  std::erase_if(cliques_, [](const auto& clique) { return clique.expired(); });
+  std::vector<std::shared_ptr<NcclClique>> alive;
+  for (const auto& clique : cliques_) alive.push_back(clique.lock());
+  return alive;
+}
+
+void SimulatedNccl::note_member(const std::shared_ptr<NcclClique>& clique) {
+  if (engine_.faults() == nullptr) return;
+  const auto known = cliques();
+  if (std::ranges::find(known, clique) == known.end()) cliques_.push_back(clique);
+}
+
+void SimulatedNccl::tell_of_lost(int rank) {
+  for (const auto& clique : cliques())
+    if (std::ranges::find(clique->root_ranks(), rank) != clique->root_ranks().end())
+      lose_member(*clique);
+}
+
+void SimulatedNccl::release_held() {
+  for (const auto& clique : cliques()) NcclGpu::retire_all(clique->release());
 }
 
 void SimulatedNccl::lose_member(NcclClique& clique) {

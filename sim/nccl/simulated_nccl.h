@@ -14,6 +14,7 @@
 #include "gang/nccl/nccl_meeting.h"
 #include "sim/nccl/nccl_assembly.h"
 #include "sim/nccl/nccl_gpu.h"
+#include "sim/strikes.h"
 
 namespace gang::sim {
 
@@ -29,7 +30,8 @@ class SimulatedNccl final : public NcclMeeting {
   Engine& engine() const noexcept { return engine_; }
   NcclGpu& gpu_of(int rank) noexcept { return gpus_[static_cast<std::size_t>(rank)]; }
 
-  // NCCL and CUDA as the rank sees them.
+  // NCCL and CUDA as the rank sees them. The current context's rank drives the device from now on:
+  // its own, or another's, as a process of several ranks does.
   std::shared_ptr<NcclApi> api_of(int rank);
 
   // NcclMeeting
@@ -46,8 +48,21 @@ class SimulatedNccl final : public NcclMeeting {
   // The assembly of that name, which is that of the first who asks.
   std::shared_ptr<NcclAssembly> assembly(const std::string& name, std::vector<int> expected);
 
+  // A rank is a member of `clique` now.
+  void note_member(const std::shared_ptr<NcclClique>& clique);
+
   // A member of `clique` is gone: tells the others, where the links do.
   void lose_member(NcclClique& clique);
+
+  // -- Under faults -------------------------------------------------------------------------------
+
+  Strikes& strikes() noexcept { return strikes_; }
+
+  // The network has noticed that the process of a rank is gone.
+  void tell_of_lost(int rank);
+
+  // What faults of links have held up until now gets through.
+  void release_held();
 
  private:
   struct Meeting {
@@ -61,13 +76,17 @@ class SimulatedNccl final : public NcclMeeting {
   void await(Meeting& meeting, const NcclAppointment& appointment);
   void wake(Meeting& meeting);
 
+  std::vector<std::shared_ptr<NcclClique>> cliques();
+
   Engine& engine_;
   std::deque<NcclGpu> gpus_;
   std::map<std::string, Meeting> meetings_;
   std::map<std::string, std::string> notes_;
   std::map<std::string, std::string> decisions_;
   std::map<std::string, std::weak_ptr<NcclAssembly>> assemblies_;
+  std::vector<std::weak_ptr<NcclClique>> cliques_;
   std::uint64_t ids_ = 0;
+  Strikes strikes_;
 };
 
 }  // namespace gang::sim

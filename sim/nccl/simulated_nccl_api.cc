@@ -137,6 +137,7 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
   if (communicator.clique == nullptr) {
     const NcclAssembly::Seat seat = joining.assembly->seat_of(joining.place);
     communicator.clique = seat.clique;
+    if (seat.clique != nullptr) world_.note_member(seat.clique);
     communicator.member = seat.member;
   }
   communicator.joining.reset();
@@ -156,6 +157,7 @@ NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoi
         NcclHostWait awaited;
         awaited.reason =
             here.joining->has_joined ? NcclHostWait::Reason::assembly : NcclHostWait::Reason::idle;
+        awaited.world = &world_;
         awaited.gpu = &gpu_;
         awaited.assembly = here.joining->assembly.get();
         awaited.purpose = &here.joining->purpose;
@@ -191,6 +193,7 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
   while (!gpu_.is_idle() && !engine().is_over()) {
     NcclHostWait awaited;
     awaited.reason = NcclHostWait::Reason::idle;
+    awaited.world = &world_;
     awaited.gpu = &gpu_;
     awaited.what = "ncclCommDestroy";
     const Wait wait{.reason = Wait::Reason::message, .message = &awaited};
@@ -227,13 +230,30 @@ void SimulatedNcclApi::end_group() {
   for (const Collected& one : group)
     if (one.communicator->is_revoked)
       refuse(NcclStatus::invalid_usage, "the communicator of a group has been revoked");
-  for (Collected& one : group) gpu_.launch(*one.stream, std::move(one.kernel));
+  for (const Collected& one : group) start(*one.stream, one.kernel);
+}
+
+// Where launches block, those of a group do so one after the other. Source: NVIDIA/nccl#750.
+void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel) {
+  gpu_.launch(stream, kernel);
+  if (gpu_.model().launch == HostLaunch::asynchronous) return;
+  gpu_.settle();
+  while (kernel->state != NcclKernel::State::done) {
+    NcclHostWait awaited;
+    awaited.reason = NcclHostWait::Reason::launch;
+    awaited.world = &world_;
+    awaited.gpu = &gpu_;
+    awaited.launched = kernel.get();
+    awaited.purpose = &kernel->purpose;
+    block_on_device(awaited, TimePoint::max());
+  }
 }
 
 void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream,
                               const NcclLaunch& launch, const NcclPurpose& purpose) {
   const Engine::Guard guard(engine());
   engine().scheduling_point();
+  world_.strikes().at_step();
   engine().check_running();
   check_launcher();
   SimulatedCommunicator& here = own(communicator);
@@ -265,7 +285,7 @@ void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream
   if (launcher_ != nullptr)
     group_.push_back({&here, &queue, std::move(kernel)});
   else
-    gpu_.launch(queue, std::move(kernel));
+    start(queue, kernel);
 }
 
 // -- Streams
@@ -313,10 +333,12 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   engine().check_running();
   gpu_.settle();
   NcclHostWait awaited;
+  awaited.world = &world_;
   awaited.gpu = &gpu_;
   for (const NcclEvent* event : events)
     awaited.events.push_back(static_cast<const GpuEvent*>(event));
   while (true) {
+    world_.strikes().at_step();
     const auto done = std::ranges::find(awaited.events, false, &GpuEvent::is_pending);
     if (done != awaited.events.end())
       return {NcclWake::Reason::done, static_cast<std::size_t>(done - awaited.events.begin())};

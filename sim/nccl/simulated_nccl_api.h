@@ -84,6 +84,7 @@ class SimulatedNcclApi final : public NcclApi {
   Engine& engine() const noexcept;
   void check_launcher();
   bool advance(SimulatedCommunicator& communicator);
+  void start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel);
   void block_on_device(NcclHostWait& awaited, TimePoint deadline);
 
   SimulatedNccl& world_;

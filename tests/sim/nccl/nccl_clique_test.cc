@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "tests/sim/faults/faulted_worlds.h"
 #include "tests/sim/nccl/nccl_world.h"
 
 namespace gang::sim {
@@ -56,6 +57,77 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NcclCliqueOf,
                                          OperationKind::reduce_scatter, OperationKind::all_gather,
                                          OperationKind::gather, OperationKind::scatter,
                                          OperationKind::all_to_all, OperationKind::broadcast));
+
+// Revoking ends a kernel for good: who comes later meets nobody in its place.
+TEST(NcclClique, WhatOneHasWithdrawnFromNeverCompletes) {
+  SimulationOptions options{.world_size = 3};
+  options.pending_timeouts = PendingTimeouts::fire;
+  const Report report = run_nccl(options, [](NcclRank& rank) {
+    std::int32_t value = 1;
+    if (rank.rank != 0) rank.runtime.sleep_for(1ms);
+    rank.all_reduce(*rank.communicator, *rank.stream, value);
+    NcclCommunicator* const mine[] = {rank.communicator.get()};
+    if (rank.rank == 0) return rank.api->revoke(mine);
+    EXPECT_EQ(rank.wait(*rank.stream, TimePoint(1s)), NcclWake::Reason::deadline);
+    EXPECT_EQ(value, 1);
+    rank.api->revoke(mine);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+// How one all_reduce of two ranks and one message from 0 to 1 fare under a fault of the link.
+struct Fared {
+  bool arrived[2] = {};
+  TimePoint at{0};
+  std::int32_t sum = 0;
+  std::int32_t message = 0;
+};
+
+Fared fare_under(Fault fault, bool is_message) {
+  fault.ranks = {0};
+  fault.to = {1};
+  SimulationOptions options = with(2, {fault});
+  Fared fared;
+  run_nccl(options, [&](NcclRank& rank) {
+    std::int32_t value = 5;
+    auto* const bytes = reinterpret_cast<std::byte*>(&value);
+    if (is_message)
+      rank.api->launch(*rank.communicator, *rank.stream,
+                       {.kind = rank.rank == 0 ? OperationKind::send : OperationKind::recv,
+                        .input = bytes,
+                        .output = bytes,
+                        .count = 1,
+                        .data_type = DataType::i32,
+                        .peer = 1 - rank.rank},
+                       rank.purpose);
+    else
+      rank.all_reduce(*rank.communicator, *rank.stream, value);
+    fared.arrived[rank.rank] = rank.wait(*rank.stream, TimePoint(20s)) == NcclWake::Reason::done;
+    fared.at = rank.runtime.now();
+    if (rank.rank == 1) (is_message ? fared.message : fared.sum) = value;
+    NcclCommunicator* const mine[] = {rank.communicator.get()};
+    rank.api->revoke(mine);
+  });
+  return fared;
+}
+
+TEST(NcclClique, FaultsOfLinksHoldLoseAndCorruptWhatCrossesThem) {
+  for (const bool is_message : {false, true}) {
+    const Fared held =
+        fare_under({.kind = FaultKind::delay_message, .delay = Between<Duration>(3s)}, is_message);
+    EXPECT_TRUE(held.arrived[0] && held.arrived[1]);
+    EXPECT_EQ(held.at, TimePoint(3s));
+    EXPECT_EQ(is_message ? held.message : held.sum, is_message ? 5 : 10);
+    const Fared lost = fare_under({.kind = FaultKind::drop_message}, is_message);
+    EXPECT_FALSE(lost.arrived[0] || lost.arrived[1]);
+    const Fared cut =
+        fare_under({.kind = FaultKind::partition, .lasts = Between<Duration>(2s)}, is_message);
+    EXPECT_EQ(cut.at, TimePoint(2s));
+    const Fared corrupt = fare_under({.kind = FaultKind::corrupt_message}, is_message);
+    EXPECT_TRUE(corrupt.arrived[0] && corrupt.arrived[1]);
+    EXPECT_NE(is_message ? corrupt.message : corrupt.sum, is_message ? 5 : 10);
+  }
+}
 
 }  // namespace
 }  // namespace gang::sim

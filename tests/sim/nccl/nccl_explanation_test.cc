@@ -109,5 +109,40 @@ TEST(NcclExplanation, SendsThatWaitForEachOtherAreACycleOfMessages) {
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle")) << to_string(report);
 }
 
+// Rank 0 launches and waits for rank 1 elsewhere, which launches only then.
+void meet_between_launches(SimulatedRank& rank) {
+  const auto a = rank.root()->split({.color = 0}, {.name = "a"});
+  float value = 0;
+  if (rank.rank() == 1) rank.root()->monitored_barrier(1s);
+  Work work = a->start_all_reduce(view_of(value), ReduceOperation::sum, {},
+                                  CallSite::at("train.cc", rank.rank() + 1U));
+  if (rank.rank() == 0) rank.root()->monitored_barrier(1s);
+  work.wait();
+}
+
+TEST(NcclExplanation, ALaunchThatBlocksIsNamedAsWhatItIs) {
+  EXPECT_TRUE(run(nccl(2), meet_between_launches).holds());
+  const Report report = run(nccl(2, {.launch = HostLaunch::blocking}), meet_between_launches);
+  ASSERT_THAT(ids_of(report), ElementsAre("blocking_launch")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+  EXPECT_EQ(report.findings[0].location, "train.cc:1");
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("Rank 0 is in the launch of all_reduce #0 sum f32[] on a[0,1] at "
+                        "train.cc:1, which returns once the kernel has run (launch=blocking, as "
+                        "with CUDA_LAUNCH_BLOCKING=1)"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Each waits for the next: "));
+}
+
+// A batch is one launch: blocking or not, its messages progress together.
+TEST(NcclExplanation, AGroupOfMessagesMayBlock) {
+  EXPECT_TRUE(run(nccl(2, {.launch = HostLaunch::blocking}), [](SimulatedRank& rank) {
+                float values[2] = {};
+                const PointToPoint both[] = {
+                    {OperationKind::send, view_of(values[0]), 1 - rank.rank()},
+                    {OperationKind::recv, view_of(values[1]), 1 - rank.rank()}};
+                rank.root()->batch(both);
+              }).holds());
+}
+
 }  // namespace
 }  // namespace gang::sim

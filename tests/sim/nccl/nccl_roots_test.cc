@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/sim/worlds.h"
+#include "tests/sim/faults/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {
@@ -227,6 +227,52 @@ TEST(NcclRoots, CallsAreCounted) {
     rank.root()->split({.color = 0})->barrier();
   });
   EXPECT_EQ(report.counts.rank_operations, 6U);
+}
+
+// Nobody is told of it over device links: each waits for its own timeout.
+TEST(NcclRoots, OverDeviceLinksACrashIsNotNoticed) {
+  for (const PeerLinks links : {PeerLinks::device, PeerLinks::sockets}) {
+    SimulationOptions options = with(3, {{.kind = FaultKind::crash,
+                                          .ranks = {1},
+                                          .trigger = {.operation = 1},
+                                          .notice = Between<Duration>(2s)}});
+    options.backend = SimulatedBackend::nccl;
+    options.nccl.links = links;
+    int told = 0;
+    run(options, [&](SimulatedRank& rank) {
+      rank.root()->barrier();
+      const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
+      ASSERT_TRUE(error);
+      const bool is_noticed = links == PeerLinks::sockets;
+      EXPECT_EQ(error->kind(), is_noticed ? GangErrorKind::peer_failed : GangErrorKind::timeout);
+      EXPECT_EQ(rank.runtime().now(), TimePoint(is_noticed ? 2s : 10s));
+      ++told;
+    });
+    EXPECT_EQ(told, 2);
+  }
+}
+
+// A process that is stopped has a device that goes on; that of one which is gone does not.
+TEST(NcclRoots, ADeviceOutlivesAHostThatStallsNotOneThatCrashes) {
+  for (const FaultKind kind : {FaultKind::stall, FaultKind::crash}) {
+    SimulationOptions options =
+        with(2, {{.kind = kind, .ranks = {1}, .trigger = {.time = Between<Duration>(1ms)}}});
+    options.backend = SimulatedBackend::nccl;
+    std::optional<GangError> error;
+    run(options, [&](SimulatedRank& rank) {
+      std::int32_t value = 1;
+      Work work;
+      if (rank.rank() == 1)
+        work = rank.root()->start_all_reduce(view_of(value), ReduceOperation::sum);
+      rank.runtime().sleep_for(2ms);
+      if (rank.rank() == 0)
+        error =
+            gang_error_of([&] { rank.root()->all_reduce(view_of(value), ReduceOperation::sum); });
+      else
+        work.wait();
+    });
+    EXPECT_EQ(error.has_value(), kind == FaultKind::crash);
+  }
 }
 
 }  // namespace

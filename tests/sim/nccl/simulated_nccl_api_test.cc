@@ -148,5 +148,17 @@ TEST(SimulatedNcclApi, WhatIsOnAStreamRunsInOrder) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(SimulatedNcclApi, HostsWaitInLaunchesThatBlock) {
+  const SimulationOptions options{.world_size = 2, .nccl = {.launch = HostLaunch::blocking}};
+  const Report report = run_nccl(options, [](NcclRank& rank) {
+    std::int32_t value = 1;
+    if (rank.rank == 1) rank.runtime.sleep_for(5ms);
+    rank.all_reduce(*rank.communicator, *rank.stream, value);
+    EXPECT_EQ(rank.runtime.now(), TimePoint(5ms));
+    EXPECT_EQ(value, 2);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 }  // namespace
 }  // namespace gang::sim

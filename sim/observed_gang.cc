@@ -1,13 +1,13 @@
-#include "sim/gloo/observed_gang.h"
+#include "sim/observed_gang.h"
 
 #include <utility>
 
 #include "gang/error.h"
 #include "sim/engine.h"
-#include "sim/gloo/gloo_strikes.h"
 #include "sim/kept_run.h"
 #include "sim/matching.h"
 #include "sim/pending_operation.h"
+#include "sim/strikes.h"
 
 namespace gang::sim {
 namespace {

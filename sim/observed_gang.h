@@ -1,4 +1,4 @@
-// A Gloo gang of a simulated world, as the run sees it.
+// A gang of a simulated world that is not the simulator's own, as the run sees it.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace gang::sim {
 
 class Engine;
-class GlooStrikes;
+class Strikes;
 
 // What the run knows of each gang, one for all of its members: its name and number, under which it
-// is traced and met by faults. Messages and results are Gloo's.
+// is traced and met by faults. Messages and results are the gang's own.
 class KnownGangs {
  public:
   explicit KnownGangs(Engine& engine) : engine_(engine) {}
@@ -39,7 +39,7 @@ class KnownGangs {
 struct Observation {
   Engine& engine;
   KnownGangs& gangs;
-  GlooStrikes& strikes;
+  Strikes& strikes;
   std::shared_ptr<Runtime> runtime;  // keeps them after the run
 };
 
