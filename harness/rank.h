@@ -112,7 +112,7 @@ class Rank {
   void note(std::string note);
 
   // Says that this rank's results are wrong: the run gets the finding wrong_result with this
-  // sentence and, in simulation, with the place of the call. The program goes on. Threads: any.
+  // sentence and the place of the call. The program goes on. Threads: any.
   void wrong_result(std::string message, const CallSite& call_site = CallSite::here());
 
  private:

@@ -103,7 +103,10 @@ std::string to_bytes(const RankOutcome& outcome) {
   if (!outcome.note.empty())
     value["note"] = json::binary({outcome.note.begin(), outcome.note.end()});
   for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
-  if (outcome.wrong_result) value["wrong_result"] = *outcome.wrong_result;
+  if (outcome.wrong_result) {
+    value["wrong_result"] = *outcome.wrong_result;
+    value["wrong_result_location"] = outcome.wrong_result_location;
+  }
   if (outcome.failure) value["failure"] = to_json(*outcome.failure);
   std::string bytes;
   json::to_msgpack(value, bytes);
@@ -121,8 +124,10 @@ RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
       const auto& note = value["note"].get_binary();
       outcome.note.assign(note.begin(), note.end());
     }
-    if (value.contains("wrong_result"))
+    if (value.contains("wrong_result")) {
       outcome.wrong_result = value["wrong_result"].get<std::string>();
+      outcome.wrong_result_location = value.at("wrong_result_location").get<std::string>();
+    }
     if (value.contains("failure")) outcome.failure = failure_from_json(value["failure"]);
     return outcome;
   } catch (const json::exception& error) {
@@ -141,7 +146,8 @@ void record(const std::vector<RankOutcome>& outcomes, OutputRecorder& recorder) 
     }
     if (!outcomes[index].note.empty()) recorder.record_note(rank, outcomes[index].note);
     if (outcomes[index].wrong_result)
-      recorder.record_wrong_result(rank, *outcomes[index].wrong_result);
+      recorder.record_wrong_result(rank, *outcomes[index].wrong_result,
+                                   outcomes[index].wrong_result_location);
   }
 }
 

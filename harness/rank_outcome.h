@@ -29,6 +29,7 @@ struct RankOutcome {
   std::vector<Output> outputs;
   std::string note;  // of Rank::note
   std::optional<std::string> wrong_result;
+  std::string wrong_result_location;  // "train.cc:41", where it said so
   std::optional<Failure> failure;
   std::uint64_t operations = 0;  // that it called, where they were counted
   std::uint64_t struck = 0;      // faults that have befallen it, where they were counted

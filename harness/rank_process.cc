@@ -33,8 +33,10 @@ RankOutcome run_rank(const RankTask& task, const std::function<std::shared_ptr<G
   } catch (const std::exception& error) {
     outcome.failure = failure_of(error);
   }
-  if (WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty())
+  if (WrongResults wrong = recorder.wrong_results(); !wrong.ranks.empty()) {
     outcome.wrong_result = std::move(wrong.first_message);
+    outcome.wrong_result_location = std::move(wrong.first_location);
+  }
   const auto index = static_cast<std::size_t>(task.rank);
   outcome.outputs = std::move(recorder.take_outputs().by_rank[index]);
   if (auto notes = recorder.take_notes(); !notes.empty()) outcome.note = std::move(notes[index]);

@@ -89,7 +89,8 @@ void ddp_join(Rank& rank, const Fault& fault) {
     sgd.step(static_cast<double>(samples));
     reference.step(step < 2 ? plan.batch(step) : without_sample(plan.batch(step), 1));
     const std::string difference = gradient_difference_of(model, reference);
-    if (!difference.empty()) rank.wrong_result(difference, fault.here());
+    if (!difference.empty())
+      rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), fault.here());
   }
 }
 
@@ -184,7 +185,8 @@ void tp_own_data(Rank& rank, const Fault& fault) {
   Reference reference(plan);
   reference.step();
   const std::string difference = gradient_difference_of(model, reference);
-  if (!difference.empty()) rank.wrong_result(difference, fault.here());
+  if (!difference.empty())
+    rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), fault.here());
   gangs.close();
 }
 
