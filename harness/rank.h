@@ -63,6 +63,9 @@ class Rank {
   // The gang of all ranks. Of a rank that was started again: the gang as it was, which refuses it.
   const std::shared_ptr<Gang>& root() const noexcept { return *root_; }
 
+  // The rank as its simulation knows it, for programs about what is simulated; null elsewhere.
+  sim::SimulatedRank* simulated() const noexcept { return simulated_; }
+
   // Threads, time and mutexes of this rank: real ones, or simulated ones under the scheduler.
   Runtime& runtime();
 

@@ -192,12 +192,14 @@ RunOption nccl_option() {
           .value_name = "PARTS",
           .description =
               "of sim-nccl: resident=N kernels at a time, order=host or any of\n"
-              "launches, links=device or sockets [resident=1,order=host,links=device]",
+              "launches, links=device or sockets, launch=async or blocking\n"
+              "[resident=1,order=host,links=device,launch=async]",
           .set =
               [](RunSpecification& specification, std::string_view text) {
                 const auto model = sim::parse_nccl_model(text);
                 if (!model)
-                  reject("nccl", text, "resident=N, order=host|any, links=device|sockets");
+                  reject("nccl", text,
+                         "resident=N, order=host|any, links=device|sockets, launch=async|blocking");
                 specification.nccl = *model;
               },
           .text =

@@ -251,10 +251,14 @@ Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) 
                         ? finding_for(*purpose, finding_id::one_thread_many_ranks)
                         : Finding{.id = std::string(finding_id::one_thread_many_ranks)};
   finding.ranks = devices;
+  const std::string call = purpose != nullptr ? fmt::format("{} on {}", to_string(purpose->call),
+                                                            label_of(*purpose->gang))
+                                              : std::string("a call");
   finding.message = fmt::format(
-      "One thread drives {}: it waits in {} of one of them for the others, which it only comes to "
-      "afterwards. Outside of a group, a thread blocks at the first of its ranks.",
-      ranks_text(devices), purpose != nullptr ? call_text(*purpose) : std::string("a call"));
+      "One thread drives {}: it waits in {}, called for one of them, until it is called for the "
+      "others, which the same thread comes to only afterwards. Outside of a group, a thread blocks "
+      "at the first of its ranks.",
+      ranks_text(devices), call);
   return finding;
 }
 

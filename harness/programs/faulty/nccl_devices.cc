@@ -1,5 +1,10 @@
 // What goes wrong on devices that run what was launched first: on the backend sim-nccl.
+#include <array>
+
+#include "gang/nccl/nccl_gang.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/nccl/nccl_roots.h"
+#include "sim/nccl/simulated_nccl.h"
 #include "sim/report.h"
 
 namespace gang::harness {
@@ -96,6 +101,41 @@ void message_on_stream(Rank& rank, const Fault& fault) {
   Work::wait_all(works);
 }
 
+// A reduction and a message, on communicators of their own.
+void message_and_reduction(Rank& rank, const Fault& fault) {
+  const int side = rank.rank() % 2;
+  const auto data = rank.root()->split({.color = 0}, {.name = "data"});
+  const auto pipe = rank.root()->split({.color = rank.rank() / 2}, {.name = "pipe"});
+  Values activation(4, 1.0F);
+  Values gradient(8, 1.0F);
+  std::vector<Work> works;
+  const auto reduce = [&] {
+    works.push_back(data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here()));
+  };
+  const bool reduces_first = !fault.is_planted() || side == 0;
+  if (reduces_first) reduce();
+  works.push_back(side == 0 ? pipe->start_send(view(activation), 1, 0, {}, fault.here())
+                            : pipe->start_recv(view(activation), 0, 0, {}, fault.here()));
+  if (!reduces_first) reduce();
+  Work::wait_all(works);
+}
+
+// Four communicators at once, in orders that three kernels at a time would still sort out.
+void too_many_kernels(Rank& rank, const Fault& fault) {
+  std::vector<std::shared_ptr<Gang>> gangs;
+  for (int i = 0; i < 4; ++i)
+    gangs.push_back(rank.root()->split({.color = 0}, {.name = "bucket" + std::to_string(i)}));
+  Values gradients(4, 1.0F);
+  std::vector<Work> works;
+  const std::size_t first = fault.is_planted() && rank.rank() % 2 == 1 ? 2 : 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::size_t bucket = (first + i) % 4;
+    works.push_back(gangs[bucket]->start_all_reduce(view_of(gradients[bucket]),
+                                                    ReduceOperation::sum, {}, fault.here()));
+  }
+  Work::wait_all(works);
+}
+
 // The ranks launch in one order, and nothing makes their devices keep to it.
 void no_launch_order(Rank& rank, const Fault& fault) {
   const TwoGangs gangs(rank);
@@ -126,6 +166,68 @@ void launching_threads(Rank& rank, const Fault& fault) {
   if (thread) thread->join();
 }
 
+// Hosts meet between a launch and the peers' launches: which launches that return at once forgive.
+void blocking_launch(Rank& rank, const Fault& fault) {
+  const auto data = rank.root()->split({.color = 0}, {.name = "data"});
+  Values gradient(8, 1.0F);
+  const bool meets_first = fault.is_planted() && rank.rank() % 2 == 1;
+  if (meets_first) rank.root()->monitored_barrier(default_timeout);
+  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  if (!meets_first) rank.root()->monitored_barrier(default_timeout);
+  work.wait();
+}
+
+// Each pair has a gang for each direction, and both start their sends first.
+void blocking_sends(Rank& rank, const Fault& fault) {
+  const int side = rank.rank() % 2;
+  const auto up = rank.root()->split({.color = rank.rank() / 2}, {.name = "up"});
+  const auto down = rank.root()->split({.color = rank.rank() / 2}, {.name = "down"});
+  Values sent(4, 1.0F);
+  Values received(4);
+  std::vector<Work> works;
+  const auto send = [&] {
+    Gang& gang = side == 0 ? *up : *down;
+    works.push_back(gang.start_send(view(sent), 1 - side, 0, {}, fault.here()));
+  };
+  const bool sends_first = fault.is_planted() || side == 0;
+  if (sends_first) send();
+  Gang& gang = side == 0 ? *down : *up;
+  works.push_back(gang.start_recv(view(received), 1 - side, 0, {}, fault.here()));
+  if (!sends_first) send();
+  Work::wait_all(works);
+}
+
+// The process of rank 0 drives two devices, each with a rank of a gang of its own.
+void one_thread(Rank& rank, const Fault& fault) {
+  if (rank.rank() != 0) return;
+  sim::SimulatedNccl& machine = sim::simulated_nccl_of(*rank.simulated());
+  const std::shared_ptr<NcclMeeting> meeting(std::shared_ptr<void>(), &machine);
+  const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &rank.runtime());
+  const std::shared_ptr<NcclApi> devices[] = {machine.api_of(0), machine.api_of(1)};
+  std::array<std::shared_ptr<Gang>, 2> gangs;
+  const auto make = [&](std::size_t device) {
+    gangs[device] =
+        make_nccl_gang({.world = {.api = devices[device], .meeting = meeting, .runtime = runtime},
+                        .rank = static_cast<int>(device),
+                        .size = 2,
+                        .name = "devices",
+                        .key = "devices",
+                        .tensors = NcclTensors::on_host});
+  };
+  const auto reduce = [&](std::size_t device) {
+    Values gradient(8, 1.0F);
+    gangs[device]->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  };
+  const auto second = rank.runtime().start_thread("device 1", [&] {
+    make(1);
+    if (!fault.is_planted()) reduce(1);
+  });
+  make(0);
+  if (fault.is_planted()) second->join();
+  reduce(0);
+  if (fault.is_planted()) reduce(1);
+}
+
 // Kernels of different sizes meet, and spin.
 void kernels_differ(Rank& rank, const Fault& fault) {
   Values values(fault.is_planted() && rank.rank() == 1 ? 5 : 4, 1.0F);
@@ -137,9 +239,7 @@ FaultyProgram on_nccl(FaultyProgram program) {
   return program;
 }
 
-}  // namespace
-
-std::vector<FaultyProgram> nccl_devices() {
+std::vector<FaultyProgram> inverted_orders() {
   namespace id = sim::finding_id;
   return {on_nccl({.name = "nccl_launch_order",
                    .description = "communicators in other orders",
@@ -155,26 +255,28 @@ std::vector<FaultyProgram> nccl_devices() {
                    .ranks = {0, 1, 2},
                    .default_world_size = 3,
                    .fewest_ranks = 3}),
-          on_nccl({.name = "nccl_gang_made_late",
-                   .description = "a gang is made under a kernel",
-                   .body = overlapping_init,
-                   .finding = id::device_synchronization,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
-          on_nccl({.name = "nccl_sends_ahead",
-                   .description = "both send first, without batch",
-                   .body = sends_ahead,
-                   .finding = id::point_to_point_cycle,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
           on_nccl({.name = "nccl_one_stream",
                    .description = "a message behind a reduction",
                    .body = message_on_stream,
                    .finding = id::stream_order_inversion,
                    .ranks = {0, 1},
                    .default_world_size = 2}),
+          on_nccl({.name = "nccl_message_order",
+                   .description = "a message and a reduction",
+                   .seen_in = "nccl#522",
+                   .body = message_and_reduction,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_many_kernels",
+                   .description = "more kernels than a device runs",
+                   .body = too_many_kernels,
+                   .finding = id::stream_order_inversion,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2,
+                   .options = {{"nccl", "resident=2"}}}),
           on_nccl({.name = "nccl_no_order",
                    .description = "devices choose what runs first",
                    .body = no_launch_order,
@@ -189,13 +291,63 @@ std::vector<FaultyProgram> nccl_devices() {
                    .finding = id::stream_order_inversion,
                    .ranks = {0, 1},
                    .default_world_size = 2,
-                   .shown_in = ShownIn::some_schedules}),
+                   .shown_in = ShownIn::some_schedules})};
+}
+
+std::vector<FaultyProgram> waiting_sides() {
+  namespace id = sim::finding_id;
+  return {on_nccl({.name = "nccl_gang_made_late",
+                   .description = "a gang is made under a kernel",
+                   .seen_in = "nccl#195",
+                   .body = overlapping_init,
+                   .finding = id::device_synchronization,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_sends_ahead",
+                   .description = "both send first, without batch",
+                   .body = sends_ahead,
+                   .finding = id::point_to_point_cycle,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2}),
+          on_nccl({.name = "nccl_launch_blocks",
+                   .description = "hosts meet between launches",
+                   .seen_in = "nccl#750",
+                   .body = blocking_launch,
+                   .finding = id::blocking_launch,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2,
+                   .options = {{"nccl", "launch=blocking"}}}),
+          on_nccl({.name = "nccl_blocking_sends",
+                   .description = "both send first, launches block",
+                   .body = blocking_sends,
+                   .finding = id::blocking_launch,
+                   .ranks = {0, 1},
+                   .default_world_size = 2,
+                   .world_step = 2,
+                   .options = {{"nccl", "resident=2,launch=blocking"}}}),
+          on_nccl({.name = "nccl_one_thread",
+                   .description = "a thread drives two devices",
+                   .body = one_thread,
+                   .finding = id::one_thread_many_ranks,
+                   .ranks = {0, 1},
+                   .default_world_size = 2}),
           on_nccl({.name = "nccl_other_count",
                    .description = "kernels that differ spin",
                    .body = kernels_differ,
                    .finding = id::mismatch_count,
                    .ranks = {0, 1},
                    .default_world_size = 2})};
+}
+
+}  // namespace
+
+std::vector<FaultyProgram> nccl_devices() {
+  std::vector<FaultyProgram> all = inverted_orders();
+  for (FaultyProgram& program : waiting_sides()) all.push_back(std::move(program));
+  return all;
 }
 
 }  // namespace gang::harness

@@ -1,4 +1,6 @@
 // What is wrong in each is in faulty_programs, a property: here, the words.
+#include <set>
+
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
 namespace gang::harness {
@@ -13,6 +15,72 @@ TEST(NcclDevices, BothCommunicatorsAreNamedWithTheirCalls) {
 TEST(NcclDevices, TheHostThatWaitsForItsDeviceIsNamed) {
   EXPECT_THAT(message_of(nccl_devices(), "nccl_gang_made_late"),
               testing::HasSubstr("Rank 0 is in ncclCommSplit"));
+}
+
+// What NCCL's rules of order, of threads and of groups say to avoid, each with the programs that do
+// not. Source: NCCL 2.28.9, user guide ("Thread Safety", "Group Calls", "Using multiple NCCL
+// communicators concurrently"), environment variables, and the issues that are named.
+struct Cause {
+  const char* description;
+  std::vector<std::string> programs;
+};
+
+const std::vector<Cause>& causes() {
+  static const std::vector<Cause> all = {
+      {"communicators in different orders on two ranks", {"nccl_launch_order", "nccl_three_pairs"}},
+      {"collectives and messages of two communicators at once (#522)", {"nccl_message_order"}},
+      {"too few multiprocessors for kernels that spin together", {"nccl_many_kernels"}},
+      {"no order among streams: NCCL_LAUNCH_ORDER_IMPLICIT=0", {"nccl_no_order"}},
+      {"threads of one device that launch in any order", {"nccl_threads"}},
+      {"a device must become idle between two launches: making, freeing (#195, #623)",
+       {"nccl_gang_made_late"}},
+      {"CUDA_LAUNCH_BLOCKING=1 (#750)", {"nccl_launch_blocks", "nccl_blocking_sends"}},
+      {"one thread for several ranks, without a group", {"nccl_one_thread"}},
+      {"members of one communicator in different orders", {"nccl_one_stream"}},
+      {"sends and receives that need each other, without a group", {"nccl_sends_ahead"}},
+      {"members of one communicator with different arguments", {"nccl_other_count"}},
+  };
+  return all;
+}
+
+TEST(NcclDevices, ShowEveryCauseAndNoneBesides) {
+  std::set<std::string> listed;
+  for (const Cause& cause : causes())
+    for (const std::string& program : cause.programs) {
+      EXPECT_TRUE(listed.insert(program).second) << program;
+      EXPECT_NO_THROW(find_faulty(nccl_devices(), program)) << cause.description;
+    }
+  std::set<std::string> present;
+  for (const FaultyProgram& faulty : nccl_devices()) present.insert(faulty.name);
+  EXPECT_EQ(listed, present);
+}
+
+TEST(NcclDevices, FindingsAndTwinsAreTheSameInLargerWorlds) {
+  std::vector<FaultyProgram> growing = nccl_devices();
+  std::erase_if(growing, [](const FaultyProgram& faulty) { return faulty.world_step == 1; });
+  EXPECT_GE(growing.size(), 7U);
+  expect_alike_in_larger_worlds(growing);
+}
+
+// The programs that need a device of a certain kind to go wrong: on another, they hold.
+TEST(NcclDevices, WhatADeviceForgivesHolds) {
+  const auto holds = [](const std::string& name, const char* model) {
+    FaultyProgram faulty = find_faulty(nccl_devices(), name);
+    faulty.options["nccl"] = model;
+    return run_faulty(faulty).holds();
+  };
+  EXPECT_TRUE(holds("nccl_launch_blocks", "launch=async"));
+  EXPECT_TRUE(holds("nccl_blocking_sends", "resident=2,launch=async"));
+  EXPECT_TRUE(holds("nccl_many_kernels", "resident=3"));
+  EXPECT_TRUE(holds("nccl_launch_order", "resident=2"));
+  EXPECT_TRUE(holds("nccl_no_order", "order=host"));
+}
+
+TEST(NcclDevices, OneThreadOfTwoDevicesIsToldSo) {
+  EXPECT_THAT(
+      message_of(nccl_devices(), "nccl_one_thread"),
+      testing::HasSubstr("One thread drives ranks 0-1: it waits in all_reduce #0 sum f32[8] on "
+                         "devices[0,1], called for one of them"));
 }
 
 }  // namespace
