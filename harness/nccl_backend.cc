@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/nccl/gpu_machine.h"
 #include "gang/nccl/nccl_gang.h"
 #include "gang/nccl/real_nccl_api.h"
 #include "gang/nccl/store_meeting.h"
@@ -82,12 +83,9 @@ sim::Report run_on_nccl(const Launch& launch) {
   const MeetingPlace place;
   const Processes processes{launch, place};
   const int gpus = count_gpus();
-  if (gpus == 0) throw NotSupported("backend nccl: CUDA finds no GPU that it can use here");
-  if (gpus < launch.options.world_size && !shares_gpus())
-    throw NotSupported(
-        fmt::format("backend nccl: {} ranks need a GPU each, and there are {}; accepted are fewer "
-                    "ranks, or GANGSIM_SHARE_GPUS=1 to let several use one over loopback sockets",
-                    launch.options.world_size, gpus));
+  const GpuShare share{launch.options.world_size, gpus, shares_gpus()};
+  if (const std::string problem = problem_of(share); !problem.empty())
+    throw NotSupported("backend nccl: " + problem);
   const std::vector<RankOutcome> outcomes =
       run_rank_processes(launch, std::chrono::seconds(30),
                          [&processes](int rank) { return run_process(processes, rank); });

@@ -23,4 +23,13 @@ std::string problem_of(const GpuMachine& machine) {
   return {};
 }
 
+std::string problem_of(const GpuShare& share) {
+  if (share.gpus == 0) return "CUDA finds no GPU that it can use here";
+  if (share.ranks <= share.gpus || share.is_shared) return {};
+  return fmt::format(
+      "{} ranks need a GPU each, and there are {}; accepted are fewer ranks, or "
+      "GANGSIM_SHARE_GPUS=1 to let several use one over loopback sockets",
+      share.ranks, share.gpus);
+}
+
 }  // namespace gang

@@ -15,4 +15,14 @@ struct GpuMachine {
 // What is missing, with what was found and what is needed; empty where nothing is.
 std::string problem_of(const GpuMachine& machine);
 
+// So many ranks, each a process, on the GPUs of one machine.
+struct GpuShare {
+  int ranks = 1;
+  int gpus = 0;
+  bool is_shared = false;  // several ranks may use one GPU (GANGSIM_SHARE_GPUS=1)
+};
+
+// Why they do not do; empty where they do.
+std::string problem_of(const GpuShare& share);
+
 }  // namespace gang

@@ -1,8 +1,10 @@
 #include "gang/nccl/nccl_gang.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/nccl/real_nccl_api.h"
+#include "tests/gang/nccl/recording_nccl.h"
 #include "tests/gang/recording_gang.h"
 
 namespace gang {
@@ -19,6 +21,31 @@ TEST(NcclGang, WhereItIsUnavailableARootGangIsNotSupported) {
   EXPECT_EQ(
       test::message_of<NotSupported>([] { make_nccl_root_gang({.rank = 0, .world_size = 2}, {}); }),
       "a gang of 2 processes on cuda needs nccl: " + nccl_availability().reason);
+}
+
+// Tensors are on the gang's device, all of them; nothing is launched otherwise.
+TEST(NcclGang, TensorsOfAnotherDeviceAreRefused) {
+  test::RecordedGang recorded(2, NcclTensors::on_device);
+  std::vector<float> memory(8);
+  const auto on = [&memory](Device device) {
+    return TensorView(memory.data(), DataType::f32, Shape::vector(4), device);
+  };
+  const Device here{DeviceType::cuda, 0};
+  EXPECT_THAT(test::message_of<InvalidArgument>([&] {
+                recorded.gang->all_reduce(on({DeviceType::cpu, 0}), ReduceOperation::sum);
+              }),
+              testing::HasSubstr("is on cpu; accepted are contiguous tensors on cuda:0"));
+  EXPECT_THAT(test::message_of<InvalidArgument>([&] {
+                recorded.gang->all_reduce(on({DeviceType::cuda, 1}), ReduceOperation::sum);
+              }),
+              testing::HasSubstr("is on cuda:1; accepted are contiguous tensors on cuda:0"));
+  EXPECT_THAT(test::message_of<InvalidArgument>([&] {
+                recorded.gang->all_reduce(on(here), on({DeviceType::cpu, 0}), ReduceOperation::sum);
+              }),
+              testing::HasSubstr("is on cpu; accepted are contiguous tensors on cuda:0"));
+  EXPECT_TRUE(recorded.nccl->log.empty());
+  recorded.gang->all_reduce(on(here), ReduceOperation::sum);
+  EXPECT_FALSE(recorded.nccl->log.empty());
 }
 
 }  // namespace
