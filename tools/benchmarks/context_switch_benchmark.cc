@@ -1,6 +1,7 @@
 // What going from one rank to another and back costs.
-#include <boost/context/fiber.hpp>
 #include <utility>
+
+#include <boost/context/fiber.hpp>
 
 #include "tools/benchmarks/simulated_run.h"
 

@@ -13,11 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/benchmarks/gloo_processes.h"
+#include "tools/benchmarks/paired_times.h"
 
 namespace gang::benchmarks {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // What a program would write that uses Gloo directly.
 class RawContext final : public gloo::Context {
@@ -40,37 +39,6 @@ void raw_all_reduce(const std::shared_ptr<gloo::Context>& context, std::vector<f
   gloo::allreduce(options);
 }
 
-template <typename Call>
-double microseconds_of(const Call& call) {
-  const auto began = Clock::now();
-  call();
-  return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
-}
-
-// Microseconds per call.
-struct Pair {
-  double gang = 0;
-  double raw = 0;
-};
-
-// `calls` of either, one by one and turn about, so that both meet the same moments of a machine
-// that does other things as well; who comes first alternates, since who comes second finds warm
-// caches and ranks that wait.
-template <typename ByGang, typename ByHand>
-Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
-  Pair pair;
-  for (int call = 0; call < calls; ++call) {
-    if (call % 2 == 0) {
-      pair.gang += microseconds_of(by_gang);
-      pair.raw += microseconds_of(by_hand);
-    } else {
-      pair.raw += microseconds_of(by_hand);
-      pair.gang += microseconds_of(by_gang);
-    }
-  }
-  return {pair.gang / calls, pair.raw / calls};
-}
-
 // Rank 0's measurements of one size.
 nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, std::size_t bytes,
                        int pairs) {
@@ -78,20 +46,9 @@ nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, st
   const int calls = static_cast<int>(std::clamp<std::size_t>((1U << 21U) / bytes, 2, 50));
   const auto by_gang = [&] { gang.all_reduce(view(values), ReduceOperation::sum); };
   const auto by_hand = [&] { raw_all_reduce(raw, values); };
-  measure_pair(calls, by_gang, by_hand);
-  std::vector<double> gang_times;
-  std::vector<double> raw_times;
-  std::vector<double> ratios;
-  for (int i = 0; i < pairs; ++i) {
-    const Pair pair = measure_pair(calls, by_gang, by_hand);
-    gang_times.push_back(pair.gang);
-    raw_times.push_back(pair.raw);
-    ratios.push_back(pair.gang / pair.raw);
-  }
-  return {{"bytes", bytes},
-          {"gang_us", median(gang_times)},
-          {"raw_us", median(raw_times)},
-          {"median_ratio", median(ratios)}};
+  nlohmann::json result = to_json(compare(calls, pairs, by_gang, by_hand));
+  result["bytes"] = bytes;
+  return result;
 }
 
 nlohmann::json measure_all(const GlooRank& rank) {

@@ -15,6 +15,7 @@
 #include "harness/training/objective.h"
 #include "harness/training/sgd.h"
 #include "tools/benchmarks/gloo_processes.h"
+#include "tools/benchmarks/paired_times.h"
 
 namespace gang::benchmarks {
 namespace {

@@ -59,9 +59,4 @@ int run_gloo_processes(std::string_view name, int argc, char** argv,
   return 3;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 }  // namespace gang::benchmarks

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,7 +24,5 @@ struct GlooRank {
 // processes, and prints what that of rank 0 gives. The exit status.
 int run_gloo_processes(std::string_view name, int argc, char** argv,
                        const std::function<nlohmann::json(const GlooRank&)>& measure);
-
-double median(std::vector<double> values);
 
 }  // namespace gang::benchmarks

@@ -1,9 +1,9 @@
 // How fast the reduction loops run, for each type, and what memory allows.
-#include <benchmark/benchmark.h>
-
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "gang/data_type.h"
 #include "gang/reduction.h"

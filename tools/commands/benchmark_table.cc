@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "gang/root_gang.h"
 #include "properties/selection.h"
 #include "tools/commands/measured_process.h"
 
@@ -211,6 +212,18 @@ Measurement compare_with_openmpi(int repeats) {
           .holds = mpi_ns >= 25 * ns};
 }
 
+// The ratios of several sizes, of which the worst counts.
+Measurement worst_ratio(const std::string& bar, const json& lines) {
+  double worst = 0;
+  std::string sizes;
+  for (const json& line : lines) {
+    const double ratio = line.at("median_ratio").get<double>();
+    worst = std::max(worst, ratio);
+    sizes += fmt::format("{}{:.3f}", sizes.empty() ? "" : " ", ratio);
+  }
+  return {.bar = bar, .measured = sizes, .holds = worst <= 1.02};
+}
+
 // A gang over Gloo beside hand-written calls of Gloo: the worst of its sizes, 4 bytes to 16 MiB.
 Measurement compare_with_raw_gloo(int processes, Thoroughness thoroughness) {
   const std::string bar = "1.02";
@@ -218,14 +231,7 @@ Measurement compare_with_raw_gloo(int processes, Thoroughness thoroughness) {
   if (!binary) return unmeasured(bar, "needs libgloo-dev, then build again");
   const std::vector<std::string> arguments = {*binary, fmt::format("{}", processes),
                                               thoroughness == Thoroughness::quick ? "11" : "101"};
-  double worst = 0;
-  std::string sizes;
-  for (const json& line : json_of(run_measured(arguments), arguments)) {
-    const double ratio = line.at("median_ratio").get<double>();
-    worst = std::max(worst, ratio);
-    sizes += fmt::format("{}{:.3f}", sizes.empty() ? "" : " ", ratio);
-  }
-  return {.bar = bar, .measured = sizes, .holds = worst <= 1.02};
+  return worst_ratio(bar, json_of(run_measured(arguments), arguments));
 }
 
 // A step of data parallelism with asynchronous buckets beside one with blocking buckets.
@@ -259,6 +265,18 @@ Measurement measure_start_of_processes(int repeats) {
   return {.bar = "1 s", .measured = fmt::format("{:.2f} s", seconds), .holds = seconds < 1};
 }
 
+// A gang over NCCL beside the calls that it makes: the worst of its sizes, 4 bytes to 1 GiB.
+Measurement compare_with_raw_nccl(Thoroughness thoroughness) {
+  const std::string bar = "1.02";
+  if (const BackendAvailability nccl = nccl_availability(); !nccl.is_available)
+    return unmeasured(bar, nccl.reason);
+  const auto binary = find_executable("nccl_all_reduce", executable_directory() + "/benchmarks");
+  if (!binary) return unmeasured(bar, "needs tools/benchmarks, built");
+  const std::vector<std::string> arguments = {*binary, "1",
+                                              thoroughness == Thoroughness::quick ? "11" : "101"};
+  return worst_ratio(bar, json_of(run_measured(arguments), arguments));
+}
+
 void add_gloo(std::vector<Benchmark>& table, Thoroughness thoroughness, int repeats) {
   table.push_back(small_all_reduce({8, 20'000, 700, "fiber", "sim-gloo"}, repeats));
   table.push_back(small_all_reduce({512, 20, 100'000, "fiber", "sim-gloo"}, repeats));
@@ -290,6 +308,8 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(
       {"8 ranks, against OpenMPI", [repeats] { return compare_with_openmpi(repeats); }});
   add_gloo(table, thoroughness, repeats);
+  table.push_back({"nccl, 1 rank, by hand is 1",
+                   [thoroughness] { return compare_with_raw_nccl(thoroughness); }});
   table.push_back(
       {"16 MiB f32 all_reduce, 8 ranks", [repeats] { return measure_large_all_reduce(repeats); }});
   table.push_back({"random property cases", measure_property_cases});

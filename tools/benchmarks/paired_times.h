@@ -1,0 +1,78 @@
+// Two ways to do the same, measured in pairs.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace gang::benchmarks {
+
+template <typename Call>
+double microseconds_of(const Call& call) {
+  const auto began = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began)
+      .count();
+}
+
+inline double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Microseconds per call.
+struct Pair {
+  double gang = 0;
+  double raw = 0;
+};
+
+// `calls` of either, one by one and turn about, so that both meet the same moments of a machine
+// that does other things as well; who comes first alternates, since who comes second finds warm
+// caches and ranks that wait.
+template <typename ByGang, typename ByHand>
+Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
+  Pair pair;
+  for (int call = 0; call < calls; ++call) {
+    if (call % 2 == 0) {
+      pair.gang += microseconds_of(by_gang);
+      pair.raw += microseconds_of(by_hand);
+    } else {
+      pair.raw += microseconds_of(by_hand);
+      pair.gang += microseconds_of(by_gang);
+    }
+  }
+  return {pair.gang / calls, pair.raw / calls};
+}
+
+// Over many pairs: microseconds per call, and the ratio of the pairs.
+struct Comparison {
+  double gang_us = 0;
+  double raw_us = 0;
+  double median_ratio = 0;
+};
+
+// `calls` of either in each of `pairs`, after one pair that does not count.
+template <typename ByGang, typename ByHand>
+Comparison compare(int calls, int pairs, const ByGang& by_gang, const ByHand& by_hand) {
+  measure_pair(calls, by_gang, by_hand);
+  std::vector<double> gang_times;
+  std::vector<double> raw_times;
+  std::vector<double> ratios;
+  for (int i = 0; i < pairs; ++i) {
+    const Pair pair = measure_pair(calls, by_gang, by_hand);
+    gang_times.push_back(pair.gang);
+    raw_times.push_back(pair.raw);
+    ratios.push_back(pair.gang / pair.raw);
+  }
+  return {median(gang_times), median(raw_times), median(ratios)};
+}
+
+inline nlohmann::json to_json(const Comparison& comparison) {
+  return {{"gang_us", comparison.gang_us},
+          {"raw_us", comparison.raw_us},
+          {"median_ratio", comparison.median_ratio}};
+}
+
+}  // namespace gang::benchmarks
