@@ -77,7 +77,7 @@ std::vector<Property> properties_over(const char* backend, const Subject& subjec
   add(gangs_follow_meshes(make_layout_gangs, subject));
   add(gangs_compose(subject));
   add(collectives_match_model(subject));
-  if (subject.has_tags) add(messages_keep_order(subject));
+  add(messages_keep_order(subject));
   add(algorithms_agree(subject));
   add(fake_gang_agrees(make_fake_gang, subject));
   add(invalid_arguments_stay_local(make_fake_gang, subject));

@@ -15,8 +15,7 @@ std::vector<Property> all_properties(const Subject& subject = {});
 // The rest of `all_properties` is about the simulator's own matching.
 std::vector<Property> properties_over_gloo();
 
-// The same over a simulated NCCL (backend "sim-nccl"), but for the order of messages, which needs
-// tags.
+// The same over a simulated NCCL (backend "sim-nccl").
 std::vector<Property> properties_over_nccl();
 
 }  // namespace gang::properties

@@ -20,14 +20,14 @@ struct Progress {
 
 // Root-gang programs of blocking collectives, so that who is told what is simple to say.
 void run_failing_rank(const FailureCase& failure, const ProgramMemory& memory, Gang& root,
-                      Progress& progress, Image& image) {
+                      const Subject& subject, Progress& progress, Image& image) {
   for (std::size_t i = 0; i < failure.program.steps.size(); ++i) {
     if (root.rank() == failure.failing_rank() && i == failure.failing_step()) {
       if (failure.failure == Failure::throws) throw std::runtime_error("planted");
       root.abort();
     }
     try {
-      run_step(memory, i, root.rank(), root, image);
+      run_step(memory, i, root.rank(), root, subject, image);
     } catch (const GangError& error) {
       progress.error = error.kind();
       return;
@@ -87,7 +87,7 @@ Verdict judge(const FailureCase& failure, const Subject& subject) {
   std::vector<Progress> progress(static_cast<std::size_t>(failure.program.world));
   const sim::Report report =
       subject.simulate(options_of(failure.program), [&](sim::SimulatedRank& rank) {
-        run_failing_rank(failure, memory, *subject.wrapped(rank.root()),
+        run_failing_rank(failure, memory, *subject.wrapped(rank.root()), subject,
                          progress[static_cast<std::size_t>(rank.rank())], image);
       });
   std::string complaint = check_report(failure, report);

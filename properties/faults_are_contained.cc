@@ -39,7 +39,7 @@ void run_steps(const ProgramMemory& memory, const sim::SimulatedRank& rank, cons
   const auto gangs = make_gangs(program, rank.root(), subject);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     Gang* gang = gangs[static_cast<std::size_t>(program.steps[i].node)].get();
-    if (gang != nullptr) run_step(memory, i, rank.rank(), *gang, image);
+    if (gang != nullptr) run_step(memory, i, rank.rank(), *gang, subject, image);
     fate.steps_done = i + 1;
   }
 }

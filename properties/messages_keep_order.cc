@@ -83,6 +83,31 @@ class Inbox {
   std::map<std::pair<int, int>, int> next_;
 };
 
+// Without tags, and on one stream: all messages of the rank are one batch.
+std::string run_batch(const MessageCase& messages, Gang& gang) {
+  std::vector<Index> payloads(messages.messages.size());
+  const std::vector<Index> asked = asked_by(messages, gang.rank());
+  std::vector<Index> inbox(asked.size(), -1);
+  std::vector<PointToPoint> batch;
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    const Message message = message_of(messages, static_cast<Index>(i));
+    payloads[i] = static_cast<Index>(i);
+    if (message.source == gang.rank())
+      batch.push_back({OperationKind::send, view_of(payloads[i]), message.destination});
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    batch.push_back(
+        {OperationKind::recv, view_of(inbox[i]), message_of(messages, asked[i]).source});
+  gang.batch(batch);
+  Inbox checked(messages);
+  for (std::size_t i = 0; i < inbox.size(); ++i) {
+    const Received from{.source_rank = message_of(messages, asked[i]).source, .tag = 0};
+    std::string complaint = checked.take(inbox[i], from, gang.rank());
+    if (!complaint.empty()) return complaint;
+  }
+  return {};
+}
+
 std::string run_rank(const MessageCase& messages, Gang& gang) {
   std::vector<Index> payloads(messages.messages.size());
   std::vector<Work> sends = start_sends(messages, gang, payloads);
@@ -112,7 +137,8 @@ Verdict judge(const MessageCase& messages, const Subject& subject) {
   sim::SimulationOptions options = options_of(GangProgram{.run = messages.run});
   options.world_size = messages.world;
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) {
-    return run_rank(messages, *subject.wrapped(rank.root()));
+    const std::shared_ptr<Gang> gang = subject.wrapped(rank.root());
+    return subject.has_tags ? run_rank(messages, *gang) : run_batch(messages, *gang);
   });
 }
 
@@ -180,7 +206,13 @@ std::vector<Property> messages_keep_order(const Subject& subject) {
   law.suite = "messages_keep_order";
   law.name = "per_source_destination_and_tag";
   law.description = "Each message arrives once, in order, with its sender and tag.";
-  law.generate = generate_messages;
+  law.generate = [has_tags = subject.has_tags](Draw& draw) {
+    MessageCase messages = generate_messages(draw);
+    if (has_tags) return messages;
+    messages.receives = Receives::by_source_and_tag;
+    for (Message& message : messages.messages) message.tag = 0;
+    return messages;
+  };
   law.verdict = [subject](const MessageCase& messages) { return judge(messages, subject); };
   return {to_property(law)};
 }

@@ -22,7 +22,7 @@ struct Started {
 class StepRun {
  public:
   StepRun(const ProgramMemory& memory, std::size_t index, const Place& place, Gang& gang,
-          Image& image, bool has_tags = true)
+          Image& image, bool has_tags)
       : step_(memory.program().steps[index]),
         place_(place),
         gang_(gang),
@@ -332,8 +332,8 @@ std::vector<std::shared_ptr<Gang>> make_gangs(const GangProgram& program,
 }
 
 void run_step(const ProgramMemory& memory, std::size_t step, int root_rank, Gang& gang,
-              Image& image) {
-  StepRun run(memory, step, memory.place(step, root_rank), gang, image);
+              const Subject& subject, Image& image) {
+  StepRun run(memory, step, memory.place(step, root_rank), gang, image, subject.has_tags);
   run.begin();
   if (memory.program().steps[step].form == Form::start_later) run.finish();
 }

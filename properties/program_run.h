@@ -16,7 +16,7 @@ void run_rank(const ProgramMemory& memory, const std::shared_ptr<Gang>& root,
 
 // Performs one step of the program on `gang`, to its end.
 void run_step(const ProgramMemory& memory, std::size_t step, int root_rank, Gang& gang,
-              Image& image);
+              const Subject& subject, Image& image);
 
 // This rank's gang at every node; null where it is in none.
 std::vector<std::shared_ptr<Gang>> make_gangs(const GangProgram& program,

@@ -23,7 +23,7 @@ struct Subject {
 
   // Where backends may differ, and are right; the defaults are the simulator's own gangs.
   bool receives_any_tag = true;
-  // Messages have tags, and may be received from any source.
+  // Messages have tags, may be received from any source, and go to oneself, too.
   bool has_tags = true;
   // Success of a collective on one rank means that all ranks have called it. Else a broadcast may
   // succeed on who has the data.

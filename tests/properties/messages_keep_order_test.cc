@@ -32,6 +32,32 @@ Subject changing(const std::function<void(Operation&)>& change) {
 
 TEST(MessagesKeepOrder, HoldsOnSimulatedGangs) { expect_hold(messages_keep_order(), 2000); }
 
+// Gangs that know no tags, as NCCL's, pass messages in batches.
+TEST(MessagesKeepOrder, ABatchThatSwapsTwoMessagesOfOneTagIsCaught) {
+  Subject subject;
+  subject.has_tags = false;
+  expect_hold(messages_keep_order(subject), 500);
+  subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
+    class Swapping final : public ForwardingGang {
+     public:
+      using ForwardingGang::ForwardingGang;
+
+     protected:
+      Received do_run(Operation& operation) override {
+        std::vector<PointToPoint> batch(operation.batch.begin(), operation.batch.end());
+        if (batch.size() > 1 && batch[0].kind == batch[1].kind && batch[0].peer == batch[1].peer)
+          std::swap(batch[0], batch[1]);
+        operation.batch = batch;
+        return ForwardingGang::do_run(operation);
+      }
+    };
+    return std::make_shared<Swapping>(std::move(gang));
+  };
+  const Counterexample found =
+      expect_caught(messages_keep_order(subject), name, "receives message 1 out of order");
+  EXPECT_THAT(found.text, ::testing::HasSubstr("2 messages received by source and tag"));
+}
+
 // Tags that do not travel.
 TEST(MessagesKeepOrder, ATagThatIsLostIsCaughtAndShrunkToOneMessage) {
   const Subject subject = changing([](Operation& operation) { operation.collective.tag = 0; });
