@@ -91,6 +91,8 @@ void Engine::run_ranks() {
 void Engine::wake(Task& task) {
   if (task.wait == nullptr) return;
   ++progress_;
+  if (task.wait->reason == Wait::Reason::poll) [[unlikely]]
+    std::erase(polling_, task.id);  // what it polls has ended by itself
   let_go_on(task);
 }
 

@@ -310,6 +310,21 @@ TEST(MonitoredBarrier, HoldsWhereAllComeInTime) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(MonitoredBarrier, MayBeAbortedAtTheEndOfItsTime) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 0) {
+      const auto error = gang_error_of([&rank] { rank.root()->monitored_barrier(20ms); });
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->kind(), GangErrorKind::aborted);
+      return;
+    }
+    rank.runtime().sleep_for(20ms);
+    if (rank.rank() == 1) rank.root()->abort();
+    for (int i = 0; i < 5; ++i) rank.runtime().yield();  // rank 0 has returned by then
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed);
+}
+
 TEST(MonitoredBarrier, ItsTimeoutFiresEvenWhereARankHasReturned) {
   const Report report = run(2, [](SimulatedRank& rank) {
     if (rank.rank() == 1) return;
