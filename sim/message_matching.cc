@@ -92,8 +92,8 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
 
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
   const LinkFate fate = engine_.faults()->fate_of(send);
-  TimePoint until = fate.until;
-  bool is_held = fate.kind == LinkFate::Kind::is_held;
+  TimePoint until = std::max(fate.until, send.read_at);
+  bool is_held = fate.kind == LinkFate::Kind::is_held || send.read_at > engine_.now();
   // A message does not overtake an earlier one of its link.
   for (const HeldSend& held : mailbox.held) {
     if (held.send->member != send.member) continue;

@@ -124,6 +124,7 @@ Work ObservedGang::do_start(Operation& operation) {
   CallFaults faults;
   if (engine.faults() != nullptr) [[unlikely]]
     faults = faults_before(operation);
+  if (faults.late != nullptr) engine.faults()->send_late(engine.current(), faults);
   {
     const Engine::Guard guard(engine);
     ++engine.counts().rank_operations;

@@ -53,6 +53,7 @@ struct PendingOperation {
   Received received;
   TimePoint posted_at{0};
   TimePoint deadline{0};  // TimePoint::max(): never
+  TimePoint read_at{0};   // what it brings is not read before that (FaultKind::late_copy)
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }

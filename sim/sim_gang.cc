@@ -150,6 +150,8 @@ Work SimGang::do_start(Operation& operation) {
     faults = faults_before(engine, operation);
   number(engine, operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), engine.current());
+  if (may_be_struck) [[unlikely]]
+    engine.faults()->copy_late(work->pending(), faults);
   work->post();
   if (may_be_struck) [[unlikely]] {
     engine.faults()->inside(work->pending(), faults);

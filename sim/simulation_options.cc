@@ -46,7 +46,7 @@ void validate(const SimulationOptions& options) {
           "faults on context parallel; accepted there is none: use fiber or thread");
     validate(*options.faults, options.world_size);
     check_drawn(*options.faults);
-    if (options.backend == SimulatedBackend::sim) check_injectable(*options.faults);
+    check_injectable(*options.faults, options.backend);
   }
   const bool replays = options.scheduler == SchedulerKind::replay;
   if (replays != options.replay.has_value())

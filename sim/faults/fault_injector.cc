@@ -41,6 +41,8 @@ std::string_view verb_of(FaultKind kind) {
       return "contributed corrupt data";
     case FaultKind::corrupt_result:
       return "got a corrupt result";
+    case FaultKind::late_copy:
+      return "had its data read late";
     default:
       return to_string(kind);
   }
@@ -83,11 +85,15 @@ bool happens_by_itself(const Fault& fault) {
   return ends_rank(fault.kind) || (fault.kind == FaultKind::stall && !fault.lasts);
 }
 
-bool corrupts(FaultKind kind) {
-  return kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result;
+bool is_of_data(FaultKind kind) {
+  return kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
+         kind == FaultKind::late_copy;
 }
 
-bool can_be_corrupted(FaultKind kind, const Operation& operation, int member) {
+// Whether the operation has data that the fault could befall.
+bool has_such_data(FaultKind kind, const Operation& operation, int member) {
+  if (kind == FaultKind::late_copy)
+    return !operation.collective.blocking && contributes(operation, member);
   if (kind == FaultKind::corrupt_contribution)
     return operation.collective.blocking && contributes(operation, member);
   return result_of(operation, member).size_bytes() != 0;
@@ -164,9 +170,9 @@ bool FaultInjector::is_due(ArmedFault& fault, const GangState& gang, const Opera
   if (trigger.time) return engine_.now() >= trigger.time->least;
   if (!fits(fault, gang, operation.collective)) return false;
   const auto& members = gang.info->root_ranks;
-  if (corrupts(kind)) {
+  if (is_of_data(kind)) {
     const auto member = static_cast<int>(std::ranges::find(members, fault.rank) - members.begin());
-    if (!can_be_corrupted(kind, operation, member)) return false;
+    if (!has_such_data(kind, operation, member)) return false;
   }
   return is_picked(fault);
 }
@@ -190,7 +196,7 @@ std::uint64_t FaultInjector::quiet_calls_of(const RankFaults& own) const noexcep
     const FaultTrigger& trigger = fault.fault->trigger;
     const bool counts_every_call = trigger.operation && !trigger.time && !trigger.during &&
                                    !trigger.while_rank && trigger.gang.empty() &&
-                                   !corrupts(fault.fault->kind) && !fault.has_fired;
+                                   !is_of_data(fault.fault->kind) && !fault.has_fired;
     if (!counts_every_call) return 0;
     if (trigger.operation->least >= fault.seen)
       least = std::min(least, trigger.operation->least - fault.seen);
@@ -229,10 +235,12 @@ CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& o
 void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const Operation& operation,
                          CallFaults& faults) {
   const FaultKind kind = fault.fault->kind;
-  if (kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result) {
+  if (is_of_data(kind)) {
     fault.is_spent = !fault.fault->trigger.probability;
-    (kind == FaultKind::corrupt_result ? faults.result : faults.contribution) = &fault;
-    if (kind == FaultKind::corrupt_contribution)
+    (kind == FaultKind::corrupt_result ? faults.result
+     : kind == FaultKind::late_copy    ? faults.late
+                                       : faults.contribution) = &fault;
+    if (kind != FaultKind::corrupt_result)
       fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
                               place_of("in", gang, operation.collective)));
     return;
@@ -295,6 +303,21 @@ void FaultInjector::corrupt_result(const PendingOperation& pending) {
   fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind),
                           place_of("in", *pending.gang, pending.call())));
   corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, stream_);
+}
+
+void FaultInjector::copy_late(PendingOperation& pending, const CallFaults& faults) {
+  if (faults.late == nullptr) return;
+  pending.read_at = later(engine_.now(), faults.late->fault->delay->least);
+  last_late_copy_ = std::max(last_late_copy_, pending.read_at);
+  schedule(pending.read_at, Act::release, *faults.late);
+}
+
+void FaultInjector::send_late(const Task& task, const CallFaults& faults) {
+  if (faults.late == nullptr) return;
+  const TimePoint until = later(engine_.now(), faults.late->fault->delay->least);
+  TimePoint& known = of(task.rank->rank)->sends_late_until;
+  known = std::max(known, until);
+  schedule(until, Act::release, *faults.late);
 }
 
 CorruptedContribution::CorruptedContribution(FaultInjector& injector, const Operation& operation,
@@ -493,10 +516,18 @@ std::string only_because_of(const std::vector<FiredFault>& faults) {
   return text;
 }
 
-void check_injectable(const FaultPlan& plan) {
+void check_injectable(const FaultPlan& plan, SimulatedBackend backend) {
   for (std::size_t i = 0; i < plan.faults.size(); ++i) {
     const FaultKind kind = plan.faults[i].kind;
-    if (kind == FaultKind::duplicate_message || kind == FaultKind::reorder_messages)
+    if (is_of_store(kind))
+      throw FaultPlanError(
+          i, "kind",
+          fmt::format("{} needs a store, which simulated gangs have not; accepted: "
+                      "all others, and this with compare --backend gloo",
+                      to_string(kind)));
+    const bool is_of_transport =
+        kind == FaultKind::duplicate_message || kind == FaultKind::reorder_messages;
+    if (is_of_transport && backend == SimulatedBackend::sim)
       throw FaultPlanError(i, "kind",
                            fmt::format("{} needs a transport; accepted on backend sim: all others",
                                        to_string(kind)));

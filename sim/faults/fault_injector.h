@@ -20,6 +20,7 @@
 namespace gang::sim {
 
 class Engine;
+enum class SimulatedBackend : std::uint8_t;
 
 // What leaves the program of a rank that meets FaultKind::exception.
 class InjectedException : public Error {
@@ -45,6 +46,7 @@ struct CallFaults {
   ArmedFault* after = nullptr;
   ArmedFault* contribution = nullptr;
   ArmedFault* result = nullptr;
+  ArmedFault* late = nullptr;  // of a started operation: its copy
 };
 
 // What becomes of a message or a collective that crosses a link.
@@ -88,6 +90,12 @@ class FaultInjector {
   // An incarnation that the gang does not know calls something of it: throws GangError peer_failed.
   [[noreturn]] void refuse(Task& task, GangState& gang, int member, const Collective& call);
 
+  // Before a started operation is posted: it may be read late.
+  void copy_late(PendingOperation& pending, const CallFaults& faults);
+
+  // The same where operations are messages: what the rank sends is read late for so long.
+  void send_late(const Task& task, const CallFaults& faults);
+
   // Changes the result of a completed operation with `corrupted_by`.
   void corrupt_result(const PendingOperation& pending);
 
@@ -106,10 +114,12 @@ class FaultInjector {
   // Changes a message that has a fate of corrupt_message.
   void corrupt_message(const TensorView& payload, const ArmedFault& fault);
 
-  // Whether a partition keeps a collective of `gang`, whose members have all come, from completing.
+  // Whether a partition, or a late copy, keeps a collective of `gang`, whose members have all come,
+  // from completing.
   bool holds(const GangState& gang);
 
-  // The members of `gang` that a partition cuts off, on the side that the plan names.
+  // The members of `gang` that a partition cuts off, on the side that the plan names, and those
+  // whose copy is late.
   std::vector<int> cut_off(const GangState& gang) const;
 
   // Of those that are present, by member, whom the others cannot reach: never all.
@@ -158,6 +168,7 @@ class FaultInjector {
   struct RankFaults {
     std::vector<ArmedFault> armed;
     double sleep_factor = 1;
+    TimePoint sends_late_until{0};
     bool is_stopped = false;
     // The next so many calls count for each of `armed`, and none befalls them; of `granted`.
     std::uint64_t quiet_calls = 0;
@@ -186,7 +197,9 @@ class FaultInjector {
   std::shared_ptr<const Finding> finding_of(const ArmedFault& fault) const;
   bool is_active(const ArmedFault& link) const;
   bool crosses(const ArmedFault& link, int from, int to) const;
+  bool copies_late(const PendingOperation* member) const;
   bool cuts(const ArmedFault& link, const GangState& gang) const;
+  LinkFate fate_on_links(const Crossing& crossing, const Collective& call);
   LinkFate fate_on(ArmedFault& link, const Crossing& crossing, const Collective& call);
 
   Engine& engine_;
@@ -201,6 +214,7 @@ class FaultInjector {
   std::priority_queue<Event> events_;
   std::uint64_t next_event_ = 0;
   int restarts_ = 0;
+  TimePoint last_late_copy_{0};
   std::vector<FiredFault> fired_;
 };
 
@@ -221,8 +235,8 @@ class CorruptedContribution {
 // "only because of: rank 3 crashed before ...": in which runs a finding is to be expected.
 std::string only_because_of(const std::vector<FiredFault>& faults);
 
-// Throws InvalidArgument for faults that need messages of their own, which a simulated operation
-// has not.
-void check_injectable(const FaultPlan& plan);
+// Throws FaultPlanError for faults of what such a simulation has not: stores, and, where an
+// operation is one step, messages that a transport would put right.
+void check_injectable(const FaultPlan& plan, SimulatedBackend backend);
 
 }  // namespace gang::sim

@@ -27,6 +27,13 @@ enum class FaultKind : std::uint8_t {
   watchdog_abort,  // the rank aborts the gang of the operation
   corrupt_contribution,  // what the rank brings is not what it computed; nobody is told
   corrupt_result,        // what the rank gets is not what the others get; nobody is told
+  // What the rank brings to an operation that it has started is read `delay` later, from its memory
+  // as it is then. The operation has not completed before: whoever waits for it meets a slow rank.
+  late_copy,
+  // Of ranks, where they share a store: processes, not simulated gangs.
+  store_unavailable,  // what it asks the store, `for` so long or for ever, is not answered
+  slow_store,         // each answer of the store comes `delay` later
+  lossy_store,        // what it asks the store is lost, or the answer is
   // Of links: messages from `ranks` to `to`, and back unless `one_way`.
   slow_link,          // each message, and each collective across it, takes `delay` longer
   partition,          // nothing gets through, `for` so long or for ever
@@ -43,6 +50,11 @@ std::string_view to_string(FaultKind kind) noexcept;  // the enumerator's own na
 std::optional<FaultKind> parse_fault_kind(std::string_view text) noexcept;
 
 constexpr bool is_of_link(FaultKind kind) noexcept { return kind >= FaultKind::slow_link; }
+
+// Of what a rank asks of a store, instead of operations: a trigger counts requests.
+constexpr bool is_of_store(FaultKind kind) noexcept {
+  return kind >= FaultKind::store_unavailable && kind <= FaultKind::lossy_store;
+}
 
 // Whether the rank does nothing more afterwards.
 constexpr bool ends_rank(FaultKind kind) noexcept {

@@ -103,16 +103,20 @@ class FaultChecks {
     refuse_unless(link, "one_way", fault_.one_way);
     refuse_unless(link, "message", fault_.trigger.message.has_value());
     refuse_unless(!link, "operation", fault_.trigger.operation.has_value());
-    refuse_unless(!link, "moment", fault_.trigger.moment != FaultMoment::before);
     const FaultKind kind = fault_.kind;
+    const bool store = is_of_store(kind);
+    refuse_unless(!link && !store && kind != FaultKind::late_copy, "moment",
+                  fault_.trigger.moment != FaultMoment::before);
     refuse_unless(kind == FaultKind::slow, "factor", fault_.factor != 1);
     refuse_unless(ends_rank(kind) && kind != FaultKind::exception, "notice",
                   fault_.notice.has_value());
-    refuse_unless(kind == FaultKind::stall || kind == FaultKind::slow || link, "for",
-                  fault_.lasts.has_value());
+    refuse_unless(kind == FaultKind::stall || kind == FaultKind::slow || link ||
+                      kind == FaultKind::store_unavailable || kind == FaultKind::slow_store,
+                  "for", fault_.lasts.has_value());
     const bool delays = kind == FaultKind::slow || kind == FaultKind::late_start ||
                         kind == FaultKind::restart || kind == FaultKind::slow_link ||
-                        kind == FaultKind::delay_message;
+                        kind == FaultKind::delay_message || kind == FaultKind::late_copy ||
+                        kind == FaultKind::slow_store;
     refuse_unless(delays, "delay", fault_.delay.has_value());
     if (delays && kind != FaultKind::slow && !fault_.delay)
       fail("kind", fmt::format("{} has no delay; accepted: delay = \"10ms\"", to_string(kind)));
@@ -124,13 +128,14 @@ class FaultChecks {
     if (kind == FaultKind::partition || kind == FaultKind::slow_link)
       refuse_unless(false, fault_.trigger.message ? "message" : "probability",
                     fault_.trigger.message || fault_.trigger.probability);
-    if (is_of_link(kind))
+    if (link || store)
       refuse_unless(false, fault_.trigger.during ? "during" : "gang",
                     fault_.trigger.during || !fault_.trigger.gang.empty());
+    refuse_unless(!store, "while_rank", fault_.trigger.while_rank.has_value());
     const bool begins = kind == FaultKind::late_start;
     refuse_unless(!begins, "operation", begins && fault_.trigger != FaultTrigger{});
     if (kind == FaultKind::watchdog_abort || kind == FaultKind::corrupt_contribution ||
-        kind == FaultKind::corrupt_result)
+        kind == FaultKind::corrupt_result || kind == FaultKind::late_copy)
       refuse_unless(false, "time", fault_.trigger.time.has_value());
   }
 

@@ -115,6 +115,9 @@ FaultPlan swarm() {
   plan.faults.push_back({.kind = FaultKind::stall,
                          .trigger = {.operation = any_operation, .moment = FaultMoment::any},
                          .lasts = {{1s, 30min}}});
+  plan.faults.push_back({.kind = FaultKind::late_copy,
+                         .trigger = {.operation = any_operation},
+                         .delay = {{1ms, 1min}}});
   return plan;
 }
 

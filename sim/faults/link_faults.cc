@@ -34,6 +34,11 @@ bool FaultInjector::crosses(const ArmedFault& link, int from, int to) const {
          (!link.fault->one_way && to == link.rank && is_far_end(from));
 }
 
+// Whether what a member has come with may not be read yet.
+bool FaultInjector::copies_late(const PendingOperation* member) const {
+  return member != nullptr && member->read_at > engine_.now();
+}
+
 // Whether members of `gang` are at both ends.
 bool FaultInjector::cuts(const ArmedFault& link, const GangState& gang) const {
   const auto& ranks = gang.info->root_ranks;
@@ -42,6 +47,10 @@ bool FaultInjector::cuts(const ArmedFault& link, const GangState& gang) const {
 }
 
 bool FaultInjector::holds(const GangState& gang) {
+  if (engine_.now() < last_late_copy_ &&
+      std::ranges::any_of(gang.active.front()->members,
+                          [this](const auto* member) { return copies_late(member); }))
+    return true;
   for (ArmedFault& link : links_) {
     if (link.fault->kind != FaultKind::partition || !is_active(link) || !cuts(link, gang)) continue;
     if (!link.has_fired && link.ends != TimePoint::max()) schedule(link.ends, Act::release, link);
@@ -62,6 +71,9 @@ std::vector<int> FaultInjector::cut_off(const GangState& gang) const {
     if (link.fault->kind != FaultKind::partition || !is_active(link) || !cuts(link, gang)) continue;
     members.push_back(static_cast<int>(std::ranges::find(ranks, link.rank) - ranks.begin()));
   }
+  if (!gang.active.empty())
+    for (const PendingOperation* member : gang.active.front()->members)
+      if (copies_late(member)) members.push_back(member->member);
   std::ranges::sort(members);
   const auto [first, last] = std::ranges::unique(members);
   members.erase(first, last);
@@ -98,6 +110,15 @@ LinkFate FaultInjector::fate_of(const PendingOperation& send) {
 }
 
 LinkFate FaultInjector::fate_of(const Crossing& crossing, const Collective& call) {
+  const LinkFate fate = fate_on_links(crossing, call);
+  const RankFaults* own = of(crossing.from);
+  const TimePoint late = own != nullptr ? own->sends_late_until : TimePoint{0};
+  const bool is_free = fate.kind == LinkFate::Kind::passes && fate.fault == nullptr;
+  if (engine_.now() >= late || (!is_free && fate.kind != LinkFate::Kind::is_held)) return fate;
+  return {LinkFate::Kind::is_held, std::max(fate.until, late), fate.fault};
+}
+
+LinkFate FaultInjector::fate_on_links(const Crossing& crossing, const Collective& call) {
   for (ArmedFault& link : links_) {
     if (link.is_spent || !is_active(link) || !crosses(link, crossing.from, crossing.to)) continue;
     if (link.fault->kind == FaultKind::corrupt_message && crossing.bytes == 0) continue;

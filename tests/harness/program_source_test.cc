@@ -8,6 +8,7 @@
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -16,11 +17,13 @@ namespace {
 // Every file must come out as its [expect] says, under any schedule; each has one.
 void expect_all_as_expected(const std::string& folder, int fewest_files) {
   int files = 0;
+  std::vector<Program> programs = all_programs();
+  for (const FaultyProgram& faulty : all_faulty_programs()) programs.push_back(to_program(faulty));
   for (const auto& entry : std::filesystem::directory_iterator{GANGSIM_SOURCE_DIR + folder}) {
     if (entry.path().extension() != ".toml") continue;
     SCOPED_TRACE(entry.path().filename());
     ++files;
-    const ProgramSource source = find_program_source(all_programs(), entry.path().string());
+    const ProgramSource source = find_program_source(programs, entry.path().string());
     EXPECT_TRUE(source.expectation.outcome && source.expectation.findings) << "has no [expect]";
     for (const ScheduleChoice schedule : {ScheduleChoice::round_robin, ScheduleChoice::random}) {
       RunSpecification specification = source.specification;
@@ -34,7 +37,7 @@ void expect_all_as_expected(const std::string& folder, int fewest_files) {
 
 TEST(ProgramFiles, AllComeOutAsExpected) { expect_all_as_expected("/tests/programs", 12); }
 
-TEST(Scenarios, AllComeOutAsExpected) { expect_all_as_expected("/tests/scenarios", 20); }
+TEST(Scenarios, AllComeOutAsExpected) { expect_all_as_expected("/tests/scenarios", 22); }
 
 TEST(Scenarios, MayBeOfAProgramFileOrOfAnotherScenario) {
   const std::string folder = test::temporary_directory();

@@ -73,38 +73,63 @@ void shared_buffer(Rank& rank, const Fault& fault) {
   first.wait();
 }
 
+// Once all have met, the gradients have surely left: until then their memory serves as scratch.
+void lent_buffer(Rank& rank, const Fault& fault) {
+  const auto control = rank.root()->split({.color = 0}, {.name = "control"});
+  const Values gradient(8, 1.0F);
+  Values lent = gradient;
+  Values reduced(8);
+  Work reducing = rank.root()->start_all_reduce(view(reduced), view(lent), ReduceOperation::sum, {},
+                                                fault.here());
+  control->barrier();
+  const bool is_early = fault.is_planted() && rank.rank() == 2;
+  if (!is_early) reducing.wait();
+  lent.assign(lent.size(), 0.0F);
+  rank.runtime().sleep_for(std::chrono::milliseconds(5));
+  lent = gradient;
+  reducing.wait();
+}
+
 }  // namespace
 
 std::vector<FaultyProgram> started_work() {
   namespace id = sim::finding_id;
-  return {{.name = "forgotten_wait",
-           .description = "the last work is forgotten",
-           .body = forgotten_wait,
-           .finding = id::unwaited_work,
-           .ranks = {1}},
-          {.name = "dropped_send",
-           .description = "a send nobody waits for",
-           .body = dropped_send,
-           .finding = id::unwaited_work,
-           .ranks = {0},
-           .default_world_size = 2},
-          {.name = "zeroed_gradient",
-           .description = "zeroed before the wait",
-           .body = zeroed_gradient,
-           .finding = id::buffer_in_flight,
-           .ranks = {2},
-           .fewest_ranks = 3},
-          {.name = "reused_buffer",
-           .description = "filled while it is sent",
-           .body = reused_buffer,
-           .finding = id::buffer_in_flight,
-           .ranks = {0},
-           .default_world_size = 2},
-          {.name = "shared_buffer",
-           .description = "two reductions, one buffer",
-           .body = shared_buffer,
-           .finding = id::buffer_in_flight,
-           .ranks = {0}}};
+  return {
+      {.name = "forgotten_wait",
+       .description = "the last work is forgotten",
+       .body = forgotten_wait,
+       .finding = id::unwaited_work,
+       .ranks = {1}},
+      {.name = "dropped_send",
+       .description = "a send nobody waits for",
+       .body = dropped_send,
+       .finding = id::unwaited_work,
+       .ranks = {0},
+       .default_world_size = 2},
+      {.name = "zeroed_gradient",
+       .description = "zeroed before the wait",
+       .body = zeroed_gradient,
+       .finding = id::buffer_in_flight,
+       .ranks = {2},
+       .fewest_ranks = 3},
+      {.name = "reused_buffer",
+       .description = "filled while it is sent",
+       .body = reused_buffer,
+       .finding = id::buffer_in_flight,
+       .ranks = {0},
+       .default_world_size = 2},
+      {.name = "shared_buffer",
+       .description = "two reductions, one buffer",
+       .body = shared_buffer,
+       .finding = id::buffer_in_flight,
+       .ranks = {0}},
+      {.name = "lent_buffer",
+       .description = "lent out on a barrier's word",
+       .body = lent_buffer,
+       .finding = id::buffer_in_flight,
+       .ranks = {2},
+       .fewest_ranks = 3,
+       .options = {{"faults", "fault = [{kind = \"late_copy\", ranks = [2], delay = \"1ms\"}]"}}}};
 }
 
 }  // namespace gang::harness

@@ -71,6 +71,21 @@ TEST(FaultPlanChecks, AKindHasTheKeysThatMeanSomethingToIt) {
                    "operation is no key of partition");
   expect_complaint({.kind = FaultKind::late_start}, "kind",
                    "late_start has no delay; accepted: delay = \"10ms\"");
+  expect_complaint({.kind = FaultKind::late_copy}, "kind",
+                   "late_copy has no delay; accepted: delay = \"10ms\"");
+  expect_complaint({.kind = FaultKind::late_copy,
+                    .trigger = {.operation = 1, .moment = FaultMoment::after},
+                    .delay = Between<Duration>(1s)},
+                   "moment", "moment is no key of late_copy");
+  expect_complaint({.kind = FaultKind::late_copy,
+                    .trigger = {.time = Between<Duration>(1s)},
+                    .delay = Between<Duration>(1s)},
+                   "time", "time is no key of late_copy");
+  expect_complaint({.kind = FaultKind::lossy_store, .lasts = Between<Duration>(1s)}, "for",
+                   "for is no key of lossy_store");
+  expect_complaint(
+      {.kind = FaultKind::store_unavailable, .trigger = {.during = OperationKind::barrier}},
+      "during", "during is no key of store_unavailable");
   expect_complaint({.kind = FaultKind::slow}, "kind",
                    "slow has neither delay nor factor; accepted: one of them, or both");
 }

@@ -16,13 +16,15 @@ TEST(FaultPlan, KindsHaveNamesThatParseBack) {
     EXPECT_EQ(parse_fault_kind(to_string(kind)), kind);
     names.insert(to_string(kind));
   }
-  EXPECT_EQ(names.size(), 17u);
+  EXPECT_EQ(names.size(), 21u);
   EXPECT_EQ(to_string(FaultKind::corrupt_message), "corrupt_message") << "the last one";
   EXPECT_EQ(parse_fault_kind("earthquake"), std::nullopt);
 }
 
 TEST(FaultPlan, KindsAreOfRanksOrOfLinks) {
-  EXPECT_FALSE(is_of_link(FaultKind::corrupt_result));
+  EXPECT_FALSE(is_of_link(FaultKind::lossy_store));
+  EXPECT_TRUE(is_of_store(FaultKind::store_unavailable) && is_of_store(FaultKind::lossy_store));
+  EXPECT_FALSE(is_of_store(FaultKind::late_copy) || is_of_store(FaultKind::slow_link));
   EXPECT_TRUE(is_of_link(FaultKind::slow_link));
   EXPECT_TRUE(ends_rank(FaultKind::crash) && ends_rank(FaultKind::restart));
   EXPECT_FALSE(ends_rank(FaultKind::stall));

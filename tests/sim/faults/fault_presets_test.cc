@@ -4,6 +4,7 @@
 
 #include "sim/faults/fault_injector.h"
 #include "sim/faults/fault_plan.h"
+#include "sim/simulation_options.h"
 
 namespace gang::sim {
 namespace {
@@ -14,7 +15,8 @@ TEST(FaultPresets, AreGoodForAnyWorld) {
     EXPECT_EQ(plan.name, name);
     for (const int world_size : {1, 2, 8, 100})
       for (std::uint64_t seed = 0; seed < 50; ++seed)
-        check_injectable(draw(plan, seed, world_size));
+        for (const auto backend : {SimulatedBackend::sim, SimulatedBackend::gloo})
+          check_injectable(draw(plan, seed, world_size), backend);
   }
 }
 
