@@ -170,6 +170,27 @@ RunOption timeout_option() {
               }};
 }
 
+RunOption watchdog_option() {
+  return {.name = "watchdog",
+          .value_name = "DURATION",
+          .description =
+              "of every rank: what waits longer, also unawaited, times out, and the rank\n"
+              "aborts its other gangs, as torch's asynchronous error handling does [none]",
+          .set =
+              [](RunSpecification& specification, std::string_view text) {
+                const Duration watchdog = parse_duration(text);
+                if (watchdog == Duration::zero()) reject("watchdog", text, "more than 0, or none");
+                specification.watchdog.reset();
+                if (watchdog != no_timeout) specification.watchdog = watchdog;
+              },
+          .text =
+              [](const RunSpecification& specification) {
+                return specification.watchdog
+                           ? std::optional{to_duration_text(*specification.watchdog)}
+                           : std::nullopt;
+              }};
+}
+
 RunOption sends_option() {
   return {.name = "sends",
           .value_name = "MODE",
@@ -262,6 +283,7 @@ std::vector<RunOption> make_run_options() {
       backend_option(),
       nccl_option(),
       timeout_option(),
+      watchdog_option(),
       flag_option(
           "let-timeouts-fire", "at a deadlock, go on to the operations' timeouts",
           [](RunSpecification& specification, bool on) {

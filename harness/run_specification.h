@@ -49,6 +49,7 @@ struct RunSpecification {
   sim::NcclModel nccl;  // backend sim-nccl
   Duration timeout = default_timeout;  // of the root gang
   sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
+  std::optional<Duration> watchdog;  // none: off
   bool strict_blocking = false;
   sim::DeadlockSearch deadlock_search = sim::DeadlockSearch::at_rest;
   std::optional<std::uint64_t> step_limit;

@@ -36,6 +36,7 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.nccl = specification.nccl;
   options.timeout = specification.timeout;
   options.pending_timeouts = specification.pending_timeouts;
+  options.watchdog = specification.watchdog;
   options.strict_blocking = specification.strict_blocking;
   options.deadlock_search = specification.deadlock_search;
   if (specification.faults) {

@@ -289,7 +289,7 @@ Finding timeout_finding(const Engine& engine, const GangState& gang,
   }
   for (const int member : odd) finding.ranks.push_back(gang.root_rank_of(member));
   finding.message = fmt::format("{} on {} timed out after {}: {}.", finding.operation, finding.gang,
-                                gang::to_string(pending.operation->timeout), who);
+                                gang::to_string(pending.deadline - pending.posted_at), who);
   return finding;
 }
 

@@ -97,7 +97,7 @@ void Matching::post(PendingOperation& pending) {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  const Duration timeout = pending.operation->timeout;
+  const Duration timeout = patience_with(pending);
   pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
   if (pending.call().kind != OperationKind::monitored_barrier)
     engine_.note_deadline(pending.deadline);

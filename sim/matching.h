@@ -100,7 +100,9 @@ class Matching {
   void recycle(GangState& gang, MatchSlot& slot);
   void next_of_stream(RankState& rank, PendingOperation& ended);
   [[noreturn]] void throw_failure(PendingOperation& pending);
+  Duration patience_with(const PendingOperation& pending) const noexcept;
   void time_out(GangState& gang, PendingOperation& pending);
+  void abort_gangs_of(RankState& rank, const GangState& broken);
   void leave_all_shrinking(int root_rank);
 
   Engine& engine_;

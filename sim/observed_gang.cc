@@ -1,5 +1,6 @@
 #include "sim/observed_gang.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gang/error.h"
@@ -54,9 +55,12 @@ ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangS
       state_(std::move(state)),
       is_refused_(observation.engine.current().rank->incarnation > 0) {}
 
-// As the gang itself will number it.
+// As the gang itself will number it; the rank's watchdog gives it no more time than that.
 void ObservedGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
+  const auto& watchdog = observation_.engine.options().watchdog;
+  if (watchdog && call.kind != OperationKind::monitored_barrier)
+    operation.timeout = std::min(operation.timeout, *watchdog);
   call.sequence_number = is_point_to_point(call.kind) ? next_message_++ : next_sequence_++;
 }
 

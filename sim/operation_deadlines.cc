@@ -5,6 +5,7 @@
 
 #include "sim/failure.h"
 #include "sim/matching.h"
+#include "sim/sim_gang.h"
 
 namespace gang::sim {
 namespace {
@@ -34,6 +35,14 @@ void for_each_launched(const RankState& rank, const Visit& visit) {
 
 }  // namespace
 
+// How long the operation may wait: its own timeout, or its rank's watchdog.
+Duration Matching::patience_with(const PendingOperation& pending) const noexcept {
+  const Duration timeout = pending.operation->timeout;
+  const auto& watchdog = engine_.options().watchdog;
+  if (!watchdog || pending.call().kind == OperationKind::monitored_barrier) return timeout;
+  return std::min(timeout, *watchdog);
+}
+
 TimePoint Matching::earliest_deadline() const {
   TimePoint earliest = TimePoint::max();
   const auto look = [&earliest](const PendingOperation& pending) {
@@ -48,8 +57,11 @@ void Matching::time_out_operations() {
   const TimePoint now = engine_.now();
   for (GangState* gang : gangs()) {
     PendingOperation* late = nullptr;
-    const auto look = [&late, now](PendingOperation& pending) {
-      if (late == nullptr && pending.deadline <= now) late = &pending;
+    std::vector<RankState*> ranks;  // whose operations are late
+    const auto look = [&late, &ranks, now](PendingOperation& pending) {
+      if (pending.deadline > now) return;
+      if (late == nullptr) late = &pending;
+      ranks.push_back(pending.task->rank);
     };
     for_each_timed(*gang, look);
     if (engine_.options().execution == ExecutionModel::stream_ordered)
@@ -57,7 +69,24 @@ void Matching::time_out_operations() {
         for_each_launched(engine_.rank_state(rank), [&look, gang](PendingOperation& pending) {
           if (pending.gang == gang) look(pending);
         });
-    if (late != nullptr) time_out(*gang, *late);
+    if (late == nullptr) continue;
+    time_out(*gang, *late);
+    if (engine_.options().watchdog)
+      for (RankState* rank : ranks) abort_gangs_of(*rank, *gang);
+  }
+}
+
+// What a watchdog does once an operation of its rank has timed out.
+void Matching::abort_gangs_of(RankState& rank, const GangState& broken) {
+  for (const auto& gang : gangs_held_by(rank)) {
+    if (gang->broken) continue;
+    auto cause = std::make_shared<BreakCause>();
+    cause->kind = GangErrorKind::aborted;
+    cause->reason = fmt::format("the watchdog of rank {} aborted it, since {} broke: {}", rank.rank,
+                                broken.label(), broken.broken->reason);
+    cause->potential = broken.broken->potential;
+    cause->finding = broken.broken->finding;
+    break_gang(*gang, std::move(cause));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "sim/sim_gang.h"
 
+#include <algorithm>
 #include <exception>
 
 #include "sim/failure.h"
@@ -187,6 +188,14 @@ void SimGang::do_abort() {
   cause->aborted_by = state_->root_rank_of(rank());
   cause->aborted_after = last_call_of(*owner_);
   engine.matching().break_gang(*state_, std::move(cause));
+}
+
+std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank) {
+  std::vector<std::shared_ptr<GangState>> gangs;
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    gangs.push_back(gang->state());
+  std::ranges::sort(gangs, {}, [](const auto& gang) { return gang->index; });
+  return gangs;
 }
 
 void expand_batch(PendingOperation& batch) {

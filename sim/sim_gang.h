@@ -78,6 +78,9 @@ class SimGang final : public Gang {
   std::uint32_t made_line_ = 0;
 };
 
+// The gangs that a rank holds, in the order in which they were made.
+std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank);
+
 // Makes the entries of a batch into operations of their own, owned by `batch`.
 void expand_batch(PendingOperation& batch);
 

@@ -30,6 +30,11 @@ void validate(const SimulationOptions& options) {
   if (options.timeout <= Duration::zero())
     throw InvalidArgument(fmt::format("timeout is {}; accepted is more than zero, or no_timeout",
                                       gang::to_string(options.timeout)));
+  if (options.watchdog && *options.watchdog <= Duration::zero())
+    throw InvalidArgument(fmt::format("watchdog is {}; accepted is more than zero, or none",
+                                      gang::to_string(*options.watchdog)));
+  if (options.watchdog && options.backend == SimulatedBackend::nccl)
+    throw InvalidArgument("watchdog on sim-nccl, whose gangs bring one; accepted there is none");
   if (options.stack_bytes < least_stack)
     throw InvalidArgument(fmt::format("stack size is {} bytes; accepted is {} or more",
                                       options.stack_bytes, least_stack));

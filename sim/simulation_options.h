@@ -88,6 +88,12 @@ struct SimulationOptions {
   SendMode sends = {};
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
+  // A watchdog of every rank, what torch calls asynchronous error handling: an operation that has
+  // waited for so long times out, whatever its own timeout and also where nobody waits for it, and
+  // its rank aborts all other gangs that it holds. Monitored barriers have their own timeouts. Time
+  // passes for it as for timeouts. > 0; none: off. Not of SimulatedBackend::nccl, whose gangs bring
+  // one.
+  std::optional<Duration> watchdog = {};
   DeadlockSearch deadlock_search = DeadlockSearch::at_rest;
   std::optional<ForcedReceive> forced_receive = {};
   // What goes wrong, drawn for this world (draw); none: nothing. Once one of its faults has

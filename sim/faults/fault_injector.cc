@@ -439,12 +439,7 @@ void FaultInjector::release_held() {
 
 void FaultInjector::tell_peers(const ArmedFault& fault) {
   if (engine_.has_root_gangs()) engine_.root_gangs().rank_gone(fault.rank);
-  RankState& rank = engine_.rank_state(fault.rank);
-  std::vector<std::shared_ptr<GangState>> gangs;
-  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
-    gangs.push_back(gang->state());
-  std::ranges::sort(gangs, {}, [](const auto& gang) { return gang->index; });
-  for (const auto& gang : gangs) break_for(*gang, fault);
+  for (const auto& gang : gangs_held_by(engine_.rank_state(fault.rank))) break_for(*gang, fault);
 }
 
 void FaultInjector::break_for(GangState& gang, const ArmedFault& fault) {

@@ -42,7 +42,8 @@ class GlooRoots final : public RootGangs, public KeptRun {
                            .runtime = runtime(),
                            .rank = rank,
                            .size = engine_.options().world_size,
-                           .timeout = engine_.options().timeout});
+                           .timeout = engine_.options().timeout,
+                           .watchdog = engine_.options().watchdog ? Watchdog::on : Watchdog::off});
   }
 
   // Of a rank that was started again: nobody is connected to it, and nothing gets to this gang.

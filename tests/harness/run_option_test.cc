@@ -34,8 +34,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"sends", "buffered:4096"}, Setting{"backend", "fake"},
                     Setting{"nccl", "resident=2,order=any,links=sockets"},
                     Setting{"timeout", "20ms"}, Setting{"timeout", "none"},
-                    Setting{"let-timeouts-fire", "true"}, Setting{"strict-blocking", "true"},
-                    Setting{"find-partial", "true"}, Setting{"step-limit", "1000"}));
+                    Setting{"watchdog", "10min"}, Setting{"let-timeouts-fire", "true"},
+                    Setting{"strict-blocking", "true"}, Setting{"find-partial", "true"},
+                    Setting{"step-limit", "1000"}));
 
 class BadOption : public testing::TestWithParam<Setting> {};
 
@@ -52,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"seed", "one"}, Setting{"schedule", "fair"},
                     Setting{"context", "coroutine"}, Setting{"sends", "buffered:lots"},
                     Setting{"backend", "mpi"}, Setting{"nccl", "resident=0"},
-                    Setting{"timeout", "0s"}, Setting{"strict-blocking", "yes"},
+                    Setting{"timeout", "0s"}, Setting{"watchdog", "0s"},
+                    Setting{"watchdog", "soon"}, Setting{"strict-blocking", "yes"},
                     Setting{"step-limit", "0"}));
 
 TEST(SetOption, AcceptsUnderscores) {

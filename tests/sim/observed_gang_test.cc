@@ -139,6 +139,57 @@ TEST_P(ObservedGangOver, FaultsOfLinksBefallMessagesOfTheAlgorithms) {
   }
 }
 
+SimulationOptions over_gloo(int world_size, std::vector<Fault> faults) {
+  SimulationOptions options = with(world_size, std::move(faults));
+  options.backend = SimulatedBackend::gloo;
+  return options;
+}
+
+TEST(ObservedGangOverGloo, ALateCopyHoldsBackWhatTheRankSends) {
+  if (!gloo_availability().is_available) GTEST_SKIP() << "needs libgloo-dev";
+  std::vector<std::int64_t> sums(3);
+  const auto program = [&sums](Duration lent) {
+    return [&sums, lent](SimulatedRank& rank) {
+      std::int64_t input = 1;
+      std::int64_t& sum = sums[static_cast<std::size_t>(rank.rank())];
+      Work work = rank.root()->start_all_reduce(view_of(sum), view_of(input), ReduceOperation::sum);
+      rank.runtime().sleep_for(lent);
+      work.wait();
+    };
+  };
+  const std::vector<Fault> late = {
+      {.kind = FaultKind::late_copy, .ranks = {1}, .delay = Between<Duration>(3s)}};
+  const Report report = run(over_gloo(3, late), program(1s));
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_EQ(report.virtual_time, 3s);
+  EXPECT_THAT(sums, testing::Each(3));
+  EXPECT_EQ(run(over_gloo(3, {}), program(1s)).virtual_time, 1s);
+}
+
+TEST(ObservedGangOverGloo, AWatchdogAbortsTheOtherGangsOfItsRank) {
+  if (!gloo_availability().is_available) GTEST_SKIP() << "needs libgloo-dev";
+  SimulationOptions options{.world_size = 3,
+                            .backend = SimulatedBackend::gloo,
+                            .pending_timeouts = PendingTimeouts::fire,
+                            .watchdog = 2s};
+  std::vector<GangErrorKind> kinds(2);
+  run(options, [&kinds](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {0, 1});
+    const auto all = child_of(*rank.root(), {0, 1, 2});
+    if (rank.rank() == 2) return rank.runtime().sleep_for(20s);
+    Work nobody_waits;
+    if (rank.rank() == 0) nobody_waits = all->start_barrier();
+    rank.runtime().sleep_for(5s);
+    const auto error = gang_error_of([&pair] { pair->barrier(); });
+    ASSERT_TRUE(error) << rank.rank();
+    kinds[static_cast<std::size_t>(rank.rank())] = error->kind();
+    if (rank.rank() == 0) {
+      EXPECT_EQ(gang_error_of([&nobody_waits] { nobody_waits.wait(); })->elapsed(), 2s);
+    }
+  });
+  EXPECT_EQ(kinds[0], GangErrorKind::aborted);
+}
+
 TEST_P(ObservedGangOver, AnExceptionLeavesTheProgram) {
   const Report report =
       run(on(2, {{.kind = FaultKind::exception, .ranks = {1}, .trigger = {.operation = 1}}}),

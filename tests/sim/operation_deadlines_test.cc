@@ -141,5 +141,96 @@ TEST(OperationDeadlines, OneTimeoutIsOneFindingForAllThatWaited) {
               ElementsAre("ranks 0-4,6-7 failed in barrier #0 on root[0-7] (timeout)"));
 }
 
+// What three ranks met on the root gang and on those of each two of them.
+struct Watched {
+  Report report;
+  std::vector<std::optional<GangError>> root{3};
+  std::vector<std::optional<GangError>> pair{3};  // of ranks 0 and 1
+  std::vector<std::optional<GangError>> rest{3};  // of ranks 1 and 2
+};
+
+// Rank 0 starts a barrier of all, which the others come to only later, and does not
+// wait for it, and meets rank 1 again and again.
+Watched run_watched(std::optional<Duration> watchdog, const CallOptions& of_barrier = {}) {
+  Watched watched;
+  SimulationOptions options{.world_size = 3};
+  options.watchdog = watchdog;
+  watched.report = run(options, [&watched, &of_barrier](SimulatedRank& rank) {
+    const auto self = static_cast<std::size_t>(rank.rank());
+    const auto pair = child_of(*rank.root(), {0, 1});
+    const auto rest = child_of(*rank.root(), {1, 2});
+    Work unawaited;
+    if (self == 0) unawaited = rank.root()->start_barrier(of_barrier);
+    if (pair)
+      watched.pair[self] = gang_error_of([&] {
+        for (int i = 0; i < 15; ++i) {
+          rank.runtime().sleep_for(700ms);
+          pair->barrier();
+        }
+      });
+    if (self == 2) rank.runtime().sleep_for(4s);
+    if (rest) watched.rest[self] = gang_error_of([&rest] { rest->barrier(); });
+    watched.root[self] = gang_error_of([&] {
+      if (self == 0)
+        unawaited.wait();
+      else
+        rank.root()->barrier();
+    });
+  });
+  return watched;
+}
+
+TEST(OperationDeadlines, AWatchdogAbortsTheGangsOfItsRankWhereNobodyWaits) {
+  const Watched watched = run_watched(3s);
+  EXPECT_THAT(ids_of(watched.report), ElementsAre("timed_out"));
+  EXPECT_THAT(watched.report.findings[0].message, HasSubstr("timed out after 3 s"));
+  for (const std::size_t rank : {0U, 1U}) {
+    ASSERT_TRUE(watched.pair[rank]) << rank;
+    EXPECT_EQ(watched.pair[rank]->kind(), GangErrorKind::aborted);
+    EXPECT_THAT(watched.pair[rank]->what(),
+                HasSubstr("the watchdog of rank 0 aborted it, since root[0-2] broke: ranks 1-2 did "
+                          "not come"));
+  }
+  for (const auto& error : watched.root) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::timeout);
+  }
+  for (const auto& error : watched.rest) EXPECT_FALSE(error) << "none of rank 0's";
+}
+
+TEST(OperationDeadlines, WithoutAWatchdogTheSameRunGoesWell) {
+  const Watched watched = run_watched(std::nullopt);
+  EXPECT_TRUE(watched.report.holds()) << to_string(watched.report);
+  for (const auto& error : watched.pair) EXPECT_FALSE(error);
+}
+
+TEST(OperationDeadlines, AWatchdogActsOnTimeoutsThatComeSooner) {
+  const Watched watched = run_watched(60s, {.timeout = 2s});
+  ASSERT_TRUE(watched.pair[1]);
+  EXPECT_EQ(watched.pair[1]->kind(), GangErrorKind::aborted);
+  EXPECT_THAT(watched.report.findings[0].message, HasSubstr("timed out after 2 s"));
+  EXPECT_FALSE(run_watched(std::nullopt, {.timeout = 2s}).pair[1]) << "gangs break one by one";
+}
+
+TEST(OperationDeadlines, AWatchdogDoesNotHideADeadlock) {
+  SimulationOptions options{.world_size = 2, .watchdog = 3s};
+  const RankProgram program = [](SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.root()->barrier();
+  };
+  const Report report = run(options, program);
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(report.blocked.at(0).would_time_out_after_ns, 3'000'000'000U);
+  options.pending_timeouts = PendingTimeouts::fire;
+  EXPECT_THAT(ids_of(run(options, program)), ElementsAre("timed_out"));
+}
+
+TEST(OperationDeadlines, AMonitoredBarrierHasItsOwnTimeout) {
+  const Report report = run({.world_size = 2, .watchdog = 1s}, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) rank.runtime().sleep_for(5s);
+    rank.root()->monitored_barrier(10s);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -21,6 +21,9 @@ TEST(SimulationOptions, WhatIsWrongIsNamedWithItsValueAndWhatIsAccepted) {
   expect_refused({.timeout = Duration(0)},
                  "timeout is 0 s; accepted is more than zero, or no_timeout");
   expect_refused({.timeout = Duration(-1)}, "accepted is more than zero, or no_timeout");
+  expect_refused({.watchdog = Duration(0)}, "watchdog is 0 s; accepted is more than zero, or none");
+  expect_refused({.backend = SimulatedBackend::nccl, .watchdog = Duration(1)},
+                 "watchdog on sim-nccl, whose gangs bring one; accepted there is none");
   expect_refused({.step_limit = 0}, "step limit is 0; accepted is 1 or more");
   expect_refused({.stack_bytes = 1024}, "stack size is 1024 bytes; accepted is 16384 or more");
   expect_refused({.reduction_threads = 0}, "reduction threads are 0; accepted is 1 or more");
