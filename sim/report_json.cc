@@ -240,6 +240,11 @@ Report report_from_json(const json& from) {
   if (from.contains("fault_plan")) {
     report.fault_plan = std::make_shared<const FaultPlan>(fault_plan_from_json(from["fault_plan"]));
     report.faults = elements(from, "faults", fired_from_json);
+    const std::size_t planned = report.fault_plan->faults.size();
+    for (const FiredFault& fired : report.faults)
+      if (fired.fault >= planned)
+        throw InvalidArgument(
+            fmt::format("field fault is {}; it must be less than {}", fired.fault, planned));
   }
   return report;
 }

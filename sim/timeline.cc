@@ -130,9 +130,12 @@ nlohmann::json to_json(const Timeline& timeline) {
   for (const TimelineCall& call : timeline.calls) calls.push_back(to_json(call));
   nlohmann::json lanes = nlohmann::json::array();
   for (const TimelineLane& lane : timeline.lanes) lanes.push_back(to_json(lane));
-  return {{"gangs", timeline.gangs},         {"calls", std::move(calls)},
-          {"lanes", std::move(lanes)},       {"lanes_left_out", timeline.lanes_left_out},
-          {"last_step", timeline.last_step}, {"end_ns", timeline.end.count()}};
+  nlohmann::json to = {
+      {"gangs", timeline.gangs},         {"calls", std::move(calls)},
+      {"lanes", std::move(lanes)},       {"lanes_left_out", timeline.lanes_left_out},
+      {"last_step", timeline.last_step}, {"end_ns", timeline.end.count()}};
+  if (!timeline.fault_steps.empty()) to["fault_steps"] = timeline.fault_steps;
+  return to;
 }
 
 Timeline timeline_from_json(const nlohmann::json& json) {
@@ -140,6 +143,8 @@ Timeline timeline_from_json(const nlohmann::json& json) {
                     .lanes_left_out = field<std::uint64_t>(json, "lanes_left_out"),
                     .last_step = field<std::uint64_t>(json, "last_step"),
                     .end = TimePoint(field<std::int64_t>(json, "end_ns"))};
+  if (json.contains("fault_steps"))
+    timeline.fault_steps = field<std::vector<std::uint64_t>>(json, "fault_steps");
   read_elements(json, "calls", [&timeline](const nlohmann::json& call) {
     timeline.calls.push_back(call_from_json(call));
   });

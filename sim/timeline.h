@@ -76,6 +76,9 @@ struct Timeline {
   std::uint64_t lanes_left_out = 0;
   std::uint64_t last_step = 0;
   TimePoint end{0};  // of the run
+  // Of each of Report::faults, in their order: the last step that its rank had begun when it first
+  // happened; 0: none yet.
+  std::vector<std::uint64_t> fault_steps;
 
   bool empty() const noexcept { return lanes.empty(); }
 

@@ -217,6 +217,11 @@ void TimelineRecorder::task(TraceEventKind kind, const Task& task) {
   context.end = has_failed ? LaneEnd::failed : LaneEnd::returned;
 }
 
+void TimelineRecorder::fault_fired(int rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  fault_steps_.push_back(place < contexts_.size() ? contexts_[place].step : 0);
+}
+
 std::string TimelineRecorder::group_key(const Context& context) const {
   std::string key = context.name;
   key += '\0';
@@ -301,7 +306,7 @@ void TimelineRecorder::name_gangs(Timeline& timeline) const {
 }
 
 Timeline TimelineRecorder::take(TimePoint end) {
-  Timeline timeline{.last_step = last_step_, .end = end};
+  Timeline timeline{.last_step = last_step_, .end = end, .fault_steps = std::move(fault_steps_)};
   group(timeline);
   name_gangs(timeline);
   return timeline;

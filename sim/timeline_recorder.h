@@ -29,6 +29,7 @@ class TimelineRecorder {
   void posted(const PendingOperation& pending, TimePoint time);
   void ended_for(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
   void task(TraceEventKind kind, const Task& task);
+  void fault_fired(int rank);
 
   // Groups the lanes and hands the timeline over. `end`: when the run was over.
   Timeline take(TimePoint end);
@@ -97,6 +98,7 @@ class TimelineRecorder {
   Sent sent_;
   std::map<Link, std::deque<std::uint64_t>> buffered_;  // steps of the sends on their way
   std::uint64_t last_step_ = 0;
+  std::vector<std::uint64_t> fault_steps_;
 };
 
 }  // namespace gang::sim

@@ -53,6 +53,11 @@ class TraceRecorder {
 
   void task(TraceEventKind kind, const Task& task, TimePoint time);
 
+  // A fault of the plan has happened to the rank for the first time.
+  void fault_fired(int rank) {
+    if (timeline_) timeline_->fault_fired(rank);
+  }
+
   // Whether each member's end is of interest, not only that of the whole.
   bool is_recording() const noexcept { return is_recording_; }
   std::uint64_t digest() const noexcept { return digest_; }

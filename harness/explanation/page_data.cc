@@ -12,6 +12,7 @@
 #include "gang/duration.h"
 #include "harness/digest.h"
 #include "harness/explanation/grouped_waits.h"
+#include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 namespace {
@@ -20,6 +21,8 @@ using nlohmann::json;
 
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t few_ranges = 5;
+constexpr std::size_t few_faults = 3;
+constexpr std::size_t most_faults = 100;
 
 std::string ranges(const std::vector<int>& ranks) { return sim::to_rank_ranges(ranks, all); }
 std::string short_ranges(const std::vector<int>& ranks) {
@@ -185,6 +188,20 @@ class LaneWriter {
   std::set<int> odd_;
 };
 
+json to_page(const sim::Report& report, std::size_t index) {
+  const sim::FiredFault& fired = report.faults[index];
+  const sim::Fault& planned = report.fault_plan->faults[fired.fault];
+  const auto& steps = report.timeline.fault_steps;
+  return {{"kind", to_string(planned.kind)},
+          {"rank", fired.rank},
+          {"description", fired.description},
+          {"planned", to_string(planned)},
+          {"count", fired.count},
+          {"step", index < steps.size() ? steps[index] : 0},
+          {"ns", fired.time.count()},
+          {"time", gang::to_string(fired.time)}};
+}
+
 json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
   const sim::Timeline& timeline = result.report.timeline;
   if (timeline.empty()) return nullptr;
@@ -230,6 +247,10 @@ json advice_of(const RunResult& result) {
     add("Fix", sim::fix_for(first.id));
     add("Certain", report.certainty.empty() ? first.certainty : report.certainty);
   }
+  const auto& faults = report.faults;
+  for (std::size_t i = 0; i < std::min(faults.size(), few_faults); ++i)
+    add(i == 0 ? "Faults" : "", faults[i].description);
+  if (faults.size() > few_faults) add("", fmt::format("and {} more", faults.size() - few_faults));
   for (const sim::BlockedCall& call : report.blocked) {
     if (call.would_time_out_after_ns == 0) continue;
     add("Timeout", "would fail after " + gang::to_string(Duration(call.would_time_out_after_ns)));
@@ -268,7 +289,8 @@ std::string message_of(const RunResult& result) {
   if (!report.divergence.empty()) return report.divergence;
   if (report.outcome == sim::Outcome::completed)
     return fmt::format(
-        "Completed: every rank returned; nothing is blocked, nothing was left behind.");
+        "Completed: every rank{} returned; nothing is blocked, nothing was left behind.",
+        report.faults.empty() ? "" : " that the faults left");
   return fmt::format("The run ended as {}.", to_string(report.outcome));
 }
 
@@ -292,6 +314,9 @@ json make_page_data(const RunResult& result) {
   for (const WaitEdge& edge : waits.edges) edges.push_back({edge.from, edge.to});
   json findings = json::array();
   for (const sim::Finding& finding : report.findings) findings.push_back(to_page(finding));
+  const std::size_t kept_faults = std::min(report.faults.size(), most_faults);
+  json faults = json::array();
+  for (std::size_t i = 0; i < kept_faults; ++i) faults.push_back(to_page(report, i));
   const Sentences verdict = split_first_sentence(message_of(result));
   const std::string& program = result.specification.program;
   return {{"outcome", to_string(report.outcome)},
@@ -304,6 +329,8 @@ json make_page_data(const RunResult& result) {
           {"more", verdict.rest},
           {"advice", advice_of(result)},
           {"findings", std::move(findings)},
+          {"faults", std::move(faults)},
+          {"faults_left_out", report.faults.size() - kept_faults},
           {"nodes", std::move(nodes)},
           {"edges", std::move(edges)},
           {"timeline", timeline_to_page(result, waits)},

@@ -415,6 +415,7 @@ void FaultInjector::fire(ArmedFault& fault, std::string description) {
                     .rank = fault.rank,
                     .time = engine_.now(),
                     .description = std::move(description)});
+  engine_.recorder().fault_fired(fault.rank);
   engine_.note_choice_point();
 }
 

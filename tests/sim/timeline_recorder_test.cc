@@ -1,5 +1,6 @@
 #include "sim/timeline_recorder.h"
 
+#include "sim/faults/fault_plan.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -146,6 +147,19 @@ TEST(TimelineRecorder, FurtherContextsHaveLanes) {
   ASSERT_EQ(timeline.lanes.size(), 2U);
   EXPECT_EQ(timeline.lanes[1].context, "loader");
   EXPECT_THAT(lane_text(timeline, 1), ElementsAre("root[0] barrier #1 2-2 complete"));
+}
+
+TEST(TimelineRecorder, NotesHowFarARankWasWhenAFaultStruck) {
+  SimulationOptions options{.world_size = 2, .timeout = 1s};
+  options.faults = std::make_shared<const FaultPlan>(FaultPlan{
+      .faults = {{.kind = FaultKind::late_start, .ranks = {0}, .delay = Between<Duration>(1ms)},
+                 {.kind = FaultKind::stall, .ranks = {1}, .trigger = {.operation = 2}}}});
+  const Timeline timeline = timeline_of(options, [](SimulatedRank& rank) {
+    gang_error_of([&rank] {
+      for (int i = 0; i < 4; ++i) rank.root()->barrier();
+    });
+  });
+  EXPECT_THAT(timeline.fault_steps, ElementsAre(0, 2));
 }
 
 TEST(TimelineRecorder, DoesNotChangeTheRun) {

@@ -24,7 +24,8 @@ Timeline some_timeline() {
                      .end = LaneEnd::returned}},
           .lanes_left_out = 1,
           .last_step = 6,
-          .end = TimePoint(20)};
+          .end = TimePoint(20),
+          .fault_steps = {4, 0}};
 }
 
 TEST(Timeline, RoundTripsThroughJson) {

@@ -245,6 +245,27 @@ class ReportPage(unittest.TestCase):
         self.assertIn("nothing is blocked", self.find("h1").text)
         self.assertEqual(self.find_all(".node"), [])
 
+    def test_faults_are_marked_where_they_struck(self):
+        self.open_run(ROOT / "tests/scenarios/stall_inside.toml", status=0)
+        self.assertIn("every rank that the faults left", self.find("h1").text)
+        self.assertIn("Faults", self.find(".advice").text)
+        mark = self.find(".lane .fault")
+        struck = [len(lane.find_elements(By.CSS_SELECTOR, ".fault"))
+                  for lane in self.find_all(".lane")]
+        self.assertEqual(sorted(struck), [0] * 7 + [1], "one rank of eight was struck, once")
+        mark.click()
+        for text in ("stall", "Virtual time", "In the plan"):
+            self.assertIn(text, self.details())
+        self.assertIn("chosen", mark.get_attribute("class"))
+        self.find("button.chip[data-fault='0']").send_keys(Keys.ENTER)
+        self.assertIn("chosen", self.find(".lane .fault").get_attribute("class"))
+        self.assert_fits()
+
+    def test_a_run_without_faults_has_no_marks(self):
+        self.open_deadlock()
+        self.assertEqual(self.find_all(".fault"), [])
+        self.assertNotIn("a fault struck", self.find("main").text)
+
     def test_a_mismatch_and_its_consequences_are_shown(self):
         self.open_run(ROOT / "tests/programs/mismatch_count.toml")
         self.assertIn("mismatch_count", self.find("header").text)

@@ -7,6 +7,7 @@ function draw_page() {
   draw_findings(main);
   draw_blocked(main);
   draw_graph(main);
+  draw_faults(main);
   draw_timeline(main);
   draw_consequences(main);
   draw_facts(main);

@@ -1,7 +1,7 @@
 "use strict";
 // The timeline: a lane for each rank, or for ranks that called the same, a box for each operation.
 
-const timeline_shape = {least: 76, usual: 118, row: 28, finish: 110};
+const timeline_shape = {least: 76, usual: 118, row: 28, faults: 22, finish: 110};
 let is_by_time = false;
 
 function call_words(slice) {
@@ -29,6 +29,9 @@ function axis_of(room) {
     full_width: Math.max(width, room) + timeline_shape.finish,
     left: (slice) => (slice[field][0] - first) * scale,
     right: (slice) => (slice[field][1] + (is_by_time ? 0 : 1) - first) * scale,
+    // Of a fault: after the step that its rank was at.
+    place: (fault) => Math.min(width,
+                               Math.max(0, (is_by_time ? fault.ns : fault.step + 1) - first) * scale),
   };
 }
 
@@ -112,7 +115,9 @@ function finish_mark(lane, left, top) {
 
 function draw_lane(lane, axis) {
   const rows = rows_of(lane.slices, axis);
-  const height = (Math.max(0, ...rows) + 1) * timeline_shape.row + 6;
+  const marks = fault_marks(lane, axis);
+  const top = 4 + (marks.length ? timeline_shape.faults : 0);
+  const height = top + (Math.max(0, ...rows) + 1) * timeline_shape.row + 2;
   const track = element("div.track", {
     style: `width:${axis.full_width}px;height:${height}px`});
   let right = 0;
@@ -122,9 +127,9 @@ function draw_lane(lane, axis) {
                                            : Math.max(axis.right(slice), left + 6);
     right = Math.max(right, end);
     track.append(slice_button(lane, slice, {left: left + 2, width: end - left - 3,
-      top: 4 + rows[i] * timeline_shape.row, is_last: i + 1 === lane.slices.length}));
+      top: top + rows[i] * timeline_shape.row, is_last: i + 1 === lane.slices.length}));
   });
-  track.append(finish_mark(lane, right, 4));
+  track.append(finish_mark(lane, right, top), ...marks);
   const notes = [lane.context && "context " + lane.context,
                  lane.count > 1 && `${lane.count} ranks`,
                  lane.left_out && `${lane.left_out} earlier not shown`].filter((note) => note);
@@ -174,6 +179,8 @@ function timeline_key() {
   else if (states.has("blocked downstream")) items.push(element("span", {}, "‖ hatched: blocked"));
   if (states.has("pending")) items.push(element("span", {}, "dashed: started, had not ended"));
   if (states.has("failed")) items.push(element("span", {}, "✕ failed"));
+  if (run.faults.length) items.push(element("span", {}, element("span.struck-key", {}, "◆"),
+                                            " a fault struck the rank"));
   return element("p.key", {}, items);
 }
 

@@ -57,6 +57,31 @@ TEST(PageData, TheTimelineMarksTheBlockedTailAndTheOddRank) {
   EXPECT_EQ(odd["end"], "returned");
 }
 
+TEST(PageData, TellsOfEachFaultWhereItStruck) {
+  const auto three_barriers = [](Rank& rank) {
+    for (int i = 0; i < 3; ++i) rank.root()->barrier();
+  };
+  RunSpecification specification{.program = "test", .world_size = 2};
+  set_option(specification, "faults",
+             "fault = [{kind = \"crash\", ranks = [1], operation = 2, notice = \"2s\"}, "
+             "{kind = \"slow\", ranks = [0], delay = \"1s\"}]");
+  const Program program{.name = "test", .description = "", .run = three_barriers};
+  const json page = make_page_data(run(program, specification, {.timeline = sim::Recording::on}));
+  ASSERT_EQ(page["faults"].size(), 2U);
+  EXPECT_EQ(page["faults"][0]["description"], "rank 0 was slow from barrier #0 on root[0,1]");
+  EXPECT_EQ(page["faults"][0]["count"], 3);
+  EXPECT_EQ(page["faults"][0]["step"], 0);
+  const json& crash = page["faults"][1];
+  EXPECT_EQ(crash["kind"], "crash");
+  EXPECT_EQ(crash["rank"], 1);
+  EXPECT_EQ(crash["step"], 2);
+  EXPECT_EQ(crash["time"], "2 s");
+  EXPECT_EQ(crash["planned"], "crash of rank 1 before operation 2, noticed after 2 s");
+  EXPECT_EQ(page["faults_left_out"], 0);
+  EXPECT_NE(page["advice"].dump().find(R"(["Faults","rank 0 was slow)"), std::string::npos);
+  EXPECT_EQ(make_page_data(run_body(2, three_barriers))["faults"].size(), 0U);
+}
+
 TEST(PageData, DoesNotGrowWithTheNumberOfEqualRanks) {
   const json page = page_without(1'000, 516);
   EXPECT_EQ(page["nodes"].size(), 2U);
