@@ -9,6 +9,7 @@
 
 #include "gang/replica_verifying_gang.h"
 #include "properties/law.h"
+#include "properties/monitored_barriers.h"
 #include "properties/program_meaning.h"
 #include "properties/program_run.h"
 #include "sim/faults/fault_injector.h"
@@ -299,6 +300,15 @@ std::vector<Property> faults_are_contained(const Subject& subject) {
     };
     properties.push_back(to_property(law));
   }
+  Law<RollCall> roll_calls;
+  roll_calls.suite = "faults_are_contained";
+  roll_calls.name = "monitored_barriers_name_who_is_missing";
+  roll_calls.description = "Whatever goes wrong: all who have not come, and nobody else.";
+  roll_calls.generate = generate_roll_call;
+  roll_calls.verdict = [subject](const RollCall& roll_call) {
+    return judge_roll_call(roll_call, subject);
+  };
+  properties.push_back(to_property(roll_calls));
   return properties;
 }
 

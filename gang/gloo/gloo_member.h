@@ -82,6 +82,9 @@ class GlooMember {
   // The same for an `error` of Gloo's from dealing with `peer`.
   [[noreturn]] void fail_lost(const GlooCall& call, int peer, const std::string& error);
 
+  // Why another member has broken the gang; none where nobody has said so.
+  std::optional<GangCause> noted_cause() const;
+
   // Breaks the gang: whatever is under way fails.
   void break_with(GangCause cause);
   bool is_broken() const;
@@ -101,7 +104,6 @@ class GlooMember {
  private:
   std::optional<std::string> error_of(const GlooCall& call, const std::function<void()>& body);
   GangCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
-  std::optional<GangCause> noted_cause() const;
   bool set_cause(GangCause& cause);
   [[noreturn]] void throw_broken(const GlooCall& call) const;
 

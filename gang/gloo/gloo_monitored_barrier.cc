@@ -27,6 +27,10 @@ class RollCall {
     return missing;
   }
 
+  // Whether somebody's connections were closed before the time was over: it may have come and given
+  // up, which its note says then.
+  bool has_lost_someone() const noexcept { return has_lost_someone_; }
+
   // Why the first of them is missing, where it was not the time.
   const std::string& error() const noexcept { return error_; }
 
@@ -46,7 +50,7 @@ class RollCall {
       sent_->send(rank, slot, 0, 1);
       received_.back() = std::move(buffer);
     } catch (const std::exception& error) {
-      if (error_.empty()) error_ = error.what();
+      note(error);
     }
   }
 
@@ -57,9 +61,14 @@ class RollCall {
       return received_[static_cast<std::size_t>(rank)]->waitRecv(
           wait_limit(member_.runtime(), call_.deadline));
     } catch (const std::exception& error) {
-      if (error_.empty()) error_ = error.what();
+      note(error);
     }
     return false;
+  }
+
+  void note(const std::exception& error) {
+    if (error_.empty()) error_ = error.what();
+    if (member_.runtime().now() < call_.deadline) has_lost_someone_ = true;
   }
 
   GlooMember& member_;
@@ -67,6 +76,7 @@ class RollCall {
   char present_ = 1;
   std::vector<char> notices_;
   std::string error_;
+  bool has_lost_someone_ = false;
   std::unique_ptr<gloo::transport::UnboundBuffer> sent_;
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> received_;
 };
@@ -78,6 +88,11 @@ std::string text_of(const std::vector<int>& ranks) {
   return text;
 }
 
+void fail_if_noted(GlooMember& member, const GlooCall& call, const RollCall& roll_call) {
+  if (!roll_call.has_lost_someone()) return;
+  if (auto noted = member.noted_cause()) member.fail(call, *std::move(noted));
+}
+
 }  // namespace
 
 void run_monitored_barrier(GlooMember& member, const GlooCall& call, bool wait_all_ranks) {
@@ -86,7 +101,9 @@ void run_monitored_barrier(GlooMember& member, const GlooCall& call, bool wait_a
   std::string error;
   member.exchange(call, no_rank, [&] {
     RollCall roll_call(member, call);
+    fail_if_noted(member, call, roll_call);
     missing = roll_call.missing_ranks();
+    fail_if_noted(member, call, roll_call);
     if (missing.empty()) return roll_call.wait_until_seen();
     error = roll_call.error();
   });
