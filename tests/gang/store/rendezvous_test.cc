@@ -98,6 +98,19 @@ TEST_F(Rendezvous, ARestartMeetsAnewAtTheSameStore) {
   }
 }
 
+TEST_F(Rendezvous, AnOldIncarnationIsNotTakenForANewOne) {
+  const TcpStoreServer agent;
+  std::vector<Environment> ranks = {environment(0, 2), environment(1, 2)};
+  for (Environment& rank : ranks) {
+    rank.master_port = agent.port();
+    rank.use_agent_store = true;
+  }
+  ranks[0].restart_count = 1;
+  const std::vector<std::string> texts = run(ranks, 200ms);
+  EXPECT_THAT(texts[0], AllOf(HasSubstr("1 of 2 ranks came"), HasSubstr("missing: 1")));
+  EXPECT_THAT(texts[1], AllOf(HasSubstr("1 of 2 ranks came"), HasSubstr("missing: 0")));
+}
+
 TEST_F(Rendezvous, AJobOfOneNeedsNoAddress) {
   const std::shared_ptr<Store> store = make_rendezvous_store({}, 20s);
   store->set_text("a", "1");
