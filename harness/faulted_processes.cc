@@ -146,8 +146,12 @@ class FaultedProcesses {
     const std::vector<Output>& expected = expected_[static_cast<std::size_t>(rank)].outputs;
     const bool is_victim = std::ranges::any_of(
         faults, [rank](const ProcessFault& fault) { return fault.rank == rank; });
+    const auto has_met_store = [rank](const ProcessFault& fault) {
+      return fault.rank == rank && fault.store && fault.store->begins == Duration(0);
+    };
     const bool is_gone = outcome.failure && !outcome.failure->kind && is_ended_by(faults, rank);
-    result.fired += outcome.struck + (is_gone ? 1 : 0);
+    result.fired += outcome.struck + (is_gone ? 1 : 0) +
+                    static_cast<std::uint64_t>(std::ranges::count_if(faults, has_met_store));
     if (auto problem = problem_of(rank, outcome, expected, faults, options_.timeout))
       result.problems.push_back(fmt::format("rank {} {}", rank, *problem));
     if (is_ended_by(faults, rank) || throws_by(faults, rank)) return;

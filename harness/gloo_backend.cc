@@ -23,8 +23,11 @@ struct Processes {
 std::shared_ptr<Gang> join(const Processes& processes, int rank,
                            const std::shared_ptr<Runtime>& runtime, FaultTally& tally) {
   const sim::SimulationOptions& world = processes.launch.options;
-  const std::shared_ptr<Store> store = make_file_store(
-      *runtime, {.path = processes.place.store(), .poll_interval = std::chrono::milliseconds(1)});
+  const std::shared_ptr<Store> store =
+      make_faulted_store(*runtime,
+                         make_file_store(*runtime, {.path = processes.place.store(),
+                                                    .poll_interval = std::chrono::milliseconds(1)}),
+                         rank, processes.options.faults, world.timeout);
   std::shared_ptr<Gang> gang = make_gloo_gang({.connector = make_loopback_connector(store, runtime),
                                                .runtime = runtime,
                                                .rank = rank,

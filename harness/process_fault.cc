@@ -23,13 +23,14 @@
 namespace gang::harness {
 namespace {
 
-constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 6> names = {{
+constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 7> names = {{
     {ProcessFaultKind::kill, "kill"},
     {ProcessFaultKind::stop, "stop"},
     {ProcessFaultKind::exit, "exit"},
     {ProcessFaultKind::exception, "exception"},
     {ProcessFaultKind::delay, "delay"},
     {ProcessFaultKind::restart, "restart"},
+    {ProcessFaultKind::store, "store"},
 }};
 
 std::string_view words_for(ProcessFaultKind kind) noexcept {
@@ -45,6 +46,8 @@ std::string_view words_for(ProcessFaultKind kind) noexcept {
       return "throws";
     case ProcessFaultKind::delay:
       return "is delayed";
+    case ProcessFaultKind::store:
+      return "has a store that is";
   }
   return "";
 }
@@ -76,6 +79,8 @@ void strike(const ProcessFault& fault) {
       throw std::runtime_error(fmt::format("the fault: {}", to_string(fault)));
     case ProcessFaultKind::delay:
       std::this_thread::sleep_for(fault.span);
+      break;
+    case ProcessFaultKind::store:  // is a store's: make_faulted_store
       break;
   }
 }
@@ -199,6 +204,9 @@ std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexc
 }
 
 std::string to_string(const ProcessFault& fault) {
+  if (fault.store)
+    return fmt::format("rank {} {} {}", fault.rank, words_for(fault.kind),
+                       gang::to_string(*fault.store));
   std::string text = fmt::format("rank {} {} ", fault.rank, words_for(fault.kind));
   if (fault.time) {
     text += gang::to_string(*fault.time) + " after its start";
@@ -214,10 +222,38 @@ std::string to_string(const ProcessFault& fault) {
   return text;
 }
 
+namespace {
+
+// While gangs meet, and rather shorter than longer than what they wait for.
+StoreFault draw_store_fault(sim::RandomStream& random, Duration longest_delay) {
+  const auto up_to = [&random](Duration longest) {
+    return Duration(random.below(static_cast<std::uint64_t>(longest.count()) + 1));
+  };
+  StoreFault fault{.kind = static_cast<StoreFaultKind>(random.below(3))};
+  switch (fault.kind) {
+    case StoreFaultKind::unavailable:
+      if (random.below(4) != 0) fault.lasts = up_to(6 * longest_delay);
+      break;
+    case StoreFaultKind::slow:
+      fault.delay = up_to(longest_delay);
+      break;
+    case StoreFaultKind::lossy:
+      fault.request = random.below(8);
+      break;
+  }
+  return fault;
+}
+
+}  // namespace
+
 ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, std::uint64_t seed,
                                 std::uint64_t index) {
   sim::RandomStream random(seed, "process fault", index);
   ProcessFault fault{.kind = kind, .rank = static_cast<int>(random.below(space.operations.size()))};
+  if (kind == ProcessFaultKind::store) {
+    fault.store = draw_store_fault(random, space.longest_delay);
+    return fault;
+  }
   fault.operation = random.below(
       std::max<std::uint64_t>(1, space.operations[static_cast<std::size_t>(fault.rank)]));
   fault.moment = static_cast<FaultMoment>(random.below(3));
@@ -234,6 +270,20 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
 }
 
 namespace {
+
+StoreFault store_fault_of(const sim::Fault& fault) {
+  StoreFault result{.kind = fault.kind == sim::FaultKind::store_unavailable
+                                ? StoreFaultKind::unavailable
+                            : fault.kind == sim::FaultKind::slow_store ? StoreFaultKind::slow
+                                                                       : StoreFaultKind::lossy};
+  const sim::FaultTrigger& trigger = fault.trigger;
+  if (trigger.time) result.begins = trigger.time->least;
+  if (trigger.operation) result.request = trigger.operation->least;
+  if (trigger.probability) result.probability = *trigger.probability;
+  if (fault.lasts) result.lasts = fault.lasts->least;
+  if (fault.delay) result.delay = fault.delay->least;
+  return result;
+}
 
 // Why processes cannot meet it; "" where they can.
 std::string_view reason_against(const sim::Fault& fault) noexcept {
@@ -252,6 +302,8 @@ std::string_view reason_against(const sim::Fault& fault) noexcept {
 
 // Of one that processes can meet.
 ProcessFault process_fault_of(const sim::Fault& fault) {
+  if (is_of_store(fault.kind))
+    return {.kind = ProcessFaultKind::store, .store = store_fault_of(fault)};
   const sim::FaultTrigger& trigger = fault.trigger;
   ProcessFault result{.operation = trigger.operation ? trigger.operation->least : 0,
                       .moment = trigger.moment,
@@ -315,10 +367,20 @@ std::optional<Duration> pause_of_restart(std::span<const ProcessFault> faults, i
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
                                         std::span<const ProcessFault> faults, FaultTally& tally) {
   std::vector<ProcessFault> own;
-  std::ranges::copy_if(faults, std::back_inserter(own),
-                       [rank](const ProcessFault& fault) { return fault.rank == rank; });
+  std::ranges::copy_if(faults, std::back_inserter(own), [rank](const ProcessFault& fault) {
+    return fault.rank == rank && fault.kind != ProcessFaultKind::store;
+  });
   return std::make_shared<FaultedGang>(std::move(inner),
                                        std::make_shared<FaultState>(std::move(own), tally));
+}
+
+std::shared_ptr<Store> make_faulted_store(Runtime& runtime, std::shared_ptr<Store> store, int rank,
+                                          std::span<const ProcessFault> faults, Duration patience) {
+  FaultyStoreOptions options{.patience = patience, .seed = static_cast<std::uint64_t>(rank) + 1};
+  for (const ProcessFault& fault : faults)
+    if (fault.rank == rank && fault.store) options.faults.push_back(*fault.store);
+  if (options.faults.empty()) return store;
+  return make_faulty_store(runtime, std::move(store), std::move(options));
 }
 
 }  // namespace gang::harness

@@ -14,6 +14,9 @@
 #include "gang/duration.h"
 #include "gang/gang.h"
 #include "gang/operation_kind.h"
+#include "gang/runtime.h"
+#include "gang/store/faulty_store.h"
+#include "gang/store/store.h"
 #include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
@@ -21,12 +24,14 @@ namespace gang::harness {
 // kill: the process is killed (SIGKILL). stop: it is stopped (SIGSTOP), and goes on when all others
 // have ended. exit: it ends by itself, with status 0, without closing anything. exception: its
 // program is left by an exception. delay: it comes late. restart: it is killed, and its program
-// begins anew in another process, as another incarnation.
-enum class ProcessFaultKind : std::uint8_t { kill, stop, exit, exception, delay, restart };
+// begins anew in another process, as another incarnation. store: it hears little from the store
+// through which its gangs meet.
+enum class ProcessFaultKind : std::uint8_t { kill, stop, exit, exception, delay, restart, store };
 
 // Whether it befalls the process as a whole, not only what its program does.
 constexpr bool is_of_process(ProcessFaultKind kind) noexcept {
-  return kind != ProcessFaultKind::exception && kind != ProcessFaultKind::delay;
+  return kind != ProcessFaultKind::exception && kind != ProcessFaultKind::delay &&
+         kind != ProcessFaultKind::store;
 }
 
 std::string_view to_string(ProcessFaultKind kind) noexcept;
@@ -58,6 +63,8 @@ struct ProcessFault {
   Duration span{0};   // inside: how long the operation has been under way; of a delay, how long
   Duration pause{0};  // of a restart: until the new process begins
 
+  std::optional<StoreFault> store = {};  // of store; its time counts from when the process joins
+
   friend bool operator==(const ProcessFault&, const ProcessFault&) = default;
 };
 
@@ -78,8 +85,8 @@ ProcessFault draw_process_fault(ProcessFaultKind kind, const FaultSpace& space, 
 // What processes meet of a drawn plan of faults: a crash kills; a stall stops, or delays where it
 // has an end; exits, exceptions and restarts are themselves; what is slow or late comes later. Each
 // at the operation or, on the clock of the wall, the time of its trigger; else at the first
-// operation. What cannot be done to processes is counted in `left_out`, by kind and reason:
-// "crash (at a message)".
+// operation. What befalls the store befalls the rank's client. What cannot be done to processes is
+// counted in `left_out`, by kind and reason: "crash (at a message)".
 std::vector<ProcessFault> process_faults_of(const sim::FaultPlan& drawn,
                                             std::map<std::string, int>& left_out);
 
@@ -97,5 +104,10 @@ struct FaultTally {
 // gang.
 std::shared_ptr<Gang> make_faulted_gang(std::shared_ptr<Gang> inner, int rank,
                                         std::span<const ProcessFault> faults, FaultTally& tally);
+
+// `store` as rank `rank` sees it under those of `faults` that befall the store; `store` itself
+// where there are none. Requests without a timeout get `patience`. `runtime` outlives the store.
+std::shared_ptr<Store> make_faulted_store(Runtime& runtime, std::shared_ptr<Store> store, int rank,
+                                          std::span<const ProcessFault> faults, Duration patience);
 
 }  // namespace gang::harness

@@ -49,7 +49,7 @@ class CompareCommand final : public Command {
         ->type_name("N");
     app.add_option("--faults", faults_,
                    "instead, see that faults of processes are contained: kill, stop, exit, "
-                   "exception, delay, restart; or a plan, as run has them")
+                   "exception, delay, restart, store; or a plan, as run has them")
         ->type_name("FAULTS");
     app.add_option("--case", case_, "of the faulted runs, only this one")->type_name("K");
     app.add_option("--set", assignments_, "a parameter of the program; may be repeated")

@@ -128,6 +128,10 @@ class ConformCommand final : public Command {
   std::vector<ConformanceCase> faulted(const std::vector<ConformanceCase>& programs) const {
     const auto kind = parse_process_fault(faults_);
     if (!kind) throw InvalidArgument("--faults " + unknown_name(faults_, process_fault_names()));
+    if (*kind == ProcessFaultKind::store)
+      throw InvalidArgument(
+          "--faults is 'store', but the store of this job is its launcher's; accepted with "
+          "compare");
     if (is_of_process(*kind) && backend_ != "gloo")
       throw InvalidArgument("--faults is '" + faults_ + "' and --backend '" + backend_ +
                             "'; accepted there: exception, delay");

@@ -104,7 +104,8 @@ TEST_P(FaultedProcessesTest, AreContainedByACorrectProgram) {
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, FaultedProcessesTest,
                          testing::Values(ProcessFaultKind::kill, ProcessFaultKind::stop,
                                          ProcessFaultKind::exit, ProcessFaultKind::exception,
-                                         ProcessFaultKind::delay, ProcessFaultKind::restart),
+                                         ProcessFaultKind::delay, ProcessFaultKind::restart,
+                                         ProcessFaultKind::store),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/store/memory_store.h"
 #include "tests/gang/recording_gang.h"
 
 namespace gang::harness {
@@ -17,8 +18,8 @@ using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
 TEST(ProcessFault, IsNamedInTextAndBack) {
-  EXPECT_EQ(process_fault_names(),
-            (std::vector<std::string>{"kill", "stop", "exit", "exception", "delay", "restart"}));
+  EXPECT_EQ(process_fault_names(), (std::vector<std::string>{"kill", "stop", "exit", "exception",
+                                                             "delay", "restart", "store"}));
   for (const std::string& name : process_fault_names())
     EXPECT_EQ(to_string(parse_process_fault(name).value()), name);
   EXPECT_EQ(parse_process_fault("kil"), std::nullopt);
@@ -37,6 +38,48 @@ TEST(ProcessFault, SaysWhatBefallsWhom) {
   fault = {.kind = ProcessFaultKind::restart, .time = 40ms, .pause = 5ms};
   EXPECT_EQ(to_string(fault),
             "rank 0 is killed 40 ms after its start, and starts again 5 ms later");
+}
+
+TEST(ProcessFault, OfAStoreIsDrawnToo) {
+  std::set<StoreFaultKind> kinds;
+  for (std::uint64_t index = 0; index < 50; ++index) {
+    const ProcessFault fault =
+        draw_process_fault(ProcessFaultKind::store, {{4, 4}, 10ms}, 1, index);
+    ASSERT_TRUE(fault.store);
+    EXPECT_LE(fault.store->delay, 10ms);
+    kinds.insert(fault.store->kind);
+  }
+  EXPECT_EQ(kinds.size(), 3U);
+}
+
+TEST(ProcessFault, OfAPlanBefallsTheStoreOfItsRank) {
+  const sim::FaultPlan plan{
+      .faults = {
+          {.kind = sim::FaultKind::store_unavailable,
+           .ranks = {1},
+           .trigger = {.time = Duration(5ms)},
+           .lasts = sim::Between<Duration>(7ms)},
+          {.kind = sim::FaultKind::slow_store, .ranks = {0}, .delay = sim::Between<Duration>(2ms)},
+          {.kind = sim::FaultKind::lossy_store,
+           .ranks = {1},
+           .trigger = {.operation = std::uint64_t{3}}}}};
+  std::map<std::string, int> left_out;
+  const auto faults = process_faults_of(plan, left_out);
+  ASSERT_EQ(faults.size(), 3U);
+  EXPECT_EQ(to_string(faults[0]), "rank 1 has a store that is unavailable from 5 ms for 7 ms");
+  EXPECT_EQ(to_string(faults[1]), "rank 0 has a store that is slow by 2 ms");
+  EXPECT_EQ(to_string(faults[2]), "rank 1 has a store that is lossy at request 3");
+  EXPECT_TRUE(left_out.empty());
+}
+
+TEST(FaultedStore, IsFaultyForTheRanksThatMeetTheFault) {
+  const auto runtime = make_real_runtime();
+  const std::shared_ptr<Store> intact = make_memory_store(*runtime);
+  const ProcessFault faults[] = {
+      {.kind = ProcessFaultKind::store, .rank = 1, .store = StoreFault{}}};
+  EXPECT_EQ(make_faulted_store(*runtime, intact, 0, faults, 1ms), intact);
+  const auto faulty = make_faulted_store(*runtime, intact, 1, faults, 1ms);
+  EXPECT_THROW(faulty->set_text("a", "1"), StoreError);
 }
 
 TEST(ProcessFault, IsDrawnFromTheSeedAmongTheOperationsOfItsRank) {

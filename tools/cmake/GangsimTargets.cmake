@@ -93,7 +93,8 @@ function(gangsim_add_forwarding_headers)
   file(GLOB gang_headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/gang/*.h")
   gangsim_write_forwarding_header(gang ${gang_headers}
-    gang/store/file_store.h gang/store/memory_store.h gang/store/prefix_store.h
+    gang/store/faulty_store.h gang/store/file_store.h gang/store/memory_store.h
+    gang/store/prefix_store.h
     gang/store/rendezvous.h gang/store/store.h gang/store/tcp_store.h
     gang/store/tcp_store_protocol.h gang/store/tcp_store_server.h)
   gangsim_write_forwarding_header(sim
