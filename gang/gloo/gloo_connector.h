@@ -42,8 +42,15 @@ class GlooConnector {
   virtual std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                             Duration timeout) = 0;
 
+  // What members use of a transport of this connector's: the same, or one that stands before it and
+  // notices what `transport` would not.
+  virtual std::shared_ptr<gloo::transport::Context> watched(
+      std::shared_ptr<gloo::transport::Context> transport, const std::string& /*prefix*/) {
+    return transport;
+  }
+
   // Closes all connections of a transport of this connector's: what is pending on them fails, on
-  // this side and on the other.
+  // this side and on the other. `transport` may be a watched one.
   virtual void close(gloo::transport::Context& transport) noexcept = 0;
 
   // Leaves a note for the other members of a gang, unless there is one (the first counts); none is

@@ -38,10 +38,11 @@ struct GlooGangOptions {
 // products of floating-point numbers are in the order of Gloo's algorithms (a ring), the same bits
 // on every rank. Blocking operations run on the calling thread, started ones on a thread of the
 // gang's in the order of the calls; messages progress by themselves. Calls that do not match wait
-// until their timeout; ValidatingGang finds them at once. A receive from any rank learns that all
-// who might send are gone at its timeout only, or when somebody else has broken the gang. To
-// shrink, nobody is known to be gone: a member that does not come costs the grace. NotSupported
-// where gloo is not built.
+// until their timeout; ValidatingGang finds them at once. Who waits learns of a lost peer or a
+// broken gang at once; where Gloo does not tell it (a receive from any rank, a send that is being
+// written), within some 50 ms, or a quarter of the time that it has waited. To shrink, nobody is
+// known to be gone: a member that does not come costs the grace. NotSupported where gloo is not
+// built.
 std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options);
 
 // For members that are all on this machine, in one process or in several: TCP on the loopback

@@ -78,10 +78,12 @@ void meet(GlooMember& member, const Plan& plan) {
 
 std::shared_ptr<GlooMember> connect(const GlooWorld& world, const Plan& plan) {
   std::shared_ptr<gloo::transport::Context> transport;
-  if (plan.info->size > 1)
+  if (plan.info->size > 1) {
     transport =
         world.connector->connect({plan.prefix, plan.rank, plan.info->size, plan.info->root_ranks},
                                  time_left(world, plan.deadline));
+    transport = world.connector->watched(std::move(transport), plan.prefix);
+  }
   auto member = std::make_shared<GlooMember>(plan.info, plan.rank, plan.prefix, world, transport);
   if (transport != nullptr) meet(*member, plan);
   return member;

@@ -20,6 +20,7 @@
 #include "gang/ending_work.h"
 #include "gang/error.h"
 #include "gang/gloo/gloo_gang.h"
+#include "gang/gloo/watched_context.h"
 
 namespace gang {
 namespace {
@@ -42,6 +43,8 @@ class StoreConnector final : public GlooConnector {
 
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                     Duration timeout) override;
+  std::shared_ptr<gloo::transport::Context> watched(
+      std::shared_ptr<gloo::transport::Context> transport, const std::string& prefix) override;
   void close(gloo::transport::Context& transport) noexcept override;
   void leave_note(const std::string& prefix, std::string_view text) noexcept override;
   std::optional<std::string> find_note(const std::string& prefix) noexcept override;
@@ -53,6 +56,7 @@ class StoreConnector final : public GlooConnector {
   std::shared_ptr<gloo::transport::Device> device_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<WaitWatch> watch_ = make_wait_watch();
 };
 
 std::string address_key(const GlooMembership& membership, int rank) {
@@ -102,6 +106,18 @@ std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMemb
     context->getPair(peer)->connect(address_for(membership, peer, left));
   }
   return context;
+}
+
+std::shared_ptr<gloo::transport::Context> StoreConnector::watched(
+    std::shared_ptr<gloo::transport::Context> transport, const std::string& prefix) {
+  const auto has_note = [store = store_, key = note_key(prefix)] {
+    try {
+      return store->try_get_text(key).has_value();
+    } catch (const std::exception&) {
+      return false;  // the store is gone: lost connections are seen all the same
+    }
+  };
+  return make_watched_context(std::move(transport), watch_, has_note);
 }
 
 // A pair that is closed by itself forgets whoever waits for it here; a wait whose time is over
