@@ -40,9 +40,9 @@ struct GlooGangOptions {
 // gang's in the order of the calls; messages progress by themselves. Calls that do not match wait
 // until their timeout; ValidatingGang finds them at once. Who waits learns of a lost peer or a
 // broken gang at once; where Gloo does not tell it (a receive from any rank, a send that is being
-// written), within some 50 ms, or a quarter of the time that it has waited. To shrink, nobody is
-// known to be gone: a member that does not come costs the grace. NotSupported where gloo is not
-// built.
+// written), within some 75 ms, or a quarter of the time that it has waited; of a peer that dies
+// while a gang is being connected, at the timeout at the latest. To shrink, nobody is known to be
+// gone: a member that does not come costs the grace. NotSupported where gloo is not built.
 std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options);
 
 // For members that are all on this machine, in one process or in several: TCP on the loopback

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -61,8 +62,9 @@ struct WatchedWait {
   gloo::transport::UnboundBuffer& buffer;
   const std::vector<int>& peers;  // it deals with
   bool is_send;
-  Clock::time_point began = Clock::now();
-  Clock::time_point next = began + shortest_pause;
+  std::optional<Clock::time_point> began =
+      {};  // when the watch first saw it: no clock is read here
+  Clock::time_point next = {};
   bool is_due = false;
   std::atomic<bool> is_ended = false;  // by the watch
 
@@ -112,9 +114,10 @@ class WaitWatch {
     Notes notes;
     const Clock::time_point now = Clock::now();
     for (WatchedWait* wait : waits_) {
+      if (!wait->began) wait->next = *(wait->began = now) + shortest_pause;
       wait->is_due = now >= wait->next;
       if (!wait->is_due) continue;
-      wait->next = now + std::max<Clock::duration>(shortest_pause, (now - wait->began) / 4);
+      wait->next = now + std::max<Clock::duration>(shortest_pause, (now - *wait->began) / 4);
       notes.try_emplace(&wait->context, wait->context.has_note());
     }
     return notes;
