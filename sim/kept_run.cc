@@ -7,17 +7,25 @@
 
 namespace gang::sim {
 
-KeptRun::KeptRun(Engine& engine)
-    : kept_(std::make_shared<std::unique_ptr<Engine>>()), runtime_(kept_, &engine.runtime()) {}
+EndedRun::EndedRun() = default;
+EndedRun::EndedRun(std::unique_ptr<SimulationOptions> of, std::unique_ptr<Engine> by)
+    : options(std::move(of)), engine(std::move(by)) {}
+EndedRun::EndedRun(EndedRun&&) noexcept = default;
+EndedRun& EndedRun::operator=(EndedRun&&) noexcept = default;
+EndedRun::~EndedRun() = default;
 
-void end_of_run(std::unique_ptr<Engine> engine) {
+KeptRun::KeptRun(Engine& engine)
+    : kept_(std::make_shared<EndedRun>()), runtime_(kept_, &engine.runtime()) {}
+
+void end_of_run(EndedRun run) {
+  Engine& engine = *run.engine;
   auto* const gangs =
-      engine->has_root_gangs() ? dynamic_cast<KeptRun*>(&engine->root_gangs()) : nullptr;
+      engine.has_root_gangs() ? dynamic_cast<KeptRun*>(&engine.root_gangs()) : nullptr;
   if (gangs == nullptr) return;
   // The engine owns `gangs`, which let go of it: what is left is other people's.
-  const std::shared_ptr<std::unique_ptr<Engine>> kept = std::move(gangs->kept_);
+  const std::shared_ptr<EndedRun> kept = std::move(gangs->kept_);
   gangs->runtime_.reset();
-  *kept = std::move(engine);
+  *kept = std::move(run);
 }
 
 void require_running(const Engine& engine, const std::string& what) {

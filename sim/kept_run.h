@@ -10,6 +10,19 @@
 namespace gang::sim {
 
 class Engine;
+struct SimulationOptions;
+
+// An engine, and the options that it looks at; the engine is the first to go.
+struct EndedRun {
+  EndedRun(std::unique_ptr<SimulationOptions> of, std::unique_ptr<Engine> by);
+  EndedRun();
+  EndedRun(EndedRun&&) noexcept;
+  EndedRun& operator=(EndedRun&&) noexcept;
+  ~EndedRun();
+
+  std::unique_ptr<SimulationOptions> options;
+  std::unique_ptr<Engine> engine;
+};
 
 // Part of the root gangs of such a run. What holds `runtime()` keeps the engine: it goes with the
 // last of them, after the run.
@@ -24,15 +37,14 @@ class KeptRun {
   const std::shared_ptr<Runtime>& runtime() const noexcept { return runtime_; }
 
  private:
-  friend void end_of_run(std::unique_ptr<Engine> engine);
+  friend void end_of_run(EndedRun run);
 
-  std::shared_ptr<std::unique_ptr<Engine>> kept_;  // null until the run has ended
-  std::shared_ptr<Runtime> runtime_;               // shares `kept_`
+  std::shared_ptr<EndedRun> kept_;    // empty until the run has ended
+  std::shared_ptr<Runtime> runtime_;  // shares `kept_`
 };
 
-// The run of the engine has ended and its report is made: nobody needs it but gangs that outlive
-// it.
-void end_of_run(std::unique_ptr<Engine> engine);
+// The run has ended and its report is made: nobody needs it but gangs that outlive it.
+void end_of_run(EndedRun run);
 
 // Throws InvalidOperation "`what` was used after the end of its simulation" where it is.
 void require_running(const Engine& engine, const std::string& what);

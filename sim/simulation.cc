@@ -50,9 +50,13 @@ Simulation::~Simulation() = default;
 
 Report Simulation::run(const RankProgram& program) {
   const WallClock wall_clock;
-  auto engine = std::make_unique<Engine>(options_, program);
+  // Gangs of real backends may outlive this object, too.
+  std::unique_ptr<SimulationOptions> own;
+  if (options_.backend != SimulatedBackend::sim)
+    own = std::make_unique<SimulationOptions>(options_);
+  auto engine = std::make_unique<Engine>(own != nullptr ? *own : options_, program);
   Report report = engine->run();
-  end_of_run(std::move(engine));
+  end_of_run({std::move(own), std::move(engine)});
   report.wall_time = wall_clock.elapsed();
   return report;
 }
