@@ -45,10 +45,11 @@ function(gangsim_configure_target target)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
 endfunction()
 
-# gangsim_precompile(TARGET HEADERS...): further headers that most sources of the target include,
-# of other folders: a warning in a precompiled header is not told.
-function(gangsim_precompile target)
-  target_precompile_headers(${target} PRIVATE <algorithm> <fmt/format.h> ${ARGN})
+# gangsim_precompile_more(TARGET): what most sources of the upper folders include, too. Never headers
+# of ours: #pragma once takes one for another file than the one in a precompiled header that comes
+# from a cache, since that was written at another time.
+function(gangsim_precompile_more target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <fmt/format.h>)
 endfunction()
 
 # gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/, one ctest per case.
