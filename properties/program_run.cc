@@ -12,10 +12,11 @@
 namespace gang::properties {
 namespace {
 
-// A step that has been started: what to wait for, and the memory that must live until then.
+// A step that has been started: what to wait for, and the memory that must live until then, also
+// where an error leaves the step.
 struct Started {
-  std::vector<Work> works;
   std::vector<std::byte> staging;  // a fan-in's messages, in the order of the receives
+  std::vector<Work> works;
 };
 
 // One rank's view of one step.
