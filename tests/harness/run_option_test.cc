@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"schedule", "random"}, Setting{"schedule", "recheck"},
                     Setting{"context", "parallel"}, Setting{"execution", "stream_ordered"},
                     Setting{"sends", "buffered:4096"}, Setting{"backend", "fake"},
-                    Setting{"nccl", "resident=2,order=any,links=sockets"},
+                    Setting{"nccl", "resident=2,order=any,links=sockets,launch=async"},
                     Setting{"timeout", "20ms"}, Setting{"timeout", "none"},
                     Setting{"watchdog", "10min"}, Setting{"let-timeouts-fire", "true"},
                     Setting{"strict-blocking", "true"}, Setting{"find-partial", "true"},

@@ -54,7 +54,7 @@ TEST_F(CallStack, NamesTheFunctionsOfTheProgram) {
 }
 
 TEST_F(CallStack, OfABlockedContextIsTheProgramsPart) {
-  for (const ContextKind context : {ContextKind::fiber, ContextKind::thread}) {
+  for (const ContextKind context : deterministic_contexts()) {
     const Report report = deadlock(context, Recording::on);
     ASSERT_EQ(report.blocked.size(), 2U);
     const std::vector<std::string>& stack = report.blocked[0].call_stack;
@@ -67,7 +67,7 @@ TEST_F(CallStack, OfABlockedContextIsTheProgramsPart) {
 }
 
 TEST_F(CallStack, IsWalkedOnlyWhereAskedFor) {
-  for (const BlockedCall& call : deadlock(ContextKind::fiber, Recording::off).blocked)
+  for (const BlockedCall& call : deadlock(deterministic_contexts().front(), Recording::off).blocked)
     EXPECT_THAT(call.call_stack, IsEmpty());
 }
 

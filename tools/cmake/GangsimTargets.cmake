@@ -45,9 +45,9 @@ function(gangsim_configure_target target)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
 endfunction()
 
-# gangsim_precompile_more(TARGET): what most sources of the upper folders include, too. Never headers
-# of ours: #pragma once takes one for another file than the one in a precompiled header that comes
-# from a cache, since that was written at another time.
+# gangsim_precompile_more(TARGET): what most sources of the upper folders include. Never headers
+# of ours: one in a precompiled header that comes from a cache was written at another time, and
+# #pragma once takes it for another file.
 function(gangsim_precompile_more target)
   target_precompile_headers(${target} PRIVATE <algorithm> <fmt/format.h>)
 endfunction()

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, GlooRootsOfSize, testing::Values(1, 2, 3, 4, 8, 
 // Sums of values over eight decades: another order of additions gives other bits.
 TEST(GlooRoots, SumsAreInTheOrderOfGloosRing) {
   std::vector<float> gloo;
-  for (const ContextKind context : {ContextKind::fiber, ContextKind::thread}) {
+  for (const ContextKind context : deterministic_contexts()) {
     std::vector<float> result(97);
     run({.world_size = 4, .context = context, .backend = SimulatedBackend::gloo},
         [&result](SimulatedRank& rank) {
@@ -72,7 +72,7 @@ TEST(GlooRoots, ARankThatIsGoneFailsTheOthersAtOnce) {
 }
 
 TEST(GlooRoots, SurvivorsShrinkTheGangAndGoOn) {
-  for (const ContextKind context : {ContextKind::fiber, ContextKind::thread}) {
+  for (const ContextKind context : deterministic_contexts()) {
     const Report report =
         run({.world_size = 5, .context = context, .backend = SimulatedBackend::gloo},
             [](SimulatedRank& rank) {
