@@ -129,6 +129,7 @@ Split split_communicator(NcclMember& parent, const NcclCall& call, const NcclSpl
   try {
     {
       const auto launches = device.launching();
+      parent.note_split();
       made.communicator = device.api().split(parent.communicator(), choice, call.purpose);
     }
     NcclCommunicator& slowest =

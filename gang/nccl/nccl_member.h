@@ -49,6 +49,10 @@ class NcclMember {
   const std::shared_ptr<NcclDevice>& device() const noexcept { return device_; }
 
   NcclCommunicator& communicator() const noexcept { return *communicator_; }
+
+  // How often this member has called NCCL to split it. Threads: the gang's.
+  std::uint64_t splits() const noexcept { return splits_; }
+  void note_split() noexcept { ++splits_; }
   NcclStream& stream() const noexcept { return *stream_; }
 
   // One element for operations that carry none, and room for a second.
@@ -99,6 +103,7 @@ class NcclMember {
   std::unique_ptr<NcclBuffer> token_;
   std::vector<std::unique_ptr<NcclBuffer>> kept_;
   std::optional<GangCause> cause_;  // under the board's lock
+  std::uint64_t splits_ = 0;
   bool is_closed_ = false;
 };
 

@@ -23,8 +23,27 @@ std::vector<int> others(const std::vector<int>& among, int size) {
   return rest;
 }
 
+// What the members that are there go on with.
+struct Agreement {
+  std::vector<int> ranks;
+  bool has_equal_splits = false;  // whether each has split the communicator as often as the others
+};
+
+std::string to_text(const Agreement& agreement) {
+  return nlohmann::json{{"ranks", agreement.ranks}, {"equal", agreement.has_equal_splits}}.dump();
+}
+
+Agreement agreement_from(const std::string& text) {
+  try {
+    const nlohmann::json said = nlohmann::json::parse(text);
+    return {said.at("ranks").get<std::vector<int>>(), said.at("equal").get<bool>()};
+  } catch (const nlohmann::json::exception&) {
+    return {};  // not a gang's doing
+  }
+}
+
 // Who is there when the grace is over: the list of the first whose grace was.
-std::vector<int> agree(NcclMember& member, const NcclCall& call) {
+Agreement agree(NcclMember& member, const NcclCall& call) {
   NcclMeeting& meeting = member.device()->meeting();
   const std::string key = member.key() + "#shrink";
   const std::vector<int> gone = member.known_to_be_gone();
@@ -39,24 +58,26 @@ std::vector<int> agree(NcclMember& member, const NcclCall& call) {
                                     .purpose = &call.purpose,
                                     .gone = gone,
                                     .end = NcclAppointment::End::is_sure},
-                                   "here");
-    std::vector<int> there;
-    for (std::size_t rank = 0; rank < said.size(); ++rank)
-      if (said[rank]) there.push_back(static_cast<int>(rank));
-    decided = meeting.decide(key + "/decided", nlohmann::json(there).dump());
+                                   std::to_string(member.splits()));
+    Agreement own{.has_equal_splits = true};
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+      if (!said[rank]) continue;
+      own.ranks.push_back(static_cast<int>(rank));
+      if (*said[rank] != std::to_string(member.splits())) own.has_equal_splits = false;
+    }
+    decided = meeting.decide(key + "/decided", to_text(own));
+    // Who knows less of who is gone need not wait any longer.
+    meeting.leave_note(key, decided);
   } catch (const StoreError& error) {
     member.fail(call.purpose, call.began,
                 {.kind = GangErrorKind::connection, .reason = error.what()});
   }
-  const nlohmann::json list = nlohmann::json::parse(decided, nullptr, false);
-  std::vector<int> ranks;
-  if (list.is_array())
-    for (const nlohmann::json& one : list)
-      if (one.is_number_integer()) ranks.push_back(one.get<int>());
-  return ranks;
+  return agreement_from(decided);
 }
 
-// A gang without loss is split, not shrunk: NCCL shrinks by one rank at least.
+// A gang without loss is split, not shrunk: NCCL shrinks by one rank at least. Either way NCCL
+// knows the new communicator by how often the old one was split before, which must be the same for
+// all.
 std::unique_ptr<NcclCommunicator> make_communicator(NcclMember& member, const NcclCall& call,
                                                     const std::vector<int>& excluded) {
   NcclDevice& device = *member.device();
@@ -90,7 +111,8 @@ std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkO
   operation.collective.call_site = call_site;
   operation.timeout = *options.grace;
   const NcclCall call = nccl_call(member, operation);
-  const std::vector<int> ranks = agree(member, call);
+  const Agreement agreement = agree(member, call);
+  const std::vector<int>& ranks = agreement.ranks;
   const std::vector<int> excluded = others(ranks, member.size());
   const auto place = std::ranges::find(ranks, member.rank());
   member.break_with({.kind = GangErrorKind::peer_failed,
@@ -106,6 +128,8 @@ std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkO
   shrunk.info = child_info(*member.info(), ranks, {options.name, options.timeout}, index);
   shrunk.rank = static_cast<int>(place - ranks.begin());
   shrunk.key = member.key() + "/shrunk";
+  // Some have failed before they called NCCL where others have: the new one starts from nothing.
+  if (!agreement.has_equal_splits) return make_root_member(shrunk, member.device());
   try {
     return make_nccl_member(std::move(shrunk), member.device(),
                             make_communicator(member, call, excluded));

@@ -13,7 +13,7 @@ using testing::Contains;
 
 TEST(NcclShrinking, TheCommunicatorIsShrunkByWhoIsGone) {
   RecordedGang recorded(3);
-  recorded.nccl->others[2] = std::nullopt;
+  recorded.nccl->others = {"0", "0", std::nullopt};  // how often they have split it
   const auto rest = recorded.gang->shrink({.name = "rest"});
   EXPECT_EQ(rest->size(), 2);
   EXPECT_EQ(rest->name(), "rest");
@@ -25,8 +25,16 @@ TEST(NcclShrinking, TheCommunicatorIsShrunkByWhoIsGone) {
 
 TEST(NcclShrinking, WithoutLossItIsSplit) {
   RecordedGang recorded(3);
+  recorded.nccl->others = {"0", "0", "0"};
   EXPECT_EQ(recorded.gang->shrink()->size(), 3);
   EXPECT_THAT(recorded.nccl->log, Contains("split 0 0"));
+}
+
+TEST(NcclShrinking, WhereMembersHaveSplitItUnequallyItStartsFromNothing) {
+  RecordedGang recorded(3);
+  recorded.nccl->others = {"0", "1", "0"};
+  EXPECT_EQ(recorded.gang->shrink()->size(), 3);
+  EXPECT_THAT(recorded.nccl->log, Contains("init 0/3"));
 }
 
 }  // namespace

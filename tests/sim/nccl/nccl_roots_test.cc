@@ -141,6 +141,32 @@ TEST(NcclRoots, SurvivorsOfAFailureGoOnInTheirOldOrder) {
   EXPECT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
 }
 
+TEST(NcclRoots, WhoDoesNotKnowThatARankIsGoneGoesOnWithThoseWhoDo) {
+  const Report report = run(nccl(4), [](SimulatedRank& rank) {
+    if (rank.rank() == 2) throw std::runtime_error("gone");
+    if (rank.rank() != 1) {
+      EXPECT_TRUE(gang_error_of([&rank] { rank.root()->barrier(); }));
+    }
+    const auto rest = rank.root()->shrink({.grace = 3600s});
+    EXPECT_LT(rank.runtime().now(), TimePoint(3600s));
+    EXPECT_EQ(count_members(*rest), 3);
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
+}
+
+// NCCL knows a new communicator by how often the old one was split.
+TEST(NcclRoots, ShrinkingDoesNotNeedEqualNumbersOfSplits) {
+  SimulationOptions options = nccl(3);
+  options.pending_timeouts = PendingTimeouts::fire;
+  options.timeout = 5s;
+  const Report report = run(options, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) rank.runtime().sleep_for(10s);
+    EXPECT_TRUE(gang_error_of([&rank] { rank.root()->split({.color = 0}); })) << rank.rank();
+    EXPECT_EQ(count_members(*rank.root()->shrink({.grace = 3600s})), 3);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 TEST(NcclRoots, WhoStaysAwayIsLeftBehindAfterTheGrace) {
   const Report report = run(nccl(3), [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
