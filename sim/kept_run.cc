@@ -28,9 +28,8 @@ void end_of_run(EndedRun run) {
   *kept = std::move(run);
 }
 
-void require_running(const Engine& engine, const std::string& what) {
-  if (engine.current().id != outside_task) return;
-  throw InvalidOperation(what + " was used after the end of its simulation");
+void throw_ended(std::string_view what) {
+  throw InvalidOperation(std::string(what) + " was used after the end of its simulation");
 }
 
 }  // namespace gang::sim

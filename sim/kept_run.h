@@ -3,9 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "gang/runtime.h"
+#include "sim/engine.h"
 
 namespace gang::sim {
 
@@ -46,7 +47,12 @@ class KeptRun {
 // The run has ended and its report is made: nobody needs it but gangs that outlive it.
 void end_of_run(EndedRun run);
 
+[[noreturn, gnu::cold, gnu::noinline]] void throw_ended(std::string_view what);
+
 // Throws InvalidOperation "`what` was used after the end of its simulation" where it is.
-void require_running(const Engine& engine, const std::string& what);
+inline void require_running(const Engine& engine, std::string_view what) {
+  if (engine.current().id == outside_task) [[unlikely]]
+    throw_ended(what);
+}
 
 }  // namespace gang::sim

@@ -97,7 +97,8 @@ void Matching::post(PendingOperation& pending) {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  const Duration timeout = patience_with(pending);
+  const Duration timeout =
+      engine_.options().watchdog ? patience_with(pending) : pending.operation->timeout;
   pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
   if (pending.call().kind != OperationKind::monitored_barrier)
     engine_.note_deadline(pending.deadline);

@@ -1,6 +1,7 @@
 #include "gang/gloo/watched_context.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -18,6 +19,30 @@
 
 namespace gang {
 namespace {
+
+// The ranks that a buffer deals with: mostly one, which takes no memory of its own.
+class Peers {
+ public:
+  void add(int peer) {
+    if (count_ < few_.size())
+      few_[count_++] = peer;
+    else
+      more_.push_back(peer);
+  }
+
+  bool empty() const noexcept { return count_ == 0; }
+
+  template <typename Predicate>
+  bool all_of(const Predicate& predicate) const {
+    return std::all_of(few_.begin(), few_.begin() + count_, predicate) &&
+           std::ranges::all_of(more_, predicate);
+  }
+
+ private:
+  std::array<int, 2> few_{};
+  std::size_t count_ = 0;  // of few_
+  std::vector<int> more_;
+};
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
@@ -60,7 +85,7 @@ class WatchedContext final : public gloo::transport::Context,
 struct WatchedWait {
   const WatchedContext& context;
   gloo::transport::UnboundBuffer& buffer;
-  const std::vector<int>& peers;  // it deals with
+  const Peers& peers;  // it deals with
   bool is_send;
   std::optional<Clock::time_point> began =
       {};  // when the watch first saw it: no clock is read here
@@ -69,8 +94,7 @@ struct WatchedWait {
   std::atomic<bool> is_ended = false;  // by the watch
 
   bool is_in_vain() const {
-    return !peers.empty() &&
-           std::ranges::all_of(peers, [this](int peer) { return context.is_lost(peer); });
+    return !peers.empty() && peers.all_of([this](int peer) { return context.is_lost(peer); });
   }
 
   void end() {
@@ -158,21 +182,21 @@ class WatchedBuffer final : public gloo::transport::UnboundBuffer {
   void abortWaitSend() override { inner_->abortWaitSend(); }
 
   void send(int destination, uint64_t slot, size_t offset, size_t bytes) override {
-    destinations_.push_back(destination);
+    destinations_.add(destination);
     inner_->send(destination, slot, offset, bytes);
   }
   void recv(int source, uint64_t slot, size_t offset, size_t bytes) override {
-    sources_.push_back(source);
+    sources_.add(source);
     inner_->recv(source, slot, offset, bytes);
   }
   void recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) override {
-    sources_.insert(sources_.end(), sources.begin(), sources.end());
+    for (const int source : sources) sources_.add(source);
     inner_->recv(std::move(sources), slot, offset, bytes);
   }
 
  private:
   template <typename Body>
-  bool watched(bool is_send, const std::vector<int>& peers, const Body& body) {
+  bool watched(bool is_send, const Peers& peers, const Body& body) {
     WatchedWait wait{.context = *context_, .buffer = *inner_, .peers = peers, .is_send = is_send};
     context_->watch().add(wait);
     bool is_complete = false;
@@ -190,8 +214,8 @@ class WatchedBuffer final : public gloo::transport::UnboundBuffer {
 
   std::shared_ptr<const WatchedContext> context_;
   std::unique_ptr<gloo::transport::UnboundBuffer> inner_;
-  std::vector<int> sources_;
-  std::vector<int> destinations_;
+  Peers sources_;
+  Peers destinations_;
 };
 
 WatchedContext::WatchedContext(std::shared_ptr<gloo::transport::Context> inner,
