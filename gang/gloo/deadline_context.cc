@@ -8,6 +8,8 @@
 #include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include "gang/gloo/recycled.h"
+
 namespace gang {
 
 using std::chrono::milliseconds;
@@ -21,7 +23,8 @@ milliseconds wait_limit(const Runtime& runtime, TimePoint deadline) {
 
 // A buffer of another transport. Remembers with whom it deals, for whoever wants to know why it
 // failed.
-class DeadlineBuffer final : public gloo::transport::UnboundBuffer {
+class DeadlineBuffer final : public gloo::transport::UnboundBuffer,
+                             public Recycled<DeadlineBuffer> {
  public:
   DeadlineBuffer(DeadlineContext& context, void* data, size_t bytes)
       : UnboundBuffer(data, bytes),

@@ -17,6 +17,8 @@
 #include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include "gang/gloo/recycled.h"
+
 namespace gang {
 namespace {
 
@@ -163,7 +165,7 @@ class WaitWatch {
 
 namespace {
 
-class WatchedBuffer final : public gloo::transport::UnboundBuffer {
+class WatchedBuffer final : public gloo::transport::UnboundBuffer, public Recycled<WatchedBuffer> {
  public:
   WatchedBuffer(std::shared_ptr<const WatchedContext> context,
                 std::unique_ptr<gloo::transport::UnboundBuffer> inner)

@@ -9,6 +9,7 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include "gang/gloo/recycled.h"
 #include "sim/engine.h"
 #include "sim/gloo/gloo_meeting.h"
 #include "sim/strikes.h"
@@ -46,7 +47,8 @@ class GlooEndpoint final : public gloo::transport::Context {
 // Memory of a rank that takes part in messages.
 class GlooBuffer final : public gloo::transport::UnboundBuffer,
                          public GlooParty,
-                         public AwaitedMessage {
+                         public AwaitedMessage,
+                         public Recycled<GlooBuffer> {
  public:
   GlooBuffer(GlooEndpoint& endpoint, void* data, size_t bytes)
       : UnboundBuffer(data, bytes), endpoint_(endpoint) {}
