@@ -88,14 +88,15 @@ TEST(MissingParticipants, AFewThatCallWhatMostDoNotAreTheOddOnes) {
 // Its further calls meet the next ones of the others, and what is left over is another call.
 TEST(MissingParticipants, AFewThatMakeACallMoreThanMostWhoHaveReturnedAreTheOddOnes) {
   const Report report = run(4, [](SimulatedRank& rank) {
-    std::array<float, 8> bucket{};
-    const auto reduce = [&](std::int64_t count, std::uint32_t line) {
-      return rank.root()->start_all_reduce(view(bucket).slice(0, count), ReduceOperation::sum, {},
+    std::array<float, 4> weights{};
+    std::array<float, 8> biases{};
+    const auto reduce = [&](const TensorView& bucket, std::uint32_t line) {
+      return rank.root()->start_all_reduce(bucket, ReduceOperation::sum, {},
                                            CallSite::at("buckets.cc", line));
     };
     for (int step = 0; step < (rank.rank() == 1 ? 3 : 2); ++step) {
-      Work first = reduce(4, 1);
-      Work second = reduce(8, 2);
+      Work first = reduce(view(weights), 1);
+      Work second = reduce(view(biases), 2);
       first.wait();
       second.wait();
     }
