@@ -146,7 +146,8 @@ SimulationOptions over_gloo(int world_size, std::vector<Fault> faults) {
 }
 
 TEST(ObservedGangOverGloo, ALateCopyHoldsBackWhatTheRankSends) {
-  if (!gloo_availability().is_available) GTEST_SKIP() << "needs libgloo-dev";
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
   std::vector<std::int64_t> sums(3);
   const auto program = [&sums](Duration lent) {
     return [&sums, lent](SimulatedRank& rank) {
@@ -167,7 +168,8 @@ TEST(ObservedGangOverGloo, ALateCopyHoldsBackWhatTheRankSends) {
 }
 
 TEST(ObservedGangOverGloo, AWatchdogAbortsTheOtherGangsOfItsRank) {
-  if (!gloo_availability().is_available) GTEST_SKIP() << "needs libgloo-dev";
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
   SimulationOptions options{.world_size = 3,
                             .backend = SimulatedBackend::gloo,
                             .pending_timeouts = PendingTimeouts::fire,

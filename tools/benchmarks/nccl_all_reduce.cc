@@ -5,7 +5,6 @@
 //   nccl_all_reduce RANKS [PAIRS]
 //
 // With fewer GPUs than ranks it ends with status 3, as without a GPU, and says so.
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include "gang/nccl/store_meeting.h"
 #include "gang/store/file_store.h"
 #include "harness/launcher.h"
+#include "harness/meeting_place.h"
 #include "tools/benchmarks/paired_times.h"
 
 namespace gang::benchmarks {
@@ -133,11 +133,10 @@ int main(int argc, char** argv) {
     return fail(nccl.reason);
   if (const std::string problem = problem_of(GpuShare{size, count_gpus()}); !problem.empty())
     return fail(problem);
-  std::string place = (std::filesystem::temp_directory_path() / "gangsim-XXXXXX").string();
-  if (::mkdtemp(place.data()) == nullptr) return fail(place + " cannot be made");
+  const harness::MeetingPlace place;
   const auto ends = harness::run_processes(
-      size, [&](int rank) { return run_rank(rank, size, pairs, place); }, std::chrono::minutes(1));
-  std::filesystem::remove_all(place);
+      size, [&](int rank) { return run_rank(rank, size, pairs, place.path()); },
+      std::chrono::minutes(1));
   if (!ends.front().has_returned()) return fail("rank 0 " + ends.front().death);
   fmt::print("{}\n", ends.front().result);
   return 0;
