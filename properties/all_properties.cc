@@ -83,7 +83,7 @@ std::vector<Property> properties_over(const char* backend, const Subject& subjec
   add(invalid_arguments_stay_local(make_fake_gang, subject));
   add(errors_reach_everyone(subject));
   add(timeouts_fire_on_time(subject));
-  if (subject.meets_faults) add(faults_are_contained(subject));
+  add(faults_are_contained(subject));
   add(training(make_training_subject_on(backend)));
   return all;
 }
@@ -111,7 +111,6 @@ std::vector<Property> properties_over_nccl() {
   };
   subject.receives_any_tag = false;
   subject.has_tags = false;
-  subject.meets_faults = false;
   subject.times_out_together = false;
   return properties_over("sim-nccl", subject);
 }

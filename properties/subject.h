@@ -32,8 +32,6 @@ struct Subject {
   bool tells_of_ended_ranks = false;
   // The first timeout of a gang ends the operation of every rank; else each within its own.
   bool times_out_together = true;
-  // Plans of faults befall its ranks.
-  bool meets_faults = true;
 
   std::shared_ptr<Gang> wrapped(std::shared_ptr<Gang> gang) const {
     return wrap && gang ? wrap(std::move(gang)) : gang;

@@ -56,6 +56,26 @@ TEST(NcclRoots, MessagesOfABatchProgressTogether) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+// A look that ends a work tells so before others, or time, go on.
+TEST(NcclRoots, PollingWorksThatAreDoneTakesNoTime) {
+  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+    std::array<std::int32_t, 3> values{};
+    if (rank.rank() == 1) {
+      for (std::int32_t& value : values) rank.root()->send(view_of(value), 0);
+      return rank.runtime().sleep_for(std::chrono::hours(1));
+    }
+    std::vector<Work> works;
+    for (std::int32_t& value : values) works.push_back(rank.root()->start_recv(view_of(value), 1));
+    rank.runtime().sleep_for(std::chrono::milliseconds(1));
+    for (Work& work : works) {
+      while (!work.test()) {
+      }
+    }
+    EXPECT_EQ(rank.runtime().now(), TimePoint(std::chrono::milliseconds(1)));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 TEST(NcclRoots, ALeftRankIsNamed) {
   const Report report = run(nccl(3), [](SimulatedRank& rank) {
     if (rank.rank() != 1) rank.root()->barrier();
