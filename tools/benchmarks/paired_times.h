@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -46,12 +48,25 @@ Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
   return {pair.gang / calls, pair.raw / calls};
 }
 
-// Over many pairs: microseconds per call, and the ratio of the pairs.
+// Over many pairs: microseconds per call, and the ratio of the pairs. On a busy machine the median
+// of the sample says less of the true one: it lies between `low` and `high` with 95 %.
 struct Comparison {
   double gang_us = 0;
   double raw_us = 0;
   double median_ratio = 0;
+  double low = 0;
+  double high = 0;
 };
+
+// `ratios` sorted, not empty. The number of values below the true median is binomial: n / 2 plus or
+// minus 1.96 of its standard deviations, which are sqrt(n) / 2.
+inline std::pair<double, double> interval_of_median(const std::vector<double>& ratios) {
+  const auto n = static_cast<double>(ratios.size());
+  const double reach = 0.98 * std::sqrt(n);
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - reach)));
+  const auto high = static_cast<std::size_t>(std::ceil(n / 2 + reach));
+  return {ratios[low], ratios[std::min(high, ratios.size() - 1)]};
+}
 
 // `calls` of either in each of `pairs`, after one pair that does not count.
 template <typename ByGang, typename ByHand>
@@ -66,13 +81,17 @@ Comparison compare(int calls, int pairs, const ByGang& by_gang, const ByHand& by
     raw_times.push_back(pair.raw);
     ratios.push_back(pair.gang / pair.raw);
   }
-  return {median(gang_times), median(raw_times), median(ratios)};
+  std::ranges::sort(ratios);
+  const auto [low, high] = interval_of_median(ratios);
+  return {median(gang_times), median(raw_times), median(ratios), low, high};
 }
 
 inline nlohmann::json to_json(const Comparison& comparison) {
   return {{"gang_us", comparison.gang_us},
           {"raw_us", comparison.raw_us},
-          {"median_ratio", comparison.median_ratio}};
+          {"median_ratio", comparison.median_ratio},
+          {"low", comparison.low},
+          {"high", comparison.high}};
 }
 
 }  // namespace gang::benchmarks

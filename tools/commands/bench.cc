@@ -51,11 +51,13 @@ class BenchCommand final : public harness::Command {
       const Measurement line = benchmark.measure();
       context.out << fmt::format("{:<35}{:<15}{:<24}{}\n", benchmark.work, line.bar, line.measured,
                                  verdict_of(line));
+      if (!line.details.empty()) context.out << fmt::format("{:>79}\n", line.details);
       context.out.flush();
       all_hold = all_hold && line.holds != false;
       lines.push_back({{"work", benchmark.work},
                        {"bar", line.bar},
                        {"measured", line.measured},
+                       {"details", line.details},
                        {"holds", line.holds ? json(*line.holds) : json()}});
     }
     if (file) file->commit(lines.dump(2) + "\n");

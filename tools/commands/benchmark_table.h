@@ -12,7 +12,8 @@ namespace gang::tools {
 struct Measurement {
   std::string bar;
   std::string measured;
-  std::optional<bool> holds;  // none: could not be measured, `measured` says why
+  std::optional<bool> holds;  // none: could not be told, `measured` or `details` say why
+  std::string details = {};   // a line beneath, where there is more to say
 };
 
 enum class Thoroughness { quick, full };
