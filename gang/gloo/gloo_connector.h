@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,22 @@ struct GlooMembership {
   int rank = 0;
   int size = 1;
   std::span<const int> root_ranks = {};  // of its members
+  // What it is made from: a watched transport, and the ranks there of the new gang's members. Who
+  // is lost there will not come.
+  const gloo::transport::Context* parent = nullptr;
+  std::span<const int> parent_ranks = {};
+};
+
+// Some that are to be connected will not come: `rank` of the parent, or (no_rank) whoever has
+// broken it.
+class MembersLost : public std::runtime_error {
+ public:
+  MembersLost(int rank, const std::string& message) : std::runtime_error(message), rank_(rank) {}
+
+  int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
 };
 
 // What a thread of a rank does for a call of its program. Valid while it does it.
@@ -38,7 +55,8 @@ class GlooConnector {
   virtual ~GlooConnector() = default;
 
   // A transport connected to all other members; blocks until they have come. Throws StoreError, or
-  // what Gloo throws, where they have not within `timeout`. Never called for a size of 1.
+  // what Gloo throws, where they have not within `timeout`; MembersLost where they will not. Never
+  // called for a size of 1.
   virtual std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
                                                             Duration timeout) = 0;
 

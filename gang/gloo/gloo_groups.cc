@@ -59,12 +59,15 @@ struct Plan {
   std::string prefix;
   TimePoint began;
   TimePoint deadline;
+  GlooMember* parent = nullptr;  // that is connected itself
+  std::span<const int> parent_ranks = {};
 };
 
 // The member of the connected gang, or why there is none.
 struct Attempt {
   std::shared_ptr<GlooMember> member;
   GangCause failure;
+  std::optional<int> lost = std::nullopt;  // member of the parent, which will not come
 };
 
 // All are connected to all before any member goes on: one that goes away at once would else look
@@ -79,9 +82,14 @@ void meet(GlooMember& member, const Plan& plan) {
 std::shared_ptr<GlooMember> connect(const GlooWorld& world, const Plan& plan) {
   std::shared_ptr<gloo::transport::Context> transport;
   if (plan.info->size > 1) {
-    transport =
-        world.connector->connect({plan.prefix, plan.rank, plan.info->size, plan.info->root_ranks},
-                                 time_left(world, plan.deadline));
+    const GlooMembership membership{
+        .prefix = plan.prefix,
+        .rank = plan.rank,
+        .size = plan.info->size,
+        .root_ranks = plan.info->root_ranks,
+        .parent = plan.parent != nullptr ? &plan.parent->transport() : nullptr,
+        .parent_ranks = plan.parent_ranks};
+    transport = world.connector->connect(membership, time_left(world, plan.deadline));
     transport = world.connector->watched(std::move(transport), plan.prefix);
   }
   auto member = std::make_shared<GlooMember>(plan.info, plan.rank, plan.prefix, world, transport);
@@ -98,6 +106,9 @@ Attempt try_to_connect(const GlooWorld& world, const Plan& plan) {
     attempt.failure = cause_of(error);
   } catch (const GangError& error) {
     attempt.failure = {.kind = error.kind(), .reason = error.what()};
+  } catch (const MembersLost& error) {
+    attempt.failure = {.kind = GangErrorKind::peer_failed, .reason = error.what()};
+    attempt.lost = error.rank();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -129,9 +140,14 @@ std::shared_ptr<GlooMember> make_child_member(GlooMember& parent, const GlooCall
                                              : agree_on_list(parent, call, operation);
   if (!child) return nullptr;
   const Plan plan{child_info(*parent.info(), child->members, *operation.gang_options, index),
-                  child->rank, parent.prefix() + "/" + std::to_string(index) + child->suffix,
-                  call.began, call.deadline};
+                  child->rank,
+                  parent.prefix() + "/" + std::to_string(index) + child->suffix,
+                  call.began,
+                  call.deadline,
+                  parent.size() > 1 ? &parent : nullptr,
+                  child->members};
   Attempt attempt = try_to_connect(parent.world(), plan);
+  if (attempt.lost) parent.fail_lost(call, *attempt.lost, attempt.failure.reason);
   if (attempt.member == nullptr) parent.fail(call, std::move(attempt.failure));
   return attempt.member;
 }

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include <gloo/common/error.h>
 #include <gloo/transport/address.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
@@ -21,6 +23,7 @@
 #include "gang/error.h"
 #include "gang/gloo/gloo_gang.h"
 #include "gang/gloo/watched_context.h"
+#include "gang/store/store_failure.h"
 
 namespace gang {
 namespace {
@@ -51,12 +54,15 @@ class StoreConnector final : public GlooConnector {
 
  private:
   void publish(const GlooMembership& membership, gloo::transport::Context& context);
-  std::vector<char> address_for(const GlooMembership& membership, int peer, Duration timeout);
+  std::vector<char> address_for(const GlooMembership& membership, int peer, TimePoint deadline,
+                                const std::function<void()>& check);
+  std::vector<std::byte> read(const std::string& key, TimePoint deadline,
+                              const std::function<void()>& check);
 
   std::shared_ptr<gloo::transport::Device> device_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<WaitWatch> watch_ = make_wait_watch();
+  std::shared_ptr<WaitWatch> watch_ = std::make_shared<WaitWatch>();
 };
 
 std::string address_key(const GlooMembership& membership, int rank) {
@@ -77,10 +83,30 @@ void StoreConnector::publish(const GlooMembership& membership, gloo::transport::
               std::as_bytes(std::span<const char>(addresses)));
 }
 
+// What is at `key`, once there is something. `check` is called now and then.
+std::vector<std::byte> StoreConnector::read(const std::string& key, TimePoint deadline,
+                                            const std::function<void()>& check) {
+  constexpr Duration shortest = milliseconds(25);
+  const std::string keys[] = {key};
+  const TimePoint began = runtime_->now();
+  while (true) {
+    check();
+    const Duration elapsed = runtime_->now() - began;
+    const Duration left = deadline - runtime_->now();
+    if (left <= Duration::zero()) throw_wait_timeout(*store_, "get", keys, elapsed);
+    try {
+      return store_->get(key, std::min(left, std::max(shortest, elapsed / 4)));
+    } catch (const StoreError& error) {
+      if (error.kind() != StoreErrorKind::timeout) throw;
+    }
+  }
+}
+
 // Where `peer` listens to this rank.
 std::vector<char> StoreConnector::address_for(const GlooMembership& membership, int peer,
-                                              Duration timeout) {
-  const std::vector<std::byte> all = store_->get(address_key(membership, peer), timeout);
+                                              TimePoint deadline,
+                                              const std::function<void()>& check) {
+  const std::vector<std::byte> all = read(address_key(membership, peer), deadline, check);
   const auto others = static_cast<std::size_t>(membership.size - 1);
   if (all.empty() || all.size() % others != 0)
     throw StoreError(StoreErrorKind::corrupt, "the addresses of rank " + std::to_string(peer) +
@@ -94,16 +120,76 @@ std::vector<char> StoreConnector::address_for(const GlooMembership& membership, 
   return {first, first + size};
 }
 
+// A pair that waits for its connection returns when somebody else closes it, and says nothing.
+// Source: Gloo, transport/tcp/pair.cc (waitUntilConnected).
+class ConnectingPair {
+ public:
+  explicit ConnectingPair(const GlooMembership& membership) {
+    if (membership.parent == nullptr) return;
+    meeting_ = watch_meeting(*membership.parent, membership.parent_ranks,
+                             [this](int rank) { give_up(rank); });
+  }
+
+  void connect(gloo::transport::Pair& pair, const std::vector<char>& address) {
+    check();
+    try {
+      const Waiting waiting(pair_, pair);
+      pair.connect(address);
+    } catch (const gloo::Exception&) {
+      check();
+      throw;
+    }
+    check();
+  }
+
+  // Throws MembersLost.
+  void check() const {
+    if (!is_given_up_) return;
+    throw MembersLost(lost_, lost_ == no_rank ? "the gang that it is made from is broken"
+                                              : "its connections are closed");
+  }
+
+ private:
+  using PairPointer = std::atomic<gloo::transport::Pair*>;
+
+  class Waiting {
+   public:
+    Waiting(PairPointer& pointer, gloo::transport::Pair& pair) : pointer_(pointer) {
+      pointer_ = &pair;
+    }
+    ~Waiting() { pointer_ = nullptr; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    PairPointer& pointer_;
+  };
+
+  // On the watch's thread; again and again, should it come just before the pair begins to wait.
+  void give_up(int rank) {
+    lost_ = rank;
+    is_given_up_ = true;
+    if (gloo::transport::Pair* const pair = pair_) pair->close();
+  }
+
+  PairPointer pair_ = nullptr;  // that is being connected
+  std::atomic<int> lost_ = no_rank;
+  std::atomic<bool> is_given_up_ = false;
+  std::shared_ptr<WatchedMeeting> meeting_;  // first to go
+};
+
 std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMembership& membership,
                                                                   Duration timeout) {
   const TimePoint deadline = deadline_after(*runtime_, timeout);
   auto context = device_->createContext(membership.rank, membership.size);
   context->setTimeout(pair_timeout(timeout));
   publish(membership, *context);
+  ConnectingPair connecting(membership);
   for (int peer = 0; peer < membership.size; ++peer) {
     if (peer == membership.rank) continue;
-    const Duration left = std::max<Duration>(deadline - runtime_->now(), milliseconds(1));
-    context->getPair(peer)->connect(address_for(membership, peer, left));
+    const auto address =
+        address_for(membership, peer, deadline, [&connecting] { connecting.check(); });
+    connecting.connect(*context->getPair(peer), address);
   }
   return context;
 }

@@ -2,14 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <stop_token>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +11,7 @@
 #include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include "gang/collective.h"
 #include "gang/gloo/recycled.h"
 
 namespace gang {
@@ -46,10 +41,7 @@ class Peers {
   std::vector<int> more_;
 };
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-constexpr milliseconds shortest_pause(25);
 
 // No message of a gang's has it: the first byte is neither Gloo's nor theirs.
 constexpr std::uint64_t guard_slot = std::uint64_t{0x42} << 56U;
@@ -70,7 +62,7 @@ class WatchedContext final : public gloo::transport::Context,
                                                                       size_t bytes) override;
 
   WaitWatch& watch() const noexcept { return *watch_; }
-  const std::function<bool()>& has_note() const noexcept { return has_note_; }
+  const std::shared_ptr<const WatchedGang>& gang() const noexcept { return gang_; }
 
   // Whether the connection is closed. For the thread of the watch.
   bool is_lost(int peer) const;
@@ -78,92 +70,42 @@ class WatchedContext final : public gloo::transport::Context,
  private:
   std::shared_ptr<gloo::transport::Context> inner_;
   std::shared_ptr<WaitWatch> watch_;
-  std::function<bool()> has_note_;
+  std::shared_ptr<const WatchedGang> gang_;
   // Receives of what never comes, by peer: they fail with the connection.
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> guards_;
 };
 
-// Somebody who waits. On the stack of the wait; under the watch's mutex but for `is_ended`.
-struct WatchedWait {
-  const WatchedContext& context;
-  gloo::transport::UnboundBuffer& buffer;
-  const Peers& peers;  // it deals with
-  bool is_send;
-  std::optional<Clock::time_point> began =
-      {};  // when the watch first saw it: no clock is read here
-  Clock::time_point next = {};
-  bool is_due = false;
-  std::atomic<bool> is_ended = false;  // by the watch
-
-  bool is_in_vain() const {
-    return !peers.empty() && peers.all_of([this](int peer) { return context.is_lost(peer); });
-  }
-
-  void end() {
-    is_ended = true;
-    is_send ? buffer.abortWaitSend() : buffer.abortWaitRecv();
-  }
-};
-
-}  // namespace
-
-class WaitWatch {
+// A wait for messages, on the stack of who waits.
+class MessageWait final : public WatchedWait {
  public:
-  void add(WatchedWait& wait) {
-    const std::lock_guard lock(mutex_);
-    waits_.push_back(&wait);
+  MessageWait(const WatchedContext& context, gloo::transport::UnboundBuffer& buffer,
+              const Peers& peers, bool is_send, bool& was_ended)
+      : WatchedWait(context.gang()),
+        context_(context),
+        buffer_(buffer),
+        peers_(peers),
+        is_send_(is_send),
+        was_ended_(was_ended) {
+    context.watch().add(*this);
   }
-  void remove(WatchedWait& wait) {
-    const std::lock_guard lock(mutex_);
-    std::erase(waits_, &wait);
-  }
+  ~MessageWait() override { context_.watch().remove(*this); }
 
  private:
-  using Notes = std::map<const WatchedContext*, std::function<bool()>>;
-
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-      pause_.wait_for(lock, stop, shortest_pause, [] { return false; });
-      const Notes notes = find_due();
-      if (notes.empty()) continue;
-      lock.unlock();
-      std::vector<const WatchedContext*> broken;
-      for (const auto& [context, has_note] : notes)
-        if (has_note()) broken.push_back(context);
-      lock.lock();
-      look_at_due(broken);
-    }
+  bool is_in_vain() const override {
+    return !peers_.empty() && peers_.all_of([this](int peer) { return context_.is_lost(peer); });
   }
 
-  Notes find_due() {
-    Notes notes;
-    const Clock::time_point now = Clock::now();
-    for (WatchedWait* wait : waits_) {
-      if (!wait->began) wait->next = *(wait->began = now) + shortest_pause;
-      wait->is_due = now >= wait->next;
-      if (!wait->is_due) continue;
-      wait->next = now + std::max<Clock::duration>(shortest_pause, (now - *wait->began) / 4);
-      notes.try_emplace(&wait->context, wait->context.has_note());
-    }
-    return notes;
+  void end() override {
+    was_ended_ = true;
+    is_send_ ? buffer_.abortWaitSend() : buffer_.abortWaitRecv();
   }
 
-  void look_at_due(const std::vector<const WatchedContext*>& broken) {
-    for (WatchedWait* wait : waits_) {
-      if (!std::exchange(wait->is_due, false)) continue;
-      const bool is_broken = std::ranges::find(broken, &wait->context) != broken.end();
-      if (is_broken || wait->is_in_vain()) wait->end();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable_any pause_;
-  std::vector<WatchedWait*> waits_;
-  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // first to go
+  const WatchedContext& context_;
+  gloo::transport::UnboundBuffer& buffer_;
+  const Peers& peers_;  // it deals with
+  bool is_send_;
+  bool& was_ended_;
 };
-
-namespace {
 
 class WatchedBuffer final : public gloo::transport::UnboundBuffer, public Recycled<WatchedBuffer> {
  public:
@@ -174,10 +116,12 @@ class WatchedBuffer final : public gloo::transport::UnboundBuffer, public Recycl
         inner_(std::move(inner)) {}
 
   bool waitRecv(int* rank, milliseconds timeout) override {
-    return watched(false, sources_, [&] { return inner_->waitRecv(rank, timeout); });
+    return watched(false, sources_, timeout,
+                   [this, rank](milliseconds limit) { return inner_->waitRecv(rank, limit); });
   }
   bool waitSend(int* rank, milliseconds timeout) override {
-    return watched(true, destinations_, [&] { return inner_->waitSend(rank, timeout); });
+    return watched(true, destinations_, timeout,
+                   [this, rank](milliseconds limit) { return inner_->waitSend(rank, limit); });
   }
 
   void abortWaitRecv() override { inner_->abortWaitRecv(); }
@@ -197,21 +141,29 @@ class WatchedBuffer final : public gloo::transport::UnboundBuffer, public Recycl
   }
 
  private:
-  template <typename Body>
-  bool watched(bool is_send, const Peers& peers, const Body& body) {
-    WatchedWait wait{.context = *context_, .buffer = *inner_, .peers = peers, .is_send = is_send};
-    context_->watch().add(wait);
+  // `wait_for(timeout)` waits as the inner buffer does.
+  template <typename WaitFor>
+  bool watched(bool is_send, const Peers& peers, milliseconds timeout, const WaitFor& wait_for) {
+    bool was_ended = false;
     bool is_complete = false;
-    try {
-      is_complete = body();
-    } catch (...) {
-      context_->watch().remove(wait);
-      throw;
+    {
+      const MessageWait wait(*context_, *inner_, peers, is_send, was_ended);
+      is_complete = wait_for(timeout);
     }
-    context_->watch().remove(wait);
-    if (!is_complete && wait.is_ended)
-      throw gloo::IoException("Connection closed, which the wait was not told");
-    return is_complete;
+    if (!was_ended) return is_complete;
+    if (!is_complete) throw gloo::IoException("Connection closed, which the wait was not told");
+    forget_end(wait_for);
+    return true;
+  }
+
+  // It came too late: the next wait would take it for its own.
+  template <typename WaitFor>
+  static void forget_end(const WaitFor& wait_for) noexcept {
+    try {
+      wait_for(milliseconds(0));
+    } catch (const std::exception&) {
+      // So will the next wait.
+    }
   }
 
   std::shared_ptr<const WatchedContext> context_;
@@ -225,7 +177,7 @@ WatchedContext::WatchedContext(std::shared_ptr<gloo::transport::Context> inner,
     : Context(inner->rank, inner->size),
       inner_(std::move(inner)),
       watch_(std::move(watch)),
-      has_note_(std::move(has_note)) {
+      gang_(std::make_shared<WatchedGang>(std::move(has_note))) {
   for (int peer = 0; peer < size; ++peer) {
     guards_.push_back(inner_->createUnboundBuffer(nullptr, 0));
     if (peer != rank) guards_.back()->recv(peer, guard_slot, 0, 0);
@@ -252,12 +204,44 @@ bool WatchedContext::is_lost(int peer) const {
 
 }  // namespace
 
-std::shared_ptr<WaitWatch> make_wait_watch() { return std::make_shared<WaitWatch>(); }
-
 std::shared_ptr<gloo::transport::Context> make_watched_context(
     std::shared_ptr<gloo::transport::Context> inner, std::shared_ptr<WaitWatch> watch,
     std::function<bool()> has_note) {
   return std::make_shared<WatchedContext>(std::move(inner), std::move(watch), std::move(has_note));
+}
+
+class WatchedMeeting final : public WatchedWait {
+ public:
+  WatchedMeeting(const WatchedContext& parent, std::span<const int> ranks,
+                 std::function<void(int)> give_up)
+      : WatchedWait(parent.gang()),
+        parent_(parent),
+        ranks_(ranks.begin(), ranks.end()),
+        give_up_(std::move(give_up)) {
+    parent.watch().add(*this);
+  }
+  ~WatchedMeeting() override { parent_.watch().remove(*this); }
+
+ private:
+  std::optional<int> lost() const {
+    const auto is_lost = [this](int rank) { return rank != parent_.rank && parent_.is_lost(rank); };
+    const auto found = std::ranges::find_if(ranks_, is_lost);
+    return found != ranks_.end() ? std::optional(*found) : std::nullopt;
+  }
+
+  bool is_in_vain() const override { return lost().has_value(); }
+  void end() override { give_up_(lost().value_or(no_rank)); }
+
+  const WatchedContext& parent_;
+  std::vector<int> ranks_;
+  std::function<void(int)> give_up_;
+};
+
+std::shared_ptr<WatchedMeeting> watch_meeting(const gloo::transport::Context& parent,
+                                              std::span<const int> ranks,
+                                              std::function<void(int)> give_up) {
+  return std::make_shared<WatchedMeeting>(dynamic_cast<const WatchedContext&>(parent), ranks,
+                                          std::move(give_up));
 }
 
 }  // namespace gang

@@ -95,5 +95,47 @@ TEST(GlooGroups, ARootWhoseMembersDoNotComeIsATimeout) {
       << error.text;
 }
 
+// Connects root gangs only.
+class FailingConnector final : public GlooConnector {
+ public:
+  explicit FailingConnector(std::shared_ptr<GlooConnector> inner) : inner_(std::move(inner)) {}
+
+  std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,
+                                                    Duration timeout) override {
+    if (membership.parent != nullptr) throw std::runtime_error("no file is left");
+    return inner_->connect(membership, timeout);
+  }
+  std::shared_ptr<gloo::transport::Context> watched(
+      std::shared_ptr<gloo::transport::Context> transport, const std::string& prefix) override {
+    return inner_->watched(std::move(transport), prefix);
+  }
+  void close(gloo::transport::Context& transport) noexcept override { inner_->close(transport); }
+  void leave_note(const std::string& prefix, std::string_view text) noexcept override {
+    inner_->leave_note(prefix, text);
+  }
+  std::optional<std::string> find_note(const std::string& prefix) noexcept override {
+    return inner_->find_note(prefix);
+  }
+
+ private:
+  std::shared_ptr<GlooConnector> inner_;
+};
+
+TEST(GlooGroups, WhoCannotConnectIsNotWaitedFor) {
+  const auto wrap = [](int rank, std::shared_ptr<GlooConnector> connector) {
+    return std::shared_ptr<GlooConnector>(
+        rank == 1 ? std::make_shared<FailingConnector>(std::move(connector)) : connector);
+  };
+  const auto errors = run_gloo_ranks({.size = 3, .wrap = wrap}, [](std::shared_ptr<Gang>& gang) {
+    const int all[] = {0, 1, 2};
+    gang->create_gang(all);
+  });
+  for (const auto& error : errors) {
+    EXPECT_EQ(error.kind, "connection") << error.text;
+    EXPECT_NE(error.text.find("no file is left"), std::string::npos) << error.text;
+    EXPECT_LT(error.elapsed, std::chrono::seconds(10));
+  }
+}
+
 }  // namespace
 }  // namespace gang

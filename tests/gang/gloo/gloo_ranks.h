@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/gloo/gloo_connector.h"
 #include "gang/gloo/gloo_gang.h"
 #include "gang/gloo/store_connector.h"
 #include "gang/store/memory_store.h"
@@ -19,6 +20,8 @@ namespace gang::test {
 struct GlooRanksOptions {
   int size = 4;
   Duration timeout = std::chrono::seconds(20);
+  // What stands before a rank's connector, if anything.
+  std::function<std::shared_ptr<GlooConnector>(int rank, std::shared_ptr<GlooConnector>)> wrap = {};
 };
 
 // The error that a rank's body ended with; kind empty where it was none of ours.
@@ -58,12 +61,13 @@ inline std::vector<RankError> run_gloo_ranks(
   for (int rank = 0; rank < options.size; ++rank) {
     ranks.emplace_back([&, rank] {
       errors[static_cast<std::size_t>(rank)] = error_of([&] {
-        std::shared_ptr<Gang> gang = make_gloo_gang(
-            {.connector = make_store_connector(loopback_device(), store->new_client(), runtime),
-             .runtime = runtime,
-             .rank = rank,
-             .size = options.size,
-             .timeout = options.timeout});
+        auto connector = make_store_connector(loopback_device(), store->new_client(), runtime);
+        if (options.wrap) connector = options.wrap(rank, std::move(connector));
+        std::shared_ptr<Gang> gang = make_gloo_gang({.connector = connector,
+                                                     .runtime = runtime,
+                                                     .rank = rank,
+                                                     .size = options.size,
+                                                     .timeout = options.timeout});
         body(gang);
       });
     });

@@ -1,8 +1,15 @@
 #include "gang/gloo/store_connector.h"
 
+#include <array>
 #include <csignal>
+#include <thread>
+#include <vector>
 
+#include <gloo/transport/address.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <netinet/in.h>
 
 #include "tests/gang/gloo/gloo_ranks.h"
 
@@ -66,6 +73,69 @@ TEST_F(StoreConnectorTest, AddressesOfAnotherSizeOfGangAreCorrupt) {
   } catch (const StoreError& error) {
     EXPECT_EQ(error.kind(), StoreErrorKind::corrupt);
   }
+}
+
+// Two members of a gang, of whom the other goes while this one connects a gang of both.
+class ConnectingTest : public StoreConnectorTest {
+ protected:
+  ConnectingTest() {
+    std::jthread other([this] { other_ = other_connector_->connect({"parent", 1, 2}, 10s); });
+    own_ = connector_->watched(connector_->connect({"parent", 0, 2}, 10s), "parent");
+  }
+
+  // What becomes of it.
+  void expect_lost(int rank) {
+    const std::array both = {0, 1};
+    const TimePoint began = runtime->now();
+    try {
+      connector_->connect(
+          {.prefix = "child", .rank = 0, .size = 2, .parent = own_.get(), .parent_ranks = both},
+          20s);
+      ADD_FAILURE() << "connected to nobody";
+    } catch (const MembersLost& error) {
+      EXPECT_EQ(error.rank(), rank) << error.what();
+    }
+    EXPECT_LT(runtime->now() - began, 10s);
+  }
+
+  // Where nobody listens, and from where nobody connects: of two addresses, the greater connects.
+  void publish_great_address() {
+    const auto transport = test::loopback_device()->createContext(1, 2);
+    std::vector<char> address = transport->createPair(0)->address().bytes();
+    auto* const socket_address = reinterpret_cast<sockaddr_in*>(address.data());
+    socket_address->sin_addr.s_addr = 0xffffffff;
+    store->set("child/1", std::as_bytes(std::span<const char>(address)));
+  }
+
+  std::shared_ptr<GlooConnector> connector_ = make_connector();
+  std::shared_ptr<GlooConnector> other_connector_ = make_connector();
+  std::shared_ptr<gloo::transport::Context> own_;
+  std::shared_ptr<gloo::transport::Context> other_;
+};
+
+TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatItsMemberIsLost) {
+  std::jthread other([this] {
+    std::this_thread::sleep_for(50ms);
+    other_.reset();
+  });
+  expect_lost(1);
+}
+
+TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatTheParentIsBroken) {
+  std::jthread other([this] {
+    std::this_thread::sleep_for(50ms);
+    other_connector_->leave_note("parent", "broken");
+  });
+  expect_lost(no_rank);
+}
+
+TEST_F(ConnectingTest, WhoWaitsForAConnectionLearnsThatItsMemberIsLost) {
+  publish_great_address();
+  std::jthread other([this] {
+    std::this_thread::sleep_for(50ms);
+    other_.reset();
+  });
+  expect_lost(1);
 }
 
 TEST_F(StoreConnectorTest, TheFirstNoteStays) {

@@ -1,5 +1,9 @@
 #include "gang/gloo/watched_context.h"
 
+#include <array>
+#include <atomic>
+#include <future>
+
 #include <gloo/common/error.h>
 #include <gloo/transport/unbound_buffer.h>
 
@@ -20,8 +24,8 @@ class WatchedContextTest : public testing::Test {
     std::jthread other([&] { peer = connector->connect({"pair", 1, 2}, 10s); });
     auto plain = connector->connect({"pair", 0, 2}, 10s);
     other.join();
-    watched =
-        make_watched_context(std::move(plain), make_wait_watch(), [this] { return noted.load(); });
+    watched = make_watched_context(std::move(plain), std::make_shared<WaitWatch>(),
+                                   [this] { return noted.load(); });
   }
 
   // How long a wait of 20 s for a message from any rank takes to fail.
@@ -32,6 +36,17 @@ class WatchedContextTest : public testing::Test {
     const TimePoint began = runtime->now();
     EXPECT_THROW(buffer->waitRecv(20s), gloo::IoException);
     return runtime->now() - began;
+  }
+
+  // Which rank a meeting of both is told that it waits for in vain.
+  int lost_to_a_meeting() {
+    std::promise<int> lost;
+    std::atomic<bool> is_told = false;
+    const std::array both = {0, 1};
+    const auto meeting = watch_meeting(*watched, both, [&](int rank) {
+      if (!is_told.exchange(true)) lost.set_value(rank);
+    });
+    return lost.get_future().get();
   }
 
   std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -79,6 +94,26 @@ TEST_F(WatchedContextTest, AnAbortedWaitReturnsAsItDoes) {
   buffer->recv(1, 7, 0, 1);
   buffer->abortWaitRecv();
   EXPECT_FALSE(buffer->waitRecv(20s));
+}
+
+TEST_F(WatchedContextTest, AMeetingLearnsWhoIsLost) {
+  peer.reset();
+  EXPECT_EQ(lost_to_a_meeting(), 1);
+}
+
+TEST_F(WatchedContextTest, AMeetingLearnsThatSomebodyHasBrokenTheGang) {
+  noted = true;
+  EXPECT_EQ(lost_to_a_meeting(), no_rank);
+}
+
+TEST_F(WatchedContextTest, AMeetingOfThoseWhoAreThereIsNotDisturbed) {
+  const std::array both = {0, 1};
+  bool is_told = false;
+  {
+    const auto meeting = watch_meeting(*watched, both, [&](int) { is_told = true; });
+    std::this_thread::sleep_for(120ms);
+  }
+  EXPECT_FALSE(is_told);
 }
 
 TEST(WatchedGang, AReceiveFromAnyRankLearnsThatSomebodyBrokeTheGang) {
