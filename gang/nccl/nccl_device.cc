@@ -71,8 +71,20 @@ TimePoint NcclDevice::earliest_deadline() const {
   return earliest;
 }
 
-// Whoever waits is the watchdog of all that is in flight.
+// A wait that ends before the operation is that of a rank which is thrown out: by the end of a
+// simulated run, or by a fault.
 void NcclDevice::await(NcclFlight& flight) {
+  try {
+    await_end(flight);
+  } catch (...) {
+    flight.forget_tensors();
+    flight.leave_memory();
+    throw;
+  }
+}
+
+// Whoever waits is the watchdog of all that is in flight.
+void NcclDevice::await_end(NcclFlight& flight) {
   NcclEvent* const event = &flight.event();
   while (!flight.has_ended()) {
     const std::uint64_t seen = look();

@@ -113,6 +113,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
 
   TimePoint earliest_deadline() const;
   bool finish(NcclFlight& flight);
+  void await_end(NcclFlight& flight);
   void time_out();
   std::uint64_t look();
   std::optional<GangCause> trouble_of(NcclMember& member) const;

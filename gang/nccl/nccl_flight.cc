@@ -28,7 +28,13 @@ std::byte* NcclFlight::scratch(NcclMemory memory, std::size_t bytes) {
   return buffers_.back()->data();
 }
 
-void NcclFlight::copy_back() const noexcept {
+void NcclFlight::forget_tensors() noexcept {
+  const std::lock_guard lock(copying_);
+  copies_.clear();
+}
+
+void NcclFlight::copy_back() noexcept {
+  const std::lock_guard lock(copying_);
   for (const NcclCopyBack& copy : copies_)
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "gang/ending_work.h"
@@ -47,8 +48,12 @@ class NcclFlight final : public EndingWork {
   // What was launched may go on using the memory although the operation has failed.
   void leave_memory();
 
+  // Nobody waits any more, and the caller's tensors may be gone: nothing is copied to them from now
+  // on, whoever ends the operation.
+  void forget_tensors() noexcept;
+
   // For the thread that ends it.
-  void copy_back() const noexcept;
+  void copy_back() noexcept;
   Received received_here() const noexcept { return received_; }
 
  protected:
@@ -66,6 +71,7 @@ class NcclFlight final : public EndingWork {
   TimePoint deadline_;
   std::unique_ptr<NcclEvent> event_;
   std::vector<std::unique_ptr<NcclBuffer>> buffers_;
+  std::mutex copying_;  // held while nothing can wait
   std::vector<NcclCopyBack> copies_;
   Received received_;
   bool is_claimed_ = false;   // somebody is ending it; under the board's lock, as what follows

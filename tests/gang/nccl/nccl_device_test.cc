@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/nccl/nccl_flight.h"
+#include "gang/nccl/nccl_groups.h"
 #include "tests/gang/nccl/recording_nccl.h"
 
 namespace gang {
@@ -45,6 +47,30 @@ TEST(NcclDevice, ATimeoutRevokesEveryCommunicatorAtOnceAndFreesThemLater) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), GangErrorKind::aborted);
   EXPECT_THAT(error->what(), HasSubstr("after a timeout of root.0"));
+}
+
+// Its tensors go, and the operation completes all the same.
+TEST(NcclDevice, WhoIsThrownOutOfAWaitIsNotWrittenTo) {
+  const auto nccl = std::make_shared<test::RecordingNccl>();
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const auto device = std::make_shared<NcclDevice>(NcclWorld{nccl, nccl, runtime});
+  auto info = std::make_shared<GangInfo>();
+  info->root_ranks = {0};
+  const auto member = make_root_member({.info = info, .key = "root"}, device);
+  Operation operation;
+  operation.timeout = std::chrono::seconds(1);
+  const auto flight = std::make_shared<NcclFlight>(device, member, operation);
+  std::byte* const pinned = flight->scratch(NcclMemory::pinned, 4);
+  pinned[2] = std::byte{7};
+  std::byte result[4] = {};
+  flight->add_copy_back({result, pinned, 4});
+  device->track(flight, true);
+  nccl->holds_events = true;
+  nccl->throws_out = true;
+  EXPECT_THROW(device->await(*flight), test::RecordingNccl::ThrownOut);
+  device->await(*flight);
+  EXPECT_TRUE(flight->test());
+  EXPECT_EQ(result[2], std::byte{0});
 }
 
 TEST(NcclDevice, ANoteOfAMemberBreaksItsGang) {

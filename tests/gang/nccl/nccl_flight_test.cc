@@ -25,6 +25,10 @@ TEST(NcclFlight, CopiesBackWhatTheDeviceHasLeft) {
   flight.add_copy_back({result, pinned, 4});
   flight.copy_back();
   EXPECT_EQ(result[2], std::byte{7});
+  result[2] = {};
+  flight.forget_tensors();
+  flight.copy_back();
+  EXPECT_EQ(result[2], std::byte{0});
   EXPECT_EQ(flight.deadline() - flight.began(), std::chrono::seconds(1));
 }
 

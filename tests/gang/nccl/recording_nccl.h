@@ -95,6 +95,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   void call(NcclStream&, std::function<void()> function) override { function(); }
   std::uint64_t changes() override { return change_count; }
   NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint, std::uint64_t) override {
+    if (std::exchange(throws_out, false)) throw ThrownOut{};
     if (wakes.empty()) {
       static_cast<Event*>(events.front())->is_done = true;
       return {NcclWake::Reason::done, 0};
@@ -104,6 +105,9 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     if (reason == NcclWake::Reason::look) ++change_count;
     return {reason, 0};
   }
+  // What ends a wait that is not over, as a simulated run or a fault does.
+  struct ThrownOut {};
+  bool throws_out = false;  // the next wait
   void interrupt() noexcept override { ++change_count; }
   std::unique_ptr<NcclBuffer> allocate(NcclMemory memory, std::size_t bytes) override {
     return std::make_unique<Buffer>(memory, bytes);
