@@ -152,6 +152,9 @@ Task& Engine::choose(TaskId after) {
       }
     }
   }
+  // Once the run is over, the youngest contexts end first: what they use of those that have started
+  // them is still there.
+  if (chosen == no_task && is_over_ && !further_tasks_.empty()) chosen = runnable_.last();
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
   if (runnable > 1 && options_.schedule == Recording::on && !is_over_)

@@ -22,6 +22,15 @@ TaskId RunnableSet::descend(int level, TaskId word) const noexcept {
   }
 }
 
+TaskId RunnableSet::last() const noexcept {
+  TaskId word = 0;
+  for (int level = 3; level >= 0; --level) {
+    const auto bits = levels_[static_cast<std::size_t>(level)][word];
+    word = (word << 6) | static_cast<TaskId>(63 - std::countl_zero(bits));
+  }
+  return word;
+}
+
 TaskId RunnableSet::next_above(TaskId id) const noexcept {
   for (int level = 0; level < 4; ++level) {
     const auto& words = levels_[static_cast<std::size_t>(level)];

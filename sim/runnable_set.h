@@ -61,6 +61,9 @@ class RunnableSet {
   // The smallest member. Requires one.
   TaskId first() const noexcept { return descend(3, 0); }
 
+  // The greatest member. Requires one.
+  TaskId last() const noexcept;
+
   // The index-th member in ascending order. Requires index < size(). O(members / 64) at worst.
   TaskId at(std::size_t index) const noexcept;
 

@@ -43,6 +43,7 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
     ASSERT_EQ(set.empty(), model.empty());
     if (model.empty()) continue;
     ASSERT_EQ(set.first(), *model.begin());
+    ASSERT_EQ(set.last(), *model.rbegin());
     ASSERT_EQ(set.next_after(id), next_after(model, id));
     const std::size_t index = random.below(model.size());
     ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));

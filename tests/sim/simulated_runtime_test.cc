@@ -1,6 +1,6 @@
 #include "sim/simulated_runtime.h"
 
-#include "tests/sim/worlds.h"
+#include "tests/sim/faults/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {
@@ -117,6 +117,35 @@ TEST(SimulatedRuntime, DestructorsMayLockAfterADeadlock) {
   });
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   EXPECT_EQ(LocksAtItsEnd::count(), 2);
+}
+
+// What they use of those is still there, even where a crash has stopped both anywhere.
+TEST(SimulatedRuntime, ThreadsEndBeforeTheProgramsThatStartedThem) {
+  struct Local {
+    ~Local() { *is_gone = true; }
+    std::shared_ptr<bool> is_gone = std::make_shared<bool>(false);
+  };
+  int used_too_late = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SimulationOptions options =
+        with(2, {{.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 1}}});
+    options.scheduler = SchedulerKind::random;
+    options.seed = seed;
+    run(options, [&used_too_late](SimulatedRank& rank) {
+      const auto mutex = rank.runtime().make_mutex();
+      std::unique_ptr<RuntimeThread> thread;
+      const Local local;
+      thread = rank.runtime().start_thread("uses local",
+                                           [&used_too_late, is_gone = local.is_gone, &mutex] {
+                                             for (int i = 0; i < 20; ++i) {
+                                               const std::lock_guard lock(*mutex);
+                                               if (*is_gone) ++used_too_late;
+                                             }
+                                           });
+      three_barriers(rank);
+    });
+  }
+  EXPECT_EQ(used_too_late, 0);
 }
 
 TEST(SimulatedRuntime, TryLockDoesNotWait) {
