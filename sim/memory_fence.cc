@@ -32,6 +32,10 @@ void MemoryFence::open() noexcept {
   for (const Region& region : regions_) ASAN_UNPOISON_MEMORY_REGION(region.begin, region.bytes);
 }
 
+void MemoryFence::let_in(const TensorView& region) noexcept {
+  ASAN_UNPOISON_MEMORY_REGION(region.data(), region.size_bytes());
+}
+
 #else
 
 namespace {
@@ -179,6 +183,9 @@ void MemoryFence::open() noexcept {
     region.slot = -1;
   }
 }
+
+// An access is noted, and ends nothing.
+void MemoryFence::let_in(const TensorView&) noexcept {}
 
 #endif
 

@@ -56,6 +56,10 @@ class MemoryFence {
   void close();
   void open() noexcept;
 
+  // An operation is about to touch memory that it was given: other fences around it, of operations
+  // that were given the same, must not end the process.
+  static void let_in(const TensorView& region) noexcept;
+
   // The first access since the last close, kept after open; none where none was seen.
   std::optional<FenceAccess> access() const noexcept { return access_; }
 
