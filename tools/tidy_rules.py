@@ -123,14 +123,16 @@ def mirror_tests(tree):
 
 
 def compiled(tree):
-    """Every source is compiled by the build."""
+    """Every source is compiled by the build, benchmarks where it has any."""
     if tree.build is None:
         return
     commands = json.loads((tree.build / "compile_commands.json").read_text())
     built = {str(pathlib.Path(command["directory"], command["file"])) for command in commands}
+    benchmarks = "tools/benchmarks/"
+    has_benchmarks = any(path.startswith(str(tree.root / benchmarks)) for path in built)
+    elsewhere = ("tests/consumer/", benchmarks + "openmpi_" if has_benchmarks else benchmarks)
     for source in tree.cpp():
         path = source.path
-        elsewhere = ("tests/consumer/", "tools/benchmarks/openmpi_")
         if source.suffix != ".cc" or path.startswith(elsewhere):
             continue
         twin = (path.replace("_unavailable.cc", ".cc") if path.endswith("_unavailable.cc")

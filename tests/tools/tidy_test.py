@@ -107,6 +107,13 @@ class EveryRule(unittest.TestCase):
         self.assertEqual(check({}, all_but_one), ["gang/mesh.cc:1 compiled"])
         self.assertEqual(check({}, [*all_but_one, "gang/mesh.cc"]), [])
 
+    def test_a_build_without_benchmarks_compiles_none(self):
+        files = {"tools/benchmarks/one.cc": "int one;\n", "tools/benchmarks/two.cc": "int two;\n"}
+        rest = [path for path in CLEAN if path.endswith(".cc")]
+        self.assertEqual(check(files, rest), [])
+        self.assertEqual(check(files, rest + ["tools/benchmarks/one.cc"]),
+                         ["tools/benchmarks/two.cc:1 compiled"])
+
     def test_one_half_of_a_pair_is_compiled(self):
         pair = {**with_test("gang/a.cc", ""), "gang/a_unavailable.cc": ""}
         rest = ["tests/gang/mesh_test.cc", "tests/gang/a_test.cc", "gang/mesh.cc"]
