@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,7 @@ class ConnectingPair {
       const Waiting waiting(pair_, pair);
       pair.connect(address);
     } catch (const gloo::Exception&) {
+      await_watch();
       check();
       throw;
     }
@@ -164,6 +166,14 @@ class ConnectingPair {
    private:
     PairPointer& pointer_;
   };
+
+  // Who refuses a connection may have died this moment: the watch needs a little longer to see
+  // that.
+  void await_watch() const {
+    constexpr milliseconds step(5);
+    for (int i = 0; i < 20 && meeting_ != nullptr && !is_given_up_; ++i)
+      std::this_thread::sleep_for(step);
+  }
 
   // On the watch's thread; again and again, should it come just before the pair begins to wait.
   void give_up(int rank) {

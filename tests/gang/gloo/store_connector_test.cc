@@ -98,12 +98,12 @@ class ConnectingTest : public StoreConnectorTest {
     EXPECT_LT(runtime->now() - began, 10s);
   }
 
-  // Where nobody listens, and from where nobody connects: of two addresses, the greater connects.
-  void publish_great_address() {
+  // The other's, at `host`, where nobody listens any more. Of two addresses, the greater connects.
+  void publish_address(in_addr_t host) {
     const auto transport = test::loopback_device()->createContext(1, 2);
     std::vector<char> address = transport->createPair(0)->address().bytes();
     auto* const socket_address = reinterpret_cast<sockaddr_in*>(address.data());
-    socket_address->sin_addr.s_addr = 0xffffffff;
+    socket_address->sin_addr.s_addr = host;
     store->set("child/1", std::as_bytes(std::span<const char>(address)));
   }
 
@@ -129,8 +129,14 @@ TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatTheParentIsBroken) {
   expect_lost(no_rank);
 }
 
+TEST_F(ConnectingTest, WhoIsRefusedLearnsThatItsMemberIsLost) {
+  publish_address(0);
+  other_.reset();
+  expect_lost(1);
+}
+
 TEST_F(ConnectingTest, WhoWaitsForAConnectionLearnsThatItsMemberIsLost) {
-  publish_great_address();
+  publish_address(0xffffffff);
   std::jthread other([this] {
     std::this_thread::sleep_for(50ms);
     other_.reset();
