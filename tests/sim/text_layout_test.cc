@@ -106,7 +106,9 @@ TEST(Table, ShortensPlacesLastAndKeepsTheirLines) {
         {{"rank", "blocked in", "waits for", "at"}, {"0-6", std::string(width, 'w'), "7", at}}));
   };
   EXPECT_TRUE(cells(60, place)[1].ends_with("  " + place));
-  const std::string line = cells(60, std::string(100, 'p') + ".cc:17")[1];
+  std::string long_place(100, 'p');
+  long_place += ".cc:17";
+  const std::string line = cells(60, long_place)[1];
   EXPECT_LE(column_count(line), 80U);
   EXPECT_THAT(line, HasSubstr("  ...pp"));
   EXPECT_TRUE(line.ends_with("pp.cc:17"));
