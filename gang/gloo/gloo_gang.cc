@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -49,7 +50,7 @@ class GlooGang final : public Gang {
   GlooMessages messages_;
   OperationQueue queue_;
   std::uint64_t next_sequence_ = 0;
-  std::uint64_t next_message_ = 0;
+  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on a thread of its own
   std::uint64_t children_made_ = 0;
   bool is_shrunk_ = false;
   bool is_closed_here_ = false;

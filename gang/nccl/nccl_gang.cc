@@ -1,6 +1,7 @@
 #include "gang/nccl/nccl_gang.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -38,7 +39,7 @@ class NcclGang final : public Gang {
 
   std::shared_ptr<NcclMember> member_;
   std::uint64_t next_sequence_ = 0;
-  std::uint64_t next_message_ = 0;
+  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on a thread of its own
   std::uint64_t children_made_ = 0;
   bool is_shrunk_ = false;
 };
