@@ -101,7 +101,7 @@ TEST(Table, ACellTakesThreeLinesAtMost) {
 
 TEST(Table, ShortensPlacesLastAndKeepsTheirLines) {
   const std::string place = "missing_participants.cc:17";
-  const auto cells = [&place](std::size_t width, const std::string& at) {
+  const auto cells = [](std::size_t width, const std::string& at) {
     return lines_of(table(
         {{"rank", "blocked in", "waits for", "at"}, {"0-6", std::string(width, 'w'), "7", at}}));
   };
