@@ -23,6 +23,7 @@ class WatchedWait {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // `gang`, the pointer, outlives it: waits are made by the million.
   explicit WatchedWait(const std::shared_ptr<const WatchedGang>& gang) : gang_(gang) {}
   WatchedWait(const WatchedWait&) = delete;
   WatchedWait& operator=(const WatchedWait&) = delete;
