@@ -5,6 +5,7 @@
 #include <future>
 
 #include <gloo/common/error.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include "tests/gang/gloo/gloo_ranks.h"
@@ -114,6 +115,54 @@ TEST_F(WatchedContextTest, AMeetingOfThoseWhoAreThereIsNotDisturbed) {
     std::this_thread::sleep_for(120ms);
   }
   EXPECT_FALSE(is_told);
+}
+
+// Its waits begin with one that is complete just as it is aborted.
+class AbortedLate final : public gloo::transport::UnboundBuffer {
+ public:
+  AbortedLate() : UnboundBuffer(nullptr, 0) {}
+
+  bool waitRecv(int*, std::chrono::milliseconds) override {
+    if (waits_++ == 0) {
+      is_aborted_.wait(false);
+      return true;
+    }
+    return !is_aborted_.exchange(false);
+  }
+  bool waitSend(int*, std::chrono::milliseconds) override { return true; }
+  void abortWaitRecv() override {
+    is_aborted_ = true;
+    is_aborted_.notify_all();
+  }
+  void abortWaitSend() override {}
+  void send(int, std::uint64_t, std::size_t, std::size_t) override {}
+  void recv(int, std::uint64_t, std::size_t, std::size_t) override {}
+  void recv(std::vector<int>, std::uint64_t, std::size_t, std::size_t) override {}
+
+ private:
+  int waits_ = 0;
+  std::atomic<bool> is_aborted_ = false;
+};
+
+class AbortingLate final : public gloo::transport::Context {
+ public:
+  AbortingLate() : Context(0, 1) {}
+  std::unique_ptr<gloo::transport::Pair>& getPair(int) override { return none_; }
+  std::unique_ptr<gloo::transport::Pair>& createPair(int) override { return none_; }
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void*, std::size_t) override {
+    return std::make_unique<AbortedLate>();
+  }
+
+ private:
+  std::unique_ptr<gloo::transport::Pair> none_;
+};
+
+TEST(WatchedContext, AnEndThatComesTooLateIsNotTheNextWaits) {
+  const auto context = make_watched_context(std::make_shared<AbortingLate>(),
+                                            std::make_shared<WaitWatch>(), [] { return true; });
+  const auto buffer = context->createUnboundBuffer(nullptr, 0);
+  EXPECT_TRUE(buffer->waitRecv(20s));
+  EXPECT_TRUE(buffer->waitRecv(20s));
 }
 
 TEST(WatchedGang, AReceiveFromAnyRankLearnsThatSomebodyBrokeTheGang) {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gang/nccl/nccl_flight.h"
-#include "gang/nccl/nccl_groups.h"
 #include "tests/gang/nccl/recording_nccl.h"
 
 namespace gang {
@@ -51,26 +49,15 @@ TEST(NcclDevice, ATimeoutRevokesEveryCommunicatorAtOnceAndFreesThemLater) {
 
 // Its tensors go, and the operation completes all the same.
 TEST(NcclDevice, WhoIsThrownOutOfAWaitIsNotWrittenTo) {
-  const auto nccl = std::make_shared<test::RecordingNccl>();
-  const std::shared_ptr<Runtime> runtime = make_real_runtime();
-  const auto device = std::make_shared<NcclDevice>(NcclWorld{nccl, nccl, runtime});
-  auto info = std::make_shared<GangInfo>();
-  info->root_ranks = {0};
-  const auto member = make_root_member({.info = info, .key = "root"}, device);
-  Operation operation;
-  operation.timeout = std::chrono::seconds(1);
-  const auto flight = std::make_shared<NcclFlight>(device, member, operation);
-  std::byte* const pinned = flight->scratch(NcclMemory::pinned, 4);
-  pinned[2] = std::byte{7};
-  std::byte result[4] = {};
-  flight->add_copy_back({result, pinned, 4});
-  device->track(flight, true);
-  nccl->holds_events = true;
-  nccl->throws_out = true;
-  EXPECT_THROW(device->await(*flight), test::RecordingNccl::ThrownOut);
-  device->await(*flight);
-  EXPECT_TRUE(flight->test());
-  EXPECT_EQ(result[2], std::byte{0});
+  test::RecordedFlight recorded;
+  NcclFlight& flight = *recorded.flight;
+  recorded.device->track(recorded.flight, true);
+  recorded.nccl->holds_events = true;
+  recorded.nccl->throws_out = true;
+  EXPECT_THROW(recorded.device->await(flight), test::RecordingNccl::ThrownOut);
+  recorded.device->await(flight);
+  EXPECT_TRUE(flight.test());
+  EXPECT_EQ(recorded.result[2], std::byte{0});
 }
 
 TEST(NcclDevice, ANoteOfAMemberBreaksItsGang) {

@@ -1,6 +1,7 @@
 // An NCCL of one process that notes what is launched; a test decides when it is done.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -9,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "gang/nccl/nccl_device.h"
+#include "gang/nccl/nccl_flight.h"
 #include "gang/nccl/nccl_gang.h"
+#include "gang/nccl/nccl_groups.h"
 
 namespace gang::test {
 
@@ -148,6 +152,27 @@ struct RecordedGang {
   std::shared_ptr<RecordingNccl> nccl;
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<Gang> gang;
+};
+
+// An operation of a gang of one over it, with four pinned bytes to copy back to `result`.
+struct RecordedFlight {
+  RecordedFlight() : device(std::make_shared<NcclDevice>(NcclWorld{nccl, nccl, runtime})) {
+    auto info = std::make_shared<GangInfo>();
+    info->root_ranks = {0};
+    Operation operation;
+    operation.timeout = std::chrono::seconds(1);
+    flight = std::make_shared<NcclFlight>(
+        device, make_root_member({.info = info, .key = "root"}, device), operation);
+    std::byte* const pinned = flight->scratch(NcclMemory::pinned, 4);
+    pinned[2] = std::byte{7};
+    flight->add_copy_back({result.data(), pinned, 4});
+  }
+
+  std::shared_ptr<RecordingNccl> nccl = std::make_shared<RecordingNccl>();
+  std::shared_ptr<Runtime> runtime = make_real_runtime();
+  std::shared_ptr<NcclDevice> device;
+  std::shared_ptr<NcclFlight> flight;
+  std::array<std::byte, 4> result{};
 };
 
 }  // namespace gang::test
