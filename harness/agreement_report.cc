@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

@@ -19,7 +19,7 @@
 #include "harness/nccl_backend.h"
 #include "harness/rank_process.h"
 #include "harness/runner.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

@@ -16,7 +16,7 @@
 #include "harness/fault_file.h"
 #include "harness/gloo_backend.h"
 #include "harness/suggestion.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

@@ -11,7 +11,7 @@
 #include "gang/error.h"
 #include "harness/digest.h"
 #include "harness/output_file.h"
-#include "sim/json_fields.h"
+#include "sim/text/json_fields.h"
 
 namespace gang::harness {
 namespace {

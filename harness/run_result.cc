@@ -6,7 +6,7 @@
 #include "gang/duration.h"
 #include "harness/digest.h"
 #include "harness/runner.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

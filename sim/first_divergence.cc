@@ -11,7 +11,7 @@
 #include "sim/engine.h"
 #include "sim/finding_text.h"
 #include "sim/sim_gang.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::sim {
 namespace {

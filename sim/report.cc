@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::sim {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/faults/fault_plan.h"
-#include "sim/json_fields.h"
 #include "sim/report.h"
+#include "sim/text/json_fields.h"
 
 namespace gang::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "sim/json_fields.h"
+#include "sim/text/json_fields.h"
 
 namespace gang::sim {
 namespace {

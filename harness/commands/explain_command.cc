@@ -16,7 +16,7 @@
 #include "harness/explanation/html_page.h"
 #include "harness/output_file.h"
 #include "harness/run_file.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

@@ -14,7 +14,7 @@
 #include "harness/exploration.h"
 #include "harness/output_file.h"
 #include "harness/program_source.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

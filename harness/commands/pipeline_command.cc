@@ -16,7 +16,7 @@
 #include "harness/pipeline/schedule_text.h"
 #include "harness/pipeline/schedule_timeline.h"
 #include "sim/report.h"
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {

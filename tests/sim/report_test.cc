@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "sim/text_layout.h"
+#include "sim/text/text_layout.h"
 
 #include <algorithm>
 
