@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "gang/forwarding_gang.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::harness {
 namespace {

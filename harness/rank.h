@@ -15,7 +15,7 @@
 #include "harness/output.h"
 #include "harness/parameter.h"
 #include "harness/rank_log.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 class SimulatedRank;

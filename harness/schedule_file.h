@@ -10,7 +10,7 @@
 #include "harness/program.h"
 #include "harness/run_specification.h"
 #include "harness/runner.h"
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang::harness {
 

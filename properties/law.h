@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "properties/property.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::properties {
 

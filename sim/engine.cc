@@ -17,7 +17,7 @@
 #include "sim/invariant.h"
 #include "sim/matching.h"
 #include "sim/reduction_pool.h"
-#include "sim/replay_scheduler.h"
+#include "sim/schedule/replay_scheduler.h"
 #include "sim/sim_gang.h"
 #include "sim/sim_work.h"
 #include "sim/simulated_runtime.h"

@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "gang/duration.h"
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 #include "sim/timeline.h"
 #include "sim/trace.h"
 

@@ -7,8 +7,8 @@
 
 #include "gang/gang.h"
 #include "gang/runtime.h"
-#include "sim/random_stream.h"
 #include "sim/report.h"
+#include "sim/schedule/random_stream.h"
 #include "sim/simulation_options.h"
 
 namespace gang::sim {

@@ -11,7 +11,7 @@
 
 #include "gang/duration.h"
 #include "sim/nccl/nccl_model.h"
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang::sim {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/faults/fault_injector.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 

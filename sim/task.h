@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gang/rank_locals.h"
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang {
 struct GlooActivity;

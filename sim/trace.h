@@ -9,7 +9,7 @@
 
 #include "gang/collective.h"
 #include "gang/duration.h"
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang::sim {
 

@@ -9,7 +9,7 @@
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::harness {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::harness::training {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "gang/tensor_view.h"
 #include "sim/faults/fault_plan.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 

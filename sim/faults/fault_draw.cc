@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/faults/fault_plan.h"
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 namespace {

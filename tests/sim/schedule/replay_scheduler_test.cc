@@ -1,6 +1,6 @@
-#include "sim/replay_scheduler.h"
+#include "sim/schedule/replay_scheduler.h"
 
-#include "sim/scheduler.h"
+#include "sim/schedule/scheduler.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

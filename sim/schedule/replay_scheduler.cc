@@ -1,8 +1,8 @@
-#include "sim/replay_scheduler.h"
+#include "sim/schedule/replay_scheduler.h"
 
 #include <fmt/format.h>
 
-#include "sim/scheduler.h"
+#include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {

@@ -1,11 +1,11 @@
-#include "sim/runnable_set.h"
+#include "sim/schedule/runnable_set.h"
 
 #include <iterator>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/scheduler.h"
+#include "sim/schedule/scheduler.h"
 
 #include "sim/simulation_options.h"
 

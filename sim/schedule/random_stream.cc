@@ -1,4 +1,4 @@
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/random_stream.h"
+#include "sim/schedule/random_stream.h"
 
 #include <array>
 #include <random>

@@ -1,4 +1,4 @@
-#include "sim/runnable_set.h"
+#include "sim/schedule/runnable_set.h"
 
 #include <algorithm>
 

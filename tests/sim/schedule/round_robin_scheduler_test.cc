@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "sim/random_stream.h"
-#include "sim/scheduler.h"
+#include "sim/schedule/random_stream.h"
+#include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {

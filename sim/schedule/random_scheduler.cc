@@ -1,5 +1,5 @@
-#include "sim/random_stream.h"
-#include "sim/scheduler.h"
+#include "sim/schedule/random_stream.h"
+#include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 #include <limits>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/scheduler.h"
+#include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {

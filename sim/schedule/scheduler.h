@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/runnable_set.h"
-#include "sim/schedule.h"
+#include "sim/schedule/runnable_set.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang::sim {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/schedule.h"
+#include "sim/schedule/schedule.h"
 
 namespace gang::sim {
 
