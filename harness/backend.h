@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/program.h"
+#include "sim/options/simulation_options.h"
 #include "sim/report.h"
-#include "sim/simulation_options.h"
 
 namespace gang::harness {
 

@@ -13,7 +13,7 @@
 
 #include "gang/duration.h"
 #include "sim/faults/fault_plan.h"
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::harness {
 
@@ -46,7 +46,7 @@ struct RunSpecification {
   std::uint64_t seed = 1;
   sim::ExecutionModel execution = sim::ExecutionModel::independent;
   sim::SendMode sends;
-  sim::NcclModel nccl;  // backend sim-nccl
+  sim::NcclModel nccl;                 // backend sim-nccl
   Duration timeout = default_timeout;  // of the root gang
   sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
   std::optional<Duration> watchdog;  // none: off

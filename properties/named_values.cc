@@ -7,7 +7,7 @@
 #include "gang/operation_kind.h"
 #include "gang/reduce_operation.h"
 #include "properties/texts_round_trip.h"
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::properties {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/duration_text.h"
 #include "properties/generators/mesh_case.h"
 #include "properties/reproduce_token.h"
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::properties {
 namespace {

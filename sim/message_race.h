@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "sim/options/simulation_options.h"
 #include "sim/report.h"
-#include "sim/simulation_options.h"
 
 namespace gang::sim {
 

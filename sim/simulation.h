@@ -7,9 +7,9 @@
 
 #include "gang/gang.h"
 #include "gang/runtime.h"
+#include "sim/options/simulation_options.h"
 #include "sim/report.h"
 #include "sim/schedule/random_stream.h"
-#include "sim/simulation_options.h"
 
 namespace gang::sim {
 

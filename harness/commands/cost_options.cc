@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::harness {
 namespace {

@@ -11,8 +11,8 @@
 #include "gang/error.h"
 #include "gang/gangs.h"
 #include "harness/output_file.h"
+#include "sim/options/simulation_options.h"
 #include "sim/report.h"
-#include "sim/simulation_options.h"
 
 namespace gang::harness {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::harness::program_file {
 namespace {

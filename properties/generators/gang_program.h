@@ -9,7 +9,7 @@
 #include "gang/operation_kind.h"
 #include "gang/reduce_operation.h"
 #include "properties/law.h"
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::properties {
 

@@ -9,7 +9,7 @@
 
 #include "gang/nccl/nccl_api.h"
 #include "sim/nccl/nccl_clique.h"
-#include "sim/nccl/nccl_model.h"
+#include "sim/options/nccl_model.h"
 
 namespace gang::sim {
 

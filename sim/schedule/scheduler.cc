@@ -1,6 +1,6 @@
 #include "sim/schedule/scheduler.h"
 
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::sim {
 

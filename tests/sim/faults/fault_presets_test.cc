@@ -4,7 +4,7 @@
 
 #include "sim/faults/fault_injector.h"
 #include "sim/faults/fault_plan.h"
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::sim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_model.h"
+#include "sim/options/nccl_model.h"
 
 #include <charconv>
 

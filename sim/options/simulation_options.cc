@@ -1,4 +1,4 @@
-#include "sim/simulation_options.h"
+#include "sim/options/simulation_options.h"
 
 #include <charconv>
 

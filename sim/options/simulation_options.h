@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "gang/duration.h"
-#include "sim/nccl/nccl_model.h"
+#include "sim/options/nccl_model.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::sim {
