@@ -8,7 +8,7 @@
 
 #include "harness/program.h"
 #include "sim/options/simulation_options.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 

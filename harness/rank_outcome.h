@@ -10,7 +10,7 @@
 
 #include "gang/error.h"
 #include "harness/output.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 

@@ -8,7 +8,7 @@
 #include "harness/output.h"
 #include "harness/program.h"
 #include "harness/run_specification.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gang/duration.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::properties {
 

@@ -5,7 +5,7 @@
 
 #include "properties/property.h"
 #include "properties/text_form.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::properties {
 

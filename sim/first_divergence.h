@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/gang_state.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::sim {
 

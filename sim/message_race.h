@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/options/simulation_options.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::sim {
 

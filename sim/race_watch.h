@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/pending_operation.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::sim {
 

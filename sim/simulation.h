@@ -8,7 +8,7 @@
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "sim/options/simulation_options.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "sim/schedule/random_stream.h"
 
 namespace gang::sim {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/gang_state.h"
-#include "sim/timeline.h"
-#include "sim/trace.h"
+#include "sim/report/timeline.h"
+#include "sim/report/trace.h"
 
 namespace gang::sim {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "sim/gang_state.h"
+#include "sim/report/trace.h"
 #include "sim/timeline_recorder.h"
-#include "sim/trace.h"
 
 namespace gang::sim {
 

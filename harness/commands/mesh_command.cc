@@ -12,7 +12,7 @@
 #include "gang/gangs.h"
 #include "harness/output_file.h"
 #include "sim/options/simulation_options.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

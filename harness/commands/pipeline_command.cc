@@ -15,7 +15,7 @@
 #include "harness/pipeline/schedule_drawing.h"
 #include "harness/pipeline/schedule_text.h"
 #include "harness/pipeline/schedule_timeline.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 

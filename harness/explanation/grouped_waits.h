@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 

@@ -12,7 +12,7 @@
 #include "harness/program_file/block_reader.h"
 #include "harness/program_file/toml_nodes.h"
 #include "harness/suggestion.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness::program_file {
 namespace {

@@ -14,7 +14,7 @@
 #include "sim/faults/corruption.h"
 #include "sim/faults/fault_plan.h"
 #include "sim/gang_state.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "sim/schedule/random_stream.h"
 
 namespace gang::sim {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::sim {
 namespace {

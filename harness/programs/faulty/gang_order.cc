@@ -1,7 +1,7 @@
 // Several gangs: who calls which first.
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

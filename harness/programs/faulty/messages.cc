@@ -1,6 +1,6 @@
 // Point to point: who sends first, with which tag, how much, and to whom.
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

@@ -1,7 +1,7 @@
 // The k-th calls of a gang's members are not the same call.
 #include "gang/agreement.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

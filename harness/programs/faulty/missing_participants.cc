@@ -2,7 +2,7 @@
 #include "gang/agreement.h"
 #include "gang/error.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

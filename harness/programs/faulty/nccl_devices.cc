@@ -5,7 +5,7 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "sim/nccl/nccl_roots.h"
 #include "sim/nccl/simulated_nccl.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

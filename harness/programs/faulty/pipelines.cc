@@ -2,7 +2,7 @@
 #include "harness/pipeline/executor.h"
 #include "harness/pipeline/stock_schedules.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

@@ -1,6 +1,6 @@
 // Ranks with threads of their own: locks, conditions, and gangs that two threads share.
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

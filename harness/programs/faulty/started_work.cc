@@ -1,6 +1,6 @@
 // Started operations: what is forgotten, and what is touched too early.
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

@@ -7,7 +7,7 @@
 #include "harness/training/gradient_buckets.h"
 #include "harness/training/replicas.h"
 #include "harness/training/training_run.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 namespace gang::sim {
 

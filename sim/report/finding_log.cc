@@ -1,4 +1,4 @@
-#include "sim/finding_log.h"
+#include "sim/report/finding_log.h"
 
 #include <algorithm>
 #include <iterator>

@@ -11,9 +11,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "gang/duration.h"
+#include "sim/report/timeline.h"
+#include "sim/report/trace.h"
 #include "sim/schedule/schedule.h"
-#include "sim/timeline.h"
-#include "sim/trace.h"
 
 namespace gang::sim {
 

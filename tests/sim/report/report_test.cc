@@ -1,4 +1,4 @@
-#include "sim/report.h"
+#include "sim/report/report.h"
 
 #include <sstream>
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/faults/fault_plan.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "sim/report.h"
+#include "sim/report/report.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
