@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/engine.h"
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 #include "sim/wait_graph.h"
 
 namespace gang::sim {

@@ -7,7 +7,7 @@
 
 #include "sim/call_stack.h"
 #include "sim/engine.h"
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/memory_fence.h"
-#include "sim/pending_operation.h"
+#include "sim/state/pending_operation.h"
 
 namespace gang::sim {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "sim/task.h"
+#include "sim/state/task.h"
 
 namespace gang::sim {
 

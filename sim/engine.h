@@ -9,17 +9,17 @@
 #include <span>
 #include <vector>
 
-#include "sim/awaited_message.h"
 #include "sim/context_switcher.h"
 #include "sim/event_queue.h"
 #include "sim/fiber_switcher.h"
 #include "sim/parallel_carrier.h"
-#include "sim/rank_state.h"
 #include "sim/report/finding_log.h"
 #include "sim/root_gangs.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/scheduler.h"
 #include "sim/simulation.h"
+#include "sim/state/awaited_message.h"
+#include "sim/state/rank_state.h"
 #include "sim/trace_recorder.h"
 #include "sim/wall_clock.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gang/duration.h"
-#include "sim/task.h"
+#include "sim/state/task.h"
 
 namespace gang::sim {
 

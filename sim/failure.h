@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/gang_state.h"
-#include "sim/rank_state.h"
 #include "sim/report/report.h"
+#include "sim/state/gang_state.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 

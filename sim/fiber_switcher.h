@@ -8,8 +8,8 @@
 #include <boost/context/fiber.hpp>
 
 #include "sim/context_switcher.h"
-#include "sim/rank_state.h"
 #include "sim/stack_pool.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 

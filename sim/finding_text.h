@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/gang_state.h"
 #include "sim/report/report.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

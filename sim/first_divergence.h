@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/gang_state.h"
 #include "sim/report/report.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -1,7 +1,7 @@
 // Makes the children of create_gang and split.
 #pragma once
 
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

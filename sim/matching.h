@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/engine.h"
-#include "sim/gang_state.h"
 #include "sim/message_matching.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -1,8 +1,8 @@
 // Matches sends with receives.
 #pragma once
 
-#include "sim/gang_state.h"
-#include "sim/race_watch.h"
+#include "sim/state/gang_state.h"
+#include "sim/state/race_watch.h"
 
 namespace gang::sim {
 

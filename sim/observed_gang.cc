@@ -7,7 +7,7 @@
 #include "sim/engine.h"
 #include "sim/kept_run.h"
 #include "sim/matching.h"
-#include "sim/pending_operation.h"
+#include "sim/state/pending_operation.h"
 #include "sim/strikes.h"
 
 namespace gang::sim {

@@ -10,7 +10,7 @@
 #include "gang/forwarding_gang.h"
 #include "gang/runtime.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -1,7 +1,7 @@
 // How the members of a gang that are still there agree on a gang of their own.
 #pragma once
 
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -3,7 +3,7 @@
 
 #include "gang/gang.h"
 #include "sim/engine.h"
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

@@ -7,7 +7,7 @@
 #include "gang/owned_operation.h"
 #include "gang/work.h"
 #include "sim/buffer_guard.h"
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

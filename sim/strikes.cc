@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/engine.h"
-#include "sim/pending_operation.h"
+#include "sim/state/pending_operation.h"
 
 namespace gang::sim {
 

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "sim/context_switcher.h"
-#include "sim/rank_state.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 namespace {

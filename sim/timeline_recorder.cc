@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/rank_state.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 namespace {

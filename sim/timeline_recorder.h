@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/gang_state.h"
 #include "sim/report/timeline.h"
 #include "sim/report/trace.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

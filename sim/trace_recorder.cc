@@ -1,7 +1,7 @@
 #include "sim/trace_recorder.h"
 
 #include "sim/options/simulation_options.h"
-#include "sim/rank_state.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/gang_state.h"
 #include "sim/report/trace.h"
+#include "sim/state/gang_state.h"
 #include "sim/timeline_recorder.h"
 
 namespace gang::sim {

@@ -13,9 +13,9 @@
 #include "gang/error.h"
 #include "sim/faults/corruption.h"
 #include "sim/faults/fault_plan.h"
-#include "sim/gang_state.h"
 #include "sim/report/report.h"
 #include "sim/schedule/random_stream.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 

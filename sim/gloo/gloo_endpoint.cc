@@ -12,7 +12,7 @@
 
 #include "gang/gloo/gloo_connector.h"
 #include "sim/kept_run.h"
-#include "sim/rank_state.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 

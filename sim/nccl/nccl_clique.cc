@@ -7,8 +7,8 @@
 
 #include "sim/collective_result.h"
 #include "sim/engine.h"
-#include "sim/gang_state.h"
 #include "sim/reduction_pool.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/awaited_message.h"
 #include "sim/nccl/nccl_assembly.h"
 #include "sim/nccl/nccl_gpu.h"
+#include "sim/state/awaited_message.h"
 
 namespace gang::sim {
 

@@ -7,7 +7,7 @@
 
 #include "gang/operation.h"
 #include "gang/work.h"
-#include "sim/task.h"
+#include "sim/state/task.h"
 
 namespace gang::sim {
 

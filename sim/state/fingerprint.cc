@@ -1,4 +1,4 @@
-#include "sim/fingerprint.h"
+#include "sim/state/fingerprint.h"
 
 namespace gang::sim {
 

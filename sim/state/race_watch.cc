@@ -1,9 +1,9 @@
-#include "sim/race_watch.h"
+#include "sim/state/race_watch.h"
 
 #include <algorithm>
 #include <set>
 
-#include "sim/gang_state.h"
+#include "sim/state/gang_state.h"
 
 namespace gang::sim {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/pending_operation.h"
 #include "sim/report/report.h"
+#include "sim/state/pending_operation.h"
 
 namespace gang::sim {
 

@@ -13,10 +13,10 @@
 
 #include "gang/error.h"
 #include "gang/gang.h"
-#include "sim/fingerprint.h"
-#include "sim/pending_operation.h"
-#include "sim/race_watch.h"
-#include "sim/rank_state.h"
+#include "sim/state/fingerprint.h"
+#include "sim/state/pending_operation.h"
+#include "sim/state/race_watch.h"
+#include "sim/state/rank_state.h"
 
 namespace gang::sim {
 

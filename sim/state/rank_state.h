@@ -10,7 +10,7 @@
 #include "gang/call_site.h"
 #include "gang/operation_kind.h"
 #include "gang/rank_locals.h"
-#include "sim/task.h"
+#include "sim/state/task.h"
 
 namespace gang {
 struct GangInfo;

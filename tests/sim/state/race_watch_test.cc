@@ -1,4 +1,4 @@
-#include "sim/race_watch.h"
+#include "sim/state/race_watch.h"
 
 #include "tests/sim/worlds.h"
 
