@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/call_stack.h"
+#include "sim/contexts/call_stack.h"
 #include "sim/engine.h"
 #include "sim/state/gang_state.h"
 

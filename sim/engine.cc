@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "sim/blocked_world.h"
-#include "sim/call_stack.h"
+#include "sim/contexts/call_stack.h"
+#include "sim/contexts/invariant.h"
 #include "sim/deadlock_verdict.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/invariant.h"
 #include "sim/matching.h"
 #include "sim/reduction_pool.h"
 #include "sim/schedule/replay_scheduler.h"

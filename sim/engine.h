@@ -9,10 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "sim/context_switcher.h"
+#include "sim/contexts/context_switcher.h"
+#include "sim/contexts/fiber_switcher.h"
+#include "sim/contexts/parallel_carrier.h"
+#include "sim/contexts/wall_clock.h"
 #include "sim/event_queue.h"
-#include "sim/fiber_switcher.h"
-#include "sim/parallel_carrier.h"
 #include "sim/report/finding_log.h"
 #include "sim/root_gangs.h"
 #include "sim/schedule/runnable_set.h"
@@ -21,7 +22,6 @@
 #include "sim/state/awaited_message.h"
 #include "sim/state/rank_state.h"
 #include "sim/trace_recorder.h"
-#include "sim/wall_clock.h"
 
 namespace gang::sim {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "gang/error.h"
+#include "sim/contexts/invariant.h"
 #include "sim/engine.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/invariant.h"
 #include "sim/kept_run.h"
 
 namespace gang::sim {

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/contexts/wall_clock.h"
 #include "sim/engine.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/kept_run.h"
-#include "sim/wall_clock.h"
 
 namespace gang::sim {
 

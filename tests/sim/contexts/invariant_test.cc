@@ -1,4 +1,4 @@
-#include "sim/invariant.h"
+#include "sim/contexts/invariant.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/call_stack.h"
+#include "sim/contexts/call_stack.h"
 
 #include <cxxabi.h>
 #include <unwind.h>

@@ -1,4 +1,4 @@
-#include "sim/call_stack.h"
+#include "sim/contexts/call_stack.h"
 
 #include <vector>
 

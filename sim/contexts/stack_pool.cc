@@ -1,4 +1,4 @@
-#include "sim/stack_pool.h"
+#include "sim/contexts/stack_pool.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "sim/fiber_switcher.h"
+#include "sim/contexts/fiber_switcher.h"
 
 #include <cxxabi.h>
 

@@ -7,8 +7,8 @@
 
 #include <boost/context/fiber.hpp>
 
-#include "sim/context_switcher.h"
-#include "sim/stack_pool.h"
+#include "sim/contexts/context_switcher.h"
+#include "sim/contexts/stack_pool.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {

@@ -2,7 +2,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "sim/context_switcher.h"
+#include "sim/contexts/context_switcher.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {
