@@ -14,6 +14,7 @@
 #include "sim/contexts/parallel_carrier.h"
 #include "sim/contexts/wall_clock.h"
 #include "sim/event_queue.h"
+#include "sim/recording/trace_recorder.h"
 #include "sim/report/finding_log.h"
 #include "sim/root_gangs.h"
 #include "sim/schedule/runnable_set.h"
@@ -21,7 +22,6 @@
 #include "sim/simulation.h"
 #include "sim/state/awaited_message.h"
 #include "sim/state/rank_state.h"
-#include "sim/trace_recorder.h"
 
 namespace gang::sim {
 

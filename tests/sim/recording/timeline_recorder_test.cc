@@ -1,4 +1,4 @@
-#include "sim/timeline_recorder.h"
+#include "sim/recording/timeline_recorder.h"
 
 #include "sim/faults/fault_plan.h"
 #include "tests/sim/worlds.h"

@@ -1,4 +1,4 @@
-#include "sim/trace_recorder.h"
+#include "sim/recording/trace_recorder.h"
 
 #include <functional>
 #include <set>

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "sim/recording/timeline_recorder.h"
 #include "sim/report/trace.h"
 #include "sim/state/gang_state.h"
-#include "sim/timeline_recorder.h"
 
 namespace gang::sim {
 
