@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/state/gang_state.h"
 #include "sim/wait_graph.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/contexts/call_stack.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "gang/operation_checks.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"

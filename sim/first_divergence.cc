@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/blocked_world.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/finding_text.h"
 #include "sim/sim_gang.h"
 #include "sim/text/text_layout.h"

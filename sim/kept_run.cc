@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gang/error.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace gang::sim {
 

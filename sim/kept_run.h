@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "gang/runtime.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace gang::sim {
 

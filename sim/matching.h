@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/message_matching.h"
 #include "sim/state/gang_state.h"
 

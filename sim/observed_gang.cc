@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gang/error.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/kept_run.h"
 #include "sim/matching.h"
 #include "sim/state/pending_operation.h"

@@ -1,6 +1,6 @@
 #include "sim/root_gangs.h"
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/gloo/gloo_roots.h"
 #include "sim/nccl/nccl_roots.h"
 

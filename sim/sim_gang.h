@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gang/gang.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

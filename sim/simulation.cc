@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/contexts/wall_clock.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/kept_run.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/state/pending_operation.h"
 
 namespace gang::sim {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/failure.h"
 #include "sim/faults/corruption.h"
 #include "sim/matching.h"

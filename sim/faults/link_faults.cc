@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
 

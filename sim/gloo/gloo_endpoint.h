@@ -10,7 +10,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include "gang/gloo/recycled.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/gloo/gloo_meeting.h"
 #include "sim/strikes.h"
 

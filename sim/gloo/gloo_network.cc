@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/gloo/gloo_endpoint.h"
 
 namespace gang::sim {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/collective_result.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/reduction_pool.h"
 #include "sim/state/gang_state.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/finding_text.h"
 #include "sim/nccl/nccl_wait_chain.h"
 

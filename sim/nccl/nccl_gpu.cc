@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace gang::sim {
 

@@ -4,7 +4,7 @@
 
 #include "gang/fake_gang.h"
 #include "gang/nccl/nccl_gang.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/kept_run.h"
 #include "sim/nccl/nccl_explanation.h"
 #include "sim/nccl/simulated_nccl.h"

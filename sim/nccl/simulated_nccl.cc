@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/nccl/nccl_host_wait.h"
 #include "sim/nccl/simulated_nccl_api.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/nccl/nccl_assembly.h"
 #include "sim/nccl/nccl_gpu.h"
 #include "sim/nccl/nccl_host_wait.h"

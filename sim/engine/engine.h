@@ -13,7 +13,7 @@
 #include "sim/contexts/fiber_switcher.h"
 #include "sim/contexts/parallel_carrier.h"
 #include "sim/contexts/wall_clock.h"
-#include "sim/event_queue.h"
+#include "sim/engine/event_queue.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/finding_log.h"
 #include "sim/root_gangs.h"

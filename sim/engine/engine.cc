@@ -1,4 +1,4 @@
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +13,7 @@
 #include "sim/contexts/call_stack.h"
 #include "sim/contexts/invariant.h"
 #include "sim/deadlock_verdict.h"
+#include "sim/engine/simulated_runtime.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/matching.h"
@@ -20,7 +21,6 @@
 #include "sim/schedule/replay_scheduler.h"
 #include "sim/sim_gang.h"
 #include "sim/sim_work.h"
-#include "sim/simulated_runtime.h"
 
 namespace gang::sim {
 namespace {

@@ -1,5 +1,5 @@
 // The part of the engine that runs ranks on truly concurrent OS threads.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/simulated_runtime.h"
+#include "sim/engine/simulated_runtime.h"
 
 #include "tests/sim/faults/faulted_worlds.h"
 

@@ -1,4 +1,4 @@
-#include "sim/simulated_runtime.h"
+#include "sim/engine/simulated_runtime.h"
 
 #include <algorithm>
 #include <exception>
@@ -8,7 +8,7 @@
 
 #include "gang/error.h"
 #include "sim/contexts/invariant.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/kept_run.h"

@@ -1,8 +1,8 @@
-#include "sim/event_queue.h"
+#include "sim/engine/event_queue.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace gang::sim {
 namespace {
