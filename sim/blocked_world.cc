@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 namespace gang::sim {
 namespace {

@@ -10,8 +10,8 @@
 #include "sim/faults/fault_injector.h"
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
-#include "sim/matching.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
 
 namespace gang::sim {
 namespace {

@@ -10,7 +10,7 @@
 #include "sim/blocked_world.h"
 #include "sim/engine/engine.h"
 #include "sim/finding_text.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/sim_gang.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::sim {

@@ -8,7 +8,7 @@
 
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 #include "sim/near_misses.h"
 
 namespace gang::sim {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/finding_text.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 namespace gang::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include "gang/error.h"
 #include "sim/engine/engine.h"
 #include "sim/kept_run.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 #include "sim/state/pending_operation.h"
 #include "sim/strikes.h"
 

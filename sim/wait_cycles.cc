@@ -11,7 +11,7 @@
 
 #include "sim/finding_text.h"
 #include "sim/first_divergence.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 namespace gang::sim {
 namespace {

@@ -16,11 +16,11 @@
 #include "sim/engine/simulated_runtime.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/matching.h"
-#include "sim/reduction_pool.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/reduction_pool.h"
+#include "sim/matching/sim_gang.h"
+#include "sim/matching/sim_work.h"
 #include "sim/schedule/replay_scheduler.h"
-#include "sim/sim_gang.h"
-#include "sim/sim_work.h"
 
 namespace gang::sim {
 namespace {

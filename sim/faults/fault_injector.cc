@@ -9,8 +9,8 @@
 #include "sim/engine/engine.h"
 #include "sim/failure.h"
 #include "sim/faults/corruption.h"
-#include "sim/matching.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
 
 namespace gang::sim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 namespace gang::sim {
 namespace {

@@ -5,9 +5,9 @@
 #include <deque>
 #include <utility>
 
-#include "sim/collective_result.h"
 #include "sim/engine/engine.h"
-#include "sim/reduction_pool.h"
+#include "sim/matching/collective_result.h"
+#include "sim/matching/reduction_pool.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "sim/message_matching.h"
+#include "sim/matching/message_matching.h"
 
 #include "tests/sim/worlds.h"
 

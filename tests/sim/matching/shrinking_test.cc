@@ -1,4 +1,4 @@
-#include "sim/shrinking.h"
+#include "sim/matching/shrinking.h"
 
 #include "tests/sim/worlds.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/memory_fence.h"
+#include "sim/matching/memory_fence.h"
 #include "sim/state/pending_operation.h"
 
 namespace gang::sim {

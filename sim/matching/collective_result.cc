@@ -1,10 +1,10 @@
-#include "sim/collective_result.h"
+#include "sim/matching/collective_result.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "gang/reduction.h"
-#include "sim/reduction_pool.h"
+#include "sim/matching/reduction_pool.h"
 
 namespace gang::sim {
 namespace {

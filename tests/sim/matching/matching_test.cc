@@ -1,4 +1,4 @@
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 #include "tests/sim/worlds.h"
 

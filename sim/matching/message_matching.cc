@@ -1,14 +1,14 @@
-#include "sim/message_matching.h"
+#include "sim/matching/message_matching.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "sim/buffer_guard.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/finding_text.h"
-#include "sim/matching.h"
+#include "sim/matching/buffer_guard.h"
+#include "sim/matching/matching.h"
 #include "sim/near_misses.h"
 
 namespace gang::sim {

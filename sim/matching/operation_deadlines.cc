@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "sim/failure.h"
-#include "sim/matching.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
 
 namespace gang::sim {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "gang/owned_operation.h"
 #include "gang/work.h"
-#include "sim/buffer_guard.h"
+#include "sim/matching/buffer_guard.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

@@ -1,13 +1,13 @@
-#include "sim/sim_gang.h"
+#include "sim/matching/sim_gang.h"
 
 #include <algorithm>
 #include <exception>
 
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/matching.h"
-#include "sim/shrinking.h"
-#include "sim/sim_work.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/shrinking.h"
+#include "sim/matching/sim_work.h"
 
 namespace gang::sim {
 

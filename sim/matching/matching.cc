@@ -1,18 +1,18 @@
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "gang/reduction.h"
-#include "sim/buffer_guard.h"
-#include "sim/collective_result.h"
 #include "sim/contexts/invariant.h"
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/first_divergence.h"
-#include "sim/group_creation.h"
+#include "sim/matching/buffer_guard.h"
+#include "sim/matching/collective_result.h"
+#include "sim/matching/group_creation.h"
+#include "sim/matching/shrinking.h"
 #include "sim/mismatch.h"
-#include "sim/shrinking.h"
 #include "sim/verdict_certainty.h"
 
 namespace gang::sim {

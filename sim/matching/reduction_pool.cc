@@ -1,4 +1,4 @@
-#include "sim/reduction_pool.h"
+#include "sim/matching/reduction_pool.h"
 
 namespace gang::sim {
 

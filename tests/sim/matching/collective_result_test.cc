@@ -1,11 +1,11 @@
-#include "sim/collective_result.h"
+#include "sim/matching/collective_result.h"
 
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "gang/half.h"
-#include "sim/reduction_pool.h"
+#include "sim/matching/reduction_pool.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

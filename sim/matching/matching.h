@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/engine/engine.h"
-#include "sim/message_matching.h"
+#include "sim/matching/message_matching.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

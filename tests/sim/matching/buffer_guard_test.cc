@@ -1,4 +1,4 @@
-#include "sim/buffer_guard.h"
+#include "sim/matching/buffer_guard.h"
 
 #include "tests/sim/worlds.h"
 

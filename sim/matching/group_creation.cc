@@ -1,9 +1,9 @@
-#include "sim/group_creation.h"
+#include "sim/matching/group_creation.h"
 
 #include <algorithm>
 
-#include "sim/matching.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/sim_work.h"
+#include "sim/matching/sim_work.h"
 
 #include "tests/sim/worlds.h"
 

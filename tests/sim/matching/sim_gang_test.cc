@@ -1,4 +1,4 @@
-#include "sim/sim_gang.h"
+#include "sim/matching/sim_gang.h"
 
 #include "gang/gang.h"
 #include "tests/sim/worlds.h"

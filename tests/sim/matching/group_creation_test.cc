@@ -1,4 +1,4 @@
-#include "sim/group_creation.h"
+#include "sim/matching/group_creation.h"
 
 #include "tests/sim/worlds.h"
 

@@ -1,4 +1,4 @@
-#include "sim/shrinking.h"
+#include "sim/matching/shrinking.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/matching.h"
+#include "sim/matching/matching.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/sim_work.h"
+#include "sim/matching/sim_work.h"
 
 #include <exception>
 
@@ -7,8 +7,8 @@
 #include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/finding_text.h"
-#include "sim/matching.h"
-#include "sim/sim_gang.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
 
 namespace gang::sim {
 

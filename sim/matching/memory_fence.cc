@@ -1,4 +1,4 @@
-#include "sim/memory_fence.h"
+#include "sim/matching/memory_fence.h"
 
 #include <sys/mman.h>
 #include <ucontext.h>
