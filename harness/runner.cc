@@ -12,8 +12,8 @@
 #include "harness/fault_check.h"
 #include "harness/fault_file.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/message_race.h"
-#include "sim/settled_certainty.h"
+#include "sim/verdict/message_race.h"
+#include "sim/verdict/settled_certainty.h"
 
 namespace gang::harness {
 namespace {

@@ -9,18 +9,18 @@
 
 #include <fmt/format.h>
 
-#include "sim/blocked_world.h"
 #include "sim/contexts/call_stack.h"
 #include "sim/contexts/invariant.h"
-#include "sim/deadlock_verdict.h"
 #include "sim/engine/simulated_runtime.h"
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/reduction_pool.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/matching/sim_work.h"
 #include "sim/schedule/replay_scheduler.h"
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/deadlock_verdict.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {

@@ -9,9 +9,9 @@
 #include "gang/error.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/kept_run.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {

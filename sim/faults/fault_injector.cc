@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "sim/engine/engine.h"
-#include "sim/failure.h"
 #include "sim/faults/corruption.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {

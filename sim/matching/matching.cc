@@ -5,15 +5,15 @@
 
 #include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/first_divergence.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/collective_result.h"
 #include "sim/matching/group_creation.h"
 #include "sim/matching/shrinking.h"
-#include "sim/mismatch.h"
-#include "sim/verdict_certainty.h"
+#include "sim/verdict/failure.h"
+#include "sim/verdict/first_divergence.h"
+#include "sim/verdict/mismatch.h"
+#include "sim/verdict/verdict_certainty.h"
 
 namespace gang::sim {
 namespace {

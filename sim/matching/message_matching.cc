@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "sim/faults/fault_injector.h"
-#include "sim/finding_text.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/matching.h"
-#include "sim/near_misses.h"
+#include "sim/verdict/finding_text.h"
+#include "sim/verdict/near_misses.h"
 
 namespace gang::sim {
 namespace {

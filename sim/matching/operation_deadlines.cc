@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/failure.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {

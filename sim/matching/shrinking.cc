@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/matching/matching.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <exception>
 
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/shrinking.h"
 #include "sim/matching/sim_work.h"
+#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "sim/failure.h"
 #include "sim/faults/fault_injector.h"
-#include "sim/finding_text.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/verdict/failure.h"
+#include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
 

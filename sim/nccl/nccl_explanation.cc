@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/engine/engine.h"
-#include "sim/finding_text.h"
 #include "sim/nccl/nccl_wait_chain.h"
+#include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
 namespace {

@@ -1,8 +1,8 @@
 // Why a simulated world of NCCL cannot go on.
 #pragma once
 
-#include "sim/blocked_world.h"
-#include "sim/verdict_certainty.h"
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/verdict_certainty.h"
 
 namespace gang::sim {
 

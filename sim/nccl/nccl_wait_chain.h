@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "sim/blocked_world.h"
 #include "sim/nccl/nccl_host_wait.h"
 #include "sim/nccl/simulated_nccl.h"
+#include "sim/verdict/blocked_world.h"
 
 namespace gang::sim {
 

@@ -100,8 +100,8 @@ function(gangsim_add_forwarding_headers)
     gang/store/tcp_store_protocol.h gang/store/tcp_store_server.h)
   gangsim_write_forwarding_header(sim
     sim/faults/fault_plan.h
-    sim/message_race.h sim/schedule/random_stream.h sim/report/report.h sim/schedule/runnable_set.h sim/schedule/schedule.h
-    sim/schedule/scheduler.h sim/settled_certainty.h sim/simulation.h sim/options/simulation_options.h
+    sim/verdict/message_race.h sim/schedule/random_stream.h sim/report/report.h sim/schedule/runnable_set.h sim/schedule/schedule.h
+    sim/schedule/scheduler.h sim/verdict/settled_certainty.h sim/simulation.h sim/options/simulation_options.h
     sim/report/timeline.h sim/report/trace.h)
   gangsim_write_forwarding_header(harness harness/harness.h)
   gangsim_write_forwarding_header(gtest harness/gtest_support.h)

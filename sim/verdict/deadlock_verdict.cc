@@ -1,0 +1,101 @@
+#include "sim/verdict/deadlock_verdict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/finding_text.h"
+#include "sim/verdict/root_cause.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_ranks_kept = 16;
+
+// `except` is one of `ranks`, or no_rank.
+void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = no_rank) {
+  call.waits_for_count = ranks.size() - (except == no_rank ? 0 : 1);
+  for (const int rank : ranks) {
+    if (call.waits_for.size() == most_ranks_kept) return;
+    if (rank != except) call.waits_for.push_back(rank);
+  }
+}
+
+void describe_operation(const Engine& engine, BlockedWorld& world, const PendingOperation& pending,
+                        BlockedCall& call) {
+  call.gang = pending.gang->label();
+  call.operation = to_string(pending.call());
+  call.location = to_string(pending.call().call_site);
+  if (pending.deadline != TimePoint::max())
+    call.would_time_out_after_ns =
+        static_cast<std::uint64_t>((pending.deadline - engine.now()).count());
+  const PendingOperation& ahead = BlockedWorld::held_up_by(pending);
+  if (&ahead != &pending) {
+    call.behind = fmt::format("{}  {}", ahead.gang->label(), to_string(ahead.call()));
+    call.behind_location = to_string(ahead.call().call_site);
+  }
+  const bool takes_any = BlockedWorld::takes_any(ahead);
+  call.waits_for_any = takes_any;
+  keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
+}
+
+void describe_message(const AwaitedMessage& message, BlockedCall& call) {
+  keep_waits(call, message.awaited_ranks());
+  if (message.call() == nullptr) return;
+  call.gang = label_of(*message.gang());
+  call.operation = to_string(*message.call());
+  call.location = to_string(message.call()->call_site);
+}
+
+void describe_other(const Engine& engine, const Task& context, BlockedCall& call) {
+  call.operation = describe_wait(context);
+  if (context.wait->deadline != TimePoint::max())
+    call.would_time_out_after_ns =
+        static_cast<std::uint64_t>((context.wait->deadline - engine.now()).count());
+  if (context.wait->reason == Wait::Reason::message) describe_message(*context.wait->message, call);
+  if (context.wait->reason == Wait::Reason::join) keep_waits(call, {context.rank->rank});
+  if (context.wait->reason == Wait::Reason::mutex && context.wait->holder != nullptr)
+    keep_waits(call, {context.wait->holder->rank->rank});
+}
+
+// In finding `index`, if there is one.
+void note_who_goes_on(Engine& engine, const BlockedWorld& world, std::size_t index) {
+  if (engine.findings().size() <= index) return;
+  if (const std::vector<int> ranks = world.ranks_that_go_on(); !ranks.empty())
+    engine.findings().add_consequence(
+        index,
+        ranks_do(ranks, "was still going on when", "were still going on when") + " this was found");
+}
+
+}  // namespace
+
+DeadlockVerdict report_deadlock(Engine& engine, Moment moment) {
+  BlockedWorld world(engine, moment);
+  if (world.dead_contexts().empty()) return {};
+  VerdictCertainty certainty(engine, world);
+  const std::size_t first = engine.findings().size();
+  report_root_causes(engine, world, certainty);
+  if (moment == Moment::while_others_run) note_who_goes_on(engine, world, first);
+  DeadlockVerdict verdict;
+  if (engine.has_root_gangs() && engine.findings().size() > first)
+    verdict.certainty = engine.findings().at(first).certainty;
+  verdict.blocked.reserve(world.dead_contexts().size());
+  for (const Task* context : world.dead_contexts()) {
+    BlockedCall& call = verdict.blocked.emplace_back();
+    call.rank = context->rank->rank;
+    call.is_core = world.is_core(*context);
+    if (call.is_core && verdict.certainty.empty()) verdict.certainty = certainty.of(*context);
+    if (context->further) call.context = context->further->name;
+    if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
+      describe_operation(engine, world, *pending, call);
+    else
+      describe_other(engine, *context, call);
+    const Wait* wait = context->wait;
+    if (wait != nullptr && wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
+  }
+  if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());
+  return verdict;
+}
+
+}  // namespace gang::sim

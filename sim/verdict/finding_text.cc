@@ -1,0 +1,138 @@
+#include "sim/verdict/finding_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/failure.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_ranges = 6;
+
+}  // namespace
+
+Finding finding_for(const PendingOperation& pending, std::string_view id) {
+  Finding finding;
+  finding.id = id;
+  finding.gang = pending.gang->label();
+  finding.operation = to_string(pending.call());
+  finding.location = to_string(pending.call().call_site);
+  return finding;
+}
+
+std::string place_text(const CallSite& call_site) {
+  return call_site.line == 0 ? std::string() : " at " + to_string(call_site);
+}
+
+std::string rank_list_text(std::span<const int> ranks) {
+  constexpr std::size_t most_listed = 8;
+  if (std::ranges::is_sorted(ranks))
+    return to_rank_ranges({ranks.begin(), ranks.end()}, most_ranges);
+  const auto listed = ranks.first(std::min(ranks.size(), most_listed));
+  return fmt::format("{}{}", fmt::join(listed, ","), listed.size() < ranks.size() ? ",..." : "");
+}
+
+CallSummary summary_of(const PendingOperation& pending) {
+  return {.ranks = {pending.gang->root_rank_of(pending.member)},
+          .gang = pending.gang->label(),
+          .operation = to_string(pending.call()),
+          .location = to_string(pending.call().call_site),
+          .note = ""};
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
+                     to_rank_ranges(ranks, most_ranges));
+}
+
+std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", ranks_text(ranks), ranks.size() == 1 ? one : many);
+}
+
+std::string capitalised(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+namespace {
+
+std::string describe_message(const AwaitedMessage& message) {
+  if (message.call() == nullptr) return message.describe();
+  return fmt::format("{} {}", label_of(*message.gang()), to_string(*message.call()));
+}
+
+}  // namespace
+
+std::string describe_wait(const Task& context) {
+  if (context.wait == nullptr) return "running";
+  if (const PendingOperation* pending = BlockedWorld::operation_of(context))
+    return fmt::format("{} {}", pending->gang->label(), to_string(pending->call()));
+  switch (context.wait->reason) {
+    case Wait::Reason::sleep:
+      return "sleep";
+    case Wait::Reason::join:
+      return "join of " + context.wait->joined->further->name;
+    case Wait::Reason::mutex:
+      return "lock of a mutex";
+    case Wait::Reason::condition:
+      return "wait for a condition";
+    case Wait::Reason::message:
+      return describe_message(*context.wait->message);
+    default:
+      return "poll that never succeeds";
+  }
+}
+
+void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& finding) {
+  if (finding.ranks.empty() || !finding.location.empty()) return;
+  const int rank = finding.ranks.front();
+  if (knows_last_calls(engine)) {
+    const RankState& state = engine.rank_state(rank);
+    if (const LastCall last = last_call_of(state); last.gang != nullptr) {
+      finding.location = to_string(last.call_site);
+      finding.message +=
+          fmt::format(" The last call of rank {} was {}.", rank, call_text(state, last));
+      return;
+    }
+  }
+  for (const Task* context : world.dead_contexts()) {
+    const PendingOperation* pending = BlockedWorld::operation_of(*context);
+    if (pending == nullptr || !std::ranges::binary_search(world.awaited_by(*pending), rank))
+      continue;
+    finding.location = to_string(pending->call().call_site);
+    finding.message +=
+        fmt::format(" {} waits for rank {}.", capitalised(call_text(*pending)), rank);
+    return;
+  }
+}
+
+bool has_launched(const RankState& rank, const GangState& gang) {
+  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
+           return queued->gang == &gang && queued->status == PendingStatus::launched;
+         });
+}
+
+std::string call_text(const PendingOperation& pending) {
+  const Collective& call = pending.call();
+  const std::string operation =
+      is_point_to_point(call.kind)
+          ? to_string(call)
+          : fmt::format("{} #{}", to_string(call.kind), call.sequence_number);
+  return fmt::format("{} on {} at {}", operation, pending.gang->label(), to_string(call.call_site));
+}
+
+std::string launched_text(const Task& context) {
+  const PendingOperation* pending = BlockedWorld::operation_of(context);
+  if (pending == nullptr) return "";
+  const PendingOperation& ahead = BlockedWorld::held_up_by(*pending);
+  if (&ahead == pending) return "";
+  return fmt::format("Rank {} launched {} before {}.", context.rank->rank, call_text(ahead),
+                     call_text(*pending));
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,274 @@
+#include "sim/verdict/near_misses.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "sim/matching/matching.h"
+#include "sim/verdict/finding_text.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_near_misses = 4;
+
+using Calls = std::vector<const PendingOperation*>;
+
+std::vector<int> ranks_of(const Calls& calls) {
+  std::vector<int> ranks;
+  for (const PendingOperation* call : calls)
+    ranks.push_back(call->gang->root_rank_of(call->member));
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+CallSummary summary_of(const Calls& calls) {
+  CallSummary summary = sim::summary_of(*calls.front());
+  summary.ranks = ranks_of(calls);
+  return summary;
+}
+
+// -- Messages that would meet if their tags were equal
+// ---------------------------------------------
+
+Finding tag_finding(const PendingOperation& send, const PendingOperation& receive) {
+  const int source = send.gang->root_rank_of(send.member);
+  const int destination = receive.gang->root_rank_of(receive.member);
+  Finding finding = finding_for(receive, finding_id::mismatch_tag);
+  finding.ranks = {source, destination};
+  finding.near_misses = {
+      {.first = sim::summary_of(send), .second = sim::summary_of(receive), .field = "tag"}};
+  finding.message = fmt::format(
+      "Rank {} sends with tag {} at {}; rank {} receives from it with tag {} at {}. They would "
+      "meet if the tags were equal.",
+      source, send.call().tag, to_string(send.call().call_site), destination, receive.call().tag,
+      finding.location);
+  return finding;
+}
+
+// The first send of each source that waits in `mailbox`.
+std::unordered_map<int, const PendingOperation*> first_sends(const Mailbox& mailbox) {
+  std::unordered_map<int, const PendingOperation*> first;
+  for (const PendingOperation* send : mailbox.sends) first.try_emplace(send->member, send);
+  return first;
+}
+
+void report_other_tags(Engine& engine, VerdictCertainty& certainty) {
+  for (const GangState* gang : engine.matching().gangs()) {
+    if (!gang->mailboxes) continue;
+    for (const Mailbox& mailbox : *gang->mailboxes) {
+      if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
+      auto sends = first_sends(mailbox);
+      for (const PendingOperation* receive : mailbox.receives) {
+        const auto send = sends.find(receive->call().peer);
+        if (send == sends.end()) continue;
+        Finding finding = tag_finding(*send->second, *receive);
+        finding.certainty = certainty.of(*receive->task);
+        engine.findings().add(std::move(finding));
+        sends.erase(send);  // one finding per pair of ranks
+      }
+    }
+  }
+}
+
+// -- One operation on two gangs
+// --------------------------------------------------------------------
+
+// The calls at the oldest operation of `gang`.
+Calls calls_at(const GangState& gang) {
+  Calls calls;
+  for (const PendingOperation* member : gang.active.front()->members)
+    if (member != nullptr) calls.push_back(member);
+  return calls;
+}
+
+// Whether somebody who has not come to the oldest operation of `gang` has launched it all the same.
+bool is_queued_elsewhere(const Engine& engine, const GangState& gang) {
+  return std::ranges::any_of(gang.info->root_ranks, [&engine, &gang](int rank) {
+    return has_launched(engine.rank_state(rank), gang);
+  });
+}
+
+Finding mix_up_finding(const Calls& few, const Calls& many) {
+  const PendingOperation& odd = *few.front();
+  const PendingOperation& usual = *many.front();
+  Finding finding = finding_for(odd, finding_id::mismatch_gang);
+  finding.ranks = many.size() == few.size() ? odd.gang->info->root_ranks : ranks_of(few);
+  finding.near_misses = {{.first = summary_of(few), .second = summary_of(many), .field = "gang"}};
+  finding.message = fmt::format(
+      "{} called {} on gang {} at {}; {} called it on gang {} at {}, which has the same members.",
+      capitalised(ranks_text(ranks_of(few))), to_string(odd.call().kind), odd.gang->info->name,
+      finding.location, ranks_text(ranks_of(many)), usual.gang->info->name,
+      to_string(usual.call().call_site));
+  return finding;
+}
+
+void report_collectives_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
+  std::map<std::vector<int>, const GangState*> first_with;  // by members
+  for (const GangState* gang : engine.matching().gangs()) {
+    if (gang->active.empty() || gang->active.front()->arrived == 0) continue;
+    if (is_queued_elsewhere(engine, *gang)) continue;
+    std::vector<int> members = gang->info->root_ranks;
+    std::sort(members.begin(), members.end());
+    const auto [place, is_new] = first_with.try_emplace(std::move(members), gang);
+    if (is_new) continue;
+    Calls many = calls_at(*place->second);
+    Calls few = calls_at(*gang);
+    if (many.front()->call().kind != few.front()->call().kind) continue;
+    if (many.size() < few.size()) std::swap(many, few);
+    Finding finding = mix_up_finding(few, many);
+    finding.certainty = certainty.of(*few.front()->task);
+    engine.findings().add(std::move(finding));
+  }
+}
+
+// A message's two ends, as root ranks, and its tag.
+using Link = std::tuple<int, int, int>;
+
+Link link_of(const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  const int own = gang.root_rank_of(pending.member);
+  const int peer = gang.root_rank_of(pending.call().peer);
+  return pending.call().kind == OperationKind::send ? Link{own, peer, pending.call().tag}
+                                                    : Link{peer, own, pending.call().tag};
+}
+
+void report_messages_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
+  const std::vector<GangState*> gangs = engine.matching().gangs();
+  std::map<Link, const PendingOperation*> sends;
+  for (const GangState* gang : gangs)
+    if (gang->mailboxes)
+      for (const Mailbox& mailbox : *gang->mailboxes)
+        for (const PendingOperation* send : mailbox.sends) sends.try_emplace(link_of(*send), send);
+  if (sends.empty()) return;
+  for (const GangState* gang : gangs) {
+    if (!gang->mailboxes) continue;
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* receive : mailbox.receives) {
+        if (receive->call().peer == any_rank) continue;
+        const auto send = sends.find(link_of(*receive));
+        if (send == sends.end() || send->second->gang == gang) continue;
+        Finding finding = finding_for(*receive, finding_id::mismatch_gang);
+        finding.ranks = {std::get<0>(send->first), std::get<1>(send->first)};
+        finding.near_misses = {{.first = sim::summary_of(*send->second),
+                                .second = sim::summary_of(*receive),
+                                .field = "gang"}};
+        finding.message = fmt::format(
+            "Rank {} sends on gang {} at {}; rank {} receives from it on gang {} at {}.",
+            finding.ranks[0], send->second->gang->label(),
+            to_string(send->second->call().call_site), finding.ranks[1], finding.gang,
+            finding.location);
+        finding.certainty = certainty.of(*receive->task);
+        engine.findings().add(std::move(finding));
+        sends.erase(send);
+      }
+  }
+}
+
+// Receives from any source, and sends to them of members of their gang, on another gang.
+std::vector<NearMiss> find_sends_on_other_gangs(const Engine& engine) {
+  const std::vector<GangState*> gangs = engine.matching().gangs();
+  std::map<std::pair<int, int>, Calls> receives;  // by receiving root rank and tag
+  for (const GangState* gang : gangs)
+    if (gang->mailboxes)
+      for (const Mailbox& mailbox : *gang->mailboxes)
+        for (const PendingOperation* receive : mailbox.receives)
+          if (BlockedWorld::takes_any(*receive))
+            receives[{gang->root_rank_of(receive->member), receive->call().tag}].push_back(receive);
+  std::vector<NearMiss> misses;
+  if (receives.empty()) return misses;
+  const auto meets = [](const PendingOperation& send, const PendingOperation& receive) {
+    const auto& members = receive.gang->info->root_ranks;
+    return send.gang != receive.gang && send.call().data_type == receive.call().data_type &&
+           send.call().count == receive.call().count &&
+           std::ranges::count(members, send.gang->root_rank_of(send.member)) != 0;
+  };
+  for (const GangState* gang : gangs) {
+    if (!gang->mailboxes) continue;
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* send : mailbox.sends) {
+        const int destination = gang->root_rank_of(send->call().peer);
+        auto asked = receives.find({destination, send->call().tag});
+        if (asked == receives.end()) asked = receives.find({destination, any_tag});
+        if (asked == receives.end() || misses.size() == most_near_misses) continue;
+        for (const PendingOperation* receive : asked->second)
+          if (meets(*send, *receive)) {
+            misses.push_back({sim::summary_of(*send), sim::summary_of(*receive), "gang"});
+            break;
+          }
+      }
+  }
+  return misses;
+}
+
+}  // namespace
+
+void report_near_misses(Engine& engine, VerdictCertainty& certainty) {
+  report_other_tags(engine, certainty);
+  report_collectives_on_two_gangs(engine, certainty);
+  report_messages_on_two_gangs(engine, certainty);
+}
+
+std::vector<NearMiss> find_other_peers(const Engine& engine) {
+  std::vector<NearMiss> misses = find_sends_on_other_gangs(engine);
+  const auto add = [&misses](const PendingOperation& send, const PendingOperation& receive,
+                             const char* field) {
+    if (misses.size() < most_near_misses && send.call().count == receive.call().count &&
+        send.call().data_type == receive.call().data_type)
+      misses.push_back({sim::summary_of(send), sim::summary_of(receive), field});
+  };
+  for (const GangState* gang : engine.matching().gangs()) {
+    if (!gang->mailboxes) continue;
+    std::map<std::pair<int, int>, const PendingOperation*> sends_of;  // by source and tag
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* send : mailbox.sends)
+        sends_of.try_emplace({send->member, send->call().tag}, send);
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      if (mailbox.taken_from)
+        for (const PendingOperation* send : mailbox.sends)
+          for (NearMiss& miss :
+               taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
+                             sim::summary_of(*send)))
+            if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
+    for (const Mailbox& mailbox : *gang->mailboxes)
+      for (const PendingOperation* receive : mailbox.receives) {
+        const auto send = sends_of.find({receive->call().peer, receive->call().tag});
+        if (send != sends_of.end() && send->second->call().peer != receive->member)
+          add(*send->second, *receive, "destination");
+        if (mailbox.sends.empty() || receive->call().peer == any_rank) continue;
+        const PendingOperation& offered = *mailbox.sends.front();
+        if (offered.member != receive->call().peer && offered.call().tag == receive->call().tag)
+          add(offered, *receive, "source");
+      }
+  }
+  return misses;
+}
+
+std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& left,
+                                    const CallSummary& left_call) {
+  std::vector<NearMiss> misses;
+  if (!gang.mailboxes) return misses;
+  const auto& taken = (*gang.mailboxes)[static_cast<std::size_t>(left.destination)].taken_from;
+  if (!taken) return misses;
+  const auto own = taken->find({left.tag, left.source});
+  const int own_count = own == taken->end() ? 0 : own->second.count;
+  for (auto place = taken->lower_bound({left.tag, 0}); place != taken->end(); ++place) {
+    const auto& [tag, source] = place->first;
+    const TakenFrom& from = place->second;
+    if (tag != left.tag || misses.size() == most_near_misses) break;
+    if (from.count < own_count + 2) continue;
+    misses.push_back({left_call,
+                      {.ranks = {gang.root_rank_of(source)},
+                       .gang = left_call.gang,
+                       .operation = to_string(from.last),
+                       .location = to_string(from.last.call_site),
+                       .note = fmt::format("taken {} times from any source", from.count)},
+                      "source"});
+  }
+  return misses;
+}
+
+}  // namespace gang::sim

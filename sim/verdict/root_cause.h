@@ -1,0 +1,14 @@
+// Why a run cannot go on: one finding per cause.
+#pragma once
+
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/verdict_certainty.h"
+
+namespace gang::sim {
+
+// Adds a finding for each cause of the dead contexts of `world`, and notes in it what else waits
+// for the same cause. Causes are what the wait-for graph's cores stand for: ranks that will never
+// act, and sets of calls that wait for each other.
+void report_root_causes(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty);
+
+}  // namespace gang::sim

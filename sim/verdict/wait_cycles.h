@@ -1,0 +1,22 @@
+// Ranks that wait for each other.
+#pragma once
+
+#include <vector>
+
+#include "sim/verdict/blocked_world.h"
+#include "sim/verdict/verdict_certainty.h"
+
+namespace gang::sim {
+
+// Adds a finding for every cause among the dead contexts that is a cycle:
+//   stream_order_inversion   something in it is queued behind another operation of its rank
+//   point_to_point_cycle     of messages only
+//   blocked_in_other_gang    of two collectives that share three or more members, of whom fewer
+//                            came to one than to the other: those are odd
+//   cross_gang_cycle         of two or more gangs, where nobody is odd
+//   participant_missing      of one collective, and of messages on its gang
+//   deadlock                 anything else
+void report_wait_cycles(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
+                        std::vector<NearMiss> near_misses);
+
+}  // namespace gang::sim

@@ -1,0 +1,142 @@
+#include "sim/verdict/first_divergence.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+std::array<std::int32_t, 4> ints{};
+
+TEST(FirstDivergence, OfAMismatchHasTheCallsSideBySide) {
+  const Report report = run(5, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 3));
+    const std::int64_t count = rank.rank() == 4 ? 2 : 4;
+    rank.root()->all_reduce(view(ints).slice(0, count), ReduceOperation::sum, {},
+                            CallSite::at("train.cc", 4));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  const Divergence& divergence = *report.findings[0].divergence;
+  EXPECT_EQ(divergence.last_common.operation, "barrier #0");
+  EXPECT_EQ(divergence.last_common.location, "train.cc:3");
+  ASSERT_EQ(divergence.next.size(), 2U);
+  EXPECT_THAT(divergence.next[0].ranks, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(divergence.next[0].operation, "all_reduce #1 sum i32[4]");
+  EXPECT_THAT(divergence.next[1].ranks, ElementsAre(4));
+  EXPECT_EQ(divergence.next[1].operation, "all_reduce #1 sum i32[2]");
+  EXPECT_THAT(to_string(report), HasSubstr("  all 5  barrier #0 "));
+}
+
+TEST(FirstDivergence, TheFirstCallHasNoneBefore) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 0)
+      rank.root()->barrier();
+    else
+      rank.root()->broadcast(view(ints));
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  EXPECT_EQ(report.findings[0].divergence->last_common, CallSummary{});
+}
+
+TEST(FirstDivergence, GroupsCallsByPlaceAndArguments) {
+  const Report report = run(6, [](SimulatedRank& rank) {
+    if (rank.rank() == 5) return;
+    rank.root()->barrier({}, CallSite::at("train.cc", rank.rank() < 3 ? 1 : 2));
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 3U);
+  EXPECT_THAT(next[0].ranks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(next[0].location, "train.cc:1");
+  EXPECT_THAT(next[1].ranks, ElementsAre(3, 4));
+  EXPECT_THAT(next[2].ranks, ElementsAre(5));
+}
+
+TEST(FirstDivergence, ThoseWhoSleepAreOneEntryHoweverManyTheyAre) {
+  const Report report = run(40, [](SimulatedRank& rank) {
+    if (rank.rank() > 2) rank.runtime().sleep_for(std::chrono::hours(1));
+    gang_error_of([&] { rank.root()->barrier(); });
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].ranks.size(), 37U);
+  EXPECT_EQ(next[0].note, "in a sleep");
+}
+
+TEST(FirstDivergence, ARankThatHasJustTimedOutElsewhereIsSaidToFail) {
+  const Report report =
+      run({.world_size = 2, .pending_timeouts = PendingTimeouts::fire}, [](SimulatedRank& rank) {
+        const auto a = child_of(*rank.root(), {0, 1}, {.name = "a"});
+        const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
+        gang_error_of([&] { (rank.rank() == 0 ? a : b)->barrier(); });
+      });
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out", "timed_out"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "blocked in b[0,1] barrier #0");
+  ASSERT_TRUE(report.findings[1].divergence);
+  EXPECT_EQ(report.findings[1].divergence->next.at(0).note, "failing on a[0,1]");
+}
+
+TEST(FirstDivergence, TellsTheRanksOfAGangThatIsMade) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const std::vector<int> ranks = rank.rank() == 2 ? std::vector{1, 0} : std::vector{0, 1};
+    gang_error_of([&] { rank.root()->create_gang(ranks); });
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].note, "ranks 0-1");
+  EXPECT_EQ(next[1].note, "ranks 1,0");
+}
+
+TEST(FirstDivergence, KeepsAFewEntriesAndTheRestInOne) {
+  const Report report = run(40, [](SimulatedRank& rank) {
+    rank.root()->broadcast(view(ints), rank.rank(), {},
+                           CallSite::at("train.cc", 1 + static_cast<std::uint32_t>(rank.rank())));
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(next.size(), 8U);
+  EXPECT_EQ(next.back().ranks.size(), 33U);
+  EXPECT_EQ(next.back().note, "33 other calls");
+}
+
+TEST(FirstDivergence, OfAMismatchThatWaitsTellsWhatTheOthersDo) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->barrier();
+    if (rank.rank() == 1) rank.root()->broadcast(view(ints));
+    if (rank.rank() == 2) rank.root()->recv(view_of(value), 3);
+  });
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].id, "mismatch_operation");
+  ASSERT_TRUE(report.findings[0].divergence);
+  std::vector<std::string> notes;
+  for (const CallSummary& call : report.findings[0].divergence->next) notes.push_back(call.note);
+  EXPECT_THAT(notes,
+              ElementsAre("", "", "blocked in root[0-3] recv i32[] from rank 3", "returned"));
+}
+
+TEST(FirstDivergence, ARankThatThrewIsNamedWithThoseThatWaitForIt) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 4));
+    if (rank.rank() == 1) throw std::runtime_error("out of memory");
+    rank.root()->barrier({}, CallSite::at("train.cc", 8));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.message,
+            "Rank 1 ended with an exception after barrier #0 on root[0-3] at train.cc:4: out of "
+            "memory. Ranks 0,2-3 could not complete barrier #1 on root[0-3] at train.cc:8.");
+  ASSERT_TRUE(finding.divergence);
+  EXPECT_EQ(finding.divergence->last_common.operation, "barrier #0");
+  EXPECT_THAT(finding.divergence->next.at(0).ranks, ElementsAre(0, 2, 3));
+  EXPECT_EQ(finding.divergence->next.at(1).note, "ended with an exception");
+}
+
+}  // namespace
+}  // namespace gang::sim

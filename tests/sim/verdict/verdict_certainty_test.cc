@@ -1,0 +1,57 @@
+#include "sim/verdict/verdict_certainty.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(VerdictCertainty, SaysWhatItDependsOn) {
+  EXPECT_EQ(certainty_text(Schedules::every), "in every schedule: no choice point was passed");
+  EXPECT_EQ(certainty_text(Schedules::at_least_this), "seen in this schedule: others may avoid it");
+  EXPECT_EQ(certainty_text(Schedules::every, "under stream order"),
+            "in every schedule under stream order: no choice point was passed");
+}
+
+TEST(VerdictCertainty, ASendElsewhereIsNoCondition) {
+  // Rank 2 waits for a send to be received; the deadlock of 0 and 1 does not depend on it.
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 2) return rank.root()->send(view_of(value), 0);
+    rank.root()->recv(view_of(value), 1 - rank.rank());
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(report.findings.at(0).certainty, "in every schedule: no choice point was passed");
+}
+
+TEST(VerdictCertainty, MessagesQueuedOnStreamsMeetWithoutThem) {
+  // Each starts to receive before it sends; on a stream the sends wait behind the receives.
+  const auto program = [](SimulatedRank& rank) {
+    std::int32_t in = 0;
+    std::int32_t out = 0;
+    Work receive = rank.root()->start_recv(view_of(in), 1 - rank.rank());
+    Work send = rank.root()->start_send(view_of(out), 1 - rank.rank());
+    send.wait();
+    receive.wait();
+  };
+  const SimulationOptions options{.world_size = 2, .execution = ExecutionModel::stream_ordered};
+  const Report report = run(options, program);
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(report.findings.at(0).certainty, HasSubstr("under stream order"));
+  EXPECT_TRUE(run(2, program).holds());
+}
+
+TEST(VerdictCertainty, AReceiveFromAnySourceMakesItOneOfThisSchedule) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    rank.root()->recv(view_of(value));
+    rank.root()->recv(view_of(value), 1);
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(report.findings.at(0).certainty, HasSubstr("seen in this schedule"));
+}
+
+}  // namespace
+}  // namespace gang::sim
