@@ -11,7 +11,7 @@
 #include "harness/backend.h"
 #include "harness/fault_check.h"
 #include "harness/fault_file.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/verdict/message_race.h"
 #include "sim/verdict/settled_certainty.h"
 

@@ -12,7 +12,7 @@
 #include "properties/monitored_barriers.h"
 #include "properties/program_meaning.h"
 #include "properties/program_run.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
 namespace gang::properties {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "gang/forwarding_gang.h"
 #include "gang/runtime.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {

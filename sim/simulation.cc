@@ -6,7 +6,7 @@
 
 #include "sim/contexts/wall_clock.h"
 #include "sim/engine/engine.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/kept_run.h"
 
 namespace gang::sim {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/schedule/random_stream.h"
 
 namespace gang::sim {

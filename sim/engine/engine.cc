@@ -12,7 +12,7 @@
 #include "sim/contexts/call_stack.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/simulated_runtime.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/reduction_pool.h"
 #include "sim/matching/sim_gang.h"

@@ -9,7 +9,7 @@
 #include "gang/error.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/kept_run.h"
 #include "sim/verdict/failure.h"
 

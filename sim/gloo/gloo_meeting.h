@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
 namespace gang::sim {
 

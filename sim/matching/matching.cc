@@ -5,7 +5,7 @@
 
 #include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/collective_result.h"
 #include "sim/matching/group_creation.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/matching.h"
 #include "sim/verdict/finding_text.h"

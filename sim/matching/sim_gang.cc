@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/shrinking.h"
 #include "sim/matching/sim_work.h"

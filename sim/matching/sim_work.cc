@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/verdict/failure.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
 namespace gang::sim {
 

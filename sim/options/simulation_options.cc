@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
 namespace gang::sim {
 

@@ -7,7 +7,7 @@
 
 #include "gang/operation_checks.h"
 #include "sim/engine/engine.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/verdict/finding_text.h"

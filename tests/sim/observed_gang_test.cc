@@ -4,7 +4,7 @@
 
 #include "gang/agreement.h"
 #include "gang/root_gang.h"
-#include "tests/sim/faults/faulted_worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {

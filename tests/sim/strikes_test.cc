@@ -3,7 +3,7 @@
 #include <set>
 
 #include "gang/root_gang.h"
-#include "tests/sim/faults/faulted_worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {

@@ -1,6 +1,6 @@
 #include "sim/engine/simulated_runtime.h"
 
-#include "tests/sim/faults/faulted_worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/faults/fault_injector.h"
 #include "sim/faults/fault_plan.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/options/simulation_options.h"
 
 namespace gang::sim {

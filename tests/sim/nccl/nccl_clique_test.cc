@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "tests/sim/faults/faulted_worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 #include "tests/sim/nccl/nccl_world.h"
 
 namespace gang::sim {

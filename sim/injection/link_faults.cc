@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/engine/engine.h"
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 #include "sim/matching/matching.h"
 
 namespace gang::sim {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "gang/error.h"
-#include "sim/faults/corruption.h"
 #include "sim/faults/fault_plan.h"
+#include "sim/injection/corruption.h"
 #include "sim/report/report.h"
 #include "sim/schedule/random_stream.h"
 #include "sim/state/gang_state.h"

@@ -1,6 +1,6 @@
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
-#include "tests/sim/faults/faulted_worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {

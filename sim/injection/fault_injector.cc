@@ -1,4 +1,4 @@
-#include "sim/faults/fault_injector.h"
+#include "sim/injection/fault_injector.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/engine/engine.h"
-#include "sim/faults/corruption.h"
+#include "sim/injection/corruption.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/verdict/failure.h"

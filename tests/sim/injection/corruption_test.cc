@@ -1,4 +1,4 @@
-#include "sim/faults/corruption.h"
+#include "sim/injection/corruption.h"
 
 #include <bit>
 #include <cmath>

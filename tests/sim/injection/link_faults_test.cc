@@ -1,6 +1,6 @@
 // The part of the injector that is about links.
-#include "sim/faults/fault_injector.h"
-#include "tests/sim/faults/faulted_worlds.h"
+#include "sim/injection/fault_injector.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {
