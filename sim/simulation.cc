@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/backends/kept_run.h"
 #include "sim/contexts/wall_clock.h"
 #include "sim/engine/engine.h"
 #include "sim/injection/fault_injector.h"
-#include "sim/kept_run.h"
 
 namespace gang::sim {
 

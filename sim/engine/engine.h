@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/backends/root_gangs.h"
 #include "sim/contexts/context_switcher.h"
 #include "sim/contexts/fiber_switcher.h"
 #include "sim/contexts/parallel_carrier.h"
@@ -16,7 +17,6 @@
 #include "sim/engine/event_queue.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/finding_log.h"
-#include "sim/root_gangs.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/scheduler.h"
 #include "sim/simulation.h"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "gang/error.h"
+#include "sim/backends/kept_run.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
 #include "sim/injection/fault_injector.h"
-#include "sim/kept_run.h"
 #include "sim/verdict/failure.h"
 
 namespace gang::sim {

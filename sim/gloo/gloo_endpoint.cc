@@ -11,7 +11,7 @@
 #include <gloo/transport/pair.h>
 
 #include "gang/gloo/gloo_connector.h"
-#include "sim/kept_run.h"
+#include "sim/backends/kept_run.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {

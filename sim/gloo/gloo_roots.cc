@@ -4,10 +4,10 @@
 
 #include "gang/fake_gang.h"
 #include "gang/gloo/gloo_gang.h"
+#include "sim/backends/kept_run.h"
+#include "sim/backends/observed_gang.h"
 #include "sim/engine/engine.h"
 #include "sim/gloo/gloo_network.h"
-#include "sim/kept_run.h"
-#include "sim/observed_gang.h"
 
 namespace gang::sim {
 

@@ -4,11 +4,11 @@
 
 #include "gang/fake_gang.h"
 #include "gang/nccl/nccl_gang.h"
+#include "sim/backends/kept_run.h"
+#include "sim/backends/observed_gang.h"
 #include "sim/engine/engine.h"
-#include "sim/kept_run.h"
 #include "sim/nccl/nccl_explanation.h"
 #include "sim/nccl/simulated_nccl.h"
-#include "sim/observed_gang.h"
 
 namespace gang::sim {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sim/root_gangs.h"
+#include "sim/backends/root_gangs.h"
 
 namespace gang::sim {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/kept_run.h"
+#include "sim/backends/kept_run.h"
 #include "sim/nccl/simulated_nccl.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "sim/root_gangs.h"
+#include "sim/backends/root_gangs.h"
 
 #include "tests/sim/worlds.h"
 

@@ -1,4 +1,4 @@
-#include "sim/kept_run.h"
+#include "sim/backends/kept_run.h"
 
 #include <utility>
 

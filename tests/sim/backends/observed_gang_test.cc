@@ -1,4 +1,4 @@
-#include "sim/observed_gang.h"
+#include "sim/backends/observed_gang.h"
 
 #include <set>
 

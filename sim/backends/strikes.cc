@@ -1,4 +1,4 @@
-#include "sim/strikes.h"
+#include "sim/backends/strikes.h"
 
 #include <utility>
 

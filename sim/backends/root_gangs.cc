@@ -1,4 +1,4 @@
-#include "sim/root_gangs.h"
+#include "sim/backends/root_gangs.h"
 
 #include "sim/engine/engine.h"
 #include "sim/gloo/gloo_roots.h"

@@ -1,14 +1,14 @@
-#include "sim/observed_gang.h"
+#include "sim/backends/observed_gang.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "gang/error.h"
+#include "sim/backends/kept_run.h"
+#include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
-#include "sim/kept_run.h"
 #include "sim/matching/matching.h"
 #include "sim/state/pending_operation.h"
-#include "sim/strikes.h"
 
 namespace gang::sim {
 namespace {
