@@ -1,7 +1,7 @@
 #include "sim/backends/root_gangs.h"
 
+#include "sim/backends/gloo/gloo_roots.h"
 #include "sim/engine/engine.h"
-#include "sim/gloo/gloo_roots.h"
 #include "sim/nccl/nccl_roots.h"
 
 namespace gang::sim {

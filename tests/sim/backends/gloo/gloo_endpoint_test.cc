@@ -1,10 +1,10 @@
-#include "sim/gloo/gloo_endpoint.h"
+#include "sim/backends/gloo/gloo_endpoint.h"
 
 #include <gloo/common/error.h>
 #include <gloo/transport/pair.h>
 
-#include "sim/gloo/gloo_network.h"
-#include "sim/gloo/gloo_roots.h"
+#include "sim/backends/gloo/gloo_network.h"
+#include "sim/backends/gloo/gloo_roots.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

@@ -1,9 +1,9 @@
-#include "sim/gloo/gloo_network.h"
+#include "sim/backends/gloo/gloo_network.h"
 
 #include <utility>
 
+#include "sim/backends/gloo/gloo_endpoint.h"
 #include "sim/engine/engine.h"
-#include "sim/gloo/gloo_endpoint.h"
 
 namespace gang::sim {
 

@@ -1,8 +1,8 @@
-#include "sim/gloo/gloo_network.h"
+#include "sim/backends/gloo/gloo_network.h"
 
 #include <gloo/transport/context.h>
 
-#include "sim/gloo/gloo_roots.h"
+#include "sim/backends/gloo/gloo_roots.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

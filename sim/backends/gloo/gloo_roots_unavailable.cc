@@ -1,5 +1,5 @@
 #include "gang/error.h"
-#include "sim/gloo/gloo_roots.h"
+#include "sim/backends/gloo/gloo_roots.h"
 
 namespace gang::sim {
 

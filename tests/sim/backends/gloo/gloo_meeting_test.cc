@@ -1,4 +1,4 @@
-#include "sim/gloo/gloo_meeting.h"
+#include "sim/backends/gloo/gloo_meeting.h"
 
 #include <array>
 #include <cstring>

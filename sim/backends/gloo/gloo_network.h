@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "gang/gloo/gloo_connector.h"
+#include "sim/backends/gloo/gloo_meeting.h"
 #include "sim/backends/strikes.h"
-#include "sim/gloo/gloo_meeting.h"
 
 namespace gang::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/gloo/gloo_endpoint.h"
+#include "sim/backends/gloo/gloo_endpoint.h"
 
 #include <algorithm>
 #include <array>

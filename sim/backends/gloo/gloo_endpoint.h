@@ -10,9 +10,9 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include "gang/gloo/recycled.h"
+#include "sim/backends/gloo/gloo_meeting.h"
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
-#include "sim/gloo/gloo_meeting.h"
 
 namespace gang::sim {
 

@@ -1,13 +1,13 @@
-#include "sim/gloo/gloo_roots.h"
+#include "sim/backends/gloo/gloo_roots.h"
 
 #include <utility>
 
 #include "gang/fake_gang.h"
 #include "gang/gloo/gloo_gang.h"
+#include "sim/backends/gloo/gloo_network.h"
 #include "sim/backends/kept_run.h"
 #include "sim/backends/observed_gang.h"
 #include "sim/engine/engine.h"
-#include "sim/gloo/gloo_network.h"
 
 namespace gang::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/gloo/gloo_roots.h"
+#include "sim/backends/gloo/gloo_roots.h"
 
 #include <cmath>
 
