@@ -1,8 +1,8 @@
 #include "sim/backends/root_gangs.h"
 
 #include "sim/backends/gloo/gloo_roots.h"
+#include "sim/backends/nccl/nccl_roots.h"
 #include "sim/engine/engine.h"
-#include "sim/nccl/nccl_roots.h"
 
 namespace gang::sim {
 

@@ -3,8 +3,8 @@
 
 #include "gang/nccl/nccl_gang.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
-#include "sim/nccl/nccl_roots.h"
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/nccl_roots.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/nccl/nccl_clique.h"
+#include "sim/backends/nccl/nccl_clique.h"
 
 namespace gang::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_clique.h"
+#include "sim/backends/nccl/nccl_clique.h"
 
 #include <algorithm>
 #include <cstring>

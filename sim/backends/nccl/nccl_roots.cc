@@ -1,14 +1,14 @@
-#include "sim/nccl/nccl_roots.h"
+#include "sim/backends/nccl/nccl_roots.h"
 
 #include <utility>
 
 #include "gang/fake_gang.h"
 #include "gang/nccl/nccl_gang.h"
 #include "sim/backends/kept_run.h"
+#include "sim/backends/nccl/nccl_explanation.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 #include "sim/backends/observed_gang.h"
 #include "sim/engine/engine.h"
-#include "sim/nccl/nccl_explanation.h"
-#include "sim/nccl/simulated_nccl.h"
 
 namespace gang::sim {
 

@@ -1,12 +1,12 @@
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "sim/backends/nccl/nccl_host_wait.h"
+#include "sim/backends/nccl/simulated_nccl_api.h"
 #include "sim/engine/engine.h"
-#include "sim/nccl/nccl_host_wait.h"
-#include "sim/nccl/simulated_nccl_api.h"
 
 namespace gang::sim {
 

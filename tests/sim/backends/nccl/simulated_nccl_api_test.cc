@@ -1,6 +1,6 @@
-#include "sim/nccl/simulated_nccl_api.h"
+#include "sim/backends/nccl/simulated_nccl_api.h"
 
-#include "tests/sim/nccl/nccl_world.h"
+#include "tests/sim/backends/nccl/nccl_world.h"
 
 namespace gang::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_assembly.h"
+#include "sim/backends/nccl/nccl_assembly.h"
 
 #include <algorithm>
 #include <utility>

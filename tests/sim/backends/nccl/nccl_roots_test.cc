@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_roots.h"
+#include "sim/backends/nccl/nccl_roots.h"
 
 #include <nlohmann/json.hpp>
 

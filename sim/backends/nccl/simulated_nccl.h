@@ -12,9 +12,9 @@
 
 #include "gang/nccl/nccl_api.h"
 #include "gang/nccl/nccl_meeting.h"
+#include "sim/backends/nccl/nccl_assembly.h"
+#include "sim/backends/nccl/nccl_gpu.h"
 #include "sim/backends/strikes.h"
-#include "sim/nccl/nccl_assembly.h"
-#include "sim/nccl/nccl_gpu.h"
 
 namespace gang::sim {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
+#include "sim/backends/nccl/nccl_assembly.h"
+#include "sim/backends/nccl/nccl_gpu.h"
+#include "sim/backends/nccl/nccl_host_wait.h"
 #include "sim/engine/engine.h"
-#include "sim/nccl/nccl_assembly.h"
-#include "sim/nccl/nccl_gpu.h"
-#include "sim/nccl/nccl_host_wait.h"
 
 namespace gang::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_gpu.h"
+#include "sim/backends/nccl/nccl_gpu.h"
 
 #include <algorithm>
 #include <utility>

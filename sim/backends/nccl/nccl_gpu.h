@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/nccl/nccl_clique.h"
+#include "sim/backends/nccl/nccl_clique.h"
 #include "sim/options/nccl_model.h"
 
 namespace gang::sim {

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "sim/nccl/nccl_host_wait.h"
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/nccl_host_wait.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 #include "sim/verdict/blocked_world.h"
 
 namespace gang::sim {

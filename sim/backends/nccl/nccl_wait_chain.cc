@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_wait_chain.h"
+#include "sim/backends/nccl/nccl_wait_chain.h"
 
 #include <algorithm>
 #include <set>

@@ -1,11 +1,11 @@
-#include "sim/nccl/nccl_host_wait.h"
+#include "sim/backends/nccl/nccl_host_wait.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 
 namespace gang::sim {
 namespace {

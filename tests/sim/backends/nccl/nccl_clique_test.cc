@@ -1,9 +1,9 @@
-#include "sim/nccl/nccl_clique.h"
+#include "sim/backends/nccl/nccl_clique.h"
 
 #include <numeric>
 
+#include "tests/sim/backends/nccl/nccl_world.h"
 #include "tests/sim/injection/faulted_worlds.h"
-#include "tests/sim/nccl/nccl_world.h"
 
 namespace gang::sim {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/nccl/nccl_assembly.h"
-#include "sim/nccl/nccl_gpu.h"
+#include "sim/backends/nccl/nccl_assembly.h"
+#include "sim/backends/nccl/nccl_gpu.h"
 #include "sim/state/awaited_message.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_explanation.h"
+#include "sim/backends/nccl/nccl_explanation.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/backends/nccl/nccl_wait_chain.h"
 #include "sim/engine/engine.h"
-#include "sim/nccl/nccl_wait_chain.h"
 #include "sim/verdict/finding_text.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "sim/nccl/simulated_nccl_api.h"
+#include "sim/backends/nccl/simulated_nccl_api.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/backends/kept_run.h"
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 
 namespace gang::sim {
 namespace {

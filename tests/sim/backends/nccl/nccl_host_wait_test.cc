@@ -1,6 +1,6 @@
-#include "sim/nccl/nccl_host_wait.h"
+#include "sim/backends/nccl/nccl_host_wait.h"
 
-#include "tests/sim/nccl/nccl_world.h"
+#include "tests/sim/backends/nccl/nccl_world.h"
 
 namespace gang::sim {
 namespace {

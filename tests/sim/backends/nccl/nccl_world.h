@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "sim/nccl/nccl_roots.h"
-#include "sim/nccl/simulated_nccl.h"
+#include "sim/backends/nccl/nccl_roots.h"
+#include "sim/backends/nccl/simulated_nccl.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim::test {

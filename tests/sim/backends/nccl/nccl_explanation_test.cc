@@ -1,4 +1,4 @@
-#include "sim/nccl/nccl_explanation.h"
+#include "sim/backends/nccl/nccl_explanation.h"
 
 #include "tests/sim/worlds.h"
 
