@@ -11,7 +11,7 @@
 #include "gang/runtime.h"
 #include "harness/gloo_backend.h"
 #include "harness/nccl_backend.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {

@@ -20,7 +20,7 @@
 #include "harness/commands/pipeline_command.h"
 #include "harness/commands/replay_command.h"
 #include "harness/commands/run_command.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {

@@ -15,10 +15,10 @@
 #include "gang/validating_gang.h"
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
-#include "harness/markup.h"
 #include "harness/nccl_backend.h"
 #include "harness/rank_process.h"
 #include "harness/runner.h"
+#include "harness/text/markup.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

@@ -9,8 +9,8 @@
 #include <toml++/toml.h>
 
 #include "gang/error.h"
-#include "harness/duration_text.h"
-#include "harness/output_file.h"
+#include "harness/text/duration_text.h"
+#include "harness/text/output_file.h"
 
 namespace gang::harness {
 namespace {

@@ -15,7 +15,7 @@
 #include "harness/backend.h"
 #include "harness/fault_file.h"
 #include "harness/gloo_backend.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

@@ -10,8 +10,8 @@
 
 #include "gang/error.h"
 #include "harness/explanation/html_page.h"
-#include "harness/output_file.h"
 #include "harness/run_file.h"
+#include "harness/text/output_file.h"
 
 namespace gang::harness {
 namespace {

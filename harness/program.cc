@@ -4,7 +4,7 @@
 
 #include "gang/error.h"
 #include "harness/digest.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 

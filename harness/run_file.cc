@@ -10,7 +10,7 @@
 
 #include "gang/error.h"
 #include "harness/digest.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::harness {

@@ -6,10 +6,10 @@
 
 #include "gang/error.h"
 #include "harness/backend.h"
-#include "harness/duration_text.h"
 #include "harness/fault_file.h"
 #include "harness/run_specification.h"
-#include "harness/suggestion.h"
+#include "harness/text/duration_text.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::properties {
 namespace {

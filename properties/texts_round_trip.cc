@@ -9,7 +9,7 @@
 
 #include "gang/mesh.h"
 #include "gang/object.h"
-#include "harness/duration_text.h"
+#include "harness/text/duration_text.h"
 #include "properties/generators/mesh_case.h"
 #include "properties/reproduce_token.h"
 #include "sim/options/simulation_options.h"

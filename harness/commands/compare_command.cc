@@ -15,9 +15,9 @@
 #include "gang/error.h"
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
-#include "harness/output_file.h"
 #include "harness/program_source.h"
 #include "harness/runner.h"
+#include "harness/text/output_file.h"
 
 namespace gang::harness {
 namespace {

@@ -15,9 +15,9 @@
 #include "gang/store/rendezvous.h"
 #include "harness/backend.h"
 #include "harness/conformance.h"
-#include "harness/output_file.h"
 #include "harness/program_source.h"
-#include "harness/suggestion.h"
+#include "harness/text/output_file.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {

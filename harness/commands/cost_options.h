@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/cost/cost_report.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 
 namespace CLI {
 class App;

@@ -14,8 +14,8 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/dot.h"
 #include "harness/explanation/html_page.h"
-#include "harness/output_file.h"
 #include "harness/run_file.h"
+#include "harness/text/output_file.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

@@ -12,8 +12,8 @@
 #include "gang/error.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/exploration.h"
-#include "harness/output_file.h"
 #include "harness/program_source.h"
+#include "harness/text/output_file.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

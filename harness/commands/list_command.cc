@@ -8,7 +8,7 @@
 
 #include "gang/error.h"
 #include "harness/backend.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {

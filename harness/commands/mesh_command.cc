@@ -10,7 +10,7 @@
 
 #include "gang/error.h"
 #include "gang/gangs.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "sim/options/simulation_options.h"
 #include "sim/report/report.h"
 

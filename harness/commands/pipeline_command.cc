@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/output_file.h"
 #include "harness/pipeline/plan_progress.h"
 #include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/schedule_drawing.h"
 #include "harness/pipeline/schedule_text.h"
 #include "harness/pipeline/schedule_timeline.h"
+#include "harness/text/output_file.h"
 #include "sim/report/report.h"
 #include "sim/text/text_layout.h"
 

@@ -9,11 +9,11 @@
 #include "gang/error.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
-#include "harness/output_file.h"
 #include "harness/program_source.h"
 #include "harness/run_file.h"
 #include "harness/runner.h"
 #include "harness/schedule_file.h"
+#include "harness/text/output_file.h"
 
 namespace gang::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/explanation/page_data.h"
-#include "harness/markup.h"
+#include "harness/text/markup.h"
 
 namespace gang::harness {
 namespace {

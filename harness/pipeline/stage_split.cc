@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {

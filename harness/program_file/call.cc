@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/duration_text.h"
-#include "harness/suggestion.h"
+#include "harness/text/duration_text.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness::program_file {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "gang/error.h"
 #include "harness/fault_file.h"
-#include "harness/output_file.h"
 #include "harness/program_file/block_reader.h"
 #include "harness/program_file/toml_nodes.h"
-#include "harness/suggestion.h"
+#include "harness/text/output_file.h"
+#include "harness/text/suggestion.h"
 #include "sim/report/report.h"
 
 namespace gang::harness::program_file {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 #include "sim/options/simulation_options.h"
 
 namespace gang::harness::program_file {

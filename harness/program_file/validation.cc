@@ -5,7 +5,7 @@
 
 #include "gang/error.h"
 #include "harness/program_file/program_file.h"
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 namespace gang::harness::program_file {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "harness/output_file.h"
 #include "harness/run_file.h"
+#include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {

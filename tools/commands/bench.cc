@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tools/commands/benchmark_table.h"
 
 namespace gang::tools {

@@ -11,7 +11,7 @@
 #include "gang/error.h"
 #include "harness/backend.h"
 #include "harness/explanation/html_page.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "properties/property_runner.h"
 #include "properties/selection.h"
 #include "tools/commands/check_report.h"

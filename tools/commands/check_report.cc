@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/markup.h"
+#include "harness/text/markup.h"
 
 namespace gang::tools {
 namespace {

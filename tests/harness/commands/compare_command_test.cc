@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/root_gang.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {

@@ -6,7 +6,7 @@
 #include "gang/root_gang.h"
 #include "gang/store/tcp_store_server.h"
 #include "harness/launcher.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {

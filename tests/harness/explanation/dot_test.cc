@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {

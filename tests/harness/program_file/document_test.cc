@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "harness/output_file.h"
+#include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness::program_file {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/output_file.h"
 #include "harness/program_source.h"
+#include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness::program_file {

@@ -1,4 +1,4 @@
-#include "harness/duration_text.h"
+#include "harness/text/duration_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/markup.h"
+#include "harness/text/markup.h"
 
 namespace gang::harness {
 namespace {

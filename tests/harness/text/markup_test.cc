@@ -1,4 +1,4 @@
-#include "harness/markup.h"
+#include "harness/text/markup.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/suggestion.h"
+#include "harness/text/suggestion.h"
 
 #include <algorithm>
 #include <numeric>
