@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "sim/options/simulation_options.h"
 #include "sim/report/report.h"
 

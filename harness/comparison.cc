@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 
 namespace gang::harness {
 namespace {

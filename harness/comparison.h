@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/output.h"
+#include "harness/program/output.h"
 
 namespace gang::harness {
 

@@ -14,7 +14,7 @@
 #include "gang/environment.h"
 #include "gang/store/store.h"
 #include "harness/process_fault.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/run_specification.h"
 
 namespace gang::harness {

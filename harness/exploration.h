@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gang/duration.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/run_specification.h"
 #include "harness/runner.h"
 

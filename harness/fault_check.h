@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/runner.h"
 
 namespace gang::harness {

@@ -13,7 +13,7 @@
 
 #include "gang/duration.h"
 #include "harness/process_fault.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/rank_outcome.h"
 #include "harness/run_specification.h"
 

@@ -7,6 +7,6 @@
 #include "gang/gangs.h"
 #include "gang/half.h"
 #include "harness/main.h"
-#include "harness/program.h"
-#include "harness/rank.h"
+#include "harness/program/program.h"
+#include "harness/program/rank.h"
 #include "harness/runner.h"

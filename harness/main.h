@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 namespace gang::harness {
 

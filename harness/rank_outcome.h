@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gang/error.h"
-#include "harness/output.h"
+#include "harness/program/output.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {

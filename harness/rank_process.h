@@ -12,8 +12,8 @@
 #include "gang/runtime.h"
 #include "harness/backend.h"
 #include "harness/launcher.h"
-#include "harness/program.h"
-#include "harness/rank_log.h"
+#include "harness/program/program.h"
+#include "harness/program/rank_log.h"
 #include "harness/rank_outcome.h"
 
 namespace gang::harness {

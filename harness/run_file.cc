@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 #include "harness/text/output_file.h"
 #include "sim/text/json_fields.h"
 

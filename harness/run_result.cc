@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "gang/duration.h"
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 #include "harness/runner.h"
 #include "sim/text/text_layout.h"
 

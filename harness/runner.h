@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/output.h"
-#include "harness/program.h"
+#include "harness/program/output.h"
+#include "harness/program/program.h"
 #include "harness/run_specification.h"
 #include "sim/report/report.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 
 namespace gang::harness {
 namespace {

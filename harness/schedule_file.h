@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/run_specification.h"
 #include "harness/runner.h"
 #include "sim/schedule/schedule.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 #include "properties/program_run.h"
 
 namespace gang::properties {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 #include "properties/program_run.h"
 
 namespace gang::properties {

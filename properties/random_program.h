@@ -1,7 +1,7 @@
 // Random gang programs as one program of the harness, for comparing backends on them.
 #pragma once
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 namespace gang::properties {
 

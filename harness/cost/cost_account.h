@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/cost/cost_model.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/runner.h"
 
 namespace gang::harness {

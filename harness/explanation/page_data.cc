@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/duration.h"
-#include "harness/digest.h"
 #include "harness/explanation/grouped_waits.h"
+#include "harness/program/digest.h"
 #include "sim/faults/fault_plan.h"
 
 namespace gang::harness {

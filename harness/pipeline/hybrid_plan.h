@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/parameter.h"
 #include "harness/pipeline/message_plan.h"
 #include "harness/pipeline/stage_split.h"
 #include "harness/pipeline/stock_schedules.h"
-#include "harness/rank.h"
+#include "harness/program/parameter.h"
+#include "harness/program/rank.h"
 #include "harness/training/reference.h"
 
 namespace gang::harness {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 
 namespace gang::harness::program_file {
 namespace {

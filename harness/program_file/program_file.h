@@ -10,7 +10,7 @@
 
 #include "gang/call_site.h"
 #include "gang/gangs.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/program_file/call.h"
 #include "harness/program_file/expression.h"
 

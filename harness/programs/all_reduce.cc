@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 #include "harness/programs/all_programs.h"
 
 namespace gang::harness {

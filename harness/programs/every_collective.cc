@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/agreement.h"
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 #include "harness/programs/all_programs.h"
 
 namespace gang::harness {

@@ -1,6 +1,6 @@
 #include "harness/training/replicas.h"
 
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 
 namespace gang::harness::training {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/parameter.h"
-#include "harness/rank.h"
+#include "harness/program/parameter.h"
+#include "harness/program/rank.h"
 #include "harness/training/reference.h"
 
 namespace gang::harness::training {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/program.h"
+#include "harness/program/program.h"
 #include "harness/run_specification.h"
 #include "properties/law.h"
 

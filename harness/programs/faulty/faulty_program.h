@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gang/call_site.h"
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 namespace gang::harness {
 

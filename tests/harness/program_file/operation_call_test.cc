@@ -5,7 +5,7 @@
 
 #include "gang/error.h"
 #include "gang/fake_gang.h"
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 #include "tests/harness/program_file/program_file_testing.h"
 
 namespace gang::harness::program_file {

@@ -5,7 +5,7 @@
 #include "gang/error.h"
 #include "gang/fake_gang.h"
 #include "harness/gtest_support.h"
-#include "harness/rank.h"
+#include "harness/program/rank.h"
 
 namespace gang::harness::training {
 namespace {

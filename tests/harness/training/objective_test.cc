@@ -1,7 +1,7 @@
 #include "harness/training/objective.h"
 
 #include "harness/gtest_support.h"
-#include "harness/rank.h"
+#include "harness/program/rank.h"
 #include "tests/harness/training/gradient_check.h"
 
 namespace gang::harness::training {

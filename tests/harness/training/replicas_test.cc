@@ -1,7 +1,7 @@
 #include "harness/training/replicas.h"
 
 #include "harness/gtest_support.h"
-#include "harness/rank.h"
+#include "harness/program/rank.h"
 
 namespace gang::harness::training {
 namespace {

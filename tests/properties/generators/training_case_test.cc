@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/parameter.h"
+#include "harness/program/parameter.h"
 #include "properties/training.h"
 
 namespace gang::properties {

@@ -1,4 +1,4 @@
-#include "harness/contribution.h"
+#include "harness/program/contribution.h"
 
 #include <vector>
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/output.h"
-#include "harness/parameter.h"
-#include "harness/rank.h"
+#include "harness/program/output.h"
+#include "harness/program/parameter.h"
+#include "harness/program/rank.h"
 
 namespace gang::harness {
 

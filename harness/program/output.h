@@ -10,7 +10,7 @@
 
 #include "gang/data_type.h"
 #include "gang/tensor_view.h"
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 
 namespace gang::harness {
 

@@ -1,4 +1,4 @@
-#include "harness/rank.h"
+#include "harness/program/rank.h"
 
 #include <set>
 

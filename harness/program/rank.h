@@ -12,9 +12,9 @@
 #include "gang/call_site.h"
 #include "gang/gang.h"
 #include "gang/runtime.h"
-#include "harness/output.h"
-#include "harness/parameter.h"
-#include "harness/rank_log.h"
+#include "harness/program/output.h"
+#include "harness/program/parameter.h"
+#include "harness/program/rank_log.h"
 #include "sim/schedule/random_stream.h"
 
 namespace gang::sim {

@@ -1,4 +1,4 @@
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 
 #include <gtest/gtest.h>
 

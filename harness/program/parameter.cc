@@ -1,4 +1,4 @@
-#include "harness/parameter.h"
+#include "harness/program/parameter.h"
 
 #include <algorithm>
 #include <charconv>

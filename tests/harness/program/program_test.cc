@@ -1,4 +1,4 @@
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/rank_log.h"
+#include "harness/program/rank_log.h"
 
 #include <sstream>
 

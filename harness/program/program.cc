@@ -1,9 +1,9 @@
-#include "harness/program.h"
+#include "harness/program/program.h"
 
 #include <algorithm>
 
 #include "gang/error.h"
-#include "harness/digest.h"
+#include "harness/program/digest.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {

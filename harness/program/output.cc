@@ -1,4 +1,4 @@
-#include "harness/output.h"
+#include "harness/program/output.h"
 
 #include <algorithm>
 #include <span>

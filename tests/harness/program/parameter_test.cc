@@ -1,4 +1,4 @@
-#include "harness/parameter.h"
+#include "harness/program/parameter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
