@@ -13,7 +13,7 @@
 #include "gang/duration.h"
 #include "gang/environment.h"
 #include "gang/store/store.h"
-#include "harness/process_fault.h"
+#include "harness/backends/process_fault.h"
 #include "harness/program/program.h"
 #include "harness/run_specification.h"
 

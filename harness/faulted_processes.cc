@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
+#include "harness/backends/gloo_backend.h"
 #include "harness/fault_file.h"
-#include "harness/gloo_backend.h"
 #include "harness/text/suggestion.h"
 #include "sim/text/text_layout.h"
 

@@ -12,9 +12,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "gang/duration.h"
-#include "harness/process_fault.h"
+#include "harness/backends/process_fault.h"
+#include "harness/backends/rank_outcome.h"
 #include "harness/program/program.h"
-#include "harness/rank_outcome.h"
 #include "harness/run_specification.h"
 
 namespace gang::harness {

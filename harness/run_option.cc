@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/fault_file.h"
 #include "harness/run_specification.h"
 #include "harness/text/duration_text.h"

@@ -8,7 +8,7 @@
 
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/fault_check.h"
 #include "harness/fault_file.h"
 #include "sim/injection/fault_injector.h"

@@ -13,7 +13,7 @@
 #include "gang/error.h"
 #include "gang/error_file.h"
 #include "gang/store/rendezvous.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/conformance.h"
 #include "harness/program_source.h"
 #include "harness/text/output_file.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {

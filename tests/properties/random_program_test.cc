@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/agreement_report.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/runner.h"
 
 namespace gang::properties {

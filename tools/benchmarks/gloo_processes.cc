@@ -10,8 +10,8 @@
 
 #include "gang/gloo/gloo_gang.h"
 #include "gang/store/file_store.h"
-#include "harness/launcher.h"
-#include "harness/meeting_place.h"
+#include "harness/backends/launcher.h"
+#include "harness/backends/meeting_place.h"
 
 namespace gang::benchmarks {
 namespace {

@@ -21,8 +21,8 @@
 #include "gang/nccl/real_nccl_api.h"
 #include "gang/nccl/store_meeting.h"
 #include "gang/store/file_store.h"
-#include "harness/launcher.h"
-#include "harness/meeting_place.h"
+#include "harness/backends/launcher.h"
+#include "harness/backends/meeting_place.h"
 #include "tools/benchmarks/paired_times.h"
 
 namespace gang::benchmarks {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 #include "harness/explanation/html_page.h"
 #include "harness/text/output_file.h"
 #include "properties/property_runner.h"

@@ -5,7 +5,7 @@
 
 #include "gang/root_gang.h"
 #include "gang/store/tcp_store_server.h"
-#include "harness/launcher.h"
+#include "harness/backends/launcher.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 

@@ -1,4 +1,4 @@
-#include "harness/process_fault.h"
+#include "harness/backends/process_fault.h"
 
 #include <chrono>
 #include <set>

@@ -1,4 +1,4 @@
-#include "harness/nccl_backend.h"
+#include "harness/backends/nccl_backend.h"
 
 #include <stdlib.h>
 
@@ -13,9 +13,9 @@
 #include "gang/nccl/real_nccl_api.h"
 #include "gang/nccl/store_meeting.h"
 #include "gang/store/file_store.h"
-#include "harness/launcher.h"
-#include "harness/meeting_place.h"
-#include "harness/rank_process.h"
+#include "harness/backends/launcher.h"
+#include "harness/backends/meeting_place.h"
+#include "harness/backends/rank_process.h"
 
 namespace gang::harness {
 namespace {

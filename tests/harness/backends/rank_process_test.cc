@@ -1,4 +1,4 @@
-#include "harness/rank_process.h"
+#include "harness/backends/rank_process.h"
 
 #include <signal.h>
 #include <unistd.h>

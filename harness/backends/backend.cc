@@ -1,4 +1,4 @@
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 
 #include <chrono>
 #include <exception>
@@ -9,8 +9,8 @@
 #include "gang/fake_gang.h"
 #include "gang/root_gang.h"
 #include "gang/runtime.h"
-#include "harness/gloo_backend.h"
-#include "harness/nccl_backend.h"
+#include "harness/backends/gloo_backend.h"
+#include "harness/backends/nccl_backend.h"
 #include "harness/text/suggestion.h"
 #include "sim/simulation.h"
 

@@ -1,4 +1,4 @@
-#include "harness/meeting_place.h"
+#include "harness/backends/meeting_place.h"
 
 #include <stdlib.h>
 

@@ -10,11 +10,11 @@
 #include "gang/duration.h"
 #include "gang/gang.h"
 #include "gang/runtime.h"
-#include "harness/backend.h"
-#include "harness/launcher.h"
+#include "harness/backends/backend.h"
+#include "harness/backends/launcher.h"
+#include "harness/backends/rank_outcome.h"
 #include "harness/program/program.h"
 #include "harness/program/rank_log.h"
-#include "harness/rank_outcome.h"
 
 namespace gang::harness {
 

@@ -1,4 +1,4 @@
-#include "harness/gloo_backend.h"
+#include "harness/backends/gloo_backend.h"
 
 #include <chrono>
 #include <utility>
@@ -6,8 +6,8 @@
 #include "gang/gloo/gloo_gang.h"
 #include "gang/store/file_store.h"
 #include "gang/validating_gang.h"
-#include "harness/meeting_place.h"
-#include "harness/rank_process.h"
+#include "harness/backends/meeting_place.h"
+#include "harness/backends/rank_process.h"
 
 namespace gang::harness {
 namespace {

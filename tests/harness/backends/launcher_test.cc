@@ -1,4 +1,4 @@
-#include "harness/launcher.h"
+#include "harness/backends/launcher.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "harness/nccl_backend.h"
+#include "harness/backends/nccl_backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

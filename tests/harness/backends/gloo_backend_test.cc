@@ -1,4 +1,4 @@
-#include "harness/gloo_backend.h"
+#include "harness/backends/gloo_backend.h"
 
 #include <signal.h>
 

@@ -7,7 +7,7 @@
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "gang/store/store.h"
-#include "harness/backend.h"
+#include "harness/backends/backend.h"
 
 namespace gang::harness {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "harness/backend.h"
-#include "harness/process_fault.h"
-#include "harness/rank_outcome.h"
+#include "harness/backends/backend.h"
+#include "harness/backends/process_fault.h"
+#include "harness/backends/rank_outcome.h"
 
 namespace gang::harness {
 

@@ -1,4 +1,4 @@
-#include "harness/launcher.h"
+#include "harness/backends/launcher.h"
 
 #include <fcntl.h>
 #include <poll.h>

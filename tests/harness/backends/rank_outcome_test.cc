@@ -1,4 +1,4 @@
-#include "harness/rank_outcome.h"
+#include "harness/backends/rank_outcome.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
