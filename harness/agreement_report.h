@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/comparison.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

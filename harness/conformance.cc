@@ -17,7 +17,7 @@
 #include "harness/backends/nccl_backend.h"
 #include "harness/backends/rank_process.h"
 #include "harness/faulted_processes.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "harness/text/markup.h"
 #include "sim/text/text_layout.h"
 

@@ -15,7 +15,7 @@
 #include "gang/store/store.h"
 #include "harness/backends/process_fault.h"
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 
 namespace gang::harness {
 

@@ -15,7 +15,7 @@
 #include "harness/backends/process_fault.h"
 #include "harness/backends/rank_outcome.h"
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 
 namespace gang::harness {
 

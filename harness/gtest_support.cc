@@ -10,7 +10,7 @@
 
 #include "gang/error.h"
 #include "harness/explanation/html_page.h"
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
 
 namespace gang::harness {

@@ -9,4 +9,4 @@
 #include "harness/main.h"
 #include "harness/program/program.h"
 #include "harness/program/rank.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"

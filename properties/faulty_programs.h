@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/programs/faulty/faulty_program.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "properties/property.h"
 
 namespace gang::properties {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/pipeline/executor.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "properties/generators/pipeline_case.h"
 
 namespace gang::properties {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 #include "properties/law.h"
 #include "properties/program_run.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 #include "properties/property.h"
 #include "properties/subject.h"
 

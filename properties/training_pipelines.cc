@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "harness/cost/cost_account.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "properties/generators/hybrid_case.h"
 
 namespace gang::properties {

@@ -16,7 +16,7 @@
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
 #include "harness/program_source.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "harness/text/output_file.h"
 
 namespace gang::harness {

@@ -14,7 +14,7 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/dot.h"
 #include "harness/explanation/html_page.h"
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
 #include "sim/text/text_layout.h"
 

@@ -10,9 +10,9 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/program_source.h"
-#include "harness/run_file.h"
-#include "harness/runner.h"
-#include "harness/schedule_file.h"
+#include "harness/run/run_file.h"
+#include "harness/run/runner.h"
+#include "harness/run/schedule_file.h"
 #include "harness/text/output_file.h"
 
 namespace gang::harness {

@@ -7,7 +7,7 @@
 
 #include "harness/cost/cost_model.h"
 #include "harness/program/program.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

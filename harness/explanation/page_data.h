@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/pipeline/hybrid_plan.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 #include "properties/law.h"
 
 namespace gang::properties {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 #include "properties/law.h"
 
 namespace gang::properties {

@@ -6,7 +6,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 

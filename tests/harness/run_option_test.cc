@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 
 namespace gang::harness {
 namespace {

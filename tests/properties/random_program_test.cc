@@ -4,7 +4,7 @@
 
 #include "harness/agreement_report.h"
 #include "harness/backends/backend.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::properties {
 namespace {

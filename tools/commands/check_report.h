@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "properties/property.h"
 
 namespace gang::tools {

@@ -11,7 +11,7 @@
 
 #include "gang/root_gang.h"
 #include "harness/programs/all_programs.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

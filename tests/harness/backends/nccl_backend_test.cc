@@ -10,7 +10,7 @@
 #include "harness/agreement_report.h"
 #include "harness/comparison.h"
 #include "harness/programs/all_programs.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "harness/cost/cost_account.h"
 #include "harness/programs/all_programs.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

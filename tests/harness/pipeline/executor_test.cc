@@ -5,7 +5,7 @@
 
 #include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/stock_schedules.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

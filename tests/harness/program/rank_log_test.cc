@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

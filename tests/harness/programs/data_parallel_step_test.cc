@@ -2,7 +2,7 @@
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

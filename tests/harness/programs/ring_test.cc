@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/programs/all_programs.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/program/program.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

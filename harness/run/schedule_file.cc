@@ -1,4 +1,4 @@
-#include "harness/schedule_file.h"
+#include "harness/run/schedule_file.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,7 +7,7 @@
 
 #include "harness/program/output.h"
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {

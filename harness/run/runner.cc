@@ -1,4 +1,4 @@
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,8 +9,8 @@
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
 #include "harness/backends/backend.h"
-#include "harness/fault_check.h"
 #include "harness/fault_file.h"
+#include "harness/run/fault_check.h"
 #include "sim/injection/fault_injector.h"
 #include "sim/verdict/message_race.h"
 #include "sim/verdict/settled_certainty.h"

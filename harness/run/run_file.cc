@@ -1,4 +1,4 @@
-#include "harness/run_file.h"
+#include "harness/run/run_file.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "harness/run_specification.h"
+#include "harness/run/run_specification.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

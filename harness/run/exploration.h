@@ -10,8 +10,8 @@
 
 #include "gang/duration.h"
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
-#include "harness/runner.h"
+#include "harness/run/run_specification.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

@@ -5,7 +5,7 @@
 
 #include "gang/duration.h"
 #include "harness/program/digest.h"
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/program/program.h"
-#include "harness/run_specification.h"
-#include "harness/runner.h"
+#include "harness/run/run_specification.h"
+#include "harness/run/runner.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::harness {

@@ -1,4 +1,4 @@
-#include "harness/fault_check.h"
+#include "harness/run/fault_check.h"
 
 #include <algorithm>
 #include <exception>

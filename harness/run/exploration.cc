@@ -1,4 +1,4 @@
-#include "harness/exploration.h"
+#include "harness/run/exploration.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/fault_check.h"
+#include "harness/run/fault_check.h"
 
 namespace gang::harness {
 namespace {

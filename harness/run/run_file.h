@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 namespace gang::harness {
 

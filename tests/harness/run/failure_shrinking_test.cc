@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/exploration.h"
 #include "harness/fault_file.h"
 #include "harness/program_source.h"
+#include "harness/run/exploration.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {

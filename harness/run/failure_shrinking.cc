@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "gang/error.h"
-#include "harness/exploration.h"
 #include "harness/fault_file.h"
+#include "harness/run/exploration.h"
 
 namespace gang::harness {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/runner.h"
+#include "harness/run/runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/exploration.h"
+#include "harness/run/exploration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
