@@ -14,7 +14,7 @@
 #include "gang/error.h"
 #include "harness/backends/backend.h"
 #include "harness/backends/gloo_backend.h"
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/text/suggestion.h"
 #include "sim/text/text_layout.h"
 

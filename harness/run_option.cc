@@ -6,7 +6,7 @@
 
 #include "gang/error.h"
 #include "harness/backends/backend.h"
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/run/run_specification.h"
 #include "harness/text/duration_text.h"
 #include "harness/text/suggestion.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/generators/training_case.h"

@@ -15,7 +15,7 @@
 #include "gang/error.h"
 #include "harness/agreement_report.h"
 #include "harness/faulted_processes.h"
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/run/runner.h"
 #include "harness/text/output_file.h"
 

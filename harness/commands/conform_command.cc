@@ -15,7 +15,7 @@
 #include "gang/store/rendezvous.h"
 #include "harness/backends/backend.h"
 #include "harness/conformance.h"
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/text/output_file.h"
 #include "harness/text/suggestion.h"
 

@@ -11,7 +11,7 @@
 
 #include "gang/error.h"
 #include "harness/explanation/coloured_text.h"
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/run/exploration.h"
 #include "harness/text/output_file.h"
 #include "sim/text/text_layout.h"

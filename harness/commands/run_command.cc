@@ -8,7 +8,7 @@
 #include "harness/commands/cost_options.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
 #include "harness/run/schedule_file.h"

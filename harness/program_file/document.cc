@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/fault_file.h"
 #include "harness/program_file/block_reader.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/program_file/toml_nodes.h"
 #include "harness/text/output_file.h"
 #include "harness/text/suggestion.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/program_file/program_file.h"
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 
 namespace gang::harness::program_file {
 

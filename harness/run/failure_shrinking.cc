@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "gang/error.h"
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/run/exploration.h"
 
 namespace gang::harness {

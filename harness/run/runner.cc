@@ -9,7 +9,7 @@
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
 #include "harness/backends/backend.h"
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/run/fault_check.h"
 #include "sim/injection/fault_injector.h"
 #include "sim/verdict/message_race.h"

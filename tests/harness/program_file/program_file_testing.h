@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 

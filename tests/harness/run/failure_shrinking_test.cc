@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/fault_file.h"
-#include "harness/program_source.h"
+#include "harness/program_file/fault_file.h"
+#include "harness/program_file/program_source.h"
 #include "harness/run/exploration.h"
 #include "tests/temporary_directory.h"
 

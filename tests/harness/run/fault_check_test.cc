@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 #include "harness/programs/all_programs.h"
 
 namespace gang::harness {

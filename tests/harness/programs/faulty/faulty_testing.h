@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 
 namespace gang::harness {

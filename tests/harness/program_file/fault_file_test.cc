@@ -1,4 +1,4 @@
-#include "harness/fault_file.h"
+#include "harness/program_file/fault_file.h"
 
 #include <fstream>
 

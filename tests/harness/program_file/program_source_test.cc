@@ -1,4 +1,4 @@
-#include "harness/program_source.h"
+#include "harness/program_file/program_source.h"
 
 #include <filesystem>
 #include <fstream>
