@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/agreement_report.h"
-#include "harness/faulted_processes.h"
+#include "harness/comparison/agreement_report.h"
+#include "harness/comparison/faulted_processes.h"
 #include "harness/program_file/program_source.h"
 #include "harness/run/runner.h"
 #include "harness/text/output_file.h"

@@ -14,7 +14,7 @@
 #include "gang/error_file.h"
 #include "gang/store/rendezvous.h"
 #include "harness/backends/backend.h"
-#include "harness/conformance.h"
+#include "harness/comparison/conformance.h"
 #include "harness/program_file/program_source.h"
 #include "harness/text/output_file.h"
 #include "harness/text/suggestion.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/agreement_report.h"
 #include "harness/backends/backend.h"
+#include "harness/comparison/agreement_report.h"
 #include "harness/run/runner.h"
 
 namespace gang::properties {

@@ -7,8 +7,8 @@
 #include "gang/nccl/real_nccl_api.h"
 #include "gang/root_gang.h"
 #include "gang/store/memory_store.h"
-#include "harness/agreement_report.h"
-#include "harness/comparison.h"
+#include "harness/comparison/agreement_report.h"
+#include "harness/comparison/comparison.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
 

@@ -1,4 +1,4 @@
-#include "harness/conformance.h"
+#include "harness/comparison/conformance.h"
 
 #include <thread>
 

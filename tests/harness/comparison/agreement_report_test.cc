@@ -1,4 +1,4 @@
-#include "harness/agreement_report.h"
+#include "harness/comparison/agreement_report.h"
 
 #include <cstring>
 

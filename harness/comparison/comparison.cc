@@ -1,4 +1,4 @@
-#include "harness/comparison.h"
+#include "harness/comparison/comparison.h"
 
 #include <algorithm>
 #include <cmath>

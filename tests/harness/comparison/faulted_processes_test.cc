@@ -1,4 +1,4 @@
-#include "harness/faulted_processes.h"
+#include "harness/comparison/faulted_processes.h"
 
 #include <chrono>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "harness/conformance.h"
+#include "harness/comparison/conformance.h"
 
 #include <algorithm>
 #include <array>
@@ -13,10 +13,10 @@
 #include "gang/gloo/gloo_gang.h"
 #include "gang/root_gang.h"
 #include "gang/validating_gang.h"
-#include "harness/agreement_report.h"
 #include "harness/backends/nccl_backend.h"
 #include "harness/backends/rank_process.h"
-#include "harness/faulted_processes.h"
+#include "harness/comparison/agreement_report.h"
+#include "harness/comparison/faulted_processes.h"
 #include "harness/run/runner.h"
 #include "harness/text/markup.h"
 #include "sim/text/text_layout.h"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/comparison.h"
+#include "harness/comparison/comparison.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness {
