@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 
 namespace gang::harness {
 

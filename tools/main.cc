@@ -1,5 +1,5 @@
 // The gangsim command.
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/all_properties.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "gang/environment.h"
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 
 namespace gang::harness {
 

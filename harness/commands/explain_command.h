@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 
 namespace gang::harness {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 #include "properties/property.h"
 
 namespace gang::tools {

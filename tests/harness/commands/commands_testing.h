@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "tests/temporary_directory.h"

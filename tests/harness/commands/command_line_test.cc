@@ -1,4 +1,4 @@
-#include "harness/command_line.h"
+#include "harness/commands/command_line.h"
 
 #include <algorithm>
 #include <cerrno>
