@@ -4,42 +4,42 @@
 
 #include <fmt/format.h>
 
-#include "sim/backends/kept_run.h"
 #include "sim/contexts/wall_clock.h"
-#include "sim/engine/engine.h"
-#include "sim/injection/fault_injector.h"
+#include "sim/run.h"
 
 namespace gang::sim {
 
-SimulatedRank::SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root, int incarnation)
-    : engine_(engine), root_(std::move(root)), rank_(rank), incarnation_(incarnation) {}
+SimulatedRank::SimulatedRank(Run& run, int rank, std::shared_ptr<Gang> root, int incarnation)
+    : run_(run), root_(std::move(root)), rank_(rank), incarnation_(incarnation) {}
 
-int SimulatedRank::world_size() const noexcept { return engine_.options().world_size; }
+World& SimulatedRank::world() noexcept { return run_.world(); }
 
-Runtime& SimulatedRank::runtime() noexcept { return engine_.runtime(); }
+int SimulatedRank::world_size() const noexcept { return run_.world().options.world_size; }
+
+Runtime& SimulatedRank::runtime() noexcept { return run_.world().runtime; }
 
 RandomStream SimulatedRank::random_stream(std::string_view name) const noexcept {
-  return {engine_.options().seed, name, static_cast<std::uint64_t>(rank_)};
+  return {run_.world().options.seed, name, static_cast<std::uint64_t>(rank_)};
 }
 
 bool SimulatedRank::faults_have_fired() const noexcept {
-  const Engine::Guard guard(engine_);
-  return engine_.faults() != nullptr && engine_.faults()->have_fired();
+  const Engine::Guard guard(run_.world().engine);
+  return run_.faults() != nullptr && run_.faults()->have_fired();
 }
 
-std::shared_ptr<Gang> SimulatedRank::spare_root() {
-  const Engine::Guard guard(engine_);
-  return engine_.spare_root();
+std::shared_ptr<Gang> SimulatedRank::second_root() {
+  const Engine::Guard guard(run_.world().engine);
+  return run_.second_root();
 }
 
 void SimulatedRank::stop_faults() noexcept {
-  const Engine::Guard guard(engine_);
-  if (engine_.faults() != nullptr) engine_.faults()->stop(rank_);
+  const Engine::Guard guard(run_.world().engine);
+  if (run_.faults() != nullptr) run_.faults()->stop(rank_);
 }
 
 Report SimulatedRank::examine() const {
-  const Engine::Guard guard(engine_);
-  return engine_.examine();
+  const Engine::Guard guard(run_.world().engine);
+  return run_.examine();
 }
 
 Simulation::Simulation(SimulationOptions options) : options_(std::move(options)) {
@@ -49,14 +49,19 @@ Simulation::Simulation(SimulationOptions options) : options_(std::move(options))
 Simulation::~Simulation() = default;
 
 Report Simulation::run(const RankProgram& program) {
-  const WallClock wall_clock;
   // Gangs of real backends may outlive this object, too.
-  std::unique_ptr<SimulationOptions> own;
+  struct Kept {
+    std::unique_ptr<const SimulationOptions> options;
+    std::unique_ptr<Run> run;  // the first to go
+  };
+  const WallClock wall_clock;
+  Kept kept;
   if (options_.backend != SimulatedBackend::sim)
-    own = std::make_unique<SimulationOptions>(options_);
-  auto engine = std::make_unique<Engine>(own != nullptr ? *own : options_, program);
-  Report report = engine->run();
-  end_of_run({std::move(own), std::move(engine)});
+    kept.options = std::make_unique<const SimulationOptions>(options_);
+  kept.run = std::make_unique<Run>(kept.options ? *kept.options : options_, program);
+  Report report = kept.run->run();
+  if (ForeignGangs* gangs = kept.run->world().foreign_gangs)
+    gangs->keep(std::make_shared<Kept>(std::move(kept)));
   report.wall_time = wall_clock.elapsed();
   return report;
 }

@@ -13,8 +13,8 @@
 
 namespace gang::sim {
 
-class Engine;
-struct Task;
+class Run;
+struct World;
 
 // What the program of one rank gets. Valid while that program runs; used from its contexts only.
 class SimulatedRank {
@@ -34,27 +34,28 @@ class SimulatedRank {
 
   // A further gang of all ranks, beside the root, for those who watch programs: nothing that a
   // program has done to its gangs shows in it.
-  std::shared_ptr<Gang> spare_root();
+  std::shared_ptr<Gang> second_root();
 
-  // No further fault befalls this rank, nor its links: to see whether a program recovers.
+  // No further fault happens to this rank, nor to its links: to see whether a program recovers.
   void stop_faults() noexcept;
 
   // A stream of this rank's own, a function of the seed, the rank and `name`.
   RandomStream random_stream(std::string_view name) const noexcept;
 
-  // Who can never go on, as of now, though others run: for a rank that watches the rest. Outcome
-  // deadlock with findings and blocked contexts, or completed if all others may still go on, unless
-  // an abort or an exception ends what they wait for. Nothing of it is in the run's own report.
-  // O(blocked contexts + what they wait for).
+  // Who can never continue, as of now, though others run: for a rank that watches the rest. Outcome
+  // deadlock with findings and blocked contexts, or completed if all others may still continue,
+  // unless an abort or an exception ends what they wait for. Nothing of it is in the run's own
+  // report. O(blocked contexts + what they wait for).
   Report examine() const;
 
- private:
-  friend class Engine;
-  friend class GlooRoots;
-  SimulatedRank(Engine& engine, int rank, std::shared_ptr<Gang> root, int incarnation = 0);
-  friend class NcclRoots;
+  // The parts of the run. Not for programs: sim/ alone knows them.
+  World& world() noexcept;
 
-  Engine& engine_;
+ private:
+  friend class Run;
+  SimulatedRank(Run& run, int rank, std::shared_ptr<Gang> root, int incarnation);
+
+  Run& run_;
   std::shared_ptr<Gang> root_;
   int rank_;
   int incarnation_;

@@ -35,8 +35,8 @@ bool Rank::faults_have_fired() const noexcept {
   return simulated_ != nullptr && simulated_->faults_have_fired();
 }
 
-std::shared_ptr<Gang> Rank::spare_root() {
-  return simulated_ != nullptr ? simulated_->spare_root() : nullptr;
+std::shared_ptr<Gang> Rank::second_root() {
+  return simulated_ != nullptr ? simulated_->second_root() : nullptr;
 }
 
 void Rank::stop_faults() noexcept {

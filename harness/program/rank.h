@@ -73,7 +73,7 @@ class Rank {
   bool faults_have_fired() const noexcept;
 
   // A further gang of all ranks that the program has not touched; null outside simulation.
-  std::shared_ptr<Gang> spare_root();
+  std::shared_ptr<Gang> second_root();
 
   // No further fault of the run's plan befalls this rank, nor its links; nothing elsewhere.
   void stop_faults() noexcept;

@@ -29,7 +29,7 @@ constexpr Duration liveness_grace = std::chrono::hours(24 * 365);
 // The ranks that are left make a new gang, which must work.
 std::string try_to_go_on(Rank& rank) {
   rank.stop_faults();
-  const std::shared_ptr<Gang> all = rank.spare_root();
+  const std::shared_ptr<Gang> all = rank.second_root();
   if (!all) return "";
   try {
     const auto survivors = all->shrink({.name = "survivors", .grace = liveness_grace});

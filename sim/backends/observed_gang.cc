@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "gang/error.h"
-#include "sim/backends/kept_run.h"
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
 #include "sim/matching/matching.h"
+#include "sim/recording/trace_recorder.h"
 #include "sim/state/pending_operation.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -16,11 +17,12 @@ namespace {
 // Notes in the digest how a call ends: unless told that it is complete, with an exception.
 class NotedEnd {
  public:
-  NotedEnd(Engine& engine, const GangState& gang, std::uint64_t sequence_number) noexcept
-      : engine_(engine), gang_(gang), sequence_number_(sequence_number) {}
+  NotedEnd(World& world, const GangState& gang, std::uint64_t sequence_number) noexcept
+      : world_(world), gang_(gang), sequence_number_(sequence_number) {}
   ~NotedEnd() {
-    const Engine::Guard guard(engine_);
-    if (!engine_.is_over()) engine_.recorder().ended(kind_, gang_, sequence_number_, engine_.now());
+    const Engine::Guard guard(world_.engine);
+    if (!world_.engine.is_over())
+      world_.recorder.ended(kind_, gang_, sequence_number_, world_.engine.now());
   }
   NotedEnd(const NotedEnd&) = delete;
   NotedEnd& operator=(const NotedEnd&) = delete;
@@ -28,7 +30,7 @@ class NotedEnd {
   void completed() noexcept { kind_ = TraceEventKind::complete; }
 
  private:
-  Engine& engine_;
+  World& world_;
   const GangState& gang_;
   std::uint64_t sequence_number_;
   TraceEventKind kind_ = TraceEventKind::fail;
@@ -36,13 +38,13 @@ class NotedEnd {
 
 }  // namespace
 
-std::shared_ptr<GangState> KnownGangs::find(const GangState* parent, std::uint64_t ordinal,
-                                            const GangInfo& info) {
+std::shared_ptr<GangState> ObservedGangs::find(const GangState* parent, std::uint64_t ordinal,
+                                               const GangInfo& info) {
   const std::int64_t above = parent == nullptr ? -1 : static_cast<std::int64_t>(parent->index);
   std::weak_ptr<GangState>& known = gangs_[{above, ordinal, info.root_ranks}];
   std::shared_ptr<GangState> state = known.lock();
   if (state == nullptr) {
-    state = engine_.matching().make_gang(info);
+    state = world_.matching.make_gang(info);
     known = state;
   }
   return state;
@@ -53,60 +55,61 @@ ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangS
     : ForwardingGang(std::move(inner)),
       observation_(observation),
       state_(std::move(state)),
-      is_refused_(observation.engine.current().rank->incarnation > 0) {}
+      is_refused_(observation.world.engine.current().rank->incarnation > 0) {}
 
 // As the gang itself will number it; the rank's watchdog gives it no more time than that.
 void ObservedGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
-  const auto& watchdog = observation_.engine.options().watchdog;
+  const auto& watchdog = observation_.world.options.watchdog;
   if (watchdog && call.kind != OperationKind::monitored_barrier)
     operation.timeout = std::min(operation.timeout, *watchdog);
   call.sequence_number = is_point_to_point(call.kind) ? next_message_++ : next_sequence_++;
 }
 
 std::shared_ptr<Gang> ObservedGang::wrap(std::shared_ptr<Gang> child) {
-  const Engine::Guard guard(observation_.engine);
+  const Engine::Guard guard(observation_.world.engine);
   auto state = observation_.gangs.find(state_.get(), children_made_, child->info());
   return std::make_shared<ObservedGang>(observation_, std::move(state), std::move(child));
 }
 
 // As `run` without events to keep: the usual case, which is to cost little beside Gloo.
 Received ObservedGang::run_unrecorded(Operation& operation) {
-  Engine& engine = observation_.engine;
+  World& world = observation_.world;
   {
-    const Engine::Guard guard(engine);
-    ++engine.counts().rank_operations;
-    engine.recorder().called(engine.current(), *state_, operation.collective, engine.now());
+    const Engine::Guard guard(world.engine);
+    ++world.counts.rank_operations;
+    world.recorder.called(world.engine.current(), *state_, operation.collective,
+                          world.engine.now());
   }
-  NotedEnd end(engine, *state_, operation.collective.sequence_number);
+  NotedEnd end(world, *state_, operation.collective.sequence_number);
   const Received received = ForwardingGang::do_run(operation);
   end.completed();
   return received;
 }
 
 Received ObservedGang::do_run(Operation& operation) {
-  Engine& engine = observation_.engine;
-  require_running(engine, name());
+  World& world = observation_.world;
+  require_running(world.engine, name());
   number(operation);
   const OperationKind kind = operation.collective.kind;
   if (kind == OperationKind::create_gang || kind == OperationKind::split) ++children_made_;
-  if (engine.faults() != nullptr) [[unlikely]]
+  if (world.interference != nullptr) [[unlikely]]
     return run_under_faults(operation);
-  if (!engine.recorder().is_recording()) [[likely]]
+  if (!world.recorder.is_recording()) [[likely]]
     return run_unrecorded(operation);
-  PendingOperation pending(operation, *state_, rank(), engine.current());
+  PendingOperation pending(operation, *state_, rank(), world.engine.current());
   if (const std::exception_ptr error = run(operation, pending)) std::rethrow_exception(error);
   return pending.received;
 }
 
 // Performs it; the error that it ends with, if any.
 std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pending) {
-  Engine& engine = observation_.engine;
+  World& world = observation_.world;
   {
-    const Engine::Guard guard(engine);
-    ++engine.counts().rank_operations;
-    pending.posted_at = engine.now();
-    engine.recorder().posted(pending, pending.posted_at);
+    const Engine::Guard guard(world.engine);
+    ++world.counts.rank_operations;
+    pending.posted_at = world.engine.now();
+    world.recorder.posted(pending, pending.posted_at);
   }
   std::exception_ptr error;
   try {
@@ -114,26 +117,26 @@ std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pen
   } catch (const Error&) {
     error = std::current_exception();
   }
-  const Engine::Guard guard(engine);
+  const Engine::Guard guard(world.engine);
   const auto kind = error == nullptr ? TraceEventKind::complete : TraceEventKind::fail;
-  engine.recorder().ended(kind, *state_, operation.collective.sequence_number, engine.now());
-  engine.recorder().ended_for(kind, pending, engine.now());
+  world.recorder.ended(kind, *state_, operation.collective.sequence_number, world.engine.now());
+  world.recorder.ended_for(kind, pending, world.engine.now());
   return error;
 }
 
 Work ObservedGang::do_start(Operation& operation) {
-  Engine& engine = observation_.engine;
-  require_running(engine, name());
+  World& world = observation_.world;
+  require_running(world.engine, name());
   number(operation);
   CallFaults faults;
-  if (engine.faults() != nullptr) [[unlikely]]
+  if (world.interference != nullptr) [[unlikely]]
     faults = faults_before(operation);
-  if (faults.late != nullptr) engine.faults()->send_late(engine.current(), faults);
+  if (faults.late != nullptr) world.interference->links().send_late(world.engine.current(), faults);
   {
-    const Engine::Guard guard(engine);
-    ++engine.counts().rank_operations;
+    const Engine::Guard guard(world.engine);
+    ++world.counts.rank_operations;
   }
-  if (engine.faults() == nullptr) return ForwardingGang::do_start(operation);
+  if (world.interference == nullptr) return ForwardingGang::do_start(operation);
   Work work;
   std::exception_ptr error;
   try {
@@ -141,19 +144,20 @@ Work ObservedGang::do_start(Operation& operation) {
   } catch (const Error&) {
     error = std::current_exception();
   }
-  PendingOperation pending(operation, *state_, rank(), engine.current());
+  PendingOperation pending(operation, *state_, rank(), world.engine.current());
   faults.result = nullptr;  // comes later, elsewhere
-  engine.faults()->inside(pending, faults);
+  world.interference->inside(pending, faults);
   if (error != nullptr) std::rethrow_exception(error);
-  engine.faults()->after(pending, faults);
+  world.interference->after(pending, faults);
   abort_as_told();
   return work;
 }
 
 CallFaults ObservedGang::faults_before(Operation& operation) {
-  Engine& engine = observation_.engine;
-  if (is_refused_) engine.faults()->refuse(engine.current(), *state_, rank(), operation.collective);
-  const CallFaults faults = engine.faults()->before(engine.current(), *state_, operation);
+  World& world = observation_.world;
+  if (is_refused_)
+    world.interference->refuse(world.engine.current(), *state_, rank(), operation.collective);
+  const CallFaults faults = world.interference->before(world.engine.current(), *state_, operation);
   abort_as_told();
   return faults;
 }
@@ -165,42 +169,42 @@ void ObservedGang::abort_as_told() {
 }
 
 Received ObservedGang::run_under_faults(Operation& operation) {
-  Engine& engine = observation_.engine;
-  FaultInjector& injector = *engine.faults();
+  World& world = observation_.world;
+  Interference& interference = *world.interference;
   CallFaults faults = faults_before(operation);
-  const CorruptedContribution contribution(injector, operation, rank(), faults);
-  PendingOperation pending(operation, *state_, rank(), engine.current());
-  injector.inside(pending, {.result = faults.result});
+  const auto contribution = interference.corrupt_contribution(operation, rank(), faults);
+  PendingOperation pending(operation, *state_, rank(), world.engine.current());
+  interference.inside(pending, {.result = faults.result});
   std::exception_ptr error;
   {
     const ArmedStrike strike(observation_.strikes, pending, faults.inside);
     error = run(operation, pending);
   }
   // What was to happen inside, but the operation has failed, or had too few messages for it.
-  injector.inside(pending, {.inside = faults.inside});
+  interference.inside(pending, {.inside = faults.inside});
   if (error != nullptr) std::rethrow_exception(error);
-  if (pending.corrupted_by >= 0) injector.corrupt_result(pending);
-  injector.after(pending, faults);
+  if (pending.corrupted_by >= 0) interference.corrupt_result(pending);
+  interference.after(pending, faults);
   abort_as_told();
   return pending.received;
 }
 
 std::shared_ptr<Gang> ObservedGang::do_shrink(const ShrinkOptions& options,
                                               const CallSite& call_site) {
-  require_running(observation_.engine, name());
+  require_running(observation_.world.engine, name());
   if (is_refused_) {
     Collective call;
     call.kind = OperationKind::shrink;
     call.call_site = call_site;
-    FaultInjector& injector = *observation_.engine.faults();
-    injector.refuse(observation_.engine.current(), *state_, rank(), call);
+    Interference& interference = *observation_.world.interference;
+    interference.refuse(observation_.world.engine.current(), *state_, rank(), call);
   }
   ++children_made_;
   return ForwardingGang::do_shrink(options, call_site);
 }
 
 void ObservedGang::do_abort() {
-  require_running(observation_.engine, name());
+  require_running(observation_.world.engine, name());
   ForwardingGang::do_abort();
 }
 

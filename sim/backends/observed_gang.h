@@ -9,19 +9,19 @@
 
 #include "gang/forwarding_gang.h"
 #include "gang/runtime.h"
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/interference.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 class Strikes;
 
 // What the run knows of each gang, one for all of its members: its name and number, under which it
 // is traced and met by faults. Messages and results are the gang's own.
-class KnownGangs {
+class ObservedGangs {
  public:
-  explicit KnownGangs(Engine& engine) : engine_(engine) {}
+  explicit ObservedGangs(World& world) : world_(world) {}
 
   // The `ordinal`-th gang that was made from `parent` (null: the root), as one of its members knows
   // it.
@@ -31,14 +31,14 @@ class KnownGangs {
  private:
   using Key = std::tuple<std::int64_t, std::uint64_t, std::vector<int>>;
 
-  Engine& engine_;
+  World& world_;
   std::map<Key, std::weak_ptr<GangState>> gangs_;
 };
 
 // What all observed gangs of a run share.
 struct Observation {
-  Engine& engine;
-  KnownGangs& gangs;
+  World& world;
+  ObservedGangs& gangs;
   Strikes& strikes;
   std::shared_ptr<Runtime> runtime;  // keeps them after the run
 };

@@ -3,17 +3,18 @@
 #include "sim/backends/gloo/gloo_roots.h"
 #include "sim/backends/nccl/nccl_roots.h"
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
-std::unique_ptr<RootGangs> make_root_gangs(Engine& engine) {
-  switch (engine.options().backend) {
+std::unique_ptr<ForeignGangs> make_root_gangs(World& world) {
+  switch (world.options.backend) {
     case SimulatedBackend::sim:
       return nullptr;
     case SimulatedBackend::gloo:
-      return make_gloo_roots(engine);
+      return make_gloo_roots(world);
     case SimulatedBackend::nccl:
-      return make_nccl_roots(engine);
+      return make_nccl_roots(world);
   }
   return nullptr;
 }

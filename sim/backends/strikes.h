@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/interference.h"
 #include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // About how many steps a rank takes in one operation: that many, and so many for each member.
 struct OperationSteps {
@@ -20,7 +20,7 @@ struct OperationSteps {
 // Faults that wait for a step of the operation they are to happen in: which one is drawn.
 class Strikes {
  public:
-  Strikes(Engine& engine, OperationSteps steps);
+  Strikes(World& world, OperationSteps steps);
 
   // The current context is about to take a step: to send, to launch, to wait. May not return. Cheap
   // where nothing waits.
@@ -39,7 +39,7 @@ class Strikes {
 
   void strike_if_due();
 
-  Engine& engine_;
+  World& world_;
   OperationSteps steps_;
   RandomStream stream_;
   std::map<TaskId, Armed> armed_;

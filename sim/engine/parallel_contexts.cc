@@ -1,4 +1,5 @@
-// The part of the engine that runs ranks on truly concurrent OS threads.
+#include "sim/engine/parallel_contexts.h"
+
 #include "sim/engine/engine.h"
 
 namespace gang::sim {
@@ -8,39 +9,48 @@ thread_local Task* running_task = nullptr;
 
 }  // namespace
 
-Task& Engine::parallel_current() const noexcept { return *running_task; }
+Task& ParallelContexts::current() noexcept { return *running_task; }
 
-TimePoint Engine::parallel_now() const noexcept { return wall_clock_.elapsed() + skipped_; }
-
-void Engine::run_ranks_parallel() {
+void ParallelContexts::run() {
   {
-    Guard guard(*this);
-    running_ = tasks_.size();
-    for (Task& task : tasks_) start_parallel_thread(task);
+    const std::lock_guard lock(mutex_);
+    engine_.contexts().for_each([this](Task& task) { start(task); });
   }
-  all_done_.acquire();
-  Guard guard(*this);  // the last one may still hold it
-  running_task = &outside_;
+  all_ended_.acquire();
+  const std::lock_guard lock(mutex_);  // the last one may still hold it
+  running_task = &engine_.contexts().outside();
 }
 
-void Engine::start_parallel_thread(Task& task) {
+void ParallelContexts::start(Task& task) {
   while (carriers_.size() <= task.id) carriers_.emplace_back();
+  ++running_;
   task.is_started = true;
   carriers_[task.id].thread = std::jthread([this, &task] {
     running_task = &task;
     set_rank_locals(task.locals());
-    run_body(task);
-    task_ended(task);
+    engine_.live(task);
   });
 }
 
-void Engine::stop_running() {
-  --running_;
-  retry_polls_after_progress();
-  while (running_ == 0) on_idle();
+void ParallelContexts::wake(Task& task) {
+  ++running_;
+  carriers_[task.id].wakes.release();
 }
 
-void Engine::suspend_parallel(Task& self) {
+void ParallelContexts::ended() {
+  if (engine_.contexts().left() == 0)
+    all_ended_.release();
+  else
+    stop_running();
+}
+
+void ParallelContexts::stop_running() {
+  --running_;
+  if (engine_.polls_.may_succeed()) engine_.resume_polls();
+  while (running_ == 0) engine_.on_idle();
+}
+
+void ParallelContexts::suspend(Task& self) {
   ParallelCarrier& carrier = carriers_[self.id];
   stop_running();
   mutex_.unlock();

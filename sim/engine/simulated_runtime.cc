@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "gang/error.h"
-#include "sim/backends/kept_run.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
-#include "sim/injection/fault_injector.h"
-#include "sim/verdict/failure.h"
 
 namespace gang::sim {
 namespace {
@@ -103,7 +100,7 @@ class SimulatedCondition final : public RuntimeCondition {
     mutex.release();
     try {
       while (!is_notified && engine_.now() < deadline) {
-        if (deadline != TimePoint::max()) engine_.wake_at(deadline, self);
+        if (deadline != TimePoint::max()) engine_.clock().wake_at(deadline, self);
         engine_.block(self, Wait{Wait::Reason::condition});
       }
       forget(is_notified);
@@ -137,13 +134,14 @@ class SimulatedCondition final : public RuntimeCondition {
 
 class SimulatedThread final : public RuntimeThread {
  public:
-  SimulatedThread(Engine& engine, Task& task) noexcept : engine_(engine), task_(task) {}
+  SimulatedThread(Engine& engine, EngineClient& client, Task& task) noexcept
+      : engine_(engine), client_(client), task_(task) {}
 
   ~SimulatedThread() override {
     const Engine::Guard guard(engine_);
     await();
     if (task_.further->error && !engine_.is_over() && std::uncaught_exceptions() == 0)
-      report_rank_failure(engine_, task_, take_error());
+      client_.context_failed(task_, take_error());
   }
 
   void join() override {
@@ -170,12 +168,14 @@ class SimulatedThread final : public RuntimeThread {
   std::exception_ptr take_error() noexcept { return std::exchange(task_.further->error, nullptr); }
 
   Engine& engine_;
+  EngineClient& client_;
   Task& task_;
 };
 
 class SimulatedRuntime final : public Runtime {
  public:
-  explicit SimulatedRuntime(Engine& engine) noexcept : engine_(engine) {}
+  SimulatedRuntime(Engine& engine, EngineClient& client) noexcept
+      : engine_(engine), client_(client) {}
 
   TimePoint now() const override {
     const Engine::Guard guard(engine_);
@@ -184,14 +184,11 @@ class SimulatedRuntime final : public Runtime {
 
   void sleep_for(Duration duration) override {
     if (duration < Duration::zero())
-      throw InvalidArgument("sleep of " + gang::to_string(duration) + "; accepted is zero or more");
+      throw InvalidArgument("sleep of " + gang::to_string(duration) + "; must be zero or more");
     if (duration == Duration::zero()) return yield();
     const Engine::Guard guard(engine_);
     require_running(engine_, "a clock");
-    Task& self = engine_.current();
-    engine_.sleep(self, engine_.faults() == nullptr
-                            ? duration
-                            : engine_.faults()->stretched(duration, self.rank->rank));
+    sleep_in(engine_, client_.stretched(duration, engine_.current()));
   }
 
   void yield() override {
@@ -205,8 +202,8 @@ class SimulatedRuntime final : public Runtime {
     const Engine::Guard guard(engine_);
     require_running(engine_, "a rank");
     engine_.scheduling_point();
-    Task& task = engine_.start_context(engine_.current(), std::move(name), std::move(body));
-    return std::make_unique<SimulatedThread>(engine_, task);
+    Task& task = engine_.start_context(*engine_.current().rank, std::move(name), std::move(body));
+    return std::make_unique<SimulatedThread>(engine_, client_, task);
   }
 
   std::unique_ptr<RuntimeMutex> make_mutex() override {
@@ -219,12 +216,13 @@ class SimulatedRuntime final : public Runtime {
 
  private:
   Engine& engine_;
+  EngineClient& client_;
 };
 
 }  // namespace
 
-std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine) {
-  return std::make_unique<SimulatedRuntime>(engine);
+std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine, EngineClient& client) {
+  return std::make_unique<SimulatedRuntime>(engine, client);
 }
 
 }  // namespace gang::sim

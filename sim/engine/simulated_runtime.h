@@ -6,8 +6,9 @@
 namespace gang::sim {
 
 class Engine;
+class EngineClient;
 
 // One for all ranks: what it does concerns the context that calls it.
-std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine);
+std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine, EngineClient& client);
 
 }  // namespace gang::sim

@@ -51,4 +51,40 @@ SavedBytes corrupt(const TensorView& tensor, Corruption how, RandomStream& strea
   return saved;
 }
 
+bool contributes(const Operation& operation, int member) {
+  const Collective& call = operation.collective;
+  if (operation.input.size_bytes() == 0) return false;
+  if (call.kind == OperationKind::broadcast) return call.peer == member;
+  return call.kind < OperationKind::broadcast || call.kind == OperationKind::send;
+}
+
+TensorView result_of(const Operation& operation, int member) {
+  const Collective& call = operation.collective;
+  if (call.kind == OperationKind::reduce && call.peer != member) return {};
+  if (call.kind == OperationKind::broadcast && call.peer == member) return {};
+  if (call.kind == OperationKind::send || call.kind > OperationKind::recv) return {};
+  if (operation.output.size_bytes() != 0) return operation.output;
+  return operation.outputs.empty() ? TensorView{} : operation.outputs.front();
+}
+
+bool keeps_input(const Operation& operation, int member) {
+  const Collective& call = operation.collective;
+  if (call.kind == OperationKind::broadcast || call.kind == OperationKind::send) return true;
+  if (call.kind == OperationKind::reduce && call.peer != member) return true;
+  return operation.output.data() != operation.input.data();
+}
+
+bool is_of_data(FaultKind kind) {
+  return kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
+         kind == FaultKind::late_copy;
+}
+
+bool has_such_data(FaultKind kind, const Operation& operation, int member) {
+  if (kind == FaultKind::late_copy)
+    return !operation.collective.blocking && contributes(operation, member);
+  if (kind == FaultKind::corrupt_contribution)
+    return operation.collective.blocking && contributes(operation, member);
+  return result_of(operation, member).size_bytes() != 0;
+}
+
 }  // namespace gang::sim

@@ -8,111 +8,50 @@
 
 #include "sim/engine/engine.h"
 #include "sim/injection/corruption.h"
+#include "sim/injection/fault_triggers.h"
+#include "sim/matching/foreign_gangs.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
-#include "sim/verdict/failure.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
-
-TimePoint later(TimePoint time, Duration by) {
-  return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
-}
-
-std::string_view verb_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::crash:
-      return "crashed";
-    case FaultKind::exception:
-      return "met an exception";
-    case FaultKind::exit:
-      return "exited";
-    case FaultKind::stall:
-      return "stalled";
-    case FaultKind::slow:
-      return "was slow";
-    case FaultKind::late_start:
-      return "started late";
-    case FaultKind::restart:
-      return "crashed, to be started again,";
-    case FaultKind::watchdog_abort:
-      return "aborted the gang by its watchdog";
-    case FaultKind::corrupt_contribution:
-      return "contributed corrupt data";
-    case FaultKind::corrupt_result:
-      return "got a corrupt result";
-    case FaultKind::late_copy:
-      return "had its data read late";
-    default:
-      return to_string(kind);
-  }
-}
 
 std::string place_of(std::string_view moment, const GangState& gang, const Collective& call) {
   return fmt::format("{} {} on {}", moment, to_string(call), gang.label());
 }
 
-// Whether a rank brings data to the operation.
-bool contributes(const Operation& operation, int member) {
-  const Collective& call = operation.collective;
-  if (operation.input.size_bytes() == 0) return false;
-  if (call.kind == OperationKind::broadcast) return call.peer == member;
-  return call.kind < OperationKind::broadcast || call.kind == OperationKind::send;
-}
+// Puts the data back where the operation leaves it alone.
+class CorruptedContribution final : public Contribution {
+ public:
+  explicit CorruptedContribution(const SavedBytes& saved) noexcept : saved_(saved) {}
+  ~CorruptedContribution() override { saved_.restore(); }
+  CorruptedContribution(const CorruptedContribution&) = delete;
+  CorruptedContribution& operator=(const CorruptedContribution&) = delete;
 
-// The memory that a rank receives data in; none for operations without.
-TensorView result_of(const Operation& operation, int member) {
-  const Collective& call = operation.collective;
-  if (call.kind == OperationKind::reduce && call.peer != member) return {};
-  if (call.kind == OperationKind::broadcast && call.peer == member) return {};
-  if (call.kind == OperationKind::send || call.kind > OperationKind::recv) return {};
-  if (operation.output.size_bytes() != 0) return operation.output;
-  return operation.outputs.empty() ? TensorView{} : operation.outputs.front();
-}
-
-// Whether the operation leaves the rank's input as it was.
-bool keeps_input(const Operation& operation, int member) {
-  const Collective& call = operation.collective;
-  if (call.kind == OperationKind::broadcast || call.kind == OperationKind::send) return true;
-  if (call.kind == OperationKind::reduce && call.peer != member) return true;
-  return operation.output.data() != operation.input.data();
-}
-
-// At a time, whatever the rank does then. An exception needs a call to leave the program by; what
-// only slows a rank down, calls to slow down.
-bool happens_by_itself(const Fault& fault) {
-  if (!fault.trigger.time || fault.kind == FaultKind::exception) return false;
-  return ends_rank(fault.kind) || (fault.kind == FaultKind::stall && !fault.lasts);
-}
-
-bool is_of_data(FaultKind kind) {
-  return kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
-         kind == FaultKind::late_copy;
-}
-
-// Whether the operation has data that the fault could befall.
-bool has_such_data(FaultKind kind, const Operation& operation, int member) {
-  if (kind == FaultKind::late_copy)
-    return !operation.collective.blocking && contributes(operation, member);
-  if (kind == FaultKind::corrupt_contribution)
-    return operation.collective.blocking && contributes(operation, member);
-  return result_of(operation, member).size_bytes() != 0;
-}
+ private:
+  SavedBytes saved_;
+};
 
 }  // namespace
 
-FaultInjector::FaultInjector(Engine& engine, const FaultPlan& plan)
-    : engine_(engine), plan_(plan), stream_(engine.options().seed, "fault injector") {
-  const auto world = static_cast<std::size_t>(engine.options().world_size);
-  by_rank_.resize(world);
-  is_healed_.resize(world);
+FaultInjector::FaultInjector(World& world, const FaultPlan& plan,
+                             std::function<void(int)> restart_rank)
+    : world_(world),
+      plan_(plan),
+      restart_rank_(std::move(restart_rank)),
+      record_(world),
+      links_(world, record_) {
+  const auto world_size = static_cast<std::size_t>(world.options.world_size);
+  by_rank_.resize(world_size);
   for (std::size_t index = 0; index < plan.faults.size(); ++index) {
     const Fault& fault = plan.faults[index];
     for (const int rank : fault.ranks) {
       const ArmedFault armed{.fault = &fault, .index = index, .rank = rank};
       auto& own = by_rank_[static_cast<std::size_t>(rank)];
       if (is_of_link(fault.kind)) {
-        links_.push_back(armed);
+        links_.add(armed);
         continue;
       }
       if (!own) own = std::make_unique<RankFaults>();
@@ -123,12 +62,9 @@ FaultInjector::FaultInjector(Engine& engine, const FaultPlan& plan)
     if (own)
       for (ArmedFault& fault : own->armed)
         if (happens_by_itself(*fault.fault)) timed_.push_back(&fault);
-  // Where messages cross slow links, these are what is slow.
-  slows_collectives_ = !links_.empty() && engine.options().backend == SimulatedBackend::sim;
-  for (ArmedFault& link : links_)
-    if (link.fault->lasts)
-      link.ends = later(link.fault->trigger.time ? link.fault->trigger.time->least : TimePoint{0},
-                        link.fault->lasts->least);
+  quiet_calls_.assign(world_size, links_.slows_collectives() ? 0 : always_quiet);
+  for (std::size_t rank = 0; rank < world_size; ++rank)
+    if (by_rank_[rank]) quiet_calls_[rank] = 0;
 }
 
 void FaultInjector::begin_program(Task& task) {
@@ -137,101 +73,26 @@ void FaultInjector::begin_program(Task& task) {
   for (ArmedFault& fault : own->armed) {
     if (fault.fault->kind != FaultKind::late_start || fault.is_spent) continue;
     fault.is_spent = true;
-    fire(fault, fmt::format("rank {} started {} late", fault.rank,
-                            gang::to_string(fault.fault->delay->least)));
-    engine_.sleep(task, fault.fault->delay->least);
-  }
-}
-
-bool FaultInjector::fits(const ArmedFault& fault, const GangState& gang,
-                         const Collective& call) const {
-  const FaultTrigger& trigger = fault.fault->trigger;
-  if (!trigger.while_rank) {
-    if (trigger.during && *trigger.during != call.kind) return false;
-    return trigger.gang.empty() || trigger.gang == gang.info->name;
-  }
-  const Wait* wait = engine_.program_of(*trigger.while_rank).wait;
-  if (wait == nullptr) return false;
-  if (wait->message != nullptr && wait->message->call() != nullptr) {
-    if (trigger.during && *trigger.during != wait->message->call()->kind) return false;
-    return trigger.gang.empty() || trigger.gang == wait->message->gang()->name;
-  }
-  if (wait->operations.empty()) return false;
-  const PendingOperation& pending = *wait->operations.front();
-  if (trigger.during && *trigger.during != pending.call().kind) return false;
-  return trigger.gang.empty() || trigger.gang == pending.gang->info->name;
-}
-
-bool FaultInjector::is_due(ArmedFault& fault, const GangState& gang, const Operation& operation) {
-  const FaultTrigger& trigger = fault.fault->trigger;
-  const FaultKind kind = fault.fault->kind;
-  if (fault.is_spent || kind == FaultKind::late_start) return false;
-  if (kind == FaultKind::slow && fault.has_fired) return true;
-  // NCCL's kernels read what a rank brings whenever they run: it is late as it is.
-  if (kind == FaultKind::late_copy && engine_.options().backend == SimulatedBackend::nccl)
-    return false;
-  if (trigger.time) return engine_.now() >= trigger.time->least;
-  if (!fits(fault, gang, operation.collective)) return false;
-  const auto& members = gang.info->root_ranks;
-  if (is_of_data(kind)) {
-    const auto member = static_cast<int>(std::ranges::find(members, fault.rank) - members.begin());
-    if (!has_such_data(kind, operation, member)) return false;
-  }
-  return is_picked(fault);
-}
-
-// Whether it is this operation or message, of those that fit.
-bool FaultInjector::is_picked(ArmedFault& fault) {
-  const FaultTrigger& trigger = fault.fault->trigger;
-  const std::uint64_t number = fault.seen++;
-  if (trigger.operation) return number == trigger.operation->least;
-  if (trigger.message) return number == trigger.message->least;
-  if (trigger.probability) return stream_.uniform() < *trigger.probability;
-  return number == 0 || is_of_link(fault.fault->kind);
-}
-
-// How many calls are sure to pass before one that a fault may befall.
-std::uint64_t FaultInjector::quiet_calls_of(const RankFaults& own) const noexcept {
-  if (slows_collectives_) return 0;
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (const ArmedFault& fault : own.armed) {
-    if (fault.is_spent || fault.fault->kind == FaultKind::late_start) continue;
-    const FaultTrigger& trigger = fault.fault->trigger;
-    const bool counts_every_call = trigger.operation && !trigger.time && !trigger.during &&
-                                   !trigger.while_rank && trigger.gang.empty() &&
-                                   !is_of_data(fault.fault->kind) && !fault.has_fired;
-    if (!counts_every_call) return 0;
-    if (trigger.operation->least >= fault.seen)
-      least = std::min(least, trigger.operation->least - fault.seen);
-  }
-  return least;
-}
-
-void FaultInjector::cross_slow_links(Task& task, const GangState& gang,
-                                     const Operation& operation) {
-  if (is_point_to_point(operation.collective.kind)) return;  // fate_of
-  for (ArmedFault& link : links_) {
-    if (link.fault->kind != FaultKind::slow_link || link.rank != task.rank->rank) continue;
-    if (!is_active(link) || !cuts(link, gang)) continue;
-    fire(link, fmt::format("the links of rank {} were slow {}", link.rank,
-                           place_of("from", gang, operation.collective)));
-    engine_.sleep(task, link.fault->delay->least);
+    record_.fire(fault, fmt::format("rank {} started {} late", fault.rank,
+                                    gang::to_string(fault.fault->delay->least)));
+    sleep_in(world_.engine, fault.fault->delay->least);
   }
 }
 
 CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& operation) {
   CallFaults faults;
   const int rank = task.rank->rank;
-  if (slows_collectives_) cross_slow_links(task, gang, operation);
+  links_.cross_slow_links(task, gang, operation);
   RankFaults* own = of(rank);
   if (own == nullptr || own->is_stopped) return faults;
-  for (ArmedFault& fault : own->armed) fault.seen += own->granted - own->quiet_calls;
-  own->granted = own->quiet_calls = 0;
+  std::uint64_t& quiet = quiet_calls_[static_cast<std::size_t>(rank)];
+  for (ArmedFault& fault : own->armed) fault.seen += own->granted - quiet;
+  own->granted = quiet = 0;
   for (ArmedFault& fault : own->armed)
-    if (is_due(fault, gang, operation)) meet(task, fault, gang, operation, faults);
+    if (is_due(world_, record_, fault, gang, operation)) meet(task, fault, gang, operation, faults);
   // Nothing is brought to a gang that is broken: the rank dies before its call fails.
   if (faults.inside != nullptr && gang.broken) strike(task, *faults.inside);
-  own->granted = own->quiet_calls = quiet_calls_of(*own);
+  own->granted = quiet = links_.slows_collectives() ? 0 : quiet_calls_of(own->armed);
   return faults;
 }
 
@@ -244,24 +105,24 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
      : kind == FaultKind::late_copy    ? faults.late
                                        : faults.contribution) = &fault;
     if (kind != FaultKind::corrupt_result)
-      fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
-                              place_of("in", gang, operation.collective)));
+      record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
+                                      place_of("in", gang, operation.collective)));
     return;
   }
   if (kind == FaultKind::slow)
-    return slow_down(task, fault, place_of("from", gang, operation.collective));
+    return slow_down(fault, place_of("from", gang, operation.collective));
   fault.is_spent = true;
   if (faults.inside != nullptr) return;  // one is enough: the rank does not get further than that
   const FaultMoment moment = fault.fault->trigger.moment;
   // What a rank brings may not have left it when it dies inside: then it is as if it died before.
   const bool stops = ends_rank(kind) || kind == FaultKind::stall;
   const bool has_left = moment == FaultMoment::inside && stops && kind != FaultKind::exception &&
-                        stream_.below(3) != 0;
+                        record_.stream().below(3) != 0;
   if (has_left) {
     faults.inside = &fault;
     if (fault.fault->notice) died_inside_.push_back(&fault);
-    fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
-                            place_of("inside", gang, operation.collective)));
+    record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
+                                    place_of("inside", gang, operation.collective)));
   } else if (moment == FaultMoment::after || (moment == FaultMoment::inside && !stops)) {
     faults.after = &fault;
   } else {
@@ -270,7 +131,7 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
     if (kind == FaultKind::watchdog_abort)
       abort_gang(fault, gang, where);
     else
-      befall(task, fault, where);
+      fire_and_strike(task, fault, where);
   }
 }
 
@@ -288,49 +149,35 @@ void FaultInjector::after(PendingOperation& pending, const CallFaults& faults) {
   if (faults.after->fault->kind == FaultKind::watchdog_abort)
     abort_gang(*faults.after, *pending.gang, where);
   else
-    befall(*pending.task, *faults.after, where);
+    fire_and_strike(*pending.task, *faults.after, where);
 }
 
 void FaultInjector::abort_gang(ArmedFault& fault, GangState& gang, const std::string& where) {
-  fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
+  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;
   cause->reason = fmt::format("the watchdog of rank {} aborted the gang", fault.rank);
-  cause->potential = finding_of(fault);
-  engine_.matching().break_gang(gang, std::move(cause));
+  cause->finding_if_fatal = record_.finding_of(fault);
+  world_.matching.break_gang(gang, std::move(cause));
 }
 
 void FaultInjector::corrupt_result(const PendingOperation& pending) {
   RankFaults* own = of(pending.task->rank->rank);
   ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.corrupted_by)];
-  fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind),
-                          place_of("in", *pending.gang, pending.call())));
-  corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, stream_);
+  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind),
+                                  place_of("in", *pending.gang, pending.call())));
+  corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, record_.stream());
 }
 
-void FaultInjector::copy_late(PendingOperation& pending, const CallFaults& faults) {
-  if (faults.late == nullptr) return;
-  pending.read_at = later(engine_.now(), faults.late->fault->delay->least);
-  last_late_copy_ = std::max(last_late_copy_, pending.read_at);
-  schedule(pending.read_at, Act::release, *faults.late);
+std::unique_ptr<Contribution> FaultInjector::corrupt_contribution(const Operation& operation,
+                                                                  int member,
+                                                                  const CallFaults& faults) {
+  if (faults.contribution == nullptr) return nullptr;
+  const SavedBytes saved =
+      corrupt(operation.input, faults.contribution->fault->corruption, record_.stream());
+  if (!keeps_input(operation, member)) return nullptr;
+  return std::make_unique<CorruptedContribution>(saved);
 }
-
-void FaultInjector::send_late(const Task& task, const CallFaults& faults) {
-  if (faults.late == nullptr) return;
-  const TimePoint until = later(engine_.now(), faults.late->fault->delay->least);
-  TimePoint& known = of(task.rank->rank)->sends_late_until;
-  known = std::max(known, until);
-  schedule(until, Act::release, *faults.late);
-}
-
-CorruptedContribution::CorruptedContribution(FaultInjector& injector, const Operation& operation,
-                                             int member, const CallFaults& faults) {
-  if (faults.contribution == nullptr) return;
-  saved_ = corrupt(operation.input, faults.contribution->fault->corruption, injector.stream_);
-  if (!keeps_input(operation, member)) saved_ = {};
-}
-
-CorruptedContribution::~CorruptedContribution() { saved_.restore(); }
 
 void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collective& call) {
   const int rank = task.rank->rank;
@@ -342,7 +189,7 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
                   rank, task.rank->incarnation);
   for (const ArmedFault& fault : of(rank)->armed)
     if (fault.fault->kind == FaultKind::restart && fault.has_fired)
-      cause->potential = finding_of(fault);
+      cause->finding_if_fatal = record_.finding_of(fault);
   GangFailure failure;
   failure.kind = cause->kind;
   failure.gang = gang.label();
@@ -351,12 +198,12 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
   failure.operation.label = {};
   failure.ranks_at_fault = cause->ranks_at_fault;
   failure.reason = cause->reason;
-  task.rank->told = std::move(cause);
+  task.rank->last_failure = std::move(cause);
   throw GangError(std::move(failure));
 }
 
-void FaultInjector::befall(Task& task, ArmedFault& fault, const std::string& where) {
-  fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
+void FaultInjector::fire_and_strike(Task& task, ArmedFault& fault, const std::string& where) {
+  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
   strike(task, fault);
 }
 
@@ -364,40 +211,42 @@ void FaultInjector::befall(Task& task, ArmedFault& fault, const std::string& whe
 void FaultInjector::strike(Task& task, ArmedFault& fault) {
   const FaultKind kind = fault.fault->kind;
   if (kind == FaultKind::exception)
-    throw InjectedException(fmt::format("injected: {}", fired_[fault.record].description));
+    throw InjectedException(fmt::format("injected: {}", record_.fired()[fault.record].description));
   if (kind == FaultKind::stall && fault.fault->lasts)
-    return engine_.sleep(task, fault.fault->lasts->least);
+    return sleep_in(world_.engine, fault.fault->lasts->least);
   end_rank(*task.rank, fault);
-  engine_.stay_frozen(task);
+  world_.engine.stay_frozen(task);
 }
 
 void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
-  engine_.freeze(rank);
+  world_.engine.freeze(rank);
   rank.frozen_as = verb_of(fault.fault->kind);
   if (fault.fault->kind == FaultKind::stall) return;
   if (fault.fault->notice)
-    schedule(later(engine_.now(), fault.fault->notice->least), Act::notice, fault);
+    record_.schedule(later(world_.engine.now(), fault.fault->notice->least), FaultAct::notice,
+                     fault);
   if (fault.fault->kind == FaultKind::restart) {
     ++restarts_;
-    schedule(later(engine_.now(), fault.fault->delay->least), Act::restart, fault);
+    record_.schedule(later(world_.engine.now(), fault.fault->delay->least), FaultAct::restart,
+                     fault);
   }
   rank.has_returned = true;
-  if (engine_.has_root_gangs()) engine_.root_gangs().rank_died(rank.rank);
-  engine_.matching().rank_gone(rank.rank);
+  if (world_.foreign_gangs != nullptr) world_.foreign_gangs->rank_died(rank.rank);
+  world_.matching.rank_gone(rank.rank);
 }
 
-void FaultInjector::slow_down(Task& task, ArmedFault& fault, const std::string& where) {
+void FaultInjector::slow_down(ArmedFault& fault, const std::string& where) {
   RankFaults& own = *of(fault.rank);
   if (!fault.has_fired && fault.fault->lasts)
-    fault.ends = later(engine_.now(), fault.fault->lasts->least);
-  if (engine_.now() >= fault.ends) {
+    fault.ends = later(world_.engine.now(), fault.fault->lasts->least);
+  if (world_.engine.now() >= fault.ends) {
     fault.is_spent = true;
     own.sleep_factor = 1;
     return;
   }
-  fire(fault, fmt::format("rank {} was slow {}", fault.rank, where));
+  record_.fire(fault, fmt::format("rank {} was slow {}", fault.rank, where));
   own.sleep_factor = fault.fault->factor;
-  if (fault.fault->delay) engine_.sleep(task, fault.fault->delay->least);
+  if (fault.fault->delay) sleep_in(world_.engine, fault.fault->delay->least);
 }
 
 Duration FaultInjector::stretched(Duration sleep, int rank) const {
@@ -407,43 +256,14 @@ Duration FaultInjector::stretched(Duration sleep, int rank) const {
   return longer >= 9e18 ? sleep : Duration(static_cast<std::int64_t>(longer));
 }
 
-void FaultInjector::fire(ArmedFault& fault, std::string description) {
-  if (fault.has_fired) {
-    ++fired_[fault.record].count;
-    return;
-  }
-  fault.has_fired = true;
-  fault.record = fired_.size();
-  fired_.push_back({.fault = fault.index,
-                    .rank = fault.rank,
-                    .time = engine_.now(),
-                    .description = std::move(description)});
-  engine_.recorder().fault_fired(fault.rank);
-  engine_.note_choice_point();
-}
-
-void FaultInjector::schedule(TimePoint time, Act act, ArmedFault& fault) {
-  events_.push({time, next_event_++, act, &fault});
-}
-
-std::shared_ptr<const Finding> FaultInjector::finding_of(const ArmedFault& fault) const {
-  auto finding = std::make_shared<Finding>();
-  finding->id = finding_id::rank_failed;
-  finding->ranks = {fault.rank};
-  std::string what = fired_[fault.record].description;
-  what.front() = static_cast<char>(std::toupper(what.front()));
-  finding->message = what + ", as the plan of faults says.";
-  return finding;
-}
-
 void FaultInjector::release_held() {
-  engine_.matching().release_held();
-  if (engine_.has_root_gangs()) engine_.root_gangs().release_held();
+  world_.matching.release_held();
+  if (world_.foreign_gangs != nullptr) world_.foreign_gangs->release_held();
 }
 
 void FaultInjector::tell_peers(const ArmedFault& fault) {
-  if (engine_.has_root_gangs()) engine_.root_gangs().rank_gone(fault.rank);
-  for (const auto& gang : gangs_held_by(engine_.rank_state(fault.rank))) break_for(*gang, fault);
+  if (world_.foreign_gangs != nullptr) world_.foreign_gangs->rank_gone(fault.rank);
+  for (const auto& gang : gangs_held_by(world_.rank(fault.rank))) break_for(*gang, fault);
 }
 
 void FaultInjector::break_for(GangState& gang, const ArmedFault& fault) {
@@ -453,8 +273,8 @@ void FaultInjector::break_for(GangState& gang, const ArmedFault& fault) {
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {static_cast<int>(std::ranges::find(ranks, fault.rank) - ranks.begin())};
   cause->reason = fmt::format("rank {} is gone", fault.rank);
-  cause->potential = finding_of(fault);
-  engine_.matching().break_gang(gang, std::move(cause));
+  cause->finding_if_fatal = record_.finding_of(fault);
+  world_.matching.break_gang(gang, std::move(cause));
 }
 
 TimePoint FaultInjector::next_trigger() const {
@@ -466,23 +286,21 @@ TimePoint FaultInjector::next_trigger() const {
 }
 
 void FaultInjector::act() {
-  const TimePoint now = engine_.now();
+  const TimePoint now = world_.engine.now();
   for (ArmedFault* fault : timed_)
     if (!fault->is_spent && !of(fault->rank)->is_stopped &&
         fault->fault->trigger.time->least <= now)
-      befall_at_rest(*fault);
-  while (!events_.empty() && events_.top().time <= now) {
-    const Event event = events_.top();
-    events_.pop();
-    switch (event.act) {
-      case Act::notice:
-        tell_peers(*event.fault);
+      strike_at_rest(*fault);
+  while (const std::optional<FaultEvent> event = record_.take_due(now)) {
+    switch (event->act) {
+      case FaultAct::notice:
+        tell_peers(*event->fault);
         break;
-      case Act::restart:
+      case FaultAct::restart:
         --restarts_;
-        engine_.restart(event.fault->rank);
+        restart_rank_(event->fault->rank);
         break;
-      case Act::release:
+      case FaultAct::release:
         release_held();
         break;
     }
@@ -490,19 +308,38 @@ void FaultInjector::act() {
 }
 
 // Time has come for a rank that waits in something, or has ended.
-void FaultInjector::befall_at_rest(ArmedFault& fault) {
-  RankState& rank = engine_.rank_state(fault.rank);
+void FaultInjector::strike_at_rest(ArmedFault& fault) {
+  RankState& rank = world_.rank(fault.rank);
   fault.is_spent = true;
   if (rank.has_returned) return;
-  fire(fault, fmt::format("rank {} {} at {}", fault.rank, verb_of(fault.fault->kind),
-                          gang::to_string(engine_.now())));
+  record_.fire(fault, fmt::format("rank {} {} at {}", fault.rank, verb_of(fault.fault->kind),
+                                  gang::to_string(world_.engine.now())));
   end_rank(rank, fault);
 }
 
 void FaultInjector::stop(int rank) {
-  is_healed_[static_cast<std::size_t>(rank)] = true;
+  links_.heal(rank);
   if (RankFaults* own = of(rank)) own->is_stopped = true;
   if (!links_.empty()) release_held();
+}
+
+std::vector<PendingOperation*> FaultInjector::untold(std::span<PendingOperation* const> members) {
+  const auto is_dead = [this](const PendingOperation* member) {
+    return std::ranges::any_of(died_inside_, [member](const ArmedFault* dead) {
+      return dead->rank == member->task->rank->rank;
+    });
+  };
+  if (std::ranges::none_of(members, is_dead) || record_.stream().below(2) == 0) return {};
+  std::vector<PendingOperation*> untold;
+  for (PendingOperation* member : members)
+    if (!is_dead(member) && record_.stream().below(2) == 0) untold.push_back(member);
+  return untold;
+}
+
+void FaultInjector::break_for_dead(GangState& gang, std::span<PendingOperation* const> members) {
+  for (const ArmedFault* dead : died_inside_)
+    for (const PendingOperation* member : members)
+      if (dead->rank == member->task->rank->rank) return break_for(gang, *dead);
 }
 
 std::string only_because_of(const std::vector<FiredFault>& faults) {
@@ -513,24 +350,6 @@ std::string only_because_of(const std::vector<FiredFault>& faults) {
   if (faults.size() > most_named)
     text += fmt::format("; and {} more faults", faults.size() - most_named);
   return text;
-}
-
-void check_injectable(const FaultPlan& plan, SimulatedBackend backend) {
-  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
-    const FaultKind kind = plan.faults[i].kind;
-    if (is_of_store(kind))
-      throw FaultPlanError(
-          i, "kind",
-          fmt::format("{} needs a store, which simulated gangs have not; accepted: "
-                      "all others, and this with compare --backend gloo",
-                      to_string(kind)));
-    const bool is_of_transport =
-        kind == FaultKind::duplicate_message || kind == FaultKind::reorder_messages;
-    if (is_of_transport && backend == SimulatedBackend::sim)
-      throw FaultPlanError(i, "kind",
-                           fmt::format("{} needs a transport; accepted on backend sim: all others",
-                                       to_string(kind)));
-  }
 }
 
 }  // namespace gang::sim

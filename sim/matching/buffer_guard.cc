@@ -7,7 +7,9 @@
 
 #include "sim/contexts/call_stack.h"
 #include "sim/engine/engine.h"
+#include "sim/report/finding_log.h"
 #include "sim/state/gang_state.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -67,17 +69,17 @@ void BufferGuard::seal() {
   fence_.close();
 }
 
-void BufferGuard::check(Engine& engine) {
+void BufferGuard::check(World& world) {
   fence_.open();
   const bool has_changed = digest() != digest_;  // which lets the operation in, too
   if (has_reported_) return;
   if (has_changed)
-    report(engine, "wrote to");
+    report(world, "wrote to");
   else if (const auto access = fence_.access())
-    report(engine, access->is_write ? "wrote to" : "read", source_line_of(*access));
+    report(world, access->is_write ? "wrote to" : "read", source_line_of(*access));
 }
 
-void BufferGuard::report(Engine& engine, std::string_view what_was_done, const std::string& where) {
+void BufferGuard::report(World& world, std::string_view what_was_done, const std::string& where) {
   has_reported_ = true;
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
@@ -92,7 +94,7 @@ void BufferGuard::report(Engine& engine, std::string_view what_was_done, const s
       "{} a buffer of {}{}{} before having waited for it; buffers belong to the operation until "
       "wait or test says that it is complete.",
       what_was_done, finding.operation, called, where);
-  engine.findings().add_of_ranks(std::move(finding), std::move(predicate));
+  world.findings.add_of_ranks(std::move(finding), std::move(predicate));
 }
 
 }  // namespace gang::sim

@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // Watches the memory of one started operation: its inputs, outputs and what the call names besides.
 //
@@ -30,7 +30,7 @@ class BufferGuard {
   void open() noexcept { fence_.open(); }
 
   // Opens. A finding, once, if the memory was touched: written since the last digest, or read.
-  void check(Engine& engine);
+  void check(World& world);
 
   // Takes a new digest, since the operation itself has written, and closes.
   void seal();
@@ -38,7 +38,7 @@ class BufferGuard {
  private:
   std::uint64_t digest() const noexcept;
   void add(const TensorView& region, bool is_output);
-  void report(Engine& engine, std::string_view what_was_done, const std::string& where = {});
+  void report(World& world, std::string_view what_was_done, const std::string& where = {});
 
   const PendingOperation& pending_;
   std::vector<TensorView> regions_;

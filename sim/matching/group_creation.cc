@@ -4,6 +4,7 @@
 
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -68,11 +69,10 @@ void make_children(Matching& matching, GangState& parent, MatchSlot& slot) {
   ++parent.children_made;
 }
 
-void take_seat(Engine& engine, PendingOperation& pending, ChildSeat seat) {
+void take_seat(World& world, PendingOperation& pending, ChildSeat seat) {
   if (!seat.gang) return;
   const int rank = pending.task->rank->rank;
-  auto gang =
-      std::make_shared<SimGang>(engine, std::move(seat.gang), seat.rank, engine.rank_state(rank));
+  auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, world.rank(rank));
   gang->set_made_at(pending.call().call_site);
   *pending.operation->created = std::move(gang);
 }

@@ -5,15 +5,15 @@
 
 #include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
-#include "sim/injection/fault_injector.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/collective_result.h"
+#include "sim/matching/diagnosis.h"
 #include "sim/matching/group_creation.h"
+#include "sim/matching/interference.h"
 #include "sim/matching/shrinking.h"
-#include "sim/verdict/failure.h"
-#include "sim/verdict/first_divergence.h"
-#include "sim/verdict/mismatch.h"
-#include "sim/verdict/verdict_certainty.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/report/report.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -23,12 +23,6 @@ bool is_inline_kind(const Operation& operation) noexcept {
   return operation.collective.kind == OperationKind::barrier ||
          (operation.collective.kind == OperationKind::all_reduce &&
           operation.input.size_bytes() <= inline_bytes);
-}
-
-OperationKind kind_of(std::span<PendingOperation* const> members) {
-  const auto first = std::ranges::find_if(
-      members, [](const PendingOperation* member) { return member != nullptr; });
-  return (*first)->call().kind;
 }
 
 // Remembers where each member called what is about to complete.
@@ -42,31 +36,23 @@ void note_places(GangState& gang, const MatchSlot& slot) {
 
 }  // namespace
 
-std::shared_ptr<GangState> Matching::make_root_gang() {
-  GangInfo info;
-  info.name = "root";
-  info.size = engine_.options().world_size;
-  info.timeout = engine_.options().timeout;
-  info.backend = "sim";
-  info.root_ranks.resize(static_cast<std::size_t>(info.size));
-  for (int i = 0; i < info.size; ++i) info.root_ranks[static_cast<std::size_t>(i)] = i;
-  return make_gang(std::move(info));
-}
+Matching::Matching(World& world)
+    : world_(world), engine_(world.engine), messages_(world, *this), deadlines_(world, *this) {}
 
 std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
-  auto gang = std::make_shared<GangState>(engine_);
+  auto gang = std::make_shared<GangState>(world_);
   gang->info = std::make_shared<const GangInfo>(std::move(info));
   gang->index = next_index_++;
   gang->registry_index = gangs_.size();
   gangs_.push_back(gang.get());
-  ++engine_.counts().gangs;
-  engine_.recorder().gang_made(*gang);
+  ++world_.counts.gangs;
+  world_.recorder.gang_made(*gang);
   return gang;
 }
 
 void Matching::gang_gone(GangState& gang) {
   if (gang.shrinking) shrinking_ended(gang);
-  if (!engine_.is_over()) messages_.report_unreceived(gang);
+  if (!engine_.is_over()) world_.diagnosis.unreceived(gang);
   GangState* last = gangs_.back();
   gangs_[gang.registry_index] = last;
   last->registry_index = gang.registry_index;
@@ -74,12 +60,12 @@ void Matching::gang_gone(GangState& gang) {
 }
 
 void Matching::release_gangs() noexcept {
-  for (GangState* gang : gangs_) gang->engine = nullptr;
+  for (GangState* gang : gangs_) gang->world = nullptr;
   gangs_.clear();
 }
 
 GangState::~GangState() {
-  if (engine != nullptr) engine->matching().gang_gone(*this);
+  if (world != nullptr) world->matching.gang_gone(*this);
 }
 
 std::vector<GangState*> Matching::gangs() const {
@@ -98,14 +84,14 @@ void Matching::post(PendingOperation& pending) {
     throw_failure(pending);
   }
   const Duration timeout =
-      engine_.options().watchdog ? patience_with(pending) : pending.operation->timeout;
+      world_.options.watchdog ? deadlines_.patience_with(pending) : pending.operation->timeout;
   pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
   if (pending.call().kind != OperationKind::monitored_barrier)
-    engine_.note_deadline(pending.deadline);
-  ++engine_.counts().rank_operations;
+    engine_.clock().note_deadline(pending.deadline);
+  ++world_.counts.rank_operations;
   engine_.note_progress();
-  engine_.recorder().posted(pending, now);
-  if (engine_.options().execution == ExecutionModel::stream_ordered) {
+  world_.recorder.posted(pending, now);
+  if (world_.options.execution == ExecutionModel::stream_ordered) {
     auto& stream = pending.task->rank->stream;
     if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
     stream->push_back(&pending);
@@ -145,7 +131,7 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   const Operation& operation = *pending.operation;
   MatchSlot& slot = slot_for(gang, pending.call().sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
-  const Fingerprint fingerprint(operation.collective, engine_.options().strict_blocking);
+  const Fingerprint fingerprint(operation.collective, world_.options.strict_blocking);
   const CallSite& site = operation.collective.call_site;
   if (slot.arrived == 0) {
     slot.first = fingerprint;
@@ -172,8 +158,8 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
 }
 
 bool Matching::is_held(GangState& gang, const MatchSlot& slot) {
-  if (engine_.faults() == nullptr) return false;
-  return gang.active.front() != &slot || engine_.faults()->holds(gang);
+  if (world_.interference == nullptr) return false;
+  return gang.active.front() != &slot || world_.interference->links().holds(gang);
 }
 
 void Matching::release_held() {
@@ -182,7 +168,8 @@ void Matching::release_held() {
       return !gang->broken && !gang->active.empty() &&
              gang->active.front()->arrived == gang->active.front()->members.size();
     };
-    while (is_full() && !engine_.faults()->holds(*gang)) complete(*gang, *gang->active.front());
+    while (is_full() && !world_.interference->links().holds(*gang))
+      complete(*gang, *gang->active.front());
     messages_.release_held(*gang);
   }
 }
@@ -200,18 +187,19 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   gang.last_call.label = {};
   if (slot.has_other_places) [[unlikely]]
     note_places(gang, slot);
-  ++engine_.counts().completed_operations;
-  engine_.recorder().ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
+  ++world_.counts.completed_operations;
+  world_.recorder.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;
   for (PendingOperation* member : slot.members)
-    if (member->guard != nullptr) member->guard->check(engine_);
+    if (member->guard != nullptr) member->guard->check(world_);
   if (slot.members.front()->call().kind == OperationKind::create_gang ||
       slot.members.front()->call().kind == OperationKind::split)
     make_children(*this, gang, slot);
   else
-    compute_result(slot.members, engine_.reduction_pool());
-  if (engine_.faults() != nullptr && engine_.faults()->may_leave_untold() && slot.children.empty())
-    fail_untold(gang, slot);
+    compute_result(slot.members, world_.reduction_pool);
+  if (world_.interference != nullptr && world_.interference->may_leave_untold() &&
+      slot.children.empty())
+    fail_members_not_notified(gang, slot);
   // The seats of new gangs stay in the slot until each member has taken its own.
   const bool has_children = !slot.children.empty();
   slot.departures_left = has_children ? static_cast<std::uint32_t>(slot.members.size()) : 0;
@@ -228,10 +216,10 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
 
 // A rank has died in the operation: some members may not learn that it has completed, but only
 // that the rank is gone.
-void Matching::fail_untold(GangState& gang, const MatchSlot& slot) {
-  const std::vector<PendingOperation*> untold = engine_.faults()->untold(slot.members);
+void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot) {
+  const std::vector<PendingOperation*> untold = world_.interference->untold(slot.members);
   if (untold.empty()) return;
-  engine_.faults()->break_for_dead(gang, slot.members);
+  world_.interference->break_for_dead(gang, slot.members);
   for (PendingOperation* member : untold) {
     member->slot = nullptr;
     end(*member, PendingStatus::failed);
@@ -240,10 +228,9 @@ void Matching::fail_untold(GangState& gang, const MatchSlot& slot) {
 
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
-  const bool may_differ = engine_.faults() != nullptr && engine_.faults()->may_leave_untold();
+  const bool may_differ = world_.interference != nullptr && world_.interference->may_leave_untold();
   if (slot.async_members != 0 || !is_inline_kind(operation) || may_differ ||
-      engine_.recorder().is_recording() ||
-      engine_.options().execution == ExecutionModel::stream_ordered)
+      world_.recorder.is_recording() || world_.options.execution == ExecutionModel::stream_ordered)
     return false;
   const Collective& call = operation.collective;
   if (call.count != 0 && call.kind == OperationKind::all_reduce)
@@ -264,7 +251,7 @@ void Matching::take_inline(PendingOperation& pending) {
     std::memcpy(pending.operation->output.data(), slot.result.data(),
                 pending.operation->output.size_bytes());
   if (!slot.children.empty())
-    take_seat(engine_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
+    take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
   if (--slot.departures_left == 0) recycle(*pending.gang, slot);
 }
 
@@ -285,8 +272,8 @@ void Matching::end(PendingOperation& pending, PendingStatus status) {
     if (!batch.has_ended() && (failed || --batch.entries_left == 0)) end(batch, status);
     return;
   }
-  engine_.recorder().ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
-                               engine_.now());
+  world_.recorder.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
+                            engine_.now());
   if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
   if (pending.task->rank->stream) next_of_stream(*pending.task->rank, pending);
 }
@@ -317,7 +304,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   if (gang.broken) return;
   gang.broken = std::move(cause);
   engine_.note_progress();
-  engine_.recorder().ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
+  world_.recorder.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();
   gang.base_sequence += active.size();
@@ -331,9 +318,9 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
     }
   }
   messages_.fail_all(gang);
-  if (engine_.options().execution != ExecutionModel::stream_ordered) return;
+  if (world_.options.execution != ExecutionModel::stream_ordered) return;
   for (const int rank : gang.info->root_ranks) {
-    const auto& stream = engine_.rank_state(rank).stream;
+    const auto& stream = world_.rank(rank).stream;
     if (!stream) continue;
     const std::vector<PendingOperation*> launched(stream->begin(), stream->end());
     for (PendingOperation* pending : launched)
@@ -343,17 +330,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
 }
 
 void Matching::fail_mismatch(GangState& gang, std::span<PendingOperation* const> members) {
-  Mismatch mismatch = explain_mismatch(gang, members, engine_.options().strict_blocking);
-  mismatch.finding.certainty = certainty_text(engine_.schedules());
-  if (members.size() == static_cast<std::size_t>(gang.size()) &&
-      !is_point_to_point(kind_of(members)))
-    mismatch.finding.divergence = first_divergence(engine_, gang, members);
-  auto cause = std::make_shared<BreakCause>();
-  cause->kind = GangErrorKind::mismatch;
-  cause->ranks_at_fault = mismatch.odd_members;
-  cause->reason = mismatch.finding.message;
-  cause->finding = engine_.findings().add(std::move(mismatch.finding));
-  break_gang(gang, cause);
+  break_gang(gang, world_.diagnosis.mismatch(gang, members));
   for (PendingOperation* member : members) {
     if (member == nullptr || member->has_ended()) continue;
     member->slot = nullptr;
@@ -374,21 +351,24 @@ bool Matching::fail_mismatched_operations() {
   return found;
 }
 
-void Matching::leave_all_shrinking(int root_rank) {
-  for (GangState* gang : std::vector(shrinking_)) leave_shrinking(engine_, *gang, root_rank);
+void Matching::rank_gone(int root_rank) {
+  for (GangState* gang : std::vector(shrinking_)) leave_shrinking(world_, *gang, root_rank);
 }
 
-void Matching::report_unreceived() {
-  for (const GangState* gang : gangs()) messages_.report_unreceived(*gang);
-}
-
-void Matching::throw_failure(PendingOperation& pending) { throw_gang_error(engine_, pending); }
-
-std::vector<int> Matching::missing_members(const MatchSlot& slot) {
-  std::vector<int> missing;
-  for (std::size_t i = 0; i < slot.members.size(); ++i)
-    if (slot.members[i] == nullptr) missing.push_back(static_cast<int>(i));
-  return missing;
+void Matching::throw_failure(const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  world_.diagnosis.failure_reaches(pending);
+  pending.task->rank->last_failure = gang.broken;
+  GangFailure failure;
+  failure.kind = gang.broken->kind;
+  failure.gang = gang.label();
+  failure.rank = pending.member;
+  failure.operation = pending.call();
+  failure.operation.label = {};
+  failure.elapsed = engine_.now() - pending.posted_at;
+  failure.ranks_at_fault = gang.broken->ranks_at_fault;
+  failure.reason = gang.broken->reason;
+  throw GangError(std::move(failure));
 }
 
 }  // namespace gang::sim

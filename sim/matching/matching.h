@@ -7,6 +7,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/matching/message_matching.h"
+#include "sim/matching/operation_deadlines.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
@@ -17,9 +18,8 @@ namespace gang::sim {
 // other rank's memory.
 class Matching {
  public:
-  explicit Matching(Engine& engine) : engine_(engine), messages_(engine, *this) {}
+  explicit Matching(World& world);
 
-  std::shared_ptr<GangState> make_root_gang();
   std::shared_ptr<GangState> make_gang(GangInfo info);
 
   // The last handle of `gang` and the last work on it are gone.
@@ -52,14 +52,11 @@ class Matching {
   // Ends an operation that is no longer in any list, and lets its rank's stream go on.
   void end(PendingOperation& pending, PendingStatus status);
 
+  // Throws the GangError of a failed operation at its rank.
+  [[noreturn]] void throw_failure(const PendingOperation& pending);
+
   // Breaks the gang of two messages that meet and differ, or of a whole slot, with a finding.
   void fail_mismatch(GangState& gang, std::span<PendingOperation* const> members);
-
-  // The earliest deadline of all pending operations; TimePoint::max() without any.
-  TimePoint earliest_deadline() const;
-
-  // Breaks the gangs of operations whose deadline has come.
-  void time_out_operations();
 
   // At quiescence: breaks the gangs in which differing calls wait for further members. Whether any.
   bool fail_mismatched_operations();
@@ -69,24 +66,20 @@ class Matching {
   void shrinking_ended(GangState& gang) { std::erase(shrinking_, &gang); }
 
   // The rank will call nothing any more: those who shrink a gang do not wait for it.
-  void rank_gone(int root_rank) {
-    if (!shrinking_.empty()) [[unlikely]]
-      leave_all_shrinking(root_rank);
-  }
+  void rank_gone(int root_rank);
+
+  // Numbers the calls of all ranks, from 1 on.
+  std::uint64_t next_call() noexcept { return ++calls_; }
 
   // A fault that kept operations from completing may have ended.
   void release_held();
 
-  // Findings for messages that nobody has received, at the end of a run.
-  void report_unreceived();
-
-  // Gangs in use, by index.
+  // Gangs in use, in no particular order, and by index.
+  const std::vector<GangState*>& all_gangs() const noexcept { return gangs_; }
   std::vector<GangState*> gangs() const;
 
-  // Members that have not come to the oldest incomplete operation of `gang`.
-  static std::vector<int> missing_members(const MatchSlot& slot);
-
   MessageMatching& messages() noexcept { return messages_; }
+  OperationDeadlines& deadlines() noexcept { return deadlines_; }
 
  private:
   void arrive(PendingOperation& pending);
@@ -94,23 +87,21 @@ class Matching {
   MatchSlot& slot_for(GangState& gang, std::uint64_t sequence);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
-  void fail_untold(GangState& gang, const MatchSlot& slot);
+  void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
   bool complete_inline(GangState& gang, MatchSlot& slot);
   void take_inline(PendingOperation& pending);
   void recycle(GangState& gang, MatchSlot& slot);
   void next_of_stream(RankState& rank, PendingOperation& ended);
-  [[noreturn]] void throw_failure(PendingOperation& pending);
-  Duration patience_with(const PendingOperation& pending) const noexcept;
-  void time_out(GangState& gang, PendingOperation& pending);
-  void abort_gangs_of(RankState& rank, const GangState& broken);
-  void leave_all_shrinking(int root_rank);
 
+  World& world_;
   Engine& engine_;
   MessageMatching messages_;
+  OperationDeadlines deadlines_;
   std::vector<GangState*> gangs_;
   std::vector<GangState*> shrinking_;        // in which members wait in shrink
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;
+  std::uint64_t calls_ = 0;
   std::uint32_t next_index_ = 0;
 };
 

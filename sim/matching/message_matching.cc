@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
-#include "sim/injection/fault_injector.h"
 #include "sim/matching/buffer_guard.h"
+#include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
-#include "sim/verdict/finding_text.h"
-#include "sim/verdict/near_misses.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -28,8 +26,8 @@ BufferGuard* guard_of(const PendingOperation& pending) noexcept {
   return pending.batch != nullptr ? pending.batch->guard : pending.guard;
 }
 
-void check(Engine& engine, const PendingOperation& pending) {
-  if (BufferGuard* guard = guard_of(pending)) guard->check(engine);
+void check(World& world, const PendingOperation& pending) {
+  if (BufferGuard* guard = guard_of(pending)) guard->check(world);
 }
 
 void seal(const PendingOperation& pending) {
@@ -46,6 +44,9 @@ bool is_from_any(const PendingOperation& receive) noexcept {
 }
 
 }  // namespace
+
+MessageMatching::MessageMatching(World& world, Matching& matching)
+    : world_(world), engine_(world.engine), matching_(matching) {}
 
 Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   if (!gang.mailboxes)
@@ -85,13 +86,13 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
   from.last = send;
   from.last.label = {};
   if (receive.is_forced)
-    engine_.note_forced_receive();
+    forced_receive_completed_ = true;
   else
     races_.took(mailbox, receive, source, send, payload);
 }
 
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
-  const LinkFate fate = engine_.faults()->fate_of(send);
+  const LinkFate fate = world_.interference->links().fate_of(send);
   TimePoint until = std::max(fate.until, send.read_at);
   bool is_held = fate.kind == LinkFate::Kind::is_held || send.read_at > engine_.now();
   // A message does not overtake an earlier one of its link.
@@ -125,7 +126,7 @@ void MessageMatching::release_held(GangState& gang) {
 
 void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
-  if (engine_.faults() != nullptr && meets_fault(mailbox, send)) return;
+  if (world_.interference != nullptr && meets_fault(mailbox, send)) return;
   match_send(mailbox, send);
 }
 
@@ -149,7 +150,7 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
 }
 
 bool MessageMatching::fits(Mailbox& mailbox, const PendingOperation& send) const {
-  const auto capacity = engine_.options().sends.buffered_bytes;
+  const auto capacity = world_.options.sends.buffered_bytes;
   if (!capacity) return false;
   mailbox.buffered_bytes.resize(static_cast<std::size_t>(send.gang->size()), 0);
   const std::uint64_t used = mailbox.buffered_bytes[static_cast<std::size_t>(send.member)];
@@ -164,7 +165,7 @@ PendingOperation* MessageMatching::first_waiting(const Mailbox& mailbox, int sou
 }
 
 void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
-  if (!engine_.options().sends.buffered_bytes) return;
+  if (!world_.options.sends.buffered_bytes) return;
   for (;;) {
     PendingOperation* send = first_waiting(mailbox, source);
     if (send == nullptr || !fits(mailbox, *send)) return;
@@ -176,14 +177,14 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
 void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
   const TensorView& sent = send.operation->input;
   if (send.corruptor == nullptr || sent.count() == 0) return;
-  engine_.faults()->corrupt_message(TensorView(payload, sent.type(), sent.shape()),
-                                    *send.corruptor);
+  world_.interference->links().corrupt_message(TensorView(payload, sent.type(), sent.shape()),
+                                               *send.corruptor);
 }
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const TensorView& tensor = send.operation->input;
   mailbox.buffered_bytes[static_cast<std::size_t>(send.member)] += tensor.size_bytes();
-  check(engine_, send);
+  check(world_, send);
   Message message;
   message.source = send.member;
   message.tag = send.call().tag;
@@ -216,13 +217,13 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
     matching_.fail_mismatch(*receive.gang, pair);
     return true;
   }
-  check(engine_, receive);
+  check(world_, receive);
   copy_bytes(receive.operation->output.data(), message.payload.data(), message.payload.size());
   seal(receive);
   receive.received = {message.source, message.tag};
   if (is_from_any(receive))
     note_taken(mailbox, receive, message.source, message.sent, message.payload);
-  ++engine_.counts().completed_operations;
+  ++world_.counts.completed_operations;
   matching_.end(receive, PendingStatus::complete);
   buffer_waiting(mailbox, message.source);
   return true;
@@ -232,7 +233,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
 void MessageMatching::post_any_receive(PendingOperation& receive) {
   RankState& rank = *receive.task->rank;
   receive.any_receive_index = rank.any_receives++;
-  const auto& forced = engine_.options().forced_receive;
+  const auto& forced = world_.options.forced_receive;
   if (!forced || forced->receiver != rank.rank ||
       forced->receive_index != receive.any_receive_index)
     return;
@@ -244,7 +245,8 @@ void MessageMatching::post_any_receive(PendingOperation& receive) {
 }
 
 void MessageMatching::post_receive(PendingOperation& receive) {
-  if (receive.call().peer == any_rank || receive.call().tag == any_tag) engine_.note_choice_point();
+  if (receive.call().peer == any_rank || receive.call().tag == any_tag)
+    engine_.choices().note_choice_point();
   if (receive.call().peer == any_rank) post_any_receive(receive);
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
@@ -268,8 +270,8 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
     PendingOperation* const pair[] = {&send, &receive};
     return matching_.fail_mismatch(*send.gang, pair);
   }
-  check(engine_, send);
-  check(engine_, receive);
+  check(world_, send);
+  check(world_, receive);
   copy_bytes(receive.operation->output.data(), send.operation->input.data(),
              send.operation->input.size_bytes());
   corrupt_payload(send, receive.operation->output.data());
@@ -278,8 +280,8 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   if (is_from_any(receive))
     note_taken(mailbox_of(*receive.gang, receive.member), receive, send.member, send.call(),
                {send.operation->input.data(), send.operation->input.size_bytes()});
-  ++engine_.counts().completed_operations;
-  engine_.recorder().ended(
+  ++world_.counts.completed_operations;
+  world_.recorder.ended(
       TraceEventKind::complete, *send.gang,
       static_cast<std::uint64_t>(send.member) << 32 | static_cast<std::uint64_t>(receive.member),
       engine_.now());
@@ -297,33 +299,6 @@ void MessageMatching::fail_all(GangState& gang) {
     for (PendingOperation* send : sends) matching_.end(*send, PendingStatus::failed);
     for (const HeldSend& late : held) matching_.end(*late.send, PendingStatus::failed);
     for (PendingOperation* receive : receives) matching_.end(*receive, PendingStatus::failed);
-  }
-}
-
-void MessageMatching::report_unreceived(const GangState& gang) {
-  if (!gang.mailboxes || gang.broken) return;
-  // Whoever was to receive it may be gone, or have given up.
-  if (engine_.faults() != nullptr && engine_.faults()->have_fired()) return;
-  for (std::size_t member = 0; member < gang.mailboxes->size(); ++member) {
-    for (const Message& message : (*gang.mailboxes)[member].buffered) {
-      Finding finding;
-      finding.id = finding_id::unreceived_message;
-      const int source = gang.root_rank_of(message.source);
-      const int destination = gang.root_rank_of(static_cast<int>(member));
-      finding.ranks = {source, destination};
-      finding.gang = gang.label();
-      finding.operation = to_string(message.sent);
-      finding.location = to_string(message.sent.call_site);
-      finding.message = fmt::format("Rank {} sent a message to rank {}{} that nobody received.",
-                                    source, destination, place_text(message.sent.call_site));
-      const CallSummary left{.ranks = {source},
-                             .gang = finding.gang,
-                             .operation = finding.operation,
-                             .location = finding.location};
-      finding.near_misses =
-          taken_instead(gang, {static_cast<int>(member), message.source, message.sent.tag}, left);
-      engine_.findings().add(std::move(finding));
-    }
   }
 }
 

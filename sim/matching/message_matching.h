@@ -7,13 +7,14 @@
 namespace gang::sim {
 
 class Engine;
+struct World;
 class Matching;
 
 // The mailboxes of all gangs. First in, first out per (source, destination, tag); a receive from
 // any source takes the oldest message that fits. Called under the engine's Guard.
 class MessageMatching {
  public:
-  MessageMatching(Engine& engine, Matching& matching) : engine_(engine), matching_(matching) {}
+  MessageMatching(World& world, Matching& matching);
 
   // A send, a receive or a batch; may have ended when this returns.
   void post(PendingOperation& pending);
@@ -24,8 +25,8 @@ class MessageMatching {
   // Matches the sends of `gang` that faults have held, as far as their time has come.
   void release_held(GangState& gang);
 
-  // Findings for messages that nobody received.
-  void report_unreceived(const GangState& gang);
+  // Whether the forced receive of the options has met its message.
+  bool forced_receive_completed() const noexcept { return forced_receive_completed_; }
 
   // See RaceWatch.
   std::vector<RaceCandidate> take_race_candidates() { return races_.take(); }
@@ -49,9 +50,11 @@ class MessageMatching {
   void meet(PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);
 
+  World& world_;
   Engine& engine_;
   Matching& matching_;
   RaceWatch races_;
+  bool forced_receive_completed_ = false;
 };
 
 }  // namespace gang::sim

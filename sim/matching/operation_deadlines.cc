@@ -1,11 +1,13 @@
-// The part of Matching that lets operations time out.
+#include "sim/matching/operation_deadlines.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "sim/matching/diagnosis.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
-#include "sim/verdict/failure.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -35,27 +37,30 @@ void for_each_launched(const RankState& rank, const Visit& visit) {
 
 }  // namespace
 
+OperationDeadlines::OperationDeadlines(World& world, Matching& matching) noexcept
+    : world_(world), matching_(matching) {}
+
 // How long the operation may wait: its own timeout, or its rank's watchdog.
-Duration Matching::patience_with(const PendingOperation& pending) const noexcept {
+Duration OperationDeadlines::patience_with(const PendingOperation& pending) const noexcept {
   const Duration timeout = pending.operation->timeout;
-  const auto& watchdog = engine_.options().watchdog;
+  const auto& watchdog = world_.options.watchdog;
   if (!watchdog || pending.call().kind == OperationKind::monitored_barrier) return timeout;
   return std::min(timeout, *watchdog);
 }
 
-TimePoint Matching::earliest_deadline() const {
+TimePoint OperationDeadlines::earliest() const {
   TimePoint earliest = TimePoint::max();
   const auto look = [&earliest](const PendingOperation& pending) {
     earliest = std::min(earliest, pending.deadline);
   };
-  for (GangState* gang : gangs_) for_each_timed(*gang, look);
-  for (const RankState& rank : engine_.ranks()) for_each_launched(rank, look);
+  for (GangState* gang : matching_.all_gangs()) for_each_timed(*gang, look);
+  for (const RankState& rank : world_.ranks) for_each_launched(rank, look);
   return earliest;
 }
 
-void Matching::time_out_operations() {
-  const TimePoint now = engine_.now();
-  for (GangState* gang : gangs()) {
+void OperationDeadlines::time_out_operations() {
+  const TimePoint now = world_.engine.now();
+  for (GangState* gang : matching_.gangs()) {
     PendingOperation* late = nullptr;
     std::vector<RankState*> ranks;  // whose operations are late
     const auto look = [&late, &ranks, now](PendingOperation& pending) {
@@ -64,42 +69,55 @@ void Matching::time_out_operations() {
       ranks.push_back(pending.task->rank);
     };
     for_each_timed(*gang, look);
-    if (engine_.options().execution == ExecutionModel::stream_ordered)
+    if (world_.options.execution == ExecutionModel::stream_ordered)
       for (const int rank : gang->info->root_ranks)
-        for_each_launched(engine_.rank_state(rank), [&look, gang](PendingOperation& pending) {
+        for_each_launched(world_.rank(rank), [&look, gang](PendingOperation& pending) {
           if (pending.gang == gang) look(pending);
         });
     if (late == nullptr) continue;
     time_out(*gang, *late);
-    if (engine_.options().watchdog)
+    if (world_.options.watchdog)
       for (RankState* rank : ranks) abort_gangs_of(*rank, *gang);
   }
 }
 
 // What a watchdog does once an operation of its rank has timed out.
-void Matching::abort_gangs_of(RankState& rank, const GangState& broken) {
+void OperationDeadlines::abort_gangs_of(RankState& rank, const GangState& broken) {
   for (const auto& gang : gangs_held_by(rank)) {
     if (gang->broken) continue;
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::aborted;
     cause->reason = fmt::format("the watchdog of rank {} aborted it, since {} broke: {}", rank.rank,
                                 broken.label(), broken.broken->reason);
-    cause->potential = broken.broken->potential;
+    cause->finding_if_fatal = broken.broken->finding_if_fatal;
     cause->finding = broken.broken->finding;
-    break_gang(*gang, std::move(cause));
+    matching_.break_gang(*gang, std::move(cause));
   }
 }
 
-void Matching::time_out(GangState& gang, PendingOperation& pending) {
+void OperationDeadlines::time_out(GangState& gang, PendingOperation& pending) {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::timeout;
   if (pending.slot != nullptr)
     cause->ranks_at_fault = missing_members(*pending.slot);
   else if (pending.call().peer >= 0)
     cause->ranks_at_fault = {pending.call().peer};
-  set_timeout(engine_, pending, *cause);
-  cause->reason = fmt::format("{} did not come", describe_members(gang, cause->ranks_at_fault));
-  break_gang(gang, cause);
+  world_.diagnosis.timed_out(pending, *cause);
+  cause->reason = fmt::format("{} did not come", members_text(gang, cause->ranks_at_fault));
+  matching_.break_gang(gang, cause);
+}
+
+void OperationDeadlines::fail_monitored_barrier(const PendingOperation& pending) {
+  GangState& gang = *pending.gang;
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::timeout;
+  if (const MatchSlot* slot = slot_of(gang, pending))
+    cause->ranks_at_fault = missing_members(*slot);
+  world_.diagnosis.timed_out(pending, *cause);
+  if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())
+    cause->ranks_at_fault.resize(1);
+  cause->reason = fmt::format("{} did not come", members_text(gang, cause->ranks_at_fault));
+  matching_.break_gang(gang, std::move(cause));
 }
 
 }  // namespace gang::sim

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
-#include "sim/verdict/failure.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -19,18 +19,18 @@ std::vector<int> absent_members(const ShrinkMeeting& meeting) {
 }
 
 // Those that a partition keeps from the others cannot agree with them.
-void leave_out_unreachable(Engine& engine, const GangState& gang, ShrinkMeeting& meeting) {
-  if (engine.faults() == nullptr) return;
-  for (const int member : engine.faults()->unreachable(gang, meeting.present)) {
+void leave_out_unreachable(World& world, const GangState& gang, ShrinkMeeting& meeting) {
+  if (world.interference == nullptr) return;
+  for (const int member : world.interference->links().unreachable(gang, meeting.present)) {
     Task*& task = meeting.present[static_cast<std::size_t>(member)];
-    engine.wake(*task);
+    world.engine.wake(*task);
     task = nullptr;
   }
 }
 
-void agree(Engine& engine, GangState& gang) {
+void agree(World& world, GangState& gang) {
   ShrinkMeeting& meeting = *gang.shrinking;
-  leave_out_unreachable(engine, gang, meeting);
+  leave_out_unreachable(world, gang, meeting);
   GangInfo info;
   for (std::size_t i = 0; i < meeting.present.size(); ++i) {
     if (meeting.present[i] == nullptr) continue;
@@ -45,33 +45,33 @@ void agree(Engine& engine, GangState& gang) {
   info.backend = gang.info->backend;
   info.size = static_cast<int>(info.root_ranks.size());
   meeting.awaited.clear();
-  meeting.shrunk = engine.matching().make_gang(std::move(info));
-  engine.matching().shrinking_ended(gang);
+  meeting.shrunk = world.matching.make_gang(std::move(info));
+  world.matching.shrinking_ended(gang);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = absent_members(meeting);
-  cause->reason = fmt::format("the gang was shrunk to {}", describe_members(gang, meeting.members));
-  engine.matching().break_gang(gang, std::move(cause));
+  cause->reason = fmt::format("the gang was shrunk to {}", members_text(gang, meeting.members));
+  world.matching.break_gang(gang, std::move(cause));
   for (Task* task : meeting.present)
-    if (task != nullptr) engine.wake(*task);
+    if (task != nullptr) world.engine.wake(*task);
 }
 
-ShrinkMeeting& meeting_of(Engine& engine, GangState& gang, const ShrinkOptions& options) {
+ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& options) {
   if (gang.shrinking) return *gang.shrinking;
   gang.shrinking = std::make_unique<ShrinkMeeting>();
   ShrinkMeeting& meeting = *gang.shrinking;
   meeting.present.resize(static_cast<std::size_t>(gang.size()), nullptr);
   meeting.options = options;
-  const TimePoint now = engine.now();
+  const TimePoint now = world.engine.now();
   meeting.deadline = *options.grace >= TimePoint::max() - now ? TimePoint::max() - Duration(1)
                                                               : now + *options.grace;
   for (const int rank : gang.info->root_ranks)
-    if (!engine.rank_state(rank).has_returned) meeting.awaited.insert(rank);
-  engine.matching().shrinking_begun(gang);
+    if (!world.rank(rank).has_returned) meeting.awaited.insert(rank);
+  world.matching.shrinking_begun(gang);
   return meeting;
 }
 
-[[noreturn]] void refuse(Engine& engine, const GangState& gang, int member,
+[[noreturn]] void refuse(World& world, const GangState& gang, int member,
                          const CallSite& call_site) {
   const std::vector<int>& members = gang.shrinking->members;
   if (std::ranges::binary_search(members, member))
@@ -85,39 +85,39 @@ ShrinkMeeting& meeting_of(Engine& engine, GangState& gang, const ShrinkOptions& 
   failure.operation.call_site = call_site;
   failure.ranks_at_fault = {member};
   failure.reason = fmt::format("excluded from the shrunk gang, which {} made without it",
-                               describe_members(gang, members));
-  engine.current().rank->told = gang.broken;
+                               members_text(gang, members));
+  world.engine.current().rank->last_failure = gang.broken;
   throw GangError(std::move(failure));
 }
 
 }  // namespace
 
-ChildSeat shrink_gang(Engine& engine, GangState& gang, int member, const ShrinkOptions& options,
+ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOptions& options,
                       const CallSite& call_site) {
-  engine.check_running();
-  if (gang.shrinking && gang.shrinking->shrunk) refuse(engine, gang, member, call_site);
-  ShrinkMeeting& meeting = meeting_of(engine, gang, options);
-  Task& self = engine.current();
+  world.engine.check_running();
+  if (gang.shrinking && gang.shrinking->shrunk) refuse(world, gang, member, call_site);
+  ShrinkMeeting& meeting = meeting_of(world, gang, options);
+  Task& self = world.engine.current();
   meeting.present[static_cast<std::size_t>(member)] = &self;
   meeting.awaited.erase(gang.root_rank_of(member));
-  engine.note_progress();
-  if (meeting.awaited.empty()) agree(engine, gang);
+  world.engine.note_progress();
+  if (meeting.awaited.empty()) agree(world, gang);
   while (!meeting.shrunk) {
-    if (engine.now() < meeting.deadline) {
-      engine.wake_at(meeting.deadline, self);
-      engine.block(self, Wait{Wait::Reason::sleep});
+    if (world.engine.now() < meeting.deadline) {
+      world.engine.clock().wake_at(meeting.deadline, self);
+      world.engine.block(self, Wait{Wait::Reason::sleep});
       continue;
     }
     // Whoever comes at this very time has come in time: all others go first.
-    engine.poll();
-    if (!meeting.shrunk) agree(engine, gang);
+    world.engine.poll();
+    if (!meeting.shrunk) agree(world, gang);
   }
   const auto seat = std::ranges::lower_bound(meeting.members, member);
-  if (seat == meeting.members.end() || *seat != member) refuse(engine, gang, member, call_site);
+  if (seat == meeting.members.end() || *seat != member) refuse(world, gang, member, call_site);
   return {meeting.shrunk, static_cast<int>(seat - meeting.members.begin())};
 }
 
-void leave_shrinking(Engine& engine, GangState& gang, int root_rank) {
+void leave_shrinking(World& world, GangState& gang, int root_rank) {
   ShrinkMeeting& meeting = *gang.shrinking;
   const auto& ranks = gang.info->root_ranks;
   const auto member = std::ranges::find(ranks, root_rank);
@@ -125,7 +125,7 @@ void leave_shrinking(Engine& engine, GangState& gang, int root_rank) {
   meeting.present[static_cast<std::size_t>(member - ranks.begin())] = nullptr;
   const bool anybody = std::ranges::any_of(meeting.present, [](Task* task) { return task; });
   if (meeting.awaited.erase(root_rank) != 0 && meeting.awaited.empty() && anybody)
-    agree(engine, gang);
+    agree(world, gang);
 }
 
 }  // namespace gang::sim

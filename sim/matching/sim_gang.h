@@ -12,7 +12,7 @@ struct CallFaults;
 // One rank's handle of a simulated gang. Listed in its rank's state as long as it lives.
 class SimGang final : public Gang {
  public:
-  SimGang(Engine& engine, std::shared_ptr<GangState> state, int rank, RankState& owner);
+  SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner);
   ~SimGang() override;
 
   const std::shared_ptr<GangState>& state() const noexcept { return state_; }
@@ -41,7 +41,7 @@ class SimGang final : public Gang {
   void do_close() noexcept override {}
 
  private:
-  Engine& engine() const;
+  World& world() const;
   // Of a call, what reports may ask for once it has returned.
   struct CallNote {
     std::uint64_t at = 0;
@@ -53,18 +53,18 @@ class SimGang final : public Gang {
   const CallNote& last_note() const noexcept {
     return last_message_.at > last_collective_.at ? last_message_ : last_collective_;
   }
-  void number(Engine& engine, Operation& operation) noexcept;
-  void post(Engine& engine, PendingOperation& pending);
+  void number(World& world, Operation& operation) noexcept;
+  void post(World& world, PendingOperation& pending);
   // Inline: after a switch every return from a function that was called before it is predicted
   // wrong, so one function less is a few nanoseconds less.
-  [[gnu::always_inline]] inline Received finish(Engine& engine, PendingOperation& pending);
+  [[gnu::always_inline]] inline Received finish(World& world, PendingOperation& pending);
   [[gnu::noinline]] Received run_monitored_barrier(PendingOperation& pending);
-  bool may_be_struck(Engine& engine) const noexcept;
-  CallFaults faults_before(Engine& engine, Operation& operation);
-  [[gnu::noinline]] Received run_under_faults(Engine& engine, Operation& operation);
+  bool counts_towards_faults(World& world) const noexcept;
+  CallFaults faults_before(World& world, Operation& operation);
+  [[gnu::noinline]] Received run_under_faults(World& world, Operation& operation);
 
   // What every call touches comes first, on as few lines of the cache as may be.
-  Engine* engine_;  // null after the run
+  World* world_;  // null after the run
   std::shared_ptr<GangState> state_;
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
@@ -80,6 +80,12 @@ class SimGang final : public Gang {
 
 // The gangs that a rank holds, in the order in which they were made.
 std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank);
+
+// The last operation that the rank has called so far.
+LastCall last_call_of(const RankState& rank);
+
+// Cuts the gang handles that live on from the run.
+void detach_gangs(RankState& rank) noexcept;
 
 // Makes the entries of a batch into operations of their own, owned by `batch`.
 void expand_batch(PendingOperation& batch);

@@ -4,13 +4,27 @@
 
 #include <fmt/format.h>
 
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/diagnosis.h"
+#include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
-#include "sim/verdict/failure.h"
-#include "sim/verdict/finding_text.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
+namespace {
+
+// A work was dropped while an exception left the program: its gang cannot continue.
+void break_by_unwinding(World& world, GangState& gang, const PendingOperation& pending) {
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->ranks_at_fault = {pending.member};
+  cause->reason = fmt::format("an exception left {} of {}", to_string(pending.call()),
+                              members_text(gang, {pending.member}));
+  if (!gang.broken) pending.task->rank->broken_by_unwinding.push_back(cause);
+  world.matching.break_gang(gang, cause);
+}
+
+}  // namespace
 
 SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task)
     : gang_(std::move(gang)),
@@ -21,8 +35,8 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
 }
 
 SimWork::~SimWork() {
-  if (gang_->engine == nullptr) return;
-  const Engine::Guard guard(*gang_->engine);
+  if (gang_->world == nullptr) return;
+  const Engine::Guard guard(gang_->world->engine);
   if (poller_ != nullptr && poller_->polled == &pending_) poller_->polled = nullptr;
   delist();
   gang_.reset();
@@ -42,19 +56,19 @@ void SimWork::delist() noexcept {
   if (next_ != nullptr) next_->previous_ = previous_;
 }
 
-Engine& SimWork::engine() const {
-  if (gang_->engine == nullptr) [[unlikely]]
+World& SimWork::world() const {
+  if (gang_->world == nullptr) [[unlikely]]
     throw InvalidOperation("a work was used after the end of its simulation");
-  return *gang_->engine;
+  return *gang_->world;
 }
 
 void SimWork::post() {
-  Engine& engine = this->engine();
-  if (engine.options().buffer_guard) {
+  World& world = this->world();
+  if (world.options.buffer_guard) {
     guard_.emplace(pending_);
     pending_.guard = &*guard_;
   }
-  engine.matching().post(pending_);
+  world.matching.post(pending_);
   if (guard_) guard_->close();
   enlist();
 }
@@ -62,61 +76,61 @@ void SimWork::post() {
 void SimWork::return_buffers() {
   if (!guard_) return;
   const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
-  if (succeeded) guard_->check(engine());
+  if (succeeded) guard_->check(world());
   pending_.guard = nullptr;
   guard_.reset();
 }
 
 bool SimWork::observe() {
   if (is_taken_) return true;
-  Engine& engine = this->engine();
+  World& world = this->world();
   is_observed_ = true;
   pending_.waiter = nullptr;
   return_buffers();
-  engine.matching().take(pending_);  // throws every time while it is failed
+  world.matching.take(pending_);  // throws every time while it is failed
   is_taken_ = true;
-  if (pending_.corrupted_by >= 0) engine.faults()->corrupt_result(pending_);
+  if (pending_.corrupted_by >= 0) world.interference->corrupt_result(pending_);
   return true;
 }
 
 bool SimWork::wait(std::optional<Duration> timeout) {
   if (is_taken_) return true;
-  Engine& engine = this->engine();
-  const Engine::Guard guard(engine);
-  engine.scheduling_point();
-  if (timeout) engine.note_choice_point();
-  const TimePoint now = engine.now();
+  World& world = this->world();
+  const Engine::Guard guard(world.engine);
+  world.engine.scheduling_point();
+  if (timeout) world.engine.choices().note_choice_point();
+  const TimePoint now = world.engine.now();
   const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
   if (!wait_until(is_bounded ? now + *timeout : TimePoint::max())) return false;
   return observe();
 }
 
 bool SimWork::wait_until(TimePoint deadline) {
-  Engine& engine = this->engine();
-  Task& self = engine.current();
+  World& world = this->world();
+  Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
   const Wait wait{Wait::Reason::operations, waited_for};
   pending_.waiter = &self;
   while (!Matching::has_ended(pending_)) {
-    if (engine.now() >= deadline) {
+    if (world.engine.now() >= deadline) {
       pending_.waiter = nullptr;
       return false;
     }
-    if (deadline != TimePoint::max()) engine.wake_at(deadline, self);
-    engine.block(self, wait);
+    if (deadline != TimePoint::max()) world.engine.clock().wake_at(deadline, self);
+    world.engine.block(self, wait);
   }
   return true;
 }
 
 bool SimWork::test() {
   if (is_taken_) return true;
-  Engine& engine = this->engine();
-  const Engine::Guard guard(engine);
-  engine.scheduling_point();
-  engine.note_choice_point();
+  World& world = this->world();
+  const Engine::Guard guard(world.engine);
+  world.engine.scheduling_point();
+  world.engine.choices().note_choice_point();
   if (Matching::has_ended(pending_)) return observe();
-  Task& self = engine.current();
-  engine.poll(&pending_);
+  Task& self = world.engine.current();
+  world.engine.poll(&pending_);
   if (Matching::has_ended(pending_)) {
     self.polls = 0;
     return observe();
@@ -128,11 +142,11 @@ bool SimWork::test() {
 }
 
 std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
-  Engine& engine = this->engine();
-  const Engine::Guard guard(engine);
-  engine.scheduling_point();
-  Task& self = engine.current();
-  engine.note_choice_point();
+  World& world = this->world();
+  const Engine::Guard guard(world.engine);
+  world.engine.scheduling_point();
+  Task& self = world.engine.current();
+  world.engine.choices().note_choice_point();
   std::vector<PendingOperation*> waited_for;
   for (WorkState* work : works) waited_for.push_back(&static_cast<SimWork*>(work)->pending_);
   const auto first_ended = [&waited_for] {
@@ -143,7 +157,7 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   const Wait wait{Wait::Reason::any_operation, waited_for};
   while (first_ended() == waited_for.size()) {
     for (PendingOperation* pending : waited_for) pending->waiter = &self;
-    engine.block(self, wait);
+    world.engine.block(self, wait);
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
   const std::size_t index = first_ended();
@@ -154,39 +168,38 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
 }
 
 void SimWork::dropped() noexcept {
-  if (gang_->engine == nullptr) return;
-  Engine& engine = *gang_->engine;
-  const Engine::Guard guard(engine);
-  if (engine.is_over()) return;
+  if (gang_->world == nullptr) return;
+  World& world = *gang_->world;
+  const Engine::Guard guard(world.engine);
+  if (world.engine.is_over()) return;
   if (std::uncaught_exceptions() > 0) {
-    if (!Matching::has_ended(pending_)) break_by_unwinding(engine, *gang_, pending_);
+    if (!Matching::has_ended(pending_)) break_by_unwinding(world, *gang_, pending_);
     return;
   }
   // What has failed is over, and the failure has been told.
   if (pending_.status == PendingStatus::failed) return;
-  report_drop();
-  Task& self = engine.current();
+  world.diagnosis.dropped(pending_);
+  Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
   const Wait wait{Wait::Reason::operations, waited_for};
-  while (!Matching::has_ended(pending_) && !engine.is_over()) {
+  while (!Matching::has_ended(pending_) && !world.engine.is_over()) {
     pending_.waiter = &self;
-    engine.block_quietly(self, wait);
+    world.engine.block_quietly(self, wait);
   }
 }
 
 void SimWork::outlived() noexcept {
   if (guard_) guard_->open();
   if (is_observed_ || pending_.status == PendingStatus::failed) return;
-  const std::size_t finding = report_drop();
+  const std::size_t finding = gang_->world->diagnosis.dropped(pending_);
   if (Matching::has_ended(pending_)) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {pending_.member};
-  cause->reason =
-      fmt::format("{} ended without having waited for {}",
-                  describe_members(*gang_, {pending_.member}), to_string(pending_.call()));
+  cause->reason = fmt::format("{} ended without waiting for {}",
+                              members_text(*gang_, {pending_.member}), to_string(pending_.call()));
   cause->finding = finding;
-  gang_->engine->matching().break_gang(*gang_, std::move(cause));
+  gang_->world->matching.break_gang(*gang_, std::move(cause));
 }
 
 void report_outliving_works(RankState& rank) noexcept {
@@ -194,18 +207,6 @@ void report_outliving_works(RankState& rank) noexcept {
   for (SimWork* work = rank.works; work != nullptr; work = work->next_of_rank())
     works.push_back(work);
   for (auto work = works.rbegin(); work != works.rend(); ++work) (*work)->outlived();
-}
-
-std::size_t SimWork::report_drop() {
-  Finding finding;
-  finding.id = finding_id::unwaited_work;
-  finding.ranks = {pending_.task->rank->rank};
-  finding.gang = gang_->label();
-  finding.operation = to_string(pending_.call());
-  finding.location = to_string(pending_.call().call_site);
-  std::string predicate = fmt::format("dropped {}{} without having waited for it.",
-                                      finding.operation, place_text(pending_.call().call_site));
-  return gang_->engine->findings().add_of_ranks(std::move(finding), std::move(predicate));
 }
 
 }  // namespace gang::sim

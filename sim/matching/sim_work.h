@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // Keeps a copy of everything that start_ borrowed, and the operation itself while it is under way.
 // Its handle waits in its destructor, so the engine's lists never outlive it in a running world.
@@ -40,11 +40,10 @@ class SimWork final : public WorkState {
   bool observe();
   void return_buffers();  // of an ended operation, to the program
   bool wait_until(TimePoint deadline);
-  std::size_t report_drop();  // the finding's index
   void enlist();
   void delist() noexcept;
 
-  Engine& engine() const;  // throws InvalidOperation after the run
+  World& world() const;  // throws InvalidOperation after the run
 
   std::shared_ptr<GangState> gang_;
   OwnedOperation operation_;

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "sim/injection/fault_injector.h"
+#include "sim/faults/fault_plan.h"
 
 namespace gang::sim {
 
@@ -105,6 +105,22 @@ std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return SendMode::buffered(bytes);
+}
+
+void check_injectable(const FaultPlan& plan, SimulatedBackend backend) {
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+    const FaultKind kind = plan.faults[i].kind;
+    if (is_of_store(kind))
+      throw FaultPlanError(
+          i, "kind",
+          fmt::format("{} needs a store, which simulated gangs lack; use compare --backend gloo",
+                      to_string(kind)));
+    const bool is_of_transport =
+        kind == FaultKind::duplicate_message || kind == FaultKind::reorder_messages;
+    if (is_of_transport && backend == SimulatedBackend::sim)
+      throw FaultPlanError(
+          i, "kind", fmt::format("{} needs a transport, which backend sim lacks", to_string(kind)));
+  }
 }
 
 }  // namespace gang::sim

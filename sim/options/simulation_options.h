@@ -115,6 +115,10 @@ struct SimulationOptions {
   static ContextKind default_context() noexcept;
 };
 
+// Throws FaultPlanError for faults of what such a simulation lacks: stores, and, where an operation
+// is one step, messages that a transport would put right.
+void check_injectable(const FaultPlan& plan, SimulatedBackend backend);
+
 // Throws InvalidArgument naming the option, its value and what is accepted.
 void validate(const SimulationOptions& options);
 

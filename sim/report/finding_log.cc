@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/verdict/finding_text.h"
+#include "sim/report/rank_text.h"
 
 namespace gang::sim {
 namespace {

@@ -1,19 +1,18 @@
 #include "sim/schedule/scheduler.h"
 
-#include "sim/options/simulation_options.h"
-
 namespace gang::sim {
 
-std::unique_ptr<Scheduler> make_scheduler(const SimulationOptions& options) {
-  switch (options.scheduler) {
+std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, std::uint64_t seed,
+                                          const std::optional<Schedule>& schedule) {
+  switch (kind) {
     case SchedulerKind::random:
-      return make_random_scheduler(options.seed);
+      return make_random_scheduler(seed);
     case SchedulerKind::replay:
-      return make_replay_scheduler(options.replay.value_or(Schedule{}));
+      return make_replay_scheduler(schedule.value_or(Schedule{}));
     case SchedulerKind::round_robin:
       break;
   }
-  return make_round_robin_scheduler(options.seed);
+  return make_round_robin_scheduler(seed);
 }
 
 }  // namespace gang::sim

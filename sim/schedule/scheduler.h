@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::sim {
-
-struct SimulationOptions;
 
 // An oracle with three methods. The engine asks it only where there is a choice; `runnable` is
 // never empty and is ordered by id. Implementations keep their state between calls; one per run.
@@ -35,7 +34,8 @@ std::unique_ptr<Scheduler> make_random_scheduler(std::uint64_t seed);
 // Throws ScheduleDivergence (sim/replay_scheduler.h) from next_rank and next_u64.
 std::unique_ptr<Scheduler> make_replay_scheduler(Schedule schedule);
 
-// The one that `options` asks for.
-std::unique_ptr<Scheduler> make_scheduler(const SimulationOptions& options);
+// The one of that kind; `schedule` is what SchedulerKind::replay repeats.
+std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, std::uint64_t seed,
+                                          const std::optional<Schedule>& schedule);
 
 }  // namespace gang::sim

@@ -20,9 +20,9 @@
 
 namespace gang::sim {
 
-class Engine;
 struct Finding;
 struct GangState;
+struct World;
 
 // Why a gang is broken: what every later call on it is told.
 struct BreakCause {
@@ -34,7 +34,7 @@ struct BreakCause {
   int aborted_by = no_rank;         // of the root gang, where somebody called abort
   LastCall aborted_after;           // of that rank
   // The finding to make once it has ended a program; null where there is none, or one already.
-  std::shared_ptr<const Finding> potential;
+  std::shared_ptr<const Finding> finding_if_fatal;
   // Index of the finding that it is a consequence of. An abort is one only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
@@ -130,12 +130,12 @@ struct CallPlaces {
 };
 
 struct GangState {
-  explicit GangState(Engine& of) : engine(&of) {}
+  explicit GangState(World& of) : world(&of) {}
   GangState(const GangState&) = delete;
   GangState& operator=(const GangState&) = delete;
   ~GangState();
 
-  Engine* engine;  // null once the run is over
+  World* world;  // null once the run is over
   std::shared_ptr<const GangInfo> info;
   std::uint32_t index = 0;          // in order of creation
   std::size_t registry_index = 0;   // where Matching lists it
@@ -166,5 +166,15 @@ struct GangState {
  private:
   mutable std::string label_;
 };
+
+// "rank 3", "ranks 0-3,8": members of `gang` as root ranks.
+std::string members_text(const GangState& gang, const std::vector<int>& members);
+
+// Members that have not come to the operation.
+std::vector<int> missing_members(const MatchSlot& slot);
+
+// The operation that a call is about: its own or, while it is queued on its rank's stream, the
+// oldest that others of the gang have come to; null where nobody has.
+const MatchSlot* slot_of(const GangState& gang, const PendingOperation& pending) noexcept;
 
 }  // namespace gang::sim

@@ -37,7 +37,7 @@ struct RankState {
   SimGang* gangs = nullptr;  // head of the list of this rank's gang handles
   SimWork* works = nullptr;  // the same of its works
   std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
-  std::shared_ptr<const BreakCause> told;  // the failure that an operation of this rank last met
+  std::shared_ptr<const BreakCause> last_failure;         // that an operation of this rank met
   // While an exception leaves the program: gangs that it has let go of, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;

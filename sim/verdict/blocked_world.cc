@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sim/matching/matching.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -39,8 +40,8 @@ bool are_partners(const PendingOperation& pending, const PendingOperation& queue
 }
 
 // Whether `rank` has its side of `pending` on its stream, queued or not.
-bool has_queued_partner(const Engine& engine, const PendingOperation& pending, int rank) {
-  const auto& stream = engine.rank_state(rank).stream;
+bool has_queued_partner(const World& world, const PendingOperation& pending, int rank) {
+  const auto& stream = world.rank(rank).stream;
   return stream && std::ranges::any_of(*stream, [&pending](const PendingOperation* queued) {
            return !queued->has_ended() && are_partners(pending, *queued);
          });
@@ -48,15 +49,18 @@ bool has_queued_partner(const Engine& engine, const PendingOperation& pending, i
 
 const void* key_of(const PendingOperation& pending) noexcept {
   if (pending.slot != nullptr) return pending.slot;
-  if (BlockedWorld::takes_any(pending)) return pending.gang;
+  if (takes_any(pending)) return pending.gang;
   return &pending;
 }
 
 }  // namespace
 
-BlockedWorld::BlockedWorld(const Engine& engine, Moment moment, Assumption assumption)
-    : engine_(engine), moment_(moment), assumption_(assumption), live_(engine.live_tasks()) {
-  const auto ranks = static_cast<std::size_t>(engine.options().world_size);
+BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumption)
+    : world_(world),
+      moment_(moment),
+      assumption_(assumption),
+      live_(world.engine.contexts().live()) {
+  const auto ranks = static_cast<std::size_t>(world.options.world_size);
   ranks_.assign(ranks, no_node);
   first_of_rank_.assign(ranks + 1, 0);
   for (const Task* context : live_)
@@ -239,7 +243,7 @@ const PendingOperation& BlockedWorld::ahead_of(const PendingOperation& pending) 
 bool BlockedWorld::is_met_by_queued_send(const PendingOperation& receive) const {
   return assumption_ == Assumption::no_streams &&
          std::ranges::any_of(receive.gang->info->root_ranks,
-                             [&](int rank) { return has_queued_partner(engine_, receive, rank); });
+                             [&](int rank) { return has_queued_partner(world_, receive, rank); });
 }
 
 const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& posted) {
@@ -248,7 +252,7 @@ const std::vector<int>& BlockedWorld::awaited_by(const PendingOperation& posted)
   if (known != awaited_.end()) return known->second;
   std::vector<int> ranks = find_awaited(pending);
   if (assumption_ == Assumption::no_streams)
-    std::erase_if(ranks, [&](int rank) { return has_queued_partner(engine_, pending, rank); });
+    std::erase_if(ranks, [&](int rank) { return has_queued_partner(world_, pending, rank); });
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return awaited_.emplace(key_of(pending), std::move(ranks)).first->second;
@@ -258,8 +262,7 @@ std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   std::vector<int> ranks;
   if (const MatchSlot* slot = slot_of(pending)) {
-    for (const int member : Matching::missing_members(*slot))
-      ranks.push_back(gang.root_rank_of(member));
+    for (const int member : missing_members(*slot)) ranks.push_back(gang.root_rank_of(member));
   } else if (!is_point_to_point(pending.call().kind)) {
     ranks = gang.info->root_ranks;  // queued, and nobody has come to it yet
   } else if (pending.entries) {

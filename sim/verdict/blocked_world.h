@@ -11,6 +11,8 @@
 
 namespace gang::sim {
 
+struct World;
+
 // What a node of the graph stands for: exactly one of the pointers is set, or neither for a rank.
 struct WaitingThing {
   const Task* context = nullptr;                // a context that is blocked, or could go on
@@ -33,6 +35,16 @@ enum class Moment : std::uint8_t {
   while_others_run,  // whoever polls may do something else next
 };
 
+// Whether it is a receive from any source.
+inline bool takes_any(const PendingOperation& pending) noexcept {
+  return pending.call().kind == OperationKind::recv && pending.call().peer == any_rank;
+}
+
+// What keeps an operation from continuing: itself, or the first of the stream that it is queued on.
+inline const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {
+  return pending.status == PendingStatus::launched ? *pending.task->rank->stream->front() : pending;
+}
+
 // A snapshot of who waits for whom, taken under the engine's Guard; valid while nothing runs.
 //
 // Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank whose
@@ -40,7 +52,7 @@ enum class Moment : std::uint8_t {
 // Cost: O(blocked contexts + missing members).
 class BlockedWorld {
  public:
-  explicit BlockedWorld(const Engine& engine, Moment moment = Moment::at_rest,
+  explicit BlockedWorld(const World& world, Moment moment = Moment::at_rest,
                         Assumption assumption = Assumption::none);
 
   Moment moment() const noexcept { return moment_; }
@@ -88,17 +100,6 @@ class BlockedWorld {
   // Those of them without whom it can never go on since they are gone.
   const std::vector<int>& gone_for(const PendingOperation& pending);
 
-  // Whether it is a receive from any source.
-  static bool takes_any(const PendingOperation& pending) noexcept {
-    return pending.call().kind == OperationKind::recv && pending.call().peer == any_rank;
-  }
-
-  // What keeps an operation from going on: itself, or the first of the stream that it is queued on.
-  static const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {
-    return pending.status == PendingStatus::launched ? *pending.task->rank->stream->front()
-                                                     : pending;
-  }
-
  private:
   static constexpr WaitGraph::Node no_node = ~WaitGraph::Node{0};
 
@@ -119,7 +120,7 @@ class BlockedWorld {
   std::vector<int> find_awaited(const PendingOperation& pending);
   std::vector<int> find_gone(const PendingOperation& pending);
 
-  const Engine& engine_;
+  const World& world_;
   const Moment moment_;
   const Assumption assumption_;
   WaitGraph graph_;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/blocked_world.h"
 #include "sim/verdict/finding_text.h"
 #include "sim/verdict/root_cause.h"
@@ -22,22 +24,22 @@ void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = n
   }
 }
 
-void describe_operation(const Engine& engine, BlockedWorld& world, const PendingOperation& pending,
+void describe_operation(const World& world, BlockedWorld& blocked, const PendingOperation& pending,
                         BlockedCall& call) {
   call.gang = pending.gang->label();
   call.operation = to_string(pending.call());
   call.location = to_string(pending.call().call_site);
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
-        static_cast<std::uint64_t>((pending.deadline - engine.now()).count());
-  const PendingOperation& ahead = BlockedWorld::held_up_by(pending);
+        static_cast<std::uint64_t>((pending.deadline - world.engine.now()).count());
+  const PendingOperation& ahead = held_up_by(pending);
   if (&ahead != &pending) {
     call.behind = fmt::format("{}  {}", ahead.gang->label(), to_string(ahead.call()));
     call.behind_location = to_string(ahead.call().call_site);
   }
-  const bool takes_any = BlockedWorld::takes_any(ahead);
-  call.waits_for_any = takes_any;
-  keep_waits(call, world.awaited_by(pending), takes_any ? call.rank : no_rank);
+  const bool is_any = takes_any(ahead);
+  call.waits_for_any = is_any;
+  keep_waits(call, blocked.awaited_by(pending), is_any ? call.rank : no_rank);
 }
 
 void describe_message(const AwaitedMessage& message, BlockedCall& call) {
@@ -48,53 +50,55 @@ void describe_message(const AwaitedMessage& message, BlockedCall& call) {
   call.location = to_string(message.call()->call_site);
 }
 
-void describe_other(const Engine& engine, const Task& context, BlockedCall& call) {
+void describe_other(const World& world, const Task& context, BlockedCall& call) {
   call.operation = describe_wait(context);
   if (context.wait->deadline != TimePoint::max())
     call.would_time_out_after_ns =
-        static_cast<std::uint64_t>((context.wait->deadline - engine.now()).count());
+        static_cast<std::uint64_t>((context.wait->deadline - world.engine.now()).count());
   if (context.wait->reason == Wait::Reason::message) describe_message(*context.wait->message, call);
   if (context.wait->reason == Wait::Reason::join) keep_waits(call, {context.rank->rank});
   if (context.wait->reason == Wait::Reason::mutex && context.wait->holder != nullptr)
     keep_waits(call, {context.wait->holder->rank->rank});
 }
 
-// In finding `index`, if there is one.
-void note_who_goes_on(Engine& engine, const BlockedWorld& world, std::size_t index) {
-  if (engine.findings().size() <= index) return;
-  if (const std::vector<int> ranks = world.ranks_that_go_on(); !ranks.empty())
-    engine.findings().add_consequence(
-        index,
+// In the first finding, if there is one.
+void note_who_goes_on(const BlockedWorld& blocked, FindingLog& findings) {
+  if (findings.size() == 0) return;
+  if (const std::vector<int> ranks = blocked.ranks_that_go_on(); !ranks.empty())
+    findings.add_consequence(
+        0,
         ranks_do(ranks, "was still going on when", "were still going on when") + " this was found");
 }
 
 }  // namespace
 
-DeadlockVerdict report_deadlock(Engine& engine, Moment moment) {
-  BlockedWorld world(engine, moment);
-  if (world.dead_contexts().empty()) return {};
-  VerdictCertainty certainty(engine, world);
-  const std::size_t first = engine.findings().size();
-  report_root_causes(engine, world, certainty);
-  if (moment == Moment::while_others_run) note_who_goes_on(engine, world, first);
-  DeadlockVerdict verdict;
-  if (engine.has_root_gangs() && engine.findings().size() > first)
-    verdict.certainty = engine.findings().at(first).certainty;
-  verdict.blocked.reserve(world.dead_contexts().size());
-  for (const Task* context : world.dead_contexts()) {
+Verdict reach_verdict(const World& world, Moment moment) {
+  BlockedWorld blocked(world, moment);
+  if (blocked.dead_contexts().empty()) return {};
+  VerdictCertainty certainty(world, blocked);
+  FindingLog findings;
+  report_root_causes(world, blocked, certainty, findings);
+  if (moment == Moment::while_others_run) note_who_goes_on(blocked, findings);
+  Verdict verdict;
+  if (world.foreign_gangs != nullptr && findings.size() > 0)
+    verdict.certainty = findings.at(0).certainty;
+  verdict.blocked.reserve(blocked.dead_contexts().size());
+  for (const Task* context : blocked.dead_contexts()) {
     BlockedCall& call = verdict.blocked.emplace_back();
     call.rank = context->rank->rank;
-    call.is_core = world.is_core(*context);
+    call.is_core = blocked.is_core(*context);
     if (call.is_core && verdict.certainty.empty()) verdict.certainty = certainty.of(*context);
     if (context->further) call.context = context->further->name;
     if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
-      describe_operation(engine, world, *pending, call);
+      describe_operation(world, blocked, *pending, call);
     else
-      describe_other(engine, *context, call);
+      describe_other(world, *context, call);
     const Wait* wait = context->wait;
     if (wait != nullptr && wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
-  if (verdict.certainty.empty()) verdict.certainty = certainty_text(engine.schedules());
+  if (verdict.certainty.empty())
+    verdict.certainty = certainty_text(world.engine.choices().schedules());
+  verdict.findings = findings.take();
   return verdict;
 }
 

@@ -9,16 +9,17 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
-struct DeadlockVerdict {
+struct Verdict {
+  std::vector<Finding> findings;     // root causes first
   std::vector<BlockedCall> blocked;  // by rank
   std::string certainty;             // of the first cause
 };
 
 // Called at rest: when no context can run and no time can pass that would change it; or while
-// others run, where the verdict is empty if all can still go on. Adds findings, root causes first,
-// and returns every blocked context with what it waits for. O(blocked + waits).
-DeadlockVerdict report_deadlock(Engine& engine, Moment moment = Moment::at_rest);
+// others run, where the verdict is empty if all can still go on. Every blocked context is
+// in it, with what it waits for. O(blocked + waits).
+Verdict reach_verdict(const World& world, Moment moment);
 
 }  // namespace gang::sim

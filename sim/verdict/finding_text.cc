@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/matching/sim_gang.h"
+#include "sim/state/world.h"
 #include "sim/verdict/blocked_world.h"
 #include "sim/verdict/failure.h"
 
@@ -45,20 +47,6 @@ CallSummary summary_of(const PendingOperation& pending) {
           .note = ""};
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
-                     to_rank_ranges(ranks, most_ranges));
-}
-
-std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", ranks_text(ranks), ranks.size() == 1 ? one : many);
-}
-
-std::string capitalised(std::string text) {
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
-}
-
 namespace {
 
 std::string describe_message(const AwaitedMessage& message) {
@@ -88,11 +76,11 @@ std::string describe_wait(const Task& context) {
   }
 }
 
-void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& finding) {
+void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& finding) {
   if (finding.ranks.empty() || !finding.location.empty()) return;
   const int rank = finding.ranks.front();
-  if (knows_last_calls(engine)) {
-    const RankState& state = engine.rank_state(rank);
+  if (knows_last_calls(world)) {
+    const RankState& state = world.rank(rank);
     if (const LastCall last = last_call_of(state); last.gang != nullptr) {
       finding.location = to_string(last.call_site);
       finding.message +=
@@ -100,9 +88,9 @@ void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& find
       return;
     }
   }
-  for (const Task* context : world.dead_contexts()) {
+  for (const Task* context : blocked.dead_contexts()) {
     const PendingOperation* pending = BlockedWorld::operation_of(*context);
-    if (pending == nullptr || !std::ranges::binary_search(world.awaited_by(*pending), rank))
+    if (pending == nullptr || !std::ranges::binary_search(blocked.awaited_by(*pending), rank))
       continue;
     finding.location = to_string(pending->call().call_site);
     finding.message +=
@@ -129,7 +117,7 @@ std::string call_text(const PendingOperation& pending) {
 std::string launched_text(const Task& context) {
   const PendingOperation* pending = BlockedWorld::operation_of(context);
   if (pending == nullptr) return "";
-  const PendingOperation& ahead = BlockedWorld::held_up_by(*pending);
+  const PendingOperation& ahead = held_up_by(*pending);
   if (&ahead == pending) return "";
   return fmt::format("Rank {} launched {} before {}.", context.rank->rank, call_text(ahead),
                      call_text(*pending));

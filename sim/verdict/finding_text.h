@@ -6,10 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/report/rank_text.h"
 #include "sim/report/report.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
+
+struct World;
 
 class BlockedWorld;
 struct RankState;
@@ -26,19 +29,10 @@ std::string rank_list_text(std::span<const int> ranks);
 // Of a finding about contexts that wait for no operation: the last call of the first of its ranks
 // or, where that has called nothing, the first call that waits for it, becomes its location and is
 // told in its message.
-void point_at_last_call(const Engine& engine, BlockedWorld& world, Finding& finding);
+void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& finding);
 
 // What a call is in a report.
 CallSummary summary_of(const PendingOperation& pending);
-
-// "rank 3", "ranks 0-3,8": root ranks, ascending.
-std::string ranks_text(const std::vector<int>& ranks);
-
-// "rank 3 waits", "ranks 0-3 wait": `one` and `many` are forms of a verb.
-std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many);
-
-// `text`, not empty, with a capital letter first.
-std::string capitalised(std::string text);
 
 // What `context` is blocked in: "join of loader", "all_reduce #0 sum f32[8]" with its gang's label
 // in front, "sleep", ...; "running" where it is not blocked.

@@ -9,6 +9,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/state/world.h"
 #include "sim/text/text_layout.h"
 #include "sim/verdict/blocked_world.h"
 #include "sim/verdict/finding_text.h"
@@ -32,11 +33,11 @@ std::string_view file_of(const CallSite& call_site) noexcept {
 // Members that did the same.
 class Groups {
  public:
-  Groups(const Engine& engine, const GangState& gang)
-      : engine_(engine),
+  Groups(const World& world, const GangState& gang)
+      : world_(world),
         gang_(gang),
         departures_(departures_by_member(gang)),
-        counts_form_(engine.options().strict_blocking) {}
+        counts_form_(world.options.strict_blocking) {}
 
   void add_call(const PendingOperation& pending) {
     const Collective& call = pending.call();
@@ -55,8 +56,8 @@ class Groups {
   }
 
   void add_absence(int member) {
-    const RankState& rank = engine_.rank_state(gang_.root_rank_of(member));
-    const Task& program = engine_.program_of(rank.rank);
+    const RankState& rank = world_.rank(gang_.root_rank_of(member));
+    const Task& program = world_.engine.contexts().program_of(rank.rank);
     Key key;
     std::get<0>(key) = -1;
     if (program.is_done) {
@@ -121,7 +122,7 @@ class Groups {
                                  ahead.gang->label());
       summary.location = to_string(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
-      const PendingOperation& ahead = BlockedWorld::held_up_by(*pending);
+      const PendingOperation& ahead = held_up_by(*pending);
       summary.note = "blocked in " + describe_wait(program);
       if (&ahead != pending) summary.note += " behind " + to_string(ahead.call());
       summary.location = to_string(ahead.call().call_site);
@@ -164,7 +165,7 @@ class Groups {
     groups_.resize(most_entries);
   }
 
-  const Engine& engine_;
+  const World& world_;
   const GangState& gang_;
   const std::vector<const Departure*> departures_;
   const bool counts_form_;
@@ -197,10 +198,10 @@ CallSummary last_common_call(const GangState& gang, const Collective& next) {
   return summary;
 }
 
-Divergence first_divergence(const Engine& engine, const GangState& gang,
+Divergence first_divergence(const World& world, const GangState& gang,
                             std::span<PendingOperation* const> members) {
   Divergence divergence;
-  Groups groups(engine, gang);
+  Groups groups(world, gang);
   for (std::size_t member = 0; member < members.size(); ++member) {
     if (members[member] == nullptr) {
       groups.add_absence(static_cast<int>(member));

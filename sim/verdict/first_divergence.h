@@ -9,13 +9,13 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // What the members did at one operation of `gang`, and what they had in common before. `members`
 // by rank in the gang; null: has not come, and what it did instead is told. Members in the same
 // call, or doing the same instead, are one entry; where there would be more than a few, the last
 // holds the rest. Valid for the oldest operation that has not completed. O(members).
-Divergence first_divergence(const Engine& engine, const GangState& gang,
+Divergence first_divergence(const World& world, const GangState& gang,
                             std::span<PendingOperation* const> members);
 
 // By member: what it has left behind; null for members that have not let go of their handle, or

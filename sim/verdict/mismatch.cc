@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/verdict/failure.h"
 #include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
@@ -72,7 +71,7 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
       field.id == finding_id::mismatch_ranks
           ? fmt::format(" ({})", rank_list_text(group.front()->operation->ranks))
           : "";
-  return fmt::format("{} called {}{}{} at {}", describe_members(gang, members),
+  return fmt::format("{} called {}{}{} at {}", members_text(gang, members),
                      is_about_form && !call.blocking ? "start_" : "", to_string(call), list,
                      to_string(call.call_site));
 }

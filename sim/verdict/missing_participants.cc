@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "sim/matching/matching.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 #include "sim/verdict/first_divergence.h"
 #include "sim/verdict/near_misses.h"
@@ -23,17 +25,17 @@ struct Missing {
   std::set<int> waiting;                        // root ranks
 };
 
-std::vector<Missing> find_missing(BlockedWorld& world) {
+std::vector<Missing> find_missing(BlockedWorld& blocked) {
   std::vector<Missing> all;
   std::map<std::vector<int>, std::size_t> places;  // by the ranks that are gone
   std::set<const MatchSlot*> seen;
   const std::vector<int>* last_gone = nullptr;
   std::size_t last = 0;
-  for (const Task* context : world.dead_contexts()) {
+  for (const Task* context : blocked.dead_contexts()) {
     for (const PendingOperation* posted : BlockedWorld::operations_of(*context)) {
       if (Matching::has_ended(*posted)) continue;
-      const PendingOperation& pending = BlockedWorld::held_up_by(*posted);
-      const std::vector<int>& gone = world.gone_for(pending);
+      const PendingOperation& pending = held_up_by(*posted);
+      const std::vector<int>& gone = blocked.gone_for(pending);
       if (gone.empty()) continue;
       if (&gone != last_gone) {
         const auto [place, is_new] = places.try_emplace(gone, all.size());
@@ -57,14 +59,14 @@ std::vector<Missing> find_missing(BlockedWorld& world) {
 // One set of ranks that is gone, and who came to the call that they did not make.
 class MissingCall {
  public:
-  MissingCall(const Engine& engine, BlockedWorld& world, const Missing& missing)
-      : engine_(engine), missing_(missing), pending_(*missing.first) {
+  MissingCall(const World& world, BlockedWorld& blocked, const Missing& missing)
+      : world_(world), missing_(missing), pending_(*missing.first) {
     if (pending_.slot == nullptr) return;
     for (const PendingOperation* member : pending_.slot->members)
       if (member != nullptr) callers_.push_back(gang().root_rank_of(member->member));
     std::sort(callers_.begin(), callers_.end());
     const auto members = static_cast<std::size_t>(gang().size());
-    are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() + kept_waiting(world);
+    are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() + kept_waiting(blocked);
     is_once_more_ = 2 * callers_.size() <= members && repeats_last_call();
   }
 
@@ -74,7 +76,7 @@ class MissingCall {
         pending_, is_uneven ? finding_id::uneven_iterations : finding_id::participant_missing);
     finding.ranks = are_callers_odd_ ? callers_ : missing_.gone;
     if (pending_.slot != nullptr && gang().active.front() == pending_.slot)
-      finding.divergence = first_divergence(engine_, gang(), pending_.slot->members);
+      finding.divergence = first_divergence(world_, gang(), pending_.slot->members);
     return finding;
   }
 
@@ -106,18 +108,17 @@ class MissingCall {
 
   // Members that are blocked elsewhere, waiting for one of the callers: they too expect another
   // call of it. Asked of a few callers only.
-  std::size_t kept_waiting(BlockedWorld& world) const {
+  std::size_t kept_waiting(BlockedWorld& blocked) const {
     constexpr std::size_t few = 8;
     std::size_t count = 0;
     if (callers_.size() > few) return count;
     for (const int rank : gang().info->root_ranks) {
-      const Task& program = engine_.program_of(rank);
+      const Task& program = world_.engine.contexts().program_of(rank);
       if (program.is_done || program.wait == nullptr || std::ranges::binary_search(callers_, rank))
         continue;
       const PendingOperation* pending = BlockedWorld::operation_of(program);
-      if (pending == nullptr || BlockedWorld::takes_any(BlockedWorld::held_up_by(*pending)))
-        continue;
-      const std::vector<int>& awaited = world.awaited_by(*pending);
+      if (pending == nullptr || takes_any(held_up_by(*pending))) continue;
+      const std::vector<int>& awaited = blocked.awaited_by(*pending);
       if (std::ranges::any_of(callers_, [&awaited](int caller) {
             return std::ranges::binary_search(awaited, caller);
           }))
@@ -131,7 +132,7 @@ class MissingCall {
   // Whether an exception ended the programs of those who are gone.
   bool has_failed() const {
     return std::ranges::any_of(missing_.gone,
-                               [this](int rank) { return engine_.rank_state(rank).has_failed; });
+                               [this](int rank) { return world_.rank(rank).has_failed; });
   }
 
   // "all_reduce #3 at train.cc:41".
@@ -178,7 +179,7 @@ class MissingCall {
     return true;
   }
 
-  const Engine& engine_;
+  const World& world_;
   const Missing& missing_;
   const PendingOperation& pending_;
   std::vector<int> callers_;
@@ -188,21 +189,22 @@ class MissingCall {
 
 }  // namespace
 
-void report_missing_participants(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty) {
-  for (const Missing& missing : find_missing(world)) {
-    const MissingCall call(engine, world, missing);
+void report_missing_participants(const World& world, BlockedWorld& blocked,
+                                 VerdictCertainty& certainty, FindingLog& findings) {
+  for (const Missing& missing : find_missing(blocked)) {
+    const MissingCall call(world, blocked, missing);
     Finding finding = call.finding();
-    finding.message = call.message(finding.gang, world.dead_contexts().size());
+    finding.message = call.message(finding.gang, blocked.dead_contexts().size());
     finding.certainty = certainty.of(*missing.context);
     if (missing.first->call().kind == OperationKind::send)
       finding.near_misses = taken_instead(
           *missing.first->gang,
           {missing.first->call().peer, missing.first->member, missing.first->call().tag},
           summary_of(*missing.first));
-    const std::size_t index = engine.findings().add(std::move(finding));
+    const std::size_t index = findings.add(std::move(finding));
     for (const PendingOperation* other : missing.others)
       if (other->slot != missing.first->slot)
-        engine.findings().add_consequence(
+        findings.add_consequence(
             index, fmt::format("{} on {} waits for the same ranks", to_string(other->call()),
                                other->gang->label()));
   }

@@ -6,9 +6,14 @@
 
 namespace gang::sim {
 
+struct World;
+
+class FindingLog;
+
 // Adds a finding for every set of ranks that is gone and waited for. The odd ranks are those that
 // are gone, unless they are the most of three or more members: then those that came. Where all are
 // done with the very call that the others make once more, the finding is uneven_iterations.
-void report_missing_participants(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty);
+void report_missing_participants(const World& world, BlockedWorld& blocked,
+                                 VerdictCertainty& certainty, FindingLog& findings);
 
 }  // namespace gang::sim

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "sim/matching/matching.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
@@ -56,8 +58,8 @@ std::unordered_map<int, const PendingOperation*> first_sends(const Mailbox& mail
   return first;
 }
 
-void report_other_tags(Engine& engine, VerdictCertainty& certainty) {
-  for (const GangState* gang : engine.matching().gangs()) {
+void report_other_tags(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
+  for (const GangState* gang : world.matching.gangs()) {
     if (!gang->mailboxes) continue;
     for (const Mailbox& mailbox : *gang->mailboxes) {
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
@@ -67,7 +69,7 @@ void report_other_tags(Engine& engine, VerdictCertainty& certainty) {
         if (send == sends.end()) continue;
         Finding finding = tag_finding(*send->second, *receive);
         finding.certainty = certainty.of(*receive->task);
-        engine.findings().add(std::move(finding));
+        findings.add(std::move(finding));
         sends.erase(send);  // one finding per pair of ranks
       }
     }
@@ -86,9 +88,9 @@ Calls calls_at(const GangState& gang) {
 }
 
 // Whether somebody who has not come to the oldest operation of `gang` has launched it all the same.
-bool is_queued_elsewhere(const Engine& engine, const GangState& gang) {
-  return std::ranges::any_of(gang.info->root_ranks, [&engine, &gang](int rank) {
-    return has_launched(engine.rank_state(rank), gang);
+bool is_queued_elsewhere(const World& world, const GangState& gang) {
+  return std::ranges::any_of(gang.info->root_ranks, [&world, &gang](int rank) {
+    return has_launched(world.rank(rank), gang);
   });
 }
 
@@ -106,11 +108,12 @@ Finding mix_up_finding(const Calls& few, const Calls& many) {
   return finding;
 }
 
-void report_collectives_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
+void report_collectives_on_two_gangs(const World& world, VerdictCertainty& certainty,
+                                     FindingLog& findings) {
   std::map<std::vector<int>, const GangState*> first_with;  // by members
-  for (const GangState* gang : engine.matching().gangs()) {
+  for (const GangState* gang : world.matching.gangs()) {
     if (gang->active.empty() || gang->active.front()->arrived == 0) continue;
-    if (is_queued_elsewhere(engine, *gang)) continue;
+    if (is_queued_elsewhere(world, *gang)) continue;
     std::vector<int> members = gang->info->root_ranks;
     std::sort(members.begin(), members.end());
     const auto [place, is_new] = first_with.try_emplace(std::move(members), gang);
@@ -121,7 +124,7 @@ void report_collectives_on_two_gangs(Engine& engine, VerdictCertainty& certainty
     if (many.size() < few.size()) std::swap(many, few);
     Finding finding = mix_up_finding(few, many);
     finding.certainty = certainty.of(*few.front()->task);
-    engine.findings().add(std::move(finding));
+    findings.add(std::move(finding));
   }
 }
 
@@ -136,8 +139,9 @@ Link link_of(const PendingOperation& pending) {
                                                     : Link{peer, own, pending.call().tag};
 }
 
-void report_messages_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
-  const std::vector<GangState*> gangs = engine.matching().gangs();
+void report_messages_on_two_gangs(const World& world, VerdictCertainty& certainty,
+                                  FindingLog& findings) {
+  const std::vector<GangState*> gangs = world.matching.gangs();
   std::map<Link, const PendingOperation*> sends;
   for (const GangState* gang : gangs)
     if (gang->mailboxes)
@@ -162,21 +166,21 @@ void report_messages_on_two_gangs(Engine& engine, VerdictCertainty& certainty) {
             to_string(send->second->call().call_site), finding.ranks[1], finding.gang,
             finding.location);
         finding.certainty = certainty.of(*receive->task);
-        engine.findings().add(std::move(finding));
+        findings.add(std::move(finding));
         sends.erase(send);
       }
   }
 }
 
 // Receives from any source, and sends to them of members of their gang, on another gang.
-std::vector<NearMiss> find_sends_on_other_gangs(const Engine& engine) {
-  const std::vector<GangState*> gangs = engine.matching().gangs();
+std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
+  const std::vector<GangState*> gangs = world.matching.gangs();
   std::map<std::pair<int, int>, Calls> receives;  // by receiving root rank and tag
   for (const GangState* gang : gangs)
     if (gang->mailboxes)
       for (const Mailbox& mailbox : *gang->mailboxes)
         for (const PendingOperation* receive : mailbox.receives)
-          if (BlockedWorld::takes_any(*receive))
+          if (takes_any(*receive))
             receives[{gang->root_rank_of(receive->member), receive->call().tag}].push_back(receive);
   std::vector<NearMiss> misses;
   if (receives.empty()) return misses;
@@ -206,21 +210,21 @@ std::vector<NearMiss> find_sends_on_other_gangs(const Engine& engine) {
 
 }  // namespace
 
-void report_near_misses(Engine& engine, VerdictCertainty& certainty) {
-  report_other_tags(engine, certainty);
-  report_collectives_on_two_gangs(engine, certainty);
-  report_messages_on_two_gangs(engine, certainty);
+void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
+  report_other_tags(world, certainty, findings);
+  report_collectives_on_two_gangs(world, certainty, findings);
+  report_messages_on_two_gangs(world, certainty, findings);
 }
 
-std::vector<NearMiss> find_other_peers(const Engine& engine) {
-  std::vector<NearMiss> misses = find_sends_on_other_gangs(engine);
+std::vector<NearMiss> find_other_peers(const World& world) {
+  std::vector<NearMiss> misses = find_sends_on_other_gangs(world);
   const auto add = [&misses](const PendingOperation& send, const PendingOperation& receive,
                              const char* field) {
     if (misses.size() < most_near_misses && send.call().count == receive.call().count &&
         send.call().data_type == receive.call().data_type)
       misses.push_back({sim::summary_of(send), sim::summary_of(receive), field});
   };
-  for (const GangState* gang : engine.matching().gangs()) {
+  for (const GangState* gang : world.matching.gangs()) {
     if (!gang->mailboxes) continue;
     std::map<std::pair<int, int>, const PendingOperation*> sends_of;  // by source and tag
     for (const Mailbox& mailbox : *gang->mailboxes)

@@ -7,13 +7,17 @@
 
 namespace gang::sim {
 
+struct World;
+
+class FindingLog;
+
 // Adds a finding for messages that would meet if their tags were equal (mismatch_tag), and for one
 // operation called on two gangs (mismatch_gang). O(pending operations + members of their gangs).
-void report_near_misses(Engine& engine, VerdictCertainty& certainty);
+void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings);
 
 // Messages that would meet if the source or the destination were another rank, at most a few; for
 // findings that have another cause. O(pending messages).
-std::vector<NearMiss> find_other_peers(const Engine& engine);
+std::vector<NearMiss> find_other_peers(const World& world);
 
 // A message that nobody received: members of its gang.
 struct LeftMessage {

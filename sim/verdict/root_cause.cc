@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "sim/matching/foreign_gangs.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 #include "sim/verdict/missing_participants.h"
 #include "sim/verdict/near_misses.h"
@@ -13,17 +16,17 @@ namespace gang::sim {
 namespace {
 
 // The dead contexts that wait for nobody else who is dead; all of them where there is none.
-std::vector<const Task*> causes_in(BlockedWorld& world) {
+std::vector<const Task*> causes_in(BlockedWorld& blocked) {
   std::vector<const Task*> causes;
-  for (const Task* context : world.dead_contexts())
-    if (world.is_core(*context)) causes.push_back(context);
-  return causes.empty() ? world.dead_contexts() : causes;
+  for (const Task* context : blocked.dead_contexts())
+    if (blocked.is_core(*context)) causes.push_back(context);
+  return causes.empty() ? blocked.dead_contexts() : causes;
 }
 
-void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
-                           std::vector<NearMiss> near_misses) {
+void report_plain_deadlock(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                           FindingLog& findings, std::vector<NearMiss> near_misses) {
   Finding finding;
-  const std::vector<const Task*> causes = causes_in(world);
+  const std::vector<const Task*> causes = causes_in(blocked);
   const Task* first = causes.front();
   for (const Task* context : causes) {
     if (finding.operation.empty())
@@ -44,26 +47,28 @@ void report_plain_deadlock(Engine& engine, BlockedWorld& world, VerdictCertainty
       finding.message += " " + launched;
       break;
     }
-  point_at_last_call(engine, world, finding);
+  point_at_last_call(world, blocked, finding);
   finding.near_misses = std::move(near_misses);
   finding.certainty = certainty.of(*first);
-  engine.findings().add(std::move(finding));
+  findings.add(std::move(finding));
 }
 
 }  // namespace
 
-void report_root_causes(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty) {
-  const std::size_t before = engine.findings().size();
-  if (engine.has_root_gangs()) engine.root_gangs().report_causes(engine, world, certainty);
-  if (engine.findings().size() > before) return;
-  report_missing_participants(engine, world, certainty);
-  const std::size_t missing = engine.findings().size();
-  report_near_misses(engine, certainty);
+void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                        FindingLog& findings) {
+  const std::size_t before = findings.size();
+  if (world.foreign_gangs != nullptr)
+    world.foreign_gangs->report_causes(blocked, certainty, findings);
+  if (findings.size() > before) return;
+  report_missing_participants(world, blocked, certainty, findings);
+  const std::size_t missing = findings.size();
+  report_near_misses(world, certainty, findings);
   // Those two explain cycles too.
-  if (engine.findings().size() == missing)
-    report_wait_cycles(engine, world, certainty, find_other_peers(engine));
-  if (engine.findings().size() == before)
-    report_plain_deadlock(engine, world, certainty, find_other_peers(engine));
+  if (findings.size() == missing)
+    report_wait_cycles(world, blocked, certainty, findings, find_other_peers(world));
+  if (findings.size() == before)
+    report_plain_deadlock(world, blocked, certainty, findings, find_other_peers(world));
 }
 
 }  // namespace gang::sim

@@ -6,9 +6,14 @@
 
 namespace gang::sim {
 
+struct World;
+
+class FindingLog;
+
 // Adds a finding for each cause of the dead contexts of `world`, and notes in it what else waits
 // for the same cause. Causes are what the wait-for graph's cores stand for: ranks that will never
 // act, and sets of calls that wait for each other.
-void report_root_causes(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty);
+void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                        FindingLog& findings);
 
 }  // namespace gang::sim

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "sim/state/world.h"
+
 namespace gang::sim {
 namespace {
 
 // Whether `context` is dead because of what `assumption` takes away. `world` is made when needed.
-bool is_released_under(const Engine& engine, Moment moment, Assumption assumption,
-                       const Task& context, std::unique_ptr<BlockedWorld>& world) {
-  if (!world) world = std::make_unique<BlockedWorld>(engine, moment, assumption);
-  return !world->is_dead(context);
+bool is_released_under(const World& world, Moment moment, Assumption assumption,
+                       const Task& context, std::unique_ptr<BlockedWorld>& blocked) {
+  if (!blocked) blocked = std::make_unique<BlockedWorld>(world, moment, assumption);
+  return !blocked->is_dead(context);
 }
 
 }  // namespace
@@ -26,19 +28,19 @@ std::string certainty_text(Schedules schedules, std::string_view conditions) {
                      is_every ? "no choice point was passed" : "others may avoid it");
 }
 
-VerdictCertainty::VerdictCertainty(const Engine& engine, const BlockedWorld& world)
-    : engine_(engine), world_(world) {}
+VerdictCertainty::VerdictCertainty(const World& world, const BlockedWorld& blocked)
+    : world_(world), blocked_(blocked) {}
 
 bool VerdictCertainty::depends_on_sends(const Task& context) {
-  if (!world_.is_dead(context)) return false;
-  return is_released_under(engine_, world_.moment(), Assumption::sends_complete, context,
+  if (!blocked_.is_dead(context)) return false;
+  return is_released_under(world_, blocked_.moment(), Assumption::sends_complete, context,
                            with_complete_sends_);
 }
 
 bool VerdictCertainty::depends_on_streams(const Task& context) {
-  if (engine_.options().execution != ExecutionModel::stream_ordered) return false;
-  if (!world_.is_dead(context)) return false;
-  return is_released_under(engine_, world_.moment(), Assumption::no_streams, context,
+  if (world_.options.execution != ExecutionModel::stream_ordered) return false;
+  if (!blocked_.is_dead(context)) return false;
+  return is_released_under(world_, blocked_.moment(), Assumption::no_streams, context,
                            without_streams_);
 }
 
@@ -47,9 +49,9 @@ std::string VerdictCertainty::of(const Task& context) {
   if (depends_on_streams(context)) conditions = stream_condition;
   if (depends_on_sends(context)) {
     if (!conditions.empty()) conditions += ' ';
-    conditions += send_condition(engine_.options().sends);
+    conditions += send_condition(world_.options.sends);
   }
-  return certainty_text(engine_.schedules(), conditions);
+  return certainty_text(world_.engine.choices().schedules(), conditions);
 }
 
 }  // namespace gang::sim

@@ -9,6 +9,8 @@
 
 namespace gang::sim {
 
+struct World;
+
 // Under what a deadlock has been seen, where that may matter.
 inline constexpr std::string_view stream_condition = "under stream order";
 std::string send_condition(SendMode sends);  // "with rendezvous sends", "with 64 bytes of buffer"
@@ -24,7 +26,7 @@ std::string certainty_text(Schedules schedules, std::string_view conditions = ""
 class VerdictCertainty {
  public:
   // `world` is the one without assumptions, and outlives this.
-  VerdictCertainty(const Engine& engine, const BlockedWorld& world);
+  VerdictCertainty(const World& world, const BlockedWorld& blocked);
 
   // Of the deadlock that `context` is part of: "in every schedule with rendezvous sends: no choice
   // point was passed". O(1), but for the first call under each assumption.
@@ -37,8 +39,8 @@ class VerdictCertainty {
   bool depends_on_streams(const Task& context);
 
  private:
-  const Engine& engine_;
-  const BlockedWorld& world_;
+  const World& world_;
+  const BlockedWorld& blocked_;
   std::unique_ptr<BlockedWorld> with_complete_sends_;
   std::unique_ptr<BlockedWorld> without_streams_;
 };

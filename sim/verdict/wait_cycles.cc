@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/matching/matching.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 #include "sim/verdict/first_divergence.h"
 
@@ -22,14 +24,14 @@ struct Cycle {
   std::vector<const PendingOperation*> operations;  // null where a context waits for none
 };
 
-Cycle cycle_of(const BlockedWorld& world, const std::vector<WaitGraph::Node>& core) {
-  const auto first = std::find_if(core.begin(), core.end(), [&world](WaitGraph::Node node) {
-    return world.thing(node).context != nullptr;
+Cycle cycle_of(const BlockedWorld& blocked, const std::vector<WaitGraph::Node>& core) {
+  const auto first = std::find_if(core.begin(), core.end(), [&blocked](WaitGraph::Node node) {
+    return blocked.thing(node).context != nullptr;
   });
   Cycle cycle;
   if (first == core.end()) return cycle;
-  for (const WaitGraph::Node node : world.graph().cycle_through(*first)) {
-    const Task* context = world.thing(node).context;
+  for (const WaitGraph::Node node : blocked.graph().cycle_through(*first)) {
+    const Task* context = blocked.thing(node).context;
     if (context == nullptr) continue;
     cycle.contexts.push_back(context);
     cycle.operations.push_back(BlockedWorld::operation_of(*context));
@@ -54,7 +56,7 @@ std::set<std::string> gangs_of(const Cycle& cycle) {
   std::set<std::string> gangs;
   for (const PendingOperation* pending : cycle.operations) {
     gangs.insert(pending->gang->label());
-    gangs.insert(BlockedWorld::held_up_by(*pending).gang->label());
+    gangs.insert(held_up_by(*pending).gang->label());
   }
   return gangs;
 }
@@ -124,7 +126,7 @@ std::optional<Sides> uneven_sides(const Cycle& cycle) {
   std::set<std::uint32_t> gangs;
   Sides sides;
   for (const PendingOperation* waited_for : cycle.operations) {
-    const PendingOperation& pending = BlockedWorld::held_up_by(*waited_for);
+    const PendingOperation& pending = held_up_by(*waited_for);
     if (pending.slot == nullptr) return std::nullopt;
     if (!gangs.insert(pending.gang->index).second) continue;
     (sides.fewer == nullptr ? sides.fewer : sides.more) = pending.slot;
@@ -147,7 +149,7 @@ std::optional<Sides> uneven_sides(const Cycle& cycle) {
   return sides;
 }
 
-Finding other_gang_finding(const Engine& engine, const Sides& sides) {
+Finding other_gang_finding(const World& world, const Sides& sides) {
   const PendingOperation& odd = any_call(*sides.fewer);
   const PendingOperation& usual = any_call(*sides.more);
   Finding finding = finding_for(odd, finding_id::blocked_in_other_gang);
@@ -157,7 +159,7 @@ Finding other_gang_finding(const Engine& engine, const Sides& sides) {
       "other.",
       capitalised(ranks_do(sides.in_fewer, "is", "are")), call_text(odd), ranks_text(sides.in_more),
       odd.gang->info->name, sides.in_more.size() == 1 ? "is" : "are", call_text(usual));
-  finding.divergence = first_divergence(engine, *usual.gang, sides.more->members);
+  finding.divergence = first_divergence(world, *usual.gang, sides.more->members);
   return finding;
 }
 
@@ -209,7 +211,7 @@ std::string orders_text(const Cycle& cycle) {
 // ----------------------------------------------------------------------------
 
 // A collective of the cycle whose members wait for ranks that are blocked in messages of its gang.
-Finding message_instead_finding(const Engine& engine, const Cycle& cycle,
+Finding message_instead_finding(const World& world, const Cycle& cycle,
                                 const PendingOperation& collective) {
   const GangState& gang = *collective.gang;
   std::vector<int> callers;
@@ -220,7 +222,7 @@ Finding message_instead_finding(const Engine& engine, const Cycle& cycle,
   const bool are_callers_odd = callers.size() < others.size() && gang.size() > 2;
   Finding finding = finding_for(collective, finding_id::participant_missing);
   finding.ranks = sorted(are_callers_odd ? callers : others);
-  finding.divergence = first_divergence(engine, gang, collective.slot->members);
+  finding.divergence = first_divergence(world, gang, collective.slot->members);
   const std::string call =
       fmt::format("{} #{} on {} ({} members)", to_string(collective.call().kind),
                   collective.call().sequence_number, finding.gang, gang.size());
@@ -278,8 +280,7 @@ struct Launches {
 Launches launches_at(const Cycle& cycle, std::size_t place) {
   const RankState& rank = *cycle.contexts[place]->rank;
   const PendingOperation& own = *cycle.operations[place];
-  if (own.status == PendingStatus::launched)
-    return {rank.rank, &BlockedWorld::held_up_by(own), &own};
+  if (own.status == PendingStatus::launched) return {rank.rank, &held_up_by(own), &own};
   const std::size_t size = cycle.contexts.size();
   const GangState* awaited_on = cycle.operations[(place + size - 1) % size]->gang;
   if (!rank.stream) return {};
@@ -313,7 +314,7 @@ std::string launched_text_of(const Cycle& cycle) {
 std::vector<int> odd_at_collective(const Cycle& cycle) {
   const MatchSlot* slot = nullptr;
   for (const PendingOperation* waited_for : cycle.operations) {
-    const PendingOperation& pending = BlockedWorld::held_up_by(*waited_for);
+    const PendingOperation& pending = held_up_by(*waited_for);
     if (pending.slot == nullptr || pending.slot == slot) continue;
     if (slot != nullptr) return {};
     slot = pending.slot;
@@ -355,7 +356,7 @@ Finding message_finding(const Cycle& cycle) {
   return finding;
 }
 
-Finding finding_of(const Engine& engine, const Cycle& cycle) {
+Finding finding_of(const World& world, const Cycle& cycle) {
   const bool are_all_known = std::ranges::none_of(
       cycle.operations, [](const PendingOperation* pending) { return pending == nullptr; });
   if (!are_all_known) return plain_finding(cycle, finding_id::deadlock);
@@ -370,7 +371,7 @@ Finding finding_of(const Engine& engine, const Cycle& cycle) {
   const Kinds kinds = kinds_of(cycle);
   if (!kinds.has_collectives) return message_finding(cycle);
   if (const std::optional<Sides> sides = uneven_sides(cycle))
-    return other_gang_finding(engine, *sides);
+    return other_gang_finding(world, *sides);
   if (kinds.gangs.size() > 1) {
     Finding finding = plain_finding(cycle, finding_id::cross_gang_cycle);
     if (std::vector<int> odd = odd_at_collective(cycle); !odd.empty())
@@ -379,7 +380,7 @@ Finding finding_of(const Engine& engine, const Cycle& cycle) {
     return finding;
   }
   if (kinds.slots.size() == 1 && kinds.has_messages)
-    return message_instead_finding(engine, cycle, any_call(**kinds.slots.begin()));
+    return message_instead_finding(world, cycle, any_call(**kinds.slots.begin()));
   return plain_finding(cycle, finding_id::deadlock);
 }
 
@@ -388,22 +389,22 @@ Finding finding_of(const Engine& engine, const Cycle& cycle) {
 bool waits_for_anybody(const Cycle& cycle) {
   const PendingOperation* pending = cycle.operations.front();
   return cycle.contexts.size() == 1 && pending != nullptr && pending->gang->size() > 1 &&
-         BlockedWorld::takes_any(BlockedWorld::held_up_by(*pending));
+         takes_any(held_up_by(*pending));
 }
 
 }  // namespace
 
-void report_wait_cycles(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
-                        std::vector<NearMiss> near_misses) {
-  for (const auto& core : world.cores()) {
-    const Cycle cycle = cycle_of(world, core);
+void report_wait_cycles(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                        FindingLog& findings, std::vector<NearMiss> near_misses) {
+  for (const auto& core : blocked.cores()) {
+    const Cycle cycle = cycle_of(blocked, core);
     if (cycle.contexts.empty() || waits_for_anybody(cycle)) continue;
-    Finding finding = finding_of(engine, cycle);
-    point_at_last_call(engine, world, finding);
+    Finding finding = finding_of(world, cycle);
+    point_at_last_call(world, blocked, finding);
     finding.certainty = certainty.of(*cycle.contexts.front());
     finding.near_misses = std::move(near_misses);
     near_misses.clear();
-    engine.findings().add(std::move(finding));
+    findings.add(std::move(finding));
   }
 }
 

@@ -8,6 +8,10 @@
 
 namespace gang::sim {
 
+struct World;
+
+class FindingLog;
+
 // Adds a finding for every cause among the dead contexts that is a cycle:
 //   stream_order_inversion   something in it is queued behind another operation of its rank
 //   point_to_point_cycle     of messages only
@@ -16,7 +20,7 @@ namespace gang::sim {
 //   cross_gang_cycle         of two or more gangs, where nobody is odd
 //   participant_missing      of one collective, and of messages on its gang
 //   deadlock                 anything else
-void report_wait_cycles(Engine& engine, BlockedWorld& world, VerdictCertainty& certainty,
-                        std::vector<NearMiss> near_misses);
+void report_wait_cycles(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                        FindingLog& findings, std::vector<NearMiss> near_misses);
 
 }  // namespace gang::sim

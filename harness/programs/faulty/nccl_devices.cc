@@ -5,6 +5,7 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "sim/backends/nccl/nccl_roots.h"
 #include "sim/backends/nccl/simulated_nccl.h"
+#include "sim/simulation.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -200,7 +201,7 @@ void blocking_sends(Rank& rank, const Fault& fault) {
 // The process of rank 0 drives two devices, each with a rank of a gang of its own.
 void one_thread(Rank& rank, const Fault& fault) {
   if (rank.rank() != 0) return;
-  sim::SimulatedNccl& machine = sim::simulated_nccl_of(*rank.simulated());
+  sim::SimulatedNccl& machine = sim::simulated_nccl_of(rank.simulated()->world());
   const std::shared_ptr<NcclMeeting> meeting(std::shared_ptr<void>(), &machine);
   const std::shared_ptr<Runtime> runtime(std::shared_ptr<void>(), &rank.runtime());
   const std::shared_ptr<NcclApi> devices[] = {machine.api_of(0), machine.api_of(1)};

@@ -11,8 +11,8 @@
 #include <gloo/transport/pair.h>
 
 #include "gang/gloo/gloo_connector.h"
-#include "sim/backends/kept_run.h"
 #include "sim/state/rank_state.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
@@ -78,17 +78,17 @@ std::string_view name_of_slot(std::uint64_t slot) noexcept {
 // -- GlooEndpoint
 // ---------------------------------------------------------------------------------
 
-GlooEndpoint::GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member,
+GlooEndpoint::GlooEndpoint(World& world, std::shared_ptr<GlooMeeting> meeting, int member,
                            Strikes& strikes)
     : Context(member, meeting->size()),
-      engine_(engine),
+      world_(world),
       meeting_(std::move(meeting)),
       strikes_(strikes) {
   setTimeout(std::chrono::seconds(30));  // as Gloo's own contexts; the base leaves it open
 }
 
 GlooEndpoint::~GlooEndpoint() {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   close_all(closed_here);
 }
 
@@ -150,7 +150,7 @@ void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
 
 void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
-  endpoint_.engine().note_choice_point();
+  endpoint_.engine().choices().note_choice_point();
   ++receives_.pending;
   receives_.slot = slot;
   std::vector<bool> is_source(static_cast<std::size_t>(endpoint_.size), false);
@@ -186,7 +186,7 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
     direction.waiter = &self;
     awaited_ = &direction;
     activity_ = self.activity;
-    engine.note_deadline(wait.deadline);
+    engine.clock().note_deadline(wait.deadline);
     engine.block(self, wait);
   }
   direction.waiter = nullptr;

@@ -13,6 +13,7 @@
 #include "sim/backends/gloo/gloo_meeting.h"
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
@@ -23,7 +24,7 @@ namespace gang::sim {
 // Threads: contexts of the member's rank.
 class GlooEndpoint final : public gloo::transport::Context {
  public:
-  GlooEndpoint(Engine& engine, std::shared_ptr<GlooMeeting> meeting, int member, Strikes& strikes);
+  GlooEndpoint(World& world, std::shared_ptr<GlooMeeting> meeting, int member, Strikes& strikes);
   ~GlooEndpoint() override;
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override;
@@ -31,7 +32,7 @@ class GlooEndpoint final : public gloo::transport::Context {
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data,
                                                                       size_t bytes) override;
 
-  Engine& engine() const noexcept { return engine_; }
+  Engine& engine() const noexcept { return world_.engine; }
   GlooMeeting& meeting() const noexcept { return *meeting_; }
   Strikes& strikes() const noexcept { return strikes_; }
 
@@ -39,7 +40,7 @@ class GlooEndpoint final : public gloo::transport::Context {
   void close_all(const std::string& reason);
 
  private:
-  Engine& engine_;
+  World& world_;
   std::shared_ptr<GlooMeeting> meeting_;
   Strikes& strikes_;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/interference.h"
 
 namespace gang::sim {
 
@@ -37,7 +37,7 @@ class MessageFates {
   virtual ~MessageFates() = default;
 
   // Of one that `from` is about to send.
-  virtual LinkFate fate_of(const FaultInjector::Crossing& crossing) = 0;
+  virtual LinkFate fate_of(const Crossing& crossing) = 0;
   virtual void corrupt(std::span<std::byte> payload, const ArmedFault& fault) = 0;
 
   // Whether the process of the rank does nothing any more: what it has not sent yet, it never will.

@@ -4,16 +4,17 @@
 
 #include "sim/backends/gloo/gloo_endpoint.h"
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
 std::shared_ptr<gloo::transport::Context> GlooNetwork::connect(const GlooMembership& membership,
                                                                Duration) {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   std::shared_ptr<GlooMeeting>& meeting = meetings_[membership.prefix];
-  MessageFates* const fates = engine_.faults() != nullptr ? this : nullptr;
+  MessageFates* const fates = world_.interference != nullptr ? this : nullptr;
   if (meeting == nullptr) meeting = std::make_shared<GlooMeeting>(membership.root_ranks, fates);
-  return std::make_shared<GlooEndpoint>(engine_, meeting, membership.rank, strikes_);
+  return std::make_shared<GlooEndpoint>(world_, meeting, membership.rank, strikes_);
 }
 
 void GlooNetwork::rank_gone(int rank) {
@@ -23,43 +24,44 @@ void GlooNetwork::rank_gone(int rank) {
 }
 
 void GlooNetwork::release_held() {
-  for (const auto& [prefix, meeting] : meetings_) meeting->release(engine_.now());
+  for (const auto& [prefix, meeting] : meetings_) meeting->release(world_.engine.now());
 }
 
-LinkFate GlooNetwork::fate_of(const FaultInjector::Crossing& crossing) {
-  const GlooActivity* const activity = engine_.current().activity;
+LinkFate GlooNetwork::fate_of(const Crossing& crossing) {
+  const GlooActivity* const activity = world_.engine.current().activity;
   static const Collective unknown{.kind = OperationKind::send};
-  return engine_.faults()->fate_of(crossing, activity != nullptr ? activity->call : unknown);
+  return world_.interference->links().fate_of(crossing,
+                                              activity != nullptr ? activity->call : unknown);
 }
 
 void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault) {
-  engine_.faults()->corrupt_message(
+  world_.interference->links().corrupt_message(
       TensorView(payload.data(), DataType::u8,
                  Shape::vector(static_cast<std::int64_t>(payload.size()))),
       fault);
 }
 
-bool GlooNetwork::is_silent(int rank) const { return !engine_.rank_state(rank).frozen_as.empty(); }
+bool GlooNetwork::is_silent(int rank) const { return !world_.rank(rank).frozen_as.empty(); }
 
 void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   static_cast<GlooEndpoint&>(transport).close_all("Connection closed by this rank");
 }
 
 void GlooNetwork::leave_note(const std::string& prefix, std::string_view text) noexcept {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   notes_.try_emplace(prefix, text);
 }
 
 std::optional<std::string> GlooNetwork::find_note(const std::string& prefix) noexcept {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   const auto note = notes_.find(prefix);
   if (note == notes_.end()) return std::nullopt;
   return note->second;
 }
 
 void GlooNetwork::note_activity(const GlooActivity* activity) noexcept {
-  engine_.current().activity = activity;
+  world_.engine.current().activity = activity;
 }
 
 }  // namespace gang::sim

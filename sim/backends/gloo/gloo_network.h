@@ -14,7 +14,7 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // What TCP and a store are for real processes; one for all ranks of a run. Nothing is waited for:
 // members meet in their first message.
@@ -22,7 +22,7 @@ class Engine;
 // Threads: the contexts of its run.
 class GlooNetwork final : public GlooConnector, private MessageFates {
  public:
-  explicit GlooNetwork(Engine& engine) : engine_(engine), strikes_(engine, {.by_member = 4}) {}
+  explicit GlooNetwork(World& world) : world_(world), strikes_(world, {.by_member = 4}) {}
 
   Strikes& strikes() noexcept { return strikes_; }
 
@@ -39,11 +39,11 @@ class GlooNetwork final : public GlooConnector, private MessageFates {
   void note_activity(const GlooActivity* activity) noexcept override;
 
  private:
-  LinkFate fate_of(const FaultInjector::Crossing& crossing) override;
+  LinkFate fate_of(const Crossing& crossing) override;
   void corrupt(std::span<std::byte> payload, const ArmedFault& fault) override;
   bool is_silent(int rank) const override;
 
-  Engine& engine_;
+  World& world_;
   Strikes strikes_;
   std::map<std::string, std::shared_ptr<GlooMeeting>, std::less<>> meetings_;
   std::map<std::string, std::string, std::less<>> notes_;

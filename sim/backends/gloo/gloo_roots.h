@@ -8,12 +8,11 @@
 namespace gang::sim {
 
 class GlooNetwork;
-class SimulatedRank;
 
 // GlooGang over the messages of a GlooNetwork. Throws NotSupported in a build without Gloo.
-std::unique_ptr<RootGangs> make_gloo_roots(Engine& engine);
+std::unique_ptr<ForeignGangs> make_gloo_roots(World& world);
 
 // The network of a rank's run, for code that uses Gloo itself. Its run has SimulatedBackend::gloo.
-GlooNetwork& gloo_network_of(SimulatedRank& rank);
+GlooNetwork& gloo_network_of(World& world);
 
 }  // namespace gang::sim

@@ -3,7 +3,7 @@
 
 namespace gang::sim {
 
-std::unique_ptr<RootGangs> make_gloo_roots(Engine&) {
+std::unique_ptr<ForeignGangs> make_gloo_roots(World&) {
   throw NotSupported("sim-gloo needs the Gloo library (libgloo-dev), which this build has not");
 }
 

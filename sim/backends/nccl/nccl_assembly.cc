@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/state/world.h"
+
 namespace gang::sim {
 
 void NcclAssembly::join(int place, const NcclSplit& split) {
@@ -35,7 +37,7 @@ void NcclAssembly::form() {
     std::ranges::sort(members);
     std::vector<int> root_ranks;
     for (const auto& [key, place] : members) root_ranks.push_back(root_ranks_[place]);
-    const auto clique = std::make_shared<NcclClique>(engine_, name_ + "/" + std::to_string(color),
+    const auto clique = std::make_shared<NcclClique>(world_, name_ + "/" + std::to_string(color),
                                                      std::move(root_ranks));
     for (std::size_t member = 0; member < members.size(); ++member)
       seats_[members[member].second] = {clique, static_cast<int>(member)};

@@ -19,8 +19,8 @@ namespace gang::sim {
 class NcclAssembly {
  public:
   // `expected`: root ranks, by place.
-  NcclAssembly(Engine& engine, std::string name, std::vector<int> expected)
-      : engine_(engine),
+  NcclAssembly(World& world, std::string name, std::vector<int> expected)
+      : world_(world),
         name_(std::move(name)),
         root_ranks_(std::move(expected)),
         come_(root_ranks_.size()) {}
@@ -43,7 +43,7 @@ class NcclAssembly {
  private:
   void form();
 
-  Engine& engine_;
+  World& world_;
   const std::string name_;
   std::vector<int> root_ranks_;
   std::vector<std::optional<NcclSplit>> come_;

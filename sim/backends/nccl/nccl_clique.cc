@@ -9,6 +9,7 @@
 #include "sim/matching/collective_result.h"
 #include "sim/matching/reduction_pool.h"
 #include "sim/state/gang_state.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -78,8 +79,8 @@ std::size_t bytes_of(const NcclLaunch& launch) noexcept {
 
 }  // namespace
 
-NcclClique::NcclClique(Engine& engine, std::string name, std::vector<int> root_ranks)
-    : engine_(engine),
+NcclClique::NcclClique(World& world, std::string name, std::vector<int> root_ranks)
+    : world_(world),
       name_(std::move(name)),
       root_ranks_(std::move(root_ranks)),
       started_(root_ranks_.size(), 0) {
@@ -103,9 +104,9 @@ std::vector<NcclKernel*> NcclClique::start_collective(NcclKernel& kernel) {
   }
   slot.members[static_cast<std::size_t>(kernel.member)] = &kernel;
   if (++slot.come < size() || slot.never_completes) return {};
-  if (engine_.faults() != nullptr) [[unlikely]]
+  if (world_.interference != nullptr) [[unlikely]]
     cross_links(slot);
-  if (slot.held_until > engine_.now()) return {};
+  if (slot.held_until > world_.engine.now()) return {};
   return complete(kernel.collective);
 }
 
@@ -114,10 +115,11 @@ void NcclClique::cross_links(Slot& slot) {
   for (int member = 0; member < size() && size() > 1; ++member) {
     const int next = (member + 1) % size();
     const NcclKernel& kernel = *slot.members[static_cast<std::size_t>(member)];
-    const LinkFate fate = engine_.faults()->fate_of({.from = root_rank_of(member),
-                                                     .to = root_rank_of(next),
-                                                     .bytes = bytes_of(kernel.operations.front())},
-                                                    kernel.purpose.call);
+    const LinkFate fate =
+        world_.interference->links().fate_of({.from = root_rank_of(member),
+                                              .to = root_rank_of(next),
+                                              .bytes = bytes_of(kernel.operations.front())},
+                                             kernel.purpose.call);
     slot.held_until = std::max(slot.held_until, end_of(fate));
     if (fate.kind == LinkFate::Kind::passes && fate.fault != nullptr)
       slot.corrupted[next] = fate.fault;
@@ -133,7 +135,7 @@ std::vector<NcclKernel*> NcclClique::complete(std::uint64_t collective) {
 }
 
 std::vector<NcclKernel*> NcclClique::release() {
-  const TimePoint now = engine_.now();
+  const TimePoint now = world_.engine.now();
   std::vector<std::uint64_t> due;
   for (const auto& [collective, slot] : slots_)
     if (slot.come == size() && !slot.never_completes && slot.held_until <= now)
@@ -154,22 +156,23 @@ std::vector<NcclKernel*> NcclClique::release() {
 }
 
 void NcclClique::compute(const Slot& slot) {
-  GangState nobody(engine_);  // an operation of the simulator's own is one of a gang
-  nobody.engine = nullptr;
+  GangState nobody(world_);  // an operation of the simulator's own is one of a gang
+  nobody.world = nullptr;
   std::deque<Meaning> meanings;
   std::deque<PendingOperation> pendings;
   std::vector<PendingOperation*> members;
   for (const NcclKernel* kernel : slot.members) {
     meanings.emplace_back(kernel->operations.front(), kernel->member, size());
-    pendings.emplace_back(meanings.back().operation, nobody, kernel->member, engine_.current());
+    pendings.emplace_back(meanings.back().operation, nobody, kernel->member,
+                          world_.engine.current());
     members.push_back(&pendings.back());
   }
-  compute_result(members, engine_.reduction_pool());
+  compute_result(members, world_.reduction_pool);
   for (const auto& [member, fault] : slot.corrupted) {
     const TensorView& output = meanings[static_cast<std::size_t>(member)].operation.output;
-    if (output.size_bytes() > 0) engine_.faults()->corrupt_message(output, *fault);
+    if (output.size_bytes() > 0) world_.interference->links().corrupt_message(output, *fault);
   }
-  ++engine_.counts().completed_operations;
+  ++world_.counts.completed_operations;
 }
 
 // Whether the two are one message; else both spin for ever.
@@ -188,28 +191,29 @@ void NcclClique::pass(const Message& send, const Message& receive) {
   if (to.output != from.input) std::memmove(to.output, from.input, bytes_of(from));
   std::erase(send.kernel->waiting, send.operation);
   std::erase(receive.kernel->waiting, receive.operation);
-  ++engine_.counts().completed_operations;
+  ++world_.counts.completed_operations;
 }
 
 // Whether it is there at once.
 bool NcclClique::deliver(const Message& send, const Message& receive) {
-  if (engine_.faults() == nullptr || send.kernel == receive.kernel) {
+  if (world_.interference == nullptr || send.kernel == receive.kernel) {
     pass(send, receive);
     return true;
   }
   const NcclLaunch& to = receive.kernel->operations[receive.operation];
-  const LinkFate fate = engine_.faults()->fate_of({.from = root_rank_of(send.kernel->member),
-                                                   .to = root_rank_of(receive.kernel->member),
-                                                   .bytes = bytes_of(to)},
-                                                  send.kernel->purpose.call);
-  if (end_of(fate) > engine_.now()) {
+  const LinkFate fate =
+      world_.interference->links().fate_of({.from = root_rank_of(send.kernel->member),
+                                            .to = root_rank_of(receive.kernel->member),
+                                            .bytes = bytes_of(to)},
+                                           send.kernel->purpose.call);
+  if (end_of(fate) > world_.engine.now()) {
     held_.push_back({send, receive, end_of(fate)});
     return false;
   }
   pass(send, receive);
   if (fate.fault != nullptr && fate.kind == LinkFate::Kind::passes)
-    engine_.faults()->corrupt_message({to.output, to.data_type, Shape::vector(to.count)},
-                                      *fate.fault);
+    world_.interference->links().corrupt_message({to.output, to.data_type, Shape::vector(to.count)},
+                                                 *fate.fault);
   return true;
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "gang/nccl/nccl_api.h"
-#include "sim/injection/fault_injector.h"
+#include "sim/matching/interference.h"
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 class NcclClique;
 class NcclGpu;
 
@@ -48,7 +48,7 @@ struct NcclKernel {
 class NcclClique {
  public:
   // `name`: no other's of the run.
-  NcclClique(Engine& engine, std::string name, std::vector<int> root_ranks);
+  NcclClique(World& world, std::string name, std::vector<int> root_ranks);
 
   const std::string& name() const noexcept { return name_; }
 
@@ -115,7 +115,7 @@ class NcclClique {
   bool deliver(const Message& send, const Message& receive);
   bool is_on_its_way(const NcclKernel& kernel, std::size_t operation) const;
 
-  Engine& engine_;
+  World& world_;
   const std::string name_;
   std::vector<int> root_ranks_;
   std::vector<std::uint64_t> started_;

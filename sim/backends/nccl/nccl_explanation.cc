@@ -11,6 +11,8 @@
 
 #include "sim/backends/nccl/nccl_wait_chain.h"
 #include "sim/engine/engine.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
@@ -37,8 +39,13 @@ std::vector<int> sorted(std::vector<int> ranks) {
 
 class Explanation {
  public:
-  Explanation(SimulatedNccl& nccl, const BlockedWorld& world, VerdictCertainty& certainty)
-      : engine_(nccl.engine()), world_(world), certainty_(certainty), chain_(nccl, world) {}
+  Explanation(SimulatedNccl& nccl, const BlockedWorld& blocked, VerdictCertainty& certainty,
+              FindingLog& findings)
+      : world_(nccl.world()),
+        blocked_(blocked),
+        certainty_(certainty),
+        findings_(findings),
+        chain_(nccl, blocked) {}
 
   void explain() {
     if (explain_mismatches() || explain_missing()) return;
@@ -47,10 +54,10 @@ class Explanation {
 
  private:
   void add(Finding finding) {
-    for (int rank = 0; rank < engine_.options().world_size && finding.certainty.empty(); ++rank)
+    for (int rank = 0; rank < world_.options.world_size && finding.certainty.empty(); ++rank)
       if (const Task* context = chain_.context_of(rank))
         finding.certainty = certainty_.of(*context);
-    engine_.findings().add(std::move(finding));
+    findings_.add(std::move(finding));
   }
 
   bool explain_mismatches();
@@ -63,9 +70,10 @@ class Explanation {
   Finding one_thread(int rank, const std::vector<NcclWaiter>& cycle) const;
   Finding host_cycle(const std::vector<NcclWaiter>& cycle) const;
 
-  Engine& engine_;
-  const BlockedWorld& world_;
+  World& world_;
+  const BlockedWorld& blocked_;
   VerdictCertainty& certainty_;
+  FindingLog& findings_;
   NcclWaitChain chain_;
 };
 
@@ -108,7 +116,7 @@ bool Explanation::explain_missing() {
   const auto note = [&](const NcclPurpose* purpose, const std::vector<int>& awaited, int waiting) {
     std::vector<int> gone;
     for (const int rank : awaited)
-      if (world_.is_gone(rank)) gone.push_back(rank);
+      if (blocked_.is_gone(rank)) gone.push_back(rank);
     if (gone.empty() || purpose == nullptr) return;
     auto& [first, ranks] = missing[gone];
     if (first == nullptr) first = purpose;
@@ -117,7 +125,7 @@ bool Explanation::explain_missing() {
   for (const NcclKernel* kernel : chain_.kernels())
     if (kernel->state == NcclKernel::State::running)
       note(&kernel->purpose, chain_.hosts_of(ranks_awaited_by(*kernel)), kernel->gpu->rank());
-  for (int rank = 0; rank < engine_.options().world_size; ++rank)
+  for (int rank = 0; rank < world_.options.world_size; ++rank)
     for (const NcclHostWait* wait : chain_.waits_of(rank))
       if (wait->kernels().empty()) note(wait->purpose, wait->awaited_ranks(), rank);
   for (auto& [gone, waiters] : missing) {
@@ -210,11 +218,12 @@ Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
       : gangs.size() == 1 ? "Operations of"
                           : "Communicators",
       fmt::join(gangs, " and "), fmt::join(orders, "; "), path_of(cycle));
-  const int resident = engine_.options().nccl.resident;
+  const int resident = world_.options.nccl.resident;
   if (gangs.size() > 1)
-    finding.certainty = certainty_text(
-        engine_.schedules(), fmt::format("on devices that run {} communicator kernel{} at a time",
-                                         resident, resident == 1 ? "" : "s"));
+    finding.certainty =
+        certainty_text(world_.engine.choices().schedules(),
+                       fmt::format("on devices that run {} communicator kernel{} at a time",
+                                   resident, resident == 1 ? "" : "s"));
   return finding;
 }
 
@@ -293,9 +302,9 @@ Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
 
 }  // namespace
 
-void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& world,
-                           VerdictCertainty& certainty) {
-  Explanation(nccl, world, certainty).explain();
+void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
+                           VerdictCertainty& certainty, FindingLog& findings) {
+  Explanation(nccl, blocked, certainty, findings).explain();
 }
 
 }  // namespace gang::sim

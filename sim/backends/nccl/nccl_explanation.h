@@ -6,6 +6,8 @@
 
 namespace gang::sim {
 
+class FindingLog;
+
 class SimulatedNccl;
 
 // Adds a finding for each cause among the kernels and hosts that dead contexts wait for:
@@ -18,7 +20,7 @@ class SimulatedNccl;
 //   cross_gang_cycle         hosts wait for each other in two or more gangs
 //   point_to_point_cycle     in messages of one gang
 // None where it knows no better than `deadlock`.
-void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& world,
-                           VerdictCertainty& certainty);
+void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
+                           VerdictCertainty& certainty, FindingLog& findings);
 
 }  // namespace gang::sim

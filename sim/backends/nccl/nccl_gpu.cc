@@ -4,24 +4,25 @@
 #include <utility>
 
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
 GpuStream::GpuStream(NcclGpu& gpu) : gpu_(gpu) { gpu_.streams_.push_back(this); }
 
 GpuStream::~GpuStream() {
-  const Engine::Guard guard(gpu_.engine_);
+  const Engine::Guard guard(gpu_.world_.engine);
   std::erase(gpu_.streams_, this);
 }
 
-NcclGpu::NcclGpu(Engine& engine, const NcclModel& model, int rank)
-    : engine_(engine), model_(model), rank_(rank), driver_(rank) {}
+NcclGpu::NcclGpu(World& world, const NcclModel& model, int rank)
+    : world_(world), model_(model), rank_(rank), driver_(rank) {}
 
 void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
   kernel->gpu = this;
   kernel->serial = launched_++;
   stream.items.push_back({std::move(kernel), nullptr});
-  if (model_.order == LaunchOrder::host || engine_.draw() % 2 == 0) settle();
+  if (model_.order == LaunchOrder::host || world_.engine.choices().draw() % 2 == 0) settle();
 }
 
 void NcclGpu::act(GpuStream& stream, std::function<void()> action) {
@@ -41,7 +42,7 @@ void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
 
 // Memory that the streams work with may be gone once the run is over.
 void NcclGpu::settle() {
-  if (engine_.is_over()) return;
+  if (world_.engine.is_over()) return;
   std::vector<NcclGpu*> touched = {this};
   is_touched_ = true;
   while (!touched.empty()) {
@@ -92,7 +93,7 @@ NcclKernel* NcclGpu::next_kernel() {
   if (heads.empty()) return nullptr;
   if (model_.order == LaunchOrder::host)
     return std::ranges::find(heads, first) != heads.end() ? first : nullptr;
-  return heads.size() == 1 ? heads.front() : heads[engine_.draw() % heads.size()];
+  return heads.size() == 1 ? heads.front() : heads[world_.engine.choices().draw() % heads.size()];
 }
 
 void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
@@ -103,7 +104,7 @@ void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
     gpu->retire(*complete);
     if (gpu != this && !std::exchange(gpu->is_touched_, true)) touched.push_back(gpu);
   }
-  engine_.note_progress();
+  world_.engine.note_progress();
 }
 
 // A running kernel heads its stream.
@@ -192,7 +193,7 @@ std::vector<const NcclKernel*> NcclGpu::ahead_of(const NcclKernel& kernel) const
 }
 
 void NcclGpu::wake_waiters() {
-  for (Task* task : std::exchange(waiters_, {})) engine_.wake(*task);
+  for (Task* task : std::exchange(waiters_, {})) world_.engine.wake(*task);
 }
 
 }  // namespace gang::sim

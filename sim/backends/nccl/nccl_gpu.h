@@ -13,7 +13,7 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 class NcclGpu;
 struct Task;
 
@@ -46,7 +46,7 @@ class GpuEvent final : public NcclEvent {
 // Threads: under the engine's Guard.
 class NcclGpu {
  public:
-  NcclGpu(Engine& engine, const NcclModel& model, int rank);
+  NcclGpu(World& world, const NcclModel& model, int rank);
 
   int rank() const noexcept { return rank_; }
 
@@ -107,7 +107,7 @@ class NcclGpu {
   void start(NcclKernel& kernel, std::vector<NcclGpu*>& touched);
   void retire(NcclKernel& kernel);
 
-  Engine& engine_;
+  World& world_;
   const NcclModel model_;
   const int rank_;
   int driver_;

@@ -45,7 +45,7 @@ std::vector<int> NcclHostWait::awaited_ranks() const {
   std::set<int> ranks;
   const auto add = [this, &ranks](const std::vector<int>& devices) {
     for (const int device : devices)
-      ranks.insert(world != nullptr ? world->gpu_of(device).driver() : device);
+      ranks.insert(nccl != nullptr ? nccl->gpu_of(device).driver() : device);
   };
   if (reason == Reason::assembly) add(assembly->missing());
   if (reason == Reason::meeting) add(missing());

@@ -27,8 +27,8 @@ class NcclHostWait final : public AwaitedMessage {
   };
 
   Reason reason = Reason::events;
-  SimulatedNccl* world = nullptr;  // knows who drives which device; null: each rank its own
-  const NcclGpu* gpu = nullptr;    // events, idle and launch
+  SimulatedNccl* nccl = nullptr;  // knows who drives which device; null: each rank its own
+  const NcclGpu* gpu = nullptr;   // events, idle and launch
   std::vector<const GpuEvent*> events = {};
   const NcclKernel* launched = nullptr;  // launch
   const NcclAssembly* assembly = nullptr;

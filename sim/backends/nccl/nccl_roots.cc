@@ -4,71 +4,70 @@
 
 #include "gang/fake_gang.h"
 #include "gang/nccl/nccl_gang.h"
-#include "sim/backends/kept_run.h"
 #include "sim/backends/nccl/nccl_explanation.h"
 #include "sim/backends/nccl/simulated_nccl.h"
 #include "sim/backends/observed_gang.h"
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
-class NcclRoots final : public RootGangs, public KeptRun {
+class NcclRoots final : public ForeignGangs {
  public:
-  explicit NcclRoots(Engine& engine)
-      : KeptRun(engine),
-        engine_(engine),
-        world_(std::make_shared<SimulatedNccl>(engine)),
-        gangs_(engine) {}
+  explicit NcclRoots(World& world)
+      : ForeignGangs(world),
+        world_(world),
+        nccl_(std::make_shared<SimulatedNccl>(world)),
+        gangs_(world) {}
 
-  SimulatedNccl& world() noexcept { return *world_; }
+  SimulatedNccl& nccl() noexcept { return *nccl_; }
 
-  static NcclRoots& of(SimulatedRank& rank) {
-    return dynamic_cast<NcclRoots&>(rank.engine_.root_gangs());
-  }
+  static NcclRoots& of(World& world) { return dynamic_cast<NcclRoots&>(*world.foreign_gangs); }
 
   std::shared_ptr<Gang> make(int rank) override {
     const std::shared_ptr<Gang> gang =
-        engine_.rank_state(rank).incarnation == 0 ? make_nccl(rank) : make_refused(rank);
-    const Engine::Guard guard(engine_);
-    return std::make_shared<ObservedGang>(
-        Observation{engine_, gangs_, world_->strikes(), runtime()}, engine_.root_state(), gang);
+        world_.rank(rank).incarnation == 0 ? make_nccl(rank) : make_refused(rank);
+    const Engine::Guard guard(world_.engine);
+    return std::make_shared<ObservedGang>(Observation{world_, gangs_, nccl_->strikes(), runtime()},
+                                          world_.root, gang);
   }
 
-  void rank_died(int rank) override { world_->gpu_of(rank).die(); }
-  void rank_gone(int rank) override { world_->tell_of_lost(rank); }
-  void release_held() override { world_->release_held(); }
+  void rank_died(int rank) override { nccl_->gpu_of(rank).die(); }
+  void rank_gone(int rank) override { nccl_->tell_of_lost(rank); }
+  void release_held() override { nccl_->release_held(); }
 
-  void report_causes(Engine&, const BlockedWorld& world, VerdictCertainty& certainty) override {
-    explain_nccl_deadlock(*world_, world, certainty);
+  void report_causes(const BlockedWorld& blocked, VerdictCertainty& certainty,
+                     FindingLog& findings) override {
+    explain_nccl_deadlock(*nccl_, blocked, certainty, findings);
   }
 
  private:
   std::shared_ptr<Gang> make_nccl(int rank) {
     return make_nccl_gang(
-        {.world = {.api = world_->api_of(rank), .meeting = world_, .runtime = runtime()},
+        {.world = {.api = nccl_->api_of(rank), .meeting = nccl_, .runtime = runtime()},
          .rank = rank,
-         .size = engine_.options().world_size,
-         .timeout = engine_.options().timeout,
+         .size = world_.options.world_size,
+         .timeout = world_.options.timeout,
          .tensors = NcclTensors::on_host});
   }
 
   // Of a rank that was started again: it is in no communicator, and nothing gets to this gang.
   std::shared_ptr<Gang> make_refused(int rank) {
     return make_fake_gang({.rank = rank,
-                           .size = engine_.options().world_size,
+                           .size = world_.options.world_size,
                            .name = "root",
-                           .timeout = engine_.options().timeout});
+                           .timeout = world_.options.timeout});
   }
 
-  Engine& engine_;
-  std::shared_ptr<SimulatedNccl> world_;
-  KnownGangs gangs_;
+  World& world_;
+  std::shared_ptr<SimulatedNccl> nccl_;
+  ObservedGangs gangs_;
 };
 
-std::unique_ptr<RootGangs> make_nccl_roots(Engine& engine) {
-  return std::make_unique<NcclRoots>(engine);
+std::unique_ptr<ForeignGangs> make_nccl_roots(World& world) {
+  return std::make_unique<NcclRoots>(world);
 }
 
-SimulatedNccl& simulated_nccl_of(SimulatedRank& rank) { return NcclRoots::of(rank).world(); }
+SimulatedNccl& simulated_nccl_of(World& world) { return NcclRoots::of(world).nccl(); }
 
 }  // namespace gang::sim

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -21,8 +22,8 @@ bool is_partner(const NcclLaunch& one, int member, const NcclLaunch& other, int 
 
 }  // namespace
 
-NcclWaitChain::NcclWaitChain(SimulatedNccl& nccl, const BlockedWorld& world) : nccl_(nccl) {
-  for (const Task* context : world.dead_contexts())
+NcclWaitChain::NcclWaitChain(SimulatedNccl& nccl, const BlockedWorld& blocked) : nccl_(nccl) {
+  for (const Task* context : blocked.dead_contexts())
     if (host_wait_of(*context) != nullptr) dead_[context->rank->rank].push_back(context);
 }
 
@@ -46,7 +47,7 @@ std::vector<int> NcclWaitChain::hosts_of(const std::vector<int>& ranks) const {
 
 std::vector<int> NcclWaitChain::devices_of(int host) const {
   std::vector<int> ranks;
-  for (int rank = 0; rank < nccl_.engine().options().world_size; ++rank)
+  for (int rank = 0; rank < nccl_.world().options.world_size; ++rank)
     if (nccl_.gpu_of(rank).driver() == host) ranks.push_back(rank);
   return ranks;
 }

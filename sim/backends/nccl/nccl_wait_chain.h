@@ -24,7 +24,7 @@ struct NcclWaiter {
 // The waits at a deadlock, as of its moment: valid while nothing runs.
 class NcclWaitChain {
  public:
-  NcclWaitChain(SimulatedNccl& nccl, const BlockedWorld& world);
+  NcclWaitChain(SimulatedNccl& nccl, const BlockedWorld& blocked);
 
   // What `waiter` waits for: of a running kernel, the kernels of its partners or, where these have
   // launched none, their hosts; of a queued one, those ahead of it on its device.

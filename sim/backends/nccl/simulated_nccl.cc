@@ -7,26 +7,27 @@
 #include "sim/backends/nccl/nccl_host_wait.h"
 #include "sim/backends/nccl/simulated_nccl_api.h"
 #include "sim/engine/engine.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
 // A rank launches an operation, begins to wait for it, and is woken.
-SimulatedNccl::SimulatedNccl(Engine& engine) : engine_(engine), strikes_(engine, {.always = 3}) {
-  for (int rank = 0; rank < engine.options().world_size; ++rank)
-    gpus_.emplace_back(engine, engine.options().nccl, rank);
+SimulatedNccl::SimulatedNccl(World& world) : world_(world), strikes_(world, {.always = 3}) {
+  for (int rank = 0; rank < world.options.world_size; ++rank)
+    gpus_.emplace_back(world, world.options.nccl, rank);
 }
 
 std::shared_ptr<NcclApi> SimulatedNccl::api_of(int rank) {
   NcclGpu& gpu = gpu_of(rank);
-  gpu.set_driver(engine_.current().rank->rank);
+  gpu.set_driver(world_.engine.current().rank->rank);
   return std::make_shared<SimulatedNcclApi>(*this, gpu);
 }
 
 std::vector<std::optional<std::string>> SimulatedNccl::meet(const NcclAppointment& appointment,
                                                             std::string_view own) {
-  const Engine::Guard guard(engine_);
-  engine_.scheduling_point();
-  engine_.check_running();
+  const Engine::Guard guard(world_.engine);
+  world_.engine.scheduling_point();
+  world_.engine.check_running();
   Meeting& meeting = meetings_[appointment.key];
   meeting.said.resize(static_cast<std::size_t>(appointment.size));
   meeting.said[static_cast<std::size_t>(appointment.rank)] = own;
@@ -48,7 +49,7 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
   };
   NcclHostWait awaited;
   awaited.reason = NcclHostWait::Reason::meeting;
-  awaited.world = this;
+  awaited.nccl = this;
   awaited.purpose = appointment.purpose;
   awaited.missing = missing;
   const bool is_sure = appointment.end == NcclAppointment::End::is_sure;
@@ -57,34 +58,34 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
   const Wait wait{.reason = is_sure ? Wait::Reason::sleep : Wait::Reason::message,
                   .message = &awaited,
                   .deadline = is_sure ? TimePoint::max() : appointment.deadline};
-  while (!meeting.is_complete && engine_.now() < appointment.deadline &&
+  while (!meeting.is_complete && world_.engine.now() < appointment.deadline &&
          !notes_.contains(appointment.gang_key) && !(does_without_some && missing().empty())) {
-    Task& self = engine_.current();
+    Task& self = world_.engine.current();
     meeting.waiters.push_back(&self);
-    if (is_sure) engine_.wake_at(appointment.deadline, self);
-    engine_.note_deadline(wait.deadline);
-    engine_.block(self, wait);
+    if (is_sure) world_.engine.clock().wake_at(appointment.deadline, self);
+    world_.engine.clock().note_deadline(wait.deadline);
+    world_.engine.block(self, wait);
   }
 }
 
 void SimulatedNccl::wake(Meeting& meeting) {
-  for (Task* task : std::exchange(meeting.waiters, {})) engine_.wake(*task);
+  for (Task* task : std::exchange(meeting.waiters, {})) world_.engine.wake(*task);
 }
 
 std::string SimulatedNccl::decide(const std::string& key, std::string_view proposal) {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   return decisions_.emplace(key, proposal).first->second;
 }
 
 void SimulatedNccl::leave_note(const std::string& gang_key, std::string_view text) noexcept {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   if (!notes_.emplace(gang_key, text).second) return;
   for (NcclGpu& gpu : gpus_) gpu.note_change();
   for (auto& [key, meeting] : meetings_) wake(meeting);
 }
 
 std::optional<std::string> SimulatedNccl::find_note(const std::string& gang_key) noexcept {
-  const Engine::Guard guard(engine_);
+  const Engine::Guard guard(world_.engine);
   const auto found = notes_.find(gang_key);
   return found != notes_.end() ? std::optional(found->second) : std::nullopt;
 }
@@ -101,7 +102,7 @@ std::shared_ptr<NcclAssembly> SimulatedNccl::assembly(const std::string& name,
   std::weak_ptr<NcclAssembly>& known = assemblies_[name];
   std::shared_ptr<NcclAssembly> assembly = known.lock();
   if (assembly == nullptr) {
-    assembly = std::make_shared<NcclAssembly>(engine_, name, std::move(expected));
+    assembly = std::make_shared<NcclAssembly>(world_, name, std::move(expected));
     known = assembly;
   }
   return assembly;
@@ -115,7 +116,7 @@ std::vector<std::shared_ptr<NcclClique>> SimulatedNccl::cliques() {
 }
 
 void SimulatedNccl::note_member(const std::shared_ptr<NcclClique>& clique) {
-  if (engine_.faults() == nullptr) return;
+  if (world_.interference == nullptr) return;
   const auto known = cliques();
   if (std::ranges::find(known, clique) == known.end()) cliques_.push_back(clique);
 }
@@ -132,7 +133,7 @@ void SimulatedNccl::release_held() {
 
 void SimulatedNccl::lose_member(NcclClique& clique) {
   clique.lose_member();
-  if (engine_.options().nccl.links == PeerLinks::device) return;
+  if (world_.options.nccl.links == PeerLinks::device) return;
   for (const int rank : clique.root_ranks()) gpu_of(rank).note_change();
 }
 

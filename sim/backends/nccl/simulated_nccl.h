@@ -18,16 +18,16 @@
 
 namespace gang::sim {
 
-class Engine;
+struct World;
 
 // What GPUs, a network and a store are for real processes; one for all ranks of a run.
 //
 // Threads: the contexts of its run.
 class SimulatedNccl final : public NcclMeeting {
  public:
-  explicit SimulatedNccl(Engine& engine);
+  explicit SimulatedNccl(World& world);
 
-  Engine& engine() const noexcept { return engine_; }
+  World& world() const noexcept { return world_; }
   NcclGpu& gpu_of(int rank) noexcept { return gpus_[static_cast<std::size_t>(rank)]; }
 
   // NCCL and CUDA as the rank sees them. The current context's rank drives the device from now on:
@@ -78,7 +78,7 @@ class SimulatedNccl final : public NcclMeeting {
 
   std::vector<std::shared_ptr<NcclClique>> cliques();
 
-  Engine& engine_;
+  World& world_;
   std::deque<NcclGpu> gpus_;
   std::map<std::string, Meeting> meetings_;
   std::map<std::string, std::string> notes_;

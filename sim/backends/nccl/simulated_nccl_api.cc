@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/backends/kept_run.h"
 #include "sim/backends/nccl/simulated_nccl.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
@@ -35,16 +35,16 @@ SimulatedCommunicator& own(NcclCommunicator& communicator) {
 
 }  // namespace
 
-SimulatedNcclApi::SimulatedNcclApi(SimulatedNccl& world, NcclGpu& gpu) : world_(world), gpu_(gpu) {}
+SimulatedNcclApi::SimulatedNcclApi(SimulatedNccl& nccl, NcclGpu& gpu) : nccl_(nccl), gpu_(gpu) {}
 
-Engine& SimulatedNcclApi::engine() const noexcept { return world_.engine(); }
+Engine& SimulatedNcclApi::engine() const noexcept { return nccl_.world().engine; }
 
 // -- Communicators
 // --------------------------------------------------------------------------------
 
 NcclId SimulatedNcclApi::make_id() {
   const Engine::Guard guard(engine());
-  return world_.next_id();
+  return nccl_.next_id();
 }
 
 std::unique_ptr<NcclCommunicator> SimulatedNcclApi::init(const NcclMembership& membership,
@@ -55,7 +55,7 @@ std::unique_ptr<NcclCommunicator> SimulatedNcclApi::init(const NcclMembership& m
   if (purpose.gang->root_ranks.size() != static_cast<std::size_t>(membership.size))
     refuse(NcclStatus::invalid_argument, "the size of the communicator is not that of its gang");
   auto made = std::make_unique<SimulatedCommunicator>();
-  made->joining = {.assembly = world_.assembly(fmt::format("id {}", id), purpose.gang->root_ranks),
+  made->joining = {.assembly = nccl_.assembly(fmt::format("id {}", id), purpose.gang->root_ranks),
                    .place = membership.rank,
                    .split = {0, membership.rank},
                    .purpose = purpose,
@@ -73,7 +73,7 @@ std::unique_ptr<NcclCommunicator> SimulatedNcclApi::split(NcclCommunicator& pare
   NcclClique& clique = *from.clique;
   const std::uint64_t round = clique.assemblies[static_cast<std::size_t>(from.member)]++;
   SimulatedCommunicator::Joining joining{
-      .assembly = world_.assembly(fmt::format("{} {}", clique.name(), round), clique.root_ranks()),
+      .assembly = nccl_.assembly(fmt::format("{} {}", clique.name(), round), clique.root_ranks()),
       .place = from.member,
       .split = split,
       .purpose = purpose,
@@ -107,7 +107,7 @@ std::unique_ptr<NcclCommunicator> SimulatedNcclApi::shrink(NcclCommunicator& par
   const std::string name =
       fmt::format("{} {} without {}", from.clique->name(), round, fmt::join(excluded, ","));
   auto made = std::make_unique<SimulatedCommunicator>();
-  made->joining = {.assembly = world_.assembly(name, std::move(survivors)),
+  made->joining = {.assembly = nccl_.assembly(name, std::move(survivors)),
                    .place = place,
                    .split = {0, place},
                    .purpose = purpose,
@@ -131,13 +131,13 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
     joining.has_joined = true;
     joining.assembly->join(joining.place, joining.split);
     if (joining.assembly->is_complete())
-      for (const int rank : joining.assembly->root_ranks()) world_.gpu_of(rank).wake_waiters();
+      for (const int rank : joining.assembly->root_ranks()) nccl_.gpu_of(rank).wake_waiters();
   }
   if (!joining.assembly->is_complete()) return false;
   if (communicator.clique == nullptr) {
     const NcclAssembly::Seat seat = joining.assembly->seat_of(joining.place);
     communicator.clique = seat.clique;
-    if (seat.clique != nullptr) world_.note_member(seat.clique);
+    if (seat.clique != nullptr) nccl_.note_member(seat.clique);
     communicator.member = seat.member;
   }
   communicator.joining.reset();
@@ -157,7 +157,7 @@ NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoi
         NcclHostWait awaited;
         awaited.reason =
             here.joining->has_joined ? NcclHostWait::Reason::assembly : NcclHostWait::Reason::idle;
-        awaited.world = &world_;
+        awaited.nccl = &nccl_;
         awaited.gpu = &gpu_;
         awaited.assembly = here.joining->assembly.get();
         awaited.purpose = &here.joining->purpose;
@@ -173,7 +173,7 @@ void SimulatedNcclApi::block_on_device(NcclHostWait& awaited, TimePoint deadline
   const Wait wait{.reason = Wait::Reason::message, .message = &awaited, .deadline = deadline};
   Task& self = engine().current();
   gpu_.add_waiter(self);
-  engine().note_deadline(deadline);
+  engine().clock().note_deadline(deadline);
   engine().block(self, wait);
 }
 
@@ -183,7 +183,7 @@ void SimulatedNcclApi::revoke(std::span<NcclCommunicator* const> communicators) 
     SimulatedCommunicator& here = own(*communicator);
     if (std::exchange(here.is_revoked, true) || here.clique == nullptr) continue;
     gpu_.end_kernels(*here.clique);
-    world_.lose_member(*here.clique);
+    nccl_.lose_member(*here.clique);
   }
 }
 
@@ -193,7 +193,7 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
   while (!gpu_.is_idle() && !engine().is_over()) {
     NcclHostWait awaited;
     awaited.reason = NcclHostWait::Reason::idle;
-    awaited.world = &world_;
+    awaited.nccl = &nccl_;
     awaited.gpu = &gpu_;
     awaited.what = "ncclCommDestroy";
     const Wait wait{.reason = Wait::Reason::message, .message = &awaited};
@@ -201,7 +201,7 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
     gpu_.add_waiter(self);
     engine().block_quietly(self, wait);
   }
-  if (here.clique != nullptr && !here.is_revoked) world_.lose_member(*here.clique);
+  if (here.clique != nullptr && !here.is_revoked) nccl_.lose_member(*here.clique);
 }
 
 // -- Launches
@@ -241,7 +241,7 @@ void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel
   while (kernel->state != NcclKernel::State::done) {
     NcclHostWait awaited;
     awaited.reason = NcclHostWait::Reason::launch;
-    awaited.world = &world_;
+    awaited.nccl = &nccl_;
     awaited.gpu = &gpu_;
     awaited.launched = kernel.get();
     awaited.purpose = &kernel->purpose;
@@ -253,7 +253,7 @@ void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream
                               const NcclLaunch& launch, const NcclPurpose& purpose) {
   const Engine::Guard guard(engine());
   engine().scheduling_point();
-  world_.strikes().at_step();
+  nccl_.strikes().at_step();
   engine().check_running();
   check_launcher();
   SimulatedCommunicator& here = own(communicator);
@@ -333,12 +333,12 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   engine().check_running();
   gpu_.settle();
   NcclHostWait awaited;
-  awaited.world = &world_;
+  awaited.nccl = &nccl_;
   awaited.gpu = &gpu_;
   for (const NcclEvent* event : events)
     awaited.events.push_back(static_cast<const GpuEvent*>(event));
   while (true) {
-    world_.strikes().at_step();
+    nccl_.strikes().at_step();
     const auto done = std::ranges::find(awaited.events, false, &GpuEvent::is_pending);
     if (done != awaited.events.end())
       return {NcclWake::Reason::done, static_cast<std::size_t>(done - awaited.events.begin())};

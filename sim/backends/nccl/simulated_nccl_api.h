@@ -41,7 +41,7 @@ class SimulatedCommunicator final : public NcclCommunicator {
 // a device takes none. Source: NCCL 2.28.9, user guide; NCCL_LAUNCH_RACE_FATAL=1, its default.
 class SimulatedNcclApi final : public NcclApi {
  public:
-  SimulatedNcclApi(SimulatedNccl& world, NcclGpu& gpu);
+  SimulatedNcclApi(SimulatedNccl& nccl, NcclGpu& gpu);
 
   Device device() const noexcept override { return {DeviceType::cuda, 0}; }
 
@@ -87,7 +87,7 @@ class SimulatedNcclApi final : public NcclApi {
   void start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel);
   void block_on_device(NcclHostWait& awaited, TimePoint deadline);
 
-  SimulatedNccl& world_;
+  SimulatedNccl& nccl_;
   NcclGpu& gpu_;
   const Task* launcher_ = nullptr;  // has a group open
   std::vector<Collected> group_;

@@ -68,7 +68,7 @@ TEST(FaultInjector, EachOfSeveralFaultsOfARankMeetsTheCallItNames) {
     });
     ASSERT_THAT(report.faults, SizeIs(3)) << to_string(report);
     EXPECT_EQ(report.faults[0].description, "rank 1 was slow from barrier #2 on root[0,1]");
-    EXPECT_THAT(report.faults.back().description, HasSubstr("met an exception before"));
+    EXPECT_THAT(report.faults.back().description, HasSubstr("threw an injected exception before"));
     EXPECT_EQ(calls, 4 + last);
   }
 }
@@ -94,7 +94,7 @@ TEST(FaultInjector, TheFaultIsTheFindingWhereAnErrorEndsAProgram) {
                             three_barriers);
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_EQ(report.findings[0].message,
-            "Rank 0 crashed before barrier #0 on root[0,1], as the plan of faults says.");
+            "Rank 0 crashed before barrier #0 on root[0,1] (injected by the fault plan).");
   EXPECT_THAT(report.findings[0].consequences, SizeIs(1));
 }
 
@@ -366,10 +366,10 @@ TEST(FaultInjector, RefusesWhatAnOperationHasNot) {
     return std::string("accepted");
   };
   EXPECT_EQ(complaint_about(FaultKind::duplicate_message),
-            "fault 1: duplicate_message needs a transport; accepted on backend sim: all others");
+            "fault 1: duplicate_message needs a transport, which backend sim lacks");
   EXPECT_EQ(complaint_about(FaultKind::store_unavailable),
-            "fault 1: store_unavailable needs a store, which simulated gangs have not; accepted: "
-            "all others, and this with compare --backend gloo");
+            "fault 1: store_unavailable needs a store, which simulated gangs lack; use compare "
+            "--backend gloo");
 }
 
 }  // namespace

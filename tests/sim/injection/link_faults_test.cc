@@ -1,5 +1,5 @@
-// The part of the injector that is about links.
-#include "sim/injection/fault_injector.h"
+#include "sim/injection/link_faults.h"
+
 #include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {

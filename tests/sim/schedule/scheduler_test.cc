@@ -2,18 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/options/simulation_options.h"
-
 namespace gang::sim {
 namespace {
 
-TEST(MakeScheduler, GivesTheOneThatTheOptionsAskFor) {
-  EXPECT_EQ(make_scheduler({.scheduler = SchedulerKind::round_robin})->switch_points(),
+TEST(MakeScheduler, GivesTheOneThatIsAskedFor) {
+  EXPECT_EQ(make_scheduler(SchedulerKind::round_robin, 1, std::nullopt)->switch_points(),
             SwitchPoints::blocking_calls);
-  EXPECT_EQ(make_scheduler({.scheduler = SchedulerKind::random})->switch_points(),
+  EXPECT_EQ(make_scheduler(SchedulerKind::random, 1, std::nullopt)->switch_points(),
             SwitchPoints::all_calls);
   const Schedule schedule{SwitchPoints::blocking_calls, {{1, 2}}, {}};
-  const auto replay = make_scheduler({.scheduler = SchedulerKind::replay, .replay = schedule});
+  const auto replay = make_scheduler(SchedulerKind::replay, 1, schedule);
   RunnableSet runnable;
   runnable.insert(0);
   runnable.insert(1);
@@ -21,9 +19,9 @@ TEST(MakeScheduler, GivesTheOneThatTheOptionsAskFor) {
   EXPECT_EQ(replay->next_rank(runnable, 1), 1U);
 }
 
-TEST(MakeScheduler, SeedsItFromTheOptions) {
-  const SimulationOptions options{.seed = 9, .scheduler = SchedulerKind::random};
-  EXPECT_EQ(make_scheduler(options)->next_u64(), make_random_scheduler(9)->next_u64());
+TEST(MakeScheduler, SeedsIt) {
+  EXPECT_EQ(make_scheduler(SchedulerKind::random, 9, std::nullopt)->next_u64(),
+            make_random_scheduler(9)->next_u64());
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST(Failure, RanksThatFailAlikeShareAFinding) {
 TEST(Failure, OfSomethingElseThanAStandardExceptionIsAFindingToo) {
   const Report report = run(1, [](SimulatedRank&) { throw 42; });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("no std::exception"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("not a std::exception"));
 }
 
 TEST(Failure, TheOthersAreToldAndNotLeftHanging) {

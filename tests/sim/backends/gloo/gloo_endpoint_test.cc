@@ -23,11 +23,12 @@ class GlooEndpointTest : public testing::Test {
     for (int rank = 0; rank < options.world_size; ++rank) root_ranks.push_back(rank);
     return run(options, [&](SimulatedRank& rank) {
       // The network of the run is the root gang's; a membership of its own is apart from it.
-      const auto endpoint = gloo_network_of(rank).connect({.prefix = "test",
-                                                           .rank = rank.rank(),
-                                                           .size = rank.world_size(),
-                                                           .root_ranks = root_ranks},
-                                                          default_timeout);
+      const auto endpoint = gloo_network_of(rank.world())
+                                .connect({.prefix = "test",
+                                          .rank = rank.rank(),
+                                          .size = rank.world_size(),
+                                          .root_ranks = root_ranks},
+                                         default_timeout);
       endpoint->setTimeout(std::chrono::minutes(1));
       body(*endpoint, rank.runtime());
     });

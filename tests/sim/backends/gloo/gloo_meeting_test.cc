@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/injection/fault_record.h"
+
 namespace gang::sim {
 namespace {
 
@@ -150,7 +152,7 @@ TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
 
 // Does with each message what a test says.
 struct ScriptedFates final : MessageFates {
-  LinkFate fate_of(const FaultInjector::Crossing& crossing) override {
+  LinkFate fate_of(const Crossing& crossing) override {
     asked.emplace_back(crossing.from, crossing.to);
     return next;
   }

@@ -18,7 +18,8 @@ TEST(GlooNetwork, PrefixesAreApart) {
   const Report report = run_on_gloo(2, [](SimulatedRank& rank) {
     const std::array root_ranks = {0, 1};
     const auto connect = [&](std::string prefix) {
-      return gloo_network_of(rank).connect({prefix, rank.rank(), 2, root_ranks}, default_timeout);
+      return gloo_network_of(rank.world())
+          .connect({prefix, rank.rank(), 2, root_ranks}, default_timeout);
     };
     const auto a = connect("a");
     const auto b = connect("b");
@@ -44,7 +45,7 @@ TEST(GlooNetwork, PrefixesAreApart) {
 
 TEST(GlooNetwork, TheFirstNoteStays) {
   const Report report = run_on_gloo(1, [](SimulatedRank& rank) {
-    GlooNetwork& network = gloo_network_of(rank);
+    GlooNetwork& network = gloo_network_of(rank.world());
     EXPECT_EQ(network.find_note("a"), std::nullopt);
     const auto endpoint = network.connect({"a", 0, 1, std::array{0}}, default_timeout);
     EXPECT_EQ(network.find_note("a"), std::nullopt);

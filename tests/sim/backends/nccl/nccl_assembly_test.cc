@@ -9,7 +9,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 TEST(NcclAssembly, MakesACliquePerColorOrderedByKey) {
   run_nccl({.world_size = 1}, [](NcclRank& rank) {
-    NcclAssembly assembly(rank.nccl.engine(), "test", {4, 5, 6, 7});
+    NcclAssembly assembly(rank.nccl.world(), "test", {4, 5, 6, 7});
     assembly.join(0, {.color = 1, .key = 9});
     assembly.join(2, {.color = 1, .key = 3});
     EXPECT_THAT(assembly.missing(), ElementsAre(5, 7));

@@ -72,7 +72,7 @@ inline Report run_nccl(const SimulationOptions& options,
   SimulationOptions with_nccl = options;
   with_nccl.backend = SimulatedBackend::nccl;
   return run(with_nccl, [&body](SimulatedRank& simulated) {
-    NcclRank rank(simulated, simulated_nccl_of(simulated));
+    NcclRank rank(simulated, simulated_nccl_of(simulated.world()));
     body(rank);
   });
 }

@@ -1,4 +1,4 @@
-#include "sim/backends/kept_run.h"
+#include "sim/matching/foreign_gangs.h"
 
 #include <chrono>
 
@@ -13,12 +13,12 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 using testing::ThrowsMessage;
 
 // A backend of a simulated world, and how its ranks run.
-struct World {
+struct Kind {
   SimulatedBackend backend;
   ContextKind context;
 };
 
-class KeptRunOn : public testing::TestWithParam<World> {
+class ForeignGangsOn : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
     if (GetParam().backend == SimulatedBackend::gloo && !gloo_availability().is_available)
@@ -32,7 +32,7 @@ class KeptRunOn : public testing::TestWithParam<World> {
   }
 };
 
-TEST_P(KeptRunOn, AGangThatOutlivesItsRunRefusesToBeUsed) {
+TEST_P(ForeignGangsOn, AGangThatOutlivesItsRunRefusesToBeUsed) {
   std::vector<std::shared_ptr<Gang>> kept(2);
   const Report report = run(options(), [&kept](SimulatedRank& rank) {
     const auto child = rank.root()->split({.color = 0});
@@ -54,7 +54,7 @@ TEST_P(KeptRunOn, AGangThatOutlivesItsRunRefusesToBeUsed) {
   }
 }
 
-TEST_P(KeptRunOn, AWorkThatOutlivesItsRunRefusesToBeWaitedFor) {
+TEST_P(ForeignGangsOn, AWorkThatOutlivesItsRunRefusesToBeWaitedFor) {
   std::int32_t value = 1;
   std::int32_t received = 0;
   std::vector<Work> kept;
@@ -74,12 +74,12 @@ TEST_P(KeptRunOn, AWorkThatOutlivesItsRunRefusesToBeWaitedFor) {
   kept.clear();
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, KeptRunOn,
-                         testing::Values(World{SimulatedBackend::gloo, ContextKind::fiber},
-                                         World{SimulatedBackend::gloo, ContextKind::thread},
-                                         World{SimulatedBackend::gloo, ContextKind::parallel},
-                                         World{SimulatedBackend::nccl, ContextKind::fiber},
-                                         World{SimulatedBackend::nccl, ContextKind::parallel}),
+INSTANTIATE_TEST_SUITE_P(Backends, ForeignGangsOn,
+                         testing::Values(Kind{SimulatedBackend::gloo, ContextKind::fiber},
+                                         Kind{SimulatedBackend::gloo, ContextKind::thread},
+                                         Kind{SimulatedBackend::gloo, ContextKind::parallel},
+                                         Kind{SimulatedBackend::nccl, ContextKind::fiber},
+                                         Kind{SimulatedBackend::nccl, ContextKind::parallel}),
                          [](const auto& tested) {
                            return std::string(tested.param.backend == SimulatedBackend::gloo
                                                   ? "gloo"

@@ -1,0 +1,51 @@
+#include "sim/engine/choices.h"
+
+#include <fmt/format.h>
+
+#include "sim/contexts/invariant.h"
+#include "sim/schedule/replay_scheduler.h"
+
+namespace gang::sim {
+namespace {
+
+std::unique_ptr<Scheduler> scheduler_for(const SimulationOptions& options) {
+  return make_scheduler(options.scheduler, options.seed, options.replay);
+}
+
+}  // namespace
+
+Choices::Choices(const SimulationOptions& options)
+    : options_(options),
+      scheduler_(scheduler_for(options)),
+      asks_scheduler_(options.scheduler != SchedulerKind::round_robin),
+      switches_everywhere_(scheduler_->switch_points() == SwitchPoints::all_calls),
+      is_recording_(options.schedule == Recording::on) {
+  recorded_.switch_points = scheduler_->switch_points();
+}
+
+TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {
+  try {
+    const TaskId chosen = scheduler_->next_rank(runnable, after);
+    ++asked_;
+    GANGSIM_INVARIANT(runnable.contains(chosen), "a scheduler chose a blocked context");
+    return chosen;
+  } catch (const ScheduleDivergence& divergence) {
+    divergence_ = divergence.what();
+    return no_task;
+  }
+}
+
+std::uint64_t Choices::draw() {
+  const std::uint64_t number = scheduler_->next_u64();
+  note_choice_point();
+  if (is_recording_) recorded_.draws.push_back(number);
+  return number;
+}
+
+void Choices::check_replayed_to_the_end() {
+  if (!options_.replay || asked_ == options_.replay->choices.size()) return;
+  divergence_ = fmt::format("step {}: the run has ended, but the schedule has {} steps", asked_,
+                            options_.replay->choices.size());
+}
+
+}  // namespace gang::sim

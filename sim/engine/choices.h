@@ -1,0 +1,75 @@
+// The choices of a run: who makes them, and what is recorded of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/options/simulation_options.h"
+#include "sim/schedule/runnable_set.h"
+#include "sim/schedule/scheduler.h"
+#include "sim/state/task.h"
+
+namespace gang::sim {
+
+// In which schedules something happens, as far as one run can tell.
+enum class Schedules : std::uint8_t { every, at_least_this };
+
+// Asks the scheduler and records its answers.
+class Choices {
+ public:
+  explicit Choices(const SimulationOptions& options);
+
+  void begin_run(int world_size) { scheduler_->begin_run(world_size); }
+
+  // Whether the scheduler likes to switch at every call, not only where a context blocks.
+  bool switches_everywhere() const noexcept { return switches_everywhere_; }
+
+  // Whether the scheduler is asked at all: round robin is not.
+  bool asks_scheduler() const noexcept { return asks_scheduler_; }
+
+  // Which of `runnable`, two or more, runs next; `after` ran last. no_task where a replayed
+  // schedule does not fit this run.
+  TaskId ask(const RunnableSet& runnable, TaskId after);
+
+  // `chosen` was picked from `runnable` contexts, two or more.
+  void record(TaskId chosen, std::size_t runnable) {
+    if (is_recording_) recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});
+  }
+
+  void count() noexcept { ++count_; }
+  std::uint64_t counted() const noexcept { return count_; }
+
+  // A random number that is part of the schedule.
+  std::uint64_t draw();
+
+  // From here on the program's course may depend on the schedule: a poll, a choice among senders, a
+  // further context, a timeout.
+  void note_choice_point() noexcept { ++choice_points_; }
+
+  // Whether what has happened so far happens in every schedule.
+  Schedules schedules() const noexcept {
+    return choice_points_ == 0 ? Schedules::every : Schedules::at_least_this;
+  }
+
+  // Where a replayed schedule and this run part; empty where they do not. Call at the end of a run
+  // that was not cut short: a schedule with steps left over diverges, too.
+  void check_replayed_to_the_end();
+  const std::string& divergence() const noexcept { return divergence_; }
+
+  Schedule take_schedule() { return std::move(recorded_); }
+
+ private:
+  const SimulationOptions& options_;
+  std::unique_ptr<Scheduler> scheduler_;
+  const bool asks_scheduler_;
+  const bool switches_everywhere_;
+  const bool is_recording_;
+  std::uint64_t asked_ = 0;  // choices that the scheduler has made
+  std::uint64_t count_ = 0;
+  std::uint64_t choice_points_ = 0;
+  Schedule recorded_;
+  std::string divergence_;
+};
+
+}  // namespace gang::sim

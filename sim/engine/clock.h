@@ -1,0 +1,65 @@
+// What time it is in a run, and what will happen when.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/contexts/wall_clock.h"
+#include "sim/engine/event_queue.h"
+
+namespace gang::sim {
+
+// Virtual time; or, under ContextKind::parallel, the wall clock's, which jumps where nobody can
+// run.
+class Clock {
+ public:
+  explicit Clock(bool is_wall) noexcept : is_wall_(is_wall) {}
+
+  // Begins at zero now.
+  void start() noexcept { wall_clock_ = WallClock{}; }
+
+  TimePoint now() const noexcept { return is_wall_ ? wall_now() : now_; }
+
+  // Jumps to `time`, unless it has passed.
+  void advance_to(TimePoint time) {
+    if (!is_wall_) {
+      now_ = std::max(now_, time);
+      return;
+    }
+    const TimePoint passed = wall_now();
+    if (time > passed) skipped_ += time - passed;
+  }
+
+  // Wakes `task` at `time`, unless the wait that it begins next has ended before.
+  void wake_at(TimePoint time, Task& task) {
+    ++task.wait_serial;
+    events_.push(time, task);
+    --task.wait_serial;
+  }
+
+  // The wake-ups to come.
+  EventQueue& events() noexcept { return events_; }
+
+  // Some wait or operation ends by itself at `deadline`.
+  void note_deadline(TimePoint deadline) noexcept {
+    if (deadline < deadline_bound_) deadline_bound_ = deadline;
+  }
+
+  // No deadline is earlier than this; it may be that none is as early.
+  TimePoint deadline_bound() const noexcept { return deadline_bound_; }
+  void set_deadline_bound(TimePoint bound) noexcept { deadline_bound_ = bound; }
+
+  // Real time since the start.
+  Duration elapsed() const noexcept { return wall_clock_.elapsed(); }
+
+ private:
+  TimePoint wall_now() const noexcept { return wall_clock_.elapsed() + skipped_; }
+
+  const bool is_wall_;
+  TimePoint now_{0};
+  TimePoint deadline_bound_ = TimePoint::max();
+  Duration skipped_{0};
+  WallClock wall_clock_;
+  EventQueue events_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,35 @@
+// What a context is blocked in.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gang/duration.h"
+#include "sim/state/awaited_message.h"
+#include "sim/state/task.h"
+
+namespace gang::sim {
+
+// For reports. On the stack of the blocking function.
+struct Wait {
+  enum class Reason : std::uint8_t {
+    operations,
+    any_operation,
+    sleep,
+    join,
+    mutex,
+    condition,
+    poll,
+    message
+  };
+  Reason reason = Reason::operations;
+  std::span<PendingOperation* const> operations = {};
+  const Task* joined = nullptr;  // join
+  const Task* holder = nullptr;  // mutex
+  const AwaitedMessage* message = nullptr;
+  // Where the wait ends by itself. Like an operation's: time does not pass for its sake alone,
+  // unless timeouts fire.
+  TimePoint deadline = TimePoint::max();
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,95 @@
+#include "sim/injection/fault_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/engine/engine.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/report/rank_text.h"
+#include "sim/state/world.h"
+
+namespace gang::sim {
+
+TimePoint later(TimePoint time, Duration by) noexcept {
+  return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
+}
+
+std::string_view verb_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::crash:
+      return "crashed";
+    case FaultKind::exception:
+      return "threw an injected exception";
+    case FaultKind::exit:
+      return "exited";
+    case FaultKind::stall:
+      return "stalled";
+    case FaultKind::slow:
+      return "was slow";
+    case FaultKind::late_start:
+      return "started late";
+    case FaultKind::restart:
+      return "crashed, to be started again,";
+    case FaultKind::watchdog_abort:
+      return "aborted the gang by its watchdog";
+    case FaultKind::corrupt_contribution:
+      return "contributed corrupt data";
+    case FaultKind::corrupt_result:
+      return "got a corrupt result";
+    case FaultKind::late_copy:
+      return "had its data read late";
+    default:
+      return to_string(kind);
+  }
+}
+
+FaultRecord::FaultRecord(World& world)
+    : world_(world), stream_(world.options.seed, "fault injector") {}
+
+bool FaultRecord::is_picked(ArmedFault& fault) {
+  const FaultTrigger& trigger = fault.fault->trigger;
+  const std::uint64_t number = fault.seen++;
+  if (trigger.operation) return number == trigger.operation->least;
+  if (trigger.message) return number == trigger.message->least;
+  if (trigger.probability) return stream_.uniform() < *trigger.probability;
+  return number == 0 || is_of_link(fault.fault->kind);
+}
+
+void FaultRecord::fire(ArmedFault& fault, std::string description) {
+  if (fault.has_fired) {
+    ++fired_[fault.record].count;
+    return;
+  }
+  fault.has_fired = true;
+  fault.record = fired_.size();
+  fired_.push_back({.fault = fault.index,
+                    .rank = fault.rank,
+                    .time = world_.engine.now(),
+                    .description = std::move(description)});
+  world_.recorder.fault_fired(fault.rank);
+  world_.engine.choices().note_choice_point();
+}
+
+std::shared_ptr<const Finding> FaultRecord::finding_of(const ArmedFault& fault) const {
+  auto finding = std::make_shared<Finding>();
+  finding->id = finding_id::rank_failed;
+  finding->ranks = {fault.rank};
+  finding->message =
+      capitalised(fired_[fault.record].description) + " (injected by the fault plan).";
+  return finding;
+}
+
+void FaultRecord::schedule(TimePoint time, FaultAct act, ArmedFault& fault) {
+  events_.push({time, next_event_++, act, &fault});
+}
+
+std::optional<FaultEvent> FaultRecord::take_due(TimePoint now) {
+  if (events_.empty() || events_.top().time > now) return std::nullopt;
+  const FaultEvent event = events_.top();
+  events_.pop();
+  return event;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,51 @@
+// The gangs of a world whose gangs are not the simulator's own.
+#pragma once
+
+#include <memory>
+
+#include "gang/gang.h"
+#include "gang/runtime.h"
+
+namespace gang::sim {
+
+class BlockedWorld;
+class FindingLog;
+class VerdictCertainty;
+struct World;
+
+// Makes the root gang of each rank, in the rank's own context. One per run, which such gangs may
+// outlive: what holds `runtime()` keeps the run.
+class ForeignGangs {
+ public:
+  explicit ForeignGangs(World& world);
+  ForeignGangs(const ForeignGangs&) = delete;
+  ForeignGangs& operator=(const ForeignGangs&) = delete;
+  virtual ~ForeignGangs() = default;
+
+  virtual std::shared_ptr<Gang> make(int rank) = 0;
+
+  // Under faults, and the engine's Guard. The process of a rank has ended, and no peer knows yet.
+  virtual void rank_died(int /*rank*/) {}
+  // Its peers learn of it.
+  virtual void rank_gone(int /*rank*/) {}
+  // What faults have held up may be due now.
+  virtual void release_held() {}
+
+  // Adds findings for why the dead contexts of `blocked` wait, where it knows more than they do.
+  virtual void report_causes(const BlockedWorld& /*blocked*/, VerdictCertainty& /*certainty*/,
+                             FindingLog& /*findings*/) {}
+
+  // The run has ended and its report is made: only gangs that outlive it still need it. May destroy
+  // the run, and this object with it.
+  void keep(std::shared_ptr<void> run);
+
+ protected:
+  // The run's.
+  const std::shared_ptr<Runtime>& runtime() const noexcept { return runtime_; }
+
+ private:
+  std::shared_ptr<std::shared_ptr<void>> kept_;  // holds nothing until the run has ended
+  std::shared_ptr<Runtime> runtime_;             // shares `kept_`
+};
+
+}  // namespace gang::sim

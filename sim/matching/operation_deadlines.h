@@ -1,0 +1,40 @@
+// Operations that time out.
+#pragma once
+
+#include "gang/duration.h"
+#include "sim/state/pending_operation.h"
+#include "sim/state/rank_state.h"
+
+namespace gang::sim {
+
+class Matching;
+struct GangState;
+struct World;
+
+// Breaks gangs in which a member has waited too long. Called under the engine's Guard.
+class OperationDeadlines {
+ public:
+  OperationDeadlines(World& world, Matching& matching) noexcept;
+
+  // How long the operation may wait: its own timeout, or its rank's watchdog, whichever is shorter.
+  Duration patience_with(const PendingOperation& pending) const noexcept;
+
+  // The earliest deadline of all pending operations; TimePoint::max() without any.
+  TimePoint earliest() const;
+
+  // Breaks the gangs of operations whose deadline has come.
+  void time_out_operations();
+
+  // The monitored barrier `pending` has waited long enough: breaks its gang and names who is
+  // missing.
+  void fail_monitored_barrier(const PendingOperation& pending);
+
+ private:
+  void time_out(GangState& gang, PendingOperation& pending);
+  void abort_gangs_of(RankState& rank, const GangState& broken);
+
+  World& world_;
+  Matching& matching_;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,92 @@
+// One run: what it is made of, what happens where nobody can run, and its report.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/engine.h"
+#include "sim/injection/fault_injector.h"
+#include "sim/matching/foreign_gangs.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/reduction_pool.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/report/finding_log.h"
+#include "sim/report/report.h"
+#include "sim/simulation.h"
+#include "sim/state/world.h"
+#include "sim/verdict/call_stacks.h"
+#include "sim/verdict/deadlock_verdict.h"
+#include "sim/verdict/verdict_diagnosis.h"
+
+namespace gang::sim {
+
+// Composes the rooms of sim/; the only one that knows them all.
+class Run final : public EngineClient {
+ public:
+  // Both outlive the run.
+  Run(const SimulationOptions& options, const RankProgram& program);
+  ~Run() override;
+
+  // Once.
+  Report run();
+
+  World& world() noexcept { return world_; }
+  FaultInjector* faults() noexcept { return faults_.get(); }
+
+  // What a search for contexts that can never continue finds now. Under the engine's Guard.
+  Report examine();
+
+  // A further gang of all ranks that programs do not know: the current rank's handle. Under the
+  // engine's Guard.
+  std::shared_ptr<Gang> second_root();
+
+  void run_program(Task& task) noexcept override;
+  void context_began(const Task& task) override;
+  void context_ended(const Task& task) override;
+  void context_failed(Task& task, const std::exception_ptr& error) override;
+  void unwinding(const Task& self) override { call_stacks_.note(self); }
+  bool let_time_pass() override;
+  void give_verdict() override;
+  void search() override;
+  void step_limit_reached() override { end(Outcome::step_limit); }
+  void schedule_diverged() override { end(Outcome::diverged); }
+  Duration stretched(Duration sleep, const Task& task) override;
+
+ private:
+  std::shared_ptr<Gang> root_gang_of(const Task& task);
+  void restart(int rank);
+  bool only_frozen_are_left() noexcept;
+  bool timeouts_fire() const noexcept;
+  std::optional<TimePoint> next_event();
+  void process_due_events(TimePoint time);
+  TimePoint earliest_deadline();
+  void time_out();
+  void advance_to(TimePoint time);
+  bool finds_deadlock_while_others_run();
+  void end_with_verdict(Moment moment);
+  void end(Outcome outcome);
+  void note_faults(Report& report) const;
+  Report make_report();
+
+  const SimulationOptions& options_;
+  const RankProgram& program_;
+  std::vector<RankState> ranks_;
+  Counts counts_;
+  FindingLog findings_;
+  TraceRecorder recorder_;
+  Engine engine_;
+  ReductionPool reduction_pool_;
+  std::unique_ptr<Runtime> runtime_;
+  World world_;
+  VerdictDiagnosis diagnosis_;
+  Matching matching_;
+  std::unique_ptr<FaultInjector> faults_;
+  std::unique_ptr<ForeignGangs> foreign_gangs_;  // null: SimGang
+  std::shared_ptr<GangState> second_root_;       // once asked for
+  Outcome outcome_ = Outcome::completed;
+  Verdict verdict_;
+  CallStacks call_stacks_;
+};
+
+}  // namespace gang::sim

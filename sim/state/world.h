@@ -1,0 +1,47 @@
+// The parts of one run.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "sim/state/rank_state.h"
+
+namespace gang {
+class Runtime;
+}
+
+namespace gang::sim {
+
+class Diagnosis;
+class Engine;
+class FindingLog;
+class ForeignGangs;
+class Interference;
+class Matching;
+class ReductionPool;
+class TraceRecorder;
+struct Counts;
+struct GangState;
+struct SimulationOptions;
+
+// What the gangs of one run share, for those who need more than one part of it. Made by Run, which
+// owns the parts; touched under the engine's Guard.
+struct World {
+  const SimulationOptions& options;
+  Engine& engine;
+  std::span<RankState> ranks;
+  Counts& counts;
+  FindingLog& findings;
+  TraceRecorder& recorder;
+  Matching& matching;
+  Diagnosis& diagnosis;
+  Runtime& runtime;
+  ReductionPool& reduction_pool;
+  Interference* interference = nullptr;   // null: the run has no fault plan
+  ForeignGangs* foreign_gangs = nullptr;  // null: the gangs are SimGangs
+  std::shared_ptr<GangState> root = {};
+
+  RankState& rank(int rank) const noexcept { return ranks[static_cast<std::size_t>(rank)]; }
+};
+
+}  // namespace gang::sim

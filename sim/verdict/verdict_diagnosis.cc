@@ -1,0 +1,162 @@
+#include "sim/verdict/verdict_diagnosis.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/engine/engine.h"
+#include "sim/matching/interference.h"
+#include "sim/report/finding_log.h"
+#include "sim/state/world.h"
+#include "sim/verdict/finding_text.h"
+#include "sim/verdict/first_divergence.h"
+#include "sim/verdict/mismatch.h"
+#include "sim/verdict/near_misses.h"
+#include "sim/verdict/verdict_certainty.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::size_t most_affected_calls = 8;
+
+bool is_by_exception(const Finding& finding) {
+  return finding.id == finding_id::rank_failed || finding.id == finding_id::use_after_close;
+}
+
+// Where the rank called its last collective on `gang` before it let go of it; empty if unknown.
+std::string last_location_of(const GangState& gang, int root_rank) {
+  const auto departure = std::ranges::find_if(gang.departures, [&](const Departure& candidate) {
+    return gang.root_rank_of(candidate.member) == root_rank;
+  });
+  return departure == gang.departures.end() ? std::string() : to_string(departure->call_site);
+}
+
+// Lists the call of a rank that could not complete it since another had ended with an exception.
+void note_affected(const PendingOperation& pending, Finding& finding) {
+  const GangState& gang = *pending.gang;
+  CallSummary call = summary_of(pending);
+  if (!finding.divergence) {
+    Divergence& divergence = finding.divergence.emplace();
+    divergence.last_common = last_common_call(gang, pending.call());
+    CallSummary& failed = divergence.next.emplace_back();
+    failed.ranks = finding.ranks;
+    failed.location = last_location_of(gang, finding.ranks.front());
+    failed.note = "ended with an exception";
+  }
+  auto& next = finding.divergence->next;
+  const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
+    return known.operation == call.operation && known.gang == call.gang &&
+           known.location == call.location;
+  });
+  if (same != next.end())
+    same->ranks.push_back(call.ranks.front());
+  else if (next.size() < most_affected_calls)
+    next.push_back(std::move(call));
+}
+
+// Who has come to an operation: ranks of its gang.
+std::vector<int> members_of(const MatchSlot& slot) {
+  std::vector<int> members;
+  for (std::size_t member = 0; member < slot.members.size(); ++member)
+    if (slot.members[member] != nullptr) members.push_back(static_cast<int>(member));
+  return members;
+}
+
+Finding timeout_finding(const World& world, const GangState& gang, const PendingOperation& pending,
+                        const std::vector<int>& missing) {
+  Finding finding;
+  finding.id = finding_id::timed_out;
+  finding.gang = gang.label();
+  finding.operation = to_string(pending.call());
+  finding.location = to_string(pending.call().call_site);
+  std::vector<int> odd = missing;
+  std::string who = members_text(gang, missing) + " did not come";
+  if (const MatchSlot* slot = slot_of(gang, pending)) {
+    const auto members = static_cast<std::size_t>(gang.size());
+    if (members > 2 && members - missing.size() < missing.size()) {
+      odd = members_of(*slot);
+      who = "only " + members_text(gang, odd) + " came";
+    }
+    finding.divergence = first_divergence(world, gang, gang.active.front()->members);
+  }
+  for (const int member : odd) finding.ranks.push_back(gang.root_rank_of(member));
+  finding.message = fmt::format("{} on {} timed out after {}: {}.", finding.operation, finding.gang,
+                                gang::to_string(pending.deadline - pending.posted_at), who);
+  return finding;
+}
+
+}  // namespace
+
+std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
+    GangState& gang, std::span<PendingOperation* const> members) {
+  Mismatch mismatch = explain_mismatch(gang, members, world_.options.strict_blocking);
+  mismatch.finding.certainty = certainty_text(world_.engine.choices().schedules());
+  const auto first = std::ranges::find_if(
+      members, [](const PendingOperation* member) { return member != nullptr; });
+  if (members.size() == static_cast<std::size_t>(gang.size()) &&
+      !is_point_to_point((*first)->call().kind))
+    mismatch.finding.divergence = first_divergence(world_, gang, members);
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::mismatch;
+  cause->ranks_at_fault = mismatch.odd_members;
+  cause->reason = mismatch.finding.message;
+  cause->finding = world_.findings.add(std::move(mismatch.finding));
+  return cause;
+}
+
+void VerdictDiagnosis::timed_out(const PendingOperation& pending, BreakCause& cause) {
+  const GangState& gang = *pending.gang;
+  Interference* interference = world_.interference;
+  if (cause.ranks_at_fault.empty() && interference != nullptr)
+    cause.ranks_at_fault = interference->links().cut_off(gang);
+  Finding finding = timeout_finding(world_, gang, pending, cause.ranks_at_fault);
+  // Where faults happen, timeouts are what a program is expected to deal with.
+  if (interference != nullptr && interference->have_fired())
+    cause.finding_if_fatal = std::make_shared<Finding>(std::move(finding));
+  else
+    cause.finding = world_.findings.add(std::move(finding));
+}
+
+void VerdictDiagnosis::failure_reaches(const PendingOperation& pending) {
+  const BreakCause& cause = *pending.gang->broken;
+  if (cause.finding == BreakCause::no_finding) return;
+  Finding& finding = world_.findings.at(cause.finding);
+  if (is_by_exception(finding)) note_affected(pending, finding);
+}
+
+std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {
+  Finding finding = finding_for(pending, finding_id::unwaited_work);
+  finding.ranks = {pending.task->rank->rank};
+  std::string predicate = fmt::format("dropped {}{} without waiting for it.", finding.operation,
+                                      place_text(pending.call().call_site));
+  return world_.findings.add_of_ranks(std::move(finding), std::move(predicate));
+}
+
+void VerdictDiagnosis::unreceived(const GangState& gang) {
+  if (!gang.mailboxes || gang.broken) return;
+  // Its receiver may be gone, or may have given up.
+  if (world_.interference != nullptr && world_.interference->have_fired()) return;
+  for (std::size_t member = 0; member < gang.mailboxes->size(); ++member) {
+    for (const Message& message : (*gang.mailboxes)[member].buffered) {
+      Finding finding;
+      finding.id = finding_id::unreceived_message;
+      const int source = gang.root_rank_of(message.source);
+      const int destination = gang.root_rank_of(static_cast<int>(member));
+      finding.ranks = {source, destination};
+      finding.gang = gang.label();
+      finding.operation = to_string(message.sent);
+      finding.location = to_string(message.sent.call_site);
+      finding.message = fmt::format("Rank {} sent a message to rank {}{} that nobody received.",
+                                    source, destination, place_text(message.sent.call_site));
+      const CallSummary left{.ranks = {source},
+                             .gang = finding.gang,
+                             .operation = finding.operation,
+                             .location = finding.location};
+      finding.near_misses =
+          taken_instead(gang, {static_cast<int>(member), message.source, message.sent.tag}, left);
+      world_.findings.add(std::move(finding));
+    }
+  }
+}
+
+}  // namespace gang::sim

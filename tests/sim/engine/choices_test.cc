@@ -1,0 +1,53 @@
+#include "sim/engine/choices.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(Choices, HoldInEveryScheduleUntilAChoicePoint) {
+  const SimulationOptions options{.world_size = 2};
+  Choices choices(options);
+  EXPECT_EQ(choices.schedules(), Schedules::every);
+  choices.note_choice_point();
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+}
+
+TEST(Choices, ADrawIsAChoicePointAndIsRecorded) {
+  const SimulationOptions options{.world_size = 2, .schedule = Recording::on};
+  Choices choices(options);
+  choices.begin_run(2);
+  const std::uint64_t drawn = choices.draw();
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+  EXPECT_THAT(choices.take_schedule().draws, ElementsAre(drawn));
+}
+
+TEST(Choices, AScheduleOfAnotherRunGivesNoContextAndSaysWhere) {
+  Schedule schedule;
+  schedule.choices.push_back({5, 2});
+  const SimulationOptions options{
+      .world_size = 2, .scheduler = SchedulerKind::replay, .replay = schedule};
+  Choices choices(options);
+  choices.begin_run(2);
+  RunnableSet runnable;
+  runnable.insert(0);
+  runnable.insert(1);
+  EXPECT_EQ(choices.ask(runnable, 0), no_task);
+  EXPECT_FALSE(choices.divergence().empty());
+}
+
+TEST(Choices, StepsThatAreLeftOverDiverge) {
+  Schedule schedule;
+  schedule.choices.push_back({1, 2});
+  const SimulationOptions options{
+      .world_size = 2, .scheduler = SchedulerKind::replay, .replay = schedule};
+  Choices choices(options);
+  choices.begin_run(2);
+  choices.check_replayed_to_the_end();
+  EXPECT_THAT(choices.divergence(), HasSubstr("step 0"));
+}
+
+}  // namespace
+}  // namespace gang::sim

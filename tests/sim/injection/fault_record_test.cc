@@ -1,0 +1,60 @@
+#include "sim/injection/fault_record.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(FaultRecord, KeepsTheFirstTimeAndCountsTheOthers) {
+  run(1, [](SimulatedRank& rank) {
+    const Fault planned{.kind = FaultKind::slow};
+    ArmedFault fault{.fault = &planned, .index = 2, .rank = 0};
+    FaultRecord record(rank.world());
+    record.fire(fault, "rank 0 was slow");
+    record.fire(fault, "again");
+    ASSERT_EQ(record.fired().size(), 1U);
+    EXPECT_EQ(record.fired()[0].fault, 2U);
+    EXPECT_EQ(record.fired()[0].count, 2U);
+    EXPECT_EQ(record.fired()[0].description, "rank 0 was slow");
+    EXPECT_THAT(record.finding_of(fault)->ranks, ElementsAre(0));
+  });
+}
+
+TEST(FaultRecord, EventsComeInTheOrderOfTimeThenOfEntry) {
+  run(1, [](SimulatedRank& rank) {
+    ArmedFault late;
+    ArmedFault first;
+    ArmedFault second;
+    FaultRecord record(rank.world());
+    record.schedule(2s, FaultAct::notice, late);
+    record.schedule(1s, FaultAct::restart, first);
+    record.schedule(1s, FaultAct::release, second);
+    EXPECT_EQ(record.next_event(), TimePoint(1s));
+    EXPECT_EQ(record.take_due(1s)->fault, &first);
+    EXPECT_EQ(record.take_due(1s)->fault, &second);
+    EXPECT_FALSE(record.take_due(1s).has_value());
+    EXPECT_EQ(record.take_due(3s)->act, FaultAct::notice);
+    EXPECT_EQ(record.next_event(), TimePoint::max());
+  });
+}
+
+TEST(FaultRecord, ATriggerThatCountsPicksOneOperation) {
+  run(1, [](SimulatedRank& rank) {
+    const Fault planned{.kind = FaultKind::crash, .trigger = {.operation = 1}};
+    ArmedFault fault{.fault = &planned};
+    FaultRecord record(rank.world());
+    EXPECT_FALSE(record.is_picked(fault));
+    EXPECT_TRUE(record.is_picked(fault));
+    EXPECT_FALSE(record.is_picked(fault));
+  });
+}
+
+TEST(FaultRecord, NoTimeIsLaterThanTheLast) {
+  EXPECT_EQ(later(TimePoint(1s), 2s), TimePoint(3s));
+  EXPECT_EQ(later(TimePoint::max() - Duration(1), 2s), TimePoint::max());
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,39 @@
+#include "sim/verdict/verdict_diagnosis.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+TEST(VerdictDiagnosis, AMismatchNamesTheOddRankAndBreaksTheGang) {
+  std::optional<GangError> error;
+  const Report report = run(3, [&error](SimulatedRank& rank) {
+    const auto failure = gang_error_of([&rank] {
+      std::vector<float> data(rank.rank() == 1 ? 2U : 4U);
+      rank.root()->all_reduce(view(data), ReduceOperation::sum);
+    });
+    if (rank.rank() == 0) error = failure;
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->kind(), GangErrorKind::mismatch);
+  EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
+}
+
+TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
+  const SimulationOptions options{.world_size = 2, .sends = SendMode::buffered(64)};
+  const Report report = run(options, [](SimulatedRank& rank) {
+    float value = 1;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+    const Work dropped = rank.root()->start_barrier();
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("unwaited_work", "unreceived_message"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+  EXPECT_THAT(report.findings[1].ranks, ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace gang::sim
