@@ -1,4 +1,4 @@
-// Where a call stands in a program's source.
+// Where a call is in a program's source.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace gang {
 
-// A value that names the place of a call. Made by default from the compiler's source location;
-// program files and foreign front ends make one from an explicit file and line.
+// The place of a call, as a value. By default made from the compiler's source location; program
+// files and foreign front ends make one from an explicit file and line.
 //
-// The texts are borrowed: they must outlive every gang and report of the run (string literals do;
-// a program file keeps its own).
+// The texts are borrowed and must outlive every gang and report of the run (string literals do; a
+// program file keeps its own).
 struct CallSite {
   const char* file = "";
   const char* function = "";
@@ -29,7 +29,7 @@ struct CallSite {
     return {file, "", line};
   }
 
-  // By text, wherever it is stored: equal literals of two source files are two places in memory.
+  // Compares texts, not pointers: equal literals of two source files are two places in memory.
   friend constexpr bool operator==(const CallSite& a, const CallSite& b) noexcept {
     return a.line == b.line && text_of(a.file) == text_of(b.file) &&
            text_of(a.function) == text_of(b.function);
@@ -41,7 +41,7 @@ struct CallSite {
   }
 };
 
-// "train.cc:41": the last component of the file, a colon, the line; "unknown" without a file.
+// "train.cc:41": the last component of the file, a colon and the line; "unknown" without a file.
 std::string to_string(const CallSite& call_site);
 
 }  // namespace gang

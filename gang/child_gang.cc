@@ -38,4 +38,22 @@ std::shared_ptr<const GangInfo> child_info(const GangInfo& parent, std::span<con
   return info;
 }
 
+std::shared_ptr<GangInfo> root_info(std::string name, std::string backend, int size,
+                                    Duration timeout) {
+  auto info = std::make_shared<GangInfo>();
+  info->name = std::move(name);
+  info->backend = std::move(backend);
+  info->size = size;
+  info->timeout = timeout;
+  for (int rank = 0; rank < size; ++rank) info->root_ranks.push_back(rank);
+  return info;
+}
+
+std::vector<int> other_ranks(std::span<const int> ranks, int size) {
+  std::vector<int> others;
+  for (int rank = 0; rank < size; ++rank)
+    if (std::ranges::find(ranks, rank) == ranks.end()) others.push_back(rank);
+  return others;
+}
+
 }  // namespace gang

@@ -13,25 +13,24 @@
 
 namespace gang {
 
-inline constexpr int any_rank = -1;  // recv: from whoever sends first
-inline constexpr int any_tag = -1;   // recv: whatever the tag
-inline constexpr int no_rank = -2;   // an operation without root or peer
+inline constexpr int any_rank = -1;  // recv: from the first rank that sends
+inline constexpr int any_tag = -1;   // recv: with any tag
+inline constexpr int no_rank = -2;   // an operation without a root or peer
 
-// What a rank asked its gang to do, without the buffers: a value that copies, compares and prints.
-//
-// Point-to-point operations are described too: `peer` is the destination or source, `tag` the tag.
+// What a rank asked its gang to do, without the buffers: a value that can be copied, compared and
+// printed. Describes point-to-point operations too.
 struct Collective {
   OperationKind kind = OperationKind::barrier;
   DataType data_type = DataType::f32;
-  ReduceOperation reduce_operation = ReduceOperation::sum;  // where reduces(kind)
+  ReduceOperation reduce_operation = ReduceOperation::sum;  // if reduces(kind)
   bool blocking = true;                                     // false for start_ forms
   int peer = no_rank;  // the root (has_root), the destination of a send, the source of a receive
   int tag = 0;         // point-to-point only
   std::int64_t count = 0;             // elements of `shape`; objects of broadcast_objects
-  std::uint64_t sequence_number = 0;  // the how-manieth operation of its gang on this rank
-  std::string_view label;             // borrowed for the call; empty: none
+  std::uint64_t sequence_number = 0;  // index among the gang's operations on this rank, from 0
+  std::string_view label;             // borrowed for the call; empty if none is given
   CallSite call_site;
-  std::uint64_t detail = 0;  // further fingerprint: a hash of create_gang's rank list
+  std::uint64_t detail = 0;  // what else must match: a hash of create_gang's rank list
 
   Shape shape;  // of the tensor that fixes the size: the smaller of input and output
 
@@ -39,7 +38,7 @@ struct Collective {
 };
 
 // "all_reduce #3 sum f32[1024]", "broadcast #0 f32[8] from rank 2", "send f32[4] to rank 1 tag 7",
-// "barrier #2", "recv f32[4] from any rank"; without call site; the label in quotes where given.
+// "barrier #2", "recv f32[4] from any rank"; with the label, if any, in quotes; no call site.
 std::string to_string(const Collective& collective);
 
 }  // namespace gang

@@ -19,8 +19,8 @@ CurrentGangs::CurrentGangs(const Gangs& gangs) : gangs_(&gangs) {
 
 CurrentGangs::~CurrentGangs() {
   std::vector<const Gangs*>& stack = rank_locals().current_gangs;
-  // Not simply the last: where further threads of a rank share its stack, scopes end in any order,
-  // and popping what another has pushed would make the wrong gangs current without a word.
+  // Not simply the last entry: if several threads of a rank share its stack, scopes end in any
+  // order, and popping the entry of another would silently make the wrong gangs current.
   const auto own = std::find(stack.rbegin(), stack.rend(), gangs_);
   if (own != stack.rend()) stack.erase(std::next(own).base());
 }

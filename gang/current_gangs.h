@@ -5,12 +5,12 @@
 
 namespace gang {
 
-// The innermost gangs that a CurrentGangs scope of this rank has made current; null outside any.
-// One stack per context (a rank's program, or a further thread of it) on fibers and threads alike.
+// The gangs that the innermost CurrentGangs scope of this rank has made current; null outside any
+// scope. One stack per context (a rank's program or another thread of it), also on fibers.
 const Gangs* current_gangs() noexcept;
 
-// Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; scopes of one
-// thread end in reverse order of their beginning. A scope takes back its own gangs and no other's.
+// Makes `gangs` current until the end of the scope. `gangs` must outlive the scope; the scopes of
+// one thread end in reverse order. A scope removes its own gangs and no others.
 class CurrentGangs {
  public:
   explicit CurrentGangs(const Gangs& gangs);

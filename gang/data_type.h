@@ -18,29 +18,14 @@ inline constexpr std::array all_data_types = {
 
 // Bytes of one element.
 constexpr std::size_t size_bytes(DataType type) noexcept {
-  switch (type) {
-    case DataType::boolean:
-    case DataType::u8:
-    case DataType::i8:
-      return 1;
-    case DataType::f16:
-    case DataType::bf16:
-      return 2;
-    case DataType::i32:
-    case DataType::u32:
-    case DataType::f32:
-      return 4;
-    case DataType::i64:
-    case DataType::u64:
-    case DataType::f64:
-      return 8;
-  }
-  return 0;
+  constexpr std::array<std::uint8_t, all_data_types.size()> sizes = {1, 1, 1, 4, 4, 8,
+                                                                     8, 2, 2, 4, 8};
+  return sizes[static_cast<std::size_t>(type)];
 }
 
 constexpr bool is_floating_point(DataType type) noexcept { return type >= DataType::f16; }
 
-// "bool", "u8", ..., "f64": the names that program files, messages and JSON use.
+// "bool", "u8", ..., "f64": the names in program files, messages and JSON.
 std::string_view to_string(DataType type) noexcept;
 
 // The inverse of to_string; none for any other text.

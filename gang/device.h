@@ -1,4 +1,4 @@
-// Where a tensor's memory lives and which backend moves it.
+// Where a tensor's memory is, which decides the backend that moves it.
 #pragma once
 
 #include <cstdint>

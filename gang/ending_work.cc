@@ -12,9 +12,9 @@ CompletionBoard::CompletionBoard(std::shared_ptr<Runtime> runtime)
       mutex_(runtime_->make_mutex()),
       changed_(runtime_->make_condition()) {}
 
-TimePoint deadline_after(const Runtime& runtime, Duration timeout) {
-  const TimePoint now = runtime.now();
-  return timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
+Duration time_left(const Runtime& runtime, TimePoint deadline) {
+  if (deadline == TimePoint::max()) return no_timeout;
+  return std::max<Duration>(deadline - runtime.now(), std::chrono::milliseconds(1));
 }
 
 EndingWork::EndingWork(std::shared_ptr<CompletionBoard> board) noexcept
@@ -44,7 +44,7 @@ bool EndingWork::wait(std::optional<Duration> timeout) {
     return true;
   }
   const TimePoint deadline = deadline_after(board_->runtime(), *timeout);
-  if (!has_ended()) go_on_alone();
+  if (!has_ended()) run_in_background();
   auto lock = board_->lock();
   while (!has_ended()) {
     const Duration left = deadline - board_->runtime().now();
@@ -57,9 +57,9 @@ bool EndingWork::wait(std::optional<Duration> timeout) {
 }
 
 bool EndingWork::test() {
-  if (!has_ended()) go_on_alone();
-  // Who polls lets others run: but not before it is told what this look has ended, or time would
-  // pass meanwhile in a simulated world.
+  if (!has_ended()) run_in_background();
+  // Polling lets others run, but only if this look has not ended the work; otherwise time would
+  // pass in a simulated world.
   if (!has_ended()) board_->runtime().yield();
   if (!has_ended()) return false;
   rethrow();
@@ -68,7 +68,7 @@ bool EndingWork::test() {
 
 namespace {
 
-// The index of the first that has ended; their number where none has.
+// The index of the first work that has ended; their number if none has.
 std::size_t first_ended(std::span<EndingWork* const> works) {
   const auto found =
       std::ranges::find_if(works, [](const auto* work) { return work->has_ended(); });
@@ -83,13 +83,13 @@ std::size_t EndingWork::wait_any(std::span<WorkState* const> works) {
   for (WorkState* work : works) {
     auto* const ending = static_cast<EndingWork*>(work);
     share_board = share_board && ending->board_ == board_;
-    if (!ending->has_ended()) ending->go_on_alone();
+    if (!ending->has_ended()) ending->run_in_background();
     ours.push_back(ending);
   }
   auto lock = board_->lock();
   std::size_t index = first_ended(ours);
   while (index == ours.size()) {
-    // Works of gangs that share no root notify elsewhere: look again soon.
+    // Works of gangs that share no root are notified elsewhere: look again soon.
     if (share_board)
       board_->changed().wait(lock);
     else
@@ -105,8 +105,33 @@ void EndingWork::dropped() noexcept {
   try {
     await();
   } catch (...) {
-    // A simulated run is over: nobody performs anything any more.
+    // A simulated run is over: nothing is performed any more.
   }
+}
+
+SelfPerformingWork::SelfPerformingWork(std::shared_ptr<CompletionBoard> board,
+                                       std::string thread_name) noexcept
+    : EndingWork(std::move(board)), thread_name_(std::move(thread_name)) {}
+
+void SelfPerformingWork::await() {
+  if (is_claimed_.exchange(true)) return EndingWork::await();
+  finish();
+}
+
+void SelfPerformingWork::run_in_background() {
+  if (is_claimed_.exchange(true)) return;
+  thread_ = board().runtime().start_thread(thread_name_, [this] { finish(); });
+}
+
+void SelfPerformingWork::finish() {
+  std::exception_ptr error;
+  Received received;
+  try {
+    received = perform();
+  } catch (const std::exception&) {
+    error = std::current_exception();
+  }
+  end(std::move(error), received);
 }
 
 }  // namespace gang

@@ -1,10 +1,11 @@
-// A started operation that another thread of its rank brings to its end.
+// Started operations that another thread of their rank completes.
 #pragma once
 
 #include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "gang/runtime.h"
 #include "gang/work.h"
@@ -12,8 +13,8 @@
 namespace gang {
 
 // What the works of one rank share: a lock, and a condition that is notified whenever one of them
-// has ended, so that any of several can be waited for. Shared by the rank's gangs.
-// Threads: any of the rank.
+// ends, so that a thread can wait for any of several. Shared by the rank's gangs.
+// Threads: any thread of the rank.
 class CompletionBoard {
  public:
   explicit CompletionBoard(std::shared_ptr<Runtime> runtime);
@@ -28,10 +29,14 @@ class CompletionBoard {
   std::unique_ptr<RuntimeCondition> changed_;
 };
 
-// When `timeout` from now is over; never, for no_timeout.
-TimePoint deadline_after(const Runtime& runtime, Duration timeout);
+inline TimePoint deadline_after(const Runtime& runtime, Duration timeout) {
+  return deadline_after(runtime.now(), timeout);
+}
 
-// The part of a WorkState that is about waiting. Whoever performs the operation calls `end` once.
+// The time until `deadline`, but at least 1 ms; no_timeout for TimePoint::max().
+Duration time_left(const Runtime& runtime, TimePoint deadline);
+
+// The part of a WorkState that concerns waiting. The thread that performs it calls `end` once.
 class EndingWork : public WorkState {
  public:
   explicit EndingWork(std::shared_ptr<CompletionBoard> board) noexcept;
@@ -44,21 +49,20 @@ class EndingWork : public WorkState {
 
   bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 
-  // The operation is over: failed, unless `error` is null.
+  // The operation has ended; it failed unless `error` is null.
   void end(std::exception_ptr error, Received received = {});
 
  protected:
   CompletionBoard& board() const noexcept { return *board_; }
 
-  // Blocks until it has ended. A work that nobody performs until then performs itself here.
+  // Blocks until the operation has ended. A work that no thread performs yet is performed here.
   virtual void await();
 
-  // Somebody asks without blocking, or waits for others as well: from now on the work must come to
-  // its end without await.
-  virtual void go_on_alone() {}
+  // The program polls, or waits for other works too: the work must now complete without await.
+  virtual void run_in_background() {}
 
-  // The last handle is gone while an exception leaves the program, and the memory of the operation
-  // with it: makes the operation end soon.
+  // An exception that leaves the program has taken the last handle, and soon the memory of the
+  // operation: makes the operation end soon.
   virtual void abandon() noexcept {}
 
  private:
@@ -68,6 +72,29 @@ class EndingWork : public WorkState {
   std::exception_ptr error_;
   Received received_;
   std::atomic<bool> ended_ = false;
+};
+
+// A work performed by the thread that waits for it or, if none does, by a thread of its own.
+class SelfPerformingWork : public EndingWork {
+ public:
+  SelfPerformingWork(std::shared_ptr<CompletionBoard> board, std::string thread_name) noexcept;
+
+ protected:
+  void await() override;
+  void run_in_background() override;
+
+  // Performs the operation; called once. What it throws is the operation's error.
+  virtual Received perform() = 0;
+
+  // Waits for the work's own thread, which uses the members: every destructor must call it first.
+  void join() noexcept { thread_.reset(); }
+
+ private:
+  void finish();
+
+  std::string thread_name_;
+  std::atomic<bool> is_claimed_ = false;  // some thread performs it
+  std::unique_ptr<RuntimeThread> thread_;
 };
 
 }  // namespace gang

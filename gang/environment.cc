@@ -12,8 +12,8 @@ namespace gang {
 namespace {
 
 [[noreturn]] void throw_bad_value(const std::string& name, const std::string& value,
-                                  const std::string& accepted) {
-  throw InvalidArgument(name + " is '" + value + "'; accepted are " + accepted);
+                                  const std::string& expected) {
+  throw InvalidArgument(name + " is '" + value + "'; must be " + expected);
 }
 
 // Typed access to the variables by name.
@@ -28,7 +28,7 @@ class Reader {
     return found == variables_.end() ? "" : found->second;
   }
 
-  // The decimal number called `name`; `otherwise` where it is not set.
+  // The decimal number called `name`; `otherwise` if it is not set.
   int number(const std::string& name, int least, int most, int otherwise) const {
     if (!has(name)) return otherwise;
     const std::string value = text(name);
@@ -36,8 +36,7 @@ class Reader {
     const char* end = value.data() + value.size();
     const auto [last, error] = std::from_chars(value.data(), end, result);
     if (error != std::errc{} || last != end || result < least || result > most)
-      throw_bad_value(name, value,
-                      "the numbers from " + std::to_string(least) + " to " + std::to_string(most));
+      throw_bad_value(name, value, std::to_string(least) + " to " + std::to_string(most));
     return result;
   }
 
@@ -49,7 +48,7 @@ class Reader {
   bool flag(const std::string& name) const {
     const std::string value = text(name);
     if (has(name) && value != "True" && value != "False")
-      throw_bad_value(name, value, "True and False");
+      throw_bad_value(name, value, "True or False");
     return value == "True";
   }
 
@@ -57,17 +56,16 @@ class Reader {
   const EnvironmentVariables& variables_;
 };
 
-// What a launcher calls the four numbers that say where a process stands.
+// The names under which a launcher passes the four numbers that place a process in its job.
 struct Names {
   std::string rank;
   std::string world_size;
   std::string local_rank;
   std::string local_world_size;
-  bool local_world_size_is_upper_limit;  // Slurm's is of the job; a step may have fewer tasks
+  bool local_world_size_is_upper_limit;  // Slurm's is that of the job; a step may have fewer tasks
 };
 
-// Whether both `names.rank` and `names.world_size` are set; one without the other is a
-// contradiction.
+// Whether both `names.rank` and `names.world_size` are set; one without the other is an error.
 bool is_described(const Reader& reader, const Names& names) {
   const bool has_rank = reader.has(names.rank);
   const bool has_size = reader.has(names.world_size);
@@ -75,21 +73,21 @@ bool is_described(const Reader& reader, const Names& names) {
   const std::string& given = has_rank ? names.rank : names.world_size;
   const std::string& missing = has_rank ? names.world_size : names.rank;
   throw InvalidArgument(given + " is '" + reader.text(given) + "' but " + missing +
-                        " is not set; accepted are both or none");
+                        " is not set; set both or neither");
 }
 
 [[noreturn]] void throw_not_below(const Reader& reader, const std::string& index,
                                   const std::string& size) {
   throw_bad_value(index, reader.text(index),
-                  "numbers less than " + size + ", which is '" + reader.text(size) + "'");
+                  "less than " + size + ", which is '" + reader.text(size) + "'");
 }
 
 [[noreturn]] void throw_exceeds(const Reader& reader, const Names& names,
                                 const Environment& environment) {
   const bool has_size = reader.has(names.local_world_size);
-  throw InvalidArgument((has_size ? names.local_world_size : names.local_rank) + " says that " +
+  throw InvalidArgument((has_size ? names.local_world_size : names.local_rank) + " implies " +
                         std::to_string(environment.local_world_size) +
-                        " processes are on this host, but " + names.world_size + " is '" +
+                        " processes on this host, but " + names.world_size + " is '" +
                         reader.text(names.world_size) + "'");
 }
 
@@ -100,7 +98,7 @@ void read_place(const Reader& reader, const Names& names, Environment& environme
   if (environment.rank >= environment.world_size)
     throw_not_below(reader, names.rank, names.world_size);
   environment.local_rank = reader.number(names.local_rank, 0, most, 0);
-  // A launcher that tells only the local rank leaves open how many there are: at least this one.
+  // A launcher that passes only the local rank leaves their number open: at least up to this one.
   environment.local_world_size =
       reader.number(names.local_world_size, 1, environment.local_rank + 1);
   if (environment.local_rank >= environment.local_world_size)
@@ -114,7 +112,7 @@ void read_place(const Reader& reader, const Names& names, Environment& environme
 void read_meeting_point(const Reader& reader, Environment& environment) {
   environment.master_address = reader.text("MASTER_ADDR");
   if (reader.has("MASTER_ADDR") && environment.master_address.empty())
-    throw_bad_value("MASTER_ADDR", "", "host names and addresses");
+    throw_bad_value("MASTER_ADDR", "", "a host name or address");
   environment.master_port = static_cast<std::uint16_t>(
       reader.number("MASTER_PORT", 1, std::numeric_limits<std::uint16_t>::max(), 0));
 }
@@ -136,7 +134,7 @@ std::string first_host(std::string_view hosts) {
   const std::size_t close = numbers.find(']');
   const std::size_t first_end = numbers.find_first_of("-,]");
   if (close == numbers.npos || first_end == 0)
-    throw_bad_value("SLURM_JOB_NODELIST", std::string(hosts), "lists such as node[03-05,7],other");
+    throw_bad_value("SLURM_JOB_NODELIST", std::string(hosts), "a list such as node[03-05,7],other");
   host += numbers.substr(0, first_end);
   const std::string_view rest = numbers.substr(close + 1);
   return host + std::string(rest.substr(0, rest.find_first_of(",[")));

@@ -1,4 +1,4 @@
-// What the launcher told this process, parsed once.
+// What the launcher tells this process, parsed once.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace gang {
 
-// The distributed environment of a process: torchrun's variables, plain env://, or SLURM's as a
-// fallback. Source: PyTorch's torchrun and env:// documentation; srun's manual page.
+// The distributed environment of a process: the variables of torchrun, plain env:// or, as a
+// fallback, SLURM. Source: PyTorch's torchrun and env:// documentation; srun's manual page.
 struct Environment {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
   int local_world_size = 1;
-  std::string master_address;     // empty where not given
-  std::uint16_t master_port = 0;  // 0 where not given
+  std::string master_address;     // empty if not given
+  std::uint16_t master_port = 0;  // 0 if not given
   bool use_agent_store = false;   // TORCHELASTIC_USE_AGENT_STORE
   int restart_count = 0;          // TORCHELASTIC_RESTART_COUNT
   int max_restarts = 0;           // TORCHELASTIC_MAX_RESTARTS
@@ -28,13 +28,12 @@ struct Environment {
 
 using EnvironmentVariables = std::map<std::string, std::string>;
 
-// Reads `variables`; none where neither RANK and WORLD_SIZE nor SLURM_PROCID and SLURM_NTASKS are
-// set. Throws InvalidArgument naming the variable and the value for anything malformed or
-// contradictory (RANK without WORLD_SIZE, RANK >= WORLD_SIZE, LOCAL_RANK >= LOCAL_WORLD_SIZE, a
-// port beyond 65535).
+// Reads `variables`; none if neither RANK and WORLD_SIZE nor SLURM_PROCID and SLURM_NTASKS are set.
+// Throws InvalidArgument, which names the variable and its value, for anything malformed or
+// contradictory (RANK without WORLD_SIZE, (LOCAL_)RANK >= (LOCAL_)WORLD_SIZE, a port above 65535).
 std::optional<Environment> parse_environment(const EnvironmentVariables& variables);
 
-// The variables of this process. For main functions; everything else is given a map.
+// The variables of this process. For main functions; everything else takes a map.
 EnvironmentVariables process_environment();
 
 }  // namespace gang

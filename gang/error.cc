@@ -1,9 +1,15 @@
 #include "gang/error.h"
 
+#include <array>
 #include <utility>
+
+#include "gang/enum_names.h"
 
 namespace gang {
 namespace {
+
+constexpr std::array<std::string_view, 6> kind_names = {"timeout", "peer_failed", "mismatch",
+                                                        "aborted", "connection",  "corrupt"};
 
 std::string sentence_of(const GangFailure& failure) {
   std::string text = "rank " + std::to_string(failure.rank) + " of " + failure.gang +
@@ -23,22 +29,16 @@ GangFailure without_borrowed_texts(GangFailure failure) {
 
 }  // namespace
 
-std::string_view to_string(GangErrorKind kind) noexcept {
-  switch (kind) {
-    case GangErrorKind::timeout:
-      return "timeout";
-    case GangErrorKind::peer_failed:
-      return "peer_failed";
-    case GangErrorKind::mismatch:
-      return "mismatch";
-    case GangErrorKind::aborted:
-      return "aborted";
-    case GangErrorKind::connection:
-      return "connection";
-    case GangErrorKind::corrupt:
-      return "corrupt";
-  }
-  return "unknown";
+std::string_view to_string(GangErrorKind kind) noexcept { return enum_name(kind_names, kind); }
+
+std::optional<GangErrorKind> parse_gang_error_kind(std::string_view text) noexcept {
+  return find_enum<GangErrorKind>(kind_names, text);
+}
+
+void check_timeout(std::string_view where, Duration timeout) {
+  if (timeout <= Duration::zero())
+    throw InvalidArgument(std::string(where) + ": timeout is " + to_string(timeout) +
+                          "; must be positive or no_timeout");
 }
 
 GangError::GangError(GangFailure failure)

@@ -14,25 +14,25 @@
 
 namespace gang {
 
-// The root of all errors that gangsim throws at a program. what() is one sentence.
+// The base class of all errors that gangsim throws to a program. what() is one sentence.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The call is wrong by itself; found locally; nothing was sent; the gang stays usable.
+// The call itself is wrong; found locally; nothing was sent; the gang stays usable.
 class InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
-// The call comes in a wrong state (closed gang, wrong thread); the gang is as it was.
+// The call is made in the wrong state (closed gang, wrong thread); the gang is unchanged.
 class InvalidOperation : public Error {
  public:
   using Error::Error;
 };
 
-// This backend cannot do it; the message says what and which backends can; the gang stays usable.
+// This backend cannot do it; the message says what, and which backends can; the gang stays usable.
 class NotSupported : public Error {
  public:
   using Error::Error;
@@ -47,24 +47,25 @@ enum class GangErrorKind : std::uint8_t {
   corrupt
 };
 
+// "peer_failed", ...: the enumerator's name; and back, none for any other text.
 std::string_view to_string(GangErrorKind kind) noexcept;
+std::optional<GangErrorKind> parse_gang_error_kind(std::string_view text) noexcept;
 
-// What a GangError knows. `ranks_at_fault` are ranks of the gang, empty where unknown.
+// What a GangError knows. `ranks_at_fault` are ranks of the gang; empty if unknown.
 struct GangFailure {
   GangErrorKind kind = GangErrorKind::aborted;
   std::string gang;      // the gang's label, "dp[0,2]"
-  int rank = no_rank;    // the rank that is told, in the gang
-  Collective operation;  // what it was doing; its label and call site are not kept past the throw
+  int rank = no_rank;    // the rank that gets the error, in the gang
+  Collective operation;  // what it was doing; a GangError does not keep its label and call site
   Duration elapsed{0};   // since the operation began
-  std::vector<int> ranks_at_fault;
+  std::vector<int> ranks_at_fault = {};
   std::string reason;  // the clause after the colon in what()
 };
 
-// Communication failed. The gang is broken: later calls on it fail at once with the first cause.
+// Communication failed. The gang is broken: later calls on it fail at once, with the first cause.
 class GangError : public Error {
  public:
-  // what() becomes "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min):
-  // ...".
+  // what() is "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min): ...".
   explicit GangError(GangFailure failure);
 
   GangErrorKind kind() const noexcept { return failure_->kind; }
@@ -78,5 +79,8 @@ class GangError : public Error {
  private:
   std::shared_ptr<const GangFailure> failure_;  // copying an exception must not throw
 };
+
+// Unless `timeout` > 0: InvalidArgument "WHERE: timeout is 0 s; must be positive or no_timeout".
+void check_timeout(std::string_view where, Duration timeout);
 
 }  // namespace gang

@@ -30,7 +30,7 @@ void write_whole(const std::filesystem::path& path, std::string_view text) {
   std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) throw std::runtime_error("it cannot be written");
+  if (!file) throw std::runtime_error("writing failed");
   std::filesystem::rename(part, path);
 }
 
@@ -52,7 +52,7 @@ std::string to_error_file_text(const WorkerFailure& failure) {
         {"extraInfo",
          {{"py_callstack", failure.call_stack.empty() ? sentence : failure.call_stack},
           {"timestamp", std::to_string(failure.unix_seconds)}}}}}};
-  // A message may hold anything; a file that is no JSON makes the agent itself fail.
+  // A message may contain any bytes, and a file that is not JSON would make the agent itself fail.
   return content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -63,7 +63,7 @@ std::string write_error_file(const std::filesystem::path& path,
     write_whole(path, to_error_file_text(failure));
     return {};
   } catch (const std::exception& error) {
-    return "the error file '" + path.string() + "' was not written: " + error.what();
+    return "could not write the error file '" + path.string() + "': " + error.what();
   }
 }
 

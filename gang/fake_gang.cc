@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "gang/gang_cause.h"
 #include "gang/reduction.h"
 
 namespace gang {
@@ -21,8 +22,8 @@ TensorView chunk_of(const TensorView& tensor, int index, int size) {
   return tensor.slice(index * count, count);
 }
 
-// What `size` ranks that all hold the values of `tensor` reduce them to, step by step as a gang
-// that has those ranks does it, so that rounding and wrap-around are the same.
+// Reduces `tensor` as `size` ranks that all hold its values would, step by step as a real gang of
+// that size does it, so that rounding and wrap-around are the same.
 void reduce_equal(ReduceOperation operation, const TensorView& tensor, int size) {
   alignas(16) std::array<std::byte, 2048> input;
   const std::size_t block_count = input.size() / size_bytes(tensor.type());
@@ -38,7 +39,7 @@ void reduce_equal(ReduceOperation operation, const TensorView& tensor, int size)
   }
 }
 
-// Whether equal values reduce to themselves, however many there are.
+// Whether any number of equal values reduces to that value.
 bool is_idempotent(ReduceOperation operation) {
   return operation == ReduceOperation::min || operation == ReduceOperation::max ||
          operation == ReduceOperation::bitwise_and || operation == ReduceOperation::bitwise_or;
@@ -60,6 +61,8 @@ class FakeGang final : public Gang {
   void scatter(const Operation& operation) const;
   void all_to_all(const Operation& operation);
   void make_child(const Operation& operation, int child_rank, int child_size);
+  std::shared_ptr<Gang> make_next(const std::string& name, std::optional<Duration> own_timeout,
+                                  int next_rank, int next_size);
   void create(const Operation& operation);
   [[noreturn]] void fail(const Operation& operation, GangErrorKind kind, std::string reason);
   [[noreturn]] void refuse(const Operation& operation, std::string_view what) const;
@@ -72,13 +75,8 @@ class FakeGang final : public Gang {
 
 void FakeGang::fail(const Operation& operation, GangErrorKind kind, std::string reason) {
   broken_ = kind;
-  GangFailure failure;
-  failure.kind = kind;
-  failure.gang = label_of(info());
-  failure.rank = rank();
-  failure.operation = operation.collective;
-  failure.reason = std::move(reason);
-  throw GangError(std::move(failure));
+  throw error_for(info(), rank(), operation.collective,
+                  {.kind = kind, .reason = std::move(reason)});
 }
 
 void FakeGang::refuse(const Operation& operation, std::string_view what) const {
@@ -100,7 +98,8 @@ void FakeGang::replicate(const Operation& operation) const {
 }
 
 void FakeGang::scatter(const Operation& operation) const {
-  if (operation.collective.peer != rank()) refuse(operation, "scatter what only others hold");
+  if (operation.collective.peer != rank())
+    refuse(operation, "scatter data that only other ranks hold");
   copy(operation.output, operation.inputs[static_cast<std::size_t>(rank())]);
 }
 
@@ -118,21 +117,26 @@ void FakeGang::all_to_all(const Operation& operation) {
   for (const std::int64_t split : operation.output_splits)
     if (split != count)
       fail(operation, GangErrorKind::mismatch,
-           "every rank sends this one " + std::to_string(count) +
-               " elements, as it sends itself; it expects " + std::to_string(split));
+           "each rank sends this one " + std::to_string(count) +
+               " elements, as many as it sends itself, but it expects " + std::to_string(split));
   const TensorView chunk = operation.input.slice(offset, count);
   for (int i = 0; i < size(); ++i) copy(operation.output.slice(i * count, count), chunk);
 }
 
 void FakeGang::make_child(const Operation& operation, int child_rank, int child_size) {
   const GangOptions& options = *operation.gang_options;
+  *operation.created = make_next(options.name, options.timeout, child_rank, child_size);
+}
+
+std::shared_ptr<Gang> FakeGang::make_next(const std::string& name,
+                                          std::optional<Duration> own_timeout, int next_rank,
+                                          int next_size) {
   const std::uint64_t index = children_made_++;
-  *operation.created = make_fake_gang(
-      {.rank = child_rank,
-       .size = child_size,
-       .device = device(),
-       .name = options.name.empty() ? default_child_name(info(), index) : options.name,
-       .timeout = options.timeout.value_or(timeout())});
+  return make_fake_gang({.rank = next_rank,
+                         .size = next_size,
+                         .device = device(),
+                         .name = name.empty() ? default_child_name(info(), index) : name,
+                         .timeout = own_timeout.value_or(timeout())});
 }
 
 void FakeGang::create(const Operation& operation) {
@@ -144,7 +148,7 @@ void FakeGang::create(const Operation& operation) {
 
 Work FakeGang::do_start(Operation& operation) {
   operation.collective.sequence_number = next_sequence_number_++;
-  if (broken_) fail(operation, *broken_, "the gang was broken before");
+  if (broken_) fail(operation, *broken_, "the gang is already broken");
   switch (operation.collective.kind) {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
@@ -174,31 +178,25 @@ Work FakeGang::do_start(Operation& operation) {
     case OperationKind::broadcast_objects:
     case OperationKind::barrier:
     case OperationKind::monitored_barrier:
-      break;  // everyone is here and holds the same
+      break;  // all ranks are here and hold the same
     case OperationKind::send:
     case OperationKind::recv:
     case OperationKind::batch:
       refuse(operation, "send or receive");
     case OperationKind::shrink:
-      break;  // no operation
+      break;  // never an operation
   }
   return Work();
 }
 
-// Those who are imagined are never gone.
+// Imaginary members are never gone.
 std::shared_ptr<Gang> FakeGang::do_shrink(const ShrinkOptions& options, const CallSite&) {
   if (is_shrunk_)
     throw InvalidOperation("shrink on " + label_of(info()) +
-                           ": the gang has been shrunk before; shrink the new one");
-  const std::uint64_t index = children_made_++;
+                           ": the gang has already been shrunk; shrink the new gang");
   is_shrunk_ = true;
   if (!broken_) broken_ = GangErrorKind::peer_failed;
-  return make_fake_gang(
-      {.rank = rank(),
-       .size = size(),
-       .device = device(),
-       .name = options.name.empty() ? default_child_name(info(), index) : options.name,
-       .timeout = options.timeout.value_or(timeout())});
+  return make_next(options.name, options.timeout, rank(), size());
 }
 
 void FakeGang::do_abort() {
@@ -210,14 +208,12 @@ void FakeGang::do_abort() {
 std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options) {
   if (options.size < 1)
     throw InvalidArgument("fake gang " + options.name + ": size is " +
-                          std::to_string(options.size) + "; accepted are 1 and more");
+                          std::to_string(options.size) + "; must be 1 or more");
   if (options.rank < 0 || options.rank >= options.size)
     throw InvalidArgument("fake gang " + options.name + ": rank is " +
-                          std::to_string(options.rank) + "; accepted are 0 to " +
+                          std::to_string(options.rank) + "; must be 0 to " +
                           std::to_string(options.size - 1));
-  if (options.timeout <= Duration::zero())
-    throw InvalidArgument("fake gang " + options.name + ": timeout " + to_string(options.timeout) +
-                          " is not positive; accepted are positive durations and no_timeout");
+  check_timeout("fake gang " + options.name, options.timeout);
   auto info = std::make_shared<GangInfo>();
   info->name = options.name;
   info->device = options.device;

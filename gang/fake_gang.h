@@ -14,14 +14,14 @@ struct FakeGangOptions {
 };
 
 // One rank standing in for `size` ranks that all hold this rank's data: sum multiplies by size,
-// product raises to the power size, min, max, mean, bitwise and/or, broadcast and barrier leave the
-// data as it is (xor: zero when size is even), gathers replicate, reduce_scatter and scatter pick
-// this rank's chunk. Values are exactly those of a simulated gang whose ranks hold equal data, with
-// its rounding and its wrap-around: a mean may differ from the data where those come in.
+// product raises to the power of size, min, max, mean, bitwise and/or, broadcast and barrier leave
+// the data unchanged (xor gives zero if size is even), gathers replicate, reduce_scatter and
+// scatter pick this rank's chunk. Values are exactly those of a simulated gang whose ranks hold
+// equal data, including rounding and wrap-around, so a mean may differ from the data.
 //
-// Every rank brings this rank's colour and key to a split. Sends, receives, and scatters from
-// another rank, whose inputs nobody has, are NotSupported. Everything completes at once. shrink
-// leaves nobody out: those who are imagined are never gone.
+// In a split, every rank has this rank's color and key. Sends, receives, and scatters from another
+// rank, whose inputs are nowhere, are NotSupported. Everything completes at once. shrink excludes
+// no rank, since imaginary members are never gone.
 //
 // Throws InvalidArgument unless size >= 1 and 0 <= rank < size.
 std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options = {});

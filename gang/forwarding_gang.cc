@@ -7,7 +7,7 @@
 namespace gang {
 
 ForwardingGang::ForwardingGang(std::shared_ptr<Gang> inner)
-    : Gang(inner->info_, inner->rank()), inner_(std::move(inner)) {}
+    : Gang(shared_info(*inner), inner->rank()), inner_(std::move(inner)) {}
 
 void ForwardingGang::before(const Operation&) {}
 
@@ -20,7 +20,7 @@ std::shared_ptr<Gang> ForwardingGang::wrap(std::shared_ptr<Gang> child) {
 Work ForwardingGang::do_start(Operation& operation) {
   Gang& inner = open_inner(operation);
   before(operation);
-  Work work = inner.do_start(operation);
+  Work work = start_on(inner, operation);
   after(operation);
   return work;
 }
@@ -28,8 +28,10 @@ Work ForwardingGang::do_start(Operation& operation) {
 Received ForwardingGang::do_run(Operation& operation) {
   Gang& inner = open_inner(operation);
   before(operation);
-  const Received received = inner.do_run(operation);
-  wrap_created(operation);
+  const Received received = run_on(inner, operation);
+  // Only blocking calls make children, so that the child exists when run_on has returned.
+  if (operation.created != nullptr && *operation.created != nullptr)
+    *operation.created = wrap(std::move(*operation.created));
   after(operation);
   return received;
 }
@@ -43,19 +45,12 @@ void ForwardingGang::do_abort() { inner_->abort(); }
 
 void ForwardingGang::do_close() noexcept { inner_->close(); }
 
-// The checks of Gang have asked this gang whether it is closed, not the inner one.
+// Gang has checked that this gang is open, but not the inner one.
 Gang& ForwardingGang::open_inner(const Operation& operation) {
   if (inner_->is_closed())
     throw ClosedGang("the gang that " + label_of(info()) + " forwards to is closed",
                      operation.collective.call_site);
   return *inner_;
-}
-
-// Children come from blocking calls only, so that the child is there when do_run has returned.
-void ForwardingGang::wrap_created(const Operation& operation) {
-  if (operation.created == nullptr || *operation.created == nullptr) return;
-  inner_->adopt(*operation.created);
-  *operation.created = wrap(std::move(*operation.created));
 }
 
 }  // namespace gang

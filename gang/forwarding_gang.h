@@ -7,10 +7,10 @@
 
 namespace gang {
 
-// Forwards everything to an inner gang. A decorator overrides `before` and `after`, or do_start and
-// do_run for more, and `wrap`, so that the gangs made from it are decorated alike.
+// Forwards everything to an inner gang. A decorator overrides `before` and `after` (or do_start and
+// do_run, to do more) and `wrap`, so that the gangs made from it are decorated too.
 //
-// Ownership: shares the inner gang; closing and aborting this one does the same to it.
+// Ownership: shares the inner gang; closing or aborting this gang does the same to the inner one.
 // Threads: as Gang.
 class ForwardingGang : public Gang {
  public:
@@ -19,15 +19,15 @@ class ForwardingGang : public Gang {
   Gang& inner() const noexcept { return *inner_; }
 
  protected:
-  // Called with each operation before it reaches the inner gang; what it throws, the caller gets,
-  // and nothing has been sent.
+  // Called with each operation before it reaches the inner gang. If it throws, the caller gets that
+  // exception and nothing has been sent.
   virtual void before(const Operation& operation);
 
-  // Called when the inner gang has accepted a started operation, or finished a blocking one: not
-  // when it threw.
+  // Called when the inner gang has accepted a started operation or finished a blocking one; not
+  // when the inner gang threw.
   virtual void after(const Operation& operation);
 
-  // The decorated form of a gang that the inner one has made or shrunk to.
+  // The decorated form of a gang that the inner gang has made or shrunk to.
   virtual std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child);
 
   Work do_start(Operation& operation) override;
@@ -38,7 +38,6 @@ class ForwardingGang : public Gang {
 
  private:
   Gang& open_inner(const Operation& operation);
-  void wrap_created(const Operation& operation);
 
   std::shared_ptr<Gang> inner_;
 };

@@ -1,7 +1,8 @@
 #include "gang/gang.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "gang/rank_list.h"
 
 namespace gang {
 
@@ -21,6 +22,18 @@ std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
                      " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
+Work Gang::start(Operation operation) {
+  operation.collective.blocking = false;
+  return do_start(operation);
+}
+
+std::shared_ptr<Gang> Gang::create(Operation operation) {
+  std::shared_ptr<Gang> child;
+  operation.created = &child;
+  run_on(*this, operation);
+  return child;
+}
+
 void Gang::abort() {
   if (!closed_) do_abort();
 }
@@ -33,13 +46,34 @@ void Gang::close() {
   do_close();
 }
 
-void Gang::adopt(const std::shared_ptr<Gang>& child) {
-  if (child == nullptr) return;
-  // Expired children are dropped only when room is needed: a gang that makes and drops many stays
-  // small.
-  if (children_.size() == children_.capacity())
-    std::erase_if(children_, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
-  children_.push_back(child);
+Received Gang::run_on(Gang& gang, Operation& operation) {
+  const Received received = gang.do_run(operation);
+  if (operation.created == nullptr || *operation.created == nullptr) return received;
+  // Expired children are dropped when room is needed: a gang that makes many stays small.
+  std::vector<std::weak_ptr<Gang>>& children = gang.children_;
+  if (children.size() == children.capacity())
+    std::erase_if(children, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
+  children.push_back(*operation.created);
+  return received;
+}
+
+std::string to_string(const GangLabel& label) {
+  return label.members.empty() ? label.name : label.name + "[" + label.members + "]";
+}
+
+GangLabel gang_label_of(const GangInfo& info) {
+  constexpr std::size_t label_limit = 40;
+  const std::size_t limit =
+      info.name.size() + 10 < label_limit ? label_limit - info.name.size() : 10;
+  if (!info.root_ranks.empty()) return {info.name, ranges_text(info.root_ranks, limit)};
+  if (info.size <= 2) return {info.name, info.size == 1 ? "0" : "0,1"};
+  return {info.name, "0-" + std::to_string(info.size - 1)};
+}
+
+std::string label_of(const GangInfo& info) { return to_string(gang_label_of(info)); }
+
+std::string default_child_name(const GangInfo& parent, std::uint64_t index) {
+  return parent.name + "." + std::to_string(index);
 }
 
 }  // namespace gang

@@ -9,6 +9,7 @@
 
 #include "gang/call_site.h"
 #include "gang/error.h"
+#include "gang/gang_label.h"
 #include "gang/object.h"
 #include "gang/operation.h"
 #include "gang/reduce_operation.h"
@@ -17,41 +18,43 @@
 
 namespace gang {
 
-// What all members of a gang know of it. Shared by the members of one process.
+// What all members of a gang know about it. Shared by the members in one process.
 struct GangInfo {
   std::string name;             // "dp"
   std::vector<int> root_ranks;  // member i is rank root_ranks[i] of the root gang
   Device device;
   Duration timeout = default_timeout;
   std::string backend;  // "sim", "fake", ...
-  int size = 1;         // root_ranks.size(), or imagined (fake: root_ranks is empty)
+  int size = 1;         // root_ranks.size(); root_ranks is empty where members are imaginary (fake)
 };
 
-// "dp[0,2]", "dp[0-1022:2]", "root[0-7]": the name and the members as root ranks; at most ~40
-// characters, further members as "...".
+// "dp[0,2]", "dp[0-1022:2]", "root[0-7]": the name and the members as root ranks, cut off with
+// "..." after about 40 characters. gang_label_of: the same in its parts.
 std::string label_of(const GangInfo& info);
+GangLabel gang_label_of(const GangInfo& info);
 
-// What a child is called that was given no name: "root.0" is the first that "root" made.
+// The name of a child that was not given one: "root.0" is the first child of "root".
 std::string default_child_name(const GangInfo& parent, std::uint64_t index);
 
 // A set of ranks that perform collective operations together.
 //
 // Ranks passed to a method are always **this gang's** ranks. Every operation but the
-// point-to-point ones is collective: all members call it, each its k-th call as the others' k-th.
-// Operations have a blocking form, which returns when the result is in place, and a start_ form,
-// which returns a Work at once. A blocking call on one member matches a start_ call on another.
+// point-to-point ones is collective: all members call it, and the k-th call of one member matches
+// the k-th call of every other. Operations have a blocking form, which returns when the result is
+// in place, and a start_ form, which returns a Work at once. A blocking call on one member matches
+// a start_ call on another.
 //
 // Tensors are contiguous and on `device()`, output and input disjoint or identical (all_to_all:
-// disjoint); zero elements are legal. Errors of every operation, which are not repeated below:
-//   InvalidArgument   the call is wrong by itself; nothing was sent, the gang is usable;
+// disjoint); zero elements are legal. Errors of every operation, not repeated below:
+//   InvalidArgument   the call itself is wrong; nothing was sent, the gang stays usable;
 //   InvalidOperation  the gang is closed;
-//   NotSupported      the backend cannot; nothing was sent, the gang is usable;
+//   NotSupported      the backend cannot do it; nothing was sent, the gang stays usable;
 //   GangError         timeout after `timeout()`, peer_failed, mismatch, aborted, connection,
 //                     corrupt: the gang is broken, output contents are unspecified, and later calls
 //                     fail at once with the first cause.
 // Threads: one thread at a time per gang; different gangs may be used from different threads.
-// Ownership: a resource, held by shared_ptr; the destructor closes. (A backend's own destructor
-// releases what do_close would have released: no virtual function of a backend can run in ~Gang.)
+// Ownership: a resource, held by shared_ptr; the destructor closes it. (A backend's own destructor
+// releases what do_close would have released: ~Gang cannot call a backend's functions.)
 class Gang : public std::enable_shared_from_this<Gang> {
  public:
   Gang(const Gang&) = delete;
@@ -65,11 +68,11 @@ class Gang : public std::enable_shared_from_this<Gang> {
   Duration timeout() const noexcept { return info_->timeout; }
   const GangInfo& info() const noexcept { return *info_; }
 
-  // -- Reductions ---------------------------------------------------------------------------------
+  // -- Reductions --
 
   // Reduces over the ranks and leaves the result on every rank: in `tensor`, or in `output` with
-  // `input` unchanged. Same data type and number of elements on every rank. NotSupported where
-  // `operation` has no meaning for the type (reduce_operation.h).
+  // `input` unchanged. All ranks pass the same data type and number of elements. NotSupported if
+  // `operation` is not defined for the type (reduce_operation.h).
   void all_reduce(const TensorView& tensor, ReduceOperation operation,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
   void all_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
@@ -80,8 +83,8 @@ class Gang : public std::enable_shared_from_this<Gang> {
                         ReduceOperation operation, const CallOptions& options = {},
                         CallSite call_site = CallSite::here());
 
-  // Reduces to `destination_rank`; the tensors of the others are unchanged. Out of place, `output`
-  // is looked at on the destination only.
+  // Reduces to `destination_rank`; the tensors of the other ranks are unchanged. In the
+  // out-of-place form, `output` matters on the destination only.
   void reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
               const CallOptions& options = {}, CallSite call_site = CallSite::here());
   void reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
@@ -93,51 +96,53 @@ class Gang : public std::enable_shared_from_this<Gang> {
                     int destination_rank, const CallOptions& options = {},
                     CallSite call_site = CallSite::here());
 
-  // Reduces and leaves chunk r on rank r. `input` is [size, *output] or the concatenation of the
-  // chunks along dimension 0; both have the same elements in the same order.
+  // Reduces and leaves chunk r on rank r. `input` is [size, *output] or the chunks concatenated
+  // along dimension 0; both hold the same elements in the same order.
   void reduce_scatter(const TensorView& output, const TensorView& input, ReduceOperation operation,
                       const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_reduce_scatter(const TensorView& output, const TensorView& input,
                             ReduceOperation operation, const CallOptions& options = {},
                             CallSite call_site = CallSite::here());
 
-  // -- Gathers and scatters -----------------------------------------------------------------------
+  // -- Gathers and scatters --
 
-  // The inputs of all ranks, in rank order, on every rank. `output` is [size, *input] or the
-  // concatenation along dimension 0.
+  // Leaves the inputs of all ranks, in rank order, on every rank. `output` is [size, *input] or the
+  // inputs concatenated along dimension 0.
   void all_gather(const TensorView& output, const TensorView& input,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_all_gather(const TensorView& output, const TensorView& input,
                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // The same into size() tensors of input's type and number of elements.
+  // The same, into size() tensors with the type and number of elements of `input`.
   void all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                           const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                                 const CallOptions& options = {},
                                 CallSite call_site = CallSite::here());
 
-  // The inputs of all ranks into size() tensors on `destination_rank`; others pass an empty list.
+  // Copies the inputs of all ranks into size() tensors on `destination_rank`; others pass an empty
+  // list.
   void gather(std::span<const TensorView> outputs, const TensorView& input, int destination_rank,
               const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_gather(std::span<const TensorView> outputs, const TensorView& input,
                     int destination_rank, const CallOptions& options = {},
                     CallSite call_site = CallSite::here());
 
-  // inputs[r] of `source_rank` to `output` of rank r; others pass an empty list.
+  // Copies inputs[r] of `source_rank` to `output` of rank r; the other ranks pass an empty list.
   void scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // Chunk i of rank j goes to slot j of rank i. Even: the counts are equal and divisible by size().
+  // Chunk i of rank j goes to slot j of rank i. Chunks are even: output and input have the same
+  // count, which is divisible by size().
   void all_to_all(const TensorView& output, const TensorView& input,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_all_to_all(const TensorView& output, const TensorView& input,
                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
   // Element counts per rank: `splits.input[i]` elements go to rank i, `splits.output[j]` come from
-  // rank j. Each has size() entries >= 0 that add up to its tensor's count.
+  // rank j. Each list has size() entries >= 0 that add up to the count of its tensor.
   struct SplitSizes {
     std::span<const std::int64_t> output;
     std::span<const std::int64_t> input;
@@ -147,16 +152,16 @@ class Gang : public std::enable_shared_from_this<Gang> {
   Work start_all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // -- Broadcasts and barriers --------------------------------------------------------------------
+  // -- Broadcasts and barriers --
 
-  // The data of `source_rank` everywhere.
+  // Copies the data of `source_rank` to every rank.
   void broadcast(const TensorView& tensor, int source_rank = 0, const CallOptions& options = {},
                  CallSite call_site = CallSite::here());
   Work start_broadcast(const TensorView& tensor, int source_rank = 0,
                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // The objects of `source_rank` everywhere, by value; the same number of objects on every rank.
-  // Another number of objects on some rank is a mismatch (GangError), not an InvalidArgument.
+  // Copies the objects of `source_rank` to every rank, by value. All ranks pass the same number of
+  // objects; a different number on some rank is a mismatch (GangError), not an InvalidArgument.
   void broadcast_objects(std::span<Object> objects, int source_rank = 0,
                          const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
@@ -165,44 +170,44 @@ class Gang : public std::enable_shared_from_this<Gang> {
   Work start_barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
   enum class MissingRanks : std::uint8_t { first, all };
-  // A barrier with a timeout of its own (> 0). On failure the error on every rank that came is
-  // GangError timeout whose ranks_at_fault are the missing ranks, or only the first of them.
+  // A barrier with its own timeout (> 0). If it fails, every rank that arrived gets GangError
+  // timeout, whose ranks_at_fault are the missing ranks, or only the first of them.
   void monitored_barrier(Duration timeout, MissingRanks report = MissingRanks::first,
                          const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // -- Point to point -----------------------------------------------------------------------------
+  // -- Point to point --
 
-  // Sends to `destination_rank` (another rank or this one); tag >= 0. Messages of one source,
-  // destination and tag arrive in order. May block until the receive has been called.
+  // Sends to `destination_rank` (another rank or this one); tag >= 0. Messages with the same
+  // source, destination and tag arrive in order. May block until the receive has been called.
   void send(const TensorView& tensor, int destination_rank, int tag = 0,
             const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_send(const TensorView& tensor, int destination_rank, int tag = 0,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // Receives from `source_rank` or any_rank, with `tag` or any_tag; same type and number of
-  // elements as the send. Returns who sent.
+  // Receives from `source_rank` or any_rank, with `tag` or any_tag; the type and number of elements
+  // are those of the send. Returns the source and the tag.
   Received recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
                 const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
                   const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // All sends and receives of the list progress together; complete when all are.
+  // All sends and receives of the list progress together; the batch completes when all have.
   void batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
              CallSite call_site = CallSite::here());
   Work start_batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
                    CallSite call_site = CallSite::here());
 
-  // -- Groups and life ----------------------------------------------------------------------------
+  // -- Groups and lifetime --
 
-  // A gang of `ranks` (this gang's): member ranks[i] gets rank i; null on the others. Collective
-  // over all members of this gang. `ranks` non-empty, unique, each in [0, size()), else
-  // InvalidArgument on every caller with nothing sent. Lists that differ between members are a
-  // mismatch.
+  // A gang of `ranks` (of this gang): member ranks[i] gets rank i; the other ranks get null.
+  // Collective over all members of this gang. `ranks` must be non-empty and unique, each in
+  // [0, size()); otherwise every caller gets InvalidArgument and nothing is sent. Lists that differ
+  // between members are a mismatch.
   std::shared_ptr<Gang> create_gang(std::span<const int> ranks, const GangOptions& options = {},
                                     CallSite call_site = CallSite::here());
 
-  // One gang per colour (>= 0, or no_color: null), ordered by (key, rank here). Collective; O(size)
-  // in total, the way to build a mesh at scale.
+  // One gang per color (>= 0; no_color gives null), ordered by (key, rank here). Collective; costs
+  // O(size) in total, so this is how to build a mesh at scale.
   struct Split {
     int color = no_color;
     int key = 0;
@@ -210,24 +215,25 @@ class Gang : public std::enable_shared_from_this<Gang> {
   std::shared_ptr<Gang> split(Split split, const GangOptions& options = {},
                               CallSite call_site = CallSite::here());
 
-  // A gang of the members that are still there: what survivors of a GangError go on with. Called by
-  // every member that is there, on a broken gang as on a sound one. Blocks until each other member
-  // has called it or is known to be gone, or `grace` has passed since the first call. Those who
-  // have come then agree: they get one gang, in their old order; with everybody gone, a gang of
-  // one. From then on this gang is broken (peer_failed); the shrunk one is no child of it, and
-  // outlives it. Not matched with other operations, and has no sequence number. Errors:
-  // InvalidArgument (grace not positive, or no end to it); InvalidOperation (closed, or this member
-  // has shrunk the gang before); GangError peer_failed: this member came too late, or is a former
-  // incarnation of its rank, and the others have gone on without it; NotSupported.
+  // A gang of the members that are still there, with which the survivors of a GangError continue.
+  // Every member that is there calls it, whether or not the gang is broken. Blocks until each other
+  // member has called it or is known to be gone, or until `grace` has passed since the first call.
+  // The members that have called it by then agree on one gang, in their old order; if all the
+  // others are gone, it is a gang of one. From then on this gang is broken (peer_failed); the
+  // shrunk gang is not a child of it, and outlives it. Not matched with other operations; has no
+  // sequence number. Errors: InvalidArgument (grace is not positive, or infinite); InvalidOperation
+  // (closed, or this member has already shrunk the gang); GangError peer_failed (this member called
+  // too late, or is a former incarnation of its rank, and the others continued without it);
+  // NotSupported.
   std::shared_ptr<Gang> shrink(const ShrinkOptions& options = {},
                                CallSite call_site = CallSite::here());
 
-  // Breaks the gang now: every pending and later operation on it, on every member, ends with
+  // Breaks the gang now: every pending and later operation on it, on every member, fails with
   // GangError aborted. Not collective; idempotent.
   void abort();
 
-  // Closes this rank's side of the gang and of the gangs made from it. Not collective, idempotent;
-  // using it afterwards is InvalidOperation.
+  // Closes this rank's side of the gang and of the gangs made from it. Not collective; idempotent.
+  // Using the gang afterwards is InvalidOperation.
   void close();
   bool is_closed() const noexcept { return closed_; }
 
@@ -235,25 +241,30 @@ class Gang : public std::enable_shared_from_this<Gang> {
   // `rank` in [0, info->size). The first sequence number is 0.
   Gang(std::shared_ptr<const GangInfo> info, int rank) noexcept;
 
-  // Starts `operation`, whose arguments have been checked, and returns without blocking. The one
-  // function that a backend must implement. May throw NotSupported before sending anything.
-  // Point-to-point results are told by WorkState::received. create_gang and split set
-  // `*operation.created` before the Work completes.
+  // Starts `operation`, whose arguments have been checked, and returns without blocking: what every
+  // backend must implement. May throw NotSupported before sending anything. WorkState::received
+  // tells what a receive got. create_gang and split set `*operation.created` before completion.
   virtual Work do_start(Operation& operation) = 0;
 
-  // The blocking form; starts and waits unless a backend has a shorter way.
+  // The blocking form; starts and waits, unless a backend has a shorter way.
   virtual Received do_run(Operation& operation);
 
-  // `options` have been checked, and have a grace. NotSupported unless a backend can.
+  // `options` have been checked and include a grace. Throws NotSupported unless overridden.
   virtual std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site);
 
   virtual void do_abort() = 0;
   virtual void do_close() noexcept = 0;
 
- private:
-  friend class ForwardingGang;
+  // For a gang that forwards to `gang`: its info, and operations that have already been checked. A
+  // gang that `run_on` creates becomes a child of `gang`, to be closed with it.
+  static std::shared_ptr<const GangInfo> shared_info(const Gang& gang) { return gang.info_; }
+  static Work start_on(Gang& gang, Operation& operation) { return gang.do_start(operation); }
+  static Received run_on(Gang& gang, Operation& operation);
 
-  void adopt(const std::shared_ptr<Gang>& child);
+ private:
+  Received run(Operation operation) { return do_run(operation); }
+  Work start(Operation operation);
+  std::shared_ptr<Gang> create(Operation operation);
 
   std::shared_ptr<const GangInfo> info_;
   std::vector<std::weak_ptr<Gang>> children_;

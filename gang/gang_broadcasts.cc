@@ -1,18 +1,18 @@
 // broadcast, broadcast_objects and the barriers.
 #include <algorithm>
-#include <exception>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/gang_cause.h"
 #include "gang/operation_checks.h"
 
 namespace gang {
 namespace {
 
-Operation describe_broadcast(const Call& call, const TensorView& tensor, int source_rank) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_broadcast(Call call, const TensorView& tensor, int source_rank) {
+  Operation operation = begin_operation(call, OperationKind::broadcast);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "tensor", tensor);
   describe_size(operation, tensor);
@@ -22,95 +22,71 @@ Operation describe_broadcast(const Call& call, const TensorView& tensor, int sou
   return operation;
 }
 
-Operation describe_barrier(const Call& call) {
-  Operation operation;
-  begin_operation(call, operation);
-  return operation;
-}
+Operation describe_barrier(Call call) { return begin_operation(call, OperationKind::barrier); }
 
-Operation describe_broadcast_objects(const Call& call, std::span<const Object> objects,
-                                     int source_rank) {
-  Operation operation;
-  begin_operation(call, operation);
-  check_rank(call, "source_rank", source_rank);
-  operation.collective.data_type = DataType::u8;
-  operation.collective.count = static_cast<std::int64_t>(objects.size());
-  operation.collective.shape = Shape::vector(operation.collective.count);
-  operation.collective.peer = source_rank;
-  return operation;
-}
-
-// The objects that came as `packed`. What is wrong with them is the sender's or the backend's
-// doing.
+// The objects that arrived as `packed`. Their errors are the sender's or the backend's fault.
 std::vector<Object> unpack_received(const Gang& gang, const Operation& operation,
                                     std::span<const std::byte> packed) {
-  GangFailure failure;
-  failure.gang = label_of(gang.info());
-  failure.rank = gang.rank();
-  failure.operation = operation.collective;
-  failure.ranks_at_fault = {operation.collective.peer};
+  const Collective& call = operation.collective;
+  GangCause cause{.ranks_at_fault = {call.peer}};
   try {
     std::vector<Object> received = unpack_objects(packed);
-    if (static_cast<std::int64_t>(received.size()) == operation.collective.count) return received;
-    failure.kind = GangErrorKind::mismatch;
-    failure.reason = "the source sent " + std::to_string(received.size()) +
-                     " objects; expected were " + std::to_string(operation.collective.count);
+    if (static_cast<std::int64_t>(received.size()) == call.count) return received;
+    cause.kind = GangErrorKind::mismatch;
+    cause.reason =
+        fmt::format("the source sent {} objects; expected {}", received.size(), call.count);
   } catch (const InvalidArgument& error) {
-    failure.kind = GangErrorKind::corrupt;
-    failure.reason = error.what();
+    cause.kind = GangErrorKind::corrupt;
+    cause.reason = error.what();
   }
-  throw GangError(std::move(failure));
+  throw error_for(gang.info(), gang.rank(), call, std::move(cause));
 }
 
 }  // namespace
 
 void Gang::broadcast(const TensorView& tensor, int source_rank, const CallOptions& options,
                      CallSite call_site) {
-  const Call call{*this, OperationKind::broadcast, CallForm::blocking, options, call_site};
-  Operation described = describe_broadcast(call, tensor, source_rank);
-  do_run(described);
+  run(describe_broadcast({*this, options, call_site}, tensor, source_rank));
 }
 
 Work Gang::start_broadcast(const TensorView& tensor, int source_rank, const CallOptions& options,
                            CallSite call_site) {
-  const Call call{*this, OperationKind::broadcast, CallForm::started, options, call_site};
-  Operation described = describe_broadcast(call, tensor, source_rank);
-  return do_start(described);
+  return start(describe_broadcast({*this, options, call_site}, tensor, source_rank));
 }
 
 void Gang::broadcast_objects(std::span<Object> objects, int source_rank, const CallOptions& options,
                              CallSite call_site) {
-  const Call call{*this, OperationKind::broadcast_objects, CallForm::blocking, options, call_site};
-  Operation described = describe_broadcast_objects(call, objects, source_rank);
+  Call call{*this, options, call_site};
+  Operation operation = begin_operation(call, OperationKind::broadcast_objects);
+  check_rank(call, "source_rank", source_rank);
+  operation.collective.data_type = DataType::u8;
+  operation.collective.peer = source_rank;
+  describe_count(operation, objects.size());
   std::vector<std::byte> packed;
   if (rank_ == source_rank) packed = pack_objects(objects);
-  described.packed = &packed;
-  do_run(described);
-  // Nothing has come where everyone holds the same already, as a fake gang's ranks do.
+  operation.packed = &packed;
+  do_run(operation);
+  // Nothing has arrived where all ranks hold the same objects already, as those of a fake gang do.
   if (rank_ == source_rank || packed.empty()) return;
-  std::ranges::move(unpack_received(*this, described, packed), objects.begin());
+  std::ranges::move(unpack_received(*this, operation, packed), objects.begin());
 }
 
 void Gang::barrier(const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::barrier, CallForm::blocking, options, call_site};
-  Operation described = describe_barrier(call);
-  do_run(described);
+  run(describe_barrier({*this, options, call_site}));
 }
 
 Work Gang::start_barrier(const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::barrier, CallForm::started, options, call_site};
-  Operation described = describe_barrier(call);
-  return do_start(described);
+  return start(describe_barrier({*this, options, call_site}));
 }
 
 void Gang::monitored_barrier(Duration timeout, MissingRanks report, const CallOptions& options,
                              CallSite call_site) {
-  const Call call{*this, OperationKind::monitored_barrier, CallForm::blocking, options, call_site};
-  Operation described = describe_barrier(call);
+  Call call{*this, options, call_site};
+  Operation operation = begin_operation(call, OperationKind::monitored_barrier);
   if (timeout <= Duration::zero()) throw_timeout(call, timeout);
-  described.timeout = timeout;
-  described.wait_all_ranks = report == MissingRanks::all;
-  do_run(described);
+  operation.timeout = timeout;
+  operation.wait_all_ranks = report == MissingRanks::all;
+  do_run(operation);
 }
 
 }  // namespace gang

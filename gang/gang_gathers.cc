@@ -1,12 +1,13 @@
 // all_gather, all_gather_to_list, gather, scatter and all_to_all.
+#include <fmt/format.h>
+
 #include "gang/operation_checks.h"
 
 namespace gang {
 namespace {
 
-Operation describe_all_gather(const Call& call, const TensorView& output, const TensorView& input) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_all_gather(Call call, const TensorView& output, const TensorView& input) {
+  Operation operation = begin_operation(call, OperationKind::all_gather);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
   check_chunks(call, "output", output, input);
@@ -17,10 +18,9 @@ Operation describe_all_gather(const Call& call, const TensorView& output, const 
   return operation;
 }
 
-Operation describe_all_gather_to_list(const Call& call, std::span<const TensorView> outputs,
+Operation describe_all_gather_to_list(Call call, std::span<const TensorView> outputs,
                                       const TensorView& input) {
-  Operation operation;
-  begin_operation(call, operation);
+  Operation operation = begin_operation(call, OperationKind::all_gather_to_list);
   check_tensor(call, "input", input);
   check_list(call, "outputs", outputs, input);
   describe_size(operation, input);
@@ -38,10 +38,9 @@ void check_rooted_list(const Call& call, std::string_view role, std::span<const 
     throw_bad_list(call, role, list.size(), 0);
 }
 
-Operation describe_gather(const Call& call, std::span<const TensorView> outputs,
-                          const TensorView& input, int destination_rank) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_gather(Call call, std::span<const TensorView> outputs, const TensorView& input,
+                          int destination_rank) {
+  Operation operation = begin_operation(call, OperationKind::gather);
   check_rank(call, "destination_rank", destination_rank);
   check_tensor(call, "input", input);
   check_rooted_list(call, "outputs", outputs, input, destination_rank);
@@ -52,10 +51,9 @@ Operation describe_gather(const Call& call, std::span<const TensorView> outputs,
   return operation;
 }
 
-Operation describe_scatter(const Call& call, const TensorView& output,
-                           std::span<const TensorView> inputs, int source_rank) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_scatter(Call call, const TensorView& output, std::span<const TensorView> inputs,
+                           int source_rank) {
+  Operation operation = begin_operation(call, OperationKind::scatter);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "output", output);
   check_rooted_list(call, "inputs", inputs, output, source_rank);
@@ -66,23 +64,22 @@ Operation describe_scatter(const Call& call, const TensorView& output,
   return operation;
 }
 
-void begin_all_to_all(const Call& call, Operation& operation, const TensorView& output,
-                      const TensorView& input) {
-  begin_operation(call, operation);
+Operation begin_all_to_all(Call& call, const TensorView& output, const TensorView& input) {
+  Operation operation = begin_operation(call, OperationKind::all_to_all);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
   check_same_type(call, "output", output, input);
   check_overlap(call, output, input, Identical::refused);
   operation.input = input;
   operation.output = output;
+  return operation;
 }
 
-Operation describe_all_to_all(const Call& call, const TensorView& output, const TensorView& input) {
-  Operation operation;
-  begin_all_to_all(call, operation, output, input);
+Operation describe_all_to_all(Call call, const TensorView& output, const TensorView& input) {
+  Operation operation = begin_all_to_all(call, output, input);
   check_alike(call, "output", output, input);
   if (input.count() % call.gang.size() != 0)
-    throw_other_count(call, "input", input, "multiples of " + std::to_string(call.gang.size()));
+    throw_other_count(call, "input", input, "a multiple of " + std::to_string(call.gang.size()));
   describe_size(operation, input);
   return operation;
 }
@@ -94,23 +91,19 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
   std::int64_t rest = tensor.count();
   for (const std::int64_t split : splits) {
     if (split < 0)
-      throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " has an entry " +
-                                         std::to_string(split) + "; accepted are 0 and more",
-                                     call.call_site);
+      refuse(call, fmt::format("an entry of {} is {}; must be 0 or more", role, split));
     if (split > rest) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
     rest -= split;
   }
   if (rest != 0) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
 }
 
-Operation describe_uneven_all_to_all(const Call& call, const TensorView& output,
-                                     const TensorView& input, const Gang::SplitSizes& splits) {
-  Operation operation;
-  begin_all_to_all(call, operation, output, input);
+Operation describe_uneven_all_to_all(Call call, const TensorView& output, const TensorView& input,
+                                     const Gang::SplitSizes& splits) {
+  Operation operation = begin_all_to_all(call, output, input);
   check_splits(call, "splits.output", splits.output, output);
   check_splits(call, "splits.input", splits.input, input);
-  // Ranks may differ in their counts, so that none is described; backends compare them pair by
-  // pair.
+  // Ranks may have different counts, so none is described; backends compare them pair by pair.
   operation.collective.data_type = input.type();
   operation.collective.shape = Shape::vector(0);
   operation.input_splits = splits.input;
@@ -122,87 +115,63 @@ Operation describe_uneven_all_to_all(const Call& call, const TensorView& output,
 
 void Gang::all_gather(const TensorView& output, const TensorView& input, const CallOptions& options,
                       CallSite call_site) {
-  const Call call{*this, OperationKind::all_gather, CallForm::blocking, options, call_site};
-  Operation described = describe_all_gather(call, output, input);
-  do_run(described);
+  run(describe_all_gather({*this, options, call_site}, output, input));
 }
 
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_gather, CallForm::started, options, call_site};
-  Operation described = describe_all_gather(call, output, input);
-  return do_start(described);
+  return start(describe_all_gather({*this, options, call_site}, output, input));
 }
 
 void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                               const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_gather_to_list, CallForm::blocking, options, call_site};
-  Operation described = describe_all_gather_to_list(call, outputs, input);
-  do_run(described);
+  run(describe_all_gather_to_list({*this, options, call_site}, outputs, input));
 }
 
 Work Gang::start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                                     const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_gather_to_list, CallForm::started, options, call_site};
-  Operation described = describe_all_gather_to_list(call, outputs, input);
-  return do_start(described);
+  return start(describe_all_gather_to_list({*this, options, call_site}, outputs, input));
 }
 
 void Gang::gather(std::span<const TensorView> outputs, const TensorView& input,
                   int destination_rank, const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::gather, CallForm::blocking, options, call_site};
-  Operation described = describe_gather(call, outputs, input, destination_rank);
-  do_run(described);
+  run(describe_gather({*this, options, call_site}, outputs, input, destination_rank));
 }
 
 Work Gang::start_gather(std::span<const TensorView> outputs, const TensorView& input,
                         int destination_rank, const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::gather, CallForm::started, options, call_site};
-  Operation described = describe_gather(call, outputs, input, destination_rank);
-  return do_start(described);
+  return start(describe_gather({*this, options, call_site}, outputs, input, destination_rank));
 }
 
 void Gang::scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                    const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::scatter, CallForm::blocking, options, call_site};
-  Operation described = describe_scatter(call, output, inputs, source_rank);
-  do_run(described);
+  run(describe_scatter({*this, options, call_site}, output, inputs, source_rank));
 }
 
 Work Gang::start_scatter(const TensorView& output, std::span<const TensorView> inputs,
                          int source_rank, const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::scatter, CallForm::started, options, call_site};
-  Operation described = describe_scatter(call, output, inputs, source_rank);
-  return do_start(described);
+  return start(describe_scatter({*this, options, call_site}, output, inputs, source_rank));
 }
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const CallOptions& options,
                       CallSite call_site) {
-  const Call call{*this, OperationKind::all_to_all, CallForm::blocking, options, call_site};
-  Operation described = describe_all_to_all(call, output, input);
-  do_run(described);
+  run(describe_all_to_all({*this, options, call_site}, output, input));
 }
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_to_all, CallForm::started, options, call_site};
-  Operation described = describe_all_to_all(call, output, input);
-  return do_start(described);
+  return start(describe_all_to_all({*this, options, call_site}, output, input));
 }
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                       const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_to_all, CallForm::blocking, options, call_site};
-  Operation described = describe_uneven_all_to_all(call, output, input, splits);
-  do_run(described);
+  run(describe_uneven_all_to_all({*this, options, call_site}, output, input, splits));
 }
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const SplitSizes& splits, const CallOptions& options,
                             CallSite call_site) {
-  const Call call{*this, OperationKind::all_to_all, CallForm::started, options, call_site};
-  Operation described = describe_uneven_all_to_all(call, output, input, splits);
-  return do_start(described);
+  return start(describe_uneven_all_to_all({*this, options, call_site}, output, input, splits));
 }
 
 }  // namespace gang

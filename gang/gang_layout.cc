@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "gang/error.h"
 
@@ -14,7 +13,7 @@ using RankLists = std::vector<std::vector<int>>;
 void check_size(std::string_view name, int size) {
   if (size < 1)
     throw InvalidArgument(std::string(name) + " is " + std::to_string(size) +
-                          "; accepted are 1 and more");
+                          "; must be 1 or more");
 }
 
 RankLists singles(int world_size) {
@@ -49,7 +48,7 @@ Mesh parallel_mesh(int world_size, const ParallelSizes& sizes) {
     throw InvalidArgument("tp_size " + std::to_string(sizes.tp_size) + " times pp_size " +
                           std::to_string(sizes.pp_size) + " is " + std::to_string(others) +
                           ", which does not divide " + std::to_string(world_size) +
-                          " ranks; accepted are sizes whose product does");
+                          " ranks; the product must divide the number of ranks");
   const int dp_size = world_size / static_cast<int>(others);
   return Mesh({{"pp", sizes.pp_size}, {"dp", dp_size}, {"tp", sizes.tp_size}});
 }
@@ -58,8 +57,8 @@ Mesh fsdp_mesh(int dp_size, int intra_node_size) {
   if (intra_node_size <= 1 || dp_size % intra_node_size != 0)
     throw InvalidArgument("intra_node_size is " + std::to_string(intra_node_size) +
                           " with a dp gang of " + std::to_string(dp_size) +
-                          " ranks; accepted are divisors of " + std::to_string(dp_size) +
-                          " that are more than 1");
+                          " ranks; must be a divisor of " + std::to_string(dp_size) +
+                          " greater than 1");
   return Mesh({{"rdp", dp_size / intra_node_size}, {"sdp", intra_node_size}});
 }
 

@@ -1,4 +1,4 @@
-// The arithmetic of parallel layouts: which ranks are in which gang, without any gang.
+// The arithmetic of parallel layouts: which ranks are in which gang, without making any gang.
 #pragma once
 
 #include <map>
@@ -15,16 +15,16 @@ struct ParallelSizes {
   int pp_size = 1;
 };
 
-// The mesh (pp, dp, tp) of `world_size` ranks, dp taking what tp and pp leave. Throws
+// The mesh (pp, dp, tp) of `world_size` ranks, where dp gets the ranks that tp and pp leave. Throws
 // InvalidArgument unless each size is at least 1 and their product divides `world_size`.
 Mesh parallel_mesh(int world_size, const ParallelSizes& sizes);
 
-// The mesh (rdp, sdp) of the ranks of a dp gang: sdp = `intra_node_size` consecutive ranks. Throws
-// InvalidArgument unless `intra_node_size` is more than 1 and divides `dp_size`.
+// The mesh (rdp, sdp) of the ranks of a dp gang: sdp is `intra_node_size` consecutive ranks. Throws
+// InvalidArgument unless `intra_node_size` is greater than 1 and divides `dp_size`.
 Mesh fsdp_mesh(int dp_size, int intra_node_size);
 
-// The whole layout as lists of root ranks: for each of root, dp, rdp, sdp, tp, pp the list of its
-// gangs, ordered by first rank, each in rank order. For drawing and checking.
+// The whole layout as lists of root ranks: for each of root, dp, rdp, sdp, tp and pp, the list of
+// its gangs, ordered by first rank, each in rank order. For drawing and checking.
 struct GangLayout {
   int world_size = 1;
   std::map<std::string, std::vector<std::vector<int>>> gangs;
@@ -32,8 +32,8 @@ struct GangLayout {
   friend bool operator==(const GangLayout&, const GangLayout&) = default;
 };
 
-// What create_parallel_gangs makes of `world_size` ranks, followed by create_fsdp_gangs where
-// `intra_node_size` is given. Errors as those functions.
+// What create_parallel_gangs makes of `world_size` ranks, followed by create_fsdp_gangs if
+// `intra_node_size` is given. Errors as in those functions.
 GangLayout layout_of(int world_size, const ParallelSizes& sizes,
                      std::optional<int> intra_node_size = std::nullopt);
 

@@ -1,64 +1,46 @@
 // send, recv and batches of them.
+#include <fmt/format.h>
+
 #include "gang/operation_checks.h"
 
 namespace gang {
 namespace {
 
-void check_send(const Call& call, int destination_rank, int tag) {
-  check_rank(call, "destination_rank", destination_rank);
-  if (tag < 0) throw_bad_tag(call, tag, "");
+void check_message(const Call& call, OperationKind kind, int peer, int tag) {
+  if (kind == OperationKind::send) {
+    check_rank(call, "destination_rank", peer);
+    if (tag < 0) refuse(call, fmt::format("tag is {}; must be 0 or more", tag));
+    return;
+  }
+  if (peer != any_rank && (peer < 0 || peer >= call.gang.size()))
+    throw_bad_rank(call, "source_rank", peer, ", or any_rank");
+  if (tag < 0 && tag != any_tag)
+    refuse(call, fmt::format("tag is {}; must be 0 or more, or any_tag", tag));
 }
 
-void check_recv(const Call& call, int source_rank, int tag) {
-  if (source_rank != any_rank && (source_rank < 0 || source_rank >= call.gang.size()))
-    throw_bad_rank(call, "source_rank", source_rank, " and any_rank");
-  if (tag < 0 && tag != any_tag) throw_bad_tag(call, tag, " and any_tag");
-}
-
-Operation describe_send(const Call& call, const TensorView& tensor, int destination_rank, int tag) {
-  Operation operation;
-  begin_operation(call, operation);
-  check_send(call, destination_rank, tag);
+Operation describe_message(Call call, OperationKind kind, const TensorView& tensor, int peer,
+                           int tag) {
+  Operation operation = begin_operation(call, kind);
+  check_message(call, kind, peer, tag);
   check_tensor(call, "tensor", tensor);
   describe_size(operation, tensor);
-  operation.collective.peer = destination_rank;
+  operation.collective.peer = peer;
   operation.collective.tag = tag;
-  operation.input = tensor;
-  return operation;
-}
-
-Operation describe_recv(const Call& call, const TensorView& tensor, int source_rank, int tag) {
-  Operation operation;
-  begin_operation(call, operation);
-  check_recv(call, source_rank, tag);
-  check_tensor(call, "tensor", tensor);
-  describe_size(operation, tensor);
-  operation.collective.peer = source_rank;
-  operation.collective.tag = tag;
-  operation.output = tensor;
+  (kind == OperationKind::send ? operation.input : operation.output) = tensor;
   return operation;
 }
 
 void check_entry(const Call& call, const PointToPoint& entry) {
-  if (entry.kind == OperationKind::send) {
-    check_send(call, entry.peer, entry.tag);
-  } else if (entry.kind == OperationKind::recv) {
-    check_recv(call, entry.peer, entry.tag);
-  } else {
-    throw Refused<InvalidArgument>(text_of(call) + ": an entry is a " +
-                                       std::string(to_string(entry.kind)) +
-                                       "; accepted are send and recv",
-                                   call.call_site);
-  }
+  if (entry.kind != OperationKind::send && entry.kind != OperationKind::recv)
+    refuse(call, fmt::format("an entry is a {}; must be a send or a recv", to_string(entry.kind)));
+  check_message(call, entry.kind, entry.peer, entry.tag);
   check_tensor(call, "tensor", entry.tensor);
 }
 
-Operation describe_batch(const Call& call, std::span<const PointToPoint> entries) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_batch(Call call, std::span<const PointToPoint> entries) {
+  Operation operation = begin_operation(call, OperationKind::batch);
   for (const PointToPoint& entry : entries) check_entry(call, entry);
-  operation.collective.count = static_cast<std::int64_t>(entries.size());
-  operation.collective.shape = Shape::vector(operation.collective.count);
+  describe_count(operation, entries.size());
   operation.batch = entries;
   return operation;
 }
@@ -67,44 +49,36 @@ Operation describe_batch(const Call& call, std::span<const PointToPoint> entries
 
 void Gang::send(const TensorView& tensor, int destination_rank, int tag, const CallOptions& options,
                 CallSite call_site) {
-  const Call call{*this, OperationKind::send, CallForm::blocking, options, call_site};
-  Operation described = describe_send(call, tensor, destination_rank, tag);
-  do_run(described);
+  run(describe_message({*this, options, call_site}, OperationKind::send, tensor, destination_rank,
+                       tag));
 }
 
 Work Gang::start_send(const TensorView& tensor, int destination_rank, int tag,
                       const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::send, CallForm::started, options, call_site};
-  Operation described = describe_send(call, tensor, destination_rank, tag);
-  return do_start(described);
+  return start(describe_message({*this, options, call_site}, OperationKind::send, tensor,
+                                destination_rank, tag));
 }
 
 Received Gang::recv(const TensorView& tensor, int source_rank, int tag, const CallOptions& options,
                     CallSite call_site) {
-  const Call call{*this, OperationKind::recv, CallForm::blocking, options, call_site};
-  Operation described = describe_recv(call, tensor, source_rank, tag);
-  return do_run(described);
+  return run(
+      describe_message({*this, options, call_site}, OperationKind::recv, tensor, source_rank, tag));
 }
 
 Work Gang::start_recv(const TensorView& tensor, int source_rank, int tag,
                       const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::recv, CallForm::started, options, call_site};
-  Operation described = describe_recv(call, tensor, source_rank, tag);
-  return do_start(described);
+  return start(
+      describe_message({*this, options, call_site}, OperationKind::recv, tensor, source_rank, tag));
 }
 
 void Gang::batch(std::span<const PointToPoint> operations, const CallOptions& options,
                  CallSite call_site) {
-  const Call call{*this, OperationKind::batch, CallForm::blocking, options, call_site};
-  Operation described = describe_batch(call, operations);
-  do_run(described);
+  run(describe_batch({*this, options, call_site}, operations));
 }
 
 Work Gang::start_batch(std::span<const PointToPoint> operations, const CallOptions& options,
                        CallSite call_site) {
-  const Call call{*this, OperationKind::batch, CallForm::started, options, call_site};
-  Operation described = describe_batch(call, operations);
-  return do_start(described);
+  return start(describe_batch({*this, options, call_site}, operations));
 }
 
 }  // namespace gang

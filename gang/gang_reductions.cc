@@ -4,10 +4,9 @@
 namespace gang {
 namespace {
 
-Operation describe_in_place(const Call& call, const TensorView& tensor,
-                            ReduceOperation reduce_operation) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation begin_reduction(Call& call, OperationKind kind, const TensorView& tensor,
+                          ReduceOperation reduce_operation) {
+  Operation operation = begin_operation(call, kind);
   check_tensor(call, "tensor", tensor);
   check_reduction(call, reduce_operation, tensor.type());
   describe_size(operation, tensor);
@@ -17,36 +16,36 @@ Operation describe_in_place(const Call& call, const TensorView& tensor,
   return operation;
 }
 
-Operation describe_all_reduce(const Call& call, const TensorView& output, const TensorView& input,
-                              ReduceOperation reduce_operation) {
-  Operation operation = describe_in_place(call, input, reduce_operation);
+void set_output(const Call& call, const TensorView& output, Operation& operation) {
   check_tensor(call, "output", output);
-  check_alike(call, "output", output, input);
-  check_overlap(call, output, input, Identical::accepted);
+  check_alike(call, "output", output, operation.input);
+  check_overlap(call, output, operation.input, Identical::accepted);
   operation.output = output;
+}
+
+// In place where `output` is null.
+Operation describe_all_reduce(Call call, const TensorView* output, const TensorView& input,
+                              ReduceOperation reduce_operation) {
+  Operation operation = begin_reduction(call, OperationKind::all_reduce, input, reduce_operation);
+  if (output != nullptr) set_output(call, *output, operation);
   return operation;
 }
 
-Operation describe_reduce(const Call& call, const TensorView* output, const TensorView& input,
+Operation describe_reduce(Call call, const TensorView* output, const TensorView& input,
                           ReduceOperation reduce_operation, int destination_rank) {
-  Operation operation = describe_in_place(call, input, reduce_operation);
+  Operation operation = begin_reduction(call, OperationKind::reduce, input, reduce_operation);
   check_rank(call, "destination_rank", destination_rank);
   operation.collective.peer = destination_rank;
-  if (call.gang.rank() != destination_rank) {
+  if (call.gang.rank() != destination_rank)
     operation.output = TensorView();
-  } else if (output != nullptr) {
-    check_tensor(call, "output", *output);
-    check_alike(call, "output", *output, input);
-    check_overlap(call, *output, input, Identical::accepted);
-    operation.output = *output;
-  }
+  else if (output != nullptr)
+    set_output(call, *output, operation);
   return operation;
 }
 
-Operation describe_reduce_scatter(const Call& call, const TensorView& output,
-                                  const TensorView& input, ReduceOperation reduce_operation) {
-  Operation operation;
-  begin_operation(call, operation);
+Operation describe_reduce_scatter(Call call, const TensorView& output, const TensorView& input,
+                                  ReduceOperation reduce_operation) {
+  Operation operation = begin_operation(call, OperationKind::reduce_scatter);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
   check_chunks(call, "input", input, output);
@@ -63,76 +62,58 @@ Operation describe_reduce_scatter(const Call& call, const TensorView& output,
 
 void Gang::all_reduce(const TensorView& tensor, ReduceOperation operation,
                       const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_reduce, CallForm::blocking, options, call_site};
-  Operation described = describe_in_place(call, tensor, operation);
-  do_run(described);
+  run(describe_all_reduce({*this, options, call_site}, nullptr, tensor, operation));
 }
 
 void Gang::all_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
                       const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_reduce, CallForm::blocking, options, call_site};
-  Operation described = describe_all_reduce(call, output, input, operation);
-  do_run(described);
+  run(describe_all_reduce({*this, options, call_site}, &output, input, operation));
 }
 
 Work Gang::start_all_reduce(const TensorView& tensor, ReduceOperation operation,
                             const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::all_reduce, CallForm::started, options, call_site};
-  Operation described = describe_in_place(call, tensor, operation);
-  return do_start(described);
+  return start(describe_all_reduce({*this, options, call_site}, nullptr, tensor, operation));
 }
 
 Work Gang::start_all_reduce(const TensorView& output, const TensorView& input,
                             ReduceOperation operation, const CallOptions& options,
                             CallSite call_site) {
-  const Call call{*this, OperationKind::all_reduce, CallForm::started, options, call_site};
-  Operation described = describe_all_reduce(call, output, input, operation);
-  return do_start(described);
+  return start(describe_all_reduce({*this, options, call_site}, &output, input, operation));
 }
 
 void Gang::reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
                   const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::reduce, CallForm::blocking, options, call_site};
-  Operation described = describe_reduce(call, nullptr, tensor, operation, destination_rank);
-  do_run(described);
+  run(describe_reduce({*this, options, call_site}, nullptr, tensor, operation, destination_rank));
 }
 
 void Gang::reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
                   int destination_rank, const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::reduce, CallForm::blocking, options, call_site};
-  Operation described = describe_reduce(call, &output, input, operation, destination_rank);
-  do_run(described);
+  run(describe_reduce({*this, options, call_site}, &output, input, operation, destination_rank));
 }
 
 Work Gang::start_reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
                         const CallOptions& options, CallSite call_site) {
-  const Call call{*this, OperationKind::reduce, CallForm::started, options, call_site};
-  Operation described = describe_reduce(call, nullptr, tensor, operation, destination_rank);
-  return do_start(described);
+  return start(
+      describe_reduce({*this, options, call_site}, nullptr, tensor, operation, destination_rank));
 }
 
 Work Gang::start_reduce(const TensorView& output, const TensorView& input,
                         ReduceOperation operation, int destination_rank, const CallOptions& options,
                         CallSite call_site) {
-  const Call call{*this, OperationKind::reduce, CallForm::started, options, call_site};
-  Operation described = describe_reduce(call, &output, input, operation, destination_rank);
-  return do_start(described);
+  return start(
+      describe_reduce({*this, options, call_site}, &output, input, operation, destination_rank));
 }
 
 void Gang::reduce_scatter(const TensorView& output, const TensorView& input,
                           ReduceOperation operation, const CallOptions& options,
                           CallSite call_site) {
-  const Call call{*this, OperationKind::reduce_scatter, CallForm::blocking, options, call_site};
-  Operation described = describe_reduce_scatter(call, output, input, operation);
-  do_run(described);
+  run(describe_reduce_scatter({*this, options, call_site}, output, input, operation));
 }
 
 Work Gang::start_reduce_scatter(const TensorView& output, const TensorView& input,
                                 ReduceOperation operation, const CallOptions& options,
                                 CallSite call_site) {
-  const Call call{*this, OperationKind::reduce_scatter, CallForm::started, options, call_site};
-  Operation described = describe_reduce_scatter(call, output, input, operation);
-  return do_start(described);
+  return start(describe_reduce_scatter({*this, options, call_site}, output, input, operation));
 }
 
 }  // namespace gang

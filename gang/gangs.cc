@@ -12,7 +12,7 @@ namespace {
 
 using GangPointer = std::shared_ptr<Gang>;
 
-// The gangs that a factory has made so far: closed again, newest first, unless it comes to its end.
+// The gangs that a factory has made so far, closed again, newest first, unless it succeeds.
 class MadeGangs {
  public:
   MadeGangs() = default;
@@ -43,14 +43,14 @@ GangPointer split_line(const GangPointer& parent, const Mesh& mesh, const std::s
                        CallSite call_site) {
   const int rank = parent->rank();
   const GangOptions options{.name = axis, .timeout = std::nullopt};
-  // Imagined members cannot be asked for their colours; they are told the line.
+  // Imaginary members have no colors of their own, so the line is given explicitly.
   if (parent->info().root_ranks.empty())
     return parent->create_gang(mesh.line(rank, axis), options, call_site);
   return parent->split({.color = mesh.line_index(rank, axis), .key = mesh.coordinate(rank, axis)},
                        options, call_site);
 }
 
-// The gang of an axis: size 1 needs no communication, the parent's size is the parent itself.
+// The gang of an axis. Size 1 needs no communication; the parent's size is the parent itself.
 GangPointer make_axis(const GangPointer& parent, const Mesh& mesh, const std::string& axis,
                       MadeGangs& made, CallSite call_site) {
   const int size = mesh.axis_size(axis);
@@ -70,16 +70,16 @@ void check_mesh(const Gang& root, const Mesh& mesh) {
   if (mesh.size() != root.size())
     throw InvalidArgument("the mesh " + to_string(mesh) + " has " + std::to_string(mesh.size()) +
                           " ranks and " + label_of(root.info()) + " has " +
-                          std::to_string(root.size()) + "; accepted are meshes of the gang's size");
+                          std::to_string(root.size()) + "; the sizes must be equal");
   for (const std::string_view reserved : {"root", "rdp", "sdp"})
     if (mesh.has_axis(reserved))
       throw InvalidArgument("mesh axis " + std::string(reserved) +
-                            " is the name of a gang that is made from others; accepted are other "
-                            "names, such as dp, tp, pp, cp and ep");
+                            " has the name of a gang that is derived from others; use another "
+                            "name, such as dp, tp, pp, cp or ep");
 }
 
 void check_root(const GangPointer& root) {
-  if (root == nullptr) throw InvalidArgument("the root gang is null; accepted is an open gang");
+  if (root == nullptr) throw InvalidArgument("the root gang is null; must be an open gang");
 }
 
 std::array<std::pair<std::string_view, const GangPointer*>, 6> fields_of(const Gangs& gangs) {
@@ -94,16 +94,16 @@ std::array<std::pair<std::string_view, const GangPointer*>, 6> fields_of(const G
 }  // namespace
 
 const GangPointer& Gangs::at(std::string_view name) const {
-  std::string accepted;
+  std::string known;
   for (const auto& [field_name, field] : fields_of(*this)) {
     if (field_name == name) return *field;
-    accepted += (accepted.empty() ? "" : ", ") + std::string(field_name);
+    known += (known.empty() ? "" : ", ") + std::string(field_name);
   }
   for (const auto& [other_name, other] : others) {
     if (other_name == name) return other;
-    accepted += ", " + other_name;
+    known += ", " + other_name;
   }
-  throw InvalidArgument("no gang is called '" + std::string(name) + "'; accepted are " + accepted);
+  throw InvalidArgument("there is no gang '" + std::string(name) + "'; must be one of: " + known);
 }
 
 void Gangs::close() {
@@ -119,7 +119,7 @@ void check_rank_zero(const Gangs& gangs) {
     if (field == nullptr) throw InvalidOperation("gang " + std::string(name) + " is not set");
     if (gangs.root->rank() == 0 && field->rank() != 0)
       throw InvalidOperation("rank 0 of the root is rank " + std::to_string(field->rank()) +
-                             " of gang " + std::string(name) + "; expected was rank 0");
+                             " of gang " + std::string(name) + "; must be rank 0");
   };
   for (const auto& [name, field] : fields_of(gangs)) check(name, *field);
   for (const auto& [name, other] : gangs.others) check(name, other);

@@ -1,4 +1,4 @@
-// f16 and bf16 for the reduction loops: without branches, so that compilers vectorise them.
+// f16 and bf16 for the reduction loops, without branches, so that compilers can vectorise them.
 #pragma once
 
 #include <bit>
@@ -6,13 +6,13 @@
 
 namespace gang {
 
-// IEEE 754 binary16 as f32, and back by rounding to nearest even; a NaN becomes the quiet NaN of
-// its sign. All cases are computed and one is selected.
+// IEEE 754 binary16 to f32, and back with rounding to nearest even; a NaN becomes the quiet NaN
+// with its sign. All cases are computed and one is selected.
 struct Binary16 {
   static constexpr float widen(std::uint16_t bits) noexcept {
     const std::uint32_t magnitude = std::uint32_t{bits & 0x7fffU} << 13;
     const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16;
-    // Multiplied by the difference of the exponents' biases, subnormal numbers come out right.
+    // Multiplying by the difference of the exponent biases makes subnormal numbers come out right.
     const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
     const std::uint32_t special = magnitude >= 0x0f800000U ? 0x7f800000U : 0U;
     return std::bit_cast<float>(finite | special | sign);
@@ -21,7 +21,7 @@ struct Binary16 {
   static constexpr std::uint16_t narrow(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t magnitude = bits & 0x7fffffffU;
-    // Beside 1/2, the last bit of an f32 is worth that of a subnormal f16: the addition rounds.
+    // Next to 1/2, the last bit of an f32 is worth that of a subnormal f16, so the addition rounds.
     const std::uint32_t subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
     const std::uint32_t normal =
@@ -47,8 +47,8 @@ struct Brain16 {
   }
 };
 
-// A number in `Format`, with the layout of gang::f16 or gang::bf16; every operation is one of f32,
-// rounded once.
+// A number in `Format`, with the layout of gang::f16 or gang::bf16; every operation is performed in
+// f32 and rounded once.
 template <typename Format>
 struct HalfNumber {
   std::uint16_t bits = 0;

@@ -15,14 +15,13 @@ namespace {
 constexpr std::string_view white_space = " \t\r\n";
 
 void check_axis(const MeshAxis& axis) {
-  if (axis.name.empty())
-    throw InvalidArgument("a mesh axis has no name; accepted is any other name");
+  if (axis.name.empty()) throw InvalidArgument("a mesh axis has an empty name; must be non-empty");
   if (axis.name.find_first_of(" \t\r\n=") != std::string::npos)
     throw InvalidArgument("mesh axis '" + axis.name +
-                          "' has white space or '=' in its name; accepted is any other name");
+                          "' has white space or '=' in its name; must have neither");
   if (axis.size < 1)
     throw InvalidArgument("mesh axis " + axis.name + " has size " + std::to_string(axis.size) +
-                          "; accepted are 1 and more");
+                          "; must be 1 or more");
 }
 
 std::string names_of(const std::vector<MeshAxis>& axes) {
@@ -36,7 +35,7 @@ std::size_t index_of(const Mesh& mesh, std::string_view name) {
   const auto found = std::ranges::find(axes, name, &MeshAxis::name);
   if (found == axes.end())
     throw InvalidArgument("the mesh " + to_string(mesh) + " has no axis '" + std::string(name) +
-                          "'; accepted are " + names_of(axes));
+                          "'; must be one of: " + names_of(axes));
   return static_cast<std::size_t>(found - axes.begin());
 }
 
@@ -50,8 +49,7 @@ int stride_of(const std::vector<MeshAxis>& axes, std::size_t index) {
 void check_in_mesh(const Mesh& mesh, int rank) {
   if (rank < 0 || rank >= mesh.size())
     throw InvalidArgument("rank " + std::to_string(rank) + " is not in the mesh " +
-                          to_string(mesh) + "; accepted are 0 to " +
-                          std::to_string(mesh.size() - 1));
+                          to_string(mesh) + "; must be 0 to " + std::to_string(mesh.size() - 1));
 }
 
 std::vector<int> line_from(int first, int size, int stride) {
@@ -68,26 +66,26 @@ MeshAxis parse_axis(std::string_view text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
   if (error != std::errc{} || end != number.data() + number.size())
     throw InvalidArgument("mesh axis '" + std::string(text) +
-                          "' is not NAME=SIZE; accepted is, for example, tp=2");
+                          "' is not NAME=SIZE, for example tp=2");
   return {std::string(text.substr(0, equals)), size};
 }
 
 }  // namespace
 
 Mesh::Mesh(std::vector<MeshAxis> axes) : axes_(std::move(axes)) {
-  if (axes_.empty()) throw InvalidArgument("a mesh without axes; accepted are one or more");
+  if (axes_.empty()) throw InvalidArgument("a mesh has no axes; must have one or more");
   std::int64_t size = 1;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     check_axis(axes_[i]);
     for (std::size_t j = 0; j < i; ++j)
       if (axes_[j].name == axes_[i].name)
         throw InvalidArgument("mesh axis " + axes_[i].name +
-                              " is given twice; accepted are unique names");
+                              " is given twice; names must be unique");
     size *= axes_[i].size;
     if (size > std::numeric_limits<int>::max())
-      throw InvalidArgument("the mesh " + to_string(*this) + " has more than " +
-                            std::to_string(std::numeric_limits<int>::max()) +
-                            " ranks, which is the limit, with axis " + axes_[i].name);
+      throw InvalidArgument("axis " + axes_[i].name + " takes the mesh " + to_string(*this) +
+                            " over the limit of " +
+                            std::to_string(std::numeric_limits<int>::max()) + " ranks");
   }
   size_ = static_cast<int>(size);
 }
@@ -117,12 +115,12 @@ int Mesh::coordinate(int rank, std::string_view axis) const {
 int Mesh::rank_at(std::span<const int> coordinates) const {
   if (coordinates.size() != axes_.size())
     throw InvalidArgument(std::to_string(coordinates.size()) + " coordinates in the mesh " +
-                          to_string(*this) + "; accepted are " + std::to_string(axes_.size()));
+                          to_string(*this) + "; must be " + std::to_string(axes_.size()));
   int rank = 0;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (coordinates[i] < 0 || coordinates[i] >= axes_[i].size)
-      throw InvalidArgument("coordinate " + std::to_string(coordinates[i]) + " on mesh axis " +
-                            axes_[i].name + "; accepted are 0 to " +
+      throw InvalidArgument("coordinate on mesh axis " + axes_[i].name + " is " +
+                            std::to_string(coordinates[i]) + "; must be 0 to " +
                             std::to_string(axes_[i].size - 1));
     rank = rank * axes_[i].size + coordinates[i];
   }
@@ -175,14 +173,14 @@ std::vector<int> Mesh::sub_mesh(int rank, std::span<const std::string> axes) con
 
 Mesh Mesh::flattened(std::span<const std::string> axes, std::string name) const {
   if (axes.empty())
-    throw InvalidArgument("no axes to merge into " + name + "; accepted are one or more");
+    throw InvalidArgument("no axes to merge into " + name + "; must be one or more");
   const std::size_t first = index_of(*this, axes.front());
   std::int64_t size = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t index = index_of(*this, axes[i]);
     if (index != first + i)
       throw InvalidArgument("mesh axis " + axes[i] + " does not follow the one before it in " +
-                            to_string(*this) + "; accepted are axes next to each other, in order");
+                            to_string(*this) + "; axes to merge must be adjacent and in order");
     size *= axes_[index].size;
   }
   std::vector<MeshAxis> merged = axes_;

@@ -15,12 +15,12 @@ struct MeshAxis {
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
-// Named axes with sizes over the ranks 0 ... size()-1, row-major: the **last axis is adjacent**.
-// A value; every method is pure. Errors are InvalidArgument and name the axis and the number.
+// Named axes with sizes over the ranks 0 ... size()-1, row-major: **neighbors on the last axis are
+// adjacent**. A value; every method is pure. InvalidArgument names the axis and the number.
 class Mesh {
  public:
-  // At least one axis; names unique, non-empty and without white space or '='; sizes >= 1; at most
-  // 2^31-1 ranks.
+  // At least one axis; names are unique, non-empty and without white space or '='; sizes are >= 1;
+  // at most 2^31-1 ranks.
   explicit Mesh(std::vector<MeshAxis> axes);
 
   const std::vector<MeshAxis>& axes() const noexcept { return axes_; }
@@ -38,19 +38,19 @@ class Mesh {
   // The ranks that differ from `rank` only on `axis`, in coordinate order; `rank` is one of them.
   std::vector<int> line(int rank, std::string_view axis) const;
 
-  // Every line of `axis`, ordered by its first rank: together they hold each rank once.
+  // Every line of `axis`, ordered by first rank; together they contain each rank once.
   std::vector<std::vector<int>> lines(std::string_view axis) const;
 
-  // What Gang::split needs to build the lines of `axis`: the index of the line of `rank` (dense,
-  // from 0, by first rank) and the coordinate within it.
+  // The color for Gang::split to build the lines of `axis` (the key is the coordinate): the index
+  // of the line of `rank`, dense, from 0, by first rank.
   int line_index(int rank, std::string_view axis) const;
 
-  // The ranks whose coordinate on each axis not named equals that of `rank`, row-major over the
-  // named axes in mesh order.
+  // The ranks whose coordinates on all axes other than `axes` equal those of `rank`, row-major over
+  // `axes` in mesh order.
   std::vector<int> sub_mesh(int rank, std::span<const std::string> axes) const;
 
-  // The mesh with `axes`, which follow one another in it, merged into one called `name`, of the
-  // product of their sizes. Ranks do not move.
+  // The mesh with `axes`, which must be adjacent in it, merged into one axis called `name`, whose
+  // size is the product of theirs. Ranks do not move.
   Mesh flattened(std::span<const std::string> axes, std::string name) const;
 
   friend bool operator==(const Mesh&, const Mesh&) = default;
@@ -60,7 +60,7 @@ class Mesh {
   int size_ = 1;
 };
 
-// "pp=2 dp=2 tp=2", and back; parse throws InvalidArgument naming the part that is wrong.
+// "pp=2 dp=2 tp=2", and back; InvalidArgument names the part that is wrong.
 std::string to_string(const Mesh& mesh);
 Mesh parse_mesh(std::string_view text);
 

@@ -24,7 +24,7 @@ std::vector<Object> unpack_objects(std::span<const std::byte> bytes) {
                                      /*allow_exceptions=*/false);
   if (!list.is_array())
     throw InvalidArgument(std::to_string(bytes.size()) +
-                          " bytes are no packed objects; accepted is one MessagePack array");
+                          " bytes are not packed objects; must be one MessagePack array");
   return std::move(list.get_ref<Object::array_t&>());
 }
 

@@ -9,13 +9,12 @@
 
 namespace gang {
 
-// null, bool, int, float, text, bytes, list or map: a JSON value with binary strings
-// (include <nlohmann/json.hpp> to make and take one apart).
+// null, bool, int, float, text, bytes, list or map: a JSON value that may hold binary strings
+// (include <nlohmann/json.hpp> to use one).
 using Object = nlohmann::json;
 
-// The objects as one MessagePack array, and back. `unpack_objects` throws InvalidArgument for
-// bytes that are no MessagePack array. Source: MessagePack specification, as nlohmann-json writes
-// it.
+// The objects as one MessagePack array, and back. `unpack_objects` throws InvalidArgument for any
+// other bytes. Source: the MessagePack specification, as nlohmann-json writes it.
 std::vector<std::byte> pack_objects(std::span<const Object> objects);
 std::vector<Object> unpack_objects(std::span<const std::byte> bytes);
 

@@ -21,45 +21,45 @@ struct PointToPoint {
   OperationKind kind = OperationKind::send;  // send or recv
   TensorView tensor;
   int peer = no_rank;  // destination of a send; source of a receive, or any_rank
-  int tag = 0;         // any_tag allowed on a receive
+  int tag = 0;         // any_tag is allowed on a receive
 };
 
 // Options of one call.
 struct CallOptions {
-  std::string_view label;  // "step 3 gradients"; part of the match where two members give one
-  std::optional<Duration> timeout;      // instead of the gang's
-  std::span<const TensorView> guarded;  // further memory that must not change until completion
+  std::string_view label;  // "step 3 gradients"; two members that give one must give the same
+  std::optional<Duration> timeout;      // replaces the gang's
+  std::span<const TensorView> guarded;  // other memory that must not change until completion
 };
 
-// Options of a new gang; what is not given is inherited from the parent.
+// Options of a new gang; options that are not given are inherited from the parent.
 struct GangOptions {
   std::string name;  // "dp"; default: the parent's name with an index
   std::optional<Duration> timeout;
 };
 
-// Options of a shrunk gang; what is not given is inherited.
+// Options of a shrunk gang; options that are not given are inherited.
 struct ShrinkOptions {
   std::string name;                 // default: the gang's name with an index
   std::optional<Duration> timeout;  // of the shrunk gang
-  // How long to wait for members that are neither there nor known to be gone; of the first member
-  // to call. Default: the gang's timeout.
+  // How long to wait for members that are neither there nor known to be gone; the first member to
+  // call decides. Default: the gang's timeout.
   std::optional<Duration> grace;
 };
 
 // split: a rank that joins no child.
 inline constexpr int no_color = -1;
 
-// A call, checked and complete, on its way into a backend. Lives on the caller's stack.
+// A call, checked and complete, on its way to a backend. Lives on the caller's stack.
 //
-// Lifetime: everything here is borrowed for the duration of do_start; a backend that goes on
-// working after do_start has returned copies the spans (not the tensors' memory, which belongs to
-// the operation until it completes).
+// Lifetime: everything here is borrowed for the duration of do_start. A backend that continues
+// after do_start has returned copies the spans (not the tensors' memory, which belongs to the
+// operation until it completes).
 struct Operation {
   Collective collective;
   Duration timeout = default_timeout;
 
-  // One tensor in, one out; equal where the operation is in place. No memory where the rank
-  // contributes or receives nothing (reduce's output off the root).
+  // One tensor in, one out; equal if the operation is in place. Without memory if the rank
+  // contributes or receives nothing (such as reduce's output off the root).
   TensorView input;
   TensorView output;
 
@@ -67,7 +67,7 @@ struct Operation {
   std::span<const TensorView> inputs;
   std::span<const TensorView> outputs;
 
-  // all_to_all with explicit splits: elements to and from each rank; both empty: even.
+  // all_to_all with explicit splits: elements to and from each rank. Both empty if splits are even.
   std::span<const std::int64_t> input_splits;
   std::span<const std::int64_t> output_splits;
 
@@ -75,15 +75,22 @@ struct Operation {
   // broadcast_objects: bytes, in on the source, out elsewhere. A backend that leaves them empty
   // there says that all ranks hold the same objects already.
   std::vector<std::byte>* packed = nullptr;
-  bool wait_all_ranks = false;  // monitored_barrier: name all missing ranks, not the first
+  bool wait_all_ranks = false;  // monitored_barrier: name all missing ranks, not only the first
 
   std::span<const int> ranks;                 // create_gang
   int color = no_color;                       // split
   int key = 0;                                // split
   const GangOptions* gang_options = nullptr;  // create_gang, split
-  std::shared_ptr<Gang>* created = nullptr;   // create_gang, split: the result, null if not in
+  std::shared_ptr<Gang>* created = nullptr;   // create_gang, split: the result; null if not in it
 
   std::span<const TensorView> guarded;  // CallOptions::guarded
 };
+
+// A send or a receive that is not part of a batch, as the entry of one.
+inline PointToPoint message_of(const Operation& operation) {
+  const Collective& call = operation.collective;
+  return {call.kind, call.kind == OperationKind::send ? operation.input : operation.output,
+          call.peer, call.tag};
+}
 
 }  // namespace gang

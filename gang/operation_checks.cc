@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace gang {
 namespace {
 
@@ -29,107 +31,68 @@ bool is_concatenation(const Shape& whole, const Shape& chunk, int size) {
          std::ranges::equal(whole.extents().subspan(1), chunk.extents().subspan(1));
 }
 
-std::string entry_text(std::string_view role, std::size_t index) {
-  return std::string(role) + "[" + std::to_string(index) + "]";
+std::string text_of(const Call& call, std::string_view problem) {
+  return fmt::format("{} on {}: {}", to_string(call.kind), label_of(call.gang.info()), problem);
 }
 
 }  // namespace
 
-std::string text_of(const Call& call) {
-  return std::string(to_string(call.kind)) + " on " + label_of(call.gang.info());
+void refuse(const Call& call, std::string_view problem) {
+  throw Refused<InvalidArgument>(text_of(call, problem), call.call_site);
 }
 
 void throw_closed(const Call& call) {
-  throw ClosedGang(text_of(call) + ": the gang is closed", call.call_site);
+  throw ClosedGang(text_of(call, "the gang is closed"), call.call_site);
 }
 
 void throw_timeout(const Call& call, Duration timeout) {
-  throw Refused<InvalidArgument>(
-      text_of(call) + ": timeout " + to_string(timeout) +
-          " is not positive; accepted are positive durations and no_timeout",
-      call.call_site);
+  refuse(call, fmt::format("timeout is {}; must be positive or no_timeout", to_string(timeout)));
 }
 
 void throw_bad_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
-  const std::string subject = text_of(call) + ": " + std::string(role);
-  const std::string device = to_string(call.gang.device());
   if (!tensor.is_contiguous())
-    throw Refused<InvalidArgument>(
-        subject + " is not contiguous; accepted are contiguous tensors on " + device,
-        call.call_site);
+    refuse(call, fmt::format("{} is not contiguous; must be contiguous", role));
   if (tensor.device() != call.gang.device())
-    throw Refused<InvalidArgument>(subject + " is on " + to_string(tensor.device()) +
-                                       "; accepted are contiguous tensors on " + device,
-                                   call.call_site);
-  throw Refused<InvalidArgument>(
-      subject + " " + to_string(tensor) +
-          " has no memory; accepted without memory are tensors without elements",
-      call.call_site);
+    refuse(call, fmt::format("{} is on {}; must be on {}", role, to_string(tensor.device()),
+                             to_string(call.gang.device())));
+  refuse(call, fmt::format("{} {} has no memory; only tensors without elements may have none", role,
+                           to_string(tensor)));
 }
 
 void throw_other_type(const Call& call, std::string_view role, const TensorView& tensor,
                       const TensorView& expected) {
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " is " +
-                                     to_string(tensor) + " where the other operand is " +
-                                     to_string(expected) + "; accepted is one data type for both",
-                                 call.call_site);
+  refuse(call,
+         fmt::format("{} is {} but the other operand is {}; both must have the same data type",
+                     role, to_string(tensor), to_string(expected)));
 }
 
 void throw_other_count(const Call& call, std::string_view role, const TensorView& tensor,
-                       std::string_view accepted) {
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " " +
-                                     to_string(tensor) + " has " + std::to_string(tensor.count()) +
-                                     " elements; accepted are " + std::string(accepted),
-                                 call.call_site);
-}
-
-void throw_bad_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
-                      const TensorView& chunk) {
-  const std::string size = std::to_string(call.gang.size());
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(whole_role) + " " +
-                                     to_string(whole) + " does not hold " + size + " chunks " +
-                                     to_string(chunk) + "; accepted are their stack [" + size +
-                                     ", *chunk] and their concatenation along dimension 0",
-                                 call.call_site);
-}
-
-void throw_overlap(const Call& call, std::string_view what) {
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(what), call.call_site);
+                       std::string_view expected) {
+  refuse(call, fmt::format("{} {} has {} elements; must have {}", role, to_string(tensor),
+                           tensor.count(), expected));
 }
 
 void throw_undefined_reduction(const Call& call, ReduceOperation operation, DataType type) {
-  std::string accepted;
+  std::string defined;
   for (const ReduceOperation other : all_reduce_operations)
     if (is_defined(other, type))
-      accepted += (accepted.empty() ? "" : ", ") + std::string(to_string(other));
-  throw Refused<NotSupported>(text_of(call) + ": " + std::string(to_string(operation)) +
-                                  " has no meaning for " + std::string(to_string(type)) +
-                                  " on any backend; " + "accepted are " + accepted,
-                              call.call_site);
+      defined += (defined.empty() ? "" : ", ") + std::string(to_string(other));
+  throw Refused<NotSupported>(
+      text_of(call, fmt::format("{} is not defined for {} on any backend; must be one of: {}",
+                                to_string(operation), to_string(type), defined)),
+      call.call_site);
 }
 
 void throw_bad_rank(const Call& call, std::string_view role, int rank,
-                    std::string_view also_accepted) {
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " is " +
-                                     std::to_string(rank) + "; accepted are 0 to " +
-                                     std::to_string(call.gang.size() - 1) +
-                                     std::string(also_accepted),
-                                 call.call_site);
-}
-
-void throw_bad_tag(const Call& call, int tag, std::string_view also_accepted) {
-  throw Refused<InvalidArgument>(text_of(call) + ": tag is " + std::to_string(tag) +
-                                     "; accepted are 0 and more" + std::string(also_accepted),
-                                 call.call_site);
+                    std::string_view alternative) {
+  refuse(call,
+         fmt::format("{} is {}; must be 0 to {}{}", role, rank, call.gang.size() - 1, alternative));
 }
 
 void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
-                    std::size_t accepted) {
-  throw Refused<InvalidArgument>(text_of(call) + ": " + std::string(role) + " has " +
-                                     std::to_string(length) + " entries on rank " +
-                                     std::to_string(call.gang.rank()) + "; accepted are " +
-                                     std::to_string(accepted),
-                                 call.call_site);
+                    std::size_t expected) {
+  refuse(call, fmt::format("{} has {} entries on rank {}; must have {}", role, length,
+                           call.gang.rank(), expected));
 }
 
 void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
@@ -143,9 +106,9 @@ void check_overlap(const Call& call, const TensorView& output, const TensorView&
                    Identical identical) {
   if (!share_bytes(output, input)) return;
   if (identical == Identical::accepted && same_bytes(output, input)) return;
-  throw_overlap(call, identical == Identical::accepted
-                          ? "output and input overlap; accepted are disjoint or identical memory"
-                          : "output and input overlap; accepted is disjoint memory");
+  refuse(call, identical == Identical::accepted
+                   ? "output and input overlap; must be disjoint or identical memory"
+                   : "output and input overlap; must be disjoint memory");
 }
 
 void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
@@ -154,7 +117,9 @@ void check_chunks(const Call& call, std::string_view whole_role, const TensorVie
   const int size = call.gang.size();
   if (!is_stack(whole.shape(), chunk.shape(), size) &&
       !is_concatenation(whole.shape(), chunk.shape(), size))
-    throw_bad_chunks(call, whole_role, whole, chunk);
+    refuse(call, fmt::format("{} {} does not hold {} chunks {}; must be [{}, *chunk] or the chunks "
+                             "concatenated along dimension 0",
+                             whole_role, to_string(whole), size, to_string(chunk), size));
 }
 
 void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,
@@ -168,9 +133,9 @@ void check_list(const Call& call, std::string_view role, std::span<const TensorV
     check_alike(call, role, entry, single);
     const bool is_own = i == own && same_bytes(entry, single);
     if (!is_own && share_bytes(entry, single))
-      throw_overlap(call, entry_text(role, i) +
-                              " overlaps the other operand; accepted are disjoint memory and, for "
-                              "the entry of this rank, identical memory");
+      refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "
+                               "identical, for this rank's own entry)",
+                               role, i));
   }
 }
 

@@ -1,7 +1,7 @@
-// What every backend checks, checked once: the arguments of a call, on its way to an Operation.
+// The checks of a call's arguments, made once for all backends, on their way to an Operation.
 //
 // Used by the files that implement class Gang. The checks are inline and build no text; a failed
-// one ends in a throw_ function, which says in one sentence what is wrong and what is accepted.
+// one ends in a throw_ function, which says in one sentence what is wrong and what would be right.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,15 @@
 
 namespace gang {
 
-enum class CallForm : std::uint8_t { blocking, started };
-
 // A call of a Gang's method, before its operands are known. Borrows everything.
 struct Call {
   const Gang& gang;
-  OperationKind kind;
-  CallForm form;
   const CallOptions& options;
   const CallSite& call_site;
+  OperationKind kind = OperationKind::barrier;  // set by begin_operation
 };
 
-// Where a call was that was refused: what the errors below know besides their message.
+// Where a refused call was made: what the errors below know besides their message.
 class RefusedCall {
  public:
   explicit RefusedCall(const CallSite& call_site) : call_site_(call_site) {}
@@ -40,7 +37,7 @@ class RefusedCall {
   CallSite call_site_;
 };
 
-// The InvalidArgument or NotSupported of a call, which knows where that was.
+// The InvalidArgument or NotSupported of a call, with the place of that call.
 template <typename Kind>
 class Refused : public Kind, public RefusedCall {
  public:
@@ -54,6 +51,9 @@ class ClosedGang : public Refused<InvalidOperation> {
   using Refused::Refused;
 };
 
+// Throws InvalidArgument "all_reduce on dp[0,2]: PROBLEM".
+[[noreturn]] void refuse(const Call& call, std::string_view problem);
+
 [[noreturn]] void throw_closed(const Call& call);
 [[noreturn]] void throw_timeout(const Call& call, Duration timeout);
 [[noreturn]] void throw_bad_tensor(const Call& call, std::string_view role,
@@ -61,34 +61,31 @@ class ClosedGang : public Refused<InvalidOperation> {
 [[noreturn]] void throw_other_type(const Call& call, std::string_view role,
                                    const TensorView& tensor, const TensorView& expected);
 [[noreturn]] void throw_other_count(const Call& call, std::string_view role,
-                                    const TensorView& tensor, std::string_view accepted);
-[[noreturn]] void throw_bad_chunks(const Call& call, std::string_view whole_role,
-                                   const TensorView& whole, const TensorView& chunk);
-[[noreturn]] void throw_overlap(const Call& call, std::string_view what);
+                                    const TensorView& tensor, std::string_view expected);
 [[noreturn]] void throw_undefined_reduction(const Call& call, ReduceOperation operation,
                                             DataType type);
 [[noreturn]] void throw_bad_rank(const Call& call, std::string_view role, int rank,
-                                 std::string_view also_accepted);
-[[noreturn]] void throw_bad_tag(const Call& call, int tag, std::string_view also_accepted);
+                                 std::string_view alternative);
 [[noreturn]] void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
-                                 std::size_t accepted);
+                                 std::size_t expected);
 
-// Fills in what all operations have. Throws InvalidOperation on a closed gang.
-inline void begin_operation(const Call& call, Operation& operation) {
+// What all operations have in common. Throws InvalidOperation on a closed gang.
+inline Operation begin_operation(Call& call, OperationKind kind) {
+  call.kind = kind;
   if (call.gang.is_closed()) [[unlikely]]
     throw_closed(call);
-  operation.collective.kind = call.kind;
-  operation.collective.blocking = call.form == CallForm::blocking;
+  Operation operation;
+  operation.collective.kind = kind;
   operation.collective.label = call.options.label;
   operation.collective.call_site = call.call_site;
   operation.guarded = call.options.guarded;
   operation.timeout = call.options.timeout.value_or(call.gang.timeout());
   if (operation.timeout <= Duration::zero()) [[unlikely]]
     throw_timeout(call, operation.timeout);
+  return operation;
 }
 
-// Contiguous, on the gang's device, with memory where it has elements. `role` is "tensor",
-// "output"...
+// Contiguous, on the gang's device, with memory if it has elements. `role`: "tensor", "output", ...
 inline void check_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
   const bool is_good = tensor.is_contiguous() && tensor.device() == call.gang.device() &&
                        (tensor.data() != nullptr || tensor.count() == 0);
@@ -113,31 +110,34 @@ inline void check_rank(const Call& call, std::string_view role, int rank) {
     throw_bad_rank(call, role, rank, "");
 }
 
-// The tensor that fixes the size of an operation, in its description.
+// Describes the size of an operation by the tensor that fixes it.
 inline void describe_size(Operation& operation, const TensorView& tensor) {
   operation.collective.data_type = tensor.type();
   operation.collective.shape = tensor.shape();
   operation.collective.count = tensor.count();
 }
 
+// The same for an operation on `count` things that are not elements of a tensor.
+inline void describe_count(Operation& operation, std::size_t count) {
+  operation.collective.count = static_cast<std::int64_t>(count);
+  operation.collective.shape = Shape::vector(operation.collective.count);
+}
+
 // `tensor` has the type and number of elements of `expected`.
 void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
                  const TensorView& expected);
 
-// Two operands share no byte, or (where `identical` is accepted) are the same memory.
+// Two operands share no byte or, where `identical` is accepted, are the same memory.
 enum class Identical : std::uint8_t { accepted, refused };
 void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
                    Identical identical);
 
-// `whole` is [size, *chunk] or the concatenation of size() chunks along dimension 0.
+// `whole` is [size, *chunk] or size() chunks concatenated along dimension 0.
 void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
                   const TensorView& chunk);
 
-// A list of size() tensors like `single`, which is entry rank() of it or disjoint from all.
+// A list of size() tensors like `single`, which is disjoint from all of them or is entry rank().
 void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,
                 const TensorView& single);
-
-// "all_reduce on dp[0,2]".
-std::string text_of(const Call& call);
 
 }  // namespace gang

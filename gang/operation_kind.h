@@ -47,7 +47,7 @@ inline constexpr std::array all_operation_kinds = {OperationKind::all_reduce,
                                                    OperationKind::recv,
                                                    OperationKind::batch};
 
-// Sends, receives and batches of them: matched by source, destination and tag, not by sequence.
+// Sends, receives and batches of them, which match by source, destination and tag, not by sequence.
 constexpr bool is_point_to_point(OperationKind kind) noexcept {
   return kind >= OperationKind::send && kind <= OperationKind::batch;
 }
@@ -56,14 +56,14 @@ constexpr bool reduces(OperationKind kind) noexcept {
   return kind <= OperationKind::reduce_scatter;
 }
 
-// Whether the operation has a root: one rank that sends to, or receives from, all others.
+// Whether the operation has a root: one rank that sends to, or receives from, all the others.
 constexpr bool has_root(OperationKind kind) noexcept {
   return kind == OperationKind::reduce || kind == OperationKind::gather ||
          kind == OperationKind::scatter || kind == OperationKind::broadcast ||
          kind == OperationKind::broadcast_objects;
 }
 
-// "all_reduce", ...: the enumerator's own name.
+// "all_reduce", ...: the enumerator's name.
 std::string_view to_string(OperationKind kind) noexcept;
 
 // The inverse of to_string; none for any other text.

@@ -27,7 +27,7 @@ class QueuedWork final : public EndingWork {
 
 namespace {
 
-// Only errors of ours end an operation; whatever else passes through unwinds the thread.
+// Only exceptions of std end an operation; anything else unwinds the thread.
 std::exception_ptr error_of(const OperationQueue::Perform& perform, QueuedWork& work) {
   try {
     perform(work.operation.get(), work.began);

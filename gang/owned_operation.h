@@ -1,4 +1,4 @@
-// An operation that outlives the call which described it.
+// An operation that outlives the call that described it.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gang {
 
-// Keeps a copy of everything that an Operation borrows, but for the tensors' memory, which belongs
-// to the operation until it completes, and for the results of blocking calls (`packed`,
-// `created`). For backends that go on working after do_start has returned. Pinned.
+// Keeps a copy of everything that an Operation borrows, except the tensors' memory, which belongs
+// to the operation until it completes, and the results of blocking calls (`packed`, `created`). For
+// backends that continue after do_start has returned. Pinned.
 class OwnedOperation {
  public:
   explicit OwnedOperation(const Operation& operation);

@@ -12,7 +12,7 @@ RankLocals& locals_of_thread() noexcept {
 
 }  // namespace
 
-// Not inlined: a fiber that moves to another thread must not keep the address of a thread's locals.
+// Not inlined: a fiber that moves to another thread must not keep the address of thread locals.
 [[gnu::noinline]] RankLocals& rank_locals() noexcept {
   return current != nullptr ? *current : locals_of_thread();
 }

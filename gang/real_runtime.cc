@@ -35,7 +35,7 @@ class RealThread final : public RuntimeThread {
   }
 
   std::exception_ptr error_;
-  std::thread thread_;  // last: starts when the other members are there
+  std::thread thread_;  // last: starts when the other members exist
 };
 
 class RealMutex final : public RuntimeMutex {
@@ -80,7 +80,7 @@ class RealRuntime final : public Runtime {
 
   void yield() override { std::this_thread::yield(); }
 
-  // A name is for reports of simulated runs; here a debugger shows the thread's own.
+  // The name is for reports of simulated runs; here a debugger shows the thread's own.
   std::unique_ptr<RuntimeThread> start_thread(std::string, std::function<void()> body) override {
     return std::make_unique<RealThread>(std::move(body));
   }

@@ -28,7 +28,7 @@ inline constexpr std::array all_reduce_operations = {
     ReduceOperation::min,        ReduceOperation::max,        ReduceOperation::bitwise_and,
     ReduceOperation::bitwise_or, ReduceOperation::bitwise_xor};
 
-// Whether `operation` has a meaning for `type`: bitwise operations only on integers and bool; sum,
+// Whether `operation` is defined for `type`: bitwise operations only on integers and bool; sum,
 // mean and product not on bool; everything else always.
 constexpr bool is_defined(ReduceOperation operation, DataType type) noexcept {
   if (operation >= ReduceOperation::bitwise_and) return !is_floating_point(type);

@@ -11,8 +11,8 @@
 namespace gang {
 namespace {
 
-// Arithmetic that wraps without undefined behaviour: narrow types are promoted to int by the
-// language, and the product of two 16-bit values would overflow it; 64-bit unsigned never does.
+// Wrapping arithmetic without undefined behaviour: the language promotes narrow types to int, which
+// the product of two 16-bit values would overflow; unsigned types never do.
 template <typename T>
 using Wrapping = std::conditional_t<(sizeof(T) < 8), std::uint32_t, std::uint64_t>;
 
@@ -79,7 +79,7 @@ struct BitwiseXor {
   }
 };
 
-// Calls visit(T{}) for the C++ type of `type`; bool is combined as the byte it is.
+// Calls visit(T{}) for the C++ type of `type`; bool is treated as a byte.
 template <typename Visit>
 void with_type(DataType type, Visit&& visit) {
   switch (type) {
@@ -143,8 +143,8 @@ double reciprocal<double>(int size) noexcept {
   return 1.0 / size;
 }
 
-// Elements of one tile of reduce_block: small enough for a fiber's stack, large enough that each
-// input is read in long runs.
+// The number of elements in a tile of reduce_block: small enough for a fiber's stack, large enough
+// to read each input in long runs.
 template <typename T>
 constexpr std::size_t tile_count = 2048 / sizeof(T);
 
@@ -180,7 +180,7 @@ template <typename T, typename Op>
   }
 }
 
-// A few elements, one after the other: no buffer, so no further page of a fiber's stack.
+// For a few elements, one after another: no buffer, so no further page of a fiber's stack.
 template <typename T, typename Op>
 void reduce_elements(T* output, const void* const* inputs, int size, std::size_t count,
                      const T* scale) noexcept {

@@ -10,29 +10,29 @@ namespace gang {
 
 // accumulator[i] = accumulator[i] op input[i] for `count` elements of `type`.
 //
-// Integers wrap around; f16 and bf16 round after every step; min and max are NaN where either side
-// is, and keep the accumulator where both sides are equal (+0 and -0); `mean` combines as `sum`
-// does (see scale_for_mean and finish_mean). The buffers must not overlap. Requires
-// is_defined(operation, type). Threads: pure, may run concurrently on disjoint accumulators.
+// Integers wrap around; f16 and bf16 round after every step; min and max are NaN if either side is,
+// and keep the accumulator if both sides are equal (+0 and -0); `mean` combines as `sum` does (see
+// scale_for_mean and finish_mean). The buffers must not overlap. Requires is_defined(operation,
+// type). Threads: pure; may run concurrently on disjoint accumulators.
 void combine(ReduceOperation operation, DataType type, void* accumulator, const void* input,
              std::size_t count) noexcept;
 
 // What `mean` does to each rank's values before they are summed: multiplies floating-point elements
-// by 1/size rounded to `type`; leaves integers alone.
+// by 1/size rounded to `type`; leaves integers unchanged.
 void scale_for_mean(DataType type, void* values, std::size_t count, int size) noexcept;
 
 // What `mean` does to the sum: divides integers by `size`, truncating toward zero; leaves
-// floating-point elements alone.
+// floating-point elements unchanged.
 void finish_mean(DataType type, void* values, std::size_t count, int size) noexcept;
 
 // The whole reduction of one block, in rank order: output = inputs[0] op inputs[1] op ...
-// (left-associated), with the steps of `mean` where asked for. `output` may be one of the inputs,
-// but must not overlap any of them otherwise. `inputs` holds `size` >= 1 pointers. Uses at most 2
-// KiB of stack, none beyond its frame where the block has at most 64 bytes. Threads: as combine.
+// (left-associated), with the steps of `mean` if that is the operation. `output` may be one of the
+// inputs, but must not otherwise overlap any of them. `inputs` holds `size` >= 1 pointers. Uses at
+// most 2 KiB of stack, none beyond its frame for a block of at most 64 bytes. Threads: as combine.
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
                   int size, std::size_t count) noexcept;
 
-// A good size of block, in bytes, where a caller cuts a reduction into blocks: as many inputs as a
+// A good block size, in bytes, for callers that cut a reduction into blocks: as many inputs as a
 // gang usually has fit into a core's cache together.
 inline constexpr std::size_t reduction_block_bytes = 16 * 1024;
 

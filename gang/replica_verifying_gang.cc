@@ -8,23 +8,12 @@
 #include <vector>
 
 #include "gang/forwarding_gang.h"
+#include "gang/gang_cause.h"
+#include "gang/hash.h"
+#include "gang/rank_list.h"
 
 namespace gang {
 namespace {
-
-// FNV-1a over bytes. Source: Fowler, Noll and Vo's 64-bit offset basis and prime.
-class Checksum {
- public:
-  void add(std::span<const std::byte> bytes) noexcept {
-    for (const std::byte byte : bytes)
-      value_ = (value_ ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  }
-  void add(const TensorView& tensor) noexcept { add({tensor.data(), tensor.size_bytes()}); }
-  std::uint64_t value() const noexcept { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
 
 bool leaves_replicas(OperationKind kind) noexcept {
   return kind == OperationKind::all_reduce || kind == OperationKind::all_gather ||
@@ -33,14 +22,15 @@ bool leaves_replicas(OperationKind kind) noexcept {
 }
 
 std::uint64_t checksum_of(const Operation& operation) {
-  Checksum checksum;
-  checksum.add(operation.output);
-  for (const TensorView& output : operation.outputs) checksum.add(output);
-  if (operation.packed != nullptr) checksum.add(std::span<const std::byte>(*operation.packed));
-  return checksum.value();
+  const auto hash = [](const TensorView& tensor, std::uint64_t before) {
+    return hash_bytes({tensor.data(), tensor.size_bytes()}, before);
+  };
+  std::uint64_t checksum = hash(operation.output, 0);
+  for (const TensorView& output : operation.outputs) checksum = hash(output, checksum);
+  return operation.packed == nullptr ? checksum : hash_bytes(*operation.packed, checksum);
 }
 
-// Those who have another checksum than more than half; all, where there is no such.
+// The ranks whose checksum is not that of the majority; all ranks if there is no majority.
 std::vector<int> odd_ranks(const std::vector<std::uint64_t>& checksums) {
   std::map<std::uint64_t, std::size_t> counts;
   for (const std::uint64_t checksum : checksums) ++counts[checksum];
@@ -51,14 +41,6 @@ std::vector<int> odd_ranks(const std::vector<std::uint64_t>& checksums) {
   for (std::size_t rank = 0; rank < checksums.size(); ++rank)
     if (!is_majority || checksums[rank] != most->first) ranks.push_back(static_cast<int>(rank));
   return ranks;
-}
-
-std::string list_of(const std::vector<int>& ranks) {
-  constexpr std::size_t most_named = 8;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < std::min(most_named, ranks.size()); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return ranks.size() > most_named ? text + ", ..." : text;
 }
 
 class ReplicaVerifyingGang final : public ForwardingGang {
@@ -83,18 +65,13 @@ class ReplicaVerifyingGang final : public ForwardingGang {
     inner().all_gather(view(all), TensorView(&own, DataType::u64, Shape::vector(1)),
                        {.timeout = operation.timeout});
     if (std::ranges::adjacent_find(all, std::not_equal_to{}) == all.end()) return;
-    GangFailure failure;
-    failure.kind = GangErrorKind::corrupt;
-    failure.gang = label_of(info());
-    failure.rank = rank();
-    failure.operation = operation.collective;
-    failure.ranks_at_fault = odd_ranks(all);
-    failure.reason = "the results differ: " + list_of(failure.ranks_at_fault) +
-                     (2 * failure.ranks_at_fault.size() < all.size()
-                          ? " got other data than the rest"
-                          : " got different data, and no majority the same");
+    GangCause cause{.kind = GangErrorKind::corrupt, .ranks_at_fault = odd_ranks(all)};
+    cause.reason =
+        "the results differ: " + ranks_text(cause.ranks_at_fault) +
+        (2 * cause.ranks_at_fault.size() < all.size() ? " got different data from the rest"
+                                                      : " got different data, with no majority");
     inner().abort();
-    throw GangError(std::move(failure));
+    throw error_for(info(), rank(), operation.collective, std::move(cause));
   }
 };
 

@@ -10,8 +10,8 @@
 namespace gang {
 
 enum class Monitoring : std::uint8_t { off, before_every_operation };
-// on: when an operation on one gang of a rank has timed out or failed, all of the rank's gangs that
-// come from the same root are aborted, and their members learn of it at once (Gloo).
+// on: when an operation on one gang of a rank times out or fails, all gangs of that rank that come
+// from the same root are aborted, and their members learn of it at once (Gloo).
 enum class Watchdog : std::uint8_t { off, on };
 enum class StreamPriority : std::uint8_t { normal, high };
 
@@ -23,15 +23,15 @@ struct RootGangOptions {
   Watchdog watchdog = Watchdog::off;
 };
 
-// The gang of all processes of the job that `environment` describes: a FakeGang of size 1 without
-// one, else Gloo for cpu and NCCL for cuda. Blocks until all ranks have come.
+// The gang of all processes of the job that `environment` describes: Gloo for cpu and NCCL for
+// cuda, or a FakeGang of size 1 without an environment. Blocks until all ranks have arrived.
 //
-// Throws InvalidArgument for bad options, NotSupported where the backend is not built (says which
-// and why), GangError (timeout, connection) where the ranks do not meet.
+// Throws InvalidArgument for bad options, NotSupported if the backend is not built in (says which
+// and why), GangError (timeout, connection) if the ranks do not meet.
 std::shared_ptr<Gang> setup_root_gang(const std::optional<Environment>& environment,
                                       const RootGangOptions& options = {});
 
-// A real backend: may be unavailable in this build, and then says why.
+// Whether this build and machine have a real backend.
 struct BackendAvailability {
   bool is_available = false;
   std::string reason;  // why not

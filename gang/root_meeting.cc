@@ -1,8 +1,6 @@
 #include "gang/root_meeting.h"
 
-#include <string>
-#include <utility>
-
+#include "gang/gang.h"
 #include "gang/gang_cause.h"
 #include "gang/store/rendezvous.h"
 
@@ -12,17 +10,9 @@ std::shared_ptr<Store> meet_as_root_gang(const Environment& environment, Duratio
   try {
     return make_rendezvous_store(environment, timeout);
   } catch (const StoreError& error) {
-    GangCause cause = cause_of(error);
-    GangFailure failure;
-    failure.kind = cause.kind;
-    failure.gang = "root[0-" + std::to_string(environment.world_size - 1) + "]";
-    failure.rank = environment.rank;
-    failure.operation.kind = OperationKind::create_gang;
-    failure.operation.count = environment.world_size;
-    failure.operation.shape = Shape::vector(environment.world_size);
-    failure.elapsed = timeout;
-    failure.reason = std::move(cause.reason);
-    throw GangError(std::move(failure));
+    const GangInfo root{.name = "root", .size = environment.world_size};
+    throw error_for(root, environment.rank, creation_of(environment.world_size), cause_of(error),
+                    timeout);
   }
 }
 

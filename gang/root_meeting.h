@@ -1,4 +1,4 @@
-// The meeting of the processes that become a root gang.
+// How the processes of a root gang meet.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace gang {
 
-// make_rendezvous_store; what goes wrong there is the failure of the gang that is being made:
-// throws GangError (timeout, connection, corrupt) where that throws StoreError.
+// As make_rendezvous_store, but a StoreError becomes the failure of the gang that is being made:
+// GangError timeout, connection or corrupt.
 std::shared_ptr<Store> meet_as_root_gang(const Environment& environment, Duration timeout);
 
 }  // namespace gang

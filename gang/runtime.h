@@ -1,4 +1,4 @@
-// Threads and time, injected: real on real runs, simulated under the scheduler and virtual clock.
+// Threads and time, injected: real ones, or those of the scheduler and the virtual clock.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace gang {
 
-// A further thread of execution of a rank. Joins on destruction.
+// Another thread of execution of a rank. Joins on destruction.
 class RuntimeThread {
  public:
   virtual ~RuntimeThread() = default;
 
-  // Blocks until the thread's body has returned; rethrows what left it, once. Idempotent.
+  // Blocks until the thread's body has returned; rethrows, once, what left it. Idempotent.
   virtual void join() = 0;
 };
 
@@ -28,8 +28,8 @@ class RuntimeMutex {
   virtual void unlock() = 0;
 };
 
-// A condition variable for a RuntimeMutex of the same Runtime. Wakes only when notified or timed
-// out in simulation; may wake spuriously on a real one: wait in a loop.
+// A condition variable for a RuntimeMutex of the same Runtime. In simulation it wakes only when
+// notified or timed out; a real one may wake spuriously, so wait in a loop.
 class RuntimeCondition {
  public:
   virtual ~RuntimeCondition() = default;
@@ -37,7 +37,7 @@ class RuntimeCondition {
   // Releases the lock, blocks until notified, takes the lock again.
   virtual void wait(std::unique_lock<RuntimeMutex>& lock) = 0;
 
-  // The same for at most `timeout`; false when it passed first.
+  // The same for at most `timeout`; false if it passed first.
   virtual bool wait_for(std::unique_lock<RuntimeMutex>& lock, Duration timeout) = 0;
 
   virtual void notify_one() = 0;
@@ -56,15 +56,15 @@ class Runtime {
   // Time since the run began. Constant between scheduling points in simulation.
   virtual TimePoint now() const = 0;
 
-  // Blocks the calling thread for `duration` (at least; exactly, in simulation). Zero
-  // is yield(), which may return later where only time can change something.
+  // Blocks the calling thread for at least `duration` (exactly, in simulation). Zero is yield(),
+  // which may return later if only time can change something.
   virtual void sleep_for(Duration duration) = 0;
 
-  // Lets other threads and ranks go first. A loop that polls must call it (or Work::test, which
-  // does), else a simulated run cannot leave the loop.
+  // Lets other threads and ranks go first. A polling loop must call this (or Work::test, which
+  // does); otherwise a simulated run cannot leave the loop.
   virtual void yield() = 0;
 
-  // Starts `body` on a further thread of this rank. `name` appears in reports ("loader").
+  // Starts `body` on another thread of this rank. `name` appears in reports ("loader").
   virtual std::unique_ptr<RuntimeThread> start_thread(std::string name,
                                                       std::function<void()> body) = 0;
 
@@ -72,7 +72,7 @@ class Runtime {
   virtual std::unique_ptr<RuntimeCondition> make_condition() = 0;
 };
 
-// Real threads and the steady clock; time zero is the call of this function.
+// Real threads and the steady clock; time zero is when this function is called.
 std::unique_ptr<Runtime> make_real_runtime();
 
 }  // namespace gang

@@ -21,14 +21,14 @@ Shape::Shape(std::initializer_list<std::int64_t> extents)
 
 Shape::Shape(std::span<const std::int64_t> extents) {
   if (extents.size() > max_rank)
-    throw InvalidArgument("a shape of " + std::to_string(extents.size()) +
-                          " dimensions; accepted are at most " + std::to_string(max_rank));
+    throw InvalidArgument("a shape has " + std::to_string(extents.size()) +
+                          " dimensions; must have at most " + std::to_string(max_rank));
   std::int64_t product = 1;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::int64_t extent = extents[i];
     if (extent < 0)
-      throw InvalidArgument("extent " + std::to_string(extent) + " of dimension " +
-                            std::to_string(i) + " is negative; accepted are 0 and more");
+      throw InvalidArgument("extent of dimension " + std::to_string(i) + " is " +
+                            std::to_string(extent) + "; must be 0 or more");
     if (extent > 0 && product > std::numeric_limits<std::int64_t>::max() / extent)
       throw_too_many_elements(extents);
     product *= extent == 0 ? 1 : extent;  // [huge,0,huge] is refused too: count() must not overflow

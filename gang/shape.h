@@ -10,15 +10,15 @@
 
 namespace gang {
 
-// Up to `max_rank` extents, each >= 0, held in place. A shape without dimensions is a scalar
-// (one element). Copies, compares, prints; cheap enough to live in every call.
+// Up to `max_rank` extents, each >= 0, held in place. A shape without dimensions is a scalar (one
+// element). Copied, compared and printed as a value; cheap enough for every call.
 class Shape {
  public:
   static constexpr std::size_t max_rank = 8;
 
   constexpr Shape() noexcept {}
 
-  // Copies the extents in use only: every call of a collective copies a few shapes.
+  // Copies only the extents in use, since every call of a collective copies a few shapes.
   constexpr Shape(const Shape& other) noexcept : dimensions_(other.dimensions_) {
     copy_extents(other);
   }
@@ -32,7 +32,7 @@ class Shape {
   Shape(std::initializer_list<std::int64_t> extents);
   explicit Shape(std::span<const std::int64_t> extents);
 
-  // The shape of `count` elements in a row; the caller promises count >= 0.
+  // The shape of `count` elements in a row. The caller must ensure that count >= 0.
   static constexpr Shape vector(std::int64_t count) noexcept {
     Shape shape;
     shape.extents_[0] = count;

@@ -1,14 +1,13 @@
 #include "gang/tensor_view.h"
 
 #include <array>
-#include <optional>
 
 #include "gang/error.h"
 
 namespace gang {
 namespace {
 
-// kDLBool, which DLPack has since 0.8.
+// kDLBool, which DLPack has had since 0.8.
 constexpr std::uint8_t dlpack_bool = 6;
 
 struct TypeRow {
@@ -27,15 +26,15 @@ constexpr std::array type_rows = {
 
 DataType type_of(const DLDataType& dtype) {
   if (dtype.lanes != 1)
-    throw InvalidArgument("a DLPack tensor of " + std::to_string(dtype.lanes) +
-                          " lanes; accepted is 1");
+    throw InvalidArgument("a DLPack tensor has " + std::to_string(dtype.lanes) +
+                          " lanes; must have 1");
   for (const TypeRow& row : type_rows)
     if (row.code == dtype.code && row.bits == dtype.bits) return row.type;
-  std::string accepted;
+  std::string known;
   for (const TypeRow& row : type_rows)
-    accepted += (accepted.empty() ? "" : ", ") + std::string(to_string(row.type));
-  throw InvalidArgument("a DLPack tensor of type code " + std::to_string(dtype.code) + ", " +
-                        std::to_string(dtype.bits) + " bits; accepted are " + accepted);
+    known += (known.empty() ? "" : ", ") + std::string(to_string(row.type));
+  throw InvalidArgument("a DLPack tensor has type code " + std::to_string(dtype.code) + " and " +
+                        std::to_string(dtype.bits) + " bits; must be one of: " + known);
 }
 
 Device device_of(const DLDevice& device) {
@@ -47,20 +46,20 @@ Device device_of(const DLDevice& device) {
     case kDLCUDAManaged:
       return {DeviceType::cuda, device.device_id};
     default:
-      throw InvalidArgument("a DLPack tensor on device type " +
+      throw InvalidArgument("a DLPack tensor is on device type " +
                             std::to_string(static_cast<int>(device.device_type)) +
-                            "; accepted are cpu and cuda");
+                            "; must be cpu or cuda");
   }
 }
 
 Shape shape_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr))
-    throw InvalidArgument("a DLPack tensor of " + std::to_string(tensor.ndim) +
-                          " dimensions without a shape");
+    throw InvalidArgument("a DLPack tensor has " + std::to_string(tensor.ndim) +
+                          " dimensions but no shape");
   return Shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
 }
 
-// Row-major without gaps. Strides of dimensions of extent 1, and of empty tensors, do not matter.
+// Row-major without gaps. The strides of dimensions of extent 1 and of empty tensors do not matter.
 bool is_row_major(const Shape& shape, const std::int64_t* strides) {
   if (strides == nullptr || shape.count() == 0) return true;
   std::int64_t expected = 1;
@@ -84,8 +83,7 @@ TensorView TensorView::from_dlpack(const DLTensor& tensor) {
 
 void TensorView::to_dlpack(DLTensor& tensor) const {
   if (!contiguous_)
-    throw InvalidArgument("tensor " + to_string(*this) +
-                          " is not contiguous; accepted are contiguous tensors");
+    throw InvalidArgument("tensor " + to_string(*this) + " is not contiguous; must be contiguous");
   tensor = DLTensor{};
   tensor.data = data_;
   tensor.device =
@@ -93,14 +91,14 @@ void TensorView::to_dlpack(DLTensor& tensor) const {
   tensor.ndim = static_cast<int>(shape_.dimensions());
   for (const TypeRow& row : type_rows)
     if (row.type == type_) tensor.dtype = {row.code, row.bits, 1};
-  // DLPack has no const: what takes a DLTensor does not write through its shape.
+  // DLPack has no const, but code that takes a DLTensor does not write through its shape.
   tensor.shape = const_cast<std::int64_t*>(shape_.extents().data());
 }
 
 TensorView TensorView::reshaped(const Shape& shape) const {
   if (shape.count() != count())
-    throw InvalidArgument("tensor " + to_string(*this) + " cannot have shape " + to_string(shape) +
-                          "; accepted are shapes of " + std::to_string(count()) + " elements");
+    throw InvalidArgument("shape " + to_string(shape) + " does not fit tensor " + to_string(*this) +
+                          "; must have " + std::to_string(count()) + " elements");
   TensorView view = *this;
   view.shape_ = shape;
   return view;

@@ -17,10 +17,10 @@ namespace gang {
 
 // Non-owning, typed, shaped view of memory on a device.
 //
-// Lifetime: the memory is the caller's and must live until the operation that got the view has
-// completed. A view is a value; copying it copies no element. A default-made view has no elements
-// and no memory (f32[0]).
-// Source: the fields and their meaning are DLPack's (dlpack.h, version 0.6).
+// Lifetime: the memory is the caller's, and must exist until the operation that was given the view
+// has completed. A view is a value; copying it does not copy elements. A default view has no
+// elements and no memory (f32[0]). Source: the fields and their meanings are those of DLPack
+// (dlpack.h, version 0.6).
 class TensorView {
  public:
   constexpr TensorView() noexcept : shape_(Shape::vector(0)) {}
@@ -29,12 +29,12 @@ class TensorView {
   TensorView(void* data, DataType type, const Shape& shape, Device device = {}) noexcept
       : data_(static_cast<std::byte*>(data)), device_(device), type_(type), shape_(shape) {}
 
-  // A view of a DLPack tensor: strides are understood and remembered as contiguous or not.
-  // Throws InvalidArgument for a type, lane count, device or rank that gangsim has no word for.
+  // A view of a DLPack tensor. Of the strides, it remembers only whether they are contiguous.
+  // Throws InvalidArgument for a type, lane count, device or rank that gangsim does not support.
   static TensorView from_dlpack(const DLTensor& tensor);
 
-  // Fills `tensor` (data, device, type, shape, no strides). `tensor.shape` points into this view,
-  // which must outlive it. Throws InvalidArgument for a non-contiguous view.
+  // Fills in `tensor` (data, device, type, shape; no strides). `tensor.shape` points into this
+  // view, which must outlive it. Throws InvalidArgument for a non-contiguous view.
   void to_dlpack(DLTensor& tensor) const;
 
   std::byte* data() const noexcept { return data_; }
@@ -47,10 +47,10 @@ class TensorView {
     return static_cast<std::size_t>(count()) * gang::size_bytes(type_);
   }
 
-  // The same elements under another shape; throws InvalidArgument unless the counts are equal.
+  // The same elements with another shape; throws InvalidArgument unless the counts are equal.
   TensorView reshaped(const Shape& shape) const;
 
-  // Elements [first, first + count) as a vector; throws InvalidArgument when out of range.
+  // Elements [first, first + count) as a vector; throws InvalidArgument if out of range.
   TensorView slice(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -65,7 +65,7 @@ class TensorView {
 std::string to_string(const TensorView& tensor);
 
 // A view of a contiguous range (std::vector, std::array, std::span, Eigen's flat storage).
-// `std::vector<bool>` is no such range: use std::uint8_t or a bool array.
+// `std::vector<bool>` is not such a range: use std::uint8_t or an array of bool.
 template <typename Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>
 TensorView view(Range& range) {
@@ -74,7 +74,7 @@ TensorView view(Range& range) {
           Shape::vector(static_cast<std::int64_t>(std::ranges::size(range)))};
 }
 
-// The same with a shape; throws InvalidArgument unless it has as many elements as the range.
+// The same with a shape; throws InvalidArgument unless that has as many elements as the range.
 template <typename Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>
 TensorView view(Range& range, const Shape& shape) {

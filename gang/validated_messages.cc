@@ -2,28 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "gang/owned_operation.h"
 
 namespace gang {
 namespace {
 
-// What one side of a message says of it. 256 bytes.
+// What one side of a message says about it. 256 bytes.
 struct Announcement {
   std::int64_t count = 0;
   std::int64_t data_type = 0;
-  std::array<char, 64> label{};  // as much as fits; empty: none given
+  std::array<char, 64> label{};  // as much as fits; empty if none is given
   std::array<char, 176> call{};  // for people: "send #0 f32[4] to rank 1 at train.cc:41"
 };
 static_assert(sizeof(Announcement) == 256);
 
-// The call of one send or receive, alone or in a batch.
+// The call that describes one send or receive, alone or in a batch.
 Collective call_of(const Collective& whole, const PointToPoint& entry) {
   Collective call = whole;
   call.kind = entry.kind;
@@ -35,7 +36,7 @@ Collective call_of(const Collective& whole, const PointToPoint& entry) {
   return call;
 }
 
-// As much of `text` as fits, with a zero at the end.
+// Copies as much of `text` as fits, with a zero at the end.
 void put(std::span<char> place, std::string_view text) {
   std::memcpy(place.data(), text.data(), std::min(text.size(), place.size() - 1));
 }
@@ -48,7 +49,7 @@ Announcement announcement_of(const Collective& call) {
   return announcement;
 }
 
-// Where the two differ, in words; "" where they match.
+// What the two sides differ in; "" if they match.
 std::string_view difference(const Announcement& left, const Announcement& right) {
   if (left.data_type != right.data_type) return "data types";
   if (left.count != right.count) return "numbers of elements";
@@ -60,56 +61,56 @@ TensorView bytes_of(Announcement& announcement) {
   return {&announcement, DataType::u8, Shape::vector(sizeof(announcement))};
 }
 
-// The side gang's tags for what a sender says, and what a receiver says.
+// The side gang's tags for the announcements of senders and of receivers.
 int sender_tag(int tag) { return 2 * tag; }
 int receiver_tag(int tag) { return 2 * tag + 1; }
 
 void require_known_tag(const Gang& gang, const PointToPoint& entry) {
   if (entry.tag >= 0 && entry.tag <= highest_validated_tag) return;
-  throw NotSupported(std::string(to_string(entry.kind)) + " on " + label_of(gang.info()) +
-                     ": a validating gang takes tags from 0 to " +
-                     std::to_string(highest_validated_tag));
+  throw NotSupported(fmt::format("{} on {}: tag is {}; must be 0 to {} on a validating gang",
+                                 to_string(entry.kind), label_of(gang.info()),
+                                 entry.tag == any_tag ? "any_tag" : std::to_string(entry.tag),
+                                 highest_validated_tag));
 }
 
-// A message of a work, and what is said of it.
+// A message of a work, with its announcements.
 struct Message {
   PointToPoint what;
   Collective call;
   Announcement own;
   Announcement theirs;
-  int peer = any_rank;  // once it is known
-  Work saying;
+  int peer = any_rank;  // until it is known
+  Work announcing;
   Work hearing;
 };
 
-class ValidatedMessages final : public EndingWork {
+class ValidatedMessages final : public SelfPerformingWork {
  public:
   ValidatedMessages(ValidatedGang& gang, std::shared_ptr<void> keep,
                     std::shared_ptr<CompletionBoard> board, const Operation& operation)
-      : EndingWork(std::move(board)),
+      : SelfPerformingWork(std::move(board), "message"),
         keep_(std::move(keep)),
         gang_(gang),
         operation_(operation),
-        began_(this->board().runtime().now()) {}
+        began_(this->board().runtime().now()),
+        deadline_(deadline_after(began_, operation.timeout)) {}
+  ~ValidatedMessages() override { join(); }
 
   void post();
 
  protected:
-  void await() override;
-  void go_on_alone() override;
+  Received perform() override;
   void abandon() noexcept override { gang_.side().abort(); }
 
  private:
   const Collective& call() { return operation_.get().collective; }
-  CallOptions side_options();
+  Duration left() const { return time_left(board().runtime(), deadline_); }
   void add_messages();
   void forward_known();
   void forward(const PointToPoint& entry);
   void announce(Message& message);
   void learn_sources();
   void compare();
-  void complete();
-  void finish();
   [[noreturn]] void fail_mismatch(Message& message);
   [[noreturn]] void fail_exchange(const GangError& error);
 
@@ -117,21 +118,10 @@ class ValidatedMessages final : public EndingWork {
   ValidatedGang& gang_;
   OwnedOperation operation_;
   TimePoint began_;
+  TimePoint deadline_;
   std::vector<Message> messages_;
   std::vector<Work> data_;
-  Received received_;
-  std::atomic<bool> is_attended_ = false;   // somebody brings it to its end
-  std::unique_ptr<RuntimeThread> watcher_;  // first to go
 };
-
-CallOptions ValidatedMessages::side_options() {
-  CallOptions options;
-  options.timeout = no_timeout;
-  if (operation_.get().timeout == no_timeout) return options;
-  const Duration left = operation_.get().timeout - (board().runtime().now() - began_);
-  options.timeout = std::max<Duration>(left, std::chrono::milliseconds(1));
-  return options;
-}
 
 void ValidatedMessages::post() {
   add_messages();
@@ -143,14 +133,12 @@ void ValidatedMessages::post() {
   }
   const bool is_open = std::ranges::any_of(
       messages_, [](const Message& message) { return message.peer == any_rank; });
-  if (is_open && !call().blocking) go_on_alone();
+  if (is_open && !call().blocking) run_in_background();
 }
 
 void ValidatedMessages::add_messages() {
   const Operation& operation = operation_.get();
-  const bool is_send = call().kind == OperationKind::send;
-  const PointToPoint single{call().kind, is_send ? operation.input : operation.output, call().peer,
-                            call().tag};
+  const PointToPoint single = message_of(operation);
   const bool is_batch = call().kind == OperationKind::batch;
   const std::span<const PointToPoint> entries =
       is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
@@ -162,7 +150,7 @@ void ValidatedMessages::add_messages() {
   }
 }
 
-// Data goes at once where it is known from whom and to whom.
+// Sends data at once if its source and destination are known.
 void ValidatedMessages::forward_known() {
   Operation known = operation_.get();
   std::vector<PointToPoint> entries;
@@ -182,23 +170,23 @@ void ValidatedMessages::forward(const PointToPoint& entry) {
   receive.collective = call_of(call(), entry);
   receive.input = receive.output = entry.tensor;
   receive.batch = {};
-  receive.timeout = *side_options().timeout;
+  receive.timeout = left();
   data_.push_back(gang_.forward(receive));
 }
 
 void ValidatedMessages::announce(Message& message) {
   Gang& side = gang_.side();
-  const CallOptions options = side_options();
+  const CallOptions options{.timeout = left()};
   const bool is_send = message.what.kind == OperationKind::send;
-  const int said = is_send ? sender_tag(message.what.tag) : receiver_tag(message.what.tag);
+  const int announced = is_send ? sender_tag(message.what.tag) : receiver_tag(message.what.tag);
   const int heard = is_send ? receiver_tag(message.what.tag) : sender_tag(message.what.tag);
   if (message.peer != any_rank)
-    message.saying = side.start_send(bytes_of(message.own), message.peer, said, options);
+    message.announcing = side.start_send(bytes_of(message.own), message.peer, announced, options);
   message.hearing = side.start_recv(bytes_of(message.theirs), message.peer, heard, options);
 }
 
-// Answers whoever sends to a receive from any rank, and receives from that one, in the order in
-// which senders come.
+// For receives from any rank: answers each sender and receives from it, in the order in which the
+// senders announce themselves.
 void ValidatedMessages::learn_sources() {
   std::vector<Message*> open;
   std::vector<Work> hearing;
@@ -213,8 +201,8 @@ void ValidatedMessages::learn_sources() {
     hearing[index].wait();
     message.peer = hearing[index].received().source_rank;
     message.what.peer = message.peer;
-    message.saying = gang_.side().start_send(bytes_of(message.own), message.peer,
-                                             receiver_tag(message.what.tag), side_options());
+    message.announcing = gang_.side().start_send(
+        bytes_of(message.own), message.peer, receiver_tag(message.what.tag), {.timeout = left()});
     forward(message.what);
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
     hearing.erase(hearing.begin() + static_cast<std::ptrdiff_t>(index));
@@ -224,12 +212,12 @@ void ValidatedMessages::learn_sources() {
 void ValidatedMessages::compare() {
   for (Message& message : messages_) {
     message.hearing.wait();
-    message.saying.wait();
+    message.announcing.wait();
     if (!difference(message.own, message.theirs).empty()) fail_mismatch(message);
   }
 }
 
-void ValidatedMessages::complete() {
+Received ValidatedMessages::perform() {
   try {
     learn_sources();
     compare();
@@ -238,39 +226,19 @@ void ValidatedMessages::complete() {
     fail_exchange(error);
   }
   for (Work& data : data_) data.wait();
-  if (call().kind == OperationKind::recv)
-    received_ = {messages_.front().peer, messages_.front().what.tag};
+  if (call().kind != OperationKind::recv) return {};
+  return {messages_.front().peer, messages_.front().what.tag};
 }
 
-void ValidatedMessages::finish() {
-  std::exception_ptr error;
-  try {
-    complete();
-  } catch (const std::exception&) {
-    error = std::current_exception();
-  }
-  end(std::move(error), received_);
-}
-
-void ValidatedMessages::await() {
-  if (is_attended_.exchange(true)) return EndingWork::await();
-  finish();
-}
-
-void ValidatedMessages::go_on_alone() {
-  if (is_attended_.exchange(true)) return;
-  watcher_ = board().runtime().start_thread("message", [this] { finish(); });
-}
-
-// Both find out by themselves; whoever does first breaks the gang, but not before the other has
-// heard, if that one is there.
+// Each side finds the mismatch by itself. The first to do so breaks the gang, but only after the
+// other has heard its announcement, if the other is there.
 void ValidatedMessages::fail_mismatch(Message& message) {
   Gang& side = gang_.side();
   const bool is_send = message.what.kind == OperationKind::send;
   const int own_rank = side.rank();
   if (message.peer != own_rank) {
-    const CallOptions shortly{
-        .timeout = std::min<Duration>(*side_options().timeout, std::chrono::milliseconds(500))};
+    const CallOptions shortly{.timeout =
+                                  std::min<Duration>(left(), std::chrono::milliseconds(500))};
     try {
       std::uint8_t out = 1;
       std::uint8_t in = 0;
@@ -281,7 +249,7 @@ void ValidatedMessages::fail_mismatch(Message& message) {
                                     is_send ? receiver_tag(tag) : sender_tag(tag)}};
       side.batch(nods, shortly);
     } catch (const Error&) {
-      // It does not wait for this message, or knows already.
+      // The other side is not waiting for this message, or already knows.
     }
   }
   GangFailure failure;
@@ -302,8 +270,8 @@ void ValidatedMessages::fail_exchange(const GangError& error) {
   failure.kind = error.kind();
   failure.ranks_at_fault = error.ranks_at_fault();
   failure.reason = error.kind() == GangErrorKind::timeout
-                       ? "the other side did not call it"
-                       : std::string("in the exchange beside it, ") + error.what();
+                       ? "the other side did not make the matching call"
+                       : std::string("in the exchange that accompanies it: ") + error.what();
   throw gang_.break_with(call(), began_, std::move(failure));
 }
 

@@ -10,18 +10,20 @@
 #include <vector>
 
 #include "gang/forwarding_gang.h"
+#include "gang/hash.h"
 #include "gang/operation_queue.h"
+#include "gang/rank_list.h"
 #include "gang/validated_messages.h"
 
 namespace gang {
 namespace {
 
-// What the members of a gang must agree on, as it goes around.
+// What the members of a gang must agree on, as they exchange it.
 struct Fingerprint {
   std::uint64_t sequence_number = 0;
   std::int64_t count = 0;
   std::uint64_t detail = 0;
-  std::uint64_t label = 0;  // 0: none given
+  std::uint64_t label = 0;  // a hash; 0 if none is given
   std::int32_t peer = no_rank;
   std::uint8_t kind = 0;
   std::uint8_t data_type = 0;
@@ -32,11 +34,7 @@ struct Fingerprint {
 static_assert(sizeof(Fingerprint) == 64);
 
 std::uint64_t hash_of(std::string_view label) {
-  if (label.empty()) return 0;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char character : label)
-    hash = (hash ^ static_cast<std::uint8_t>(character)) * 0x100000001b3;
-  return hash | 1U;
+  return label.empty() ? 0 : fnv1a(std::as_bytes(std::span(label))) | 1U;
 }
 
 Fingerprint fingerprint_of(const Operation& operation) {
@@ -55,7 +53,7 @@ Fingerprint fingerprint_of(const Operation& operation) {
   return fingerprint;
 }
 
-// Where the two differ, in words; "" where they match.
+// What the two calls differ in; "" if they match.
 std::string_view difference(const Fingerprint& left, const Fingerprint& right) {
   if (left.kind != right.kind || left.has_splits != right.has_splits) return "operations";
   if (left.data_type != right.data_type) return "data types";
@@ -67,8 +65,8 @@ std::string_view difference(const Fingerprint& left, const Fingerprint& right) {
   return "";
 }
 
-// Whom all others are compared with: the first that gives a label, since two that agree with one
-// without may differ.
+// What all members are compared with: the first call with a label, since two calls that match a
+// call without one may still differ.
 const Fingerprint& reference_of(const std::vector<Fingerprint>& all) {
   const auto labelled = std::ranges::find_if(all, [](const auto& one) { return one.label != 0; });
   return labelled == all.end() ? all.front() : *labelled;
@@ -81,7 +79,7 @@ std::vector<int> ranks_unlike(const Fingerprint& reference, const std::vector<Fi
   return ranks;
 }
 
-// Those that do not call what most call; the higher ones where two calls are as frequent.
+// The ranks that do not call what most call; the higher ranks in case of a tie.
 std::vector<int> odd_ranks(const std::vector<Fingerprint>& all) {
   const auto agreeing = [&all](const Fingerprint& one) {
     return std::ranges::count_if(
@@ -91,7 +89,7 @@ std::vector<int> odd_ranks(const std::vector<Fingerprint>& all) {
   return odd.empty() ? ranks_unlike(reference_of(all), all) : odd;
 }
 
-// "all_reduce #3 sum f32[8] at train.cc:41", for the members that see another call.
+// "all_reduce #3 sum f32[8] at train.cc:41", for the members that see a different call.
 using CallText = std::array<char, 192>;
 
 CallText text_of(const Collective& collective) {
@@ -102,11 +100,7 @@ CallText text_of(const Collective& collective) {
 }
 
 std::string text_of_missing(const std::vector<int>& ranks) {
-  if (ranks.empty()) return "not all members called it";
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
-  return text + " did not call it";
+  return ranks.empty() ? "not all members called it" : ranks_text(ranks) + " did not call it";
 }
 
 TensorView bytes_of(void* data, std::size_t size) {
@@ -140,7 +134,7 @@ class ValidatingGang final : public ForwardingGang, private ValidatedGang {
   struct Validation {
     const Operation& operation;
     TimePoint began;
-    Duration left;
+    Duration left;  // for each of its exchanges
   };
 
   void stop() noexcept;
@@ -152,7 +146,6 @@ class ValidatingGang final : public ForwardingGang, private ValidatedGang {
   Work forward(Operation& operation) override { return ForwardingGang::do_start(operation); }
   GangError break_with(const Collective& call, TimePoint began, GangFailure failure) override;
 
-  Duration time_left(const Operation& operation, TimePoint began) const;
   void validate(const Validation& validation);
   void compare_fingerprints(const Validation& validation);
   void compare_splits(const Validation& validation);
@@ -168,7 +161,7 @@ class ValidatingGang final : public ForwardingGang, private ValidatedGang {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_message_ = 0;
   std::optional<GangFailure> broken_;  // under the board's lock
-  OperationQueue queue_;               // first to go
+  OperationQueue queue_;               // last: destroyed first
 };
 
 Work ValidatingGang::do_start(Operation& operation) {
@@ -206,30 +199,25 @@ void ValidatingGang::do_close() noexcept {
   ForwardingGang::do_close();
 }
 
-// What is under way fails: nobody waits for it.
+// What is under way fails, since no thread waits for it.
 void ValidatingGang::stop() noexcept {
   side_->close();
   if (queue_.is_busy()) inner().close();
   queue_.stop();
 }
 
-// Called by every member of the child, so that they can make its own side gang here.
+// Every member of the child calls this, so they can make its side gang here.
 std::shared_ptr<Gang> ValidatingGang::wrap(std::shared_ptr<Gang> child) {
   return make_validating_gang(std::move(child),
                               {.runtime = std::shared_ptr<Runtime>(board_, &board_->runtime()),
                                .missing_ranks = missing_ranks_});
 }
 
-Duration ValidatingGang::time_left(const Operation& operation, TimePoint began) const {
-  if (operation.timeout == no_timeout) return no_timeout;
-  const Duration left = operation.timeout - (board_->runtime().now() - began);
-  return std::max<Duration>(left, std::chrono::milliseconds(1));
-}
-
 void ValidatingGang::perform(Operation& operation, TimePoint began) {
   require_intact(operation.collective);
-  if (size() > 1) validate({operation, began, time_left(operation, began)});
-  operation.timeout = time_left(operation, began);
+  const TimePoint deadline = deadline_after(began, operation.timeout);
+  if (size() > 1) validate({operation, began, time_left(board_->runtime(), deadline)});
+  operation.timeout = time_left(board_->runtime(), deadline);
   ForwardingGang::do_run(operation);
 }
 
@@ -248,7 +236,7 @@ void ValidatingGang::validate(const Validation& validation) {
     failure->ranks_at_fault = error.ranks_at_fault();
     failure->reason = error.kind() == GangErrorKind::timeout
                           ? text_of_missing(error.ranks_at_fault())
-                          : std::string("in the exchange before it, ") + error.what();
+                          : std::string("in the exchange that precedes it: ") + error.what();
   }
   fail(validation, *std::move(failure));
 }
@@ -261,7 +249,7 @@ void ValidatingGang::compare_fingerprints(const Validation& validation) {
   if (!ranks_unlike(reference_of(all), all).empty()) fail_mismatch(validation, all);
 }
 
-// What each rank sends to each other is what that one expects.
+// What each rank sends to another must be what the other expects.
 void ValidatingGang::compare_splits(const Validation& validation) {
   const Operation& operation = validation.operation;
   std::vector<std::int64_t> sent(operation.input_splits.begin(), operation.input_splits.end());
@@ -279,7 +267,7 @@ void ValidatingGang::compare_splits(const Validation& validation) {
   GangFailure failure;
   failure.kind = GangErrorKind::mismatch;
   failure.reason = "rank " + std::to_string(odd.front()) +
-                   " sends another number of elements than is expected of it";
+                   " does not send the number of elements that its peers expect";
   failure.ranks_at_fault = std::move(odd);
   fail(validation, std::move(failure));
 }
@@ -306,7 +294,7 @@ void ValidatingGang::fail(const Validation& validation, GangFailure failure) {
   throw break_inner(validation.operation.collective, validation.began, std::move(failure));
 }
 
-// The members that are not part of the message learn of it by closed connections.
+// The members that do not take part in the message learn of it from closed connections.
 GangError ValidatingGang::break_with(const Collective& call, TimePoint began, GangFailure failure) {
   side_->abort();
   return break_inner(call, began, std::move(failure));

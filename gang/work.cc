@@ -9,9 +9,8 @@
 namespace gang {
 namespace {
 
-// Runs `ask`; notes in `observed` that the program has seen the operation end, be it with an error
-// of ours. Anything else that passes through (a fiber being unwound) says nothing about the
-// operation.
+// Runs `ask`, and notes in `observed` that the program has seen the operation end, perhaps with one
+// of our errors. Any other exception (a fiber being unwound) says nothing about the operation.
 template <typename Ask>
 bool observe(bool& observed, Ask&& ask) {
   try {
@@ -47,9 +46,7 @@ void Work::wait() {
 }
 
 bool Work::wait(Duration timeout) {
-  if (timeout <= Duration::zero())
-    throw InvalidArgument("wait: timeout " + to_string(timeout) +
-                          " is not positive; accepted are positive durations and no_timeout");
+  check_timeout("wait", timeout);
   if (state_ == nullptr) return true;
   return observe(observed_, [this, timeout] {
     return timeout == no_timeout ? state_->wait(std::nullopt) : state_->wait(timeout);
@@ -83,7 +80,7 @@ void Work::wait_all(std::span<Work> works) {
 
 std::size_t Work::wait_any(std::span<Work> works) {
   if (works.empty())
-    throw InvalidArgument("wait_any: the list is empty; accepted are one or more works");
+    throw InvalidArgument("wait_any: the list is empty; must hold one or more works");
   std::vector<WorkState*> states;
   states.reserve(works.size());
   for (const Work& work : works) {
@@ -96,7 +93,7 @@ std::size_t Work::wait_any(std::span<Work> works) {
     works[index].observed_ = true;
     return index;
   }
-  // One is complete already; one before it in the list may be too, and then goes first.
+  // One is already known to be complete; one before it may be too, and then comes first.
   for (std::size_t index = 0; index < known_complete; ++index) {
     try {
       if (works[index].test()) return index;

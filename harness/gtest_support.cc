@@ -46,7 +46,7 @@ std::string reproduce_command(const RunSpecification& specification) {
 
 constexpr const char* report_variable = "GANGSIM_REPORT";
 
-// Where failures are explained; empty: nowhere.
+// Where failures are to be explained; empty: nowhere.
 std::string report_place() {
   const char* value = std::getenv(report_variable);
   return value == nullptr ? "" : value;
@@ -72,14 +72,14 @@ std::string write_report(const std::string& place, const RunResult& result) {
   return path + ".html";
 }
 
-// What a failure says after its report: where to look at it. Empty where that was not asked for.
-std::string look_at(const RunResult& result) {
+// The line after a failure's report that names its page. Empty unless a page was asked for.
+std::string page_line(const RunResult& result) {
   const std::string place = report_place();
   if (place.empty()) return "";
   try {
-    return fmt::format("  Look       {}\n", write_report(place, result));
+    return fmt::format("  Report     {}\n", write_report(place, result));
   } catch (const Error& error) {
-    return fmt::format("  Look       nowhere: {}\n", error.what());
+    return fmt::format("  Report     not written: {}\n", error.what());
   }
 }
 
@@ -102,10 +102,10 @@ RunResult expect_holds(const RunSpecification& specification,
   result.reproduce = reproduce_command(specification);
   const bool failed_in_body = !had_failed && testing::Test::HasFailure();
   if (!result.holds()) {
-    ADD_FAILURE() << to_string(result) << look_at(result);
+    ADD_FAILURE() << to_string(result) << page_line(result);
   } else if (failed_in_body) {
     ADD_FAILURE() << "on simulated ranks; Reproduce  " << result.reproduce << '\n'
-                  << look_at(result);
+                  << page_line(result);
   }
   return result;
 }

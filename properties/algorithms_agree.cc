@@ -60,7 +60,7 @@ std::string same(const Tensor& one, const Tensor& other, const char* difference)
   return one == other ? "" : difference;
 }
 
-// On one rank of one gang; an empty text says that it holds.
+// What is wrong on one rank of one gang; empty if the equation holds.
 using Equation = std::string (*)(Gang& gang, const Step& step);
 
 std::string reduce_then_broadcast(Gang& gang, const Step& step) {
@@ -137,10 +137,10 @@ std::string uneven_all_to_all_and_back(Gang& gang, const Step& step) {
   Tensor back(step, total(sent));
   gang.all_to_all(there.view(), given.view(), {.output = got, .input = sent});
   gang.all_to_all(back.view(), there.view(), {.output = sent, .input = got});
-  return same(given, back, "all_to_all with swapped splits does not undo it");
+  return same(given, back, "all_to_all with swapped splits does not undo the first");
 }
 
-// Rank r of the gang is rank (r + shift) mod size of the other one.
+// Rank r of the gang is rank (r + shift) mod size of the permuted one.
 std::string permute_ranks(Gang& gang, const Step& step) {
   const int size = gang.size();
   std::vector<int> order;
@@ -171,7 +171,7 @@ int largest_divisor_up_to(int number, int most) {
   return divisor;
 }
 
-// Nodes of n consecutive ranks (sdp) and the ranks of equal place in them (rdp).
+// sdp: nodes of n consecutive ranks; rdp: the ranks at the same place in each node.
 std::string reduce_by_nodes(Gang& gang, const Step& step) {
   const int node_size = largest_divisor_up_to(gang.size(), 1 + step.peer);
   ReduceOperation operation = step.reduce_operation;
@@ -186,31 +186,26 @@ std::string reduce_by_nodes(Gang& gang, const Step& step) {
   return same(together, by_nodes, "all_reduce over sdp, then rdp, differs from all_reduce over dp");
 }
 
-struct NamedEquation {
-  const char* name;
-  const char* description;
-  Equation equation;
-};
-
-constexpr NamedEquation equations[] = {
-    {"reduce_and_broadcast_make_all_reduce", "reduce, then broadcast from its destination.",
-     reduce_then_broadcast},
-    {"reduce_scatter_and_all_gather_make_all_reduce", "reduce_scatter, then all_gather.",
-     reduce_scatter_then_all_gather},
+constexpr LawRow<Equation> equations[] = {
+    {"reduce_and_broadcast_make_all_reduce",
+     "reduce, then broadcast from its destination, equals all_reduce.", reduce_then_broadcast},
+    {"reduce_scatter_and_all_gather_make_all_reduce",
+     "reduce_scatter, then all_gather, equals all_reduce.", reduce_scatter_then_all_gather},
     {"gather_undoes_scatter", "scatter, then gather to its source, is the identity.",
      scatter_then_gather},
     {"gather_and_broadcast_make_all_gather",
-     "all_gather, its list form, and gather with broadcast.", gather_then_broadcast},
+     "all_gather, its list form, and gather then broadcast give the same.", gather_then_broadcast},
     {"all_to_all_twice_is_the_identity", "all_to_all is its own inverse.", all_to_all_twice},
-    {"uneven_all_to_all_has_an_inverse", "all_to_all with the split sizes swapped.",
-     uneven_all_to_all_and_back},
-    {"permuting_ranks_permutes_results", "A gang of the same ranks in another order.",
+    {"uneven_all_to_all_has_an_inverse",
+     "all_to_all with the split sizes swapped undoes all_to_all.", uneven_all_to_all_and_back},
+    {"permuting_ranks_permutes_results",
+     "A gang of the same ranks in another order gathers in that order and reduces to the same.",
      permute_ranks},
-    {"sdp_then_rdp_makes_dp", "all_reduce within nodes, then across, is all_reduce.",
+    {"sdp_then_rdp_makes_dp", "all_reduce within nodes, then across nodes, equals all_reduce.",
      reduce_by_nodes},
 };
 
-Verdict judge(const GangProgram& program, Equation equation, const Subject& subject) {
+Verdict judge_equation(const GangProgram& program, Equation equation, const Subject& subject) {
   const Step& step = program.steps.front();
   return judge_ranks(options_of(program), subject, [&](sim::SimulatedRank& rank) {
     const auto gangs = make_gangs(program, rank.root(), subject);
@@ -222,22 +217,15 @@ Verdict judge(const GangProgram& program, Equation equation, const Subject& subj
 }  // namespace
 
 std::vector<Property> algorithms_agree(const Subject& subject) {
-  std::vector<Property> properties;
-  for (const NamedEquation& named : equations) {
-    Law<GangProgram> law;
-    law.suite = "algorithms_agree";
-    law.name = named.name;
-    law.description = named.description;
-    law.generate = [](Draw& draw) {
-      return generate_program(
-          draw, {.most_gangs = 2, .most_steps = 1, .kinds = {OperationKind::all_reduce}});
-    };
-    law.verdict = [subject, equation = named.equation](const GangProgram& program) {
-      return judge(program, equation, subject);
-    };
-    properties.push_back(to_property(law));
-  }
-  return properties;
+  return generated_laws<GangProgram>(
+      "algorithms_agree", equations,
+      [](Draw& draw) {
+        return generate_program(
+            draw, {.most_gangs = 2, .most_steps = 1, .kinds = {OperationKind::all_reduce}});
+      },
+      [subject](Equation equation, const GangProgram& program) {
+        return judge_equation(program, equation, subject);
+      });
 }
 
 }  // namespace gang::properties

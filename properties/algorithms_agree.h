@@ -1,4 +1,4 @@
-// Operations put together make other operations.
+// Operations composed of others give the same results.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,5 @@
 #include "properties/all_properties.h"
 
-#include <iterator>
-
 #include "properties/algorithms_agree.h"
 #include "properties/collectives_match_model.h"
 #include "properties/deadlocks_are_exact.h"
@@ -29,90 +27,65 @@
 #include "properties/training_pipelines.h"
 
 namespace gang::properties {
+namespace {
 
-std::vector<Property> all_properties(const Subject& subject) {
+std::vector<Property> joined(const std::vector<std::vector<Property>>& suites) {
   std::vector<Property> all;
-  const auto add = [&all](std::vector<Property> suite) {
-    std::move(suite.begin(), suite.end(), std::back_inserter(all));
-  };
-  add(meshes_partition());
-  add(meshes_are_arithmetic());
-  add(gangs_follow_meshes(make_layout_gangs, subject));
-  add(gangs_compose(subject));
-  add(collectives_match_model(subject));
-  add(messages_keep_order(subject));
-  add(algorithms_agree(subject));
-  add(fake_gang_agrees(make_fake_gang, subject));
-  add(invalid_arguments_stay_local(make_fake_gang, subject));
-  add(mismatches_are_found(subject));
-  add(deadlocks_are_exact(subject));
-  add(misuse_is_found(subject));
-  add(errors_reach_everyone(subject));
-  add(timeouts_fire_on_time(subject));
-  add(faults_are_contained(subject));
-  add(runtimes_are_deterministic(subject));
-  add(runs_replay(subject));
-  add(runs_are_explained(subject));
-  add(texts_round_trip());
-  add(pipelines_are_valid());
-  add(training_pipelines());
-  add(faulty_programs());
-  add(training());
-  add(stores_behave(subject));
-  add(mutants(subject));
+  for (const std::vector<Property>& suite : suites)
+    all.insert(all.end(), suite.begin(), suite.end());
   return all;
 }
 
-namespace {
+// The laws of gangs as such, which hold on every simulated backend.
+std::vector<Property> laws_of_gangs(const Subject& subject) {
+  return joined({gangs_follow_meshes(make_layout_gangs, subject), gangs_compose(subject),
+                 collectives_match_model(subject), messages_keep_order(subject),
+                 algorithms_agree(subject), fake_gang_agrees(make_fake_gang, subject),
+                 invalid_arguments_stay_local(make_fake_gang, subject),
+                 errors_reach_everyone(subject), timeouts_fire_on_time(subject),
+                 faults_are_contained(subject)});
+}
 
-// The laws of gangs as such, on `backend`.
-std::vector<Property> properties_over(const char* backend, const Subject& subject) {
-  std::vector<Property> all;
-  const auto add = [&all, backend](std::vector<Property> suite) {
-    for (Property& property : suite) {
-      property.backend = backend;
-      all.push_back(std::move(property));
-    }
+Subject subject_on(sim::SimulatedBackend backend) {
+  Subject subject;
+  subject.simulate = [backend](sim::SimulationOptions options, const sim::RankProgram& program) {
+    options.backend = backend;
+    return sim::Simulation(options).run(program);
   };
-  add(gangs_follow_meshes(make_layout_gangs, subject));
-  add(gangs_compose(subject));
-  add(collectives_match_model(subject));
-  add(messages_keep_order(subject));
-  add(algorithms_agree(subject));
-  add(fake_gang_agrees(make_fake_gang, subject));
-  add(invalid_arguments_stay_local(make_fake_gang, subject));
-  add(errors_reach_everyone(subject));
-  add(timeouts_fire_on_time(subject));
-  add(faults_are_contained(subject));
-  add(training(make_training_subject_on(backend)));
+  subject.receives_any_tag = false;
+  subject.times_out_together = false;
+  return subject;
+}
+
+std::vector<Property> properties_over(harness::BackendKind backend, const Subject& subject) {
+  std::vector<Property> all =
+      joined({laws_of_gangs(subject), training(make_training_subject_on(backend))});
+  for (Property& property : all) property.backend = backend;
   return all;
 }
 
 }  // namespace
 
+std::vector<Property> all_properties(const Subject& subject) {
+  return joined({meshes_partition(), meshes_are_arithmetic(), laws_of_gangs(subject),
+                 mismatches_are_found(subject), deadlocks_are_exact(subject),
+                 misuse_is_found(subject), runtimes_are_deterministic(subject),
+                 runs_replay(subject), runs_are_explained(subject), texts_round_trip(),
+                 pipelines_are_valid(), training_pipelines(), faulty_programs(), training(),
+                 stores_behave(subject), mutants(subject)});
+}
+
 std::vector<Property> properties_over_gloo() {
-  Subject subject;
-  subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
-    options.backend = sim::SimulatedBackend::gloo;
-    return sim::Simulation(options).run(program);
-  };
-  subject.receives_any_tag = false;
+  Subject subject = subject_on(sim::SimulatedBackend::gloo);
   subject.completes_together = false;
   subject.tells_of_ended_ranks = true;
-  subject.times_out_together = false;
-  return properties_over("sim-gloo", subject);
+  return properties_over(harness::BackendKind::sim_gloo, subject);
 }
 
 std::vector<Property> properties_over_nccl() {
-  Subject subject;
-  subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
-    options.backend = sim::SimulatedBackend::nccl;
-    return sim::Simulation(options).run(program);
-  };
-  subject.receives_any_tag = false;
+  Subject subject = subject_on(sim::SimulatedBackend::nccl);
   subject.has_tags = false;
-  subject.times_out_together = false;
-  return properties_over("sim-nccl", subject);
+  return properties_over(harness::BackendKind::sim_nccl, subject);
 }
 
 }  // namespace gang::properties

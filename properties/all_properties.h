@@ -11,11 +11,11 @@ namespace gang::properties {
 // Every property of every suite, in the order in which `gangsim check` shows them.
 std::vector<Property> all_properties(const Subject& subject = {});
 
-// The properties of gangs as such, for simulated gangs over Gloo's algorithms (backend "sim-gloo").
+// The properties of gangs as such, on simulated gangs over Gloo's algorithms (backend "sim-gloo").
 // The rest of `all_properties` is about the simulator's own matching.
 std::vector<Property> properties_over_gloo();
 
-// The same over a simulated NCCL (backend "sim-nccl").
+// The same on a simulated NCCL (backend "sim-nccl").
 std::vector<Property> properties_over_nccl();
 
 }  // namespace gang::properties

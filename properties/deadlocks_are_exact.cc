@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "properties/program_run.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -17,8 +18,7 @@ bool leaves_out(const MissingCall& missing, int rank, int step) {
          step == missing.step % static_cast<int>(missing.program.steps.size());
 }
 
-// The ranks of a world, one of which may go on while it meets no barrier that others have to come
-// to.
+// Steps through a program: a rank advances past a barrier once all members wait there.
 class HandRun {
  public:
   explicit HandRun(const MissingCall& missing)
@@ -35,7 +35,7 @@ class HandRun {
   }
 
  private:
-  // The step at which `rank` stands, past what it takes no part in.
+  // The step at which `rank` waits, past those that it takes no part in.
   int waits_at(int rank) {
     int& step = next_step_[static_cast<std::size_t>(rank)];
     const int count = static_cast<int>(missing_.program.steps.size());
@@ -44,17 +44,14 @@ class HandRun {
   }
 
   const std::vector<int>* gang_of(int rank, int step) const {
-    for (const auto& gang : members_[node_of(step)]) {
-      if (std::ranges::count(gang, rank) != 0) return &gang;
-    }
-    return nullptr;
+    return find_gang(members_[node_of(step)], rank);
   }
 
   std::size_t node_of(int step) const {
     return static_cast<std::size_t>(missing_.program.steps[static_cast<std::size_t>(step)].node);
   }
 
-  // Completes one barrier whose members all wait on the same gang; false where there is none.
+  // Completes one barrier whose members all wait on the same gang; false if there is none.
   bool complete_one() {
     for (int rank = 0; rank < missing_.program.world; ++rank) {
       const int step = waits_at(rank);
@@ -110,7 +107,7 @@ std::vector<int> ranks_that_block(const std::vector<int>& blocked_at) {
   return ranks;
 }
 
-// Whom `rank` waits for: the members of its gang that do not stand at a barrier of that gang.
+// The ranks that `rank` waits for: the members of its gang that do not wait on that gang.
 std::vector<int> expected_waits(const MissingCall& missing, const std::vector<int>& blocked_at,
                                 int rank) {
   const Membership members = members_of(missing.program);
@@ -119,11 +116,9 @@ std::vector<int> expected_waits(const MissingCall& missing, const std::vector<in
     return step == no_step ? -1 : missing.program.steps[static_cast<std::size_t>(step)].node;
   };
   std::vector<int> waits;
-  for (const auto& gang : members[static_cast<std::size_t>(node_at(rank))]) {
-    if (std::ranges::count(gang, rank) == 0) continue;
-    std::ranges::copy_if(gang, std::back_inserter(waits),
-                         [&](int member) { return node_at(member) != node_at(rank); });
-  }
+  std::ranges::copy_if(*find_gang(members[static_cast<std::size_t>(node_at(rank))], rank),
+                       std::back_inserter(waits),
+                       [&](int member) { return node_at(member) != node_at(rank); });
   std::ranges::sort(waits);
   return waits;
 }
@@ -146,7 +141,7 @@ std::string check_blocked(const MissingCall& missing, const sim::Report& report,
     std::vector<int> waits = expected_waits(missing, blocked_at, blocked.rank);
     if (waits.size() > 16) waits.resize(16);
     if (blocked.waits_for != waits) {
-      return fmt::format("rank {} is said to wait for [{}], expected [{}]", blocked.rank,
+      return fmt::format("rank {} is reported to wait for [{}], expected [{}]", blocked.rank,
                          fmt::join(blocked.waits_for, ","), fmt::join(waits, ","));
     }
   }
@@ -168,16 +163,15 @@ Verdict verdict_of(const MissingCall& missing, const sim::Report& report) {
     return Verdict::violated(
         fmt::format("a deadlock has {} findings, expected one", report.findings.size()));
   }
-  std::string complaint = check_blocked(missing, report, blocked_at);
-  return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
+  return Verdict::holds_unless(check_blocked(missing, report, blocked_at));
 }
 
-Verdict judge(const MissingCall& missing, const Subject& subject) {
+Verdict judge_blocked(const MissingCall& missing, const Subject& subject) {
   const sim::Report report = run_missing(missing, subject);
   return verdict_of(missing, report).shown_by(report);
 }
 
-// Every rank looks for deadlocks before each of its steps: whom it finds must stay blocked.
+// Every rank looks for deadlocks before each of its steps; the ranks it finds must stay blocked.
 Verdict judge_early(const MissingCall& missing, const Subject& subject) {
   std::set<int> found;
   const sim::Report report = run_missing(
@@ -187,19 +181,20 @@ Verdict judge_early(const MissingCall& missing, const Subject& subject) {
   const std::vector<int> blocked = blocked_ranks(report);
   for (const int rank : found) {
     if (std::ranges::binary_search(blocked, rank)) continue;
-    return Verdict::violated(
-        fmt::format("rank {} was found dead while others ran; blocked at the end are [{}]", rank,
-                    fmt::join(blocked, ",")));
+    return Verdict::violated(fmt::format(
+        "rank {} was found deadlocked while others ran, but at the end [{}] are blocked", rank,
+        fmt::join(blocked, ",")));
   }
   return Verdict::holds();
 }
 
-// A deadlock that is said to happen in every schedule happens in random ones.
+// A deadlock reported for every schedule must happen in random ones.
 Verdict judge_certainty(const MissingCall& missing, const Subject& subject) {
   sim::SimulationOptions options = options_of(missing.program);
   options.scheduler = sim::SchedulerKind::round_robin;
   const sim::Report certain = run_missing(missing, options, subject, {});
-  if (!certain.certainty.starts_with("in every schedule")) return Verdict::holds();
+  if (!certain.certainty || certain.certainty->schedules != sim::Schedules::every)
+    return Verdict::holds();
   options.scheduler = sim::SchedulerKind::random;
   for (int i = 0; i < 3; ++i) {
     ++options.seed;
@@ -208,23 +203,24 @@ Verdict judge_certainty(const MissingCall& missing, const Subject& subject) {
         other.findings.front().id == certain.findings.front().id)
       continue;
     return Verdict::violated(fmt::format(
-        "a deadlock 'in every schedule' blocks ranks [{}]; random schedule {} blocks [{}]",
+        "a deadlock in 'every schedule' blocks ranks [{}], but random schedule {} blocks [{}]",
         fmt::join(blocked_ranks(certain), ","), options.seed,
         fmt::join(blocked_ranks(other), ",")));
   }
   return Verdict::holds();
 }
 
-Law<MissingCall> law_about_missing_calls(std::string name, std::string description,
-                                         std::function<Verdict(const MissingCall&)> verdict) {
-  Law<MissingCall> law;
-  law.suite = "deadlocks_are_exact";
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.generate = generate_missing_call;
-  law.verdict = std::move(verdict);
-  return law;
-}
+using JudgeMissingCall = Verdict (*)(const MissingCall&, const Subject&);
+
+constexpr LawRow<JudgeMissingCall> missing_call_laws[] = {
+    {"a_missing_call_blocks_only_its_dependants",
+     "The blocked ranks, and the ranks they wait for, are those that stepping through gives.",
+     judge_blocked},
+    {"what_is_dead_stays_dead",
+     "A rank that is found deadlocked while others run is blocked at the end.", judge_early},
+    {"a_certain_deadlock_is_in_every_schedule",
+     "A deadlock reported for every schedule happens in random ones.", judge_certainty},
+};
 
 }  // namespace
 
@@ -243,40 +239,27 @@ MissingCall generate_missing_call(Draw& draw) {
 
 std::string to_text(const MissingCall& missing) {
   const std::string program = to_text(missing.program);
-  if (!missing.is_missing) return program + "\nnothing is left out";
+  if (!missing.is_missing) return program + "\nno call is left out";
   return fmt::format("{}\nrank {} leaves out step {}", program,
                      missing.rank % missing.program.world,
                      missing.step % static_cast<int>(missing.program.steps.size()));
 }
 
 std::vector<MissingCall> shrinks(const MissingCall& missing) {
-  std::vector<MissingCall> simpler;
-  for (GangProgram& program : shrinks(missing.program)) {
-    simpler.push_back({std::move(program), missing.rank, missing.step, missing.is_missing});
-  }
-  for (int rank = 0; rank < missing.rank; ++rank) {
-    simpler.push_back({missing.program, rank, missing.step, missing.is_missing});
-  }
-  for (int step = 0; step < missing.step; ++step) {
-    simpler.push_back({missing.program, missing.rank, step, missing.is_missing});
-  }
-  return simpler;
+  SimplerCases simpler(missing);
+  for (const GangProgram& program : shrinks(missing.program))
+    simpler.add([&](MissingCall& one) { one.program = program; });
+  for (int rank = 0; rank < missing.rank; ++rank) simpler.lower(&MissingCall::rank, rank);
+  for (int step = 0; step < missing.step; ++step) simpler.lower(&MissingCall::step, step);
+  return simpler.take();
 }
 
 std::vector<Property> deadlocks_are_exact(const Subject& subject) {
-  return {
-      to_property(law_about_missing_calls(
-          "a_missing_call_blocks_only_its_dependants",
-          "Who blocks, and on whom, is what running the program by hand gives.",
-          [subject](const MissingCall& missing) { return judge(missing, subject); })),
-      to_property(law_about_missing_calls(
-          "what_is_dead_stays_dead", "Whom a search finds while others run is blocked at the end.",
-          [subject](const MissingCall& missing) { return judge_early(missing, subject); })),
-      to_property(law_about_missing_calls(
-          "a_certain_deadlock_is_in_every_schedule",
-          "What is said to happen in every schedule happens in random ones.",
-          [subject](const MissingCall& missing) { return judge_certainty(missing, subject); })),
-  };
+  return generated_laws<MissingCall>("deadlocks_are_exact", missing_call_laws,
+                                     generate_missing_call,
+                                     [subject](JudgeMissingCall judge, const MissingCall& missing) {
+                                       return judge(missing, subject);
+                                     });
 }
 
 }  // namespace gang::properties

@@ -15,7 +15,7 @@ struct MissingCall {
   GangProgram program;
   int rank = 0;            // modulo the world
   int step = 0;            // modulo the steps
-  bool is_missing = true;  // false: nobody leaves anything out
+  bool is_missing = true;  // false: no call is left out
 
   friend bool operator==(const MissingCall&, const MissingCall&) = default;
 };
@@ -24,8 +24,8 @@ MissingCall generate_missing_call(Draw& draw);
 std::string to_text(const MissingCall& missing);
 std::vector<MissingCall> shrinks(const MissingCall& missing);
 
-// Where every rank comes to a stop for good: a step, or no_step where it finishes. Computed by
-// running the program by hand, a barrier at a time.
+// The step at which each rank blocks forever; no_step for a rank that finishes. Computed by
+// stepping through the program, one barrier at a time.
 inline constexpr int no_step = -1;
 std::vector<int> blocked_steps(const MissingCall& missing);
 

@@ -6,21 +6,22 @@
 #include <fmt/format.h>
 
 #include "properties/program_run.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
 
 constexpr Failure all_failures[] = {Failure::throws, Failure::aborts};
 
-// How far a rank came: the steps that it was told succeeded, and the error that ended it.
-struct Progress {
+// How far a rank came: the steps that succeeded for it, and the error that ended it.
+struct RankProgress {
   std::size_t steps_done = 0;
   std::optional<GangErrorKind> error;
 };
 
-// Root-gang programs of blocking collectives, so that who is told what is simple to say.
+// On blocking collectives of the root gang, for which it is easy to say which rank gets what error.
 void run_failing_rank(const FailureCase& failure, const ProgramMemory& memory, Gang& root,
-                      const Subject& subject, Progress& progress, Image& image) {
+                      const Subject& subject, RankProgress& progress, Image& image) {
   for (std::size_t i = 0; i < failure.program.steps.size(); ++i) {
     if (root.rank() == failure.failing_rank() && i == failure.failing_step()) {
       if (failure.failure == Failure::throws) throw std::runtime_error("planted");
@@ -48,19 +49,19 @@ bool may_succeed(const FailureCase& failure, std::size_t steps_done, const Subje
   return true;
 }
 
-std::string check_survivor(const FailureCase& failure, int rank, const Progress& progress,
+std::string check_survivor(const FailureCase& failure, int rank, const RankProgress& progress,
                            const Subject& subject) {
   if (!may_succeed(failure, progress.steps_done, subject)) {
-    return fmt::format("rank {} is told success in step {}, which rank {} never reached", rank,
-                       progress.steps_done - 1, failure.failing_rank());
+    return fmt::format("step {} succeeds on rank {}, although rank {} never reached it",
+                       progress.steps_done - 1, rank, failure.failing_rank());
   }
   const GangErrorKind expected =
       failure.failure == Failure::throws ? GangErrorKind::peer_failed : GangErrorKind::aborted;
   const bool has_done_all = progress.steps_done == failure.program.steps.size();
   if (!progress.error && has_done_all && !subject.completes_together) return {};
-  if (!progress.error) return fmt::format("rank {} ends without being told", rank);
+  if (!progress.error) return fmt::format("rank {} ends without an error", rank);
   if (*progress.error != expected) {
-    return fmt::format("rank {} is told {}, expected {}", rank, to_string(*progress.error),
+    return fmt::format("rank {} gets {}, expected {}", rank, to_string(*progress.error),
                        to_string(expected));
   }
   return {};
@@ -76,15 +77,15 @@ std::string check_report(const FailureCase& failure, const sim::Report& report) 
   if (!throws) return {};
   if (report.findings.size() != 1 || report.findings.front().id != sim::finding_id::rank_failed ||
       report.findings.front().ranks != std::vector{failure.failing_rank()}) {
-    return "the finding is not one rank_failed that names the rank";
+    return fmt::format("expected one rank_failed finding on rank {}", failure.failing_rank());
   }
   return {};
 }
 
-Verdict judge(const FailureCase& failure, const Subject& subject) {
+Verdict judge_failure(const FailureCase& failure, const Subject& subject) {
   const ProgramMemory memory(failure.program);
   Image image = memory.initial_image();
-  std::vector<Progress> progress(static_cast<std::size_t>(failure.program.world));
+  std::vector<RankProgress> progress(static_cast<std::size_t>(failure.program.world));
   const sim::Report report =
       subject.simulate(options_of(failure.program), [&](sim::SimulatedRank& rank) {
         run_failing_rank(failure, memory, *subject.wrapped(rank.root()), subject,
@@ -96,7 +97,7 @@ Verdict judge(const FailureCase& failure, const Subject& subject) {
     if (has_thrown) continue;
     complaint = check_survivor(failure, rank, progress[static_cast<std::size_t>(rank)], subject);
   }
-  return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
+  return Verdict::holds_unless(std::move(complaint));
 }
 
 }  // namespace
@@ -122,28 +123,24 @@ std::string to_text(const FailureCase& failure) {
 }
 
 std::vector<FailureCase> shrinks(const FailureCase& failure) {
-  std::vector<FailureCase> simpler;
-  for (GangProgram& program : shrinks(failure.program)) {
-    simpler.push_back({std::move(program), failure.failure, failure.rank, failure.step});
-  }
-  for (int rank = 0; rank < failure.rank; ++rank) {
-    simpler.push_back({failure.program, failure.failure, rank, failure.step});
-  }
-  for (int step = 0; step < failure.step; ++step) {
-    simpler.push_back({failure.program, failure.failure, failure.rank, step});
-  }
-  return simpler;
+  SimplerCases simpler(failure);
+  for (const GangProgram& program : shrinks(failure.program))
+    simpler.add([&](FailureCase& one) { one.program = program; });
+  for (int rank = 0; rank < failure.rank; ++rank) simpler.lower(&FailureCase::rank, rank);
+  for (int step = 0; step < failure.step; ++step) simpler.lower(&FailureCase::step, step);
+  return simpler.take();
 }
 
 std::vector<Property> errors_reach_everyone(const Subject& subject) {
-  Law<FailureCase> law;
-  law.suite = "errors_reach_everyone";
-  law.name = "no_survivor_hangs_or_is_told_success";
-  law.description =
-      "An exception or an abort on one rank ends every member's operations on the gang.";
-  law.generate = generate_failure;
-  law.verdict = [subject](const FailureCase& failure) { return judge(failure, subject); };
-  return {to_property(law)};
+  return {to_property(Law<FailureCase>{
+      .suite = "errors_reach_everyone",
+      .name = "no_survivor_hangs_or_is_told_success",
+      .description =
+          "An exception or an abort on one rank ends every member's operations on the gang.",
+      .generate = generate_failure,
+      .verdict = [subject](const FailureCase& failure) {
+        return judge_failure(failure, subject);
+      }})};
 }
 
 }  // namespace gang::properties

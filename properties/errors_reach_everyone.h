@@ -1,4 +1,4 @@
-// When one rank fails, every member is told and no survivor hangs.
+// When one rank fails, every member gets an error and no survivor hangs.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace gang::properties {
 
 enum class Failure : std::uint8_t {
   throws,  // an exception leaves the rank's program
-  aborts,  // the rank aborts its gang and goes on
+  aborts,  // the rank aborts its gang and continues
 };
 
 // One rank of a program fails before one of its steps.

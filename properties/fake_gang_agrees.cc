@@ -5,21 +5,21 @@
 namespace gang::properties {
 namespace {
 
-// What a fake gang can do for a rank that is not the root: it has no other rank's memory, so
-// scattering and broadcasting objects from elsewhere mean nothing to it.
-const std::vector<OperationKind> kinds = {OperationKind::all_reduce,
-                                          OperationKind::reduce,
-                                          OperationKind::reduce_scatter,
-                                          OperationKind::all_gather,
-                                          OperationKind::all_gather_to_list,
-                                          OperationKind::gather,
-                                          OperationKind::all_to_all,
-                                          OperationKind::broadcast,
-                                          OperationKind::barrier,
-                                          OperationKind::monitored_barrier};
+// What a fake gang can do for any rank. It has no other rank's memory, so scattering or
+// broadcasting objects from another rank means nothing to it.
+const std::vector<OperationKind> fake_kinds = {OperationKind::all_reduce,
+                                               OperationKind::reduce,
+                                               OperationKind::reduce_scatter,
+                                               OperationKind::all_gather,
+                                               OperationKind::all_gather_to_list,
+                                               OperationKind::gather,
+                                               OperationKind::all_to_all,
+                                               OperationKind::broadcast,
+                                               OperationKind::barrier,
+                                               OperationKind::monitored_barrier};
 
-GangProgram generate(Draw& draw) {
-  GangProgram program = generate_program(draw, {.most_gangs = 1, .kinds = kinds});
+GangProgram generate_for_fakes(Draw& draw) {
+  GangProgram program = generate_program(draw, {.most_gangs = 1, .kinds = fake_kinds});
   const int children = draw.between(0, 2);
   for (int i = 0; i < children; ++i) {
     GangNode node = generate_node(draw, i + 1, program.world);
@@ -42,8 +42,8 @@ Image run_faked(const ProgramMemory& memory, const FakeGangFactory& make_fake) {
   return image;
 }
 
-Verdict judge(const GangProgram& program, const FakeGangFactory& make_fake,
-              const Subject& subject) {
+Verdict judge_faked(const GangProgram& program, const FakeGangFactory& make_fake,
+                    const Subject& subject) {
   const ProgramMemory memory(program, Inputs::equal);
   const ProgramRun simulated = run_program(memory, options_of(program), subject);
   if (std::string problem = problem_of(simulated.report); !problem.empty()) {
@@ -67,7 +67,8 @@ Verdict judge_scatter(GangProgram program, const FakeGangFactory& make_fake,
     const Place& place = memory.place(0, rank);
     const DataType type = data_type_of(program.steps.front());
     if (read(simulated.image, place.output, type) != read(faked, place.output, type)) {
-      return Verdict::violated("a fake gang's source picks another chunk than its own");
+      return Verdict::violated(
+          "the source of a scatter on a fake gang gets a chunk other than its own");
     }
   }
   return Verdict::holds();
@@ -76,26 +77,28 @@ Verdict judge_scatter(GangProgram program, const FakeGangFactory& make_fake,
 }  // namespace
 
 std::vector<Property> fake_gang_agrees(const FakeGangFactory& make_fake, const Subject& subject) {
-  Law<GangProgram> programs;
-  programs.suite = "fake_gang_agrees";
-  programs.name = "equals_simulated_ranks_with_equal_data";
-  programs.description = "Any program of collectives, with gangs made of gangs, on every rank.";
-  programs.generate = generate;
-  programs.verdict = [make_fake, subject](const GangProgram& program) {
-    return judge(program, make_fake, subject);
-  };
-  Law<GangProgram> scatter = programs;
-  scatter.name = "scatter_picks_the_ranks_own_chunk";
-  scatter.description = "On the source, which is the rank that a fake gang stands for.";
-  scatter.cost = 4;
-  scatter.generate = [](Draw& draw) {
-    GangProgram program = generate_program(
-        draw, {.most_gangs = 1, .most_steps = 1, .kinds = {OperationKind::scatter}});
-    return program;
-  };
-  scatter.verdict = [make_fake, subject](const GangProgram& program) {
-    return judge_scatter(program, make_fake, subject);
-  };
+  Law<GangProgram> programs{
+      .suite = "fake_gang_agrees",
+      .name = "equals_simulated_ranks_with_equal_data",
+      .description = "Any program of collectives, on nested gangs, gives every rank the same.",
+      .generate = generate_for_fakes,
+      .verdict = [make_fake, subject](const GangProgram& program) {
+        return judge_faked(program, make_fake, subject);
+      }};
+  Law<GangProgram> scatter{
+      .suite = "fake_gang_agrees",
+      .name = "scatter_picks_the_ranks_own_chunk",
+      .description = "The source, which is the rank that a fake gang stands for, gets its chunk.",
+      .cost = 4,
+      .generate =
+          [](Draw& draw) {
+            return generate_program(
+                draw, {.most_gangs = 1, .most_steps = 1, .kinds = {OperationKind::scatter}});
+          },
+      .verdict =
+          [make_fake, subject](const GangProgram& program) {
+            return judge_scatter(program, make_fake, subject);
+          }};
   return {to_property(programs), to_property(scatter)};
 }
 

@@ -12,6 +12,7 @@
 #include "properties/monitored_barriers.h"
 #include "properties/program_meaning.h"
 #include "properties/program_run.h"
+#include "properties/simpler_cases.h"
 #include "sim/injection/fault_injector.h"
 
 namespace gang::properties {
@@ -19,10 +20,9 @@ namespace {
 
 // How one rank fared.
 struct RankFate {
-  std::size_t steps_done = 0;          // that it was told succeeded
+  std::size_t steps_done = 0;          // that succeeded for it
   std::optional<GangErrorKind> error;  // that ended its program
   std::string trouble;                 // an error of another kind, or of the survivors' gang
-  bool has_returned = false;  // from its program, in whatever way but being ended by a fault
 };
 
 struct FaultedRun {
@@ -31,7 +31,7 @@ struct FaultedRun {
   std::vector<RankFate> fates;
 };
 
-// Longer than anything that a run waits for: only who never comes is left out.
+// Longer than any wait of a run, so that only ranks that never come are left out.
 constexpr Duration survivors_grace = std::chrono::hours(24 * 365);
 
 void run_steps(const ProgramMemory& memory, const sim::SimulatedRank& rank, const Subject& subject,
@@ -45,8 +45,8 @@ void run_steps(const ProgramMemory& memory, const sim::SimulatedRank& rank, cons
   }
 }
 
-// Those that are left make a new gang, which must count them all.
-void go_on(sim::SimulatedRank& rank, RankFate& fate) {
+// The survivors make a new gang, which must count them all.
+void continue_with_survivors(sim::SimulatedRank& rank, RankFate& fate) {
   rank.stop_faults();
   std::shared_ptr<Gang> survivors;
   try {
@@ -74,13 +74,11 @@ void run_rank_to_its_end(const ProgramMemory& memory, sim::SimulatedRank& rank,
   } catch (const GangError& error) {
     fate.error = error.kind();
   } catch (const sim::InjectedException&) {
-    fate.has_returned = true;
     throw;
   } catch (const std::exception& error) {
     fate.trouble = error.what();
   }
-  if (rank.faults_have_fired() && fate.trouble.empty()) go_on(rank, fate);
-  fate.has_returned = true;
+  if (rank.faults_have_fired() && fate.trouble.empty()) continue_with_survivors(rank, fate);
 }
 
 sim::SimulationOptions options_of(const FaultedProgram& faulted) {
@@ -113,16 +111,16 @@ std::string complaint_about(const RankFate& fate, int rank, const sim::FaultPlan
   const bool is_true = *fate.error == GangErrorKind::timeout ||
                        *fate.error == GangErrorKind::peer_failed ||
                        *fate.error == GangErrorKind::aborted || may_lose_messages(plan);
-  return is_true ? std::string() : fmt::format("rank {} is told {}", rank, to_string(*fate.error));
+  return is_true ? std::string() : fmt::format("rank {} gets {}", rank, to_string(*fate.error));
 }
 
 std::string complaint_about(const sim::Report& report) {
   if (report.outcome != sim::Outcome::completed && report.outcome != sim::Outcome::failed)
-    return fmt::format("the run ends as {}", to_string(report.outcome));
+    return fmt::format("the run ended as '{}'", to_string(report.outcome));
   for (const sim::Finding& finding : report.findings)
     if (report.faults.empty() ||
         (finding.id != sim::finding_id::rank_failed && finding.id != sim::finding_id::timed_out))
-      return fmt::format("finding {}: {}", finding.id, finding.message);
+      return fmt::format("finding {}: {}", finding.id, sim::full_message(finding));
   return {};
 }
 
@@ -131,7 +129,7 @@ void copy_region(const Region& region, DataType type, const Image& from, Image& 
   if (bytes != 0) std::memcpy(to.data() + region.offset, from.data() + region.offset, bytes);
 }
 
-// Steps of which nobody told the rank success leave its memory as they like.
+// A step that did not succeed for a rank may leave anything in that rank's buffers.
 Image expected_after(const ProgramMemory& memory, const FaultedRun& run) {
   Image expected = expected_image(memory);
   const GangProgram& program = memory.program();
@@ -163,13 +161,14 @@ Verdict judge_replayed(const FaultedProgram& faulted, const Subject& subject) {
   const ProgramMemory memory(faulted.program);
   const FaultedRun one = run_faulted(memory, options_of(faulted), subject);
   const FaultedRun other = run_faulted(memory, options_of(faulted), subject);
-  if (one.report.faults != other.report.faults) return Verdict::violated("other faults happened");
+  if (one.report.faults != other.report.faults)
+    return Verdict::violated("different faults happened");
   if (!(one.report.trace == other.report.trace)) return Verdict::violated("the traces differ");
   if (one.report.findings != other.report.findings) return Verdict::violated("the findings differ");
   return one.image == other.image ? Verdict::holds() : Verdict::violated("the results differ");
 }
 
-// The plan, with its faults so late that none happens.
+// The same plan, with its faults so late that none happens.
 Verdict judge_unfired(const FaultedProgram& faulted, const Subject& subject) {
   const ProgramMemory memory(faulted.program);
   FaultedProgram late = faulted;
@@ -198,16 +197,17 @@ Verdict judge_found(const FaultedProgram& faulted, const Subject& subject) {
   if (!verifying.wrap) verifying.wrap = make_replica_verifying_gang;
   const FaultedRun run = run_faulted(memory, options_of(faulted), verifying);
   if (run.report.faults.empty()) return Verdict::not_applicable();
-  const auto is_told = [](const RankFate& fate) { return fate.error == GangErrorKind::corrupt; };
-  if (std::ranges::any_of(run.fates, is_told)) return Verdict::holds();
+  const auto knows = [](const RankFate& fate) { return fate.error == GangErrorKind::corrupt; };
+  if (std::ranges::any_of(run.fates, knows)) return Verdict::holds();
   return Verdict::violated(
-      fmt::format("{}, and nobody is told", run.report.faults.front().description));
+      fmt::format("{}, and no rank gets an error", run.report.faults.front().description));
 }
 
 FaultedProgram generate_corrupted(Draw& draw) {
   using enum OperationKind;
   FaultedProgram faulted;
-  Draw two_or_more{draw.random, draw.size, std::max(draw.max_world, 2)};  // one has no replicas
+  Draw two_or_more{draw.random, draw.size,
+                   std::max(draw.max_world, 2)};  // one rank has no replicas
   faulted.program = generate_program(
       two_or_more, {.fewest_ranks = 2,
                     .most_gangs = 1,
@@ -222,26 +222,25 @@ FaultedProgram generate_corrupted(Draw& draw) {
   return faulted;
 }
 
-using Judge = Verdict (*)(const FaultedProgram&, const Subject&);
-
-struct NamedLaw {
+struct FaultLaw {
   const char* name;
   const char* description;
   std::uint64_t cost;
-  Judge judge;
+  Verdict (*judge)(const FaultedProgram&, const Subject&);
   FaultedProgram (*generate)(Draw&) = generate_faulted;
 };
 
-constexpr NamedLaw laws[] = {
+constexpr FaultLaw fault_laws[] = {
     {"nothing_hangs_nothing_lies",
-     "Whoever is left ends with right results or a true error, and goes on with the others.", 1,
+     "Survivors end with correct results or a true error, and can go on together.", 1,
      judge_contained},
-    {"same_plan_and_seed_give_the_same_trace", "Faults are part of what a seed decides.", 2,
+    {"same_plan_and_seed_give_the_same_trace", "A seed decides the faults as well.", 2,
      judge_replayed},
-    {"what_does_not_happen_changes_nothing", "A plan of which no fault comes leaves no trace.", 2,
-     judge_unfired},
-    {"corrupt_results_are_found", "A gang that verifies replicas finds what differs on one rank.",
-     2, judge_found, generate_corrupted},
+    {"what_does_not_happen_changes_nothing", "A plan whose faults do not happen leaves no trace.",
+     2, judge_unfired},
+    {"corrupt_results_are_found",
+     "A gang that verifies replicas finds a result that differs on one rank.", 2, judge_found,
+     generate_corrupted},
 };
 
 }  // namespace
@@ -265,50 +264,41 @@ std::string to_text(const FaultedProgram& faulted) {
 }
 
 std::vector<FaultedProgram> shrinks(const FaultedProgram& faulted) {
-  std::vector<FaultedProgram> simpler;
-  for (std::size_t i = 0; i < faulted.plan.faults.size(); ++i) {
-    FaultedProgram fewer = faulted;
-    fewer.plan.faults.erase(fewer.plan.faults.begin() + static_cast<std::ptrdiff_t>(i));
-    simpler.push_back(std::move(fewer));
-  }
-  for (GangProgram& program : shrinks(faulted.program)) {
-    FaultedProgram smaller{std::move(program), faulted.plan};
-    const auto is_absent = [&smaller](int rank) { return rank >= smaller.program.world; };
-    for (sim::Fault& fault : smaller.plan.faults) {
-      std::erase_if(fault.ranks, is_absent);
-      std::erase_if(fault.to, is_absent);
-    }
-    std::erase_if(smaller.plan.faults, [](const sim::Fault& fault) {
-      return fault.ranks.empty() || (is_of_link(fault.kind) && fault.to.empty());
+  SimplerCases simpler(faulted);
+  simpler.drop_each([](FaultedProgram& one) -> auto& { return one.plan.faults; });
+  for (const GangProgram& program : shrinks(faulted.program)) {
+    simpler.add([&program](FaultedProgram& one) {
+      one.program = program;
+      const auto is_absent = [&program](int rank) { return rank >= program.world; };
+      for (sim::Fault& fault : one.plan.faults) {
+        std::erase_if(fault.ranks, is_absent);
+        std::erase_if(fault.to, is_absent);
+      }
+      std::erase_if(one.plan.faults, [](const sim::Fault& fault) {
+        return fault.ranks.empty() || (is_of_link(fault.kind) && fault.to.empty());
+      });
     });
-    simpler.push_back(std::move(smaller));
   }
-  return simpler;
+  return simpler.take();
 }
 
 std::vector<Property> faults_are_contained(const Subject& subject) {
   std::vector<Property> properties;
-  for (const NamedLaw& named : laws) {
-    Law<FaultedProgram> law;
-    law.suite = "faults_are_contained";
-    law.name = named.name;
-    law.description = named.description;
-    law.cost = named.cost;
-    law.generate = named.generate;
-    law.verdict = [subject, judge = named.judge](const FaultedProgram& faulted) {
+  for (const FaultLaw& row : fault_laws) {
+    const auto verdict = [subject, judge = row.judge](const FaultedProgram& faulted) {
       return judge(faulted, subject);
     };
-    properties.push_back(to_property(law));
+    properties.push_back(to_property(Law<FaultedProgram>{
+        "faults_are_contained", row.name, row.description, row.cost, row.generate, verdict}));
   }
-  Law<RollCall> roll_calls;
-  roll_calls.suite = "faults_are_contained";
-  roll_calls.name = "monitored_barriers_name_who_is_missing";
-  roll_calls.description = "Whatever goes wrong: all who have not come, and nobody else.";
-  roll_calls.generate = generate_roll_call;
-  roll_calls.verdict = [subject](const RollCall& roll_call) {
-    return judge_roll_call(roll_call, subject);
-  };
-  properties.push_back(to_property(roll_calls));
+  properties.push_back(to_property(Law<RollCall>{
+      .suite = "faults_are_contained",
+      .name = "monitored_barriers_name_who_is_missing",
+      .description = "Whatever goes wrong, they name every rank that has not come, and no other.",
+      .generate = generate_roll_call,
+      .verdict = [subject](const RollCall& roll_call) {
+        return judge_roll_call(roll_call, subject);
+      }}));
   return properties;
 }
 

@@ -11,7 +11,7 @@
 
 namespace gang::properties {
 
-// A random program and what goes wrong in it: a drawn plan.
+// A random program and the faults that are drawn for it.
 struct FaultedProgram {
   GangProgram program;
   sim::FaultPlan plan;
@@ -23,8 +23,8 @@ FaultedProgram generate_faulted(Draw& draw);
 std::string to_text(const FaultedProgram& faulted);
 std::vector<FaultedProgram> shrinks(const FaultedProgram& faulted);
 
-// Each rank that is left ends with right results or a typed error of a true kind, and those that
-// are left can go on together; runs replay; what does not happen changes nothing.
+// Each survivor ends with correct results or with an error of a kind that is true, and the
+// survivors can go on together; runs replay; faults that do not happen change nothing.
 std::vector<Property> faults_are_contained(const Subject& subject = {});
 
 }  // namespace gang::properties

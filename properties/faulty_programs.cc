@@ -9,6 +9,7 @@
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/law.h"
+#include "properties/program_verdict.h"
 
 namespace gang::properties {
 namespace {
@@ -20,7 +21,7 @@ using harness::RunSpecification;
 using harness::ScheduleChoice;
 
 constexpr std::uint64_t cases_of_a_schedule = 300;
-// A race must be given the time to show itself, however few cases are asked for.
+// A race needs this many to show itself, however few cases are asked for.
 constexpr std::uint64_t fewest_schedules_of_a_race = 100;
 
 // One run: schedule 0 is round robin, any other the seed of a random one.
@@ -32,9 +33,8 @@ struct Trial {
 };
 
 std::string to_text(const Trial& trial) {
-  const std::string run = trial.schedule == 0
-                              ? "round robin"
-                              : fmt::format("random schedule of seed {}", trial.schedule);
+  const std::string run =
+      trial.schedule == 0 ? "round robin" : fmt::format("random schedule seed {}", trial.schedule);
   return fmt::format("{}{}, world {}, {}", trial.program->name,
                      trial.is_fixed ? " with fixed=true" : "", trial.program->default_world_size,
                      run);
@@ -52,24 +52,17 @@ RunResult run(const FaultySubject& subject, const Trial& trial) {
       harness::find_program_source({*trial.program}, trial.program->name).specification;
   if (trial.is_fixed) specification.parameters["fixed"] = "true";
   if (trial.schedule != 0) {
-    specification.seed = trial.schedule;
+    specification.options.seed = trial.schedule;
     if (specification.schedule == ScheduleChoice::round_robin)
       specification.schedule = ScheduleChoice::random;
   }
   return subject.run(*trial.program, specification);
 }
 
-std::string problem_of(const FaultyProgram& faulty, const RunResult& result) {
+std::string problem_with(const FaultyProgram& faulty, const RunResult& result) {
   const auto& findings = result.report.findings;
-  if (findings.size() != 1) {
-    std::vector<std::string> ids;
-    for (const sim::Finding& finding : findings) ids.push_back(finding.id);
-    return fmt::format("the findings are [{}], expected one {}", fmt::join(ids, ", "),
-                       faulty.finding);
-  }
+  if (std::string problem = problem_of(findings, faulty.finding); !problem.empty()) return problem;
   const sim::Finding& finding = findings.front();
-  if (finding.id != faulty.finding)
-    return fmt::format("the finding is {}, expected {}", finding.id, faulty.finding);
   if (finding.ranks != faulty.ranks)
     return fmt::format("the finding names ranks [{}], expected [{}]", fmt::join(finding.ranks, ","),
                        fmt::join(faulty.ranks, ","));
@@ -78,7 +71,7 @@ std::string problem_of(const FaultyProgram& faulty, const RunResult& result) {
     return fmt::format("the finding points at '{}', expected {}", finding.location,
                        fmt::join(locations, " or "));
   if (to_string(result).find(finding.location) == std::string::npos)
-    return fmt::format("the text does not show {}", finding.location);
+    return fmt::format("the report does not show {}", finding.location);
   return {};
 }
 
@@ -86,7 +79,7 @@ Verdict judge_faulty(const FaultySubject& subject, const Trial& trial) {
   const RunResult result = run(subject, trial);
   if (trial.faulty->shown_in == harness::ShownIn::some_schedules && result.holds())
     return Verdict::holds();
-  const std::string problem = problem_of(*trial.faulty, result);
+  const std::string problem = problem_with(*trial.faulty, result);
   return problem.empty() ? Verdict::holds() : Verdict::violated(problem + "\n" + to_string(result));
 }
 
@@ -96,7 +89,7 @@ Verdict judge_correct(const FaultySubject& subject, const Trial& trial) {
                         : Verdict::violated("a correct program has findings\n" + to_string(result));
 }
 
-// A program whose fault shows in some schedules only, and where it is looked for.
+// A program whose bug shows under some schedules only, and how many schedules to try.
 struct Race {
   Trial first;
   std::uint64_t schedules = 1;
@@ -156,36 +149,29 @@ std::vector<Race> races(const FaultySubject& subject, std::uint64_t schedules) {
   return all;
 }
 
-using Shared = std::shared_ptr<const FaultySubject>;
+using SharedSubject = std::shared_ptr<const FaultySubject>;
 
-template <typename Case>
-EnumeratedLaw<Case> law_of(std::function<std::vector<Case>()> enumerate,
-                           std::function<Verdict(const Case&)> verdict) {
-  EnumeratedLaw<Case> law;
-  law.enumerate = [enumerate = std::move(enumerate)](int) { return enumerate(); };
-  law.verdict = std::move(verdict);
-  return law;
+EnumeratedLaw<Trial> faults_law(const SharedSubject& subject, std::uint64_t schedules) {
+  return {
+      .enumerate = [=](int) { return over_schedules(faulty_trials(*subject, false), schedules); },
+      .verdict = [=](const Trial& trial) { return judge_faulty(*subject, trial); }};
 }
 
-EnumeratedLaw<Trial> faults_law(const Shared& subject, std::uint64_t schedules) {
-  return law_of<Trial>([=] { return over_schedules(faulty_trials(*subject, false), schedules); },
-                       [=](const Trial& trial) { return judge_faulty(*subject, trial); });
+EnumeratedLaw<Trial> corrected_law(const SharedSubject& subject, std::uint64_t schedules) {
+  return {
+      .enumerate = [=](int) { return over_schedules(faulty_trials(*subject, true), schedules); },
+      .verdict = [=](const Trial& trial) { return judge_correct(*subject, trial); }};
 }
 
-EnumeratedLaw<Trial> corrected_law(const Shared& subject, std::uint64_t schedules) {
-  return law_of<Trial>([=] { return over_schedules(faulty_trials(*subject, true), schedules); },
-                       [=](const Trial& trial) { return judge_correct(*subject, trial); });
+EnumeratedLaw<Trial> built_in_law(const SharedSubject& subject, std::uint64_t schedules) {
+  return {.enumerate = [=](int) { return over_schedules(built_in_trials(*subject), schedules); },
+          .verdict = [=](const Trial& trial) { return judge_correct(*subject, trial); }};
 }
 
-EnumeratedLaw<Trial> built_in_law(const Shared& subject, std::uint64_t schedules) {
-  return law_of<Trial>([=] { return over_schedules(built_in_trials(*subject), schedules); },
-                       [=](const Trial& trial) { return judge_correct(*subject, trial); });
-}
-
-EnumeratedLaw<Race> races_law(const Shared& subject, std::uint64_t schedules) {
-  return law_of<Race>(
-      [=] { return races(*subject, std::max(schedules, fewest_schedules_of_a_race)); },
-      [=](const Race& race) { return judge_race(*subject, race); });
+EnumeratedLaw<Race> races_law(const SharedSubject& subject, std::uint64_t schedules) {
+  return {.enumerate =
+              [=](int) { return races(*subject, std::max(schedules, fewest_schedules_of_a_race)); },
+          .verdict = [=](const Race& race) { return judge_race(*subject, race); }};
 }
 
 // The law over as many schedules as the settings ask for.
@@ -222,13 +208,15 @@ std::vector<Property> faulty_programs(const FaultySubject& subject) {
   const auto with = [shared](auto make_law) {
     return [shared, make_law](std::uint64_t schedules) { return make_law(shared, schedules); };
   };
-  return {over_settings("every_fault_is_named", "Each has its finding, with ranks and call.",
+  return {over_settings("every_fault_is_named",
+                        "Every wrong program gets its finding, with its ranks and its call.",
                         with(faults_law)),
-          over_settings("every_race_shows", "What depends on the schedule is found in some.",
+          over_settings("every_race_shows",
+                        "A bug that depends on the schedule shows under some schedule.",
                         with(races_law)),
-          over_settings("corrected_ones_hold", "Their corrected twins have no finding.",
+          over_settings("corrected_ones_hold", "The corrected programs have no finding.",
                         with(corrected_law)),
-          over_settings("built_in_ones_hold", "Nor have the programs that gangsim brings along.",
+          over_settings("built_in_ones_hold", "The built-in programs have no finding.",
                         with(built_in_law))};
 }
 

@@ -1,4 +1,4 @@
-// Programs that are wrong on purpose are found out, and correct ones are not accused.
+// Programs that are wrong on purpose get their finding, and correct ones get none.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gang::properties {
 
-// What is looked at: the real programs and the real runner, unless a test plants others.
+// What is under test: the real programs and the real runner, unless a test plants others.
 struct FaultySubject {
   std::vector<harness::FaultyProgram> faulty;
   std::vector<harness::Program> correct;

@@ -13,22 +13,14 @@
 namespace gang::properties {
 namespace {
 
-// The members of the gang that `rank` must be in, in rank order; none where it is in no gang.
-const std::vector<int>* find_gang(const std::vector<std::vector<int>>& gangs, int rank) {
-  for (const std::vector<int>& gang : gangs) {
-    if (std::ranges::count(gang, rank) != 0) return &gang;
-  }
-  return nullptr;
-}
-
-// What one rank sees of one gang against who must be in it.
+// What is wrong with one rank's gang, which must have the `expected` members; null: no gang.
 std::string check_gang(const std::shared_ptr<Gang>& gang, const std::vector<int>* expected,
                        std::int32_t root_rank) {
   if (!gang && !expected) return {};
-  if (!gang) return "is in no gang where it must be a member";
-  if (!expected) return "is in " + label_of(gang->info()) + " where it is no member";
+  if (!gang) return "is in no gang, but must be a member";
+  if (!expected) return "is in " + label_of(gang->info()) + ", but must not be a member";
   if (gang->size() != static_cast<int>(expected->size()) || gang->info().root_ranks != *expected) {
-    return fmt::format("{} has other members than [{}]", label_of(gang->info()),
+    return fmt::format("{} does not have the members [{}]", label_of(gang->info()),
                        fmt::join(*expected, ","));
   }
   if (gang->rank() < 0 || gang->rank() >= gang->size() ||
@@ -56,7 +48,7 @@ Verdict judge_tree(const GangProgram& program, const Subject& subject) {
   });
 }
 
-// Each half splits off and runs its program as if it were alone in the world.
+// Each half splits off and runs its program as if alone in the world.
 Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
   const ProgramMemory memories[] = {ProgramMemory(pair.first), ProgramMemory(pair.second)};
   Image images[] = {memories[0].initial_image(), memories[1].initial_image()};
@@ -79,33 +71,27 @@ Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
   return Verdict::holds();
 }
 
-Property nested_gangs(const Subject& subject) {
-  Law<GangProgram> law;
-  law.suite = "gangs_compose";
-  law.name = "nested_create_gang_and_split_compose";
-  law.description = "Gangs of gangs have the members, order and ranks that composition gives.";
-  law.generate = [](Draw& draw) {
-    return generate_program(draw,
-                            {.most_gangs = 6, .most_steps = 1, .kinds = {OperationKind::barrier}});
-  };
-  law.verdict = [subject](const GangProgram& program) { return judge_tree(program, subject); };
-  return to_property(law);
-}
-
-Property disjoint_gangs(const Subject& subject) {
-  Law<ProgramPair> law;
-  law.suite = "gangs_compose";
-  law.name = "disjoint_gangs_do_not_disturb_each_other";
-  law.description = "Two programs on two halves of a world leave what each leaves alone.";
-  law.generate = generate_pair;
-  law.verdict = [subject](const ProgramPair& pair) { return judge_pair(pair, subject); };
-  return to_property(law);
-}
-
 }  // namespace
 
 std::vector<Property> gangs_compose(const Subject& subject) {
-  return {nested_gangs(subject), disjoint_gangs(subject)};
+  return {
+      to_property(Law<GangProgram>{
+          .suite = "gangs_compose",
+          .name = "nested_create_gang_and_split_compose",
+          .description = "Nested gangs have the members, order and ranks that composition gives.",
+          .generate =
+              [](Draw& draw) {
+                return generate_program(
+                    draw, {.most_gangs = 6, .most_steps = 1, .kinds = {OperationKind::barrier}});
+              },
+          .verdict =
+              [subject](const GangProgram& program) { return judge_tree(program, subject); }}),
+      to_property(Law<ProgramPair>{
+          .suite = "gangs_compose",
+          .name = "disjoint_gangs_do_not_disturb_each_other",
+          .description = "Two programs on two halves of a world leave what each leaves alone.",
+          .generate = generate_pair,
+          .verdict = [subject](const ProgramPair& pair) { return judge_pair(pair, subject); }})};
 }
 
 }  // namespace gang::properties

@@ -5,25 +5,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/generators/gang_program.h"
 #include "properties/generators/layout_case.h"
 #include "properties/rank_check.h"
 
 namespace gang::properties {
 namespace {
 
-constexpr const char* gang_names[] = {"root", "dp", "rdp", "sdp", "tp", "pp"};
-
-const std::vector<int>& expected_members(const GangLayout& layout, const char* name, int rank) {
-  for (const std::vector<int>& gang : layout.gangs.at(name)) {
-    if (std::ranges::count(gang, rank) != 0) return gang;
-  }
-  throw InvalidArgument(fmt::format("no {} gang of the layout holds rank {}", name, rank));
-}
-
 std::string check_field(const Gangs& gangs, const GangLayout& layout, const char* name, int rank) {
   const std::shared_ptr<Gang>& gang = gangs.at(name);
   if (!gang) return fmt::format("has no {} gang", name);
-  const std::vector<int>& members = expected_members(layout, name, rank);
+  const std::vector<int>* found = find_gang(layout.gangs.at(name), rank);
+  if (found == nullptr) return fmt::format("no {} gang of the layout holds rank {}", name, rank);
+  const std::vector<int>& members = *found;
   const auto place = std::ranges::find(members, rank) - members.begin();
   if (gang->size() != static_cast<int>(members.size()) || gang->rank() != place) {
     return fmt::format("is rank {} of {} in {}, expected rank {} of [{}]", gang->rank(),
@@ -45,7 +39,7 @@ Verdict judge_members(const LayoutCase& wanted, const GangsFunction& make, const
   const sim::SimulationOptions options{.world_size = wanted.world()};
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) {
     const Gangs gangs = make(rank.root(), wanted.sizes(), wanted.intra_node_size);
-    for (const char* name : gang_names) {
+    for (const char* name : {"root", "dp", "rdp", "sdp", "tp", "pp"}) {
       std::string complaint = check_field(gangs, layout, name, rank.rank());
       if (!complaint.empty()) return complaint;
     }
@@ -91,20 +85,17 @@ Verdict judge_reduction_by_axes(const LayoutCase& wanted, const GangsFunction& m
   });
 }
 
-using LayoutJudge = Verdict (*)(const LayoutCase&, const GangsFunction&, const Subject&);
+using JudgeLayout = Verdict (*)(const LayoutCase&, const GangsFunction&, const Subject&);
 
-Property property_of(const char* name, const char* description, LayoutJudge judge,
-                     const GangsFunction& make, const Subject& subject) {
-  EnumeratedLaw<LayoutCase> law;
-  law.suite = "gangs_follow_meshes";
-  law.name = name;
-  law.description = description;
-  law.enumerate = all_layouts;
-  law.verdict = [judge, make, subject](const LayoutCase& layout) {
-    return judge(layout, make, subject);
-  };
-  return to_property(law);
-}
+constexpr LawRow<JudgeLayout> layout_laws[] = {
+    {"all_ranks_agree_on_the_gangs_of_a_layout",
+     "Every rank's gangs have the members, order and rank that the layout says.", judge_members},
+    {"trivial_axes_need_no_communication",
+     "An axis of size 1 is a gang of one; an axis of the root's size is the root.",
+     judge_trivial_axes},
+    {"reducing_over_the_axes_reduces_the_root",
+     "tp, dp (or sdp and rdp) and pp together cover every rank once.", judge_reduction_by_axes},
+};
 
 }  // namespace
 
@@ -115,15 +106,10 @@ Gangs make_layout_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& 
 }
 
 std::vector<Property> gangs_follow_meshes(const GangsFunction& make, const Subject& subject) {
-  return {property_of("all_ranks_agree_on_the_gangs_of_a_layout",
-                      "Every rank's gangs have the members, order and rank that the layout says.",
-                      judge_members, make, subject),
-          property_of("trivial_axes_need_no_communication",
-                      "An axis of size 1 is a gang of one; an axis of the root's size is the root.",
-                      judge_trivial_axes, make, subject),
-          property_of("reducing_over_the_axes_reduces_the_root",
-                      "tp, dp (or sdp and rdp) and pp together cover every rank once.",
-                      judge_reduction_by_axes, make, subject)};
+  return enumerated_laws<LayoutCase>("gangs_follow_meshes", layout_laws, all_layouts,
+                                     [make, subject](JudgeLayout judge, const LayoutCase& layout) {
+                                       return judge(layout, make, subject);
+                                     });
 }
 
 }  // namespace gang::properties

@@ -1,4 +1,4 @@
-// The gangs that simulated ranks make of a layout.
+// The gangs that simulated ranks make from a layout.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace gang::properties {
 using GangsFunction = std::function<Gangs(const std::shared_ptr<Gang>& root, const ParallelSizes&,
                                           std::optional<int> intra_node_size)>;
 
-// create_parallel_gangs, and create_fsdp_gangs where nodes are given.
+// create_parallel_gangs, and create_fsdp_gangs if nodes are given.
 Gangs make_layout_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& sizes,
                         std::optional<int> intra_node_size);
 

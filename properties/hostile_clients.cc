@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "gang/store/tcp_store_request_reader.h"
+#include "properties/case_text.h"
+#include "properties/simpler_cases.h"
 #include "properties/stores_behave.h"
 
 namespace gang::properties {
@@ -13,10 +15,10 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Reply = TcpStoreService::Reply;
 
-constexpr TcpStoreLimits limits = {.max_value_bytes = 4096,
-                                   .max_request_bytes = 16'384,
-                                   .max_reply_bytes = 16'384,
-                                   .max_memory_bytes = 65'536};
+constexpr TcpStoreLimits server_limits = {.max_value_bytes = 4096,
+                                          .max_request_bytes = 16'384,
+                                          .max_reply_bytes = 16'384,
+                                          .max_memory_bytes = 65'536};
 constexpr int most_connections = 4;
 constexpr TcpStoreService::Connection bystander = 1000;
 
@@ -25,7 +27,7 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A server's connections, without sockets: each is closed by what makes no sense on it.
+// A server's connections, without sockets. Input that makes no sense closes its connection.
 class Server {
  public:
   explicit Server(const ExecuteRequest& execute) : execute_(execute) {}
@@ -34,7 +36,7 @@ class Server {
     const auto id = static_cast<TcpStoreService::Connection>(connection);
     if (closed_.contains(connection)) return;
     auto& reader =
-        readers_.try_emplace(connection, TcpStoreDialect::automatic, limits).first->second;
+        readers_.try_emplace(connection, TcpStoreDialect::automatic, server_limits).first->second;
     try {
       while (const std::optional<TcpStoreRequest> request = reader.read(input))
         execute_(service_, id, *request);
@@ -43,26 +45,27 @@ class Server {
       service_.disconnect(id);
     } catch (const std::exception& error) {
       problem_ =
-          fmt::format("connection {} throws what nobody expects: {}", connection, error.what());
+          fmt::format("connection {} throws an unexpected exception: {}", connection, error.what());
     }
   }
 
-  // Somebody else asks for a key of its own; what is wrong with the server, if anything.
-  std::string look() {
+  // A bystander asks for a key of its own. What is wrong with the server; empty if nothing is.
+  std::string check() {
     if (!problem_.empty()) return problem_;
     const TcpStoreRequest get{.command = TcpStoreCommand::get, .keys = {"bystander"}};
     Bytes expected;
     encode_bytes(bytes_of("value"), expected);
     try {
       if (execute_(service_, bystander, get) != std::vector<Reply>{{bystander, expected}})
-        return "a bystander gets another value";
+        return "a bystander gets a wrong value";
     } catch (const StoreError& error) {
       return fmt::format("a bystander loses its connection: {}", error.what());
     }
-    if (service_.memory_bytes() > limits.max_memory_bytes) return "the memory limit is exceeded";
+    if (service_.memory_bytes() > server_limits.max_memory_bytes)
+      return "the memory limit is exceeded";
     std::size_t held = 0;
     for (const auto& [connection, reader] : readers_) held = std::max(held, reader.held_bytes());
-    return held > limits.max_request_bytes ? "a request's limit is exceeded" : "";
+    return held > server_limits.max_request_bytes ? "the request limit is exceeded" : "";
   }
 
   void prepare() {
@@ -73,18 +76,18 @@ class Server {
 
  private:
   const ExecuteRequest& execute_;
-  TcpStoreService service_{limits};
+  TcpStoreService service_{server_limits};
   std::map<int, TcpStoreRequestReader> readers_;
   std::set<int> closed_;
   std::string problem_;
 };
 
-Verdict judge(const HostileCase& one, const ExecuteRequest& execute) {
+Verdict judge_server(const HostileCase& one, const ExecuteRequest& execute) {
   Server server(execute);
   server.prepare();
   for (std::size_t i = 0; i < one.pieces.size(); ++i) {
     server.receive(one.pieces[i].connection, one.pieces[i].bytes);
-    if (const std::string problem = server.look(); !problem.empty())
+    if (const std::string problem = server.check(); !problem.empty())
       return Verdict::violated(fmt::format("after piece {}: {}", i, problem));
   }
   return Verdict::holds();
@@ -122,7 +125,7 @@ Bytes generate_stream(Draw& draw) {
   return stream;
 }
 
-HostileCase generate(Draw& draw) {
+HostileCase generate_hostile(Draw& draw) {
   HostileCase one;
   std::vector<Bytes> streams(static_cast<std::size_t>(draw.between(1, most_connections)));
   for (Bytes& stream : streams) stream = generate_stream(draw);
@@ -145,14 +148,13 @@ HostileCase generate(Draw& draw) {
 }  // namespace
 
 Property servers_survive_any_bytes(const ExecuteRequest& execute) {
-  Law<HostileCase> law;
-  law.suite = "stores_behave";
-  law.name = "servers_survive_any_bytes";
-  law.description = "Whatever comes to a server, others are served and its memory is bounded.";
-  law.cost = 3;
-  law.generate = generate;
-  law.verdict = [execute](const HostileCase& one) { return judge(one, execute); };
-  return to_property(law);
+  return to_property(Law<HostileCase>{
+      .suite = "stores_behave",
+      .name = "servers_survive_any_bytes",
+      .description = "Whatever bytes a client sends, others are served and memory is bounded.",
+      .cost = 3,
+      .generate = generate_hostile,
+      .verdict = [execute](const HostileCase& one) { return judge_server(one, execute); }});
 }
 
 std::string to_text(const HostileCase& one) {
@@ -164,24 +166,20 @@ std::string to_text(const HostileCase& one) {
     for (const std::byte byte : piece.bytes)
       lines += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
   }
-  return fmt::format("{} pieces, {} bytes{}", one.pieces.size(), total, lines);
+  return fmt::format("{}, {}{}", counted(one.pieces.size(), "piece"), counted(total, "byte"),
+                     lines);
 }
 
 std::vector<HostileCase> shrinks(const HostileCase& one) {
-  std::vector<HostileCase> simpler;
-  for (std::size_t i = 0; i < one.pieces.size() && one.pieces.size() > 1; ++i) {
-    simpler.push_back(one);
-    simpler.back().pieces.erase(simpler.back().pieces.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  SimplerCases simpler(one);
+  simpler.drop_each(&HostileCase::pieces, 1);
   for (std::size_t i = 0; i < one.pieces.size(); ++i) {
-    if (one.pieces[i].bytes.size() < 2) continue;
-    for (const std::size_t size :
-         {one.pieces[i].bytes.size() / 2, one.pieces[i].bytes.size() - 1}) {
-      simpler.push_back(one);
-      simpler.back().pieces[i].bytes.resize(size);
-    }
+    const std::size_t length = one.pieces[i].bytes.size();
+    if (length < 2) continue;
+    for (const std::size_t shorter : {length / 2, length - 1})
+      simpler.add([i, shorter](HostileCase& other) { other.pieces[i].bytes.resize(shorter); });
   }
-  return simpler;
+  return simpler.take();
 }
 
 }  // namespace gang::properties

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "properties/law.h"
 #include "properties/rank_check.h"
 
 namespace gang::properties {
@@ -53,12 +54,12 @@ std::string check_error(const WrongCall& wrong, Gang& gang) {
                      gang.info().backend, to_text(wrong.expected));
 }
 
-// The gang still reduces, unless the call's error was that the gang is closed.
+// The gang still reduces, unless the error was that the gang is closed.
 std::string check_usable(const WrongCall& wrong, Gang& gang) {
   if (wrong.expected == ErrorClass::invalid_operation) return {};
   std::int32_t one = 1;
   gang.all_reduce(view_of(one), ReduceOperation::sum);
-  return one == gang.size() ? "" : "the gang reduces wrongly afterwards";
+  return one == gang.size() ? "" : "the gang gives a wrong sum afterwards";
 }
 
 std::string check_call(const WrongCall& wrong, Gang& gang) {
@@ -66,7 +67,8 @@ std::string check_call(const WrongCall& wrong, Gang& gang) {
   return complaint.empty() ? check_usable(wrong, gang) : complaint;
 }
 
-Verdict judge(const WrongCallCase& one, const FakeGangFactory& make_fake, const Subject& subject) {
+Verdict judge_everywhere(const WrongCallCase& one, const FakeGangFactory& make_fake,
+                         const Subject& subject) {
   for (int rank = 0; rank < one.world; ++rank) {
     const auto fake = make_fake({.rank = rank, .size = one.world});
     if (std::string complaint = check_call(one.wrong, *fake); !complaint.empty()) {
@@ -78,7 +80,7 @@ Verdict judge(const WrongCallCase& one, const FakeGangFactory& make_fake, const 
   });
 }
 
-// Only one rank's call is wrong: it alone is told, and the others never know.
+// Only one rank's call is wrong: it alone gets an error, and the others do not notice.
 Verdict judge_alone(const WrongCallCase& one, const Subject& subject) {
   return judge_ranks({.world_size = one.world}, subject, [&](sim::SimulatedRank& rank) {
     const auto gang = subject.wrapped(rank.root());
@@ -97,27 +99,31 @@ Verdict judge_alone(const WrongCallCase& one, const Subject& subject) {
 std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_fake,
                                                    const Subject& subject,
                                                    const std::vector<WrongCall>& calls) {
-  EnumeratedLaw<WrongCallCase> law;
-  law.suite = "invalid_arguments_stay_local";
-  law.name = "every_backend_raises_one_error";
-  law.description =
-      "A wrong call gives one error class on fake and simulated gangs, which stay usable.";
-  law.enumerate = [calls](int max_world) {
+  const auto enumerate = [calls](int max_world) {
     std::vector<WrongCallCase> cases;
     for (int world = 1; world <= std::min(max_world, 4); ++world) {
       for (const WrongCall& wrong : calls) cases.push_back({wrong, world});
     }
     return cases;
   };
-  law.verdict = [make_fake, subject](const WrongCallCase& one) {
-    return judge(one, make_fake, subject);
-  };
-  EnumeratedLaw<WrongCallCase> alone = law;
-  alone.name = "nothing_is_sent";
-  alone.description =
-      "A rank whose call is wrong takes part in the next operation as if nothing had been.";
-  alone.verdict = [subject](const WrongCallCase& one) { return judge_alone(one, subject); };
-  return {to_property(law), to_property(alone)};
+  return {
+      to_property(EnumeratedLaw<WrongCallCase>{
+          .suite = "invalid_arguments_stay_local",
+          .name = "every_backend_raises_one_error",
+          .description = "A wrong call gives one class of error on fake and simulated gangs, which "
+                         "stay usable.",
+          .enumerate = enumerate,
+          .verdict =
+              [make_fake, subject](const WrongCallCase& one) {
+                return judge_everywhere(one, make_fake, subject);
+              }}),
+      to_property(EnumeratedLaw<WrongCallCase>{
+          .suite = "invalid_arguments_stay_local",
+          .name = "nothing_is_sent",
+          .description =
+              "A rank whose call is wrong takes part in the next operation as if nothing happened.",
+          .enumerate = enumerate,
+          .verdict = [subject](const WrongCallCase& one) { return judge_alone(one, subject); }})};
 }
 
 }  // namespace gang::properties

@@ -1,4 +1,4 @@
-// Wrong calls fail alike on every backend and leave the gang as it was.
+// Wrong calls raise the same error on every backend and leave the gang as it was.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ enum class ErrorClass : std::uint8_t {
   other
 };
 
-// A call that is wrong by itself, whatever the gang's size.
+// A call that is wrong whatever the gang's size.
 struct WrongCall {
   std::string name;
   ErrorClass expected = ErrorClass::invalid_argument;

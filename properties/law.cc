@@ -20,10 +20,10 @@ using rc::detail::CaseDescription;
 using rc::detail::CaseResult;
 using SteadyClock = std::chrono::steady_clock;
 
-// Shrinking goes on this long after the failure was found, whatever the budget was.
+// How long to shrink a failure that was found, whatever the time budget.
 constexpr auto shrink_budget = std::chrono::seconds(10);
 
-// One check, as the closures that RapidCheck calls see it.
+// The state of one check, which the closures that RapidCheck calls share.
 struct Search {
   const ErasedLaw& law;
   const Settings& settings;
@@ -49,7 +49,7 @@ Verdict judge(const ErasedLaw& law, const ErasedLaw::Case& one) {
   try {
     return law.verdict(one);
   } catch (const std::exception& error) {
-    return Verdict::violated(fmt::format("the check ended with an exception: {}", error.what()));
+    return Verdict::violated(fmt::format("the check threw an exception: {}", error.what()));
   }
 }
 
@@ -59,7 +59,7 @@ CaseResult to_case_result(const Verdict& verdict) {
   return CaseResult(CaseResult::Type::Success);
 }
 
-// Called for a generated case and for every shrink that is tried.
+// Called for every generated case and for every shrink that is tried.
 CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
   CaseDescription description;
   if (search.is_over()) {
@@ -85,11 +85,13 @@ CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
   return description;
 }
 
-ErasedLaw::Case generate(Search& search, const rc::Random& random, int size) {
+[[noreturn]] void reject_foreign_token() {
+  throw InvalidArgument("the reproduce token belongs to another property or version");
+}
+
+ErasedLaw::Case generate_case(Search& search, const rc::Random& random, int size) {
   if (search.law.enumerate) {
-    if (static_cast<std::size_t>(size) >= search.enumerated.size()) {
-      throw InvalidArgument("the reproduce token belongs to another property or version");
-    }
+    if (static_cast<std::size_t>(size) >= search.enumerated.size()) reject_foreign_token();
     return search.enumerated[static_cast<std::size_t>(size)];
   }
   rc::Random number = random;
@@ -108,7 +110,7 @@ rc::detail::Property make_rapidcheck_property(Search& search) {
     }
     if (search.settings.progress) search.settings.progress(search.checked);
     return rc::shrinkable::map(
-        rc::shrinkable::shrinkRecur(generate(search, random, size),
+        rc::shrinkable::shrinkRecur(generate_case(search, random, size),
                                     [&search](const ErasedLaw::Case& one) {
                                       return rc::seq::fromContainer(search.law.shrinks(one));
                                     }),
@@ -135,7 +137,7 @@ rc::detail::TestParams make_params(const Search& search) {
   return params;
 }
 
-// The random numbers of a case: RapidCheck splits them off the seed's, once for every case.
+// RapidCheck splits the random numbers of each case off those of the seed.
 rc::detail::Reproduce to_reproduce(const ReproduceToken& token) {
   rc::Random root(token.seed);
   rc::Random random = root.split();
@@ -148,8 +150,9 @@ Counterexample to_counterexample(const Search& search, const rc::detail::Failure
   Counterexample found;
   found.text = failure.counterExample.empty() ? "" : failure.counterExample.front().second;
   found.message = failure.description;
-  if (found.message.empty()) {  // RapidCheck has judged the case once more, and it held.
-    found.message = search.found_message + "\nChecked again, it held: it is not deterministic.";
+  if (found.message.empty()) {  // RapidCheck judged the case again, and it held.
+    found.message =
+        search.found_message + "\nChecked again, the case held: it is not deterministic.";
   }
   found.run = search.run;
   found.found_in = search.found_in;
@@ -176,7 +179,7 @@ void read_result(const Search& search, const rc::detail::TestResult& result,
     if (!search.is_replay) {
       checked.gave_up = error.description;
     } else if (search.checked + search.discarded == 0) {  // the path leads to no case
-      throw InvalidArgument("the reproduce token belongs to another property or version");
+      reject_foreign_token();
     }
   }
 }

@@ -14,19 +14,23 @@
 
 namespace gang::properties {
 
-// What a law says of one case.
+// A law's verdict on one case.
 class Verdict {
  public:
   static Verdict holds() { return Verdict(Kind::holds, {}); }
   static Verdict violated(std::string message) { return {Kind::violated, std::move(message)}; }
-  // The law does not speak of this case.
+  // Violated by `problem`; holds if it is empty.
+  static Verdict holds_unless(std::string problem) {
+    return problem.empty() ? holds() : violated(std::move(problem));
+  }
+  // The law says nothing about this case.
   static Verdict not_applicable() { return Verdict(Kind::not_applicable, {}); }
 
   bool is_violated() const noexcept { return kind_ == Kind::violated; }
   bool is_applicable() const noexcept { return kind_ != Kind::not_applicable; }
   const std::string& message() const noexcept { return message_; }
 
-  // The same verdict with the run that it is about, for those who look into a violation.
+  // The same verdict; a violation keeps the run that shows it.
   Verdict shown_by(const sim::Report& run) && {
     if (is_violated()) run_ = std::make_shared<const sim::Report>(run);
     return std::move(*this);
@@ -63,10 +67,10 @@ struct Draw {
   }
 };
 
-// A law over cases of type Case, which has, found by argument-dependent lookup,
+// A law over cases of type Case, for which argument-dependent lookup finds
 //   std::string to_text(const Case&)         the case in lines; the first line sums it up
-//   std::vector<Case> shrinks(const Case&)   simpler variants, the simplest first; never `this`
-//   again
+//   std::vector<Case> shrinks(const Case&)   simpler variants, the simplest first; never the case
+//                                            itself
 template <typename Case>
 struct Law {
   std::string suite;
@@ -74,7 +78,7 @@ struct Law {
   std::string description;
   std::uint64_t cost = 1;  // runs Settings::cases / cost cases
   std::function<Case(Draw&)> generate;
-  std::function<Verdict(const Case&)> verdict;  // what it throws is a violation
+  std::function<Verdict(const Case&)> verdict;  // an exception is a violation
 };
 
 // A law over every case of a small space.
@@ -87,7 +91,16 @@ struct EnumeratedLaw {
   std::function<Verdict(const Case&)> verdict;
 };
 
-// A law whose case type is not known any more.
+// A row in the table of a suite whose laws judge the same type of case.
+template <typename Judge>
+struct LawRow {
+  const char* name;
+  const char* description;
+  Judge judge;
+  std::uint64_t cost = 1;
+};
+
+// A law with its case type erased.
 struct ErasedLaw {
   using Case = std::shared_ptr<const void>;
 
@@ -95,8 +108,8 @@ struct ErasedLaw {
   std::string name;
   std::string description;
   std::uint64_t cost = 1;
-  std::function<Case(Draw&)> generate;                        // empty where enumerated
-  std::function<std::vector<Case>(int max_world)> enumerate;  // empty where generated
+  std::function<Case(Draw&)> generate;                        // empty if enumerated
+  std::function<std::vector<Case>(int max_world)> enumerate;  // empty if generated
   std::function<Verdict(const Case&)> verdict;
   std::function<std::vector<Case>(const Case&)> shrinks;
   std::function<std::string(const Case&)> to_text;
@@ -156,6 +169,34 @@ Property to_property(const EnumeratedLaw<Case>& law) {
     return detail::erase_all(enumerate(max_world));
   };
   return to_property(std::move(erased));
+}
+
+// The properties of a table of laws over generated cases; `apply(judge, case)` judges a case.
+template <typename Case, typename Judge, std::size_t count, typename Apply>
+std::vector<Property> generated_laws(const char* suite, const LawRow<Judge> (&rows)[count],
+                                     const std::function<Case(Draw&)>& generate,
+                                     const Apply& apply) {
+  std::vector<Property> properties;
+  for (const LawRow<Judge>& row : rows) {
+    const auto verdict = [judge = row.judge, apply](const Case& one) { return apply(judge, one); };
+    properties.push_back(
+        to_property(Law<Case>{suite, row.name, row.description, row.cost, generate, verdict}));
+  }
+  return properties;
+}
+
+// The same over enumerated cases.
+template <typename Case, typename Judge, std::size_t count, typename Apply>
+std::vector<Property> enumerated_laws(
+    const char* suite, const LawRow<Judge> (&rows)[count],
+    const std::function<std::vector<Case>(int max_world)>& enumerate, const Apply& apply) {
+  std::vector<Property> properties;
+  for (const LawRow<Judge>& row : rows) {
+    const auto verdict = [judge = row.judge, apply](const Case& one) { return apply(judge, one); };
+    properties.push_back(
+        to_property(EnumeratedLaw<Case>{suite, row.name, row.description, enumerate, verdict}));
+  }
+  return properties;
 }
 
 }  // namespace gang::properties

@@ -10,19 +10,14 @@
 namespace gang::properties {
 namespace {
 
-Mesh make_mesh(const MeshCase& mesh) {
-  std::vector<MeshAxis> axes;
-  for (std::size_t i = 0; i < mesh.sizes.size(); ++i) axes.push_back({axis_name(i), mesh.sizes[i]});
-  return Mesh(std::move(axes));
-}
-
-// An empty text says that the law holds.
-using MeshLaw = std::string (*)(const MeshSubject&, const Mesh&);
+// What is wrong with a mesh; empty if the law holds.
+using CheckMesh = std::string (*)(const MeshSubject&, const Mesh&);
 
 std::string coordinates_invert(const MeshSubject& subject, const Mesh& mesh) {
   for (int rank = 0; rank < mesh.size(); ++rank) {
     const std::vector<int> coordinates = subject.coordinates(mesh, rank);
-    if (coordinates.size() != mesh.axes().size()) return "a rank has a coordinate per axis";
+    if (coordinates.size() != mesh.axes().size())
+      return "a rank does not have one coordinate per axis";
     for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
       if (coordinates[axis] < 0 || coordinates[axis] >= mesh.axes()[axis].size) {
         return fmt::format("rank {} has coordinate {} on axis {}", rank, coordinates[axis],
@@ -31,8 +26,8 @@ std::string coordinates_invert(const MeshSubject& subject, const Mesh& mesh) {
     }
     const int back = mesh.rank_at(coordinates);
     if (back != rank) {
-      return fmt::format("rank {} is at [{}], where rank {} is", rank, fmt::join(coordinates, ","),
-                         back);
+      return fmt::format("rank {} is said to be at [{}], but that is rank {}", rank,
+                         fmt::join(coordinates, ","), back);
     }
   }
   return {};
@@ -87,8 +82,8 @@ std::string lines_are_numbered_densely(const MeshSubject& subject, const Mesh& m
       const int place = mesh.coordinate(rank, axis.name);
       if (index < 0 || index >= static_cast<int>(lines.size()) ||
           lines[static_cast<std::size_t>(index)][static_cast<std::size_t>(place)] != rank) {
-        return fmt::format("rank {} is said to be at place {} of line {} of axis {}", rank, place,
-                           index, axis.name);
+        return fmt::format("rank {} is not at place {} of line {} of axis {}", rank, place, index,
+                           axis.name);
       }
     }
   }
@@ -129,21 +124,16 @@ std::string flattening_merges_axes(const MeshSubject& subject, const Mesh& mesh)
   return {};
 }
 
-struct NamedLaw {
-  const char* name;
-  const char* description;
-  MeshLaw law;
-};
-
-constexpr NamedLaw laws[] = {
+constexpr LawRow<CheckMesh> mesh_laws[] = {
     {"coordinates_and_ranks_are_inverse", "rank_at(coordinates(rank)) is rank.",
      coordinates_invert},
-    {"the_last_axis_is_adjacent", "Row-major order.", last_axis_is_adjacent},
-    {"a_line_varies_one_coordinate", "In coordinate order, through the rank itself.",
+    {"the_last_axis_is_adjacent", "Ranks are in row-major order.", last_axis_is_adjacent},
+    {"a_line_varies_one_coordinate", "A line through a rank lists its ranks in coordinate order.",
      lines_vary_one_coordinate},
     {"lines_are_numbered_densely", "line_index and coordinate find a rank among the lines.",
      lines_are_numbered_densely},
-    {"a_sub_mesh_is_lines_across_a_line", "Row-major over two axes.", sub_meshes_cross_lines},
+    {"a_sub_mesh_is_lines_across_a_line",
+     "A sub-mesh of two axes lists its ranks in row-major order.", sub_meshes_cross_lines},
     {"flattening_merges_adjacent_axes", "A line of the merged axis is the sub-mesh of its axes.",
      flattening_merges_axes},
 };
@@ -151,20 +141,10 @@ constexpr NamedLaw laws[] = {
 }  // namespace
 
 std::vector<Property> meshes_are_arithmetic(const MeshSubject& subject) {
-  std::vector<Property> properties;
-  for (const NamedLaw& named : laws) {
-    Law<MeshCase> law;
-    law.suite = "meshes_are_arithmetic";
-    law.name = named.name;
-    law.description = named.description;
-    law.generate = generate_mesh;
-    law.verdict = [subject, check = named.law](const MeshCase& mesh) {
-      std::string complaint = check(subject, make_mesh(mesh));
-      return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
-    };
-    properties.push_back(to_property(law));
-  }
-  return properties;
+  return generated_laws<MeshCase>("meshes_are_arithmetic", mesh_laws, generate_mesh,
+                                  [subject](CheckMesh check, const MeshCase& mesh) {
+                                    return Verdict::holds_unless(check(subject, mesh_of(mesh)));
+                                  });
 }
 
 }  // namespace gang::properties

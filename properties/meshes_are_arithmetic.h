@@ -1,4 +1,4 @@
-// What holds of every Mesh.
+// Laws of every Mesh.
 #pragma once
 
 #include <functional>

@@ -14,17 +14,17 @@ namespace {
 
 using RankLists = std::vector<std::vector<int>>;
 
-constexpr const char* gang_names[] = {"root", "dp", "rdp", "sdp", "tp", "pp"};
+constexpr const char* layout_gangs[] = {"root", "dp", "rdp", "sdp", "tp", "pp"};
 
-// An empty text says that the law holds.
-using LayoutLaw = std::string (*)(const LayoutCase&, const GangLayout&);
+// What is wrong with a layout; empty if the law holds.
+using CheckLayout = std::string (*)(const LayoutCase&, const GangLayout&);
 
 const RankLists& lists_of(const GangLayout& layout, const char* name) {
   return layout.gangs.at(name);
 }
 
 std::string partition_the_root(const LayoutCase& wanted, const GangLayout& layout) {
-  for (const char* name : gang_names) {
+  for (const char* name : layout_gangs) {
     std::vector<int> holders(static_cast<std::size_t>(wanted.world()), -1);
     const RankLists& gangs = lists_of(layout, name);
     for (std::size_t gang = 0; gang < gangs.size(); ++gang) {
@@ -107,7 +107,7 @@ std::string have_their_strides(const LayoutCase& wanted, const GangLayout& layou
 }
 
 std::string start_with_rank_0(const LayoutCase&, const GangLayout& layout) {
-  for (const char* name : gang_names) {
+  for (const char* name : layout_gangs) {
     for (const std::vector<int>& gang : lists_of(layout, name)) {
       const auto found = std::ranges::find(gang, 0);
       if (found != gang.end() && found != gang.begin()) {
@@ -133,21 +133,15 @@ std::string divide_dp(const LayoutCase&, const GangLayout& layout) {
   return {};
 }
 
-struct NamedLaw {
-  const char* name;
-  const char* description;
-  LayoutLaw law;
-};
-
-constexpr NamedLaw laws[] = {
+constexpr LawRow<CheckLayout> partition_laws[] = {
     {"axes_of_a_mesh_partition_the_root", "Every rank is in exactly one gang of every axis.",
      partition_the_root},
-    {"gangs_of_two_axes_meet_in_at_most_one_rank", "Two axes never share two ranks.",
+    {"gangs_of_two_axes_meet_in_at_most_one_rank", "Gangs of two axes never share two ranks.",
      meet_in_one_rank},
-    {"gangs_have_the_sizes_of_their_axes", "pp, dp, tp, and rdp times sdp is dp.",
-     have_their_sizes},
-    {"tp_is_adjacent_and_axes_are_row_major", "tp neighbours are adjacent, dp's are tp apart, ...",
-     have_their_strides},
+    {"gangs_have_the_sizes_of_their_axes",
+     "Gangs have the sizes of their axes; rdp times sdp is dp.", have_their_sizes},
+    {"tp_is_adjacent_and_axes_are_row_major",
+     "tp neighbours are adjacent, dp neighbours are tp apart, and so on.", have_their_strides},
     {"rank_0_is_rank_0_everywhere", "Rank 0 of the root leads every gang that it is in.",
      start_with_rank_0},
     {"rdp_and_sdp_divide_dp", "Sharding and replication stay within a dp gang.", divide_dp},
@@ -156,21 +150,12 @@ constexpr NamedLaw laws[] = {
 }  // namespace
 
 std::vector<Property> meshes_partition(const LayoutFunction& layout) {
-  std::vector<Property> properties;
-  for (const NamedLaw& named : laws) {
-    EnumeratedLaw<LayoutCase> law;
-    law.suite = "meshes_partition";
-    law.name = named.name;
-    law.description = named.description;
-    law.enumerate = [](int max_world) { return all_layouts(4 * max_world); };
-    law.verdict = [layout, check = named.law](const LayoutCase& wanted) {
-      const GangLayout made = layout(wanted.world(), wanted.sizes(), wanted.intra_node_size);
-      std::string complaint = check(wanted, made);
-      return complaint.empty() ? Verdict::holds() : Verdict::violated(std::move(complaint));
-    };
-    properties.push_back(to_property(law));
-  }
-  return properties;
+  return enumerated_laws<LayoutCase>(
+      "meshes_partition", partition_laws, [](int max_world) { return all_layouts(4 * max_world); },
+      [layout](CheckLayout check, const LayoutCase& wanted) {
+        return Verdict::holds_unless(
+            check(wanted, layout(wanted.world(), wanted.sizes(), wanted.intra_node_size)));
+      });
 }
 
 }  // namespace gang::properties

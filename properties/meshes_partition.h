@@ -1,4 +1,4 @@
-// What holds of every parallel layout, by pure arithmetic.
+// Laws of every parallel layout, by arithmetic alone.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace gang::properties {
 using LayoutFunction =
     std::function<GangLayout(int world, const ParallelSizes&, std::optional<int> intra_node_size)>;
 
-// For every factorisation (pp, dp, tp, intra-node) of every world up to 4 Settings::max_world: they
-// cost little.
+// For every factorisation (pp, dp, tp, intra-node) of every world up to 4 Settings::max_world,
+// since they cost little.
 std::vector<Property> meshes_partition(const LayoutFunction& layout = layout_of);
 
 }  // namespace gang::properties

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "properties/case_text.h"
 #include "properties/rank_check.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -45,7 +47,7 @@ std::vector<Work> start_sends(const MessageCase& messages, Gang& gang,
   return works;
 }
 
-// The number of the message among those of its source, destination and tag.
+// The index of the message among those with its source, destination and tag.
 int place_of(const MessageCase& messages, Index index) {
   int place = 0;
   for (Index before = 0; before < index; ++before) {
@@ -54,20 +56,20 @@ int place_of(const MessageCase& messages, Index index) {
   return place;
 }
 
-// Whether each (source, tag) hands over its messages in order, each with its sender's name.
+// Checks that the messages of each (source, tag) arrive in order, each with its sender.
 class Inbox {
  public:
   explicit Inbox(const MessageCase& messages) : messages_(messages) {}
 
   std::string take(Index index, const Received& received, int rank) {
     if (index < 0 || index >= static_cast<Index>(messages_.messages.size())) {
-      return fmt::format("receives {}, which nobody sent", index);
+      return fmt::format("receives {}, which no rank sent", index);
     }
     const Message message = message_of(messages_, index);
     if (message.destination != rank)
       return fmt::format("receives message {}, sent to rank {}", index, message.destination);
     if (received.source_rank != message.source || received.tag != message.tag) {
-      return fmt::format("is told that message {} came from rank {} with tag {}", index,
+      return fmt::format("receives message {} as if from rank {} with tag {}", index,
                          received.source_rank, received.tag);
     }
     int& expected = next_[{message.source, message.tag}];
@@ -83,7 +85,7 @@ class Inbox {
   std::map<std::pair<int, int>, int> next_;
 };
 
-// Without tags, and on one stream: all messages of the rank are one batch.
+// Without tags, and on one stream, all messages of the rank are one batch.
 std::string run_batch(const MessageCase& messages, Gang& gang) {
   std::vector<Index> payloads(messages.messages.size());
   const std::vector<Index> asked = asked_by(messages, gang.rank());
@@ -108,7 +110,7 @@ std::string run_batch(const MessageCase& messages, Gang& gang) {
   return {};
 }
 
-std::string run_rank(const MessageCase& messages, Gang& gang) {
+std::string run_messages(const MessageCase& messages, Gang& gang) {
   std::vector<Index> payloads(messages.messages.size());
   std::vector<Work> sends = start_sends(messages, gang, payloads);
   const std::vector<Index> asked = asked_by(messages, gang.rank());
@@ -131,18 +133,19 @@ std::string run_rank(const MessageCase& messages, Gang& gang) {
   return {};
 }
 
-Verdict judge(const MessageCase& messages, const Subject& subject) {
+Verdict judge_messages(const MessageCase& messages, const Subject& subject) {
   if (messages.receives == Receives::any_source_and_tag && !subject.receives_any_tag)
     return Verdict::not_applicable();
   sim::SimulationOptions options = options_of(GangProgram{.run = messages.run});
   options.world_size = messages.world;
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) {
     const std::shared_ptr<Gang> gang = subject.wrapped(rank.root());
-    return subject.has_tags ? run_rank(messages, *gang) : run_batch(messages, *gang);
+    return subject.has_tags ? run_messages(messages, *gang) : run_batch(messages, *gang);
   });
 }
 
-constexpr const char* receive_texts[] = {"by source and tag", "from any rank", "any rank, any tag"};
+constexpr const char* receive_texts[] = {"by source and tag", "from any rank",
+                                         "from any rank with any tag"};
 
 }  // namespace
 
@@ -163,10 +166,10 @@ MessageCase generate_messages(Draw& draw) {
 
 std::string to_text(const MessageCase& messages) {
   std::string text = fmt::format(
-      "world {}, {} message{} received {}, shuffle {}, {} schedule seed {}, {} sends",
-      messages.world, messages.messages.size(), messages.messages.size() == 1 ? "" : "s",
+      "world {}, {} received {}, shuffle {}, {}, {} sends", messages.world,
+      counted(messages.messages.size(), "message"),
       receive_texts[static_cast<std::size_t>(messages.receives)], messages.shuffle,
-      to_string(messages.run.scheduler), messages.run.seed, to_string(messages.run.sends));
+      schedule_text(messages.run.scheduler, messages.run.seed), to_string(messages.run.sends));
   for (Index index = 0; index < static_cast<Index>(messages.messages.size()); ++index) {
     const Message message = message_of(messages, index);
     text += fmt::format("\nmessage {}  rank {} to rank {}, tag {}", index, message.source,
@@ -176,45 +179,36 @@ std::string to_text(const MessageCase& messages) {
 }
 
 std::vector<MessageCase> shrinks(const MessageCase& messages) {
-  std::vector<MessageCase> simpler;
-  const auto add = [&](const auto& change) {
-    simpler.push_back(messages);
-    change(simpler.back());
-    if (simpler.back() == messages) simpler.pop_back();
-  };
+  SimplerCases simpler(messages);
   for (const int world : {1, 2, messages.world - 1}) {
-    if (world >= 1 && world < messages.world) add([&](MessageCase& one) { one.world = world; });
+    if (world >= 1) simpler.lower(&MessageCase::world, world);
   }
-  for (std::size_t i = 0; messages.messages.size() > 1 && i < messages.messages.size(); ++i) {
-    add([i](MessageCase& one) {
-      one.messages.erase(one.messages.begin() + static_cast<std::ptrdiff_t>(i));
-    });
-  }
+  simpler.drop_each(&MessageCase::messages, 1);
   for (std::size_t i = 0; i < messages.messages.size(); ++i) {
-    add([i](MessageCase& one) { one.messages[i].tag = 0; });
-    add([i](MessageCase& one) { one.messages[i].source = 0; });
-    add([i](MessageCase& one) { one.messages[i].destination = 0; });
+    for (const auto field : {&Message::tag, &Message::source, &Message::destination})
+      simpler.add([i, field](MessageCase& one) { one.messages[i].*field = 0; });
   }
-  add([](MessageCase& one) { one.shuffle = 0; });
-  add([](MessageCase& one) { one.receives = Receives::by_source_and_tag; });
-  add([](MessageCase& one) { one.run = RunChoices{}; });
-  return simpler;
+  simpler.reset(&MessageCase::shuffle);
+  simpler.reset(&MessageCase::receives);
+  simpler.reset(&MessageCase::run);
+  return simpler.take();
 }
 
 std::vector<Property> messages_keep_order(const Subject& subject) {
-  Law<MessageCase> law;
-  law.suite = "messages_keep_order";
-  law.name = "per_source_destination_and_tag";
-  law.description = "Each message arrives once, in order, with its sender and tag.";
-  law.generate = [has_tags = subject.has_tags](Draw& draw) {
-    MessageCase messages = generate_messages(draw);
-    if (has_tags) return messages;
-    messages.receives = Receives::by_source_and_tag;
-    for (Message& message : messages.messages) message.tag = 0;
-    return messages;
-  };
-  law.verdict = [subject](const MessageCase& messages) { return judge(messages, subject); };
-  return {to_property(law)};
+  return {to_property(Law<MessageCase>{
+      .suite = "messages_keep_order",
+      .name = "per_source_destination_and_tag",
+      .description = "Each message arrives once, in order, with its sender and tag.",
+      .generate =
+          [has_tags = subject.has_tags](Draw& draw) {
+            MessageCase messages = generate_messages(draw);
+            if (has_tags) return messages;
+            messages.receives = Receives::by_source_and_tag;
+            for (Message& message : messages.messages) message.tag = 0;
+            return messages;
+          },
+      .verdict =
+          [subject](const MessageCase& messages) { return judge_messages(messages, subject); }})};
 }
 
 }  // namespace gang::properties

@@ -1,4 +1,4 @@
-// Point-to-point messages arrive once, in order, and say where they come from.
+// Point-to-point messages arrive once, in order, and with their sender.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct MessageCase {
   int world = 1;
   std::vector<Message> messages;  // ranks modulo the world
   Receives receives = Receives::by_source_and_tag;
-  std::uint64_t shuffle = 0;  // of the receives; 0: list order
+  std::uint64_t shuffle = 0;  // seed that orders the receives; 0: list order
   RunChoices run;
 
   friend bool operator==(const MessageCase&, const MessageCase&) = default;

@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/case_text.h"
+#include "properties/program_verdict.h"
 #include "properties/rank_check.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -61,7 +64,7 @@ std::vector<OperationKind> kinds_with(MatchField field) {
   }
 }
 
-// What one rank passes: as everyone does, or with the odd one out's difference.
+// What one rank passes: the same as the others, or the odd one out's variant.
 struct Arguments {
   OperationKind kind;
   int count;
@@ -142,8 +145,7 @@ void call_create_gang(Gang& gang, const Arguments& arguments) {
   gang.create_gang(ranks);
 }
 
-// Started; a blocking call is a start and a wait as far as `blocking` goes only where it is not the
-// field in question.
+// A started call matches a blocking one unless `blocking` is the field in question.
 Work start(Gang& gang, const Arguments& arguments, Memory& memory) {
   const CallOptions& options = arguments.options;
   switch (arguments.kind) {
@@ -205,9 +207,9 @@ std::string check_rank(const MismatchCase& mismatch, Gang& gang) {
     }
   };
   std::string complaint =
-      expect_mismatch([&] { call(gang, arguments_of(mismatch, is_odd)); }, "the call that differs");
+      expect_mismatch([&] { call(gang, arguments_of(mismatch, is_odd)); }, "the mismatched call");
   if (!complaint.empty()) return complaint;
-  return expect_mismatch([&gang] { gang.barrier(); }, "the call after it, on a broken gang,");
+  return expect_mismatch([&gang] { gang.barrier(); }, "the next call, on the broken gang,");
 }
 
 sim::SimulationOptions options_of(const MismatchCase& mismatch) {
@@ -222,22 +224,18 @@ sim::SimulationOptions options_of(const MismatchCase& mismatch) {
 Verdict verdict_of(const MismatchCase& mismatch, const CheckedRun& run) {
   if (!run.complaint.empty()) return Verdict::violated(run.complaint);
   const std::string_view expected = text_of(mismatch.field).finding;
-  if (run.report.findings.size() != 1) {
-    return Verdict::violated(fmt::format("the run has {} findings, expected one {}",
-                                         run.report.findings.size(), expected));
-  }
-  const sim::Finding& finding = run.report.findings.front();
-  if (finding.id != expected) {
-    return Verdict::violated(fmt::format("the finding is {}, expected {}", finding.id, expected));
-  }
-  if (finding.ranks != std::vector{mismatch.odd_rank}) {
-    return Verdict::violated(fmt::format("the finding names ranks [{}], the odd one is {}",
-                                         fmt::join(finding.ranks, ","), mismatch.odd_rank));
+  const auto& findings = run.report.findings;
+  if (std::string problem = problem_of(findings, expected); !problem.empty())
+    return Verdict::violated(std::move(problem));
+  if (findings.front().ranks != std::vector{mismatch.odd_rank}) {
+    return Verdict::violated(fmt::format("the finding names ranks [{}], expected [{}]",
+                                         fmt::join(findings.front().ranks, ","),
+                                         mismatch.odd_rank));
   }
   return Verdict::holds();
 }
 
-Verdict judge(const MismatchCase& mismatch, const Subject& subject) {
+Verdict judge_mismatch(const MismatchCase& mismatch, const Subject& subject) {
   const CheckedRun run = run_checked(options_of(mismatch), subject, [&](sim::SimulatedRank& rank) {
     return check_rank(mismatch, *subject.wrapped(rank.root()));
   });
@@ -260,41 +258,36 @@ MismatchCase generate_mismatch(Draw& draw) {
 }
 
 std::string to_text(const MismatchCase& mismatch) {
-  return fmt::format(
-      "world {}, rank {} differs in the {} of {}, {} call{} before, count {}, {} schedule seed {}",
-      mismatch.world, mismatch.odd_rank, text_of(mismatch.field).text, to_string(mismatch.kind),
-      mismatch.calls_before, mismatch.calls_before == 1 ? "" : "s", mismatch.count,
-      to_string(mismatch.scheduler), mismatch.seed);
+  return fmt::format("world {}, rank {} differs in the {} of {}, after {}, count {}, {}",
+                     mismatch.world, mismatch.odd_rank, text_of(mismatch.field).text,
+                     to_string(mismatch.kind), counted(mismatch.calls_before, "call"),
+                     mismatch.count, schedule_text(mismatch.scheduler, mismatch.seed));
 }
 
 std::vector<MismatchCase> shrinks(const MismatchCase& mismatch) {
-  std::vector<MismatchCase> simpler;
-  const auto add = [&](auto field, auto value) {
-    if (!(value < mismatch.*field)) return;
-    simpler.push_back(mismatch);
-    simpler.back().*field = value;
-    simpler.back().odd_rank = std::min(simpler.back().odd_rank, simpler.back().world - 1);
-  };
-  add(&MismatchCase::world, 3);
-  add(&MismatchCase::world, mismatch.world - 1 < 3 ? 3 : mismatch.world - 1);
-  add(&MismatchCase::calls_before, 0);
-  add(&MismatchCase::count, 1);
-  add(&MismatchCase::odd_rank, 0);
-  add(&MismatchCase::scheduler, sim::SchedulerKind::round_robin);
-  add(&MismatchCase::seed, std::uint64_t{0});
-  add(&MismatchCase::kind, kinds_with(mismatch.field).front());
-  return simpler;
+  SimplerCases simpler(mismatch);
+  simpler.lower(&MismatchCase::world, 3);
+  simpler.lower(&MismatchCase::world, std::max(3, mismatch.world - 1));
+  simpler.lower(&MismatchCase::calls_before, 0);
+  simpler.lower(&MismatchCase::count, 1);
+  simpler.lower(&MismatchCase::odd_rank, 0);
+  simpler.lower(&MismatchCase::scheduler, sim::SchedulerKind::round_robin);
+  simpler.lower(&MismatchCase::seed, 0);
+  simpler.lower(&MismatchCase::kind, kinds_with(mismatch.field).front());
+  std::vector<MismatchCase> cases = simpler.take();
+  for (MismatchCase& one : cases) one.odd_rank = std::min(one.odd_rank, one.world - 1);
+  return cases;
 }
 
 std::vector<Property> mismatches_are_found(const Subject& subject) {
-  Law<MismatchCase> law;
-  law.suite = "mismatches_are_found";
-  law.name = "any_field_names_the_odd_rank";
-  law.description =
-      "One finding, of the field's kind, with the odd rank; every member gets the error.";
-  law.generate = generate_mismatch;
-  law.verdict = [subject](const MismatchCase& mismatch) { return judge(mismatch, subject); };
-  return {to_property(law)};
+  return {to_property(Law<MismatchCase>{
+      .suite = "mismatches_are_found",
+      .name = "any_field_names_the_odd_rank",
+      .description = "One finding names the field and the odd rank; every member gets the error.",
+      .generate = generate_mismatch,
+      .verdict = [subject](const MismatchCase& mismatch) {
+        return judge_mismatch(mismatch, subject);
+      }})};
 }
 
 }  // namespace gang::properties

@@ -1,4 +1,4 @@
-// Members that call different operations are told, and the odd one is named.
+// Members that call different operations get an error, and the odd one out is named.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace gang::properties {
 
-// A field of the match in which one rank's call differs.
+// The field of the match in which one rank's call differs.
 enum class MatchField : std::uint8_t {
   operation,
   count,
@@ -23,7 +23,7 @@ enum class MatchField : std::uint8_t {
   ranks,
 };
 
-// One rank of a world differs in one field of one call, after calls that were alike.
+// One rank of a world differs in one field of one call, after calls that matched.
 struct MismatchCase {
   MatchField field = MatchField::operation;
   OperationKind kind = OperationKind::all_reduce;

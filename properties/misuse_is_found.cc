@@ -6,6 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/case_text.h"
+#include "properties/program_verdict.h"
+#include "properties/simpler_cases.h"
+
 namespace gang::properties {
 namespace {
 
@@ -25,14 +29,14 @@ MisuseText text_of(Misuse misuse) {
     case Misuse::writes_input:
       return {"writes the input of a started all_gather", id::buffer_in_flight};
     case Misuse::leaves_message:
-      return {"sends a message that nobody receives", id::unreceived_message};
+      return {"sends a message that no rank receives", id::unreceived_message};
     case Misuse::throws:
       return {"throws", id::rank_failed};
   }
   return {"", ""};
 }
 
-// The rank that misbehaves does so in the middle of calls that everyone makes.
+// The misbehaving rank does so among calls that every rank makes.
 void run_misuse(const MisuseCase& misuse, Gang& gang) {
   const auto count = static_cast<std::size_t>(misuse.count);
   std::vector<float> input(count, 1.0F);
@@ -71,18 +75,11 @@ sim::SimulationOptions options_of(const MisuseCase& misuse) {
 
 Verdict verdict_of(const MisuseCase& misuse, const sim::Report& report) {
   const std::string_view expected = text_of(misuse.misuse).finding;
-  if (report.findings.size() != 1) {
-    std::string ids;
-    for (const sim::Finding& finding : report.findings) ids += " " + finding.id;
-    return Verdict::violated(
-        fmt::format("the findings are{}, expected one {}", ids.empty() ? " none" : ids, expected));
-  }
+  if (std::string problem = problem_of(report.findings, expected); !problem.empty())
+    return Verdict::violated(std::move(problem));
   const sim::Finding& finding = report.findings.front();
-  if (finding.id != expected) {
-    return Verdict::violated(fmt::format("the finding is {}, expected {}", finding.id, expected));
-  }
   if (std::ranges::count(finding.ranks, misuse.rank) == 0) {
-    return Verdict::violated(fmt::format("the finding names ranks [{}] without rank {}",
+    return Verdict::violated(fmt::format("the finding names ranks [{}], but not rank {}",
                                          fmt::join(finding.ranks, ","), misuse.rank));
   }
   const bool fails = misuse.misuse == Misuse::throws;
@@ -94,7 +91,7 @@ Verdict verdict_of(const MisuseCase& misuse, const sim::Report& report) {
   return Verdict::holds();
 }
 
-Verdict judge(const MisuseCase& misuse, const Subject& subject) {
+Verdict judge_misuse(const MisuseCase& misuse, const Subject& subject) {
   const sim::Report report = subject.simulate(options_of(misuse), [&](sim::SimulatedRank& rank) {
     run_misuse(misuse, *subject.wrapped(rank.root()));
   });
@@ -116,39 +113,35 @@ MisuseCase generate_misuse(Draw& draw) {
 }
 
 std::string to_text(const MisuseCase& misuse) {
-  return fmt::format("world {}, rank {} {} (f32[{}]) after {} call{}, {} schedule seed {}",
-                     misuse.world, misuse.rank, text_of(misuse.misuse).text, misuse.count,
-                     misuse.calls_before, misuse.calls_before == 1 ? "" : "s",
-                     to_string(misuse.scheduler), misuse.seed);
+  return fmt::format("world {}, rank {} {} (f32[{}]) after {}, {}", misuse.world, misuse.rank,
+                     text_of(misuse.misuse).text, misuse.count,
+                     counted(misuse.calls_before, "call"),
+                     schedule_text(misuse.scheduler, misuse.seed));
 }
 
 std::vector<MisuseCase> shrinks(const MisuseCase& misuse) {
-  std::vector<MisuseCase> simpler;
-  const auto add = [&](auto field, auto value) {
-    if (!(value < misuse.*field)) return;
-    simpler.push_back(misuse);
-    simpler.back().*field = value;
-    simpler.back().rank = std::min(simpler.back().rank, simpler.back().world - 1);
-  };
-  add(&MisuseCase::world, 2);
-  if (misuse.world > 3) add(&MisuseCase::world, misuse.world - 1);
-  add(&MisuseCase::calls_before, 0);
-  add(&MisuseCase::count, 1);
-  add(&MisuseCase::count, misuse.count / 2 + 1);
-  add(&MisuseCase::rank, 0);
-  add(&MisuseCase::scheduler, sim::SchedulerKind::round_robin);
-  add(&MisuseCase::seed, std::uint64_t{0});
-  return simpler;
+  SimplerCases simpler(misuse);
+  simpler.lower(&MisuseCase::world, 2);
+  if (misuse.world > 3) simpler.lower(&MisuseCase::world, misuse.world - 1);
+  simpler.lower(&MisuseCase::calls_before, 0);
+  simpler.lower(&MisuseCase::count, 1);
+  simpler.lower(&MisuseCase::count, misuse.count / 2 + 1);
+  simpler.lower(&MisuseCase::rank, 0);
+  simpler.lower(&MisuseCase::scheduler, sim::SchedulerKind::round_robin);
+  simpler.lower(&MisuseCase::seed, 0);
+  std::vector<MisuseCase> cases = simpler.take();
+  for (MisuseCase& one : cases) one.rank = std::min(one.rank, one.world - 1);
+  return cases;
 }
 
 std::vector<Property> misuse_is_found(const Subject& subject) {
-  Law<MisuseCase> law;
-  law.suite = "misuse_is_found";
-  law.name = "one_finding_names_what_and_who";
-  law.description = "Dropped work, written buffers, unreceived messages and exceptions.";
-  law.generate = generate_misuse;
-  law.verdict = [subject](const MisuseCase& misuse) { return judge(misuse, subject); };
-  return {to_property(law)};
+  return {to_property(Law<MisuseCase>{
+      .suite = "misuse_is_found",
+      .name = "one_finding_names_what_and_who",
+      .description = "Dropped work, touched buffers, unreceived messages and exceptions each give "
+                     "one finding.",
+      .generate = generate_misuse,
+      .verdict = [subject](const MisuseCase& misuse) { return judge_misuse(misuse, subject); }})};
 }
 
 }  // namespace gang::properties

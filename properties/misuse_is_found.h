@@ -1,4 +1,4 @@
-// Leaks and touched buffers are found, where they are, and only there.
+// Leaks and touched buffers are found where they are, and only there.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace gang::properties {
 
 // What one rank of an otherwise correct program does wrong.
 enum class Misuse : std::uint8_t {
-  drops_work,      // lets go of a started operation
+  drops_work,      // drops a started operation
   writes_input,    // changes an input in flight
-  leaves_message,  // a buffered message that nobody receives
+  leaves_message,  // a buffered message that no rank receives
   throws,          // an exception leaves its program
 };
 

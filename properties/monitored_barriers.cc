@@ -8,17 +8,19 @@
 #include <fmt/ranges.h>
 
 #include "gang/error.h"
+#include "properties/case_text.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
 
 using std::chrono_literals::operator""ms;
 
-// No two ranks come a whole number of milliseconds apart: nobody comes at the very end of another's
-// time, when it would be as right to miss it as not to.
+// No two ranks come a whole number of milliseconds apart, so that none comes exactly when another's
+// time is up, and may or may not count as missing.
 Duration least_pause(int rank) { return std::chrono::microseconds(7 * (rank + 1)); }
 
-// How the monitored barrier ended for a rank that called it and came back.
+// How the monitored barrier ended for a rank on which it returned.
 struct Answer {
   std::optional<GangError> error;
   TimePoint time{0};
@@ -52,7 +54,7 @@ void answer_roll_call(const RollCall& roll_call, sim::SimulatedRank& rank, const
 }
 
 bool is_roll_call(const sim::TraceEvent& event) {
-  return event.operation.starts_with("monitored_barrier");
+  return event.call.kind == to_string(OperationKind::monitored_barrier);
 }
 
 RollCallRun run(const RollCall& roll_call, const Subject& subject) {
@@ -75,7 +77,7 @@ RollCallRun run(const RollCall& roll_call, const Subject& subject) {
   return run;
 }
 
-// Ranks that had not come to the barrier at a time.
+// Ranks that had not come to the barrier by `time`.
 std::vector<int> missing_at(const RollCallRun& run, TimePoint time) {
   std::vector<int> missing;
   for (std::size_t rank = 0; rank < run.came_at.size(); ++rank)
@@ -83,7 +85,7 @@ std::vector<int> missing_at(const RollCallRun& run, TimePoint time) {
   return missing;
 }
 
-// Ranks that a fault may have kept from being heard, though they came.
+// Ranks that a fault may have kept from being heard, although they came.
 std::vector<int> unheard(const RollCallRun& run) {
   std::vector<int> ranks;
   for (const sim::FiredFault& fired : run.report.faults) {
@@ -113,28 +115,29 @@ std::string complaint_about(const RollCall& roll_call, const RollCallRun& run, i
   if (!answer.error) {
     const std::vector<int> missing = missing_at(run, answer.time);
     if (missing.empty()) return {};
-    return fmt::format("rank {} has passed it without {}", rank, fmt::join(missing, ","));
+    return fmt::format("rank {} passed the barrier without ranks [{}]", rank,
+                       fmt::join(missing, ","));
   }
   const GangError& error = *answer.error;
   if (error.kind() == GangErrorKind::aborted && has_aborted(run)) return {};
   const std::vector<int>& named = error.ranks_at_fault();
   const std::vector<int> missing = missing_at(run, broken_at);
-  const std::string told =
-      fmt::format("rank {} is told {} of [{}], missing are [{}]: {}", rank, to_string(error.kind()),
-                  fmt::join(named, ","), fmt::join(missing, ","), error.what());
+  const std::string complaint = fmt::format(
+      "rank {} gets {} naming ranks [{}], but [{}] are missing: {}", rank, to_string(error.kind()),
+      fmt::join(named, ","), fmt::join(missing, ","), error.what());
   if (error.kind() != GangErrorKind::timeout && error.kind() != GangErrorKind::peer_failed)
-    return told;
+    return complaint;
   const std::vector<int> silent = unheard(run);
-  // Who was away itself cannot tell who else was; nor who comes to know of an abort first.
+  // A rank that was away cannot tell which others were; nor can the first to learn of an abort.
   if (!subject.times_out_together && (is_in(silent, rank) || has_aborted(run))) return {};
   const bool is_true = std::ranges::all_of(
       named, [&](int one) { return is_in(missing, one) || is_in(silent, one); });
-  if (!is_true || (named.empty() && subject.times_out_together)) return told;
+  if (!is_true || (named.empty() && subject.times_out_together)) return complaint;
   const bool is_exact =
       error.kind() == GangErrorKind::timeout && !missing.empty() && subject.times_out_together;
   if (!is_exact) return {};
-  if (roll_call.report == Gang::MissingRanks::all) return named == missing ? "" : told;
-  return named == std::vector<int>{missing.front()} ? "" : told;
+  if (roll_call.report == Gang::MissingRanks::all) return named == missing ? "" : complaint;
+  return named == std::vector<int>{missing.front()} ? "" : complaint;
 }
 
 sim::Fault generate_fault(Draw& draw, int world, int own_barriers) {
@@ -184,35 +187,28 @@ std::string to_text(const RollCall& roll_call) {
   std::vector<std::string> pauses;
   for (const Duration pause : roll_call.pauses) pauses.push_back(to_string(pause));
   std::string text = fmt::format(
-      "world {}, monitored_barrier of {}, {} missing ranks, after {} own barriers; pauses {}",
+      "world {}, monitored_barrier with timeout {} that names {}, after {} of their own; pauses {}",
       roll_call.world(), to_string(roll_call.timeout),
-      roll_call.report == Gang::MissingRanks::all ? "all" : "first of the", roll_call.own_barriers,
-      fmt::join(pauses, ", "));
+      roll_call.report == Gang::MissingRanks::all ? "all missing ranks" : "the first missing rank",
+      counted(roll_call.own_barriers, "barrier"), fmt::join(pauses, ", "));
   for (const sim::Fault& fault : roll_call.plan.faults) text += "\nfault: " + to_string(fault);
   return text;
 }
 
 std::vector<RollCall> shrinks(const RollCall& roll_call) {
-  std::vector<RollCall> simpler;
-  for (std::size_t i = 0; i < roll_call.plan.faults.size(); ++i) {
-    simpler.push_back(roll_call);
-    auto& faults = simpler.back().plan.faults;
-    faults.erase(faults.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  SimplerCases simpler(roll_call);
+  simpler.drop_each([](RollCall& one) -> auto& { return one.plan.faults; });
   for (std::size_t rank = 0; rank < roll_call.pauses.size(); ++rank) {
-    const Duration least = least_pause(static_cast<int>(rank));
-    if (roll_call.pauses[rank] == least) continue;
-    simpler.push_back(roll_call);
-    simpler.back().pauses[rank] = least;
+    simpler.add([rank](RollCall& one) { one.pauses[rank] = least_pause(static_cast<int>(rank)); });
   }
-  return simpler;
+  return simpler.take();
 }
 
 Verdict judge_roll_call(const RollCall& roll_call, const Subject& subject) {
   const RollCallRun run = properties::run(roll_call, subject);
   const sim::Report& report = run.report;
   if (report.outcome != sim::Outcome::completed && report.outcome != sim::Outcome::failed)
-    return Verdict::violated(fmt::format("the run ends as {}", to_string(report.outcome)))
+    return Verdict::violated(fmt::format("the run ended as '{}'", to_string(report.outcome)))
         .shown_by(report);
   TimePoint broken_at = TimePoint::max();
   for (const sim::TraceEvent& event : report.trace.events)

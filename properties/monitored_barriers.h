@@ -1,4 +1,4 @@
-// Who is missing at a monitored barrier, whatever goes wrong.
+// Monitored barriers name the missing ranks, whatever goes wrong.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gang::properties {
 
-// Ranks that call some barriers of their own, each after a while, and then meet at a monitored
-// barrier, if they get there: a drawn plan of faults befalls them.
+// Ranks that call some barriers of their own, each after a pause, and then meet at a monitored
+// barrier, as far as a drawn plan of faults lets them.
 struct RollCall {
   std::vector<Duration> pauses;  // by rank: before each of its calls
   int own_barriers = 0;
@@ -31,9 +31,9 @@ RollCall generate_roll_call(Draw& draw);
 std::string to_text(const RollCall& roll_call);
 std::vector<RollCall> shrinks(const RollCall& roll_call);
 
-// Success means that all have come. A timeout names all who have not (or the first of them), a
-// failed peer is one that has not come or has died there, and nobody else is named. Where gangs do
-// not time out together, each rank may know of fewer.
+// Success means that every rank came. A timeout names all that did not (or the first of them), a
+// failed peer is one that did not come or that died there, and no other rank is named. Where gangs
+// do not time out together, a rank may know of fewer.
 Verdict judge_roll_call(const RollCall& roll_call, const Subject& subject);
 
 }  // namespace gang::properties

@@ -37,7 +37,7 @@ void add_results(const ProgramMemory& memory, int rank, const Image& image, Resu
   }
 }
 
-// Runs the program, of which one rank runs `mistaken` instead.
+// Runs the program, except that one rank runs `mistaken` instead.
 Ran run(const Mutant& mutant, const GangProgram& mistaken, const Subject& subject) {
   const int odd = mutant.rank % mutant.program.world;
   const ProgramMemory memory(mutant.program);
@@ -58,11 +58,11 @@ Ran run(const Mutant& mutant, const GangProgram& mistaken, const Subject& subjec
   return ran;
 }
 
-// -- What must be said of a mistake ---------------------------------------------------------------
+// -- What the report must say --
 
 bool is_message(const std::string& place) { return place.find(" tag ") != std::string::npos; }
 
-// The calls of a rank that others can tell, right and wrong.
+// How the calls of a rank that others see differ from the right ones.
 struct Difference {
   std::vector<std::string> places;  // gangs and links in which they differ
   std::set<int> steps;              // ids: the mistaken ones, and the first that differ
@@ -96,10 +96,8 @@ Difference difference_of(const Mutant& mutant, const GangProgram& mistaken) {
   return difference;
 }
 
-const std::vector<int>* gang_of(const Membership& members, int node, int root_rank) {
-  for (const std::vector<int>& gang : members[static_cast<std::size_t>(node)])
-    if (std::ranges::find(gang, root_rank) != gang.end()) return &gang;
-  return nullptr;
+const std::vector<int>& gang_of(const Mutant& mutant, const Membership& members, int node) {
+  return *find_gang(members[static_cast<std::size_t>(node)], mutant.rank % mutant.program.world);
 }
 
 // Ranks that call both swapped steps as collectives.
@@ -112,8 +110,7 @@ std::size_t ranks_in_both(const Mutant& mutant) {
   if (ids.size() < 2 || !std::ranges::all_of(ids, is_collective)) return 0;
   const auto gang_at = [&](int id) {
     std::vector<int> gang =
-        *gang_of(members, mutant.program.steps[static_cast<std::size_t>(id)].node,
-                 mutant.rank % mutant.program.world);
+        gang_of(mutant, members, mutant.program.steps[static_cast<std::size_t>(id)].node);
     std::ranges::sort(gang);
     return gang;
   };
@@ -122,15 +119,14 @@ std::size_t ranks_in_both(const Mutant& mutant) {
   return both.size();
 }
 
-// Whether a blocked call is one of those of which one must change.
+// Whether a blocked call is one of those that cause the deadlock.
 bool is_cause(const sim::Report& report, const sim::BlockedCall& blocked) {
   return blocked.is_core ||
          std::ranges::none_of(report.blocked, [](const auto& other) { return other.is_core; });
 }
 
-// Whether the report gives the rank as one of those of whom one must change: the odd ones, who
-// called what side by side, whose calls would almost match, or whose calls are the core, or whom
-// those wait for.
+// Whether the report names the rank as a possible culprit: among the odd ones out, the diverging
+// calls, the near misses, the core of the blocked calls, or the ranks that those wait for.
 bool names(const sim::Report& report, int rank) {
   const auto has = [rank](const std::vector<int>& ranks) {
     return std::ranges::count(ranks, rank) != 0;
@@ -146,8 +142,8 @@ bool names(const sim::Report& report, int rank) {
     return true;
   return std::ranges::any_of(report.blocked, [&](const sim::BlockedCall& blocked) {
     if (!is_cause(report, blocked)) return false;
-    const bool is_told_of_all = blocked.waits_for.size() == blocked.waits_for_count;
-    return blocked.rank == rank || has(blocked.waits_for) || !is_told_of_all;
+    const bool lists_all = blocked.waits_for.size() == blocked.waits_for_count;
+    return blocked.rank == rank || has(blocked.waits_for) || !lists_all;
   });
 }
 
@@ -158,12 +154,13 @@ bool names_a_step(const sim::Report& report, const std::set<int>& steps) {
         steps, [&location](int id) { return location == fmt::format("step:{}", id); });
   };
   if (is_one(finding.location)) return true;
-  const auto is_in_text = [&finding](int id) {
+  const std::string message = sim::full_message(finding);
+  const auto is_in_text = [&message](int id) {
     const std::string site = fmt::format("step:{}", id);
-    const std::size_t found = finding.message.find(site);
+    const std::size_t found = message.find(site);
     if (found == std::string::npos) return false;
     const std::size_t end = found + site.size();
-    return end == finding.message.size() || std::isdigit(finding.message[end]) == 0;
+    return end == message.size() || std::isdigit(message[end]) == 0;
   };
   if (std::ranges::any_of(steps, is_in_text)) return true;
   if (std::ranges::any_of(finding.near_misses, [&](const sim::NearMiss& near) {
@@ -175,11 +172,11 @@ bool names_a_step(const sim::Report& report, const std::set<int>& steps) {
     return true;
   return std::ranges::any_of(report.blocked, [&](const sim::BlockedCall& blocked) {
     return is_cause(report, blocked) &&
-           (is_one(blocked.location) || is_one(blocked.behind_location));
+           (is_one(blocked.location) || (blocked.behind && is_one(blocked.behind->location)));
   });
 }
 
-// -- The verdict ----------------------------------------------------------------------------------
+// -- The verdict --
 
 Verdict judge_detected(const Mutant& mutant, const GangProgram& mistaken, const sim::Report& report,
                        MutantFigures& figures) {
@@ -197,14 +194,14 @@ Verdict judge_detected(const Mutant& mutant, const GangProgram& mistaken, const 
   const bool is_own =
       mutant.mutation == Mutation::forgotten_wait || mutant.mutation == Mutation::early_reuse;
   if (is_own && !is_alone)
-    return Verdict::violated("the finding names others too\n" + to_string(report));
+    return Verdict::violated("the finding also names other ranks\n" + to_string(report));
   if (is_own || !has_majority(mutant)) return Verdict::holds();
   ++figures.majorities;
   if (is_alone) ++figures.right_first;
   return Verdict::holds();
 }
 
-Verdict judge(const Mutant& mutant, const Subject& subject, MutantFigures& figures) {
+Verdict judge_mutant(const Mutant& mutant, const Subject& subject, MutantFigures& figures) {
   const auto mistaken = mistaken_program(mutant);
   if (!mistaken) return Verdict::not_applicable();
   const Ran wrong = run(mutant, *mistaken, subject);
@@ -224,7 +221,7 @@ Verdict judge(const Mutant& mutant, const Subject& subject, MutantFigures& figur
     ++figures.same_calls;
     return Verdict::holds();
   }
-  return Verdict::violated("the results differ and nothing was found");
+  return Verdict::violated("the results differ, but there is no finding");
 }
 
 void add_figures(const MutantFigures& figures, CheckResult& result) {
@@ -234,8 +231,9 @@ void add_figures(const MutantFigures& figures, CheckResult& result) {
   constexpr std::uint64_t enough = 100;
   if (result.held() && figures.majorities >= enough && share < least_right_first)
     result.gave_up = fmt::format(
-        "the mistaken rank is named alone in {:.2f} % of the cases with a "
-        "majority, expected {:.0f} % or more",
+        "only the mistaken rank is named in {:.2f} % of the cases with a majority, expected {:.0f} "
+        "% "
+        "or more",
         100 * share, 100 * least_right_first);
 }
 
@@ -247,7 +245,7 @@ std::string to_string(const MutantFigures& figures) {
   const std::uint64_t right_first = figures.right_first;
   return fmt::format(
       "{} detected ({} by the program itself), {} equivalent, {} with the same calls\n"
-      "the rank alone in {} of {} with a majority ({:.2f} %), among others in the rest",
+      "only the mistaken rank is named in {} of {} cases with a majority ({:.2f} %)",
       detected, figures.noticed.load(), figures.equivalent.load(), figures.same_calls.load(),
       right_first, majorities,
       100.0 * static_cast<double>(right_first) /
@@ -264,25 +262,22 @@ bool has_majority(const Mutant& mutant) {
   return std::ranges::all_of(difference.places, [&](const std::string& place) {
     if (is_message(place)) return false;
     const int node = std::stoi(place.substr(std::string_view("gang ").size()));
-    return gang_of(members, node, mutant.rank % mutant.program.world)->size() >= fewest;
+    return gang_of(mutant, members, node).size() >= fewest;
   });
 }
 
 std::vector<Property> mutants(const Subject& subject) {
-  Property property;
-  property.suite = "mutants";
-  property.name = "a_mistake_is_laid_at_its_ranks_door";
-  property.description = "One wrong call of a correct program is found, with rank and call.";
-  property.check = [subject, suite = property.suite, name = property.name,
-                    description = property.description](const Settings& settings) {
+  Law<Mutant> law{
+      .suite = "mutants",
+      .name = "a_mistake_is_laid_at_its_ranks_door",
+      .description = "One wrong call in a correct program gives a finding with rank and call.",
+      .generate = generate_mutant};
+  Property property = to_property(law);
+  property.check = [subject, law](const Settings& settings) {
     MutantFigures figures;
-    Law<Mutant> law;
-    law.suite = suite;
-    law.name = name;
-    law.description = description;
-    law.generate = generate_mutant;
-    law.verdict = [&](const Mutant& mutant) { return judge(mutant, subject, figures); };
-    CheckResult result = to_property(law).check(settings);
+    Law<Mutant> counting = law;
+    counting.verdict = [&](const Mutant& mutant) { return judge_mutant(mutant, subject, figures); };
+    CheckResult result = to_property(counting).check(settings);
     add_figures(figures, result);
     return result;
   };

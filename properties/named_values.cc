@@ -23,7 +23,7 @@ void add_names(const char* enumeration, const Values& values, Parse parse,
   }
 }
 
-Verdict judge(const NamedValue& value) {
+Verdict judge_name(const NamedValue& value) {
   if (value.name.empty()) return Verdict::violated("it has no name");
   if (!value.parses_to_it(value.name)) return Verdict::violated("its name does not parse to it");
   for (const std::string& other :
@@ -59,13 +59,12 @@ std::vector<NamedValue> all_named_values() {
 }
 
 Property names_round_trip(const std::vector<NamedValue>& values) {
-  EnumeratedLaw<NamedValue> law;
-  law.suite = "texts_round_trip";
-  law.name = "names_of_enumerations";
-  law.description = "Every name parses to its value, and nothing else does.";
-  law.enumerate = [values](int) { return values; };
-  law.verdict = judge;
-  return to_property(law);
+  return to_property(EnumeratedLaw<NamedValue>{
+      .suite = "texts_round_trip",
+      .name = "names_of_enumerations",
+      .description = "Every name parses to its value, and nothing else does.",
+      .enumerate = [values](int) { return values; },
+      .verdict = judge_name});
 }
 
 }  // namespace gang::properties

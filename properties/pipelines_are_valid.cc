@@ -19,20 +19,15 @@ using harness::SendForm;
 using harness::Sending;
 using harness::StagePass;
 
-constexpr const char* suite = "pipelines_are_valid";
-
 Verdict verdict_of(const std::vector<std::string>& complaints) {
-  return complaints.empty() ? Verdict::holds()
-                            : Verdict::violated(fmt::format("{}", fmt::join(complaints, " ")));
+  return Verdict::holds_unless(fmt::format("{}", fmt::join(complaints, " ")));
 }
 
 EnumeratedLaw<StockSchedule> stock_law(std::string name, std::string description) {
-  EnumeratedLaw<StockSchedule> law;
-  law.suite = suite;
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.enumerate = [](int max_world) { return all_stock_schedules(std::min(max_world, 8)); };
-  return law;
+  return {.suite = "pipelines_are_valid",
+          .name = std::move(name),
+          .description = std::move(description),
+          .enumerate = [](int max_world) { return all_stock_schedules(std::min(max_world, 8)); }};
 }
 
 Property stock_schedules_are_right(const PipelineSubject& subject) {
@@ -46,7 +41,7 @@ Property stock_schedules_are_right(const PipelineSubject& subject) {
 
 Property stock_schedules_keep_their_bounds(const PipelineSubject& subject) {
   auto law = stock_law("stock_schedules_keep_their_bounds",
-                       "Bubbles are as their formulas say, stored activations at most.");
+                       "Bubbles match their formula, and stored activations stay within theirs.");
   law.verdict = [subject](const StockSchedule& stock) {
     return verdict_of(
         check_bounds(subject.make(stock.kind, stock.sizes), bounds_of(stock.kind, stock.sizes)));
@@ -54,7 +49,8 @@ Property stock_schedules_keep_their_bounds(const PipelineSubject& subject) {
   return to_property(law);
 }
 
-std::string problem_of(const PlanProgress& progress) {
+std::string text_of(const PlanProgress& progress) {
+  if (progress.completes()) return "it completes";
   if (!progress.complaint.empty()) return progress.complaint;
   std::string text = "it hangs:";
   for (const harness::StuckRank& stuck : progress.counterexample)
@@ -66,14 +62,14 @@ Verdict completes(const PipelineSubject& subject, const PipelineSchedule& schedu
   const MessagePlan plan = subject.plan(schedule, SendForm::batched);
   for (const Sending sending : {Sending::rendezvous, Sending::buffered}) {
     const PlanProgress progress = subject.progress(plan, sending);
-    if (!progress.completes()) return Verdict::violated(problem_of(progress));
+    if (!progress.completes()) return Verdict::violated(text_of(progress));
   }
   return Verdict::holds();
 }
 
 Property stock_batches_never_hang(const PipelineSubject& subject) {
   auto law = stock_law("stock_batches_never_hang",
-                       "Batched, every schedule completes though no send is buffered.");
+                       "Batched, every schedule completes even if no send is buffered.");
   law.verdict = [subject](const StockSchedule& stock) {
     return completes(subject, subject.make(stock.kind, stock.sizes));
   };
@@ -82,18 +78,16 @@ Property stock_batches_never_hang(const PipelineSubject& subject) {
 
 template <typename Case>
 Law<Case> random_law(std::string name, std::string description, std::uint64_t cost) {
-  Law<Case> law;
-  law.suite = suite;
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.cost = cost;
-  return law;
+  return {.suite = "pipelines_are_valid",
+          .name = std::move(name),
+          .description = std::move(description),
+          .cost = cost};
 }
 
 Property any_batches_never_hang(const PipelineSubject& subject) {
   auto law = random_law<RandomSchedule>(
       "any_batches_never_hang",
-      "Batched, every order of passes that can run completes though no send is buffered.", 10);
+      "Batched, every order of passes that can run completes even if no send is buffered.", 10);
   law.generate = generate_schedule;
   law.verdict = [subject](const RandomSchedule& one) {
     const std::vector<std::string> complaints = subject.check(one.schedule);
@@ -104,17 +98,17 @@ Property any_batches_never_hang(const PipelineSubject& subject) {
 
 Property mistakes_are_found(const PipelineSubject& subject) {
   auto law = random_law<SpoiltSchedule>(
-      "mistakes_are_found", "A missing, repeated, misplaced or early pass is complained of.", 10);
+      "mistakes_are_found", "A missing, repeated, misplaced or early pass is reported.", 10);
   law.generate = generate_spoilt_schedule;
   law.verdict = [subject](const SpoiltSchedule& spoilt) {
     return subject.check(spoilt.schedule).empty()
-               ? Verdict::violated("nobody complains that " + spoilt.mistake)
+               ? Verdict::violated("the check does not report that " + spoilt.mistake)
                : Verdict::holds();
   };
   return to_property(law);
 }
 
-// Messages that say what they are, so that one that is taken for another is noticed.
+// Messages that say which they are, so that a mix-up is noticed.
 class LabelledMessages final : public harness::StageWork {
  public:
   LabelledMessages(const MessagePlan& plan, harness::Rank& rank) : plan_(plan), rank_(rank) {}
@@ -125,7 +119,7 @@ class LabelledMessages final : public harness::StageWork {
     if (needs_message(pass, plan_.sizes)) {
       const std::int64_t found = *reinterpret_cast<const std::int64_t*>(tensors.input.data());
       if (found != number_of(needed_by(pass)))
-        rank_.wrong_result(to_string(pass) + " got another message than its own.");
+        rank_.wrong_result(to_string(pass) + " got the wrong message.");
     }
     if (makes_message(pass, plan_.sizes))
       *reinterpret_cast<std::int64_t*>(tensors.output.data()) = number_of(made_by(pass));
@@ -149,8 +143,8 @@ harness::RunResult run_plan(const MessagePlan& plan, Sending sending, std::uint6
   harness::RunSpecification specification{.program = "pipeline",
                                           .world_size = plan.sizes.ranks,
                                           .schedule = harness::ScheduleChoice::random,
-                                          .seed = seed};
-  if (sending == Sending::buffered) specification.sends = sim::SendMode::buffered(1 << 20);
+                                          .options = {.seed = seed}};
+  if (sending == Sending::buffered) specification.options.sends = sim::SendMode::buffered(1 << 20);
   return run(program, specification);
 }
 
@@ -162,10 +156,9 @@ Verdict runs_as_predicted(const PipelineSubject& subject, const RandomSchedule& 
       const harness::RunResult result = run_plan(plan, sending, 1 + one.schedule.by_rank[0].size());
       if (progress.completes() == result.holds()) continue;
       return Verdict::violated(
-                 fmt::format("{} and {}, it is said: {}; but: {}", to_string(form),
+                 fmt::format("{} with {} sends, the prediction is: {}; but: {}", to_string(form),
                              sending == Sending::rendezvous ? "rendezvous" : "buffered",
-                             progress.completes() ? "it completes" : problem_of(progress),
-                             to_string(result.report)))
+                             text_of(progress), to_string(result.report)))
           .shown_by(result.report);
     }
   }
@@ -175,7 +168,7 @@ Verdict runs_as_predicted(const PipelineSubject& subject, const RandomSchedule& 
 Property plans_run_as_predicted(const PipelineSubject& subject) {
   auto law = random_law<RandomSchedule>(
       "plans_run_as_predicted",
-      "On gangs a plan hangs where it is said to, and brings every message to its pass.", 100);
+      "On gangs, a plan hangs where predicted and brings every message to its pass.", 100);
   law.generate = generate_schedule;
   law.verdict = [subject](const RandomSchedule& one) { return runs_as_predicted(subject, one); };
   return to_property(law);

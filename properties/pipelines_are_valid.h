@@ -1,4 +1,4 @@
-// Pipeline schedules, and what becomes of them on gangs.
+// Pipeline schedules, and how they run on gangs.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace gang::properties {
 
-// What is looked at: the real functions, unless a test plants others.
+// What is under test: the real functions, unless a test plants others.
 struct PipelineSubject {
   std::function<harness::PipelineSchedule(harness::ScheduleKind, const harness::PipelineSizes&)>
       make = harness::make_schedule;

@@ -19,7 +19,7 @@ std::vector<model::Ranks> cut_uneven(const Step& step, const model::Ranks& input
   return chunks;
 }
 
-// One message; everyone else keeps nothing.
+// One message; the other ranks have no output.
 model::Ranks send(const Step& step, const model::Ranks& inputs) {
   model::Ranks outputs(inputs.size());
   outputs[static_cast<std::size_t>(step.peer) % inputs.size()] =
@@ -59,7 +59,7 @@ model::Ranks outputs_of(const Step& step, const model::Ranks& inputs) {
   }
 }
 
-// The receiver's slots, a chunk per rank; its own stays as it was.
+// The receiver's slots, one chunk per rank; its own stays as it was.
 void write_fan_in(const ProgramMemory& memory, std::size_t index, const std::vector<int>& gang,
                   Image& image) {
   const Step& step = memory.program().steps[index];

@@ -5,18 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "gang/hash.h"
+
 namespace gang::properties {
 namespace {
 
 constexpr std::byte guard_byte{0xA5};
 constexpr std::size_t guard_bytes = 8;
 constexpr int largest_float = 3;  // magnitude of floating-point inputs: their sums are exact
-
-std::uint64_t mix(std::uint64_t x) noexcept {  // SplitMix64's finaliser
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
 
 struct Counts {
   int input = 0;
@@ -160,9 +156,9 @@ Image ProgramMemory::initial_image() const {
     for (int rank = 0; rank < program_.world; ++rank) {
       const Place& there = place(index, rank);
       const int salt = inputs_ == Inputs::differ ? rank : 0;
-      std::uint64_t hash = mix(id * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(salt) + 1);
+      std::uint64_t hash = mixed(id * splitmix64_step + static_cast<std::uint64_t>(salt) + 1);
       for (int i = 0; i < there.input.count; ++i) {
-        const std::uint64_t word = input_word(mix(hash++), step);
+        const std::uint64_t word = input_word(mixed(hash++), step);
         std::memcpy(image.data() + there.input.offset + static_cast<std::size_t>(i) * width, &word,
                     width);
       }
@@ -212,7 +208,7 @@ std::optional<std::string> ProgramMemory::first_difference(const Image& expected
   }
   for (std::size_t i = 0; i < size_bytes_; ++i) {
     if (!is_buffer[i] && expected[i] != actual[i]) {
-      return fmt::format("byte {} of the memory was written, and belongs to no buffer", i);
+      return fmt::format("byte {} of the memory was written, but belongs to no buffer", i);
     }
   }
   return std::nullopt;

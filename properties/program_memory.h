@@ -21,10 +21,10 @@ struct Region {
 
 // A step as one rank sees it.
 struct Place {
-  const std::vector<int>* members = nullptr;  // of its gang, as root ranks; null: takes no part
+  const std::vector<int>* members = nullptr;  // of its gang, as root ranks; null: not in it
   int rank = 0;                               // in that gang
   Region input;
-  Region output;  // the input itself where the step is in place
+  Region output;  // the input itself if the step is in place
 
   bool takes_part() const noexcept { return members != nullptr; }
   int size() const noexcept { return static_cast<int>(members->size()); }
@@ -35,8 +35,8 @@ using Image = std::vector<std::byte>;
 // Whether the ranks' inputs differ, or every rank of a step holds the same.
 enum class Inputs : std::uint8_t { differ, equal };
 
-// Where the buffers of a program lie. Between any two of them are guard bytes, so that comparing
-// whole images also finds writes to where nothing may be written.
+// Where the buffers of a program lie. Guard bytes between them let a comparison of whole images
+// find stray writes as well.
 class ProgramMemory {
  public:
   // `program` must outlive this.
@@ -54,8 +54,7 @@ class ProgramMemory {
   // The inputs of every rank, a function of step, rank and element; everything else is guard bytes.
   Image initial_image() const;
 
-  // The first place where the images differ by more than the step's arithmetic allows; none if
-  // equal.
+  // The first place where the images differ by more than the step's arithmetic allows, if any.
   std::optional<std::string> first_difference(const Image& expected, const Image& actual) const;
 
  private:

@@ -12,8 +12,8 @@
 namespace gang::properties {
 namespace {
 
-// A step that has been started: what to wait for, and the memory that must live until then, also
-// where an error leaves the step.
+// A step that has been started: what to wait for, and the memory that must live until then, even if
+// an error ends the step.
 struct Started {
   std::vector<std::byte> staging;  // a fan-in's messages, in the order of the receives
   std::vector<Work> works;
@@ -35,7 +35,7 @@ class StepRun {
              : step_.tag < 0 ? id_of(memory.program(), index)
                              : step_.tag) {}
 
-  // Calls the operation; what is still to be waited for is in `started`.
+  // Calls the operation; what remains to be waited for is in `started_`.
   void begin() {
     dispatch();
     if (step_.form == Form::start_later) return;
@@ -92,7 +92,7 @@ class StepRun {
   TensorView input() const { return chunk(place_.input); }
   TensorView output() const { return chunk(place_.output); }
 
-  // `region` as one tensor per rank, where this rank has one.
+  // `region` as one tensor per rank.
   std::vector<TensorView> list(const Region& region) const {
     std::vector<TensorView> tensors;
     const std::size_t width = size_bytes(data_type_of(step_));
@@ -114,7 +114,7 @@ class StepRun {
   CallSite site_;
   Duration patience_;
   bool has_tags_;
-  int tag_;  // a message of one step never meets a receive of another
+  int tag_;  // a message of one step never matches a receive of another
 };
 
 void StepRun::dispatch() {
@@ -150,7 +150,7 @@ void StepRun::dispatch() {
     case OperationKind::batch:
       return ring();
     default:
-      throw std::logic_error("no step of a program");
+      throw std::logic_error("not a step of a program");
   }
 }
 
@@ -225,7 +225,7 @@ void StepRun::broadcast_objects() {
   gang_.broadcast_objects(objects, root(), {}, site_);
   const auto& bytes = objects[0].get_binary();
   if (objects[1] != step_.count || bytes.size() != static_cast<std::size_t>(step_.count)) {
-    throw std::runtime_error(fmt::format("step {}: the objects are not the source's", tag_));
+    throw std::runtime_error(fmt::format("step {}: the objects are not those of the source", tag_));
   }
   if (!bytes.empty()) std::memcpy(image_.data() + place_.output.offset, bytes.data(), bytes.size());
 }
@@ -283,8 +283,8 @@ void StepRun::keep_messages() {
     const Received received = started_.works[message].received();
     if (received.tag != tag_ || received.source_rank < 0 || received.source_rank >= gang_.size() ||
         received.source_rank == root()) {
-      throw std::runtime_error(fmt::format("step {}: a message from rank {} with tag {}", tag_,
-                                           received.source_rank, received.tag));
+      throw std::runtime_error(fmt::format("step {}: received a message from rank {} with tag {}",
+                                           tag_, received.source_rank, received.tag));
     }
     const std::size_t slot = static_cast<std::size_t>(received.source_rank) * message_bytes;
     if (message_bytes == 0) continue;
@@ -293,11 +293,10 @@ void StepRun::keep_messages() {
   }
 }
 
-// AddressSanitizer is not to see it, since it would end the process there and then: this is for
-// gangsim to find.
+// Hidden from AddressSanitizer, which would end the process: gangsim is to find it.
 [[gnu::no_sanitize_address, gnu::noinline]] void change_early(unsigned char* byte) { *byte ^= 1U; }
 
-// Changes a byte of what the operation reads or writes, where there is one.
+// Changes a byte of what the operation reads or writes, if there is one.
 void StepRun::touch() {
   const Region& region = place_.input.count != 0 ? place_.input : place_.output;
   std::byte* touched = nullptr;

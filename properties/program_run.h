@@ -18,7 +18,7 @@ void run_rank(const ProgramMemory& memory, const std::shared_ptr<Gang>& root,
 void run_step(const ProgramMemory& memory, std::size_t step, int root_rank, Gang& gang,
               const Subject& subject, Image& image);
 
-// This rank's gang at every node; null where it is in none.
+// This rank's gang at every node; null if it is in none.
 std::vector<std::shared_ptr<Gang>> make_gangs(const GangProgram& program,
                                               const std::shared_ptr<Gang>& root,
                                               const Subject& subject);

@@ -10,10 +10,18 @@ std::string problem_of(const sim::Report& report) {
   if (report.holds()) return {};
   if (!report.findings.empty()) {
     const sim::Finding& finding = report.findings.front();
-    return fmt::format("the run {} with finding {}: {}", to_string(report.outcome), finding.id,
-                       finding.message);
+    return fmt::format("the run ended as '{}' with finding {}: {}", to_string(report.outcome),
+                       finding.id, sim::full_message(finding));
   }
-  return fmt::format("the run ended as '{}' {}", to_string(report.outcome), report.divergence);
+  return fmt::format("the run ended as '{}'{}{}", to_string(report.outcome),
+                     report.divergence.empty() ? "" : ": ", report.divergence);
+}
+
+std::string problem_of(const std::vector<sim::Finding>& findings, std::string_view expected) {
+  if (findings.size() == 1 && findings.front().id == expected) return {};
+  std::vector<std::string> ids;
+  for (const sim::Finding& finding : findings) ids.push_back(finding.id);
+  return fmt::format("the findings are [{}], expected one {}", fmt::join(ids, ", "), expected);
 }
 
 Verdict judge_against_model(const ProgramMemory& memory, const sim::SimulationOptions& options,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gang/duration.h"
+#include "harness/backends/backend.h"
 #include "sim/report/report.h"
 
 namespace gang::properties {
@@ -33,13 +34,13 @@ struct Counterexample {
   std::uint64_t case_number = 0;  // from 1
   std::uint64_t shrink_steps = 0;
   std::string reproduce;                   // for Settings::reproduce, with the same property
-  std::shared_ptr<const sim::Report> run;  // of the shrunk case, where a run shows it; else null
+  std::shared_ptr<const sim::Report> run;  // of the shrunk case, if a run shows it; otherwise null
 };
 
 struct CheckResult {
-  std::uint64_t cases = 0;          // that were checked
-  std::uint64_t planned_cases = 0;  // more than `cases` where the time budget ended the search
-  std::uint64_t discards = 0;       // generated, but outside what the property speaks of
+  std::uint64_t cases = 0;          // checked
+  std::uint64_t planned_cases = 0;  // more than `cases` if the time budget ended the search
+  std::uint64_t discards = 0;       // generated, but not covered by the property
   Duration time{0};
   std::optional<Counterexample> counterexample;
   std::string gave_up;  // why no verdict was reached; empty otherwise
@@ -56,7 +57,7 @@ struct Property {
   std::string name;         // "axes_of_a_mesh_partition_the_root"
   std::string description;  // one sentence
   std::function<CheckResult(const Settings&)> check;
-  std::string backend = "sim";  // what the gangs under test are
+  harness::BackendKind backend = harness::BackendKind::sim;  // what the gangs under test are
 
   std::string full_name() const { return suite + "." + name; }
 };

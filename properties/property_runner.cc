@@ -22,7 +22,7 @@ class PropertyRun {
       deadline_ = SteadyClock::now() + *options.settings.time_budget;
   }
 
-  // A worker's whole life: takes property after property.
+  // A worker thread: checks one property after another.
   void work() {
     std::unique_lock lock(mutex_);
     while (next_ < properties_.size()) {
@@ -37,8 +37,8 @@ class PropertyRun {
     }
   }
 
-  // Tells results in list order until all have been told.
-  void tell(const RunnerEvents& events) {
+  // Reports the results in list order until all are reported.
+  void report(const RunnerEvents& events) {
     for (std::size_t index = 0; index < properties_.size(); ++index) {
       wait_for(index, events);
       if (error_) break;
@@ -54,7 +54,7 @@ class PropertyRun {
   }
 
  private:
-  // What is left of the time, shared evenly among what is left to check.
+  // The time left, shared evenly among the properties left.
   Settings settings_now() const {
     Settings settings = options_.settings;
     if (settings.time_budget) {
@@ -66,16 +66,16 @@ class PropertyRun {
   }
 
   std::optional<CheckResult> check(std::size_t index, Settings settings) {
-    std::uint64_t told = 0;
-    settings.progress = [this, &told](std::uint64_t cases) {
-      if (cases - told < 64) return;
+    std::uint64_t reported = 0;
+    settings.progress = [this, &reported](std::uint64_t cases) {
+      if (cases - reported < 64) return;
       const std::lock_guard lock(mutex_);
-      cases_ += cases - std::exchange(told, cases);
+      cases_ += cases - std::exchange(reported, cases);
     };
     try {
       CheckResult result = properties_[index].check(settings);
       const std::lock_guard lock(mutex_);
-      cases_ += result.cases - told;
+      cases_ += result.cases - reported;
       return result;
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -120,7 +120,7 @@ std::vector<CheckResult> run_properties(const std::vector<Property>& properties,
     const auto count =
         std::min<std::size_t>(static_cast<std::size_t>(options.jobs), properties.size());
     for (std::size_t i = 0; i < count; ++i) workers.emplace_back([&run] { run.work(); });
-    run.tell(events);
+    run.report(events);
   }
   return run.take_results();
 }

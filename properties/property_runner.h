@@ -17,7 +17,7 @@ struct RunnerOptions {
   Duration progress_interval = std::chrono::milliseconds(100);
 };
 
-// How far a run is.
+// How far a run has come.
 struct Progress {
   std::size_t finished = 0;  // properties
   std::size_t total = 0;
@@ -25,7 +25,7 @@ struct Progress {
   std::string running;      // the name of one that is being checked
 };
 
-// What a run tells, always on the calling thread.
+// What a run reports, always on the calling thread.
 struct RunnerEvents {
   std::function<void(std::size_t index, const CheckResult& result)> finished;  // in list order
   std::function<void(const Progress&)> progress;                               // may be empty

@@ -16,7 +16,7 @@ GangProgram make_case(std::uint64_t seed, std::uint64_t index, int world) {
   sim::RandomStream random{seed, "random program", index};
   Draw draw{random, 100, world};
   GangProgram program = generate_program(draw);
-  program.world = world;  // whatever was drawn: any lists of ranks make sense
+  program.world = world;  // whatever was drawn: any list of ranks makes sense
   return program;
 }
 
@@ -25,7 +25,7 @@ bool is_rounded(const Step& step) {
          is_floating_point(step.data_type);
 }
 
-// The place of the input with the largest magnitude of all members.
+// The element of largest magnitude in the inputs of all members.
 const std::byte* largest_input(const ProgramMemory& memory, std::size_t step, const Place& place,
                                Image& initial) {
   const DataType type = memory.program().steps[step].data_type;
@@ -45,9 +45,10 @@ const std::byte* largest_input(const ProgramMemory& memory, std::size_t step, co
   return largest;
 }
 
-// A mean is rounded in the order of the sum; how much that may be is seen from the largest input,
-// which goes with it: the terms themselves may cancel.
-void put_out(harness::Rank& rank, const ProgramMemory& memory, std::uint64_t index, Image& image) {
+// The rounding of a mean depends on the order of its sum. The largest input is output with it to
+// bound the error, because the terms themselves may cancel.
+void output_results(harness::Rank& rank, const ProgramMemory& memory, std::uint64_t index,
+                    Image& image) {
   const std::vector<Step>& steps = memory.program().steps;
   std::optional<Image> initial;
   for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -87,22 +88,23 @@ void run_cases(harness::Rank& rank) {
     const ProgramMemory memory(program);
     Image image = memory.initial_image();
     run_rank(memory, rank.root(), subject_of(*rank.root()), image);
-    put_out(rank, memory, index, image);
+    output_results(rank, memory, index, image);
   }
 }
 
 }  // namespace
 
 harness::Program random_program() {
-  return {.name = "random",
-          .description = "generated programs, one after the other, for comparing backends",
-          .run = run_cases,
-          .parameters = {harness::integer_parameter("cases", 10, {1, 1'000'000}, "programs"),
-                         harness::integer_parameter("seed", 1, {0, std::int64_t{1} << 62},
-                                                    "decides the programs"),
-                         harness::integer_parameter("first", 0, {0, 1'000'000'000},
-                                                    "number of the first program")},
-          .default_world_size = 3};
+  return {
+      .name = "random",
+      .description = "runs generated programs, to compare backends",
+      .run = run_cases,
+      .parameters = {harness::integer_parameter("cases", 10, {1, 1'000'000}, "number of programs"),
+                     harness::integer_parameter("seed", 1, {0, std::int64_t{1} << 62},
+                                                "seed for the programs"),
+                     harness::integer_parameter("first", 0, {0, 1'000'000'000},
+                                                "index of the first program")},
+      .default_world_size = 3};
 }
 
 }  // namespace gang::properties

@@ -9,17 +9,17 @@
 
 namespace gang::properties {
 
-// Runs on every rank; an empty text says that the law holds there.
+// Runs on every rank: what is wrong there; empty if the law holds.
 using RankCheck = std::function<std::string(sim::SimulatedRank&)>;
 
-// Whether the run completes without findings and no rank has anything to say.
+// Whether the run completes without findings and without a complaint of any rank.
 Verdict judge_ranks(const sim::SimulationOptions& options, const Subject& subject,
                     const RankCheck& check);
 
-// A run whose own verdict is part of the law: what its ranks said, and the report.
+// A run whose report is part of the law, with the complaint of its ranks.
 struct CheckedRun {
   sim::Report report;
-  std::string complaint;  // of the lowest rank that had one, with its name
+  std::string complaint;  // of the lowest rank that has one, as "rank 2: ..."; or empty
 };
 CheckedRun run_checked(const sim::SimulationOptions& options, const Subject& subject,
                        const RankCheck& check);

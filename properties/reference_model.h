@@ -1,5 +1,4 @@
-// What every operation means, written down naively: nothing here knows a gang, a backend or a
-// buffer.
+// What every operation means, written naively: nothing here knows of gangs, backends or buffers.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +32,16 @@ Ranks gather(const Ranks& inputs, int destination);   // others: nothing
 Ranks scatter(const Values& source_input, int size);  // the chunks, in rank order
 Ranks all_to_all(const std::vector<Ranks>& chunks);   // chunks[from][to]
 Ranks broadcast(const Ranks& inputs, int source);
-Ranks ring(const Ranks& inputs, int distance);  // everyone's input, `distance` ranks further
+Ranks ring(const Ranks& inputs, int distance);  // the input of the rank `distance` before
 
 // The reduction of one element of every rank, in rank order.
 std::uint64_t reduce_element(std::span<const std::uint64_t> elements, const Reduction& reduction);
 
 // Whether every order of reduction gives the same bits, provided that the inputs are small
-// integers: all but the mean of floating-point values over a gang whose size is no power of two.
+// integers: all but the mean of floating-point values over a gang whose size is not a power of two.
 bool is_exact(const Reduction& reduction, int size) noexcept;
 
-// Whether `actual` may stand for `expected` where the reduction is not exact: within
+// Whether `actual` may stand for `expected` if the reduction is not exact: within
 // (N + 1) u sum|x| / N, N the gang's size, u the type's unit roundoff, |x| at most `largest_input`.
 struct Inexact {
   DataType type = DataType::f32;

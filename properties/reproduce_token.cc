@@ -13,10 +13,11 @@ namespace {
 constexpr std::size_t most_shrink_steps = 1'000'000;
 
 [[noreturn]] void reject(std::string_view text, std::string_view part) {
-  throw InvalidArgument(fmt::format(
-      "'{}' is no reproduce token: {} is wrong; accepted is SEED-CASE-SIZE-WORLD[-PATH], as "
-      "'gangsim check' prints it",
-      text, part));
+  throw InvalidArgument(
+      fmt::format("'{}' is not a reproduce token: {} is wrong; expected "
+                  "SEED-CASE-SIZE-WORLD[-PATH], as printed "
+                  "by 'gangsim check'",
+                  text, part));
 }
 
 template <typename Number>
@@ -28,7 +29,7 @@ Number parse_number(std::string_view digits, std::string_view text, std::string_
   return number;
 }
 
-// Takes what is before `separator` from the front of `rest`.
+// Takes the part before `separator` from the front of `rest`.
 std::string_view take_part(std::string_view& rest, char separator) {
   const std::size_t length = std::min(rest.find(separator), rest.size());
   const std::string_view part = rest.substr(0, length);

@@ -10,7 +10,7 @@
 namespace gang::properties {
 
 // Where a case is in the search: the seed and the number of the case say what was generated, the
-// path which of each case's simpler variants was taken. A value; prints and parses.
+// path says which simpler variant each shrink took. A value; prints and parses.
 struct ReproduceToken {
   std::uint64_t seed = 0;
   std::uint64_t case_number = 1;  // from 1
@@ -24,7 +24,7 @@ struct ReproduceToken {
 // "1-37-36-16-0.2.1": seed, case, size, largest world, path ("0" repeated three times: "0x3").
 std::string to_string(const ReproduceToken& token);
 
-// Throws InvalidArgument that says which part is wrong and what is accepted.
+// Throws InvalidArgument that says which part is wrong and what is expected.
 ReproduceToken parse_reproduce_token(std::string_view text);
 
 }  // namespace gang::properties

@@ -17,7 +17,7 @@ using sim::Timeline;
 using sim::TimelineLane;
 using sim::TimelineSlice;
 
-// Who makes the gangs and returns: one of the ranks, or in one of world + 1 cases nobody.
+// The rank that makes its gangs and returns; in one of world + 1 cases, none does.
 int absent_rank(const GangProgram& program) {
   return static_cast<int>(program.run.seed % (static_cast<std::uint64_t>(program.world) + 1));
 }
@@ -55,12 +55,8 @@ std::string complaint_about_count(const sim::Report& report) {
   for (const TimelineLane& lane : report.timeline.lanes)
     operations += lane.ranks.size() * (lane.slices.size() + lane.left_out);
   if (operations == report.counts.rank_operations) return {};
-  return fmt::format("the timeline speaks of {} operations, the run had {}", operations,
+  return fmt::format("the timeline has {} operations, but the run had {}", operations,
                      report.counts.rank_operations);
-}
-
-bool is_collective(const sim::TimelineCall& call) {
-  return call.operation != "send" && call.operation != "recv" && call.operation != "batch";
 }
 
 // A collective ends for all members at the step at which the last of them has called.
@@ -72,12 +68,12 @@ std::string complaint_about_meeting(const Timeline& timeline) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Meeting> meetings;
   for (const TimelineLane& lane : timeline.lanes) {
     for (const TimelineSlice& slice : lane.slices) {
-      if (!is_collective(timeline.calls[slice.call]) || slice.status != SliceStatus::complete)
+      if (sim::is_message(timeline.calls[slice.call]) || slice.status != SliceStatus::complete)
         continue;
       Meeting& meeting = meetings[{slice.gang, slice.sequence_number}];
       if (meeting.end != 0 && meeting.end != slice.last_step)
-        return fmt::format("#{} of {} ends at step {} and at step {}", slice.sequence_number,
-                           timeline.gangs[slice.gang], meeting.end, slice.last_step);
+        return fmt::format("#{} of {} ends both at step {} and at step {}", slice.sequence_number,
+                           to_string(timeline.gangs[slice.gang]), meeting.end, slice.last_step);
       meeting.end = slice.last_step;
       meeting.last_call = std::max(meeting.last_call, slice.first_step);
     }
@@ -85,7 +81,7 @@ std::string complaint_about_meeting(const Timeline& timeline) {
   for (const auto& [which, meeting] : meetings)
     if (meeting.end < meeting.last_call)
       return fmt::format("#{} of {} ends before its last member has called", which.second,
-                         timeline.gangs[which.first]);
+                         to_string(timeline.gangs[which.first]));
   return {};
 }
 
@@ -101,8 +97,7 @@ bool has_open_operation(const Timeline& timeline, int rank) {
 std::string complaint_about_blocked(const sim::Report& report) {
   for (const sim::BlockedCall& blocked : report.blocked)
     if (!has_open_operation(report.timeline, blocked.rank))
-      return fmt::format("rank {} is blocked and has no operation that is open to the end",
-                         blocked.rank);
+      return fmt::format("rank {} is blocked, but has no operation that stays open", blocked.rank);
   return {};
 }
 
@@ -125,39 +120,38 @@ Verdict judge_saved_run(const sim::Report& report, int world, const RunFileForm&
   result.reproduce = "gangsim run 'a program.toml'";
   const harness::RunResult again = form.parse(form.print(result));
   if (to_string(again) != to_string(result))
-    return Verdict::violated("a saved run says:\n" + to_string(again));
+    return Verdict::violated("the saved run says:\n" + to_string(again));
   if (again.report.timeline != report.timeline)
-    return Verdict::violated("a saved timeline is another one");
+    return Verdict::violated("the saved timeline is different");
   if (harness::to_file_text(again) != harness::to_file_text(result))
-    return Verdict::violated("saved again, a run is another file");
+    return Verdict::violated("saved again, the run is a different file");
   return Verdict::holds();
 }
 
-Law<GangProgram> law_of(std::string name, std::string description) {
-  Law<GangProgram> law;
-  law.suite = "runs_are_explained";
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.cost = 20;
-  law.generate = [](Draw& draw) { return generate_program(draw, {.most_steps = 8}); };
-  return law;
+Property law_of_runs(const char* name, const char* description,
+                     std::function<Verdict(const GangProgram&)> verdict) {
+  return to_property(Law<GangProgram>{
+      .suite = "runs_are_explained",
+      .name = name,
+      .description = description,
+      .cost = 20,
+      .generate = [](Draw& draw) { return generate_program(draw, {.most_steps = 8}); },
+      .verdict = std::move(verdict)});
 }
 
 }  // namespace
 
 std::vector<Property> runs_are_explained(const Subject& subject, const RunFileForm& form) {
-  Law<GangProgram> timelines = law_of(
-      "timelines_are_whole", "A timeline has every operation, in the order of their dependence.");
-  timelines.verdict = [subject](const GangProgram& program) {
-    const sim::Report report = run_with_timeline(program, subject);
-    return judge_timeline(report).shown_by(report);
-  };
-  Law<GangProgram> saved = law_of("saved_runs_say_the_same", "A saved run says what the run said.");
-  saved.verdict = [subject, form](const GangProgram& program) {
-    const sim::Report report = run_with_timeline(program, subject);
-    return judge_saved_run(report, program.world, form).shown_by(report);
-  };
-  return {to_property(timelines), to_property(saved)};
+  return {law_of_runs("timelines_are_whole", "A timeline has every operation, in dependency order.",
+                      [subject](const GangProgram& program) {
+                        const sim::Report report = run_with_timeline(program, subject);
+                        return judge_timeline(report).shown_by(report);
+                      }),
+          law_of_runs("saved_runs_say_the_same", "A saved run says what the run said.",
+                      [subject, form](const GangProgram& program) {
+                        const sim::Report report = run_with_timeline(program, subject);
+                        return judge_saved_run(report, program.world, form).shown_by(report);
+                      })};
 }
 
 }  // namespace gang::properties

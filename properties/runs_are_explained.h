@@ -1,4 +1,4 @@
-// What is kept of a run explains it: saved runs and timelines.
+// Saved runs and timelines say what happened.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ struct RunFileForm {
   std::function<harness::RunResult(std::string_view)> parse = harness::run_result_from_text;
 };
 
-// Over random programs, of which in most cases one rank returns before its first step: a saved run
-// says what the run said, and a timeline has every operation, in the order in which they depend on
-// each other, with the blocked ones open.
+// Over random programs, in most of which one rank returns before its first step: a saved run says
+// what the run said, and a timeline has every operation, in dependency order, with the blocked ones
+// open.
 std::vector<Property> runs_are_explained(const Subject& subject = {}, const RunFileForm& form = {});
 
 }  // namespace gang::properties

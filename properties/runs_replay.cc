@@ -13,8 +13,8 @@ std::string trace_difference(const sim::Trace& one, const sim::Trace& other) {
   for (std::size_t i = 0; i < std::min(one.events.size(), other.events.size()); ++i) {
     if (one.events[i] == other.events[i]) continue;
     return fmt::format("event {} is {} of rank {} in one run, {} of rank {} in the other", i,
-                       one.events[i].operation, one.events[i].rank, other.events[i].operation,
-                       other.events[i].rank);
+                       to_string(one.events[i].call), one.events[i].rank,
+                       to_string(other.events[i].call), other.events[i].rank);
   }
   return fmt::format("the traces have {} and {} events, digests {:x} and {:x}", one.events.size(),
                      other.events.size(), one.digest, other.digest);
@@ -41,10 +41,6 @@ std::string run_difference(const ProgramRun& one, const ProgramRun& other) {
   return one.image == other.image ? "" : "the results differ";
 }
 
-Verdict verdict_of(std::string difference) {
-  return difference.empty() ? Verdict::holds() : Verdict::violated(std::move(difference));
-}
-
 sim::SimulationOptions recorded(const GangProgram& program) {
   sim::SimulationOptions options = options_of(program);
   options.trace = sim::Recording::on;
@@ -55,7 +51,8 @@ sim::SimulationOptions recorded(const GangProgram& program) {
 Verdict judge_same_seed(const GangProgram& program, const Subject& subject) {
   const ProgramMemory memory(program);
   const ProgramRun first = run_program(memory, recorded(program), subject);
-  return verdict_of(run_difference(first, run_program(memory, recorded(program), subject)));
+  return Verdict::holds_unless(
+      run_difference(first, run_program(memory, recorded(program), subject)));
 }
 
 Verdict judge_replay(const GangProgram& program, const Subject& subject) {
@@ -66,7 +63,7 @@ Verdict judge_replay(const GangProgram& program, const Subject& subject) {
   options.replay = first.report.schedule;
   const ProgramRun second = run_program(memory, options, subject);
   if (!second.report.divergence.empty()) return Verdict::violated(second.report.divergence);
-  return verdict_of(run_difference(first, second));
+  return Verdict::holds_unless(run_difference(first, second));
 }
 
 Verdict judge_contexts(const GangProgram& program, const Subject& subject) {
@@ -75,7 +72,7 @@ Verdict judge_contexts(const GangProgram& program, const Subject& subject) {
   options.context = sim::ContextKind::fiber;
   const ProgramRun on_fibers = run_program(memory, options, subject);
   options.context = sim::ContextKind::thread;
-  return verdict_of(run_difference(on_fibers, run_program(memory, options, subject)));
+  return Verdict::holds_unless(run_difference(on_fibers, run_program(memory, options, subject)));
 }
 
 Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
@@ -91,7 +88,7 @@ Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
       continue;
     }
     return Verdict::violated(
-        fmt::format("the random schedule of seed {} leaves other results", options.seed));
+        fmt::format("random schedule seed {} gives different results", options.seed));
   }
   return Verdict::holds();
 }
@@ -99,49 +96,33 @@ Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
 Verdict judge_parallel(const GangProgram& program, const Subject& subject) {
   sim::SimulationOptions options = options_of(program);
   options.context = sim::ContextKind::parallel;
-  options.scheduler = sim::SchedulerKind::round_robin;  // the operating system's, really
+  options.scheduler = sim::SchedulerKind::round_robin;  // in fact the operating system's
   return judge_against_model(ProgramMemory(program), options, subject);
 }
 
-using Judge = Verdict (*)(const GangProgram&, const Subject&);
+using JudgeProgram = Verdict (*)(const GangProgram&, const Subject&);
 
-struct NamedLaw {
-  const char* name;
-  const char* description;
-  std::uint64_t cost;
-  Judge judge;
-};
-
-constexpr NamedLaw laws[] = {
-    {"same_seed_gives_the_same_trace", "Two runs with equal options are equal, event by event.", 2,
-     judge_same_seed},
-    {"a_replayed_schedule_gives_the_same_trace", "The recorded choices are enough.", 2,
-     judge_replay},
-    {"fibers_and_threads_give_the_same_trace", "What carries the ranks does not show.", 20,
-     judge_contexts},
-    {"results_do_not_depend_on_the_schedule", "Random schedules leave what round robin leaves.", 2,
-     judge_schedules},
-    {"parallel_ranks_give_the_same_results", "Ranks that really run at once leave what fibers do.",
-     50, judge_parallel},
+constexpr LawRow<JudgeProgram> replay_laws[] = {
+    {"same_seed_gives_the_same_trace", "Two runs with equal options are equal, event by event.",
+     judge_same_seed, 2},
+    {"a_replayed_schedule_gives_the_same_trace",
+     "Replaying the recorded choices gives the same run.", judge_replay, 2},
+    {"fibers_and_threads_give_the_same_trace", "A run on fibers equals one on threads.",
+     judge_contexts, 20},
+    {"results_do_not_depend_on_the_schedule", "Random schedules give the results of round robin.",
+     judge_schedules, 2},
+    {"parallel_ranks_give_the_same_results",
+     "Ranks that run in parallel give the results that the model predicts.", judge_parallel, 50},
 };
 
 }  // namespace
 
 std::vector<Property> runs_replay(const Subject& subject) {
-  std::vector<Property> properties;
-  for (const NamedLaw& named : laws) {
-    Law<GangProgram> law;
-    law.suite = "runs_replay";
-    law.name = named.name;
-    law.description = named.description;
-    law.cost = named.cost;
-    law.generate = [](Draw& draw) { return generate_program(draw); };
-    law.verdict = [subject, judge = named.judge](const GangProgram& program) {
-      return judge(program, subject);
-    };
-    properties.push_back(to_property(law));
-  }
-  return properties;
+  return generated_laws<GangProgram>(
+      "runs_replay", replay_laws, [](Draw& draw) { return generate_program(draw); },
+      [subject](JudgeProgram judge, const GangProgram& program) {
+        return judge(program, subject);
+      });
 }
 
 }  // namespace gang::properties

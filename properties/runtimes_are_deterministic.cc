@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "properties/case_text.h"
 #include "properties/rank_check.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -106,9 +108,10 @@ Verdict judge_results(const LoaderCase& loader, const Subject& subject) {
   });
 }
 
-// The slowest rank's loader, or the program where that is slower, sets the pace.
-Verdict judge_time(LoaderCase loader, const Subject& subject) {
-  loader.polls = false;  // would wake the program at its own times
+// The slowest rank's loader, or the program if that is slower, sets the pace.
+Verdict judge_time(const LoaderCase& polling, const Subject& subject) {
+  LoaderCase loader = polling;
+  loader.polls = false;  // polling would wake the program at times of its own
   const CheckedRun one = run(loader, options_of(loader), subject);
   const int load_ms = (loader.world - 1) * loader.load_ms;
   const int period_ms = std::max(load_ms, loader.train_ms);
@@ -142,27 +145,17 @@ Verdict judge_contexts(const LoaderCase& loader, const Subject& subject) {
              : Verdict::violated("fibers and threads give different traces");
 }
 
-using Judge = std::function<Verdict(const LoaderCase&, const Subject&)>;
+using JudgeLoader = Verdict (*)(const LoaderCase&, const Subject&);
 
-struct NamedJudge {
-  const char* name;
-  const char* description;
-  std::uint64_t cost;
-  Judge judge;
+constexpr LawRow<JudgeLoader> loader_laws[] = {
+    {"loaders_hand_over_every_item", "Every item is handed over, in order, under any schedule.",
+     judge_results, 2},
+    {"virtual_time_is_the_critical_path",
+     "Sleeps of different threads overlap; the slowest sets the pace.", judge_time, 2},
+    {"threads_of_ranks_replay", "The same seed or a replayed schedule gives the same trace.",
+     judge_repetition, 4},
+    {"fibers_and_threads_agree", "Both give the same trace.", judge_contexts, 60},
 };
-
-Property property_of(const NamedJudge& named, const Subject& subject) {
-  Law<LoaderCase> law;
-  law.suite = "runtimes_are_deterministic";
-  law.name = named.name;
-  law.description = named.description;
-  law.cost = named.cost;
-  law.generate = generate_loader;
-  law.verdict = [judge = named.judge, subject](const LoaderCase& loader) {
-    return judge(loader, subject);
-  };
-  return to_property(law);
-}
 
 }  // namespace
 
@@ -181,49 +174,34 @@ LoaderCase generate_loader(Draw& draw) {
 
 std::string to_text(const LoaderCase& loader) {
   return fmt::format(
-      "world {}, {} item{} through a queue of {}, loading rank × {} ms, training {} ms{}, {} "
-      "schedule seed {}",
-      loader.world, loader.items, loader.items == 1 ? "" : "s", loader.capacity, loader.load_ms,
-      loader.train_ms, loader.polls ? ", polling" : "", to_string(loader.scheduler), loader.seed);
+      "world {}, {} through a queue of {}, loading rank × {} ms, training {} ms{}, {}",
+      loader.world, counted(loader.items, "item"), loader.capacity, loader.load_ms, loader.train_ms,
+      loader.polls ? ", polling" : "", schedule_text(loader.scheduler, loader.seed));
 }
 
 std::vector<LoaderCase> shrinks(const LoaderCase& loader) {
-  std::vector<LoaderCase> simpler;
-  const auto add = [&](auto field, auto value) {
-    if (!(value < loader.*field)) return;
-    simpler.push_back(loader);
-    simpler.back().*field = value;
-  };
+  SimplerCases simpler(loader);
   for (const int world : {1, 2, loader.world - 1}) {
-    if (world >= 1) add(&LoaderCase::world, world);
+    if (world >= 1) simpler.lower(&LoaderCase::world, world);
   }
   for (const auto field : {&LoaderCase::items, &LoaderCase::capacity}) {
-    add(field, 1);
-    add(field, std::max(1, loader.*field - 1));
+    simpler.lower(field, 1);
+    simpler.lower(field, std::max(1, loader.*field - 1));
   }
   for (const auto field : {&LoaderCase::load_ms, &LoaderCase::train_ms}) {
-    add(field, 0);
-    add(field, 1);
+    simpler.lower(field, 0);
+    simpler.lower(field, 1);
   }
-  add(&LoaderCase::polls, false);
-  add(&LoaderCase::scheduler, sim::SchedulerKind::round_robin);
-  add(&LoaderCase::seed, std::uint64_t{0});
-  return simpler;
+  simpler.lower(&LoaderCase::polls, false);
+  simpler.lower(&LoaderCase::scheduler, sim::SchedulerKind::round_robin);
+  simpler.lower(&LoaderCase::seed, 0);
+  return simpler.take();
 }
 
 std::vector<Property> runtimes_are_deterministic(const Subject& subject) {
-  return {property_of(
-              {"loaders_hand_over_every_item", "In order, under any schedule.", 2, judge_results},
-              subject),
-          property_of(
-              {"virtual_time_is_the_critical_path",
-               "Sleeps of different threads overlap; the slowest sets the pace.", 2, judge_time},
-              subject),
-          property_of({"threads_of_ranks_replay", "Same seed and replayed schedule: same trace.", 4,
-                       judge_repetition},
-                      subject),
-          property_of({"fibers_and_threads_agree", "The same trace on both.", 60, judge_contexts},
-                      subject)};
+  return generated_laws<LoaderCase>(
+      "runtimes_are_deterministic", loader_laws, generate_loader,
+      [subject](JudgeLoader judge, const LoaderCase& loader) { return judge(loader, subject); });
 }
 
 }  // namespace gang::properties

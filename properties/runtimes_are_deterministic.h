@@ -16,7 +16,7 @@ struct LoaderCase {
   int capacity = 1;    // of the queue, >= 1
   int load_ms = 0;     // rank r sleeps r * load_ms before each item
   int train_ms = 0;    // the program's sleep after each item
-  bool polls = false;  // the program waits with a timeout, again and again
+  bool polls = false;  // the program waits with a timeout, repeatedly
   sim::SchedulerKind scheduler = sim::SchedulerKind::round_robin;
   std::uint64_t seed = 1;
 

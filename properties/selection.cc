@@ -27,7 +27,7 @@ bool matches(const std::string& pattern, const Property& property) {
          matches_glob(pattern, property.name);
 }
 
-// What a pattern that matches nothing may have meant: suites where it has no dot, else full names.
+// Suggests the suites, else the properties, that a pattern which matches nothing may have meant.
 [[noreturn]] void reject(const std::string& pattern, const std::vector<Property>& properties) {
   std::vector<std::string> names;
   for (const Property& property : properties) {

@@ -16,21 +16,23 @@
 #include "gang/store/memory_store.h"
 #include "gang/store/prefix_store.h"
 #include "gang/store/tcp_store.h"
+#include "properties/case_text.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
 
-using Kind = StoreStep::Kind;
+using StoreOperation = StoreStep::Kind;
 
 constexpr int key_count = 5;
 constexpr int first_number_key = 3;
 
 std::string key_of(int key) { return "key/" + std::to_string(key); }
 
-std::string name_of(Kind kind) {
+std::string name_of(StoreOperation operation) {
   static const char* const names[] = {"set",    "get",   "try_get", "add",        "compare_set",
                                       "append", "check", "wait",    "delete_key", "num_keys"};
-  return names[static_cast<std::size_t>(kind)];
+  return names[static_cast<std::size_t>(operation)];
 }
 
 // The plain meaning of each operation, over texts.
@@ -39,28 +41,28 @@ class StoreModel {
   std::string apply(const StoreStep& step) {
     const std::string key = key_of(step.key);
     switch (step.kind) {
-      case Kind::set:
+      case StoreOperation::set:
         values_[key] = step.text;
         return "done";
-      case Kind::get:
+      case StoreOperation::get:
         return values_.contains(key) ? values_[key] : "timeout";
-      case Kind::try_get:
+      case StoreOperation::try_get:
         return values_.contains(key) ? values_[key] : "none";
-      case Kind::add:
+      case StoreOperation::add:
         values_[key] = std::to_string(number(key) + step.delta);
         return values_[key];
-      case Kind::compare_set:
+      case StoreOperation::compare_set:
         return compare_set(key, step);
-      case Kind::append:
+      case StoreOperation::append:
         values_[key] += step.text;
         return "done";
-      case Kind::check:
+      case StoreOperation::check:
         return has_all(step) ? "yes" : "no";
-      case Kind::wait:
+      case StoreOperation::wait:
         return has_all(step) ? "done" : "timeout";
-      case Kind::delete_key:
+      case StoreOperation::delete_key:
         return values_.erase(key) > 0 ? "yes" : "no";
-      case Kind::num_keys:
+      case StoreOperation::num_keys:
         return std::to_string(values_.size());
     }
     return {};
@@ -79,7 +81,7 @@ class StoreModel {
     if (values_[key] == step.expected) values_[key] = step.text;
     return values_[key];
   }
-  // Of all keys up to the step's.
+  // All keys up to that of the step.
   bool has_all(const StoreStep& step) const {
     for (int key = 0; key <= step.key; ++key)
       if (!values_.contains(key_of(key))) return false;
@@ -89,35 +91,35 @@ class StoreModel {
   std::map<std::string, std::string> values_;
 };
 
-// `patience`: for get and wait.
+// `patience` is the timeout of get and wait.
 std::string apply(Store& store, const StoreStep& step, Duration patience) {
   const std::string key = key_of(step.key);
   std::vector<std::string> keys;
   for (int i = 0; i <= step.key; ++i) keys.push_back(key_of(i));
   try {
     switch (step.kind) {
-      case Kind::set:
+      case StoreOperation::set:
         store.set_text(key, step.text);
         return "done";
-      case Kind::get:
+      case StoreOperation::get:
         return store.get_text(key, patience);
-      case Kind::try_get:
+      case StoreOperation::try_get:
         return store.try_get_text(key).value_or("none");
-      case Kind::add:
+      case StoreOperation::add:
         return std::to_string(store.add(key, step.delta));
-      case Kind::compare_set:
+      case StoreOperation::compare_set:
         return store.compare_set_text(key, step.expected, step.text);
-      case Kind::append:
+      case StoreOperation::append:
         store.append_text(key, step.text);
         return "done";
-      case Kind::check:
+      case StoreOperation::check:
         return store.check(keys) ? "yes" : "no";
-      case Kind::wait:
+      case StoreOperation::wait:
         store.wait(keys, patience);
         return "done";
-      case Kind::delete_key:
+      case StoreOperation::delete_key:
         return store.delete_key(key) ? "yes" : "no";
-      case Kind::num_keys:
+      case StoreOperation::num_keys:
         return std::to_string(store.num_keys());
     }
   } catch (const StoreError& error) {
@@ -127,20 +129,22 @@ std::string apply(Store& store, const StoreStep& step, Duration patience) {
   return {};
 }
 
-StoreStep generate_step(Draw& draw, int clients, bool has_append) {
+StoreStep generate_store_step(Draw& draw, int clients, bool has_append) {
   static const std::string texts[] = {"", "a", "b", std::string("\0/", 2), "0"};
   StoreStep step;
-  step.kind = static_cast<Kind>(draw.between(0, static_cast<int>(Kind::num_keys)));
-  if (step.kind == Kind::append && !has_append) step.kind = Kind::set;
+  step.kind =
+      static_cast<StoreOperation>(draw.between(0, static_cast<int>(StoreOperation::num_keys)));
+  if (step.kind == StoreOperation::append && !has_append) step.kind = StoreOperation::set;
   step.client = draw.between(0, clients - 1);
   step.key = draw.between(0, key_count - 1);
   step.text = draw.any_of(texts);
   step.expected = draw.any_of(texts);
   step.delta = draw.between(-3, 12);
-  // An add to a word costs the client its connection over TCP: numbers have keys of their own.
-  if (step.kind == Kind::add) step.key = draw.between(first_number_key, key_count - 1);
-  const bool writes_words =
-      step.kind == Kind::set || step.kind == Kind::compare_set || step.kind == Kind::append;
+  // Over TCP, adding to a word costs the client its connection, so numbers have keys of their own.
+  if (step.kind == StoreOperation::add) step.key = draw.between(first_number_key, key_count - 1);
+  const bool writes_words = step.kind == StoreOperation::set ||
+                            step.kind == StoreOperation::compare_set ||
+                            step.kind == StoreOperation::append;
   if (writes_words) step.key = draw.between(0, first_number_key - 1);
   return step;
 }
@@ -153,7 +157,7 @@ Verdict judge_map(const StoreCase& one, const StoreSubject& subject) {
   for (std::size_t i = 0; i < one.steps.size(); ++i) {
     const StoreStep& step = one.steps[i];
     const std::string expected = model.apply(step);
-    // A timeout comes soon where it must come, and else never, however slow the machine.
+    // However slow the machine, a timeout that must come comes soon, and no other comes at all.
     const Duration patience = expected == "timeout" ? Duration(std::chrono::microseconds(1))
                                                     : Duration(std::chrono::minutes(1));
     const std::string actual =
@@ -167,13 +171,13 @@ Verdict judge_map(const StoreCase& one, const StoreSubject& subject) {
 
 using Sums = std::vector<std::vector<std::int64_t>>;
 
-// Whether there is one order of all adds in which each gave the sum of those before it and its own.
+// What contradicts one order of all adds, in which each gave the sum up to it; empty if none does.
 std::string check_one_order(const AddingCase& one, const Sums& sums, std::int64_t total) {
   std::map<std::int64_t, int> delta_at;  // where each sum was reached
   for (std::size_t who = 0; who < sums.size(); ++who) {
     for (std::size_t i = 0; i < sums[who].size(); ++i) {
       if (i > 0 && sums[who][i] <= sums[who][i - 1])
-        return fmt::format("client {} is told {} after {}", who, sums[who][i], sums[who][i - 1]);
+        return fmt::format("client {} gets {} after {}", who, sums[who][i], sums[who][i - 1]);
       if (!delta_at.emplace(sums[who][i], one.deltas[who][i]).second)
         return fmt::format("two adds gave {}", sums[who][i]);
     }
@@ -183,7 +187,7 @@ std::string check_one_order(const AddingCase& one, const Sums& sums, std::int64_
     sum += delta;
     if (reached != sum) return fmt::format("no order of the adds gives {}", reached);
   }
-  return sum == total ? "" : fmt::format("{} is left of {}", total, sum);
+  return sum == total ? "" : fmt::format("the sum is {}, expected {}", total, sum);
 }
 
 Verdict judge_threads(const AddingCase& one, const StoreSubject& subject) {
@@ -204,20 +208,12 @@ Verdict judge_threads(const AddingCase& one, const StoreSubject& subject) {
     });
   for (std::thread& thread : threads) thread.join();
   std::string problem = check_one_order(one, sums, store->add("sum", 0));
-  if (problem.empty() && winners != 1) problem = fmt::format("{} clients won", winners.load());
-  return problem.empty() ? Verdict::holds() : Verdict::violated(problem);
+  if (problem.empty() && winners != 1)
+    problem = fmt::format("{} clients won, expected 1", winners.load());
+  return Verdict::holds_unless(std::move(problem));
 }
 
-AddingCase generate_adding(Draw& draw, int most_clients, int most_adds) {
-  AddingCase one;
-  one.deltas.resize(static_cast<std::size_t>(draw.between(2, most_clients)));
-  for (std::vector<int>& deltas : one.deltas)
-    for (int i = draw.between(1, most_adds); i > 0; --i) deltas.push_back(draw.between(1, 3));
-  one.seed = draw.random.below(1000);
-  return one;
-}
-
-// The file goes with the map.
+// The file is deleted with the map.
 std::shared_ptr<Store> make_file_store_of_its_own(Runtime& runtime) {
   static std::atomic<std::uint64_t> number = 0;
   const std::filesystem::path path = std::filesystem::temp_directory_path() /
@@ -240,8 +236,8 @@ std::shared_ptr<Store> make_tcp_store_of_its_own(TcpStoreDialect dialect) {
                          .server = std::move(server)});
 }
 
-StoreSubject named(std::string name, std::uint64_t cost,
-                   std::function<std::shared_ptr<Store>(Runtime&)> make) {
+StoreSubject store_subject(std::string name, std::uint64_t cost,
+                           std::function<std::shared_ptr<Store>(Runtime&)> make) {
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
   return {.name = std::move(name), .cost = cost, .make = [runtime, make = std::move(make)] {
             return make(*runtime);
@@ -252,50 +248,60 @@ StoreSubject named(std::string name, std::uint64_t cost,
 
 std::vector<StoreSubject> all_store_subjects() {
   std::vector<StoreSubject> all;
-  all.push_back(named("memory", 2, make_memory_store));
-  all.push_back(named("prefix", 2, [](Runtime& runtime) {
+  all.push_back(store_subject("memory", 2, make_memory_store));
+  all.push_back(store_subject("prefix", 2, [](Runtime& runtime) {
     return make_prefix_store("part", make_memory_store(runtime));
   }));
-  all.push_back(named("file", 60, make_file_store_of_its_own));
+  all.push_back(store_subject("file", 60, make_file_store_of_its_own));
   for (const auto dialect : {TcpStoreDialect::pytorch_2, TcpStoreDialect::pytorch_1_13}) {
     const bool is_2 = dialect == TcpStoreDialect::pytorch_2;
-    all.push_back(named(is_2 ? "tcp" : "tcp_1_13", 150,
-                        [dialect](Runtime&) { return make_tcp_store_of_its_own(dialect); }));
+    all.push_back(store_subject(is_2 ? "tcp" : "tcp_1_13", 150, [dialect](Runtime&) {
+      return make_tcp_store_of_its_own(dialect);
+    }));
     all.back().has_append = is_2;
   }
   return all;
 }
 
 Property store_is_a_map(const StoreSubject& store) {
-  Law<StoreCase> law;
-  law.suite = "stores_behave";
-  law.name = store.name + "_is_a_map";
-  law.description = "Every operation gives what it gives on a plain map, whichever client asks.";
-  law.cost = store.cost;
-  law.generate = [has_append = store.has_append](Draw& draw) {
-    StoreCase one;
-    one.clients = draw.between(1, 3);
-    for (int i = draw.between(1, 3 + draw.size / 5); i > 0; --i)
-      one.steps.push_back(generate_step(draw, one.clients, has_append));
-    return one;
-  };
-  law.verdict = [store](const StoreCase& one) { return judge_map(one, store); };
-  return to_property(law);
+  return to_property(Law<StoreCase>{
+      .suite = "stores_behave",
+      .name = store.name + "_is_a_map",
+      .description = "Every operation gives what a plain map gives, whichever client calls it.",
+      .cost = store.cost,
+      .generate =
+          [has_append = store.has_append](Draw& draw) {
+            StoreCase one;
+            one.clients = draw.between(1, 3);
+            for (int i = draw.between(1, 3 + draw.size / 5); i > 0; --i)
+              one.steps.push_back(generate_store_step(draw, one.clients, has_append));
+            return one;
+          },
+      .verdict = [store](const StoreCase& one) { return judge_map(one, store); }});
 }
 
 Property concurrent_clients_see_one_order(const StoreSubject& store) {
-  Law<AddingCase> law;
-  law.suite = "stores_behave";
-  law.name = store.name + "_clients_see_one_order";
-  law.description = "Concurrent adds give the sums of one order of them; one of many wins a race.";
-  law.cost = std::max<std::uint64_t>(60, 3 * store.cost);
-  law.generate = [](Draw& draw) { return generate_adding(draw, 4, 10); };
-  law.verdict = [store](const AddingCase& one) { return judge_threads(one, store); };
-  return to_property(law);
+  return to_property(Law<AddingCase>{
+      .suite = "stores_behave",
+      .name = store.name + "_clients_see_one_order",
+      .description = "Concurrent adds give the sums of one order; one client wins a race.",
+      .cost = std::max<std::uint64_t>(60, 3 * store.cost),
+      .generate = [](Draw& draw) { return generate_adding(draw, draw.between(2, 4), 10); },
+      .verdict = [store](const AddingCase& one) { return judge_threads(one, store); }});
+}
+
+AddingCase generate_adding(Draw& draw, int clients, int most_adds) {
+  AddingCase one;
+  one.deltas.resize(static_cast<std::size_t>(clients));
+  for (std::vector<int>& deltas : one.deltas)
+    for (int i = draw.between(1, most_adds); i > 0; --i) deltas.push_back(draw.between(1, 3));
+  one.seed = draw.random.below(1000);
+  return one;
 }
 
 std::string to_text(const StoreCase& one) {
-  std::string text = fmt::format("{} steps of {} clients", one.steps.size(), one.clients);
+  std::string text =
+      fmt::format("{} of {}", counted(one.steps.size(), "step"), counted(one.clients, "client"));
   for (const StoreStep& step : one.steps)
     text += fmt::format("\n  client {}: {} {} text {:?} expected {:?} delta {}", step.client,
                         name_of(step.kind), key_of(step.key), step.text, step.expected, step.delta);
@@ -303,38 +309,28 @@ std::string to_text(const StoreCase& one) {
 }
 
 std::vector<StoreCase> shrinks(const StoreCase& one) {
-  std::vector<StoreCase> simpler;
-  for (std::size_t i = 0; i < one.steps.size() && one.steps.size() > 1; ++i) {
-    simpler.push_back(one);
-    simpler.back().steps.erase(simpler.back().steps.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  for (std::size_t i = 0; i < one.steps.size(); ++i) {
-    if (one.steps[i].client == 0) continue;
-    simpler.push_back(one);
-    simpler.back().steps[i].client = 0;
-  }
-  return simpler;
+  SimplerCases simpler(one);
+  simpler.drop_each(&StoreCase::steps, 1);
+  for (std::size_t i = 0; i < one.steps.size(); ++i)
+    simpler.add([i](StoreCase& other) { other.steps[i].client = 0; });
+  return simpler.take();
 }
 
 std::string to_text(const AddingCase& one) {
-  std::string text = fmt::format("{} clients, seed {}", one.deltas.size(), one.seed);
+  std::string text = fmt::format("{}, seed {}", counted(one.deltas.size(), "client"), one.seed);
   for (const std::vector<int>& deltas : one.deltas)
     text += fmt::format("\n  adds [{}]", fmt::join(deltas, ","));
   return text;
 }
 
 std::vector<AddingCase> shrinks(const AddingCase& one) {
-  std::vector<AddingCase> simpler;
-  for (std::size_t who = 0; who < one.deltas.size() && one.deltas.size() > 2; ++who) {
-    simpler.push_back(one);
-    simpler.back().deltas.erase(simpler.back().deltas.begin() + static_cast<std::ptrdiff_t>(who));
-  }
+  SimplerCases simpler(one);
+  simpler.drop_each(&AddingCase::deltas, 2);
   for (std::size_t who = 0; who < one.deltas.size(); ++who) {
-    if (one.deltas[who].size() < 2) continue;
-    simpler.push_back(one);
-    simpler.back().deltas[who].pop_back();
+    if (one.deltas[who].size() > 1)
+      simpler.add([who](AddingCase& other) { other.deltas[who].pop_back(); });
   }
-  return simpler;
+  return simpler.take();
 }
 
 std::vector<Property> stores_behave(const Subject& subject) {

@@ -1,4 +1,4 @@
-// Every kind of store is one map, whoever changes it; and its server survives anyone.
+// Every kind of store is one map, whichever client changes it, and its server survives any client.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ struct StoreSubject {
   std::string name;        // "memory"
   std::uint64_t cost = 1;  // of a case, as Law::cost
   bool has_append = true;
-  // A client of a new, empty map, which goes with its last client.
+  // A client of a new, empty map, which is deleted with its last client.
   std::function<std::shared_ptr<Store>()> make;
 };
 
 // Memory, prefix, file, and TCP in both dialects.
 std::vector<StoreSubject> all_store_subjects();
 
-// One operation of one client. What `key` and `text` are for depends on it.
+// One operation of one client. It decides what `key` and `text` are for.
 struct StoreStep {
   enum class Kind : std::uint8_t {
     set,
@@ -43,7 +43,7 @@ struct StoreStep {
 
   Kind kind = Kind::set;
   int client = 0;
-  int key = 0;  // of few; those from `first_number_key` on hold numbers only
+  int key = 0;  // one of a few; those from `first_number_key` on hold only numbers
   std::string text;
   std::string expected;
   std::int64_t delta = 0;
@@ -60,26 +60,27 @@ struct StoreCase {
 std::string to_text(const StoreCase& one);
 std::vector<StoreCase> shrinks(const StoreCase& one);
 
-// What each thread or rank adds to one number, all of it positive; and a world to do it in.
+// What each thread or rank adds to one number, all of it positive.
 struct AddingCase {
   std::vector<std::vector<int>> deltas;
   std::uint64_t seed = 1;
 
   friend bool operator==(const AddingCase&, const AddingCase&) = default;
 };
+AddingCase generate_adding(Draw& draw, int clients, int most_adds);
 std::string to_text(const AddingCase& one);
 std::vector<AddingCase> shrinks(const AddingCase& one);
 
-// Ranks of a simulated world that wait for keys which rank 0 sets.
+// Ranks of a simulated world that wait for keys that rank 0 sets.
 struct WaitingCase {
-  std::vector<int> set_at_ms;  // a key each; negative: never
+  std::vector<int> set_at_ms;  // one per key; negative: never
   struct Waiter {
     int key = 0;
     int comes_at_ms = 0;
     int timeout_ms = 1;
     friend bool operator==(const Waiter&, const Waiter&) = default;
   };
-  std::vector<Waiter> waiters;  // rank 1 and on
+  std::vector<Waiter> waiters;  // from rank 1 on
   std::uint64_t seed = 1;
 
   friend bool operator==(const WaitingCase&, const WaitingCase&) = default;
@@ -87,7 +88,7 @@ struct WaitingCase {
 std::string to_text(const WaitingCase& one);
 std::vector<WaitingCase> shrinks(const WaitingCase& one);
 
-// Bytes that come to a server on several connections, most of them requests that were damaged.
+// Bytes sent to a server on several connections, mostly damaged requests.
 struct HostileCase {
   struct Piece {
     int connection = 0;
@@ -101,13 +102,13 @@ struct HostileCase {
 std::string to_text(const HostileCase& one);
 std::vector<HostileCase> shrinks(const HostileCase& one);
 
-// How a server does a request; the tests plant another.
+// How a server executes a request; tests plant another way.
 using ExecuteRequest = std::function<std::vector<TcpStoreService::Reply>(
     TcpStoreService&, TcpStoreService::Connection, const TcpStoreRequest&)>;
 
 using MakeStore = std::function<std::shared_ptr<Store>(Runtime&)>;
 
-// What stores_behave() consists of.
+// The laws of stores_behave().
 Property store_is_a_map(const StoreSubject& store);
 Property concurrent_clients_see_one_order(const StoreSubject& store);
 Property simulated_clients_see_one_order(const MakeStore& make, const Subject& subject = {});

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/case_text.h"
 #include "properties/rank_check.h"
+#include "properties/simpler_cases.h"
 #include "properties/stores_behave.h"
 
 namespace gang::properties {
@@ -14,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One map for all ranks of a run, made by the first that asks. Nobody keeps it beyond the run.
+// One map for all ranks of a run, made by the first that asks. It does not outlive the run.
 class SharedStore {
  public:
   SharedStore(const MakeStore& make, int world_size) : make_(make), left_(world_size) {}
@@ -39,20 +41,20 @@ std::int64_t sum_of(const AddingCase& one) {
   return sum;
 }
 
-// Adds, and meets the others where the sum is whole: who sees it sets the key that all wait for.
+// Adds, then waits until the sum is whole: the rank that completes it sets the key for all.
 std::string add_and_meet(const AddingCase& one, Store& store, int rank,
                          std::map<std::int64_t, int>& delta_at) {
   const std::int64_t whole = sum_of(one);
   std::int64_t last = 0;
   for (const int delta : one.deltas[static_cast<std::size_t>(rank)]) {
     const std::int64_t sum = store.add("sum", delta);
-    if (sum <= last) return fmt::format("is told {} after {}", sum, last);
+    if (sum <= last) return fmt::format("gets {} after {}", sum, last);
     if (!delta_at.emplace(sum, delta).second) return fmt::format("is the second to reach {}", sum);
     if (sum == whole) store.set_text("whole", "");
     last = sum;
   }
   store.get("whole", no_timeout);
-  if (store.add("sum", 0) != whole) return "is told that the sum is whole, and it is not";
+  if (store.add("sum", 0) != whole) return "is told that the sum is whole, but it is not";
   std::int64_t sum = 0;
   for (const auto& [reached, delta] : delta_at) {
     sum += delta;
@@ -96,7 +98,7 @@ std::string wait_for_key(const WaitingCase& one, const WaitingCase::Waiter& wait
   const TimePoint set = milliseconds(set_at);
   try {
     const std::string value = store.get_text(std::to_string(waiter.key), deadline - came);
-    if (set_at < 0 || set > deadline) return "gets a key that nobody has set";
+    if (set_at < 0 || set > deadline) return "gets a key that has not been set";
     if (value != "at " + std::to_string(set_at)) return "gets '" + value + "'";
     if (runtime.now() != std::max(came, set))
       return fmt::format("gets a key at {} that was set at {}", to_string(runtime.now()),
@@ -106,7 +108,7 @@ std::string wait_for_key(const WaitingCase& one, const WaitingCase::Waiter& wait
     if (runtime.now() != deadline)
       return fmt::format("gives up at {}, expected {}", to_string(runtime.now()),
                          to_string(deadline));
-    if (set_at >= 0 && set < deadline) return "gives up though the key was set";
+    if (set_at >= 0 && set < deadline) return "gives up, although the key was set";
   }
   return {};
 }
@@ -143,68 +145,50 @@ WaitingCase generate_waiting(Draw& draw) {
 }  // namespace
 
 Property simulated_clients_see_one_order(const MakeStore& make, const Subject& subject) {
-  Law<AddingCase> law;
-  law.suite = "stores_behave";
-  law.name = "simulated_clients_see_one_order";
-  law.description = "Ranks of one map see one order of its changes, in every schedule.";
-  law.cost = 4;
-  law.generate = [](Draw& draw) {
-    AddingCase one;
-    one.deltas.resize(static_cast<std::size_t>(draw.world()));
-    for (std::vector<int>& deltas : one.deltas)
-      for (int i = draw.between(1, 4); i > 0; --i) deltas.push_back(draw.between(1, 3));
-    one.seed = draw.random.below(1000);
-    return one;
-  };
-  law.verdict = [make, subject](const AddingCase& one) { return judge_adding(one, make, subject); };
-  return to_property(law);
+  return to_property(Law<AddingCase>{
+      .suite = "stores_behave",
+      .name = "simulated_clients_see_one_order",
+      .description = "Ranks that share a map see one order of its changes, in every schedule.",
+      .cost = 4,
+      .generate = [](Draw& draw) { return generate_adding(draw, draw.world(), 4); },
+      .verdict = [make,
+                  subject](const AddingCase& one) { return judge_adding(one, make, subject); }});
 }
 
 Property simulated_waits_end_on_time(const MakeStore& make, const Subject& subject) {
-  Law<WaitingCase> law;
-  law.suite = "stores_behave";
-  law.name = "simulated_waits_end_on_time";
-  law.description = "A wait ends when its key is set, or else at its timeout, in virtual time.";
-  law.cost = 4;
-  law.generate = generate_waiting;
-  law.verdict = [make, subject](const WaitingCase& one) {
-    return judge_waiting(one, make, subject);
-  };
-  return to_property(law);
+  return to_property(Law<WaitingCase>{
+      .suite = "stores_behave",
+      .name = "simulated_waits_end_on_time",
+      .description = "A wait ends when its key is set, or else at its timeout, in virtual time.",
+      .cost = 4,
+      .generate = generate_waiting,
+      .verdict = [make, subject](const WaitingCase& one) {
+        return judge_waiting(one, make, subject);
+      }});
 }
 
 std::string to_text(const WaitingCase& one) {
-  std::string text = fmt::format("{} waiters, keys set at [{}] ms, seed {}", one.waiters.size(),
-                                 fmt::join(one.set_at_ms, ","), one.seed);
+  std::string text =
+      fmt::format("{}, keys set at [{}] ms, seed {}", counted(one.waiters.size(), "waiter"),
+                  fmt::join(one.set_at_ms, ","), one.seed);
   for (const WaitingCase::Waiter& waiter : one.waiters)
-    text += fmt::format("\n  waits for {} from {} ms on for {} ms", waiter.key, waiter.comes_at_ms,
-                        waiter.timeout_ms);
+    text += fmt::format("\n  waits for key {} from {} ms on, for {} ms", waiter.key,
+                        waiter.comes_at_ms, waiter.timeout_ms);
   return text;
 }
 
 std::vector<WaitingCase> shrinks(const WaitingCase& one) {
-  std::vector<WaitingCase> simpler;
-  for (std::size_t i = 0; i < one.waiters.size() && one.waiters.size() > 1; ++i) {
-    simpler.push_back(one);
-    simpler.back().waiters.erase(simpler.back().waiters.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  SimplerCases simpler(one);
+  simpler.drop_each(&WaitingCase::waiters, 1);
   for (std::size_t i = 0; i < one.waiters.size(); ++i) {
-    WaitingCase::Waiter simple = one.waiters[i];
-    for (int* time : {&simple.comes_at_ms, &simple.timeout_ms}) {
-      const int least = time == &simple.timeout_ms ? 1 : 0;
-      if (*time == least) continue;
-      *time = least;
-      simpler.push_back(one);
-      simpler.back().waiters[i] = simple;
-      simple = one.waiters[i];
-    }
+    simpler.add([i](WaitingCase& other) { other.waiters[i].comes_at_ms = 0; });
+    simpler.add([i](WaitingCase& other) { other.waiters[i].timeout_ms = 1; });
   }
   for (std::size_t i = 0; i < one.set_at_ms.size(); ++i) {
-    if (one.set_at_ms[i] < 0) continue;
-    simpler.push_back(one);
-    --simpler.back().set_at_ms[i];
+    simpler.add(
+        [i](WaitingCase& other) { other.set_at_ms[i] = std::max(-1, other.set_at_ms[i] - 1); });
   }
-  return simpler;
+  return simpler.take();
 }
 
 }  // namespace gang::properties

@@ -18,10 +18,10 @@ struct TextForm {
   std::function<std::string(const T&)> print;
   std::function<T(const std::string&)> parse;
   std::function<std::vector<T>(const T&)> simpler;
-  std::function<std::string(const T&)> show = nullptr;  // where `print` is not for people
+  std::function<std::string(const T&)> show = nullptr;  // if `print` is not for people
 };
 
-// A value, with what is needed to print and shrink it.
+// A value with the functions that show and shrink it.
 template <typename T>
 struct TextCase {
   T value;
@@ -41,19 +41,18 @@ struct TextCase {
 // parse(print(value)) == value, for any value.
 template <typename T>
 Property round_trip_property(TextForm<T> form) {
+  if (!form.show) form.show = form.print;
   Law<TextCase<T>> law;
   law.suite = "texts_round_trip";
   law.name = form.name;
-  law.description = "What is printed parses to what was printed.";
+  law.description = "A printed value parses to an equal value.";
   law.generate = [form](Draw& draw) {
-    return TextCase<T>{form.generate(draw), form.show ? form.show : form.print, form.simpler};
+    return TextCase<T>{form.generate(draw), form.show, form.simpler};
   };
   law.verdict = [form](const TextCase<T>& one) {
-    const std::string text = form.print(one.value);
-    const T parsed = form.parse(text);
+    const T parsed = form.parse(form.print(one.value));
     if (parsed == one.value) return Verdict::holds();
-    const auto& show = form.show ? form.show : form.print;
-    return Verdict::violated("it parses to another value:\n" + show(parsed));
+    return Verdict::violated("it parses to a different value:\n" + form.show(parsed));
   };
   return to_property(law);
 }

@@ -1,38 +1,17 @@
 #include "properties/texts_round_trip.h"
 
-#include <algorithm>
 #include <set>
 #include <span>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
-#include "gang/mesh.h"
+#include "gang/collective.h"
 #include "gang/object.h"
-#include "harness/text/duration_text.h"
-#include "properties/generators/mesh_case.h"
-#include "properties/reproduce_token.h"
-#include "sim/options/simulation_options.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
-
-// A list without one of its elements, for each of them.
-template <typename T, typename List>
-void add_without_elements(const T& value, List T::* list, std::vector<T>& simpler) {
-  for (std::size_t i = 0; i < (value.*list).size(); ++i) {
-    simpler.push_back(value);
-    auto& shorter = simpler.back().*list;
-    shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
-template <typename T, typename Field>
-void add_default(const T& value, Field T::* field, std::vector<T>& simpler) {
-  if (value.*field == T{}.*field) return;
-  simpler.push_back(value);
-  simpler.back().*field = T{}.*field;
-}
 
 // Text with quotes, line ends and letters beyond ASCII.
 std::string generate_text(Draw& draw) {
@@ -52,60 +31,34 @@ std::vector<int> generate_ranks(Draw& draw) {
   return {ranks.begin(), ranks.end()};
 }
 
-TextForm<sim::Schedule> schedules() {
-  TextForm<sim::Schedule> form;
-  form.name = "schedules";
-  form.generate = [](Draw& draw) {
-    sim::Schedule schedule;
-    if (draw.one_in(2)) schedule.switch_points = sim::SwitchPoints::all_calls;
-    for (int i = draw.between(0, 20); i > 0; --i) {
-      const auto runnable = static_cast<std::uint32_t>(draw.between(2, 1000));
-      schedule.choices.push_back({static_cast<sim::TaskId>(draw.random.below(5000)), runnable});
-    }
-    for (int i = draw.between(0, 5); i > 0; --i) schedule.draws.push_back(draw.random());
-    return schedule;
-  };
-  form.print = [](const sim::Schedule& schedule) { return to_string(schedule); };
-  form.parse = [](const std::string& text) { return sim::parse_schedule(text); };
-  form.simpler = [](const sim::Schedule& schedule) {
-    std::vector<sim::Schedule> simpler;
-    add_default(schedule, &sim::Schedule::choices, simpler);
-    add_default(schedule, &sim::Schedule::draws, simpler);
-    add_without_elements(schedule, &sim::Schedule::choices, simpler);
-    add_without_elements(schedule, &sim::Schedule::draws, simpler);
-    add_default(schedule, &sim::Schedule::switch_points, simpler);
-    return simpler;
-  };
-  return form;
+GangLabel generate_gang(Draw& draw) { return {generate_text(draw), generate_text(draw)}; }
+
+CallText generate_call_text(Draw& draw) {
+  CallText call{.kind = generate_text(draw),
+                .payload = generate_text(draw),
+                .direction = static_cast<CallText::Direction>(draw.between(0, 2)),
+                .qualifiers = generate_text(draw)};
+  if (draw.one_in(2)) call.sequence = draw.random();
+  if (draw.one_in(2)) call.peer = draw.between(any_rank, 100);
+  return call;
 }
 
-Mesh make_mesh(const MeshCase& sizes) {
-  std::vector<MeshAxis> axes;
-  for (std::size_t i = 0; i < sizes.sizes.size(); ++i)
-    axes.push_back({axis_name(i), sizes.sizes[i]});
-  return Mesh(std::move(axes));
-}
-
-TextForm<Mesh> meshes() {
-  TextForm<Mesh> form;
-  form.name = "meshes";
-  form.generate = [](Draw& draw) { return make_mesh(generate_mesh(draw)); };
-  form.print = [](const Mesh& mesh) { return to_string(mesh); };
-  form.parse = [](const std::string& text) { return parse_mesh(text); };
-  form.simpler = [](const Mesh& mesh) {
-    MeshCase sizes;
-    for (const MeshAxis& axis : mesh.axes()) sizes.sizes.push_back(axis.size);
-    std::vector<Mesh> simpler;
-    for (const MeshCase& one : shrinks(sizes)) simpler.push_back(make_mesh(one));
-    return simpler;
-  };
-  return form;
+sim::Certainty generate_certainty(Draw& draw) {
+  const auto dependence = [&draw] { return static_cast<sim::Dependence>(draw.between(0, 3)); };
+  sim::Certainty certainty{.schedules = static_cast<sim::Schedules>(draw.between(0, 1)),
+                           .sends = dependence(),
+                           .streams = dependence(),
+                           .faults = dependence(),
+                           .otherwise = generate_text(draw)};
+  if (draw.one_in(2)) certainty.buffered_bytes = draw.random();
+  if (draw.one_in(2)) certainty.resident_kernels = draw.between(1, 3);
+  return certainty;
 }
 
 sim::CallSummary generate_call(Draw& draw) {
   return {.ranks = generate_ranks(draw),
-          .gang = generate_text(draw),
-          .operation = generate_text(draw),
+          .gang = generate_gang(draw),
+          .call = generate_call_text(draw),
           .location = generate_text(draw),
           .note = generate_text(draw)};
 }
@@ -120,7 +73,7 @@ void add_optional_fields(Draw& draw, sim::Finding& finding) {
     finding.near_misses.push_back({.first = generate_call(draw),
                                    .second = generate_call(draw),
                                    .field = generate_text(draw)});
-  finding.certainty = generate_text(draw);
+  if (draw.one_in(2)) finding.certainty = generate_certainty(draw);
 }
 
 TextForm<sim::Finding> findings() {
@@ -130,9 +83,10 @@ TextForm<sim::Finding> findings() {
     sim::Finding finding;
     finding.id = std::string(sim::finding_id::rank_failed);
     finding.ranks = generate_ranks(draw);
-    finding.gang = generate_text(draw);
-    finding.operation = generate_text(draw);
+    finding.gang = generate_gang(draw);
+    finding.call = generate_call_text(draw);
     finding.message = generate_text(draw);
+    finding.detail = generate_text(draw);
     finding.location = generate_text(draw);
     for (int i = draw.between(0, 3); i > 0; --i)
       finding.consequences.push_back(generate_text(draw));
@@ -144,16 +98,18 @@ TextForm<sim::Finding> findings() {
     return sim::finding_from_json(nlohmann::json::parse(text));
   };
   form.simpler = [](const sim::Finding& finding) {
-    std::vector<sim::Finding> simpler;
-    add_default(finding, &sim::Finding::ranks, simpler);
-    add_default(finding, &sim::Finding::consequences, simpler);
-    add_default(finding, &sim::Finding::divergence, simpler);
-    add_default(finding, &sim::Finding::near_misses, simpler);
-    for (auto field : {&sim::Finding::gang, &sim::Finding::operation, &sim::Finding::message,
-                       &sim::Finding::location, &sim::Finding::certainty}) {
-      add_default(finding, field, simpler);
+    SimplerCases simpler(finding);
+    simpler.reset(&sim::Finding::ranks);
+    simpler.reset(&sim::Finding::consequences);
+    simpler.reset(&sim::Finding::divergence);
+    simpler.reset(&sim::Finding::near_misses);
+    simpler.reset(&sim::Finding::gang);
+    simpler.reset(&sim::Finding::call);
+    simpler.reset(&sim::Finding::certainty);
+    for (auto field : {&sim::Finding::message, &sim::Finding::detail, &sim::Finding::location}) {
+      simpler.reset(field);
     }
-    return simpler;
+    return simpler.take();
   };
   return form;
 }
@@ -165,11 +121,11 @@ TextForm<sim::BlockedCall> blocked_calls() {
     sim::BlockedCall blocked;
     blocked.rank = draw.between(0, 100);
     blocked.context = generate_text(draw);
-    blocked.gang = generate_text(draw);
-    blocked.operation = generate_text(draw);
+    blocked.gang = generate_gang(draw);
+    blocked.call = generate_call_text(draw);
     blocked.location = generate_text(draw);
-    blocked.behind = generate_text(draw);
-    blocked.behind_location = generate_text(draw);
+    if (draw.one_in(2))
+      blocked.behind = {generate_gang(draw), generate_call_text(draw), generate_text(draw)};
     blocked.waits_for = generate_ranks(draw);
     blocked.waits_for_count = blocked.waits_for.size();
     blocked.would_time_out_after_ns = draw.random.below(1'000'000);
@@ -180,17 +136,18 @@ TextForm<sim::BlockedCall> blocked_calls() {
     return sim::blocked_call_from_json(nlohmann::json::parse(text));
   };
   form.simpler = [](const sim::BlockedCall& blocked) {
-    std::vector<sim::BlockedCall> simpler;
-    add_default(blocked, &sim::BlockedCall::rank, simpler);
-    add_default(blocked, &sim::BlockedCall::waits_for, simpler);
-    add_default(blocked, &sim::BlockedCall::waits_for_count, simpler);
-    add_default(blocked, &sim::BlockedCall::would_time_out_after_ns, simpler);
-    for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::gang,
-                       &sim::BlockedCall::operation, &sim::BlockedCall::location,
-                       &sim::BlockedCall::behind, &sim::BlockedCall::behind_location}) {
-      add_default(blocked, field, simpler);
+    SimplerCases simpler(blocked);
+    simpler.reset(&sim::BlockedCall::rank);
+    simpler.reset(&sim::BlockedCall::waits_for);
+    simpler.reset(&sim::BlockedCall::waits_for_count);
+    simpler.reset(&sim::BlockedCall::would_time_out_after_ns);
+    simpler.reset(&sim::BlockedCall::gang);
+    simpler.reset(&sim::BlockedCall::call);
+    simpler.reset(&sim::BlockedCall::behind);
+    for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::location}) {
+      simpler.reset(field);
     }
-    return simpler;
+    return simpler.take();
   };
   return form;
 }
@@ -203,7 +160,7 @@ sim::TraceEvent generate_event(Draw& draw, int gangs) {
   event.gang = static_cast<std::uint32_t>(draw.between(0, gangs - 1));
   event.sequence_number = draw.random.below(1000);
   event.time = TimePoint(static_cast<std::int64_t>(draw.random.below(1'000'000'000)));
-  event.operation = generate_text(draw);
+  event.call = generate_call_text(draw);
   event.location = generate_text(draw);
   return event;
 }
@@ -225,49 +182,11 @@ TextForm<sim::Trace> traces() {
     return sim::trace_from_json(nlohmann::json::parse(text));
   };
   form.simpler = [](const sim::Trace& trace) {
-    std::vector<sim::Trace> simpler;
-    add_default(trace, &sim::Trace::events, simpler);
-    add_without_elements(trace, &sim::Trace::events, simpler);
-    add_default(trace, &sim::Trace::digest, simpler);
-    return simpler;
-  };
-  return form;
-}
-
-TextForm<sim::SendMode> send_modes() {
-  TextForm<sim::SendMode> form;
-  form.name = "send_modes";
-  form.generate = [](Draw& draw) {
-    return draw.one_in(4) ? sim::SendMode::rendezvous()
-                          : sim::SendMode::buffered(draw.random() >> draw.between(0, 63));
-  };
-  form.print = [](const sim::SendMode& mode) { return to_string(mode); };
-  form.parse = [](const std::string& text) { return sim::parse_send_mode(text).value(); };
-  form.simpler = [](const sim::SendMode& mode) {
-    std::vector<sim::SendMode> simpler;
-    if (mode.buffered_bytes) simpler.push_back(sim::SendMode::rendezvous());
-    if (mode.buffered_bytes.value_or(0) > 0) {
-      simpler.push_back(sim::SendMode::buffered(*mode.buffered_bytes / 2));
-    }
-    return simpler;
-  };
-  return form;
-}
-
-TextForm<Duration> durations() {
-  TextForm<Duration> form;
-  form.name = "durations";
-  form.generate = [](Draw& draw) {
-    if (draw.one_in(8)) return no_timeout;
-    return Duration(static_cast<std::int64_t>(draw.random() >> draw.between(8, 63)));
-  };
-  form.print = [](const Duration& duration) { return harness::to_duration_text(duration); };
-  form.parse = [](const std::string& text) { return harness::parse_duration(text); };
-  form.simpler = [](const Duration& duration) {
-    std::vector<Duration> simpler;
-    if (duration.count() > 0) simpler.push_back(duration / 2);
-    if (duration.count() > 0) simpler.push_back(duration - Duration(1));
-    return simpler;
+    SimplerCases simpler(trace);
+    simpler.reset(&sim::Trace::events);
+    simpler.drop_each(&sim::Trace::events);
+    simpler.reset(&sim::Trace::digest);
+    return simpler.take();
   };
   return form;
 }
@@ -279,37 +198,9 @@ TextForm<std::vector<int>> rank_ranges() {
   form.print = [](const std::vector<int>& ranks) { return sim::to_rank_ranges(ranks, 1000); };
   form.parse = parse_rank_ranges;
   form.simpler = [](const std::vector<int>& ranks) {
-    std::vector<std::vector<int>> simpler;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      simpler.push_back(ranks);
-      simpler.back().erase(simpler.back().begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    return simpler;
-  };
-  return form;
-}
-
-TextForm<ReproduceToken> reproduce_tokens() {
-  TextForm<ReproduceToken> form;
-  form.name = "reproduce_tokens";
-  form.generate = [](Draw& draw) {
-    ReproduceToken token{draw.random(),
-                         1 + draw.random.below(100'000),
-                         draw.between(0, 100),
-                         draw.between(1, 64),
-                         {}};
-    for (int i = draw.between(0, 8); i > 0; --i) {
-      token.shrink_path.insert(token.shrink_path.end(), draw.random.below(4), draw.random.below(3));
-    }
-    return token;
-  };
-  form.print = [](const ReproduceToken& token) { return to_string(token); };
-  form.parse = [](const std::string& text) { return parse_reproduce_token(text); };
-  form.simpler = [](const ReproduceToken& token) {
-    std::vector<ReproduceToken> simpler;
-    add_without_elements(token, &ReproduceToken::shrink_path, simpler);
-    add_default(token, &ReproduceToken::seed, simpler);
-    return simpler;
+    SimplerCases simpler(ranks);
+    simpler.drop_each(std::identity());
+    return simpler.take();
   };
   return form;
 }
@@ -343,7 +234,7 @@ Object generate_object(Draw& draw, int depth) {
   }
 }
 
-// Text here is the MessagePack that travels.
+// Text here is MessagePack, as objects travel.
 TextForm<std::vector<Object>> objects() {
   TextForm<std::vector<Object>> form;
   form.name = "objects_as_message_pack";
@@ -361,12 +252,9 @@ TextForm<std::vector<Object>> objects() {
   };
   form.show = [](const std::vector<Object>& list) { return Object(list).dump(); };
   form.simpler = [](const std::vector<Object>& list) {
-    std::vector<std::vector<Object>> simpler;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      simpler.push_back(list);
-      simpler.back().erase(simpler.back().begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    return simpler;
+    SimplerCases simpler(list);
+    simpler.drop_each(std::identity());
+    return simpler.take();
   };
   return form;
 }
@@ -388,17 +276,13 @@ std::vector<int> parse_rank_ranges(const std::string& text) {
 }
 
 std::vector<Property> texts_round_trip() {
-  return {round_trip_property(schedules()),
-          round_trip_property(meshes()),
-          round_trip_property(findings()),
-          round_trip_property(blocked_calls()),
-          round_trip_property(traces()),
-          round_trip_property(send_modes()),
-          round_trip_property(durations()),
-          round_trip_property(rank_ranges()),
-          round_trip_property(objects()),
-          round_trip_property(reproduce_tokens()),
-          names_round_trip()};
+  std::vector<Property> all = option_texts_round_trip();
+  for (const Property& property :
+       {round_trip_property(findings()), round_trip_property(blocked_calls()),
+        round_trip_property(traces()), round_trip_property(rank_ranges()),
+        round_trip_property(objects()), names_round_trip()})
+    all.push_back(property);
+  return all;
 }
 
 }  // namespace gang::properties

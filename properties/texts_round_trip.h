@@ -1,4 +1,4 @@
-// Whatever is printed parses to what was printed.
+// Printed values parse to equal values.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,11 @@ namespace gang::properties {
 // durations, objects, rank ranges, reproduce tokens and every enumeration.
 std::vector<Property> texts_round_trip();
 
-// A name that its enumeration must read back, and no other name.
+// Those of the above that command-line options take: schedules, meshes, send modes, durations and
+// reproduce tokens.
+std::vector<Property> option_texts_round_trip();
+
+// A name in an enumeration: it must parse to its value, and nothing else may.
 struct NamedValue {
   std::string enumeration;  // "data type"
   std::string name;         // "bf16"

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/case_text.h"
 #include "properties/rank_check.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -39,31 +41,31 @@ std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now, con
   const TimePoint latest =
       subject.times_out_together ? expected : came + milliseconds(timeout.timeout_ms);
   if (now < expected || now > std::max(expected, latest)) {
-    return fmt::format("is told at {}, expected {}", to_string(now), to_string(expected));
+    return fmt::format("gets its error at {}, expected {}", to_string(now), to_string(expected));
   }
   if (error.elapsed() != now - came) {
-    return fmt::format("is told of {} elapsed, expected {}", to_string(error.elapsed()),
+    return fmt::format("gets an error after {} elapsed, expected {}", to_string(error.elapsed()),
                        to_string(now - came));
   }
   const bool gave_up = came + milliseconds(timeout.timeout_ms) == broken;
   if (gave_up && error.kind() != GangErrorKind::timeout) {
-    return fmt::format("gets {} where its own timeout passed", to_string(error.kind()));
+    return fmt::format("gets {}, although its own timeout passed", to_string(error.kind()));
   }
   return {};
 }
 
-// A sleep of zero is a yield, which ends when nobody else can run: at a later time, perhaps.
+// A sleep of zero is a yield, which ends when no other rank can run, perhaps at a later time.
 bool sleeps_exactly(Runtime& runtime, int delay_ms) {
   if (delay_ms > 0) runtime.sleep_for(milliseconds(delay_ms));
   return runtime.now() == milliseconds(delay_ms);
 }
 
 // Sleeps, then runs the operation; what it must end with is a GangError at the right time.
-std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
-                     const std::function<void(Gang&)>& operation, const Subject& subject) {
+std::string run_late_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
+                          const std::function<void(Gang&)>& operation, const Subject& subject) {
   const auto gang = subject.wrapped(rank.root());
   const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
-  if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at another time than it asked";
+  if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at the wrong time";
   if (rank.rank() == timeout.missing_rank) {
     if (subject.tells_of_ended_ranks) rank.runtime().sleep_for(std::chrono::hours(1));
     return {};
@@ -73,7 +75,7 @@ std::string run_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
   } catch (const GangError& error) {
     return check_error(timeout, rank.rank(), rank.runtime().now(), error, subject);
   }
-  return "is told success";
+  return "gets no error";
 }
 
 // The ranks' own complaints decide; the run as such must not be a deadlock.
@@ -88,7 +90,7 @@ Verdict verdict_of(const CheckedRun& run) {
 
 Verdict judge_collective(const TimeoutCase& timeout, const Subject& subject) {
   return verdict_of(run_checked(options_of(timeout), subject, [&](sim::SimulatedRank& rank) {
-    return run_rank(
+    return run_late_rank(
         timeout, rank, [&](Gang& gang) { gang.barrier(call_options(timeout)); }, subject);
   }));
 }
@@ -102,7 +104,7 @@ bool came_early(const TimeoutCase& timeout, int rank) {
   return arrival_of(timeout, rank) < timeout.first_timeout();
 }
 
-// Who had not come when the barrier gave up; who came at that very moment came in time.
+// Ranks that had not come when the barrier gave up are missing; those that came just then are not.
 std::string check_missing(const TimeoutCase& timeout, const std::vector<int>& named,
                           const Subject& subject) {
   for (int rank = 0; rank < timeout.world(); ++rank) {
@@ -110,9 +112,9 @@ std::string check_missing(const TimeoutCase& timeout, const std::vector<int>& na
     const bool is_missing = is_never || arrival_of(timeout, rank) > timeout.first_timeout();
     const bool is_named = std::ranges::count(named, rank) != 0;
     if (is_missing == is_named) continue;
-    // Where each gives up for itself, who comes when the first does or later may be seen by some.
+    // Where each rank has its own timeout, some may still see a rank that comes after the first.
     if (!subject.times_out_together && !is_never && !came_early(timeout, rank)) continue;
-    return fmt::format("is told that ranks [{}] are missing", fmt::join(named, ","));
+    return fmt::format("gets an error that names ranks [{}] as missing", fmt::join(named, ","));
   }
   return {};
 }
@@ -123,7 +125,7 @@ Verdict judge_monitored(const TimeoutCase& timeout, const Subject& subject) {
   options.timeout = default_timeout;
   return verdict_of(run_checked(options, subject, [&](sim::SimulatedRank& rank) {
     std::string complaint;
-    const std::string other = run_rank(
+    const std::string other = run_late_rank(
         timeout, rank,
         [&](Gang& gang) {
           try {
@@ -139,40 +141,40 @@ Verdict judge_monitored(const TimeoutCase& timeout, const Subject& subject) {
   }));
 }
 
-// wait(timeout) says no at its time, and the operation goes on.
+// wait(timeout) returns false on time, and the operation goes on.
 Verdict judge_wait(const TimeoutCase& timeout, const Subject& subject) {
   sim::SimulationOptions options = options_of(timeout);
   options.timeout = default_timeout;
   const auto slowest = *std::ranges::max_element(timeout.delays_ms);
   return judge_ranks(options, subject, [&](sim::SimulatedRank& rank) -> std::string {
     const int delay_ms = timeout.delays_ms[static_cast<std::size_t>(rank.rank())];
-    if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at another time than it asked";
+    if (!sleeps_exactly(rank.runtime(), delay_ms)) return "wakes at the wrong time";
     Work work = subject.wrapped(rank.root())->start_barrier();
     const int wait_ms = timeout.timeout_ms;
     if (delay_ms + wait_ms < slowest) {
-      if (work.wait(milliseconds(wait_ms))) return "is told that a barrier without all is complete";
-      if (rank.runtime().now() != milliseconds(delay_ms + wait_ms)) return "waits another time";
+      if (work.wait(milliseconds(wait_ms))) return "sees a barrier complete without all ranks";
+      if (rank.runtime().now() != milliseconds(delay_ms + wait_ms))
+        return "waits longer or shorter than its timeout";
     }
     work.wait();
     return rank.runtime().now() == milliseconds(std::max(slowest, delay_ms))
                ? ""
-               : fmt::format("leaves the barrier at {}, the last came at {} ms",
+               : fmt::format("leaves the barrier at {}, but the last rank came at {} ms",
                              to_string(rank.runtime().now()), slowest);
   });
 }
 
-using Judge = Verdict (*)(const TimeoutCase&, const Subject&);
+using JudgeTimeout = Verdict (*)(const TimeoutCase&, const Subject&);
 
-Property property_of(const char* name, const char* description, Judge judge,
-                     const Subject& subject) {
-  Law<TimeoutCase> law;
-  law.suite = "timeouts_fire_on_time";
-  law.name = name;
-  law.description = description;
-  law.generate = generate_timeout;
-  law.verdict = [judge, subject](const TimeoutCase& timeout) { return judge(timeout, subject); };
-  return to_property(law);
-}
+constexpr LawRow<JudgeTimeout> timeout_laws[] = {
+    {"a_collective_times_out_on_time",
+     "The first rank to wait gives up on time, and every member then gets an error.",
+     judge_collective},
+    {"a_monitored_barrier_names_who_is_missing",
+     "Every rank that came gets an error that names the missing ranks.", judge_monitored},
+    {"a_wait_with_timeout_ends_on_time",
+     "wait(timeout) returns false on time, and the operation goes on.", judge_wait},
+};
 
 }  // namespace
 
@@ -198,49 +200,38 @@ TimeoutCase generate_timeout(Draw& draw) {
 
 std::string to_text(const TimeoutCase& timeout) {
   return fmt::format(
-      "world {}, rank {} never comes, the others after [{}] ms, timeout {} ms of the {}, "
-      "{} schedule seed {}",
+      "world {}, rank {} never comes, the others after [{}] ms, timeout {} ms of the {}, {}",
       timeout.world(), timeout.missing_rank, fmt::join(timeout.delays_ms, ","), timeout.timeout_ms,
-      timeout.is_of_call ? "call" : "gang", to_string(timeout.scheduler), timeout.seed);
+      timeout.is_of_call ? "call" : "gang", schedule_text(timeout.scheduler, timeout.seed));
 }
 
 std::vector<TimeoutCase> shrinks(const TimeoutCase& timeout) {
-  std::vector<TimeoutCase> simpler;
+  SimplerCases simpler(timeout);
   if (timeout.world() > 2) {
-    simpler.push_back(timeout);
-    simpler.back().delays_ms.pop_back();
-    simpler.back().missing_rank = std::min(timeout.missing_rank, timeout.world() - 2);
+    simpler.add([](TimeoutCase& one) {
+      one.delays_ms.pop_back();
+      one.missing_rank = std::min(one.missing_rank, one.world() - 1);
+    });
   }
   for (std::size_t rank = 0; rank < timeout.delays_ms.size(); ++rank) {
     for (const int delay : {0, timeout.delays_ms[rank] / 2, timeout.delays_ms[rank] - 1}) {
-      if (delay < 0 || delay >= timeout.delays_ms[rank]) continue;
-      simpler.push_back(timeout);
-      simpler.back().delays_ms[rank] = delay;
+      if (delay >= 0) simpler.add([=](TimeoutCase& one) { one.delays_ms[rank] = delay; });
     }
   }
-  const auto add = [&](auto field, auto value) {
-    if (!(value < timeout.*field)) return;
-    simpler.push_back(timeout);
-    simpler.back().*field = value;
-  };
-  add(&TimeoutCase::missing_rank, 0);
-  add(&TimeoutCase::timeout_ms, 1);
-  add(&TimeoutCase::timeout_ms, timeout.timeout_ms / 2 + 1);
-  add(&TimeoutCase::is_of_call, false);
-  add(&TimeoutCase::scheduler, sim::SchedulerKind::round_robin);
-  add(&TimeoutCase::seed, std::uint64_t{0});
-  return simpler;
+  simpler.lower(&TimeoutCase::missing_rank, 0);
+  simpler.lower(&TimeoutCase::timeout_ms, 1);
+  simpler.lower(&TimeoutCase::timeout_ms, timeout.timeout_ms / 2 + 1);
+  simpler.lower(&TimeoutCase::is_of_call, false);
+  simpler.lower(&TimeoutCase::scheduler, sim::SchedulerKind::round_robin);
+  simpler.lower(&TimeoutCase::seed, 0);
+  return simpler.take();
 }
 
 std::vector<Property> timeouts_fire_on_time(const Subject& subject) {
-  return {property_of("a_collective_times_out_on_time",
-                      "The first rank to wait gives up on time, and every member is told then.",
-                      judge_collective, subject),
-          property_of("a_monitored_barrier_names_who_is_missing", "On every rank that came.",
-                      judge_monitored, subject),
-          property_of("a_wait_with_timeout_ends_on_time",
-                      "wait(timeout) says no at its time, and the operation goes on.", judge_wait,
-                      subject)};
+  return generated_laws<TimeoutCase>("timeouts_fire_on_time", timeout_laws, generate_timeout,
+                                     [subject](JudgeTimeout judge, const TimeoutCase& timeout) {
+                                       return judge(timeout, subject);
+                                     });
 }
 
 }  // namespace gang::properties

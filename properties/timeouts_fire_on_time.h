@@ -11,10 +11,10 @@ namespace gang::properties {
 
 // A world in which one rank never comes. Rank r comes to the operation after `delays_ms[r]`.
 struct TimeoutCase {
-  std::vector<int> delays_ms;  // a rank each
+  std::vector<int> delays_ms;  // one per rank
   int missing_rank = 0;
   int timeout_ms = 1;
-  bool is_of_call = false;  // the call's own timeout, else the gang's
+  bool is_of_call = false;  // the call's own timeout, otherwise the gang's
   sim::SchedulerKind scheduler = sim::SchedulerKind::round_robin;
   std::uint64_t seed = 1;
 

@@ -7,7 +7,9 @@
 #include "harness/program_file/program_source.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "properties/generators/training_case.h"
+#include "properties/program_verdict.h"
 
 namespace gang::properties {
 namespace {
@@ -16,16 +18,14 @@ using harness::FaultyProgram;
 using harness::Output;
 using harness::RunResult;
 
-using Shared = std::shared_ptr<const TrainingSubject>;
-
-// A run takes milliseconds: every rank trains alone, too.
-constexpr std::uint64_t cost_of_a_run = 100;
+// A run takes milliseconds, since every rank also trains alone.
+constexpr std::uint64_t cost_of_training = 100;
 
 RunResult run(const TrainingSubject& subject, const TrainingCase& one) {
   return subject.run(*one.program, one.specification(), {.outputs = harness::KeepOutputs::data});
 }
 
-// A run without findings has nothing to tell but its time.
+// A run without findings has nothing to show but its time.
 Verdict violated(const std::string& message, const RunResult& result) {
   const std::string run = result.holds() ? "" : "\n" + to_string(result);
   return Verdict::violated(message + run).shown_by(result.report);
@@ -33,7 +33,8 @@ Verdict violated(const std::string& message, const RunResult& result) {
 
 Verdict judge_result(const TrainingSubject& subject, const TrainingCase& one) {
   const RunResult result = run(subject, one);
-  return result.holds() ? Verdict::holds() : violated("not what one process has", result);
+  return result.holds() ? Verdict::holds()
+                        : violated("the result is not that of one process", result);
 }
 
 // The first of the ranks that have the same part of the model as `rank`.
@@ -51,15 +52,16 @@ Verdict judge_replicas(const TrainingSubject& subject, const TrainingCase& one) 
   for (int rank = 0; rank < one.world; ++rank) {
     const int first = first_replica(one, rank);
     if (outputs[static_cast<std::size_t>(rank)] != outputs[static_cast<std::size_t>(first)]) {
-      return violated(fmt::format("ranks {} and {} have the same part of the model, and other bits",
-                                  first, rank),
-                      result);
+      return violated(
+          fmt::format("ranks {} and {} have the same part of the model, but different bits", first,
+                      rank),
+          result);
     }
   }
   return Verdict::holds();
 }
 
-// Round robin on fibers, gangs for themselves, against the schedule, contexts and execution drawn.
+// Round robin on fibers with independent gangs, against the schedule, context and execution drawn.
 Verdict judge_schedules(const TrainingSubject& subject, const TrainingCase& one) {
   TrainingCase plain = one;
   plain.seed = 0;
@@ -70,8 +72,8 @@ Verdict judge_schedules(const TrainingSubject& subject, const TrainingCase& one)
   return violated("the result depends on the schedule", result);
 }
 
-// The elements of a rank's shards, over the ranks that divide the model, are the model's elements
-// and at most one less than a rank each of padding for every unit.
+// The shards of the ranks that divide the model hold its elements and, for every unit, at most one
+// element of padding less than there are ranks.
 Verdict judge_shards(const TrainingSubject& subject, const TrainingCase& one) {
   if (one.program->name != "fsdp") return Verdict::not_applicable();
   TrainingCase alone = one;
@@ -126,46 +128,45 @@ Verdict judge_twin(const TrainingSubject& subject, const TwinCase& twin) {
   specification.world_size = twin.factor * twin.faulty->default_world_size;
   specification.parameters["fixed"] = twin.is_fixed ? "true" : "false";
   if (twin.seed != 0) {
-    specification.seed = twin.seed;
+    specification.options.seed = twin.seed;
     specification.schedule = harness::ScheduleChoice::random;
   }
   const RunResult result = subject.run(program, specification, {});
   const auto& findings = result.report.findings;
   if (twin.is_fixed)
-    return findings.empty() ? Verdict::holds() : violated("the corrected one has findings", result);
-  const bool is_expected = findings.size() == 1 && findings.front().id == twin.faulty->finding;
-  if (is_expected) return Verdict::holds();
-  return violated(fmt::format("expected one finding, {}", twin.faulty->finding), result);
+    return findings.empty() ? Verdict::holds()
+                            : violated("the corrected program has findings", result);
+  const std::string problem = problem_of(findings, twin.faulty->finding);
+  return problem.empty() ? Verdict::holds() : violated(problem, result);
 }
 
-using Judge = Verdict (*)(const TrainingSubject&, const TrainingCase&);
+using JudgeTraining = Verdict (*)(const TrainingSubject&, const TrainingCase&);
 
-Property over_runs(const Shared& subject, std::string name, std::string description, Judge judge) {
-  Law<TrainingCase> law;
-  law.suite = "training";
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.cost = cost_of_a_run;
-  law.generate = [subject](Draw& draw) { return generate_training(draw, subject->programs); };
-  law.verdict = [subject, judge](const TrainingCase& one) { return judge(*subject, one); };
-  return to_property(law);
-}
+constexpr LawRow<JudgeTraining> training_laws[] = {
+    {"programs_equal_one_process", "Losses and parameters of every step are those of one process.",
+     judge_result, cost_of_training},
+    {"replicas_are_equal", "Ranks with the same part of the model have the same bits.",
+     judge_replicas, cost_of_training},
+    {"schedules_do_not_matter", "Results are equal under any schedule, context and execution.",
+     judge_schedules, cost_of_training},
+    {"shards_match_the_plan", "Shards add up to the model and its padding.", judge_shards,
+     cost_of_training},
+};
 
-Property over_twins(const Shared& subject) {
-  Law<TwinCase> law;
-  law.suite = "training";
-  law.name = "wrong_trainers_are_found";
-  law.description = "A wrong trainer has its finding in any world and schedule, its twin none.";
-  law.cost = cost_of_a_run / 5;
-  law.generate = [subject](Draw& draw) -> TwinCase {
-    const auto index = draw.random.below(subject->faulty.size());
-    return {.faulty = &subject->faulty[index],
-            .is_fixed = draw.one_in(2),
-            .factor = draw.between(1, 3),
-            .seed = draw.random.below(1000)};
-  };
-  law.verdict = [subject](const TwinCase& twin) { return judge_twin(*subject, twin); };
-  return to_property(law);
+Property law_of_twins(const std::shared_ptr<const TrainingSubject>& subject) {
+  return to_property(Law<TwinCase>{
+      .suite = "training",
+      .name = "wrong_trainers_are_found",
+      .description = "In any world and schedule, a wrong trainer has its finding, its twin none.",
+      .cost = cost_of_training / 5,
+      .generate = [subject](Draw& draw) -> TwinCase {
+        const auto index = draw.random.below(subject->faulty.size());
+        return {.faulty = &subject->faulty[index],
+                .is_fixed = draw.one_in(2),
+                .factor = draw.between(1, 3),
+                .seed = draw.random.below(1000)};
+      },
+      .verdict = [subject](const TwinCase& twin) { return judge_twin(*subject, twin); }});
 }
 
 }  // namespace
@@ -184,12 +185,11 @@ TrainingSubject make_training_subject() {
   return subject;
 }
 
-TrainingSubject make_training_subject_on(std::string backend) {
+TrainingSubject make_training_subject_on(harness::BackendKind backend) {
   TrainingSubject subject = make_training_subject();
   subject.faulty.clear();
-  subject.run = [backend = std::move(backend)](const harness::Program& program,
-                                               harness::RunSpecification specification,
-                                               const harness::RunRecording& recording) {
+  subject.run = [backend](const harness::Program& program, harness::RunSpecification specification,
+                          const harness::RunRecording& recording) {
     specification.backend = backend;
     return harness::run(program, specification, recording);
   };
@@ -198,16 +198,11 @@ TrainingSubject make_training_subject_on(std::string backend) {
 
 std::vector<Property> training(const TrainingSubject& subject) {
   const auto shared = std::make_shared<const TrainingSubject>(subject);
-  std::vector<Property> all = {
-      over_runs(shared, "programs_equal_one_process",
-                "Losses and parameters of every step are those of one process.", judge_result),
-      over_runs(shared, "replicas_are_equal",
-                "Ranks with the same part of the model have the same bits.", judge_replicas),
-      over_runs(shared, "schedules_do_not_matter",
-                "Results are equal under any schedule, context and execution.", judge_schedules),
-      over_runs(shared, "shards_match_the_plan", "Shards add up to the model and its padding.",
-                judge_shards)};
-  if (!subject.faulty.empty()) all.push_back(over_twins(shared));
+  std::vector<Property> all = generated_laws<TrainingCase>(
+      "training", training_laws,
+      [shared](Draw& draw) { return generate_training(draw, shared->programs); },
+      [shared](JudgeTraining judge, const TrainingCase& one) { return judge(*shared, one); });
+  if (!subject.faulty.empty()) all.push_back(law_of_twins(shared));
   return all;
 }
 

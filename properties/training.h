@@ -11,7 +11,7 @@
 
 namespace gang::properties {
 
-// What is looked at: the real programs and the real runner, unless a test plants others.
+// What is under test: the real programs and the real runner, unless a test plants others.
 struct TrainingSubject {
   std::vector<harness::Program> programs;      // ddp, data_parallel, fsdp, tp, trainer
   std::vector<harness::FaultyProgram> faulty;  // of trainers; may be empty
@@ -22,7 +22,7 @@ struct TrainingSubject {
 TrainingSubject make_training_subject();
 
 // The programs on another simulated backend; without the wrong ones, whose findings differ there.
-TrainingSubject make_training_subject_on(std::string backend);
+TrainingSubject make_training_subject_on(harness::BackendKind backend);
 
 std::vector<Property> training(const TrainingSubject& subject = make_training_subject());
 

@@ -15,16 +15,14 @@ using harness::Program;
 using harness::RunResult;
 using harness::RunSpecification;
 
-constexpr std::uint64_t cost_of_a_run = 300;
+constexpr std::uint64_t cost_of_hybrid_run = 300;
 
 Law<HybridCase> hybrid_law(std::string name, std::string description, std::uint64_t cost) {
-  Law<HybridCase> law;
-  law.suite = "training_pipelines";
-  law.name = std::move(name);
-  law.description = std::move(description);
-  law.cost = cost;
-  law.generate = generate_hybrid;
-  return law;
+  return {.suite = "training_pipelines",
+          .name = std::move(name),
+          .description = std::move(description),
+          .cost = cost,
+          .generate = generate_hybrid};
 }
 
 Verdict holds(const RunResult& result) {
@@ -36,7 +34,7 @@ Property equals_one_process(const Program& hybrid) {
   auto law = hybrid_law(
       "hybrid_equals_one_process",
       "Losses and parameters of every step, replicas and stored activations are as planned.",
-      cost_of_a_run);
+      cost_of_hybrid_run);
   law.verdict = [hybrid](const HybridCase& one) {
     return holds(run(hybrid, specification_of(one)));
   };
@@ -44,23 +42,22 @@ Property equals_one_process(const Program& hybrid) {
 }
 
 Property results_are_the_same(const Program& hybrid) {
-  auto law =
-      hybrid_law("hybrid_results_do_not_depend_on_the_schedule",
-                 "Neither on the order of the ranks nor on what carries them.", 3 * cost_of_a_run);
+  auto law = hybrid_law("hybrid_results_do_not_depend_on_the_schedule",
+                        "Results depend neither on the order of ranks nor on fibers or threads.",
+                        3 * cost_of_hybrid_run);
   law.verdict = [hybrid](const HybridCase& one) {
     RunSpecification specification = specification_of(one);
     const RunResult first = run(hybrid, specification);
     if (!first.holds()) return holds(first);
     specification.schedule = harness::ScheduleChoice::random;
-    specification.seed = one.seed + 1000;
-    specification.execution = sim::ExecutionModel::stream_ordered;
-    specification.context = sim::ContextKind::thread;
+    specification.options.seed = one.seed + 1000;
+    specification.options.execution = sim::ExecutionModel::stream_ordered;
+    specification.options.context = sim::ContextKind::thread;
     const RunResult second = run(hybrid, specification);
     if (!second.holds()) return holds(second);
     if (first.outputs.digest == second.outputs.digest) return Verdict::holds();
     return Verdict::violated(
-        fmt::format("results {:016x} and, on threads in order of streams, "
-                    "{:016x}",
+        fmt::format("results {:016x} on fibers, but {:016x} on threads, ordered by streams",
                     first.outputs.digest, second.outputs.digest));
   };
   return to_property(law);
@@ -78,7 +75,7 @@ RunSpecification exact_run(HybridCase one, harness::ScheduleKind schedule) {
 Property schedules_agree(const Program& hybrid) {
   auto law = hybrid_law("hybrid_pipeline_schedules_agree",
                         "GPipe, 1F1B and ZB-H1 give the same bits where sums are exact.",
-                        3 * cost_of_a_run);
+                        3 * cost_of_hybrid_run);
   law.verdict = [hybrid](const HybridCase& one) {
     using harness::ScheduleKind;
     const RunResult expected = run(hybrid, exact_run(one, ScheduleKind::gpipe));
@@ -107,13 +104,14 @@ harness::RankCounts counts_of(const Program& hybrid, RunSpecification specificat
 Property communicates_the_same(const Program& hybrid) {
   auto law = hybrid_law("hybrid_communicates_the_same_without_arithmetic",
                         "mode=communication calls the same operations with the same bytes.",
-                        2 * cost_of_a_run);
+                        2 * cost_of_hybrid_run);
   law.verdict = [hybrid](const HybridCase& one) {
     const RunSpecification specification = specification_of(one);
     const bool are_equal = counts_of(hybrid, specification, "numeric") ==
                            counts_of(hybrid, specification, "communication");
-    return are_equal ? Verdict::holds()
-                     : Verdict::violated("a rank calls other operations, or of other sizes");
+    return are_equal
+               ? Verdict::holds()
+               : Verdict::violated("a rank calls different operations, or with different sizes");
   };
   return to_property(law);
 }

@@ -32,7 +32,7 @@ struct Operands {
 };
 
 using Calls = std::vector<WrongCall>;
-constexpr auto sum = ReduceOperation::sum;
+constexpr auto any_reduction = ReduceOperation::sum;
 
 void add_wrong_roots(Calls& calls) {
   const std::pair<const char*, int> roots[] = {{"-1", -1}, {"far too large", 1'000'000}};
@@ -41,7 +41,8 @@ void add_wrong_roots(Calls& calls) {
       calls.push_back(
           {fmt::format("{} with root {}", name, text), ErrorClass::invalid_argument, call});
     };
-    add("reduce", [root](Gang& gang) { gang.reduce(Operands(gang).chunk_view(), sum, root); });
+    add("reduce",
+        [root](Gang& gang) { gang.reduce(Operands(gang).chunk_view(), any_reduction, root); });
     add("gather", [root](Gang& gang) { gang.gather({}, Operands(gang).chunk_view(), root); });
     add("scatter", [root](Gang& gang) { gang.scatter(Operands(gang).chunk_view(), {}, root); });
     add("broadcast", [root](Gang& gang) { gang.broadcast(Operands(gang).chunk_view(), root); });
@@ -51,8 +52,9 @@ void add_wrong_roots(Calls& calls) {
     });
     add("send", [root](Gang& gang) { gang.send(Operands(gang).chunk_view(), root); });
   }
-  calls.push_back({"reduce to rank size()", ErrorClass::invalid_argument,
-                   [](Gang& gang) { gang.reduce(Operands(gang).chunk_view(), sum, gang.size()); }});
+  calls.push_back({"reduce to rank size()", ErrorClass::invalid_argument, [](Gang& gang) {
+                     gang.reduce(Operands(gang).chunk_view(), any_reduction, gang.size());
+                   }});
   calls.push_back({"recv from rank size()", ErrorClass::invalid_argument,
                    [](Gang& gang) { gang.recv(Operands(gang).chunk_view(), gang.size()); }});
 }
@@ -63,11 +65,12 @@ void add_wrong_shapes(Calls& calls) {
   };
   add("all_reduce into another type", [](Gang& gang) {
     Operands operands(gang);
-    gang.all_reduce(view(operands.other_type), view(operands.chunk), sum);
+    gang.all_reduce(view(operands.other_type), view(operands.chunk), any_reduction);
   });
   add("all_reduce into another count", [](Gang& gang) {
     Operands operands(gang);
-    gang.all_reduce(view(operands.chunk).slice(0, 2), view(operands.chunks).slice(0, 3), sum);
+    gang.all_reduce(view(operands.chunk).slice(0, 2), view(operands.chunks).slice(0, 3),
+                    any_reduction);
   });
   add("all_gather into too little", [](Gang& gang) {
     Operands operands(gang);
@@ -77,7 +80,8 @@ void add_wrong_shapes(Calls& calls) {
   add("reduce_scatter of too little", [](Gang& gang) {
     Operands operands(gang);
     const auto count = static_cast<std::int64_t>(operands.chunks.size());
-    gang.reduce_scatter(view(operands.chunk), view(operands.chunks).slice(0, count - 1), sum);
+    gang.reduce_scatter(view(operands.chunk), view(operands.chunks).slice(0, count - 1),
+                        any_reduction);
   });
   add("all_gather_to_list with a tensor too many", [](Gang& gang) {
     Operands operands(gang);
@@ -103,17 +107,18 @@ void add_wrong_shapes(Calls& calls) {
   });
   add("all_reduce of a tensor on another device", [](Gang& gang) {
     Operands operands(gang);
-    gang.all_reduce({operands.chunk.data(), DataType::f32, Shape{3}, {DeviceType::cuda, 0}}, sum);
+    gang.all_reduce({operands.chunk.data(), DataType::f32, Shape{3}, {DeviceType::cuda, 0}},
+                    any_reduction);
   });
   add("all_reduce of elements without memory",
-      [](Gang& gang) { gang.all_reduce({nullptr, DataType::f32, Shape{3}}, sum); });
+      [](Gang& gang) { gang.all_reduce({nullptr, DataType::f32, Shape{3}}, any_reduction); });
 }
 
 void add_wrong_gangs(Calls& calls) {
   const auto add = [&calls](const char* name, auto call) {
     calls.push_back({name, ErrorClass::invalid_argument, call});
   };
-  add("create_gang of nobody", [](Gang& gang) { gang.create_gang({}); });
+  add("create_gang without ranks", [](Gang& gang) { gang.create_gang({}); });
   add("create_gang with a rank twice", [](Gang& gang) {
     const int ranks[] = {0, 0};
     gang.create_gang(ranks);
@@ -151,7 +156,7 @@ void add_other_errors(Calls& calls) {
                    }});
   calls.push_back({"reduce sum of bool", ErrorClass::not_supported, [](Gang& gang) {
                      bool flag = true;
-                     gang.reduce(view_of(flag), sum, 0);
+                     gang.reduce(view_of(flag), any_reduction, 0);
                    }});
   calls.push_back({"barrier after close", ErrorClass::invalid_operation, [](Gang& gang) {
                      gang.close();

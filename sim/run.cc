@@ -61,7 +61,7 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
 }
 
 Run::~Run() {
-  // Gangs tell the matching engine that they are gone.
+  // Gangs notify the matching engine when they are destroyed.
   foreign_gangs_.reset();
   second_root_.reset();
   world_.root.reset();
@@ -128,7 +128,7 @@ Duration Run::stretched(Duration sleep, const Task& task) {
   return faults_ == nullptr ? sleep : faults_->stretched(sleep, task.rank->rank);
 }
 
-// -- When nobody can run --
+// -- When no context can run --
 
 bool Run::only_frozen_are_left() noexcept {
   const ContextTable& contexts = engine_.contexts();
@@ -249,9 +249,12 @@ void Run::note_faults(Report& report) const {
   report.fault_plan = options_.faults;
   report.faults = faults_->fired();
   if (report.faults.empty()) return;
-  const std::string causes = only_because_of(report.faults);
-  for (Finding& finding : report.findings) finding.certainty = causes;
-  if (!report.certainty.empty()) report.certainty = causes;
+  // Whether they are the cause, a run without them shows.
+  for (Finding& finding : report.findings) {
+    if (!finding.certainty) finding.certainty.emplace();
+    finding.certainty->faults = Dependence::open;
+  }
+  if (report.certainty) report.certainty->faults = Dependence::open;
 }
 
 Report Run::make_report() {

@@ -1,4 +1,4 @@
-// One run: what it is made of, what happens where nobody can run, and its report.
+// One run: its parts, what happens when no context can run, and its report.
 #pragma once
 
 #include <memory>
@@ -34,11 +34,11 @@ class Run final : public EngineClient {
   World& world() noexcept { return world_; }
   FaultInjector* faults() noexcept { return faults_.get(); }
 
-  // What a search for contexts that can never continue finds now. Under the engine's Guard.
+  // Searches for contexts that can never continue, as of now. Under the engine's Guard.
   Report examine();
 
-  // A further gang of all ranks that programs do not know: the current rank's handle. Under the
-  // engine's Guard.
+  // The current rank's handle of a second gang of all ranks, which programs do not know. Under
+  // the engine's Guard.
   std::shared_ptr<Gang> second_root();
 
   void run_program(Task& task) noexcept override;

@@ -16,39 +16,39 @@ namespace gang::sim {
 class Run;
 struct World;
 
-// What the program of one rank gets. Valid while that program runs; used from its contexts only.
+// What a rank's program receives. Valid while that program runs; used from its contexts only.
 class SimulatedRank {
  public:
   int rank() const noexcept { return rank_; }
   int world_size() const noexcept;
   const std::shared_ptr<Gang>& root() const noexcept { return root_; }
 
-  // How often the rank has been started again by a fault; what it was before is gone.
+  // How often a fault has restarted the rank. Nothing of earlier incarnations is left.
   int incarnation() const noexcept { return incarnation_; }
 
-  // Threads, time, mutexes of this rank, under the scheduler and the virtual clock.
+  // This rank's threads, time and mutexes, under the scheduler and the virtual clock.
   Runtime& runtime() noexcept;
 
-  // Whether a fault of the run's plan has happened yet, to whomever.
+  // Whether any fault of the run's plan has happened yet, on any rank.
   bool faults_have_fired() const noexcept;
 
-  // A further gang of all ranks, beside the root, for those who watch programs: nothing that a
-  // program has done to its gangs shows in it.
+  // A second gang of all ranks, beside the root, for code that observes programs: nothing a
+  // program does to its own gangs affects it.
   std::shared_ptr<Gang> second_root();
 
-  // No further fault happens to this rank, nor to its links: to see whether a program recovers.
+  // Stops all further faults of this rank and its links, to see whether a program recovers.
   void stop_faults() noexcept;
 
-  // A stream of this rank's own, a function of the seed, the rank and `name`.
+  // A random stream private to this rank: a function of the seed, the rank and `name`.
   RandomStream random_stream(std::string_view name) const noexcept;
 
-  // Who can never continue, as of now, though others run: for a rank that watches the rest. Outcome
-  // deadlock with findings and blocked contexts, or completed if all others may still continue,
-  // unless an abort or an exception ends what they wait for. Nothing of it is in the run's own
-  // report. O(blocked contexts + what they wait for).
+  // Reports which contexts can never continue, as of now, even while others run; for a rank that
+  // watches the rest. A context counts as stuck even if an abort or an exception could still end
+  // its wait. The outcome is deadlock, with findings and blocked contexts, or completed if all
+  // others may still continue. The run's own report is not affected. O(blocked contexts + waits).
   Report examine() const;
 
-  // The parts of the run. Not for programs: sim/ alone knows them.
+  // The parts of the run. For sim/ only, not for programs.
   World& world() noexcept;
 
  private:
@@ -63,7 +63,7 @@ class SimulatedRank {
 
 using RankProgram = std::function<void(SimulatedRank&)>;
 
-// Runs gang programs on simulated ranks. Two simulations in one process do not know of each other.
+// Runs gang programs on simulated ranks. Simulations in one process are independent of each other.
 //
 // Threads: one run at a time per Simulation; different ones may run on different threads.
 class Simulation {
@@ -74,9 +74,9 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // Runs `program` once on every rank, from creation to verdict, and reports. Blocks. What the
-  // program does wrong is in the report; nothing of it is thrown (but std::bad_alloc of ours).
-  // Every rank's stack has been unwound when it returns.
+  // Runs `program` once on every rank, from creation to verdict, and reports. Blocks. Errors of the
+  // program go into the report; none is thrown (except std::bad_alloc of the simulator itself).
+  // When it returns, every rank's stack has been unwound.
   Report run(const RankProgram& program);
 
   const SimulationOptions& options() const noexcept { return options_; }
@@ -84,9 +84,5 @@ class Simulation {
  private:
   SimulationOptions options_;
 };
-
-// Runs the program twice and compares the traces step by step: a difference is a `nondeterminism`
-// finding that names the first differing event, added to the first run's report.
-Report run_rechecked(const SimulationOptions& options, const RankProgram& program);
 
 }  // namespace gang::sim

@@ -4,14 +4,13 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "properties/all_properties.h"
 #include "properties/random_program.h"
-#include "tools/commands/bench.h"
-#include "tools/commands/check.h"
+#include "tools/commands/commands.h"
 
 int main(int argc, char** argv) {
   using namespace gang;
   harness::CommandLine command_line{
       .binary = "gangsim",
-      .description = "gangsim: is this gang program right? Runs it on simulated ranks and says.",
+      .description = "gangsim: runs gang programs on simulated ranks and explains what is wrong.",
       .programs = harness::with_faulty_programs(harness::all_programs()),
       .commands = harness::make_standard_commands(),
       .listings = harness::make_standard_listings(),

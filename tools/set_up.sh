@@ -1,7 +1,7 @@
 # Sourced by tools/gangsim, tools/test and tools/format: installs what is missing and builds.
 #
-# When nothing has changed since the last time, all of it together costs a few milliseconds: stamps
-# in the build tree are compared with the package database and the sources; nothing is started.
+# When nothing has changed since the last time, all of this takes a few milliseconds: stamps in the
+# build tree are compared with the package database and the sources, and no other tool is started.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_file=$root/tools/packages.txt
@@ -29,7 +29,7 @@ install_packages() {
   fi
   mkdir -p "$root/build" 2>/dev/null || fail_environment "cannot write the build tree $root/build"
   if ! command -v dpkg-query >/dev/null; then
-    say "this is not Debian: going on without installing (needed packages: tools/packages.txt)"
+    say "this is not Debian: continuing without installing packages (tools/packages.txt)"
     touch "$stamp"
     return
   fi
@@ -49,14 +49,15 @@ install_packages() {
   touch "$stamp"
 }
 
-# run_apt_get PACKAGE...: says what and why (from `reasons` of the caller), then installs.
+# run_apt_get PACKAGE...: prints what and why (`reasons` of the caller), then installs.
 run_apt_get() {
   local log=$root/build/packages.log as_root=() step
   say "installing ${#missing[@]} Debian packages with apt-get:"
   printf '  %s\n' "${reasons[@]}" >&2
-  command -v apt-get >/dev/null || fail_environment "apt-get is missing; install by hand: $*"
+  command -v apt-get >/dev/null || fail_environment "apt-get not found; install by hand: $*"
   if [[ $(id -u) != 0 ]]; then
-    command -v sudo >/dev/null || fail_environment "not root and no sudo; install by hand: $*"
+    command -v sudo >/dev/null ||
+      fail_environment "not root, and sudo not found; install by hand: $*"
     as_root=(sudo)
     [[ -t 0 ]] || as_root=(sudo -n)
   fi
@@ -66,21 +67,21 @@ run_apt_get() {
   for step in "update" "install --no-install-recommends $*"; do
     # shellcheck disable=SC2086  # A step is several words.
     if ! "${as_root[@]}" $step >>"$log" 2>&1 </dev/null; then
-      [[ $step == update ]] && continue  # The lists may do as they are; install tells.
+      [[ $step == update ]] && continue  # The lists may be recent enough; install will tell.
       tail -n 20 "$log" >&2
       fail_environment "apt-get could not install: $* (log: $log)"
     fi
   done
 }
 
-# build_targets TARGET...: brings them up to date with the sources; starts nothing if they are.
+# build_targets TARGET...: brings them up to date; starts nothing if they already are.
 build_targets() {
   local stamp
   stamp=$build/.built_$(IFS=_ && echo "$*")
   if is_up_to_date "$build/.built_all" || is_up_to_date "$stamp"; then
     return
   fi
-  # One build at a time in one tree; whoever waited finds it built.
+  # One build at a time per tree; a process that had to wait finds it built.
   exec 8>"$build/.lock"
   flock 8
   if ! is_up_to_date "$stamp"; then
@@ -91,14 +92,14 @@ build_targets() {
       cat "$log" >&2
       fail_environment "the build failed, see above (log: $log)"
     fi
-    # As old as the start, so that an edit made during the build is seen next time.
+    # Dated at the start of the build, so that an edit made during it is seen next time.
     mv "$started" "$stamp"
   fi
   flock -u 8
   exec 8>&-
 }
 
-# Whether nothing that the build reads changed since the stamp was made.
+# Whether nothing that the build reads has changed since the stamp was made.
 is_up_to_date() {
   local stamp=$1 sources=(CMakeLists.txt CMakePresets.json gang sim harness properties tools)
   [[ -e $stamp && -e $build/build.ninja && $stamp -nt $packages_file ]] || return 1
@@ -110,7 +111,7 @@ is_up_to_date() {
     [[ -z $(cd "$root" && find "${sources[@]}" -cnewer "$stamp" -print -quit) ]]
 }
 
-# run_build LOG TARGET...: configures if need be and builds; says so only when it takes a while.
+# run_build LOG TARGET...: configures if necessary and builds; reports only a build that takes long.
 run_build() {
   local log=$1 pid ticks=0
   shift

@@ -1,15 +1,21 @@
-"""The rules of tools/tidy. Each yields a Violation for every place where the tree breaks it."""
+"""The rules of tools/tidy. Each yields a Violation for every place that breaks it."""
 
-import collections
 import json
 import pathlib
 import re
 
-Violation = collections.namedtuple("Violation", "path line what instead")
+import tidy_rooms
+from tidy_sources import Violation, includes
 
-MAX_FILE_LINES = 600
+MAX_FILE_LINES = 400
 USUAL_FILE_LINES = 300
 MAX_FUNCTION_LINES = 70
+MAX_CLASS_METHODS = 30
+MAX_CLASS_MEMBERS = 20
+LARGE_CLASSES = {
+    "gang/gang.h:Gang": "its surface is the vocabulary: a method for each operation",
+    "sim/options/simulation_options.h:SimulationOptions": "a field for each option",
+}
 MAX_README_LINES = 40
 MAX_COLUMNS = 100
 
@@ -26,8 +32,8 @@ LIBRARIES = ("gang", "sim", "harness", "properties")
 TOP_LEVEL = set(FOLDERS) | {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
 BANNED_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}
 
-# What sim/ may not use, because a run must depend on its options and its seed alone. Each has the
-# files that implement what the others are to use instead.
+# What sim/ may not use, because a run must depend only on its options and its seed; the files that
+# may all the same, because they implement the replacement; and that replacement.
 REAL_TIME = r"(?:^|/)(?:real_\w+|wall_\w+|parallel_\w+)\.(?:cc|h)$"
 THREADS = r"(?:^|/)(?:real_\w+|parallel_\w+|thread_\w+|\w+_context|\w+_pool)\.(?:cc|h)$"
 BANNED_IN_SIM = (
@@ -53,12 +59,13 @@ def summary(tree, violations):
     functions = [(function.line_count, source.path, function.name)
                  for source in code for function in source.functions]
     lines, path, name = max(functions, default=(0, "-", "-"))
-    return (f"tidy: {violations} violations in {len(code)} files ({longer} over {USUAL_FILE_LINES} "
-            f"lines) and {len(functions)} functions (longest: {lines} lines, {name} in {path})")
+    return (f"tidy: {violations} violations in {len(code)} "
+            f"files ({longer} over {USUAL_FILE_LINES} lines) and {len(functions)} functions "
+            f"(longest: {lines} lines, {name} in {path})")
 
 
 def file_size(tree):
-    """No file has more than 600 lines."""
+    """No file has more than 400 lines."""
     for source in tree.code():
         if len(source.lines) > MAX_FILE_LINES:
             yield Violation(source.path, len(source.lines), f"{len(source.lines)} lines",
@@ -76,19 +83,36 @@ def function_size(tree):
                     f"name its steps; {MAX_FUNCTION_LINES} is the limit")
 
 
+def class_size(tree):
+    """No class has more than 30 methods or 20 members."""
+    for source in tree.cpp(*LIBRARIES, "tools"):
+        for found in source.classes:
+            key = f"{source.path}:{found.name}"
+            is_large = found.methods > MAX_CLASS_METHODS or found.members > MAX_CLASS_MEMBERS
+            if is_large and key not in LARGE_CLASSES:
+                yield Violation(
+                    source.path, found.first_line,
+                    f"{found.name} has {found.methods} methods and {found.members} members",
+                    "find the second concept in it; "
+                    f"{MAX_CLASS_METHODS} and {MAX_CLASS_MEMBERS} are the limits")
+            if not is_large and key in LARGE_CLASSES:
+                yield Violation(source.path, found.first_line, f"{found.name} is no longer large",
+                                "delete it from LARGE_CLASSES of tools/tidy_rules.py")
+
+
 def include_rule(tree):
     """gang <- sim <- harness <- properties <- tools; tests include everything."""
     for source in tree.cpp(*FOLDERS):
         if source.path.startswith("tests/consumer/"):
             continue
-        for line, included in _includes(source):
+        for line, included in includes(source):
             yield from _check_include(source, line, included)
 
 
 def _check_include(source, line, included):
     if included.startswith("<gangsim/"):
         yield Violation(source.path, line, f"includes {included}",
-                        'that is for other projects; include "folder/file.h"')
+                        'that path is for other projects; include "folder/file.h"')
     if not included.startswith('"'):
         return
     folder = included[1:].split("/")[0]
@@ -105,7 +129,7 @@ def public_headers(tree):
     for source in tree.cpp(*LIBRARIES):
         if source.suffix != ".h" or {"gloo", "nccl"} & set(source.path.split("/")[1:-1]):
             continue
-        for line, included in _includes(source):
+        for line, included in includes(source):
             if re.match(r"<(?:gloo/|nccl|cuda|boost/asio)", included):
                 yield Violation(source.path, line, f"a public header includes {included}",
                                 "hide the type behind an interface; include it in the .cc")
@@ -123,7 +147,7 @@ def mirror_tests(tree):
 
 
 def compiled(tree):
-    """Every source is compiled by the build, benchmarks where it has any."""
+    """The build compiles every source; benchmarks only if it has any."""
     if tree.build is None:
         return
     commands = json.loads((tree.build / "compile_commands.json").read_text())
@@ -138,7 +162,7 @@ def compiled(tree):
         twin = (path.replace("_unavailable.cc", ".cc") if path.endswith("_unavailable.cc")
                 else path[: -len(".cc")] + "_unavailable.cc")
         if not {str(tree.root / path), str(tree.root / twin)} & built:
-            yield Violation(path, 1, "is compiled by no target",
+            yield Violation(path, 1, "no target compiles it",
                             "put it where a CMakeLists.txt looks, or delete it")
 
 
@@ -151,7 +175,7 @@ def names(tree):
 
 
 def determinism(tree):
-    """sim/ uses no wall clock, thread, environment or randomness that is not injected."""
+    """sim/ uses no wall clock, thread, environment or randomness but what is injected."""
     for source in tree.cpp("sim"):
         for pattern, allowed_files, instead in BANNED_IN_SIM:
             if allowed_files and re.search(allowed_files, source.path):
@@ -194,7 +218,7 @@ def readmes(tree):
     for path, source in tree.sources.items():
         if path.endswith("/README.md") and len(source.lines) >= MAX_README_LINES:
             yield Violation(path, len(source.lines), f"{len(source.lines)} lines",
-                            f"keep it under {MAX_README_LINES}; details belong to headers")
+                            f"keep it under {MAX_README_LINES}; details belong in headers")
 
 
 def columns(tree):
@@ -207,16 +231,16 @@ def columns(tree):
 
 
 def top_level(tree):
-    """The top level holds the agreed names and dot files."""
+    """The top level holds only the agreed names and dot files."""
     for path in tree.sources:
         name = path.split("/")[0]
         if name not in TOP_LEVEL and not name.startswith("."):
-            yield Violation(path, 1, f"'{name}' is not a name of the top level",
+            yield Violation(path, 1, f"'{name}' does not belong at the top level",
                             "move it into one of the folders")
 
 
 def postponed(tree):
-    """Nothing is left to be done in a comment."""
+    """No comment postpones work."""
     for source in tree.sources.values():
         if source.path == "LICENSE":
             continue
@@ -225,14 +249,15 @@ def postponed(tree):
                 yield Violation(source.path, number, "postponed work", "do it, or open an issue")
 
 
-def _includes(source):
-    """(line, '"path"' or '<path>') for every include, not those in comments."""
-    for match in re.finditer(r"^[ \t]*#[ \t]*include\b", source.code, re.MULTILINE):
-        rest = source.text[match.end(): source.text.find("\n", match.end()) + 1].strip()
-        found = re.match(r'"[^"]+"|<[^>]+>', rest)
-        if found:
-            yield source.line_of(match.end()), found.group()
+def section_rules(tree):
+    """A section rule in a comment is one line."""
+    for source in tree.cpp():
+        for number, line in enumerate(source.lines, 1):
+            if re.fullmatch(r"\s*//[\s-]*-{4}\s*", line):
+                yield Violation(source.path, number, "half a section rule",
+                                "write '// -- Title --' on one line")
 
 
-RULES = (file_size, function_size, include_rule, public_headers, mirror_tests, compiled, names,
-         determinism, hash_order, flushing, readmes, columns, top_level, postponed)
+RULES = (file_size, function_size, class_size, include_rule, public_headers, mirror_tests,
+         compiled, names, determinism, hash_order, flushing, readmes, columns, top_level, postponed,
+         section_rules, *tidy_rooms.RULES)

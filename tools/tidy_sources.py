@@ -1,12 +1,16 @@
 """The tree that tools/tidy reads: its files, their text without comments, their functions."""
 
 import ast
+import collections
 import dataclasses
 import functools
 import os
 import pathlib
 import re
 import subprocess
+
+# `key` is what an exception names, where that is not the path alone.
+Violation = collections.namedtuple("Violation", "path line what instead")
 
 CPP_SUFFIXES = {".cc", ".h"}
 CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".in"}
@@ -38,6 +42,17 @@ class Function:
         return self.last_line - self.first_line + 1
 
 
+@dataclasses.dataclass
+class Class:
+    """A class or struct. Constructors, destructors, operators and what is deleted do not count as
+    methods, nor do static constants as members."""
+
+    name: str
+    first_line: int
+    methods: int = 0
+    members: int = 0
+
+
 class Source:
     """One file of the tree."""
 
@@ -57,7 +72,7 @@ class Source:
 
     @functools.cached_property
     def code(self):
-        """The text with comments and literals blanked; offsets and lines stay as they are."""
+        """The text with comments and literals blanked; offsets and lines stay the same."""
         return _LITERAL.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), self.text)
 
     @functools.cached_property
@@ -67,6 +82,10 @@ class Source:
         if self.is_python:
             return find_python_functions(self.text)
         return []
+
+    @functools.cached_property
+    def classes(self):
+        return find_cpp_classes(self.code) if self.is_cpp else []
 
     @property
     def is_cpp(self):
@@ -86,7 +105,7 @@ class Source:
 
 
 class Tree:
-    """A checkout; with a build tree, also what that build compiles."""
+    """A checkout and, where there is one, a build tree of it."""
 
     def __init__(self, root, build=None):
         self.root = pathlib.Path(root).resolve()
@@ -105,8 +124,8 @@ class Tree:
         return self._walk() if paths is None else paths
 
     def _ask_git(self):
-        """What git tracks or would track; none where git cannot tell."""
-        # A CI machine may run as another user than the one who cloned.
+        """What git tracks or would track; None if git cannot tell."""
+        # A CI machine may not run as the user who cloned.
         command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
                    "--exclude-standard"]
         try:
@@ -138,9 +157,29 @@ def find_cpp_functions(code):
     Expects comments and literals blanked. What a lambda or a local class holds belongs to the
     function around it. A macro that opens a body, TEST(A, B) {, is a function too.
     """
+    return [_function(code, head, start, end)
+            for _, head, start, end, has_body in _find_declarations(code) if has_body]
+
+
+def find_cpp_classes(code):
+    """Every class that is not local to a function, with what it declares."""
+    classes = {}
+    for scope, head, _, _, _ in _find_declarations(code):
+        name = _class_name(scope[0]) if scope else None
+        if name is None:
+            continue
+        found = classes.setdefault(scope, Class(name, code.count("\n", 0, scope[1]) + 1))
+        kind = _kind_of_declaration(" ".join(head[_ACCESS_LABELS.match(head).end():].split()), name)
+        found.methods += kind == "method"
+        found.members += kind == "member"
+    return list(classes.values())
+
+
+def _find_declarations(code):
+    """(scope, head, start, end, has body) for all outside functions; a scope is (head, offset)."""
     code = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", _blank, code, flags=re.MULTILINE)
-    functions = []
     scopes = []  # "outer", "function", "inner" or "initialiser" for every open brace.
+    outer = []  # (head, offset) for every open "outer".
     pending = None
     head_start = 0
     parentheses = 0
@@ -150,6 +189,8 @@ def find_cpp_functions(code):
             parentheses += 1 if token == "(" else -1
         elif token == ";":
             if parentheses == 0 and "initialiser" not in scopes:
+                if not pending:
+                    yield _scope(outer), code[head_start:offset], head_start, offset, False
                 head_start = offset + 1
         elif token == "{":
             head = code[head_start:offset]
@@ -162,17 +203,48 @@ def find_cpp_functions(code):
             scopes.append(kind)
             if kind == "function":
                 pending = (head, head_start)
+            if kind == "outer":
+                outer.append((head, offset))
             if kind != "initialiser":
                 head_start = offset + 1
         elif scopes:
             kind = scopes.pop()
             if kind == "function":
-                functions.append(_function(code, *pending, offset))
+                yield _scope(outer), *pending, offset, True
                 pending = None
                 parentheses = 0
+            if kind == "outer":
+                outer.pop()
             if kind != "initialiser":
                 head_start = offset + 1
-    return functions
+
+
+def _scope(outer):
+    return outer[-1] if outer else None
+
+
+def _class_name(head):
+    """None for a namespace or an enumeration."""
+    text = " ".join(re.sub(r"alignas\([^()]*\)|\[\[.*?\]\]", " ", head).split())
+    found = re.search(
+        r"(?<!enum )\b(?:class|struct|union) ([\w:]+)(?:<.*>)?(?: final)?(?: ?:(?!:).*)?$", text)
+    return found.group(1) if found else None
+
+
+def _kind_of_declaration(text, class_name):
+    """"method", "member", or None for what does not count."""
+    types = r"(?:using|typedef|friend|static_assert|enum|class|struct|union)\b"
+    if not text or re.match(types, text) or re.search(r"\boperator\b", text):
+        return None
+    for nested in (r"<[^<>()]*(?:\([^()]*\)[^<>()]*)?>", r"\[\[.*?\]\]",
+                   r"\b(?:alignas|decltype|explicit|noexcept)\s*\([^()]*\)"):
+        while re.search(nested, text):
+            text = re.sub(nested, "", text)
+    name = re.match(r"[^=({]*?(~?\w+)\s*\((?!\s*\*)", text)
+    if not name:
+        return None if re.match(r"(?:inline )?static (?:inline )?constexpr\b", text) else "member"
+    is_special = name.group(1).strip("~") == class_name or text.endswith("= delete")
+    return None if is_special else "method"
 
 
 def _blank(match):
@@ -210,3 +282,12 @@ def _function(code, head, head_start, end):
         names[0] if names else "?",
         code.count("\n", 0, head_start + lead) + 1,
         code.count("\n", 0, end) + 1)
+
+
+def includes(source):
+    """(line, '"path"' or '<path>') for every include, not those in comments."""
+    for match in re.finditer(r"^[ \t]*#[ \t]*include\b", source.code, re.MULTILINE):
+        rest = source.text[match.end(): source.text.find("\n", match.end()) + 1].strip()
+        found = re.match(r'"[^"]+"|<[^>]+>', rest)
+        if found:
+            yield source.line_of(match.end()), found.group()

@@ -21,8 +21,7 @@ milliseconds wait_limit(const Runtime& runtime, TimePoint deadline) {
                     longest);
 }
 
-// A buffer of another transport. Remembers with whom it deals, for whoever wants to know why it
-// failed.
+// A buffer of another transport. Remembers its peer, so that a failure can name it.
 class DeadlineBuffer final : public gloo::transport::UnboundBuffer,
                              public Recycled<DeadlineBuffer> {
  public:
@@ -104,7 +103,7 @@ std::unique_ptr<gloo::transport::UnboundBuffer> DeadlineContext::createUnboundBu
 
 namespace {
 
-// Gloo's own ways to a context begin with a rendezvous; this one is given its transport.
+// Gloo makes its own contexts by a rendezvous; this one is given its transport.
 class ConnectedContext final : public gloo::Context {
  public:
   explicit ConnectedContext(std::shared_ptr<gloo::transport::Context> transport)

@@ -11,10 +11,10 @@
 
 namespace gang {
 
-// Stands before another transport, for the collectives of one context. Gloo's own timeouts count
-// anew with every wait, and its collectives go on with what a wait that was aborted has left: here
-// all waits of an operation share the operation's deadline, and an aborted one throws.
-// Source: what it corrects is documented in Gloo's docs/errors.md.
+// Wraps another transport, for the collectives of one context. Gloo's own timeouts start again with
+// every wait, and its collectives continue with whatever an aborted wait has left. Here all waits
+// of an operation share the operation's deadline, and an aborted wait throws. Source: Gloo's
+// docs/errors.md documents what is corrected here.
 //
 // Threads: one operation at a time; the thread that performs it.
 class DeadlineContext final : public gloo::transport::Context {
@@ -24,7 +24,7 @@ class DeadlineContext final : public gloo::transport::Context {
   // The next operation ends at `deadline` at the latest (TimePoint::max(): never).
   void begin_operation(TimePoint deadline) noexcept;
 
-  // Whom the wait that failed last was for; no_rank if that is not known.
+  // The peer of the wait that failed last; no_rank if it is not known.
   int awaited_rank() const noexcept { return awaited_rank_; }
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override;
@@ -41,11 +41,11 @@ class DeadlineContext final : public gloo::transport::Context {
   int awaited_rank_ = no_rank;
 };
 
-// What is left until `deadline` for a wait of Gloo's, in whole milliseconds, rounded up. Zero after
-// it: a wait that has nothing to wait for still succeeds then.
+// The timeout of a Gloo wait that ends at `deadline`, in whole milliseconds, rounded up. Zero after
+// the deadline; a wait that has nothing to wait for still succeeds then.
 std::chrono::milliseconds wait_limit(const Runtime& runtime, TimePoint deadline);
 
-// A context for Gloo's collectives on a transport that is connected.
+// A context for Gloo's collectives on a connected transport.
 std::shared_ptr<gloo::Context> make_gloo_context(
     std::shared_ptr<gloo::transport::Context> transport);
 

@@ -1,6 +1,5 @@
 #include "gang/gloo/gloo_collectives.h"
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <gloo/reduce.h>
 #include <gloo/scatter.h>
 
+#include "gang/hash.h"
 #include "gang/reduction.h"
 
 namespace gang {
@@ -27,23 +27,14 @@ std::uint64_t slot_of(std::uint64_t prefix, std::uint32_t tag) {
   return prefix << 56U | std::uint64_t{tag} << 24U;
 }
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  // A step of splitmix64, whose every output bit depends on every input bit.
-  hash += value + 0x9e3779b97f4a7c15U;
-  hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
-  hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
-  return hash ^ (hash >> 31U);
-}
-
-// Whether members may differ in the count without the operation being unsafe: they find out by
-// themselves.
+// Whether members with different counts find that out by themselves, so that the operation is safe.
 bool compares_counts(OperationKind kind) {
   return kind == OperationKind::broadcast_objects || kind == OperationKind::create_gang;
 }
 
 std::size_t count_of(const TensorView& tensor) { return static_cast<std::size_t>(tensor.count()); }
 
-// Gloo sees of an element type only how long it is.
+// All that Gloo sees of an element type is its width.
 template <typename Visit>
 void with_width(DataType type, Visit&& visit) {
   switch (size_bytes(type)) {
@@ -84,23 +75,52 @@ gloo::AllreduceOptions::Func reduce_function(ReduceOperation operation, DataType
   };
 }
 
-// Whether `list` lies in memory as one tensor, in order.
+// The options of a reduction of `size` ranks into `output`, where a mean scales this rank's part.
+template <typename Options>
+void set_reduction(Options& options, const Operation& operation, const TensorView& output,
+                   int size) {
+  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
+  if (reduce_operation == ReduceOperation::mean) {
+    copy(output.data(), operation.input);
+    scale_for_mean(output.type(), output.data(), count_of(output), size);
+  } else if (output.data() != operation.input.data()) {
+    set_input(options, operation.input);
+  }
+  set_output(options, output);
+  options.setReduceFunction(reduce_function(reduce_operation, output.type()));
+  options.setTag(tag_of(operation.collective));
+}
+
+void end_reduction(const Operation& operation, const TensorView& output, int size) {
+  if (operation.collective.reduce_operation == ReduceOperation::mean)
+    finish_mean(output.type(), output.data(), count_of(output), size);
+}
+
+// Whether `list` is contiguous in memory, in order.
 bool is_contiguous(std::span<const TensorView> list) {
   for (std::size_t i = 1; i < list.size(); ++i)
     if (list[i].data() != list[i - 1].data() + list[i - 1].size_bytes()) return false;
   return true;
 }
 
+void copy_out(std::span<const TensorView> list, const std::byte* from) {
+  for (const TensorView& tensor : list) {
+    std::memcpy(tensor.data(), from, tensor.size_bytes());
+    from += tensor.size_bytes();
+  }
+}
+
 }  // namespace
 
 std::uint32_t tag_of(const Collective& collective) noexcept {
-  std::uint64_t hash = mixed(0, static_cast<std::uint64_t>(collective.kind));
-  hash = mixed(hash, static_cast<std::uint64_t>(collective.data_type));
+  std::uint64_t hash = splitmix64(0, static_cast<std::uint64_t>(collective.kind));
+  hash = splitmix64(hash, static_cast<std::uint64_t>(collective.data_type));
   if (reduces(collective.kind))
-    hash = mixed(hash, static_cast<std::uint64_t>(collective.reduce_operation));
-  if (has_root(collective.kind)) hash = mixed(hash, static_cast<std::uint64_t>(collective.peer));
+    hash = splitmix64(hash, static_cast<std::uint64_t>(collective.reduce_operation));
+  if (has_root(collective.kind))
+    hash = splitmix64(hash, static_cast<std::uint64_t>(collective.peer));
   if (!compares_counts(collective.kind))
-    hash = mixed(hash, static_cast<std::uint64_t>(collective.count));
+    hash = splitmix64(hash, static_cast<std::uint64_t>(collective.count));
   return static_cast<std::uint32_t>((collective.sequence_number & 0xffU) << 24U |
                                     (hash & 0xffffffU));
 }
@@ -141,50 +161,28 @@ void GlooCollectives::perform(const Operation& operation) {
 }
 
 void GlooCollectives::all_reduce(const Operation& operation) {
-  const TensorView& output = operation.output;
-  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
-  const bool is_mean = reduce_operation == ReduceOperation::mean;
   gloo::AllreduceOptions options(context_);
-  if (is_mean) {
-    copy(output.data(), operation.input);
-    scale_for_mean(output.type(), output.data(), count_of(output), context_->size);
-  } else if (output.data() != operation.input.data()) {
-    set_input(options, operation.input);
-  }
-  set_output(options, output);
-  options.setReduceFunction(reduce_function(reduce_operation, output.type()));
-  options.setTag(tag_of(operation.collective));
+  set_reduction(options, operation, operation.output, context_->size);
   gloo::allreduce(options);
-  if (is_mean) finish_mean(output.type(), output.data(), count_of(output), context_->size);
+  end_reduction(operation, operation.output, context_->size);
 }
 
-// Gloo wants an output everywhere, and leaves partial results in it off the root.
+// Gloo wants an output on every rank, and leaves partial results in it off the root.
 void GlooCollectives::reduce(const Operation& operation) {
   const TensorView& input = operation.input;
-  const ReduceOperation reduce_operation = operation.collective.reduce_operation;
   const bool is_root = context_->rank == operation.collective.peer;
-  const bool is_mean = reduce_operation == ReduceOperation::mean;
   const TensorView output =
       is_root ? operation.output
               : TensorView(scratch(0, input.size_bytes()), input.type(), input.shape());
   gloo::ReduceOptions options(context_);
-  if (is_mean) {
-    copy(output.data(), input);
-    scale_for_mean(output.type(), output.data(), count_of(output), context_->size);
-  } else if (output.data() != input.data()) {
-    set_input(options, input);
-  }
-  set_output(options, output);
+  set_reduction(options, operation, output, context_->size);
   options.setRoot(operation.collective.peer);
-  options.setReduceFunction(reduce_function(reduce_operation, input.type()));
-  options.setTag(tag_of(operation.collective));
   gloo::reduce(options);
-  if (is_root && is_mean)
-    finish_mean(output.type(), output.data(), count_of(output), context_->size);
+  if (is_root) end_reduction(operation, output, context_->size);
 }
 
 // A ring, since Gloo's own reduce-scatter may read what it has overwritten. Chunk c starts at rank
-// c+1 and goes once around, to end at rank c; every rank adds its own to what comes.
+// c+1 and goes around once, to end at rank c; every rank adds its own part to what it receives.
 void GlooCollectives::reduce_scatter(const Operation& operation) {
   const ReduceOperation reduce_operation = operation.collective.reduce_operation;
   const TensorView& output = operation.output;
@@ -199,7 +197,7 @@ void GlooCollectives::reduce_scatter(const Operation& operation) {
   const std::unique_ptr<gloo::transport::UnboundBuffer> buffers[] = {
       context_->createUnboundBuffer(rooms[0], bytes),
       context_->createUnboundBuffer(rooms[1], bytes)};
-  // This rank's part of the chunk that is `behind` ranks behind it.
+  // Copies this rank's part of the chunk that belongs to the rank `behind` places before it.
   const auto take_own = [&](std::byte* room, int behind) {
     const auto chunk = static_cast<std::size_t>((context_->rank + size - behind) % size);
     std::memcpy(room, operation.input.data() + chunk * bytes, bytes);
@@ -241,9 +239,7 @@ void GlooCollectives::all_gather_to_list(const Operation& operation) {
   options.setOutput(reinterpret_cast<std::uint8_t*>(gathered), size * bytes);
   options.setTag(tag_of(operation.collective));
   gloo::allgather(options);
-  if (is_direct) return;
-  for (std::size_t rank = 0; rank < size; ++rank)
-    std::memcpy(operation.outputs[rank].data(), gathered + rank * bytes, bytes);
+  if (!is_direct) copy_out(operation.outputs, gathered);
 }
 
 void GlooCollectives::gather(const Operation& operation) {
@@ -261,9 +257,7 @@ void GlooCollectives::gather(const Operation& operation) {
   options.setRoot(operation.collective.peer);
   options.setTag(tag_of(operation.collective));
   gloo::gather(options);
-  if (!is_root || is_direct) return;
-  for (std::size_t rank = 0; rank < size; ++rank)
-    std::memcpy(operation.outputs[rank].data(), gathered + rank * bytes, bytes);
+  if (is_root && !is_direct) copy_out(operation.outputs, gathered);
 }
 
 void GlooCollectives::scatter(const Operation& operation) {
@@ -287,15 +281,15 @@ void GlooCollectives::all_to_all(const Operation& operation) {
   gloo::alltoall(options);
 }
 
-// All sends and receives at once, as Gloo does it; but each with its count in the slot, so that
-// two ranks that disagree wait in vain instead of ending the process.
+// All sends and receives at once, as Gloo does it, but each with its count in the slot, so that two
+// ranks that disagree time out instead of ending the process.
 void GlooCollectives::uneven_all_to_all(const Operation& operation) {
   const std::size_t width = size_bytes(operation.input.type());
   const auto own = static_cast<std::size_t>(context_->rank);
   const auto size = static_cast<std::size_t>(context_->size);
   const std::uint64_t slot = slot_of(uneven_all_to_all_prefix, tag_of(operation.collective));
   const auto slot_for = [slot](std::int64_t count) {
-    return slot | (mixed(1, static_cast<std::uint64_t>(count)) & 0xffffffU);
+    return slot | (splitmix64(1, static_cast<std::uint64_t>(count)) & 0xffffffU);
   };
   const auto offsets_of = [width](std::span<const std::int64_t> splits) {
     std::vector<std::size_t> offsets(splits.size());

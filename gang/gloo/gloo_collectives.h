@@ -13,13 +13,13 @@
 
 namespace gang {
 
-// Tells operations that do not match apart on the wire, so that they never exchange data: the tag
-// of Gloo's messages. Covers what all members must agree on, and the sequence number modulo 256.
+// The tag of Gloo's messages, which distinguishes operations that do not match, so that they never
+// exchange data. Covers what all members must agree on, and the sequence number modulo 256.
 std::uint32_t tag_of(const Collective& collective) noexcept;
 
-// Performs operations on a context of at least two members, by Gloo's algorithms where these
-// keep what gang/gang.h promises. Every method blocks, and throws what Gloo throws. An operation
-// without elements is a barrier: it matches and orders like any other.
+// Performs operations on a context of at least two members, by Gloo's algorithms where these do
+// what gang/gang.h promises. Every method blocks, and throws what Gloo throws. An operation without
+// elements is a barrier, so that it matches and orders like any other.
 // Threads: one at a time.
 class GlooCollectives {
  public:
@@ -30,7 +30,7 @@ class GlooCollectives {
 
   void barrier(std::uint32_t tag);
 
-  // `bytes_each` bytes of every rank, in rank order.
+  // The `bytes_each` bytes of each rank, in rank order.
   std::vector<std::byte> all_gather_bytes(std::uint32_t tag, const void* own,
                                           std::size_t bytes_each);
 
@@ -51,7 +51,7 @@ class GlooCollectives {
   std::byte* scratch(std::size_t index, std::size_t bytes);
 
   std::shared_ptr<gloo::Context> context_;
-  std::vector<std::byte> scratch_[3];  // grows, is kept
+  std::vector<std::byte> scratch_[3];  // kept between calls; only grow
 };
 
 }  // namespace gang

@@ -1,11 +1,11 @@
 #include "gang/gloo/gloo_gang.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <utility>
 
+#include "gang/child_gang.h"
 #include "gang/gloo/gloo_groups.h"
 #include "gang/gloo/gloo_member.h"
 #include "gang/gloo/gloo_messages.h"
@@ -25,7 +25,7 @@ class GlooGang final : public Gang {
         queue_(
             member->world().board, member->info()->name,
             [this](Operation& operation, TimePoint began) { perform(operation, began); },
-            [raw = member.get()] { give_up(*raw); }) {
+            [raw = member.get()] { raw->break_with(gave_up(raw->rank())); }) {
     if (member->world().watchdog != nullptr) member->world().watchdog->watch(member);
   }
   ~GlooGang() override { GlooGang::do_close(); }
@@ -38,8 +38,6 @@ class GlooGang final : public Gang {
   std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
 
  private:
-  static void give_up(GlooMember& member);
-
   void number(Operation& operation) noexcept;
   void perform(Operation& operation, TimePoint began);
   void perform_alone(Operation& operation);
@@ -50,17 +48,11 @@ class GlooGang final : public Gang {
   GlooMessages messages_;
   OperationQueue queue_;
   std::uint64_t next_sequence_ = 0;
-  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on a thread of its own
+  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on its own threads
   std::uint64_t children_made_ = 0;
   bool is_shrunk_ = false;
   bool is_closed_here_ = false;
 };
-
-void GlooGang::give_up(GlooMember& member) {
-  member.break_with({.kind = GangErrorKind::peer_failed,
-                     .ranks_at_fault = {member.rank()},
-                     .reason = "rank " + std::to_string(member.rank()) + " gave up"});
-}
 
 void GlooGang::number(Operation& operation) noexcept {
   operation.collective.sequence_number =
@@ -87,8 +79,7 @@ Received GlooGang::do_run(Operation& operation) {
 
 void GlooGang::perform(Operation& operation, TimePoint began) {
   const Collective& collective = operation.collective;
-  const bool is_bounded = operation.timeout < TimePoint::max() - began;
-  const GlooCall call{collective, began, is_bounded ? began + operation.timeout : TimePoint::max()};
+  const GlooCall call{collective, began, deadline_after(began, operation.timeout)};
   if (collective.kind == OperationKind::create_gang || collective.kind == OperationKind::split)
     return make_child(operation, call);
   if (size() == 1) {
@@ -99,20 +90,12 @@ void GlooGang::perform(Operation& operation, TimePoint began) {
     return broadcast_objects(operation, call);
   if (collective.kind == OperationKind::monitored_barrier)
     return run_monitored_barrier(*member_, call, operation.wait_all_ranks);
-  if (!operation.input_splits.empty()) {
-    const auto own = static_cast<std::size_t>(rank());
-    if (operation.input_splits[own] != operation.output_splits[own])
-      member_->fail(
-          call, {.kind = GangErrorKind::mismatch,
-                 .ranks_at_fault = {rank()},
-                 .reason = "rank " + std::to_string(rank()) + " sends itself " +
-                           std::to_string(operation.input_splits[own]) + " elements and expects " +
-                           std::to_string(operation.output_splits[own])});
-  }
+  if (auto mismatch = own_split_mismatch(operation, rank()))
+    member_->fail(call, *std::move(mismatch));
   member_->communicate(call, [this, &operation] { member_->collectives().perform(operation); });
 }
 
-// The only member has everything already: what remains is to copy.
+// The only member already has everything; only copying remains.
 void GlooGang::perform_alone(Operation& operation) {
   const auto copy = [](const TensorView& to, const TensorView& from) {
     if (to.data() != from.data() && from.size_bytes() > 0)
@@ -123,7 +106,7 @@ void GlooGang::perform_alone(Operation& operation) {
   if (operation.output.count() > 0) copy(operation.output, operation.input);
 }
 
-// How many bytes come, and for how many objects, goes before them.
+// A header goes first: the number of bytes, and of objects.
 void GlooGang::broadcast_objects(Operation& operation, const GlooCall& call) {
   const Collective& collective = operation.collective;
   const std::uint32_t tag = tag_of(collective);
@@ -134,13 +117,8 @@ void GlooGang::broadcast_objects(Operation& operation, const GlooCall& call) {
     packed.resize(static_cast<std::size_t>(header[0]));
     member_->collectives().broadcast_bytes(tag, packed.data(), packed.size(), collective.peer);
   });
-  if (header[1] == collective.count) return;
-  member_->fail(
-      call, {.kind = GangErrorKind::mismatch,
-             .ranks_at_fault = {rank()},
-             .reason = "rank " + std::to_string(collective.peer) + " sends " +
-                       std::to_string(header[1]) + " objects where rank " + std::to_string(rank()) +
-                       " expects " + std::to_string(collective.count)});
+  if (header[1] != collective.count)
+    member_->fail(call, object_count_mismatch(collective, rank(), header[1]));
 }
 
 void GlooGang::make_child(const Operation& operation, const GlooCall& call) {
@@ -152,15 +130,12 @@ void GlooGang::make_child(const Operation& operation, const GlooCall& call) {
 std::shared_ptr<Gang> GlooGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
   if (std::exchange(is_shrunk_, true))
     throw InvalidOperation("shrink on " + label_of(info()) +
-                           ": the gang has been shrunk before; shrink the new one");
+                           ": the gang has already been shrunk; shrink the new gang");
   return std::make_shared<GlooGang>(
       make_shrunk_member(*member_, options, call_site, children_made_++));
 }
 
-void GlooGang::do_abort() {
-  member_->break_with({.kind = GangErrorKind::aborted,
-                       .reason = "rank " + std::to_string(rank()) + " aborted the gang"});
-}
+void GlooGang::do_abort() { member_->break_with(aborted_by(rank(), "aborted the gang")); }
 
 void GlooGang::do_close() noexcept {
   if (std::exchange(is_closed_here_, true)) return;
@@ -172,17 +147,12 @@ void GlooGang::do_close() noexcept {
 }  // namespace
 
 std::shared_ptr<Gang> make_gloo_gang(const GlooGangOptions& options) {
-  auto info = std::make_shared<GangInfo>();
-  info->name = options.name;
-  info->timeout = options.timeout;
-  info->backend = "gloo";
-  info->size = options.size;
-  for (int rank = 0; rank < options.size; ++rank) info->root_ranks.push_back(rank);
   GlooWorld world{std::make_shared<CompletionBoard>(options.runtime), options.connector};
   if (options.watchdog == Watchdog::on)
     world.watchdog = std::make_shared<GlooWatchdog>(world.board);
   return std::make_shared<GlooGang>(
-      make_root_member(std::move(info), options.rank, options.prefix, world));
+      make_root_member(root_info(options.name, "gloo", options.size, options.timeout), options.rank,
+                       options.prefix, world));
 }
 
 }  // namespace gang

@@ -3,7 +3,7 @@
 namespace gang {
 
 BackendAvailability gloo_availability() {
-  return {false, "gloo is not built into this version; accepted are fake and simulated gangs"};
+  return {false, "gloo is not built into this version; use fake or simulated gangs"};
 }
 
 std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment, const RootGangOptions&) {

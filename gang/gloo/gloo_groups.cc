@@ -1,6 +1,5 @@
 #include "gang/gloo/gloo_groups.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -11,7 +10,7 @@
 namespace gang {
 namespace {
 
-// What each member tells the others before a gang is made: two numbers.
+// The two numbers that each member tells the others before a gang is made.
 using Announcement = std::array<std::int64_t, 2>;
 
 std::vector<Announcement> announce(GlooMember& parent, const GlooCall& call,
@@ -29,13 +28,9 @@ std::vector<Announcement> announce(GlooMember& parent, const GlooCall& call,
 std::optional<ChildGang> agree_on_list(GlooMember& parent, const GlooCall& call,
                                        const Operation& operation) {
   const auto hash = static_cast<std::int64_t>(call.collective.detail);
-  const std::vector<int> odd =
-      odd_ranks(announce(parent, call, {hash, static_cast<std::int64_t>(operation.ranks.size())}));
-  if (!odd.empty())
-    parent.fail(call, {.kind = GangErrorKind::mismatch,
-                       .ranks_at_fault = odd,
-                       .reason = "rank " + std::to_string(odd.front()) +
-                                 " asks for a gang of other ranks"});
+  const auto said =
+      announce(parent, call, {hash, static_cast<std::int64_t>(operation.ranks.size())});
+  if (auto mismatch = list_mismatch(said)) parent.fail(call, *std::move(mismatch));
   return child_of_list(operation.ranks, parent.rank());
 }
 
@@ -47,31 +42,26 @@ std::optional<ChildGang> agree_on_colors(GlooMember& parent, const GlooCall& cal
   return child_of_split(places, parent.rank());
 }
 
-Duration time_left(const GlooWorld& world, TimePoint deadline) {
-  if (deadline == TimePoint::max()) return no_timeout;
-  return std::max<Duration>(deadline - world.runtime().now(), std::chrono::milliseconds(1));
-}
-
-// A gang that is to be connected, until when.
+// A gang to be connected by a deadline.
 struct Plan {
   std::shared_ptr<const GangInfo> info;
   int rank = 0;
   std::string prefix;
   TimePoint began;
   TimePoint deadline;
-  GlooMember* parent = nullptr;  // that is connected itself
+  GlooMember* parent = nullptr;  // which has connections
   std::span<const int> parent_ranks = {};
 };
 
-// The member of the connected gang, or why there is none.
+// The member of the connected gang, or the reason why there is none.
 struct Attempt {
   std::shared_ptr<GlooMember> member;
   GangCause failure;
-  std::optional<int> lost = std::nullopt;  // member of the parent, which will not come
+  std::optional<int> lost = std::nullopt;  // the member of the parent that will not come
 };
 
-// All are connected to all before any member goes on: one that goes away at once would else look
-// like one that never came.
+// Connects all members to all others before any of them continues; otherwise a member that leaves
+// at once would look like one that never came.
 void meet(GlooMember& member, const Plan& plan) {
   constexpr std::uint32_t tag = 0xffffffff;
   const Collective collective{.kind = OperationKind::barrier};
@@ -89,7 +79,7 @@ std::shared_ptr<GlooMember> connect(const GlooWorld& world, const Plan& plan) {
         .root_ranks = plan.info->root_ranks,
         .parent = plan.parent != nullptr ? &plan.parent->transport() : nullptr,
         .parent_ranks = plan.parent_ranks};
-    transport = world.connector->connect(membership, time_left(world, plan.deadline));
+    transport = world.connector->connect(membership, time_left(world.runtime(), plan.deadline));
     transport = world.connector->watched(std::move(transport), plan.prefix);
   }
   auto member = std::make_shared<GlooMember>(plan.info, plan.rank, plan.prefix, world, transport);
@@ -112,23 +102,11 @@ Attempt try_to_connect(const GlooWorld& world, const Plan& plan) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    attempt.failure = {.kind = GangErrorKind::connection, .reason = without_place(error.what())};
+    attempt.failure = {.kind = GangErrorKind::connection,
+                       .reason = without_source_location(error.what())};
   }
   if (world.runtime().now() >= plan.deadline) attempt.failure.kind = GangErrorKind::timeout;
   return attempt;
-}
-
-[[noreturn]] void throw_failure(const GlooWorld& world, const Plan& plan, GangCause cause) {
-  GangFailure failure;
-  failure.kind = cause.kind;
-  failure.gang = label_of(*plan.info);
-  failure.rank = plan.rank;
-  failure.operation.kind = OperationKind::create_gang;
-  failure.operation.count = plan.info->size;
-  failure.operation.shape = Shape::vector(plan.info->size);
-  failure.elapsed = world.runtime().now() - plan.began;
-  failure.reason = std::move(cause.reason);
-  throw GangError(std::move(failure));
 }
 
 }  // namespace
@@ -157,7 +135,9 @@ std::shared_ptr<GlooMember> make_root_member(std::shared_ptr<const GangInfo> inf
   const TimePoint deadline = deadline_after(world.runtime(), info->timeout);
   const Plan plan{std::move(info), rank, std::move(prefix), world.runtime().now(), deadline};
   Attempt attempt = try_to_connect(world, plan);
-  if (attempt.member == nullptr) throw_failure(world, plan, std::move(attempt.failure));
+  if (attempt.member == nullptr)
+    throw error_for(*plan.info, rank, creation_of(plan.info->size), std::move(attempt.failure),
+                    world.runtime().now() - plan.began);
   return attempt.member;
 }
 

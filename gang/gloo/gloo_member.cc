@@ -1,12 +1,11 @@
 #include "gang/gloo/gloo_member.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace gang {
 namespace {
 
-// Tells the connector what the thread is at, while it is.
+// Tells the connector which call the thread is performing.
 class NotedActivity {
  public:
   NotedActivity(GlooConnector& connector, const GangInfo& gang, const GlooCall& call) noexcept
@@ -24,7 +23,7 @@ class NotedActivity {
 
 }  // namespace
 
-std::string without_place(const std::string& text) {
+std::string without_source_location(const std::string& text) {
   const std::size_t end = text.find("] ");
   return text.starts_with("[") && end != std::string::npos ? text.substr(end + 2) : text;
 }
@@ -54,7 +53,7 @@ void GlooMember::exchange(const GlooCall& call, int peer, const std::function<vo
   if (const auto error = error_of(call, body)) fail_lost(call, peer, *error);
 }
 
-// What Gloo has thrown; errors of ours pass through.
+// What Gloo has thrown, if anything; our own errors pass through.
 std::optional<std::string> GlooMember::error_of(const GlooCall& call,
                                                 const std::function<void()>& body) {
   const NotedActivity activity(*world_.connector, *info_, call);
@@ -79,10 +78,11 @@ GangCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string
             .reason = "rank " + std::to_string(rank_) + " waited for " + who + " in " +
                       to_string(call.collective)};
   }
-  // Whoever closed its connections has said why, if it could.
+  // A member that closed its connections has left a note, if it could.
   if (std::optional<GangCause> noted = noted_cause()) return *std::move(noted);
-  GangCause cause{.kind = GangErrorKind::peer_failed,
-                  .reason = who + " is gone or has closed the gang (" + without_place(error) + ")"};
+  GangCause cause{
+      .kind = GangErrorKind::peer_failed,
+      .reason = who + " is gone or has closed the gang (" + without_source_location(error) + ")"};
   if (peer >= 0) cause.ranks_at_fault = {peer};
   return cause;
 }
@@ -92,7 +92,7 @@ std::optional<GangCause> GlooMember::noted_cause() const {
   return note ? parse_note(*note) : std::nullopt;
 }
 
-// Whether `cause` is the first; if not, it becomes the one there is.
+// Whether `cause` is the first; if not, it is replaced with the first.
 bool GlooMember::set_cause(GangCause& cause) {
   const auto lock = world_.board->lock();
   if (cause_) {
@@ -109,11 +109,7 @@ void GlooMember::break_with(GangCause cause) {
     world_.connector->leave_note(prefix_, to_note(cause));
     world_.connector->close(*transport_);
   }
-  {
-    const auto lock = world_.board->lock();
-    for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
-    world_.board->changed().notify_all();
-  }
+  abort_open_receives();
   if (world_.watchdog != nullptr && !cause.is_wanted) world_.watchdog->gang_broke(*this, cause);
 }
 
@@ -136,25 +132,22 @@ void GlooMember::require_intact(const GlooCall& call) const {
 }
 
 void GlooMember::throw_broken(const GlooCall& call) const {
-  GangFailure failure;
+  GangCause cause;
   {
     const auto lock = world_.board->lock();
-    failure.kind = cause_->kind;
-    failure.ranks_at_fault = cause_->ranks_at_fault;
-    failure.reason = cause_->reason;
+    cause = *cause_;
   }
-  failure.gang = label_of(*info_);
-  failure.rank = rank_;
-  failure.operation = call.collective;
-  failure.elapsed = runtime().now() - call.began;
-  throw GangError(std::move(failure));
+  throw error_for(*info_, rank_, call.collective, std::move(cause), runtime().now() - call.began);
 }
 
 void GlooMember::close(bool is_busy) noexcept {
-  GangCause cause{.kind = GangErrorKind::aborted,
-                  .reason = "rank " + std::to_string(rank_) + " closed the gang"};
+  GangCause cause = aborted_by(rank_, "closed the gang");
   set_cause(cause);
   if (is_busy && transport_ != nullptr) world_.connector->close(*transport_);
+  abort_open_receives();
+}
+
+void GlooMember::abort_open_receives() {
   const auto lock = world_.board->lock();
   for (gloo::transport::UnboundBuffer* buffer : open_receives_) buffer->abortWaitRecv();
   world_.board->changed().notify_all();

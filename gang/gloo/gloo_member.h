@@ -22,7 +22,7 @@
 
 namespace gang {
 
-// What all Gloo gangs of a rank share.
+// Shared by all Gloo gangs of a rank.
 struct GlooWorld {
   std::shared_ptr<CompletionBoard> board;
   std::shared_ptr<GlooConnector> connector;
@@ -31,23 +31,23 @@ struct GlooWorld {
   Runtime& runtime() const noexcept { return board->runtime(); }
 };
 
-// An operation on its way: what it is, and from when until when.
+// An operation under way, and the time it may take.
 struct GlooCall {
   const Collective& collective;
   TimePoint began;
   TimePoint deadline;
 };
 
-// What Gloo says went wrong, without the place in its sources that it begins with.
-std::string without_place(const std::string& text);
+// Gloo's message `text` without the place in its sources with which it begins.
+std::string without_source_location(const std::string& text);
 
-// The first error breaks the gang: its cause is kept for every later call, told to the others
-// through the connector, and all connections are closed, so that they learn at once.
+// The first error breaks the gang: its cause is kept for every later call and passed to the other
+// members through the connector, and all connections are closed, so that they learn of it at once.
 //
-// Threads: any; `collectives` by one at a time.
+// Threads: any; `collectives` by one thread at a time.
 class GlooMember {
  public:
-  // `transport`: null where the gang has one member.
+  // `transport` is null if the gang has one member.
   GlooMember(std::shared_ptr<const GangInfo> info, int rank, std::string prefix, GlooWorld world,
              std::shared_ptr<gloo::transport::Context> transport);
   ~GlooMember();
@@ -65,39 +65,39 @@ class GlooMember {
   GlooCollectives& collectives() noexcept { return *collectives_; }
   gloo::transport::Context& transport() noexcept { return *transport_; }
 
-  // Runs `body`, which uses `collectives`, until the deadline of `call`. Whatever Gloo throws
-  // breaks the gang and becomes a GangError.
+  // Runs `body`, which uses `collectives`, until the deadline of `call`. What Gloo throws breaks
+  // the gang and becomes a GangError.
   void communicate(const GlooCall& call, const std::function<void()>& body);
 
-  // The same for a `body` that uses `transport` itself and deals with `peer` (no_rank: unknown),
-  // whether or not the gang is broken already.
+  // The same for a `body` that uses `transport` and communicates with `peer` (no_rank: unknown),
+  // whether or not the gang is already broken.
   void exchange(const GlooCall& call, int peer, const std::function<void()>& body);
 
   // Throws GangError if the gang is broken.
   void require_intact(const GlooCall& call) const;
 
-  // Breaks the gang, unless it is broken already, and throws the first cause.
+  // Breaks the gang, unless it is already broken, and throws the first cause.
   [[noreturn]] void fail(const GlooCall& call, GangCause cause);
 
-  // The same for an `error` of Gloo's from dealing with `peer`.
+  // The same for an `error` of Gloo's while communicating with `peer`.
   [[noreturn]] void fail_lost(const GlooCall& call, int peer, const std::string& error);
 
-  // Why another member has broken the gang; none where nobody has said so.
+  // Why another member broke the gang; none if no member has said so.
   std::optional<GangCause> noted_cause() const;
 
-  // Breaks the gang: whatever is under way fails.
+  // Breaks the gang: everything under way fails.
   void break_with(GangCause cause);
   bool is_broken() const;
   bool is_broken(const std::unique_lock<RuntimeMutex>& board_lock) const;
 
-  // This side goes: what is under way fails, and nobody is told why. Connections are reset if
-  // something is (`is_busy`), else what was sent last still arrives.
+  // This side leaves: what is under way fails, and the other members are not told why. Connections
+  // are reset if anything is under way (`is_busy`); otherwise what was sent last still arrives.
   void close(bool is_busy) noexcept;
 
-  // Lets go of the connections, after close, when nothing is under way.
+  // Releases the connections, after close, when nothing is under way.
   void disconnect() noexcept;
 
-  // A receive that no connection in particular will end: break_with aborts it.
+  // A receive that no particular connection will end: break_with aborts it.
   void add_open_receive(gloo::transport::UnboundBuffer& buffer);
   void remove_open_receive(gloo::transport::UnboundBuffer& buffer);
 
@@ -105,6 +105,7 @@ class GlooMember {
   std::optional<std::string> error_of(const GlooCall& call, const std::function<void()>& body);
   GangCause diagnose(const GlooCall& call, int peer, const std::string& error) const;
   bool set_cause(GangCause& cause);
+  void abort_open_receives();
   [[noreturn]] void throw_broken(const GlooCall& call) const;
 
   std::shared_ptr<const GangInfo> info_;
@@ -115,7 +116,7 @@ class GlooMember {
   std::shared_ptr<DeadlineContext> deadlines_;
   std::shared_ptr<gloo::Context> context_;
   std::unique_ptr<GlooCollectives> collectives_;
-  std::optional<GangCause> cause_;  // under the board's lock, as what follows
+  std::optional<GangCause> cause_;  // under the board's lock, like open_receives_
   std::vector<gloo::transport::UnboundBuffer*> open_receives_;
 };
 

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <list>
 #include <utility>
 #include <vector>
 
+#include "gang/hash.h"
+
 namespace gang {
 
-// A message of a rank to itself, or a receive of one, that waits for the other.
+// A message of a rank to itself, or the receive of one, that waits for its counterpart.
 struct OwnMessage {
   bool is_send = false;
   int tag = 0;
@@ -16,10 +19,10 @@ struct OwnMessage {
   bool is_done = false;  // under the board's lock
 };
 
-// What a rank has sent itself, or waits for from itself. Under the board's lock.
+// The messages and receives of a rank to and from itself. Under the board's lock.
 class MessageBox {
  public:
-  // Copies where there is a counterpart; else leaves `message` here. Whether there was one.
+  // Copies the data if there is a counterpart; otherwise keeps `message` and returns false.
   bool match(const std::shared_ptr<OwnMessage>& message) {
     const auto found = std::ranges::find_if(waiting_, [&message](const auto& other) {
       return other->is_send != message->is_send && other->tag == message->tag &&
@@ -40,7 +43,7 @@ class MessageBox {
     return true;
   }
 
-  // The same, but nothing is left here.
+  // The same, but does not keep `message`.
   bool match_now(const std::shared_ptr<OwnMessage>& message) {
     const bool has_matched = match(message);
     if (!has_matched) waiting_.pop_back();
@@ -57,11 +60,11 @@ class MessageBox {
 
 namespace {
 
-// The first byte is none of Gloo's own. Then the tag, 31 bits, and 25 bits of what must agree.
+// A first byte that Gloo does not use, 31 bits of the tag, and 25 bits of what must agree.
 std::uint64_t slot_of(int tag, const TensorView& tensor) {
   constexpr std::uint64_t prefix = 0x40;
-  std::uint64_t hash = static_cast<std::uint64_t>(tensor.count()) * 0x9e3779b97f4a7c15U;
-  hash = (hash ^ (hash >> 29U) ^ static_cast<std::uint64_t>(tensor.type())) * 0xbf58476d1ce4e5b9U;
+  const auto type = static_cast<std::uint64_t>(tensor.type());
+  const std::uint64_t hash = splitmix64(static_cast<std::uint64_t>(tensor.count()), type);
   return prefix << 56U | static_cast<std::uint64_t>(tag) << 25U | hash >> 39U;
 }
 
@@ -74,7 +77,7 @@ struct Transfer {
 
 }  // namespace
 
-class MessageWork final : public EndingWork {
+class MessageWork final : public SelfPerformingWork {
  public:
   MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<MessageBox> box,
               const Operation& operation);
@@ -83,19 +86,16 @@ class MessageWork final : public EndingWork {
   void post(std::span<const PointToPoint> entries);
 
  protected:
-  void await() override;
-  void go_on_alone() override;
-  void abandon() noexcept override;
+  Received perform() override;
+  void abandon() noexcept override { member_->break_with(gave_up(member_->rank())); }
 
  private:
   GlooCall call() const { return {collective_, began_, deadline_}; }
   Transfer transfer_for(const PointToPoint& entry);
   void post_own(Transfer& transfer);
-  void complete();
   int wait_for(Transfer& transfer);
   int wait_for_other(Transfer& transfer);
   void wait_for_own(const OwnMessage& message);
-  void finish();
 
   std::shared_ptr<GlooMember> member_;
   std::shared_ptr<MessageBox> box_;
@@ -104,14 +104,11 @@ class MessageWork final : public EndingWork {
   TimePoint began_;
   TimePoint deadline_;
   std::vector<Transfer> transfers_;
-  Received got_;
-  std::atomic<bool> is_attended_ = false;   // somebody brings it to its end
-  std::unique_ptr<RuntimeThread> watcher_;  // first to go
 };
 
 MessageWork::MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<MessageBox> box,
                          const Operation& operation)
-    : EndingWork(member->world().board),
+    : SelfPerformingWork(member->world().board, "message"),
       member_(std::move(member)),
       box_(std::move(box)),
       label_(operation.collective.label),
@@ -123,7 +120,7 @@ MessageWork::MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<Mes
 }
 
 MessageWork::~MessageWork() {
-  watcher_.reset();
+  join();
   if (!has_ended()) --box_->under_way;
   const auto lock = board().lock();
   for (const Transfer& transfer : transfers_)
@@ -172,41 +169,20 @@ void MessageWork::post_own(Transfer& transfer) {
   if (has_matched) board().changed().notify_all();
 }
 
-void MessageWork::await() {
-  if (is_attended_.exchange(true)) return EndingWork::await();
-  finish();
-}
-
-void MessageWork::go_on_alone() {
-  if (is_attended_.exchange(true)) return;
-  watcher_ = member_->runtime().start_thread("message", [this] { finish(); });
-}
-
-void MessageWork::abandon() noexcept {
-  member_->break_with({.kind = GangErrorKind::peer_failed,
-                       .ranks_at_fault = {member_->rank()},
-                       .reason = "rank " + std::to_string(member_->rank()) + " gave up"});
-}
-
-void MessageWork::finish() {
-  std::exception_ptr error;
-  try {
-    complete();
-  } catch (const std::exception&) {
-    error = std::current_exception();
-  }
-  --box_->under_way;
-  end(std::move(error), got_);
-}
-
-void MessageWork::complete() {
+Received MessageWork::perform() {
+  struct Leaving {
+    std::atomic<int>& under_way;
+    ~Leaving() { --under_way; }
+  } const leaving{box_->under_way};
+  Received received;
   for (Transfer& transfer : transfers_) {
     const int peer = wait_for(transfer);
-    if (collective_.kind == OperationKind::recv) got_ = {peer, transfer.what.tag};
+    if (collective_.kind == OperationKind::recv) received = {peer, transfer.what.tag};
   }
+  return received;
 }
 
-// Whom the message came from or went to.
+// Returns the rank that the message came from or went to.
 int MessageWork::wait_for(Transfer& transfer) {
   if (transfer.own == nullptr) return wait_for_other(transfer);
   wait_for_own(*transfer.own);
@@ -220,7 +196,7 @@ int MessageWork::wait_for_other(Transfer& transfer) {
   if (is_open) member_->add_open_receive(*transfer.buffer);
   std::exception_ptr error;
   try {
-    // Broken meanwhile or not: what has arrived has arrived.
+    // A message that has arrived counts, even if the gang broke in the meantime.
     member_->exchange(call(), peer, [&] {
       const auto limit = wait_limit(member_->runtime(), deadline_);
       is_complete = transfer.what.kind == OperationKind::send
@@ -264,9 +240,7 @@ bool GlooMessages::is_busy() const { return box_->under_way > 0; }
 
 Work GlooMessages::start(const Operation& operation) {
   const Collective& collective = operation.collective;
-  const TensorView& tensor =
-      collective.kind == OperationKind::send ? operation.input : operation.output;
-  const PointToPoint single{collective.kind, tensor, collective.peer, collective.tag};
+  const PointToPoint single = message_of(operation);
   const bool is_batch = collective.kind == OperationKind::batch;
   const std::span<const PointToPoint> entries =
       is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
@@ -274,7 +248,7 @@ Work GlooMessages::start(const Operation& operation) {
     if (entry.tag == any_tag)
       throw NotSupported(std::string(to_string(collective.kind)) + " on " +
                          label_of(*member_->info()) +
-                         ": gloo cannot receive any tag; simulated gangs can");
+                         ": gloo cannot receive with any_tag; simulated gangs can");
   }
   auto work = std::make_shared<MessageWork>(member_, box_, operation);
   work->post(entries);

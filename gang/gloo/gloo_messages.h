@@ -1,8 +1,6 @@
 // Sends and receives of a Gloo gang.
 #pragma once
 
-#include <cstddef>
-#include <list>
 #include <memory>
 
 #include "gang/gloo/gloo_member.h"
@@ -11,11 +9,11 @@ namespace gang {
 
 class MessageBox;
 
-// Messages go at once and progress by themselves, whoever waits for them. Their size and type are
-// part of what is matched: a receive never meets a message of another size, it waits in vain.
-// Messages of a rank to itself are copied here; a receive from any rank takes one if it was sent
-// before. Receiving any tag is NotSupported: Gloo matches by tag.
-// Threads: start by one at a time.
+// Messages are sent at once and progress by themselves, whether or not a thread waits for them.
+// Their size and type are part of what is matched: a receive never gets a message of a different
+// size, but times out. Messages of a rank to itself are copied here; a receive from any rank takes
+// one that was sent before. Receiving with any_tag is NotSupported, since Gloo matches by tag.
+// Threads: start by one thread at a time.
 class GlooMessages {
  public:
   explicit GlooMessages(std::shared_ptr<GlooMember> member);
@@ -24,7 +22,7 @@ class GlooMessages {
   // A send, a receive or a batch of them.
   Work start(const Operation& operation);
 
-  // Whether something has been started that has not ended.
+  // Whether any work has been started that has not ended.
   bool is_busy() const;
 
  private:

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "gang/rank_list.h"
+
 namespace gang {
 namespace {
 
-// The notices that go around: a byte to and from every other member.
+// The notices that members exchange: a byte to and from every other member.
 class RollCall {
  public:
   RollCall(GlooMember& member, const GlooCall& call) : member_(member), call_(call) {
@@ -19,7 +21,7 @@ class RollCall {
     }
   }
 
-  // Those that have not come by the deadline.
+  // The ranks that have not arrived by the deadline.
   std::vector<int> missing_ranks() {
     std::vector<int> missing;
     for (int rank = 0; rank < member_.size(); ++rank)
@@ -27,21 +29,21 @@ class RollCall {
     return missing;
   }
 
-  // Whether somebody's connections were closed before the time was over: it may have come and given
-  // up, which its note says then.
+  // Whether a connection was closed before the deadline. That member may have arrived and given up,
+  // in which case it has left a note.
   bool has_lost_someone() const noexcept { return has_lost_someone_; }
 
-  // Why the first of them is missing, where it was not the time.
+  // Why the first missing rank is missing, other than that it was late.
   const std::string& error() const noexcept { return error_; }
 
-  // All others have seen that this one came.
+  // Waits until all others have seen that this rank arrived.
   void wait_until_seen() {
     for (int others = 1; others < member_.size(); ++others)
       sent_->waitSend(wait_limit(member_.runtime(), call_.deadline));
   }
 
  private:
-  // To whom nothing can be sent has not come: nothing is received from it.
+  // A rank to which nothing can be sent has not arrived: nothing is received from it.
   void post(int rank, std::uint64_t slot) {
     try {
       auto buffer =
@@ -54,7 +56,7 @@ class RollCall {
     }
   }
 
-  // A wait that fails closes all connections, but what came before is there.
+  // A wait that fails closes all connections, but what arrived before can still be received.
   bool has_come(int rank) {
     if (received_[static_cast<std::size_t>(rank)] == nullptr) return false;
     try {
@@ -81,13 +83,6 @@ class RollCall {
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> received_;
 };
 
-std::string text_of(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
-  return text;
-}
-
 void fail_if_noted(GlooMember& member, const GlooCall& call, const RollCall& roll_call) {
   if (!roll_call.has_lost_someone()) return;
   if (auto noted = member.noted_cause()) member.fail(call, *std::move(noted));
@@ -110,7 +105,7 @@ void run_monitored_barrier(GlooMember& member, const GlooCall& call, bool wait_a
   if (missing.empty()) return;
   if (!wait_all_ranks) missing.resize(1);
   if (member.runtime().now() < call.deadline) member.fail_lost(call, missing.front(), error);
-  std::string reason = text_of(missing) + " did not come";
+  std::string reason = ranks_text(missing) + " did not arrive";
   member.fail(call, {.kind = GangErrorKind::timeout,
                      .ranks_at_fault = std::move(missing),
                      .reason = std::move(reason)});

@@ -11,19 +11,12 @@
 
 #include "gang/child_gang.h"
 #include "gang/gloo/gloo_groups.h"
+#include "gang/rank_list.h"
 
 namespace gang {
 namespace {
 
-// "ranks 0,2 of dp".
-std::string describe(const std::vector<int>& members) {
-  std::string text = members.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < members.size(); ++i)
-    text += (i == 0 ? "" : ",") + std::to_string(members[i]);
-  return text;
-}
-
-// The meeting of those who are still there, as one of them sees it.
+// The meeting of the members that are still there, as one of them sees it.
 class Shrinking {
  public:
   Shrinking(GlooMember& gang, Duration grace, const CallSite& call_site)
@@ -36,17 +29,17 @@ class Shrinking {
     call_.call_site = call_site;
   }
 
-  // The members that go on, as ranks of the gang, ascending; this one is among them.
+  // The members that continue, as ranks of the gang, ascending; this one is among them.
   std::vector<int> agree() {
     connector_.leave_note(here_key(gang_.rank()), "here");
     if (connector_.find_note(here_key(gang_.rank()))) wait_for_others();
     if (!decided()) connector_.leave_note(members_key(), nlohmann::json(present()).dump());
     const auto members = decided();
     if (!members)
-      fail(GangErrorKind::connection, {}, "the store that members meet in cannot be reached");
+      fail(GangErrorKind::connection, {}, "cannot reach the store in which the members meet");
     if (!std::ranges::binary_search(*members, gang_.rank()))
       fail(GangErrorKind::peer_failed, {gang_.rank()},
-           "excluded from the shrunk gang, which " + describe(*members) + " made without it");
+           "excluded from the shrunk gang, which " + ranks_text(*members) + " made without it");
     return *members;
   }
 
@@ -54,13 +47,13 @@ class Shrinking {
   std::string here_key(int rank) const { return base_ + "/here/" + std::to_string(rank); }
   std::string members_key() const { return base_ + "/members"; }
 
-  // Until all have come, or somebody has decided, or the time is over.
+  // Until all have come, or one has decided, or the grace is over.
   void wait_for_others() {
     constexpr Duration shortest = std::chrono::milliseconds(1);
     while (!decided() && present().size() < static_cast<std::size_t>(gang_.size())) {
       const TimePoint now = gang_.runtime().now();
       if (now >= deadline_) return;
-      // The longer it has been, the less it matters.
+      // The longer the wait so far, the less the length of a pause matters.
       const Duration pause = std::max<Duration>(shortest, (now - began_) / 8);
       gang_.runtime().sleep_for(std::min(pause, deadline_ - now));
     }
@@ -79,20 +72,15 @@ class Shrinking {
     try {
       return nlohmann::json::parse(*note).get<std::vector<int>>();
     } catch (const nlohmann::json::exception&) {
-      return std::nullopt;  // not a gang's doing
+      return std::nullopt;  // not written by a gang
     }
   }
 
   [[noreturn]] void fail(GangErrorKind kind, std::vector<int> ranks_at_fault, std::string reason) {
-    GangFailure failure;
-    failure.kind = kind;
-    failure.gang = label_of(*gang_.info());
-    failure.rank = gang_.rank();
-    failure.operation = call_;
-    failure.elapsed = gang_.runtime().now() - began_;
-    failure.ranks_at_fault = std::move(ranks_at_fault);
-    failure.reason = std::move(reason);
-    throw GangError(std::move(failure));
+    throw error_for(
+        *gang_.info(), gang_.rank(), call_,
+        {.kind = kind, .ranks_at_fault = std::move(ranks_at_fault), .reason = std::move(reason)},
+        gang_.runtime().now() - began_);
   }
 
   GlooMember& gang_;
@@ -103,13 +91,6 @@ class Shrinking {
   Collective call_;
 };
 
-std::vector<int> absent_from(const std::vector<int>& members, int size) {
-  std::vector<int> absent;
-  for (int rank = 0; rank < size; ++rank)
-    if (!std::ranges::binary_search(members, rank)) absent.push_back(rank);
-  return absent;
-}
-
 }  // namespace
 
 std::shared_ptr<GlooMember> make_shrunk_member(GlooMember& gang, const ShrinkOptions& options,
@@ -117,8 +98,8 @@ std::shared_ptr<GlooMember> make_shrunk_member(GlooMember& gang, const ShrinkOpt
   std::vector<int> members = {gang.rank()};
   if (gang.size() > 1) members = Shrinking(gang, *options.grace, call_site).agree();
   gang.break_with({.kind = GangErrorKind::peer_failed,
-                   .ranks_at_fault = absent_from(members, gang.size()),
-                   .reason = "the gang was shrunk to " + describe(members),
+                   .ranks_at_fault = other_ranks(members, gang.size()),
+                   .reason = "the gang was shrunk to " + ranks_text(members),
                    .is_wanted = true});
   const auto seat = std::ranges::lower_bound(members, gang.rank());
   return make_member_or_broken(

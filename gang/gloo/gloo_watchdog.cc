@@ -28,7 +28,7 @@ void GlooWatchdog::gang_broke(const GlooMember& broken, const GangCause& cause) 
                          : broken.info()->root_ranks[static_cast<std::size_t>(broken.rank())]);
   for (const std::shared_ptr<GlooMember>& member : others_of(broken))
     member->break_with({.kind = GangErrorKind::aborted,
-                        .reason = "the watchdog of rank " + rank + " aborted it, since " +
+                        .reason = "the watchdog of rank " + rank + " aborted it because " +
                                   label_of(*broken.info()) + " broke: " + cause.reason});
 }
 

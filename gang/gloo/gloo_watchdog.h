@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "gang/ending_work.h"
@@ -12,17 +11,17 @@ namespace gang {
 class GlooMember;
 struct GangCause;
 
-// Aborts all Gloo gangs of a rank when an operation on one of them has timed out or has failed: a
-// rank that has lost a peer does not keep the peers of its other gangs waiting until their own
-// timeouts. What torch calls asynchronous error handling, short of ending the process.
-// One for all gangs that come from one root. Threads: any of the rank.
+// Aborts all Gloo gangs of a rank when an operation on one of them has timed out or failed, so that
+// a rank that has lost a peer does not keep the peers of its other gangs waiting until their
+// timeouts. torch calls this asynchronous error handling (but also ends the process). One for all
+// gangs that come from one root. Threads: any thread of the rank.
 class GlooWatchdog {
  public:
   explicit GlooWatchdog(std::shared_ptr<CompletionBoard> board) : board_(std::move(board)) {}
 
   void watch(const std::shared_ptr<GlooMember>& member);
 
-  // `broken` is for that reason. Does nothing where somebody wanted it: after an abort.
+  // `broken` broke because of `cause`. Does nothing if that was wanted, that is, after an abort.
   void gang_broke(const GlooMember& broken, const GangCause& cause);
 
  private:

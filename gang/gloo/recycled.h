@@ -1,4 +1,4 @@
-// Objects that are made and dropped at every call.
+// Objects that are made and dropped in every call.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace gang {
 
-// Base of a class T, `class T final : ..., public Recycled<T>`: memory of dropped objects is kept
-// for the next ones of the same thread, up to 64, instead of going back and forth.
+// Base of a class T, `class T final : ..., public Recycled<T>`: each thread keeps the memory of up
+// to 64 dropped objects for its next ones, instead of freeing and allocating it again.
 template <typename T>
 class Recycled {
  public:
@@ -38,7 +38,7 @@ class Recycled {
     Piece* first = nullptr;
     std::size_t count = 0;
     ~Kept() {
-      count = most;  // what goes later goes for good
+      count = most;  // objects dropped later are freed
       while (first != nullptr) ::operator delete(std::exchange(first, first->next));
     }
   };

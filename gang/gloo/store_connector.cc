@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 
 #include "gang/ending_work.h"
 #include "gang/error.h"
+#include "gang/gang_cause.h"
 #include "gang/gloo/gloo_gang.h"
 #include "gang/gloo/watched_context.h"
 #include "gang/store/store_failure.h"
@@ -31,7 +31,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A pair waits for its connection five times as long as its context's timeout says.
+// A pair waits for its connection five times as long as its context's timeout.
 // Source: Gloo, transport/tcp/pair.cc.
 milliseconds pair_timeout(Duration left) {
   constexpr milliseconds longest = std::chrono::hours(24);
@@ -50,8 +50,12 @@ class StoreConnector final : public GlooConnector {
   std::shared_ptr<gloo::transport::Context> watched(
       std::shared_ptr<gloo::transport::Context> transport, const std::string& prefix) override;
   void close(gloo::transport::Context& transport) noexcept override;
-  void leave_note(const std::string& prefix, std::string_view text) noexcept override;
-  std::optional<std::string> find_note(const std::string& prefix) noexcept override;
+  void leave_note(const std::string& prefix, std::string_view text) noexcept override {
+    gang::leave_note(*store_, prefix, text);
+  }
+  std::optional<std::string> find_note(const std::string& prefix) noexcept override {
+    return gang::find_note(*store_, prefix);
+  }
 
  private:
   void publish(const GlooMembership& membership, gloo::transport::Context& context);
@@ -70,8 +74,6 @@ std::string address_key(const GlooMembership& membership, int rank) {
   return membership.prefix + "/" + std::to_string(rank);
 }
 
-std::string note_key(const std::string& prefix) { return prefix + "/note"; }
-
 // The addresses at which this rank listens to each of the others, in rank order.
 void StoreConnector::publish(const GlooMembership& membership, gloo::transport::Context& context) {
   std::vector<char> addresses;
@@ -84,7 +86,7 @@ void StoreConnector::publish(const GlooMembership& membership, gloo::transport::
               std::as_bytes(std::span<const char>(addresses)));
 }
 
-// What is at `key`, once there is something. `check` is called now and then.
+// The value of `key`, once it has one. Calls `check` now and then.
 std::vector<std::byte> StoreConnector::read(const std::string& key, TimePoint deadline,
                                             const std::function<void()>& check) {
   constexpr Duration shortest = milliseconds(25);
@@ -111,9 +113,9 @@ std::vector<char> StoreConnector::address_for(const GlooMembership& membership, 
   const auto others = static_cast<std::size_t>(membership.size - 1);
   if (all.empty() || all.size() % others != 0)
     throw StoreError(StoreErrorKind::corrupt, "the addresses of rank " + std::to_string(peer) +
-                                                  " are " + std::to_string(all.size()) +
-                                                  " bytes, not those of " + std::to_string(others) +
-                                                  " connections");
+                                                  " take " + std::to_string(all.size()) +
+                                                  " bytes, which is not a multiple of " +
+                                                  std::to_string(others) + " connections");
   const std::size_t size = all.size() / others;
   const auto index =
       static_cast<std::size_t>(membership.rank < peer ? membership.rank : membership.rank - 1);
@@ -121,7 +123,7 @@ std::vector<char> StoreConnector::address_for(const GlooMembership& membership, 
   return {first, first + size};
 }
 
-// A pair that waits for its connection returns when somebody else closes it, and says nothing.
+// A pair that waits for its connection returns without a word when another thread closes it.
 // Source: Gloo, transport/tcp/pair.cc (waitUntilConnected).
 class ConnectingPair {
  public:
@@ -147,8 +149,8 @@ class ConnectingPair {
   // Throws MembersLost.
   void check() const {
     if (!is_given_up_) return;
-    throw MembersLost(lost_, lost_ == no_rank ? "the gang that it is made from is broken"
-                                              : "its connections are closed");
+    throw MembersLost(
+        lost_, lost_ == no_rank ? "its parent gang is broken" : "its connections are closed");
   }
 
  private:
@@ -167,25 +169,24 @@ class ConnectingPair {
     PairPointer& pointer_;
   };
 
-  // Who refuses a connection may have died this moment: the watch needs a little longer to see
-  // that.
+  // A member that refuses a connection may just have died, which the watch sees a little later.
   void await_watch() const {
     constexpr milliseconds step(5);
     for (int i = 0; i < 20 && meeting_ != nullptr && !is_given_up_; ++i)
       std::this_thread::sleep_for(step);
   }
 
-  // On the watch's thread; again and again, should it come just before the pair begins to wait.
+  // On the watch's thread; called repeatedly, since the pair may only be about to wait.
   void give_up(int rank) {
     lost_ = rank;
     is_given_up_ = true;
     if (gloo::transport::Pair* const pair = pair_) pair->close();
   }
 
-  PairPointer pair_ = nullptr;  // that is being connected
+  PairPointer pair_ = nullptr;  // the one being connected
   std::atomic<int> lost_ = no_rank;
   std::atomic<bool> is_given_up_ = false;
-  std::shared_ptr<WatchedMeeting> meeting_;  // first to go
+  std::shared_ptr<WatchedMeeting> meeting_;  // last: destroyed first
 };
 
 std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMembership& membership,
@@ -206,44 +207,23 @@ std::shared_ptr<gloo::transport::Context> StoreConnector::connect(const GlooMemb
 
 std::shared_ptr<gloo::transport::Context> StoreConnector::watched(
     std::shared_ptr<gloo::transport::Context> transport, const std::string& prefix) {
-  const auto has_note = [store = store_, key = note_key(prefix)] {
-    try {
-      return store->try_get_text(key).has_value();
-    } catch (const std::exception&) {
-      return false;  // the store is gone: lost connections are seen all the same
-    }
+  const auto has_note = [store = store_, prefix] {
+    return gang::find_note(*store, prefix).has_value();
   };
   return make_watched_context(std::move(transport), watch_, has_note);
 }
 
-// A pair that is closed by itself forgets whoever waits for it here; a wait whose time is over
-// tells all of them, and closes all pairs. Source: Gloo, transport/tcp/unbound_buffer.cc and
-// pair.cc.
+// Closing a pair forgets the waits for it on this side; a wait that times out wakes all of them and
+// closes all pairs. Source: Gloo, transport/tcp/unbound_buffer.cc and pair.cc.
 void StoreConnector::close(gloo::transport::Context& transport) noexcept {
   try {
     transport.createUnboundBuffer(nullptr, 0)->waitRecv(nullptr, milliseconds(0));
   } catch (const std::exception&) {
-    // Its time is over.
+    // It has timed out, as intended.
   }
 }
 
-void StoreConnector::leave_note(const std::string& prefix, std::string_view text) noexcept {
-  try {
-    store_->compare_set_text(note_key(prefix), "", text);
-  } catch (const std::exception&) {
-    // The store went with the process that held it: the others see closed connections.
-  }
-}
-
-std::optional<std::string> StoreConnector::find_note(const std::string& prefix) noexcept {
-  try {
-    return store_->try_get_text(note_key(prefix));
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
-// Frees what getaddrinfo has made.
+// Frees what getaddrinfo returned.
 struct FreeAddresses {
   void operator()(addrinfo* addresses) const noexcept { freeaddrinfo(addresses); }
 };
@@ -257,7 +237,7 @@ Addresses addresses_of(const std::string& host) {
   return Addresses(found);
 }
 
-// The address of this machine that packets to `target` would come from; "" where there is no way.
+// The address of this machine that packets to `target` would come from; "" if there is no route.
 // (Connecting a datagram socket sends nothing.)
 std::string source_address(const addrinfo& target) {
   const int descriptor = ::socket(target.ai_family, target.ai_socktype, target.ai_protocol);
@@ -274,8 +254,8 @@ std::string source_address(const addrinfo& target) {
   return is_known ? std::string(text.data()) : "";
 }
 
-// Gloo writes to connections whose other end may be gone; by default, that signal ends a process
-// that is not Python's.
+// Gloo writes to connections whose other end may be gone. By default, the signal that this raises
+// ends a process other than Python's.
 void ignore_broken_pipes() {
   struct sigaction action{};
   if (::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
@@ -303,8 +283,8 @@ std::shared_ptr<gloo::transport::Device> make_tcp_device(const std::string& host
     if (own.empty()) continue;
     return gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(own.c_str()));
   }
-  throw InvalidArgument("this machine has no way to '" + host +
-                        "'; accepted are the names and addresses of reachable hosts");
+  throw InvalidArgument("this machine has no route to '" + host +
+                        "'; must be the name or address of a reachable host");
 }
 
 }  // namespace gang

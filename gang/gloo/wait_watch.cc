@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds shortest_pause(25);
 
 }  // namespace
 
-// On which some wait is due.
+// A gang on which some wait is due to be looked at.
 struct WaitWatch::DueGang {
   std::shared_ptr<const WatchedGang> gang;
   bool is_broken = false;
@@ -26,7 +26,7 @@ void WaitWatch::remove(WatchedWait& wait) {
   std::erase(waits_, &wait);
 }
 
-// Notes are asked for without the mutex: that may take long.
+// Looks for notes without the mutex, since that may take long.
 void WaitWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {

@@ -1,4 +1,4 @@
-// Waits for members of gangs that end when nobody is left to end them.
+// Waits for members of gangs that end even if no member is left to end them.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@
 
 namespace gang {
 
-// A gang whose members are waited for. Compared by address.
+// A gang whose members some thread waits for. Compared by address.
 struct WatchedGang {
-  std::function<bool()> has_note;  // whether somebody has broken it; asked on the watch's thread
+  std::function<bool()> has_note;  // whether a member has broken it; called on the watch's thread
 };
 
-// A thread that waits, while a WaitWatch knows of it.
+// The wait of a thread, while a WaitWatch knows about it.
 class WatchedWait {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `gang`, the pointer, outlives it: waits are made by the million.
+  // Refers to the pointer `gang`, which outlives it, since waits are made by the million.
   explicit WatchedWait(const std::shared_ptr<const WatchedGang>& gang) : gang_(gang) {}
   WatchedWait(const WatchedWait&) = delete;
   WatchedWait& operator=(const WatchedWait&) = delete;
@@ -32,24 +32,23 @@ class WatchedWait {
  private:
   friend class WaitWatch;
 
-  // Both on the watch's thread, and never after `remove`. `end` is called again, later, where that
-  // has not ended the wait.
+  // Both are called on the watch's thread, and never after `remove`. `end` is called again later if
+  // the wait has not ended.
   virtual bool is_in_vain() const = 0;
   virtual void end() = 0;
 
   const std::shared_ptr<const WatchedGang>& gang_;
-  std::optional<Clock::time_point> began_;  // when the watch first saw it: no clock is read before
+  std::optional<Clock::time_point> began_;  // when the watch first saw it; no clock is read before
   Clock::time_point next_;
   bool is_due_ = false;
 };
 
-// Looks after the waits of a process, on a thread of its own: at each that has lasted for 25 ms,
-// and then ever more rarely (after a quarter more of its time). Ends those that are in vain, and
-// those on gangs that somebody has broken.
-// Threads: any.
+// Watches the waits of a process on a thread of its own: looks at each after 25 ms, and then less
+// and less often (whenever it has lasted a quarter longer). Ends those that are in vain, and those
+// on gangs that a member has broken. Threads: any.
 class WaitWatch {
  public:
-  // From now on until `remove`.
+  // Watches `wait` until `remove`.
   void add(WatchedWait& wait);
   void remove(WatchedWait& wait);
 
@@ -63,7 +62,8 @@ class WaitWatch {
   std::mutex mutex_;
   std::condition_variable_any pause_;
   std::vector<WatchedWait*> waits_;
-  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};  // first to go
+  std::jthread thread_{
+      [this](const std::stop_token& stop) { run(stop); }};  // last: destroyed first
 };
 
 }  // namespace gang

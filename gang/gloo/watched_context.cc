@@ -17,7 +17,7 @@
 namespace gang {
 namespace {
 
-// The ranks that a buffer deals with: mostly one, which takes no memory of its own.
+// The ranks that a buffer communicates with: mostly one, which needs no allocation.
 class Peers {
  public:
   void add(int peer) {
@@ -43,7 +43,7 @@ class Peers {
 
 using std::chrono::milliseconds;
 
-// No message of a gang's has it: the first byte is neither Gloo's nor theirs.
+// No message of a gang has this slot: the first byte is used neither by Gloo nor by gangs.
 constexpr std::uint64_t guard_slot = std::uint64_t{0x42} << 56U;
 
 class WatchedContext final : public gloo::transport::Context,
@@ -71,11 +71,11 @@ class WatchedContext final : public gloo::transport::Context,
   std::shared_ptr<gloo::transport::Context> inner_;
   std::shared_ptr<WaitWatch> watch_;
   std::shared_ptr<const WatchedGang> gang_;
-  // Receives of what never comes, by peer: they fail with the connection.
+  // Receives of messages that never come, by peer; they fail when the connection does.
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> guards_;
 };
 
-// A wait for messages, on the stack of who waits.
+// A wait for messages, on the stack of the waiting thread.
 class MessageWait final : public WatchedWait {
  public:
   MessageWait(const WatchedContext& context, gloo::transport::UnboundBuffer& buffer,
@@ -102,7 +102,7 @@ class MessageWait final : public WatchedWait {
 
   const WatchedContext& context_;
   gloo::transport::UnboundBuffer& buffer_;
-  const Peers& peers_;  // it deals with
+  const Peers& peers_;
   bool is_send_;
   bool& was_ended_;
 };
@@ -151,18 +151,18 @@ class WatchedBuffer final : public gloo::transport::UnboundBuffer, public Recycl
       is_complete = wait_for(timeout);
     }
     if (!was_ended) return is_complete;
-    if (!is_complete) throw gloo::IoException("Connection closed, which the wait was not told");
+    if (!is_complete) throw gloo::IoException("Connection closed without ending the wait");
     forget_end(wait_for);
     return true;
   }
 
-  // It came too late: the next wait would take it for its own.
+  // The end came too late; the next wait would mistake it for its own.
   template <typename WaitFor>
   static void forget_end(const WaitFor& wait_for) noexcept {
     try {
       wait_for(milliseconds(0));
     } catch (const std::exception&) {
-      // So will the next wait.
+      // The next wait will fail too.
     }
   }
 
@@ -190,7 +190,7 @@ std::unique_ptr<gloo::transport::UnboundBuffer> WatchedContext::createUnboundBuf
                                          inner_->createUnboundBuffer(data, bytes));
 }
 
-// A wait that is aborted before it begins looks for an error, and returns.
+// A wait that is aborted before it begins only checks for an error and returns.
 bool WatchedContext::is_lost(int peer) const {
   gloo::transport::UnboundBuffer& guard = *guards_[static_cast<std::size_t>(peer)];
   try {

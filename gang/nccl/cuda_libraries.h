@@ -1,4 +1,4 @@
-// The functions of CUDA's runtime and of NCCL, loaded when they are needed.
+// The functions of CUDA's runtime and of NCCL, loaded on first use.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,7 @@
 
 namespace gang {
 
-// A function of a library; its type is that of the header's declaration.
+// The functions to load; their types are those of the headers' declarations.
 #define GANGSIM_CUDA_FUNCTIONS(each)                                                           \
   each(cudaGetDeviceCount) each(cudaDriverGetVersion) each(cudaRuntimeGetVersion)              \
       each(cudaSetDevice) each(cudaGetErrorString) each(cudaStreamCreateWithPriority)          \
@@ -39,14 +39,14 @@ struct CudaLibraries {
   GANGSIM_CUDA_FUNCTIONS(GANGSIM_DECLARE)
   GANGSIM_NCCL_FUNCTIONS(GANGSIM_DECLARE)
 #undef GANGSIM_DECLARE
-  // In C++, the headers have templates of the same names.
+  // In C++, the headers declare templates with the same names.
   cudaError_t (*cudaMalloc)(void** memory, size_t bytes) = nullptr;
   cudaError_t (*cudaHostAlloc)(void** memory, size_t bytes, unsigned int flags) = nullptr;
 
-  std::string problem;  // why they cannot be used; empty: as far as can be told without using CUDA
+  std::string problem;  // why they cannot be used; empty if none shows without using CUDA
 };
 
-// Null where none of the names can be loaded; `problem` says why the last could not.
+// The first library that can be loaded; null if none can, and `problem` says why.
 inline void* open_first(std::initializer_list<const char*> names, std::string& problem) {
   for (const char* name : names) {
     if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
@@ -63,8 +63,7 @@ void find(void* library, const char* name, Function& function, std::string& prob
     problem = fmt::format("the library has no function {}", name);
 }
 
-// Whether the system has the file of a GPU: CUDA is not asked, since a process that has used it
-// cannot be copied (fork).
+// Whether the system has a GPU's device file. A process that has used CUDA could not fork.
 inline bool has_gpu_file() {
   for (int index = 0; index < 64; ++index)
     if (::access(fmt::format("/dev/nvidia{}", index).c_str(), F_OK) == 0) return true;
@@ -93,12 +92,12 @@ inline CudaLibraries load_cuda_libraries() {
   return libraries;
 }
 
-// The same with NCCL, which is large.
+// The same and NCCL, which is large.
 inline CudaLibraries load_nccl_too() {
   CudaLibraries libraries = load_cuda_libraries();
   std::string& problem = libraries.problem;
   if (!problem.empty()) return libraries;
-  // Operations of several communicators start in the order in which the host has launched them.
+  // Makes operations of several communicators start in the order in which the host launched them.
   ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
   void* const nccl = open_first({GANGSIM_NCCL_SONAME, GANGSIM_NCCL_PATH}, problem);
   if (nccl == nullptr) return libraries;
@@ -109,7 +108,7 @@ inline CudaLibraries load_nccl_too() {
   return libraries;
 }
 
-// With NCCL; loads them once. Threads: any.
+// With NCCL; loaded once. Threads: any.
 inline const CudaLibraries& cuda_libraries() {
   static const CudaLibraries libraries = load_nccl_too();
   return libraries;

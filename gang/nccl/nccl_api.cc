@@ -1,27 +1,14 @@
 #include "gang/nccl/nccl_api.h"
 
+#include "gang/enum_names.h"
+
 namespace gang {
 
 std::string_view to_string(NcclStatus status) noexcept {
-  switch (status) {
-    case NcclStatus::success:
-      return "success";
-    case NcclStatus::cuda_error:
-      return "unhandled CUDA error";
-    case NcclStatus::system_error:
-      return "system error";
-    case NcclStatus::internal_error:
-      return "internal error";
-    case NcclStatus::invalid_argument:
-      return "invalid argument";
-    case NcclStatus::invalid_usage:
-      return "invalid usage";
-    case NcclStatus::remote_error:
-      return "remote error";
-    case NcclStatus::in_progress:
-      return "in progress";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 8> names = {
+      "success",          "unhandled CUDA error", "system error", "internal error",
+      "invalid argument", "invalid usage",        "remote error", "in progress"};
+  return enum_name(names, status);
 }
 
 }  // namespace gang

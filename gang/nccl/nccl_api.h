@@ -1,4 +1,4 @@
-// NCCL and the part of CUDA that gangs need, as one rank sees them: real, or simulated.
+// NCCL and the part of CUDA that gangs need, as one rank sees them: real or simulated.
 #pragma once
 
 #include <array>
@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,21 +19,21 @@
 
 namespace gang {
 
-// What NCCL says of a call or of a communicator. Source: ncclResult_t of nccl.h, 2.28.
+// What NCCL reports about a call or a communicator. Source: ncclResult_t of nccl.h, 2.28.
 enum class NcclStatus : std::uint8_t {
   success,
   cuda_error,
   system_error,
   internal_error,
-  invalid_argument,  // of this call only; any other error ends the communicator
+  invalid_argument,  // fails this call only; any other error ends the communicator
   invalid_usage,
-  remote_error,  // a peer is gone, as far as the network tells
-  in_progress,   // a communicator that does not block: not yet
+  remote_error,  // a peer is gone, as far as the network shows
+  in_progress,   // a nonblocking communicator is not ready yet
 };
 
 std::string_view to_string(NcclStatus status) noexcept;  // "remote error", ...
 
-// A call that failed, or a communicator that did.
+// A call or a communicator failed.
 class NcclError : public Error {
  public:
   NcclError(NcclStatus status, const std::string& text) : Error(text), status_(status) {}
@@ -44,10 +43,10 @@ class NcclError : public Error {
   NcclStatus status_;
 };
 
-// What the members of a communicator find each other by.
+// How the members of a communicator find each other.
 using NcclId = std::array<std::byte, 128>;
 
-// Things of an NcclApi, which outlives them. What a destructor frees has been let go of before.
+// Objects of an NcclApi, which outlives them. Nothing uses them any more when they are destroyed.
 class NcclCommunicator {
  public:
   virtual ~NcclCommunicator() = default;
@@ -71,7 +70,7 @@ class NcclBuffer {
   virtual std::size_t size_bytes() const noexcept = 0;
 };
 
-// The program's call that something is done for: reports name it.
+// The call of the program for which something is done; reports name it.
 struct NcclPurpose {
   std::shared_ptr<const GangInfo> gang;
   Collective call;  // without its label
@@ -83,7 +82,7 @@ struct NcclMembership {
   int size = 1;
 };
 
-// split: a member that joins none of the new communicators has no_color.
+// A member that joins none of the new communicators has no_color.
 struct NcclSplit {
   int color = no_color;
   int key = 0;
@@ -91,11 +90,11 @@ struct NcclSplit {
 
 enum class NcclShrink : std::uint8_t {
   ordinary,
-  abort_parent,  // first ends what the parent has under way
+  abort_parent,  // first ends what is under way on the parent
 };
 
-// One operation of a communicator, as NCCL counts: `count` is of one rank's part, where input and
-// output differ in size. Source: the collectives of nccl.h, 2.28.
+// One operation of a communicator. If input and output differ in size, `count` is that of one
+// rank's part, as in NCCL. Source: the collectives of nccl.h, 2.28.
 struct NcclLaunch {
   // all_reduce, reduce, reduce_scatter, all_gather, gather, scatter, all_to_all, broadcast, send,
   // recv.
@@ -103,99 +102,100 @@ struct NcclLaunch {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::int64_t count = 0;
-  DataType data_type = DataType::f32;                       // but boolean
-  ReduceOperation reduce_operation = ReduceOperation::sum;  // but the bitwise ones
+  DataType data_type = DataType::f32;                       // not boolean
+  ReduceOperation reduce_operation = ReduceOperation::sum;  // not a bitwise one
   int peer = no_rank;  // the root, the destination or the source
 };
 
-// How a wait came to its end.
+// How a wait ended.
 struct NcclWake {
   enum class Reason : std::uint8_t {
     done,      // the event at `index` is complete
-    deadline,  // none is, and the time has come
-    look,      // none is, and changes() counts more than before
+    deadline,  // no event is complete, and the deadline has passed
+    look,      // no event is complete, and changes() has increased
   };
   Reason reason = Reason::done;
   std::size_t index = 0;
 };
 
 // One device of one rank. Communicators do not block: what takes time leaves them in_progress.
-// Every method throws NcclError where NCCL or CUDA fail; what is started goes on while they return.
+// Every method throws NcclError if NCCL or CUDA fails; starting something does not wait for it.
 //
 // Threads: launches, groups and what makes or ends communicators by one thread of the rank at a
-// time, whatever the communicator (NCCL's own rule, which callers keep); everything else by any.
+// time, whatever the communicator (NCCL's own rule for its callers); everything else by any.
 class NcclApi {
  public:
   virtual ~NcclApi() = default;
 
   virtual Device device() const noexcept = 0;
 
-  // -- Communicators ------------------------------------------------------------------------------
+  // -- Communicators --
 
   virtual NcclId make_id() = 0;
 
-  // All members call these, and find each other by the id or through the parent. Null where a split
-  // gives this rank no color.
+  // All members call these, and find each other by the id or through the parent. Null if this rank
+  // has no color in a split.
   virtual std::unique_ptr<NcclCommunicator> init(const NcclMembership& membership,
                                                  const NcclPurpose& purpose) = 0;
   virtual std::unique_ptr<NcclCommunicator> split(NcclCommunicator& parent, const NcclSplit& split,
                                                   const NcclPurpose& purpose) = 0;
 
-  // Only those that are not `excluded` (ranks of the parent, ascending) call this.
+  // Called only by the members that are not `excluded` (ranks of the parent, ascending).
   virtual std::unique_ptr<NcclCommunicator> shrink(NcclCommunicator& parent,
                                                    std::span<const int> excluded, NcclShrink mode,
                                                    const NcclPurpose& purpose) = 0;
 
-  // The communicator's asynchronous error, in_progress or success.
+  // The communicator's asynchronous error, or in_progress, or success.
   virtual NcclStatus state(NcclCommunicator& communicator) = 0;
 
-  // Blocks while it is in_progress, at most until `deadline`; in_progress then.
+  // Blocks while it is in_progress; returns in_progress at `deadline`.
   virtual NcclStatus await_ready(NcclCommunicator& communicator, TimePoint deadline) = 0;
 
-  // Ends what these have under way, on this rank, and makes them useless: all at once, since a
-  // device on which another kernel spins can hold up the end of each one alone. Frees nothing, does
-  // not wait for the device.
+  // Ends what is under way on these communicators, on this rank, and makes them unusable: all at
+  // once, since ending one alone could be held up by the spinning kernel of another. Frees nothing
+  // and does not wait for the device.
   virtual void revoke(std::span<NcclCommunicator* const> communicators) noexcept = 0;
 
   // Frees a communicator. May wait until the whole device is idle.
   virtual void destroy(std::unique_ptr<NcclCommunicator> communicator) noexcept = 0;
 
-  // -- Launches -----------------------------------------------------------------------------------
+  // -- Launches --
 
-  // Between the two, launches of this thread are collected, and start together.
+  // Launches of this thread between the two calls are collected and start together.
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
 
   virtual void launch(NcclCommunicator& communicator, NcclStream& stream, const NcclLaunch& launch,
                       const NcclPurpose& purpose) = 0;
 
-  // -- Streams ------------------------------------------------------------------------------------
+  // -- Streams --
 
   virtual std::unique_ptr<NcclStream> make_stream(StreamPriority priority) = 0;
   virtual std::unique_ptr<NcclEvent> make_event() = 0;
 
-  // The event completes when the stream has come to here. An event may be recorded again once it
+  // The event completes when the stream reaches this point. An event may be recorded again once it
   // has completed; one that was never recorded is complete.
   virtual void record(NcclEvent& event, NcclStream& stream) = 0;
   virtual bool is_done(NcclEvent& event) = 0;
 
-  // In stream order: between any two memories of the rank; a function that calls nothing of these.
+  // In stream order: a copy between any two memories of the rank; a function, which must not call
+  // methods of this class.
   virtual void copy(NcclStream& stream, std::byte* to, const std::byte* from,
                     std::size_t bytes) = 0;
   virtual void call(NcclStream& stream, std::function<void()> function) = 0;
 
-  // Counts what could be worth a look at communicators and gangs: interrupts, and what NCCL and
-  // peers report; or just that time has passed, where these do not report by themselves.
+  // Counts the reasons to look at communicators and gangs: interrupts and what NCCL and peers
+  // report, or simply the passing of time if these do not report by themselves.
   virtual std::uint64_t changes() = 0;
 
-  // Blocks until one of `events` (at least one) is complete, or until changes() is no longer
-  // `changes_seen`.
+  // Blocks until one of `events` (at least one) is complete, until changes() is no longer
+  // `changes_seen`, or until `deadline`.
   virtual NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
                             std::uint64_t changes_seen) = 0;
 
   virtual void interrupt() noexcept = 0;
 
-  // -- Memory -------------------------------------------------------------------------------------
+  // -- Memory --
 
   virtual std::unique_ptr<NcclBuffer> allocate(NcclMemory memory, std::size_t bytes) = 0;
 };

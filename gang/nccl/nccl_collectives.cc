@@ -1,9 +1,7 @@
 #include "gang/nccl/nccl_collectives.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "gang/nccl/nccl_device.h"
 #include "gang/reduction.h"
@@ -13,15 +11,17 @@ namespace {
 
 void check_message(OperationKind kind, int peer, int tag) {
   if (tag != 0)
-    throw NotSupported(std::string(to_string(kind)) + ": NCCL has no tags" +
-                       (tag == any_tag ? "" : ", and tag is " + std::to_string(tag)) +
-                       "; accepted is tag 0 (sim and gloo have tags)");
+    throw NotSupported(std::string(to_string(kind)) + ": tag is " +
+                       (tag == any_tag ? "any_tag" : std::to_string(tag)) +
+                       "; must be 0, since NCCL has no tags (sim and gloo do)");
   if (peer == any_rank)
     throw NotSupported(
-        "recv: NCCL cannot receive from any rank; accepted is a source_rank (sim and gloo can)");
+        "recv: source_rank is any_rank; must be a rank, since NCCL cannot receive from any rank "
+        "(sim "
+        "and gloo can)");
 }
 
-// On bool, these are what NCCL can do on bytes of 0 and 1.
+// How NCCL can combine bools, as bytes of 0 and 1.
 ReduceOperation on_bytes(ReduceOperation operation) noexcept {
   if (operation == ReduceOperation::bitwise_and) return ReduceOperation::min;
   if (operation == ReduceOperation::bitwise_or) return ReduceOperation::max;
@@ -35,7 +35,7 @@ bool is_reduced_on_host(const Operation& operation) noexcept {
   return reduces(call.kind) && reduce_operation >= ReduceOperation::bitwise_and;
 }
 
-// What is launched while it lives starts together, at its end; whatever happens, it ends.
+// What is launched while this exists starts together when the group ends.
 class Group {
  public:
   explicit Group(NcclApi& api) : api_(api) { api_.begin_group(); }
@@ -43,10 +43,8 @@ class Group {
     if (has_ended_) return;
     try {
       api_.end_group();
-    } catch (const NcclError&) {
-      // What failed in the group is being thrown already.
     } catch (...) {
-      // A simulated run is over.
+      // What failed in the group is already being thrown, or a simulated run is over.
     }
   }
   Group(const Group&) = delete;
@@ -62,7 +60,7 @@ class Group {
   bool has_ended_ = false;
 };
 
-// How many bytes the host reduces on this rank: of every rank as many.
+// How many bytes of each rank the host reduces on this rank.
 std::size_t bytes_to_reduce(const Operation& operation) noexcept {
   return operation.collective.kind == OperationKind::reduce_scatter ? operation.output.size_bytes()
                                                                     : operation.input.size_bytes();
@@ -76,8 +74,8 @@ void check_supported(const Operation& operation, int rank) {
     check_message(call.kind, call.peer, call.tag);
     if (call.peer == rank)
       throw NotSupported(std::string(to_string(call.kind)) +
-                         ": NCCL passes messages of a rank to itself in batches only; accepted are "
-                         "other ranks here, or a batch of both");
+                         ": NCCL passes messages of a rank to itself only in a batch; use another "
+                         "rank, or a batch of the send and the receive");
   }
   for (const PointToPoint& entry : operation.batch)
     check_message(entry.kind, entry.peer, entry.tag);
@@ -102,8 +100,7 @@ void NcclCollectives::copy(std::byte* to, const std::byte* from, std::size_t byt
   if (bytes > 0 && to != from) api_.copy(member_.stream(), to, from, bytes);
 }
 
-// -- Tensors on the host
-// --------------------------------------------------------------------------
+// -- Tensors on the host --
 
 TensorView NcclCollectives::staged_in(const TensorView& tensor) {
   const std::size_t bytes = tensor.size_bytes();
@@ -160,17 +157,14 @@ void NcclCollectives::launch(const Operation& operation) {
     if (batch[i].kind == OperationKind::recv) back(operation.batch[i].tensor, batch[i].tensor);
 }
 
-// -- On the device
-// --------------------------------------------------------------------------------
+// -- Tensors on the device --
 
 void NcclCollectives::launch_on_device(const Operation& operation) {
   const Collective& call = operation.collective;
   if (!operation.input_splits.empty()) return uneven_all_to_all(operation);
   if (call.kind == OperationKind::batch) return messages(operation.batch);
   if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
-    const TensorView& tensor =
-        call.kind == OperationKind::send ? operation.input : operation.output;
-    const PointToPoint entry{call.kind, tensor, call.peer, 0};
+    const PointToPoint entry = message_of(operation);
     return messages({&entry, 1});
   }
   const bool is_of_objects = call.kind == OperationKind::broadcast_objects;
@@ -304,8 +298,8 @@ void NcclCollectives::all_to_all(const Operation& operation) {
          .data_type = operation.input.type()});
 }
 
-// Pairs without elements exchange nothing. A token goes around first, so that the operation orders
-// and matches even where this rank has no elements at all.
+// Pairs without elements exchange nothing. A barrier comes first, so that the operation orders and
+// matches even if this rank has no elements at all.
 void NcclCollectives::uneven_all_to_all(const Operation& operation) {
   const std::size_t width = size_bytes(operation.input.type());
   const DataType type = operation.input.type();
@@ -334,7 +328,7 @@ void NcclCollectives::uneven_all_to_all(const Operation& operation) {
   group.end();
 }
 
-// A message without elements carries one, that nobody reads.
+// A message without elements carries one, which no rank reads.
 void NcclCollectives::messages(std::span<const PointToPoint> entries) {
   if (entries.empty()) return;
   Group group(api_);

@@ -12,15 +12,15 @@
 
 namespace gang {
 
-// Throws NotSupported for what NCCL cannot do, before anything is launched: tags, receives from any
-// source, and messages of a rank to itself outside of a batch.
+// Throws NotSupported, before anything is launched, for what NCCL cannot do: tags, receives from
+// any source, and messages of a rank to itself outside a batch.
 void check_supported(const Operation& operation, int rank);
 
-// Launches one operation. What NCCL has no word for is put together from what it has: bitwise
-// reductions from a gather and a reduction on the host, in stream order; bool from unsigned bytes;
-// lists and split sizes from copies and grouped messages. An operation without elements is a
-// reduction of one: it matches and orders like any other. Tensors on the host are copied there and
-// back (NcclTensors).
+// Launches one operation. What NCCL lacks is built from what it has: bitwise reductions from a
+// gather and a reduction on the host, in stream order; bool from unsigned bytes; lists and split
+// sizes from copies and grouped messages. An operation without elements is a reduction of one
+// element, so that it matches and orders like any other. Tensors on the host are copied to the
+// device and back (NcclTensors).
 //
 // For the thread that has the right to launch. Throws NcclError.
 class NcclCollectives {

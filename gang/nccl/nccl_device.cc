@@ -1,7 +1,6 @@
 #include "gang/nccl/nccl_device.h"
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 #include <utility>
 
@@ -9,12 +8,49 @@
 #include "gang/nccl/nccl_member.h"
 
 namespace gang {
+namespace {
+
+// Ignores the exception that unwinds a rank when its simulated run is over.
+template <typename Body>
+void unless_run_is_over(const Body& body) noexcept {
+  try {
+    body();
+  } catch (...) {
+    // Nothing that is left matters any more.
+  }
+}
+
+// The objects that still exist.
+template <typename T>
+std::vector<std::shared_ptr<T>> existing(const std::vector<std::weak_ptr<T>>& pointers) {
+  std::vector<std::shared_ptr<T>> found;
+  for (const auto& one : pointers)
+    if (auto object = one.lock()) found.push_back(std::move(object));
+  return found;
+}
+
+// Erases `object`, and the objects that no longer exist.
+template <typename T>
+void erase_one(std::vector<std::weak_ptr<T>>& pointers, const T& object) {
+  std::erase_if(pointers, [&object](const std::weak_ptr<T>& one) {
+    const auto other = one.lock();
+    return other == nullptr || other.get() == &object;
+  });
+}
+
+TimePoint earliest_deadline(const std::vector<std::shared_ptr<NcclFlight>>& flights) {
+  TimePoint earliest = TimePoint::max();
+  for (const auto& flight : flights) earliest = std::min(earliest, flight->deadline());
+  return earliest;
+}
+
+}  // namespace
 
 NcclDevice::NcclDevice(NcclWorld world)
     : world_(std::move(world)),
       board_(std::make_shared<CompletionBoard>(world_.runtime)),
       launches_(world_.runtime->make_mutex()),
-      pool_(world_.runtime->make_mutex()),
+      pool_(*world_.api, *world_.runtime),
       arrived_(world_.runtime->make_condition()) {}
 
 NcclDevice::~NcclDevice() {
@@ -22,8 +58,7 @@ NcclDevice::~NcclDevice() {
   for (auto& communicator : buried_) api().destroy(std::move(communicator));
 }
 
-// -- In flight
-// ------------------------------------------------------------------------------------
+// -- In flight --
 
 NcclDevice::Upcoming::Upcoming(NcclDevice& device) : device_(device) {
   const auto lock = device_.board_->lock();
@@ -31,19 +66,14 @@ NcclDevice::Upcoming::Upcoming(NcclDevice& device) : device_(device) {
 }
 
 NcclDevice::Upcoming::~Upcoming() {
-  try {
+  unless_run_is_over([this] {
     const auto lock = device_.board_->lock();
     --device_.upcoming_;
-  } catch (...) {
-    // A simulated run is over.
-  }
+  });
 }
 
 NcclDevice::Flights NcclDevice::flights(const std::unique_lock<RuntimeMutex>&) const {
-  Flights flights;
-  for (const auto& one : flights_)
-    if (auto flight = one.lock()) flights.push_back(std::move(flight));
-  return flights;
+  return existing(flights_);
 }
 
 NcclDevice::Flights NcclDevice::flights() const { return flights(board_->lock()); }
@@ -65,14 +95,8 @@ bool NcclDevice::is_busy(const NcclMember& member) const {
       flights(), [&member](const auto& flight) { return &flight->member() == &member; });
 }
 
-TimePoint NcclDevice::earliest_deadline() const {
-  TimePoint earliest = TimePoint::max();
-  for (const auto& flight : flights()) earliest = std::min(earliest, flight->deadline());
-  return earliest;
-}
-
-// A wait that ends before the operation is that of a rank which is thrown out: by the end of a
-// simulated run, or by a fault.
+// A wait that is thrown out before the operation ends belongs to a rank that is being unwound: by
+// the end of a simulated run, or by a fault.
 void NcclDevice::await(NcclFlight& flight) {
   try {
     await_end(flight);
@@ -83,12 +107,12 @@ void NcclDevice::await(NcclFlight& flight) {
   }
 }
 
-// Whoever waits is the watchdog of all that is in flight.
+// The waiting thread is the watchdog of everything in flight.
 void NcclDevice::await_end(NcclFlight& flight) {
   NcclEvent* const event = &flight.event();
   while (!flight.has_ended()) {
     const std::uint64_t seen = look();
-    const NcclWake wake = api().wait_any({&event, 1}, earliest_deadline(), seen);
+    const NcclWake wake = api().wait_any({&event, 1}, earliest_deadline(flights()), seen);
     if (wake.reason == NcclWake::Reason::deadline) {
       time_out();
     } else if (wake.reason == NcclWake::Reason::done && !finish(flight)) {
@@ -103,17 +127,14 @@ void NcclDevice::await_all(const NcclMember& member) {
     if (&flight->member() == &member) await(*flight);
 }
 
-// False if another thread does it.
+// Ends the flight; false if another thread does so.
 bool NcclDevice::finish(NcclFlight& flight) {
   std::exception_ptr error;
   bool is_idle = false;
   {
     const auto lock = board_->lock();
     if (std::exchange(flight.is_claimed_, true)) return false;
-    std::erase_if(flights_, [&flight](const std::weak_ptr<NcclFlight>& one) {
-      const auto other = one.lock();
-      return other == nullptr || other.get() == &flight;
-    });
+    erase_one(flights_, flight);
     is_idle = flights_.empty() && !buried_.empty();
     if (flight.member().is_broken(lock) && !flight.was_in_time_)
       error =
@@ -125,10 +146,9 @@ bool NcclDevice::finish(NcclFlight& flight) {
   return true;
 }
 
-// -- What goes wrong
-// ------------------------------------------------------------------------------
+// -- What goes wrong --
 
-// An operation that is late holds up its device: whatever else is under way there ends with it.
+// A late operation holds up its device, so everything else under way there ends with it.
 void NcclDevice::time_out() {
   std::vector<Breaking> breaking;
   Flights late;
@@ -137,7 +157,7 @@ void NcclDevice::time_out() {
     const auto lock = board_->lock();
     const TimePoint now = runtime().now();
     late = flights(lock);
-    all = members(lock);
+    all = existing(members_);
     std::erase_if(late, [now, &lock](const auto& flight) {
       return flight->deadline() > now || flight->member().is_broken(lock);
     });
@@ -150,14 +170,14 @@ void NcclDevice::time_out() {
   break_all(std::move(breaking));
 }
 
-// At what has changed since the last look; returns the changes that have been looked at.
+// Looks at what has changed since the last look; returns the changes seen.
 std::uint64_t NcclDevice::look() {
   const std::uint64_t changes = api().changes();
   Members intact;
   {
     const auto lock = board_->lock();
     if (std::exchange(looked_at_, changes) == changes) return changes;
-    intact = members(lock);
+    intact = existing(members_);
     std::erase_if(intact, [&lock](const auto& member) { return member->is_broken(lock); });
   }
   for (const auto& member : intact)
@@ -181,9 +201,9 @@ void NcclDevice::break_one(NcclMember& member, GangCause cause) noexcept {
   break_all(std::move(breaking));
 }
 
-// Those of a list who are broken already stay as they are.
+// Members of the list that are already broken stay as they are.
 void NcclDevice::break_all(std::vector<Breaking> breaking) noexcept {
-  try {
+  unless_run_is_over([this, &breaking] {
     {
       const auto lock = board_->lock();
       std::erase_if(breaking, [&lock](const Breaking& one) {
@@ -196,31 +216,36 @@ void NcclDevice::break_all(std::vector<Breaking> breaking) noexcept {
     for (const Breaking& one : breaking)
       if (one.member->size() > 1) meeting().leave_note(one.member->key(), to_note(one.cause));
     std::vector<NcclCommunicator*> communicators;
-    const auto launches = launching();  // nobody is inside of NCCL
+    const auto launches = launching();  // no thread is inside NCCL
     const auto lock = board_->lock();
     for (const Breaking& one : breaking)
       if (!one.member->is_closed(lock)) communicators.push_back(&one.member->communicator());
     if (!communicators.empty()) api().revoke(communicators);
-  } catch (...) {
-    // A simulated run is over.
-  }
+  });
 }
 
 void NcclDevice::bury(std::unique_ptr<NcclCommunicator> communicator) noexcept {
-  try {
+  unless_run_is_over([this, &communicator] {
     {
       const auto lock = board_->lock();
       buried_.push_back(std::move(communicator));
     }
     free_buried();
-  } catch (...) {
-    // A simulated run is over.
+  });
+}
+
+void NcclDevice::drop(std::unique_ptr<NcclCommunicator> communicator) {
+  NcclCommunicator* const dead[] = {communicator.get()};
+  {
+    const auto launches = launching();
+    api().revoke(dead);
   }
+  bury(std::move(communicator));
 }
 
 // Freeing may wait for the whole device, so it waits until nothing is in flight.
 void NcclDevice::free_buried() noexcept {
-  try {
+  unless_run_is_over([this] {
     const auto launches = launching();
     std::vector<std::unique_ptr<NcclCommunicator>> dead;
     {
@@ -228,16 +253,7 @@ void NcclDevice::free_buried() noexcept {
       if (upcoming_ == 0 && flights(lock).empty()) dead.swap(buried_);
     }
     for (auto& communicator : dead) api().destroy(std::move(communicator));
-  } catch (...) {
-    // A simulated run is over.
-  }
-}
-
-NcclDevice::Members NcclDevice::members(const std::unique_lock<RuntimeMutex>&) const {
-  Members members;
-  for (const auto& one : members_)
-    if (auto member = one.lock()) members.push_back(std::move(member));
-  return members;
+  });
 }
 
 void NcclDevice::add(const std::shared_ptr<NcclMember>& member) {
@@ -246,24 +262,18 @@ void NcclDevice::add(const std::shared_ptr<NcclMember>& member) {
 }
 
 void NcclDevice::remove(NcclMember& member) noexcept {
-  try {
+  unless_run_is_over([this, &member] {
     bool is_last = false;
     {
       const auto lock = board_->lock();
-      std::erase_if(members_, [&member](const std::weak_ptr<NcclMember>& one) {
-        const auto other = one.lock();
-        return other == nullptr || other.get() == &member;
-      });
+      erase_one(members_, member);
       is_last = members_.empty();
     }
     if (is_last) stop_watching();
-  } catch (...) {
-    // A simulated run is over.
-  }
+  });
 }
 
-// -- The watchdog
-// ---------------------------------------------------------------------------------
+// -- The watchdog --
 
 void NcclDevice::watch(NcclFlight& flight) {
   if (api().is_done(flight.event())) {
@@ -292,14 +302,14 @@ void NcclDevice::watch_over() {
     }
     std::vector<NcclEvent*> events;
     for (const auto& flight : flights) events.push_back(&flight->event());
-    const NcclWake wake = api().wait_any(events, earliest_deadline(), seen);
+    const NcclWake wake = api().wait_any(events, earliest_deadline(this->flights()), seen);
     if (wake.reason == NcclWake::Reason::deadline) time_out();
     if (wake.reason == NcclWake::Reason::done) finish(*flights[wake.index]);
   }
 }
 
 void NcclDevice::stop_watching() noexcept {
-  try {
+  unless_run_is_over([this] {
     if (watchdog_ == nullptr) return;
     {
       const auto lock = board_->lock();
@@ -311,52 +321,7 @@ void NcclDevice::stop_watching() noexcept {
     const auto lock = board_->lock();
     is_watched_ = false;
     is_stopping_ = false;
-  } catch (...) {
-    // A simulated run is over.
-  }
-}
-
-// -- What is used again
-// ---------------------------------------------------------------------------
-
-std::unique_ptr<NcclEvent> NcclDevice::take_event() {
-  {
-    const std::unique_lock<RuntimeMutex> lock(*pool_);
-    if (!events_.empty()) {
-      std::unique_ptr<NcclEvent> event = std::move(events_.back());
-      events_.pop_back();
-      return event;
-    }
-  }
-  return api().make_event();
-}
-
-std::unique_ptr<NcclBuffer> NcclDevice::take_buffer(NcclMemory memory, std::size_t bytes) {
-  {
-    const std::unique_lock<RuntimeMutex> lock(*pool_);
-    const auto fits = [memory, bytes](const std::unique_ptr<NcclBuffer>& buffer) {
-      return buffer->memory() == memory && buffer->size_bytes() >= bytes &&
-             buffer->size_bytes() / 2 <= std::max<std::size_t>(bytes, 4096);
-    };
-    const auto found = std::ranges::find_if(buffers_, fits);
-    if (found != buffers_.end()) {
-      std::unique_ptr<NcclBuffer> buffer = std::move(*found);
-      buffers_.erase(found);
-      return buffer;
-    }
-  }
-  return api().allocate(memory, std::bit_ceil(std::max<std::size_t>(bytes, 256)));
-}
-
-void NcclDevice::give_back(std::unique_ptr<NcclEvent> event,
-                           std::vector<std::unique_ptr<NcclBuffer>> buffers) noexcept {
-  try {
-    const std::unique_lock<RuntimeMutex> lock(*pool_);
-    if (event != nullptr) events_.push_back(std::move(event));
-    for (auto& buffer : buffers) buffers_.push_back(std::move(buffer));
-  } catch (...) {
-    // A simulated run is over.
-  }
+  });
 }
 
 }  // namespace gang

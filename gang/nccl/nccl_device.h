@@ -4,23 +4,24 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "gang/ending_work.h"
 #include "gang/gang_cause.h"
 #include "gang/nccl/nccl_api.h"
 #include "gang/nccl/nccl_meeting.h"
+#include "gang/nccl/nccl_pool.h"
 
 namespace gang {
 
 class NcclFlight;
 class NcclMember;
 
-// Who looks after operations that nobody waits for: their timeouts, and what NCCL reports.
+// What looks after operations that no thread waits for: their timeouts, and what NCCL reports.
 enum class NcclWatchdog : std::uint8_t {
-  when_asked,  // whoever waits in a gang of the device; a thread once a Work is only tested
-  always,      // a thread from the first started operation on: the host may block outside of gangs
+  when_asked,  // any thread that waits in a gang of the device; its own thread once a Work is only
+               // tested
+  always,  // its own thread from the first started operation on: the host may block outside gangs
 };
 
 struct NcclWorld {
@@ -31,10 +32,10 @@ struct NcclWorld {
 };
 
 // Serializes launches, which NCCL wants from one thread at a time whatever the communicator;
-// watches over what is in flight; ends communicators in an order in which none waits for another's
-// kernel: all that break together are revoked at once, and freed only when the device is idle.
+// watches over what is in flight; and ends communicators such that none waits for the kernel of
+// another: all that break together are revoked at once, and freed only when the device is idle.
 //
-// Threads: any of the rank.
+// Threads: any thread of the rank.
 class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
  public:
   explicit NcclDevice(NcclWorld world);
@@ -46,13 +47,14 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   NcclMeeting& meeting() const noexcept { return *world_.meeting; }
   Runtime& runtime() const noexcept { return *world_.runtime; }
   const std::shared_ptr<CompletionBoard>& board() const noexcept { return board_; }
+  NcclPool& pool() noexcept { return pool_; }
 
   // The right to launch, and to make and end communicators.
   std::unique_lock<RuntimeMutex> launching() const {
     return std::unique_lock<RuntimeMutex>(*launches_);
   }
 
-  // While one lives, an operation is being launched that is not tracked yet: nothing is freed.
+  // While one exists, an operation is being launched that is not tracked yet, so nothing is freed.
   class Upcoming {
    public:
     explicit Upcoming(NcclDevice& device);
@@ -64,13 +66,13 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
     NcclDevice& device_;
   };
 
-  // `flight` has been launched and its event recorded. Whoever started it may look away.
+  // `flight` has been launched and its event recorded. The thread that started it need not wait.
   void track(const std::shared_ptr<NcclFlight>& flight, bool is_blocking);
 
-  // Blocks until it has ended.
+  // Blocks until `flight` has ended.
   void await(NcclFlight& flight);
 
-  // Brings what is in flight to its end from now on, by a thread; `flight` at once, if it is there.
+  // From now on, a thread ends what is in flight; ends `flight` at once if it is complete.
   void watch(NcclFlight& flight);
 
   // Blocks until nothing of `member` is in flight.
@@ -78,24 +80,17 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
 
   bool is_busy(const NcclMember& member) const;
 
-  // -- For members --------------------------------------------------------------------------------
+  // -- For members --
 
   void add(const std::shared_ptr<NcclMember>& member);
-  void remove(NcclMember& member) noexcept;  // the last one ends the watchdog
+  void remove(NcclMember& member) noexcept;  // removing the last one ends the watchdog
 
-  // Breaks `member` for `cause`, unless it is broken; tells its other members; ends what it has in
-  // flight.
+  // Breaks `member` because of `cause`, unless it is broken: tells the others, ends its flights.
   void break_one(NcclMember& member, GangCause cause) noexcept;
 
-  // To be freed when the device is idle.
+  // Frees `communicator` when the device is idle; `drop` revokes it first.
   void bury(std::unique_ptr<NcclCommunicator> communicator) noexcept;
-
-  // -- For flights --------------------------------------------------------------------------------
-
-  std::unique_ptr<NcclEvent> take_event();
-  std::unique_ptr<NcclBuffer> take_buffer(NcclMemory memory, std::size_t bytes);
-  void give_back(std::unique_ptr<NcclEvent> event,
-                 std::vector<std::unique_ptr<NcclBuffer>> buffers) noexcept;
+  void drop(std::unique_ptr<NcclCommunicator> communicator);
 
  private:
   struct Breaking {
@@ -106,12 +101,10 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   using Flights = std::vector<std::shared_ptr<NcclFlight>>;
   using Members = std::vector<std::shared_ptr<NcclMember>>;
 
-  Flights flights() const;  // those in flight
+  Flights flights() const;
   Flights flights(const std::unique_lock<RuntimeMutex>& board_lock) const;
-  Members members(const std::unique_lock<RuntimeMutex>& board_lock) const;
   void start_watching();
 
-  TimePoint earliest_deadline() const;
   bool finish(NcclFlight& flight);
   void await_end(NcclFlight& flight);
   void time_out();
@@ -125,9 +118,9 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   NcclWorld world_;
   std::shared_ptr<CompletionBoard> board_;
   std::unique_ptr<RuntimeMutex> launches_;
-  std::unique_ptr<RuntimeMutex> pool_;         // of what is used again
+  NcclPool pool_;
   std::unique_ptr<RuntimeCondition> arrived_;  // a flight for the watchdog, or its end
-  // Under the board's lock, as what follows. Whoever waits for one owns it.
+  // This and what follows are under the board's lock. The threads that wait for a flight own it.
   std::vector<std::weak_ptr<NcclFlight>> flights_;
   std::vector<std::weak_ptr<NcclMember>> members_;
   std::vector<std::unique_ptr<NcclCommunicator>> buried_;
@@ -136,8 +129,6 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   bool is_stopping_ = false;
   bool is_watched_ = false;
   std::unique_ptr<RuntimeThread> watchdog_;
-  std::vector<std::unique_ptr<NcclEvent>> events_;  // under pool_
-  std::vector<std::unique_ptr<NcclBuffer>> buffers_;
 };
 
 }  // namespace gang

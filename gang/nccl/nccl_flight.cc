@@ -15,16 +15,15 @@ NcclFlight::NcclFlight(std::shared_ptr<NcclDevice> device, std::shared_ptr<NcclM
       member_(std::move(member)),
       purpose_{member_->info(), operation.collective},
       began_(device_->runtime().now()),
-      deadline_(operation.timeout < TimePoint::max() - began_ ? began_ + operation.timeout
-                                                              : TimePoint::max()),
-      event_(device_->take_event()) {
+      deadline_(deadline_after(began_, operation.timeout)),
+      event_(device_->pool().take_event()) {
   purpose_.call.label = {};
 }
 
-NcclFlight::~NcclFlight() { device_->give_back(std::move(event_), std::move(buffers_)); }
+NcclFlight::~NcclFlight() { device_->pool().give_back(std::move(event_), std::move(buffers_)); }
 
 std::byte* NcclFlight::scratch(NcclMemory memory, std::size_t bytes) {
-  buffers_.push_back(device_->take_buffer(memory, bytes));
+  buffers_.push_back(device_->pool().take_buffer(memory, bytes));
   return buffers_.back()->data();
 }
 
@@ -41,13 +40,13 @@ void NcclFlight::copy_back() noexcept {
 
 void NcclFlight::await() { device_->await(*this); }
 
-void NcclFlight::go_on_alone() { device_->watch(*this); }
+void NcclFlight::run_in_background() { device_->watch(*this); }
 
 void NcclFlight::leave_memory() {
   for (auto& buffer : buffers_) member_->keep(std::move(buffer));
   buffers_.clear();
 }
 
-void NcclFlight::abandon() noexcept { member_->give_up(); }
+void NcclFlight::abandon() noexcept { member_->break_with(gave_up(member_->rank())); }
 
 }  // namespace gang

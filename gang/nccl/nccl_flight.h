@@ -15,15 +15,15 @@ namespace gang {
 class NcclDevice;
 class NcclMember;
 
-// What the host still has to copy when the device is done.
+// What the host must still copy when the device is done.
 struct NcclCopyBack {
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
 };
 
-// Complete when its event is; whoever sees that first ends it (NcclDevice). Keeps the memory that
-// the device works with until nobody asks for the operation any more.
+// Complete when its event is; the first thread to see that ends it (NcclDevice). Keeps the memory
+// that the device uses until the last handle is gone.
 class NcclFlight final : public EndingWork {
  public:
   NcclFlight(std::shared_ptr<NcclDevice> device, std::shared_ptr<NcclMember> member,
@@ -38,18 +38,18 @@ class NcclFlight final : public EndingWork {
   TimePoint began() const noexcept { return began_; }
   TimePoint deadline() const noexcept { return deadline_; }
 
-  // Memory of this operation, given back with it.
+  // Memory for this operation, given back when it is destroyed.
   std::byte* scratch(NcclMemory memory, std::size_t bytes);
 
   // For the thread that launches it.
   void add_copy_back(const NcclCopyBack& copy) { copies_.push_back(copy); }
   void set_received(Received received) noexcept { received_ = received; }
 
-  // What was launched may go on using the memory although the operation has failed.
+  // What was launched may continue to use the memory although the operation has failed.
   void leave_memory();
 
-  // Nobody waits any more, and the caller's tensors may be gone: nothing is copied to them from now
-  // on, whoever ends the operation.
+  // No thread waits any more, and the caller's tensors may be gone: from now on nothing is copied
+  // to them, whichever thread ends the operation.
   void forget_tensors() noexcept;
 
   // For the thread that ends it.
@@ -58,7 +58,7 @@ class NcclFlight final : public EndingWork {
 
  protected:
   void await() override;
-  void go_on_alone() override;
+  void run_in_background() override;
   void abandon() noexcept override;
 
  private:
@@ -71,10 +71,10 @@ class NcclFlight final : public EndingWork {
   TimePoint deadline_;
   std::unique_ptr<NcclEvent> event_;
   std::vector<std::unique_ptr<NcclBuffer>> buffers_;
-  std::mutex copying_;  // held while nothing can wait
+  std::mutex copying_;  // never held while anything blocks
   std::vector<NcclCopyBack> copies_;
   Received received_;
-  bool is_claimed_ = false;   // somebody is ending it; under the board's lock, as what follows
+  bool is_claimed_ = false;   // a thread is ending it; under the board's lock, like was_in_time_
   bool was_in_time_ = false;  // it was complete before its gang broke
 };
 

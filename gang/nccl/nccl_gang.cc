@@ -2,9 +2,9 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <utility>
 
+#include "gang/child_gang.h"
 #include "gang/nccl/nccl_collectives.h"
 #include "gang/nccl/nccl_groups.h"
 #include "gang/nccl/nccl_shrinking.h"
@@ -39,7 +39,7 @@ class NcclGang final : public Gang {
 
   std::shared_ptr<NcclMember> member_;
   std::uint64_t next_sequence_ = 0;
-  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on a thread of its own
+  std::atomic<std::uint64_t> next_message_ = 0;  // a ValidatingGang sends on its own threads
   std::uint64_t children_made_ = 0;
   bool is_shrunk_ = false;
 };
@@ -70,7 +70,7 @@ Received NcclGang::run_to_end(const Operation& operation) {
   return flight->received();
 }
 
-// What no communicator does, or not alone.
+// Performs what a communicator cannot do, or cannot do alone; false for any other operation.
 bool NcclGang::run_between_hosts(const Operation& operation) {
   const OperationKind kind = operation.collective.kind;
   const bool makes_gang = kind == OperationKind::create_gang || kind == OperationKind::split;
@@ -102,18 +102,8 @@ std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
   auto flight = std::make_shared<NcclFlight>(member_->device(), member_, operation);
   member_->require_intact(flight->purpose(), flight->began());
   const Collective& call = operation.collective;
-  if (!operation.input_splits.empty()) {
-    const auto own = static_cast<std::size_t>(rank());
-    const std::int64_t sent = operation.input_splits[own];
-    const std::int64_t expected = operation.output_splits[own];
-    if (sent != expected)
-      member_->fail(
-          flight->purpose(), flight->began(),
-          {.kind = GangErrorKind::mismatch,
-           .ranks_at_fault = {rank()},
-           .reason = "rank " + std::to_string(rank()) + " sends itself " + std::to_string(sent) +
-                     " elements and expects " + std::to_string(expected)});
-  }
+  if (auto mismatch = own_split_mismatch(operation, rank()))
+    member_->fail(flight->purpose(), flight->began(), *std::move(mismatch));
   if (call.kind == OperationKind::recv) flight->set_received({call.peer, call.tag});
   try {
     launch_into(*flight, operation);
@@ -129,7 +119,7 @@ std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
   return flight;
 }
 
-// Connections may be made now, and take their time: others may launch, or break the gang, then.
+// Connections may be made now, which takes time; meanwhile others may launch, or break the gang.
 void NcclGang::launch_into(NcclFlight& flight, const Operation& operation) {
   NcclApi& api = device().api();
   {
@@ -153,7 +143,7 @@ void NcclGang::broadcast_bytes(const Operation& operation, void* bytes, std::siz
   run_to_end(broadcast);
 }
 
-// How many bytes come, and for how many objects, goes before them.
+// A header goes first: the number of bytes, and of objects.
 void NcclGang::broadcast_objects(const Operation& operation) {
   const Collective& call = operation.collective;
   std::vector<std::byte>& packed = *operation.packed;
@@ -163,37 +153,24 @@ void NcclGang::broadcast_objects(const Operation& operation) {
   broadcast_bytes(operation, packed.data(), packed.size());
   if (header[1] == call.count) return;
   const NcclCall here = nccl_call(*member_, operation);
-  member_->fail(here.purpose, here.began,
-                {.kind = GangErrorKind::mismatch,
-                 .ranks_at_fault = {rank()},
-                 .reason = "rank " + std::to_string(call.peer) + " sends " +
-                           std::to_string(header[1]) + " objects where rank " +
-                           std::to_string(rank()) + " expects " + std::to_string(call.count)});
+  member_->fail(here.purpose, here.began, object_count_mismatch(call, rank(), header[1]));
 }
 
 std::shared_ptr<Gang> NcclGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
   if (std::exchange(is_shrunk_, true))
-    throw InvalidOperation("shrink of " + label_of(info()) +
-                           ": this member has shrunk the gang before");
+    throw InvalidOperation("shrink on " + label_of(info()) +
+                           ": the gang has already been shrunk; shrink the new gang");
   return std::make_shared<NcclGang>(
       make_shrunk_member(*member_, options, call_site, children_made_++));
 }
 
-void NcclGang::do_abort() {
-  member_->break_with({.kind = GangErrorKind::aborted,
-                       .reason = "rank " + std::to_string(rank()) + " aborted the gang"});
-}
+void NcclGang::do_abort() { member_->break_with(aborted_by(rank(), "aborted the gang")); }
 
 }  // namespace
 
 std::shared_ptr<Gang> make_nccl_gang(const NcclGangOptions& options) {
-  auto info = std::make_shared<GangInfo>();
-  info->name = options.name;
-  info->timeout = options.timeout;
-  info->backend = "nccl";
-  info->size = options.size;
+  auto info = root_info(options.name, "nccl", options.size, options.timeout);
   if (options.tensors == NcclTensors::on_device) info->device = options.world.api->device();
-  for (int rank = 0; rank < options.size; ++rank) info->root_ranks.push_back(rank);
   return std::make_shared<NcclGang>(make_root_member({.info = std::move(info),
                                                       .rank = options.rank,
                                                       .key = options.key,

@@ -1,6 +1,5 @@
 #include "gang/nccl/nccl_groups.h"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/child_gang.h"
+#include "gang/rank_list.h"
 #include "gang/store/store.h"
 
 namespace gang {
@@ -24,14 +24,13 @@ std::vector<int> silent(const Said& said) {
 }
 
 GangCause missing_cause(std::vector<int> missing) {
-  std::string who;
-  for (const int rank : missing) who += (who.empty() ? "rank " : ", ") + std::to_string(rank);
+  std::string reason = ranks_text(missing) + " did not arrive in time";
   return {.kind = GangErrorKind::timeout,
           .ranks_at_fault = std::move(missing),
-          .reason = who + " did not come in time"};
+          .reason = std::move(reason)};
 }
 
-// What all members say in their k-th operation; breaks the gang where somebody does not come.
+// What all members say in their k-th operation; breaks the gang if some member does not arrive.
 Said meet(NcclMember& member, const NcclCall& call, std::string_view own,
           bool wait_all_ranks = true) {
   const std::string place = "#" + std::to_string(call.purpose.call.sequence_number);
@@ -60,17 +59,12 @@ std::optional<ChildGang> agree_on_list(NcclMember& parent, const NcclCall& call,
                                        const Operation& operation) {
   std::string list = "gang ";
   for (const int rank : operation.ranks) list += std::to_string(rank) + ",";
-  const std::vector<int> odd = odd_ranks(meet(parent, call, list));
-  if (!odd.empty())
-    parent.fail(
-        call.purpose, call.began,
-        {.kind = GangErrorKind::mismatch,
-         .ranks_at_fault = odd,
-         .reason = "rank " + std::to_string(odd.front()) + " asks for a gang of other ranks"});
+  if (auto mismatch = list_mismatch(meet(parent, call, list)))
+    parent.fail(call.purpose, call.began, *std::move(mismatch));
   return child_of_list(operation.ranks, parent.rank());
 }
 
-// None for what no member says.
+// None for a text that no member says in split.
 std::optional<SplitPlace> parse_place(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() ||
@@ -89,37 +83,28 @@ std::optional<ChildGang> agree_on_colors(NcclMember& parent, const NcclCall& cal
       parent.fail(call.purpose, call.began,
                   {.kind = GangErrorKind::mismatch,
                    .ranks_at_fault = {static_cast<int>(rank)},
-                   .reason = "rank " + std::to_string(rank) + " makes gangs otherwise"});
+                   .reason = "rank " + std::to_string(rank) + " did not call split"});
     places.push_back(*place);
   }
   return child_of_split(places, parent.rank());
 }
 
-// Waits for a new communicator; why there is none, where there is none.
+// Waits for a new communicator; returns why there is none, if there is none.
 std::optional<GangCause> await(NcclApi& api, NcclCommunicator& communicator, TimePoint deadline) {
   const NcclStatus status = api.await_ready(communicator, deadline);
   if (status == NcclStatus::success) return std::nullopt;
   const bool is_late = status == NcclStatus::in_progress;
   const bool is_lost = status == NcclStatus::remote_error;
-  return GangCause{.kind = is_late   ? GangErrorKind::timeout
-                           : is_lost ? GangErrorKind::peer_failed
-                                     : GangErrorKind::connection,
-                   .reason = is_late
-                                 ? "not all members made the communicator in time"
-                                 : "NCCL made no communicator: " + std::string(to_string(status))};
-}
-
-void drop(NcclDevice& device, std::unique_ptr<NcclCommunicator> communicator) {
-  NcclCommunicator* const dead[] = {communicator.get()};
-  {
-    const auto launches = device.launching();
-    device.api().revoke(dead);
-  }
-  device.bury(std::move(communicator));
+  return GangCause{
+      .kind = is_late   ? GangErrorKind::timeout
+              : is_lost ? GangErrorKind::peer_failed
+                        : GangErrorKind::connection,
+      .reason = is_late ? "not all members joined the communicator in time"
+                        : "NCCL could not make a communicator: " + std::string(to_string(status))};
 }
 
 struct Split {
-  std::unique_ptr<NcclCommunicator> communicator;  // null: in none
+  std::unique_ptr<NcclCommunicator> communicator;  // null if this rank is in none
   std::optional<GangCause> failure;
 };
 
@@ -138,7 +123,7 @@ Split split_communicator(NcclMember& parent, const NcclCall& call, const NcclSpl
   } catch (const NcclError& error) {
     made.failure = GangCause{.kind = GangErrorKind::connection, .reason = error.what()};
   }
-  if (made.failure && made.communicator != nullptr) drop(device, std::move(made.communicator));
+  if (made.failure && made.communicator != nullptr) device.drop(std::move(made.communicator));
   return made;
 }
 
@@ -150,18 +135,11 @@ NcclId id_from(const std::string& text) {
 
 [[noreturn]] void throw_failure(const NcclMemberOptions& options, const Runtime& runtime,
                                 const NcclCall& call, GangCause cause) {
-  GangFailure failure;
-  failure.kind = cause.kind;
-  failure.gang = label_of(*options.info);
-  failure.rank = options.rank;
-  failure.operation = call.purpose.call;
-  failure.elapsed = runtime.now() - call.began;
-  failure.ranks_at_fault = std::move(cause.ranks_at_fault);
-  failure.reason = std::move(cause.reason);
-  throw GangError(std::move(failure));
+  throw error_for(*options.info, options.rank, call.purpose.call, std::move(cause),
+                  runtime.now() - call.began);
 }
 
-// The id that rank 0 has made, on every rank.
+// The id that rank 0 makes, on every rank.
 NcclId exchange_id(const NcclMemberOptions& options, NcclDevice& device, const NcclCall& call) {
   std::string own;
   if (options.rank == 0) {
@@ -210,11 +188,9 @@ std::shared_ptr<NcclMember> make_nccl_member(NcclMemberOptions options,
 std::shared_ptr<NcclMember> make_root_member(const NcclMemberOptions& options,
                                              const std::shared_ptr<NcclDevice>& device) {
   const GangInfo& info = *options.info;
-  NcclCall call{{options.info, Collective{.kind = OperationKind::create_gang}},
-                device->runtime().now(),
-                deadline_after(device->runtime(), info.timeout)};
-  call.purpose.call.count = info.size;
-  call.purpose.call.shape = Shape::vector(info.size);
+  const NcclCall call{{options.info, creation_of(info.size)},
+                      device->runtime().now(),
+                      deadline_after(device->runtime(), info.timeout)};
   std::unique_ptr<NcclCommunicator> communicator;
   std::optional<GangCause> failure;
   try {
@@ -228,7 +204,7 @@ std::shared_ptr<NcclMember> make_root_member(const NcclMemberOptions& options,
     failure = GangCause{.kind = GangErrorKind::connection, .reason = error.what()};
   }
   if (!failure) return make_nccl_member(options, device, std::move(communicator));
-  if (communicator != nullptr) drop(*device, std::move(communicator));
+  if (communicator != nullptr) device->drop(std::move(communicator));
   throw_failure(options, device->runtime(), call, *std::move(failure));
 }
 

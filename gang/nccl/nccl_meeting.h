@@ -1,4 +1,4 @@
-// How the members of an NCCL gang talk outside of NCCL: over a store, or in a simulated world.
+// How the members of an NCCL gang talk outside NCCL: over a store, or in a simulated world.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gang {
 
-// One meeting of all members of a gang. `key` is no other meeting's, ever.
+// One meeting of all members of a gang. `key` is never that of another meeting.
 struct NcclAppointment {
   std::string key;
   std::string gang_key;  // of the gang whose members meet
@@ -22,34 +22,34 @@ struct NcclAppointment {
   std::span<const int> root_ranks = {};  // of the members
   TimePoint deadline = TimePoint::max();
   const NcclPurpose* purpose = nullptr;
-  std::span<const int> gone = {};  // members that nobody waits for
+  std::span<const int> gone = {};  // members not to wait for
 
-  // What the deadline is in a simulated world: a timeout like that of operations, or a time that
-  // comes in any case.
+  // What the deadline means in a simulated world: a timeout like that of operations, or a time that
+  // is sure to come.
   enum class End : std::uint8_t { is_timeout, is_sure };
   End end = End::is_timeout;
 };
 
-// Before there is a communicator, and where NCCL does not tell what went wrong.
+// Used before there is a communicator, and when NCCL does not say what went wrong.
 // Threads: any.
 class NcclMeeting {
  public:
   virtual ~NcclMeeting() = default;
 
-  // Every member says `own` and gets what each has said, by rank; none of those who have not come
-  // by the deadline. Blocks until all have come, until then, or until there is a note for the gang.
-  // Throws StoreError where the members have no way to meet any more.
+  // Every member says `own` and gets what each member said, by rank; none for members that have not
+  // arrived. Blocks until all have arrived, until the deadline, or until there is a note for the
+  // gang. Throws StoreError if the members can no longer meet.
   virtual std::vector<std::optional<std::string>> meet(const NcclAppointment& appointment,
                                                        std::string_view own) = 0;
 
-  // What the first member who asked has proposed under `key`.
+  // What the first member to call this has proposed under `key`.
   virtual std::string decide(const std::string& key, std::string_view proposal) = 0;
 
-  // Leaves a note for the members of a gang, unless there is one; none is left if that is
-  // impossible. Their waits look. Does not wait for anyone.
+  // Leaves a note for the members of a gang, which their waits notice, unless there is one already
+  // or it is impossible. Does not wait for other members.
   virtual void leave_note(const std::string& gang_key, std::string_view text) noexcept = 0;
 
-  // The note that some member has left.
+  // The note that a member has left; none if there is none, or if it cannot be read.
   virtual std::optional<std::string> find_note(const std::string& gang_key) noexcept = 0;
 };
 

@@ -13,13 +13,13 @@ NcclMember::NcclMember(NcclMemberOptions options, std::shared_ptr<NcclDevice> de
       device_(std::move(device)),
       communicator_(std::move(communicator)),
       stream_(device_->api().make_stream(options_.priority)),
-      token_(device_->take_buffer(NcclMemory::device, 2 * sizeof(std::int64_t))) {}
+      token_(device_->pool().take_buffer(NcclMemory::device, 2 * sizeof(std::int64_t))) {}
 
 NcclMember::~NcclMember() {
   close();
   std::vector<std::unique_ptr<NcclBuffer>> buffers;
   buffers.push_back(std::move(token_));
-  device_->give_back(nullptr, std::move(buffers));
+  device_->pool().give_back(nullptr, std::move(buffers));
 }
 
 bool NcclMember::is_closed(const std::unique_lock<RuntimeMutex>&) const noexcept {
@@ -37,25 +37,14 @@ bool NcclMember::set_cause(const GangCause& cause, const std::unique_lock<Runtim
 }
 
 GangError NcclMember::make_error(const NcclPurpose& purpose, TimePoint began,
-                                 const GangCause& cause) const {
-  GangFailure failure;
-  failure.kind = cause.kind;
-  failure.ranks_at_fault = cause.ranks_at_fault;
-  failure.reason = cause.reason;
-  failure.gang = label_of(*info());
-  failure.rank = rank();
-  failure.operation = purpose.call;
-  failure.elapsed = device_->runtime().now() - began;
-  return GangError(std::move(failure));
+                                 GangCause cause) const {
+  return error_for(*info(), rank(), purpose.call, std::move(cause),
+                   device_->runtime().now() - began);
 }
 
 GangError NcclMember::error_of(const NcclPurpose& purpose, TimePoint began,
                                const std::unique_lock<RuntimeMutex>&) const {
   return make_error(purpose, began, *cause_);
-}
-
-void NcclMember::fail_here(const NcclPurpose& purpose, TimePoint began, GangCause cause) const {
-  throw make_error(purpose, began, cause);
 }
 
 std::vector<int> NcclMember::known_to_be_gone() const {
@@ -79,12 +68,6 @@ void NcclMember::break_with(GangCause cause) noexcept {
   device_->break_one(*this, std::move(cause));
 }
 
-void NcclMember::give_up() noexcept {
-  break_with({.kind = GangErrorKind::peer_failed,
-              .ranks_at_fault = {rank()},
-              .reason = "rank " + std::to_string(rank()) + " gave up"});
-}
-
 GangCause NcclMember::timeout_cause(const NcclPurpose& purpose) const {
   return {.kind = GangErrorKind::timeout,
           .reason = "rank " + std::to_string(rank()) + " waited for its peers in " +
@@ -94,11 +77,11 @@ GangCause NcclMember::timeout_cause(const NcclPurpose& purpose) const {
 GangCause NcclMember::neighbor_cause(const NcclMember& late) const {
   return {.kind = GangErrorKind::aborted,
           .reason = "rank " + std::to_string(rank()) +
-                    " ended all gangs of its device after a timeout of " + late.info()->name};
+                    " ended all gangs of its device after a timeout in " + late.info()->name};
 }
 
 GangCause NcclMember::status_cause(NcclStatus status) const {
-  const std::string said = "NCCL reports a " + std::string(to_string(status));
+  const std::string said = "NCCL reports: " + std::string(to_string(status));
   if (status == NcclStatus::remote_error)
     return {.kind = GangErrorKind::peer_failed, .reason = "a member is gone (" + said + ")"};
   return {.kind = GangErrorKind::connection, .reason = said};
@@ -115,10 +98,9 @@ void NcclMember::close() noexcept {
 
 void NcclMember::leave() {
   if (std::uncaught_exceptions() > 0) {
-    give_up();
+    break_with(gave_up(rank()));
   } else if (device_->is_busy(*this)) {
-    break_with({.kind = GangErrorKind::aborted,
-                .reason = "rank " + std::to_string(rank()) + " closed the gang"});
+    break_with(aborted_by(rank(), "closed the gang"));
     device_->await_all(*this);
   }
   device_->remove(*this);

@@ -17,16 +17,16 @@ namespace gang {
 
 class NcclDevice;
 
-// Whose memory tensors are in.
+// Where the memory of tensors is.
 enum class NcclTensors : std::uint8_t {
-  on_device,  // as NCCL wants it; complete when the call is made, whatever stream wrote it
-  on_host,    // copied to the device and back, through pinned memory: for programs of any backend
+  on_device,  // as NCCL needs it; complete when the call is made, whichever stream wrote it
+  on_host,    // copied to the device and back through pinned memory: for programs of any backend
 };
 
 struct NcclMemberOptions {
   std::shared_ptr<const GangInfo> info;
   int rank = 0;
-  std::string key;  // the same on all members and no other gang's, ever
+  std::string key;  // the same on all members; never that of another gang
   NcclTensors tensors = NcclTensors::on_device;
   StreamPriority priority = StreamPriority::normal;
 };
@@ -55,7 +55,7 @@ class NcclMember {
   void note_split() noexcept { ++splits_; }
   NcclStream& stream() const noexcept { return *stream_; }
 
-  // One element for operations that carry none, and room for a second.
+  // An element for operations that have none, and room for a second.
   std::byte* token() const noexcept { return token_->data(); }
 
   bool is_closed(const std::unique_lock<RuntimeMutex>& board_lock) const noexcept;
@@ -64,37 +64,35 @@ class NcclMember {
   // Throws GangError if the gang is broken.
   void require_intact(const NcclPurpose& purpose, TimePoint began) const;
 
-  // Breaks the gang, unless it is broken already, and throws the first cause.
+  // Breaks the gang, unless it is already broken, and throws the first cause.
   [[noreturn]] void fail(const NcclPurpose& purpose, TimePoint began, GangCause cause);
 
-  // Throws `cause`, whatever broke the gang.
-  [[noreturn]] void fail_here(const NcclPurpose& purpose, TimePoint began, GangCause cause) const;
+  // The error of a call that failed because of `cause`, whatever broke the gang.
+  GangError make_error(const NcclPurpose& purpose, TimePoint began, GangCause cause) const;
 
-  // Ranks of the gang, as far as what broke it tells; ascending.
+  // The ranks of the gang that are gone, as far as the cause that broke it shows; ascending.
   std::vector<int> known_to_be_gone() const;
 
   void break_with(GangCause cause) noexcept;
-  void give_up() noexcept;
 
-  // What a wait that took too long, or a status of the communicator, says.
+  // The causes of a wait that took too long, and of an error status of the communicator.
   GangCause timeout_cause(const NcclPurpose& purpose) const;
   GangCause status_cause(NcclStatus status) const;
-  GangCause neighbor_cause(const NcclMember& late) const;  // another gang of the device was late
+  GangCause neighbor_cause(const NcclMember& late) const;  // a gang of the same device was late
 
-  // For the device. Whether `cause` is the first.
+  // For the device. Whether `cause` is the first, and is kept.
   bool set_cause(const GangCause& cause, const std::unique_lock<RuntimeMutex>& board_lock);
   GangError error_of(const NcclPurpose& purpose, TimePoint began,
                      const std::unique_lock<RuntimeMutex>& board_lock) const;
 
-  // Memory that lives as long as this.
+  // Keeps memory as long as this object exists.
   void keep(std::unique_ptr<NcclBuffer> buffer) { kept_.push_back(std::move(buffer)); }
 
-  // This side goes: what is under way fails, and the communicator is freed when that is possible.
+  // This side leaves: what is under way fails, and the communicator is freed when that is possible.
   void close() noexcept;
 
  private:
   void leave();
-  GangError make_error(const NcclPurpose& purpose, TimePoint began, const GangCause& cause) const;
 
   NcclMemberOptions options_;
   std::shared_ptr<NcclDevice> device_;

@@ -10,23 +10,16 @@
 #include "gang/child_gang.h"
 #include "gang/nccl/nccl_device.h"
 #include "gang/nccl/nccl_groups.h"
+#include "gang/rank_list.h"
 #include "gang/store/store.h"
 
 namespace gang {
 namespace {
 
-// Ranks that are not `among`, of a gang of `size`.
-std::vector<int> others(const std::vector<int>& among, int size) {
-  std::vector<int> rest;
-  for (int rank = 0; rank < size; ++rank)
-    if (std::ranges::find(among, rank) == among.end()) rest.push_back(rank);
-  return rest;
-}
-
-// What the members that are there go on with.
+// What the members that are there continue with.
 struct Agreement {
   std::vector<int> ranks;
-  bool has_equal_splits = false;  // whether each has split the communicator as often as the others
+  bool has_equal_splits = false;  // whether all have split the communicator equally often
 };
 
 std::string to_text(const Agreement& agreement) {
@@ -38,11 +31,11 @@ Agreement agreement_from(const std::string& text) {
     const nlohmann::json said = nlohmann::json::parse(text);
     return {said.at("ranks").get<std::vector<int>>(), said.at("equal").get<bool>()};
   } catch (const nlohmann::json::exception&) {
-    return {};  // not a gang's doing
+    return {};  // not written by a gang
   }
 }
 
-// Who is there when the grace is over: the list of the first whose grace was.
+// The members that are there when the grace is over, as listed by the first whose grace is.
 Agreement agree(NcclMember& member, const NcclCall& call) {
   NcclMeeting& meeting = member.device()->meeting();
   const std::string key = member.key() + "#shrink";
@@ -66,7 +59,7 @@ Agreement agree(NcclMember& member, const NcclCall& call) {
       if (*said[rank] != std::to_string(member.splits())) own.has_equal_splits = false;
     }
     decided = meeting.decide(key + "/decided", to_text(own));
-    // Who knows less of who is gone need not wait any longer.
+    // A member that does not know which ranks are gone need not wait any longer.
     meeting.leave_note(key, decided);
   } catch (const StoreError& error) {
     member.fail(call.purpose, call.began,
@@ -75,9 +68,9 @@ Agreement agree(NcclMember& member, const NcclCall& call) {
   return agreement_from(decided);
 }
 
-// A gang without loss is split, not shrunk: NCCL shrinks by one rank at least. Either way NCCL
-// knows the new communicator by how often the old one was split before, which must be the same for
-// all.
+// A gang that has lost no member is split, not shrunk, since NCCL shrinks by at least one rank.
+// Either way, NCCL identifies the new communicator by how often the old one was split before, which
+// must be the same on all members.
 std::unique_ptr<NcclCommunicator> make_communicator(NcclMember& member, const NcclCall& call,
                                                     const std::vector<int>& excluded) {
   NcclDevice& device = *member.device();
@@ -92,14 +85,9 @@ std::unique_ptr<NcclCommunicator> make_communicator(NcclMember& member, const Nc
   const TimePoint deadline = deadline_after(device.runtime(), member.info()->timeout);
   const NcclStatus status = device.api().await_ready(*made, deadline);
   if (status == NcclStatus::success) return made;
-  NcclCommunicator* const dead[] = {made.get()};
-  {
-    const auto launches = device.launching();
-    device.api().revoke(dead);
-  }
-  device.bury(std::move(made));
-  throw NcclError(
-      status, "NCCL made no communicator of those who are left: " + std::string(to_string(status)));
+  device.drop(std::move(made));
+  throw NcclError(status, "NCCL could not make a communicator of the remaining ranks: " +
+                              std::string(to_string(status)));
 }
 
 }  // namespace
@@ -113,29 +101,29 @@ std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkO
   const NcclCall call = nccl_call(member, operation);
   const Agreement agreement = agree(member, call);
   const std::vector<int>& ranks = agreement.ranks;
-  const std::vector<int> excluded = others(ranks, member.size());
+  const std::vector<int> excluded = other_ranks(ranks, member.size());
   const auto place = std::ranges::find(ranks, member.rank());
   member.break_with({.kind = GangErrorKind::peer_failed,
                      .ranks_at_fault = excluded,
-                     .reason = "the gang was shrunk to ranks " + nlohmann::json(ranks).dump()});
+                     .reason = "the gang was shrunk to " + ranks_text(ranks)});
   if (place == ranks.end())
-    member.fail_here(call.purpose, call.began,
-                     {.kind = GangErrorKind::peer_failed,
-                      .ranks_at_fault = {member.rank()},
-                      .reason = "rank " + std::to_string(member.rank()) +
-                                " came too late: the others have gone on without it"});
+    throw member.make_error(call.purpose, call.began,
+                            {.kind = GangErrorKind::peer_failed,
+                             .ranks_at_fault = {member.rank()},
+                             .reason = "rank " + std::to_string(member.rank()) +
+                                       " came too late: the others continued without it"});
   NcclMemberOptions shrunk = member.options();
   shrunk.info = child_info(*member.info(), ranks, {options.name, options.timeout}, index);
   shrunk.rank = static_cast<int>(place - ranks.begin());
   shrunk.key = member.key() + "/shrunk";
-  // Some have failed before they called NCCL where others have: the new one starts from nothing.
+  // Some members failed before they called NCCL, others after: the new gang starts from scratch.
   if (!agreement.has_equal_splits) return make_root_member(shrunk, member.device());
   try {
     return make_nccl_member(std::move(shrunk), member.device(),
                             make_communicator(member, call, excluded));
   } catch (const NcclError& error) {
-    member.fail_here(call.purpose, call.began,
-                     {.kind = GangErrorKind::connection, .reason = error.what()});
+    throw member.make_error(call.purpose, call.began,
+                            {.kind = GangErrorKind::connection, .reason = error.what()});
   }
 }
 

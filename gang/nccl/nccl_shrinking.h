@@ -1,4 +1,4 @@
-// How the members of an NCCL gang that are still there go on without the others.
+// How the members of an NCCL gang that are still there continue without the others.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace gang {
 
-// A member's call of Gang::shrink, with a grace. Blocks; the member of the shrunk gang. `index`
-// counts the gangs made from this one. Throws GangError peer_failed where the others have gone on
-// without this member, or what else keeps them from meeting.
+// Gang::shrink on `member`, with a grace. Blocks; returns the member of the shrunk gang. `index`
+// counts the gangs made from this one. Throws GangError: peer_failed if the others have continued
+// without this member, another kind if they cannot meet.
 std::shared_ptr<NcclMember> make_shrunk_member(NcclMember& member, const ShrinkOptions& options,
                                                const CallSite& call_site, std::uint64_t index);
 

@@ -1,6 +1,5 @@
 #include "gang/nccl/real_nccl_api.h"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -10,158 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "gang/nccl/cuda_libraries.h"
+#include "gang/nccl/real_nccl_types.h"
 
 namespace gang {
 namespace {
 
-const CudaLibraries& libraries() { return cuda_libraries(); }
-
-// Enters what a function of CUDA or NCCL has returned into our errors.
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  throw NcclError(NcclStatus::cuda_error,
-                  std::string("CUDA: ") + libraries().cudaGetErrorString(error));
-}
-
-NcclStatus status_of(ncclResult_t result) noexcept {
-  switch (result) {
-    case ncclSuccess:
-      return NcclStatus::success;
-    case ncclUnhandledCudaError:
-      return NcclStatus::cuda_error;
-    case ncclSystemError:
-      return NcclStatus::system_error;
-    case ncclInvalidArgument:
-      return NcclStatus::invalid_argument;
-    case ncclInvalidUsage:
-      return NcclStatus::invalid_usage;
-    case ncclRemoteError:
-      return NcclStatus::remote_error;
-    case ncclInProgress:
-      return NcclStatus::in_progress;
-    default:
-      return NcclStatus::internal_error;
-  }
-}
-
-void check(ncclResult_t result, ncclComm_t communicator = nullptr) {
-  if (result == ncclSuccess || result == ncclInProgress) return;
-  std::string text = std::string("NCCL: ") + libraries().ncclGetErrorString(result);
-  const char* const detail = libraries().ncclGetLastError(communicator);
-  if (detail != nullptr && *detail != '\0') text += std::string(" (") + detail + ")";
-  throw NcclError(status_of(result), text);
-}
-
-ncclDataType_t to_nccl(DataType type) {
-  switch (type) {
-    case DataType::boolean:
-    case DataType::u8:
-      return ncclUint8;
-    case DataType::i8:
-      return ncclInt8;
-    case DataType::i32:
-      return ncclInt32;
-    case DataType::u32:
-      return ncclUint32;
-    case DataType::i64:
-      return ncclInt64;
-    case DataType::u64:
-      return ncclUint64;
-    case DataType::f16:
-      return ncclFloat16;
-    case DataType::bf16:
-      return ncclBfloat16;
-    case DataType::f32:
-      return ncclFloat32;
-    case DataType::f64:
-      return ncclFloat64;
-  }
-  return ncclUint8;
-}
-
-// The mean is NCCL's: floats are multiplied by the rounded 1/size and then summed, integers divided
-// at the end.
-ncclRedOp_t to_nccl(ReduceOperation operation) {
-  switch (operation) {
-    case ReduceOperation::mean:
-      return ncclAvg;
-    case ReduceOperation::product:
-      return ncclProd;
-    case ReduceOperation::min:
-      return ncclMin;
-    case ReduceOperation::max:
-      return ncclMax;
-    default:
-      return ncclSum;
-  }
-}
-
-struct RealCommunicator final : NcclCommunicator {
-  ncclComm_t handle = nullptr;  // NCCL may write it after the call that makes it
-  ncclComm_t parent = nullptr;  // whose split has to end first
-  std::string name;             // NCCL keeps a pointer to it
-  bool is_aborted = false;      // and freed
-};
-
-struct RealStream final : NcclStream {
-  ~RealStream() override { libraries().cudaStreamDestroy(handle); }
-  cudaStream_t handle = nullptr;
-};
-
-struct RealEvent final : NcclEvent {
-  ~RealEvent() override { libraries().cudaEventDestroy(handle); }
-  cudaEvent_t handle = nullptr;
-};
-
-class RealBuffer final : public NcclBuffer {
- public:
-  RealBuffer(NcclMemory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {
-    void* data = nullptr;
-    check(memory == NcclMemory::device
-              ? libraries().cudaMalloc(&data, bytes)
-              : libraries().cudaHostAlloc(&data, bytes, cudaHostAllocDefault));
-    data_ = static_cast<std::byte*>(data);
-  }
-  ~RealBuffer() override {
-    if (memory_ == NcclMemory::device)
-      libraries().cudaFree(data_);
-    else
-      libraries().cudaFreeHost(data_);
-  }
-  RealBuffer(const RealBuffer&) = delete;
-  RealBuffer& operator=(const RealBuffer&) = delete;
-
-  NcclMemory memory() const noexcept override { return memory_; }
-  std::byte* data() const noexcept override { return data_; }
-  std::size_t size_bytes() const noexcept override { return bytes_; }
-
- private:
-  NcclMemory memory_;
-  std::size_t bytes_;
-  std::byte* data_ = nullptr;
-};
-
-RealCommunicator& own(NcclCommunicator& communicator) {
-  return static_cast<RealCommunicator&>(communicator);
-}
-cudaStream_t handle_of(NcclStream& stream) { return static_cast<RealStream&>(stream).handle; }
-cudaEvent_t handle_of(NcclEvent& event) { return static_cast<RealEvent&>(event).handle; }
-
-ncclConfig_t config_of(const RealCommunicator& communicator) {
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  config.commName = communicator.name.c_str();
-  return config;
-}
-
-NcclStatus state_of(ncclComm_t communicator) {
-  ncclResult_t result = ncclSuccess;
-  check(libraries().ncclCommGetAsyncError(communicator, &result));
-  return status_of(result);
-}
-
-// What the function of a stream's call is given.
+// Runs a std::function that was given to a stream, and frees it.
 void run_and_free(void* function) {
   const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(function));
   (*owned)();
@@ -222,8 +75,7 @@ class RealNcclApi final : public NcclApi {
   std::atomic<std::uint64_t> interrupts_ = 0;
 };
 
-// -- Communicators
-// --------------------------------------------------------------------------------
+// -- Communicators --
 
 NcclId RealNcclApi::make_id() {
   ncclUniqueId id;
@@ -259,7 +111,7 @@ std::unique_ptr<NcclCommunicator> RealNcclApi::split(NcclCommunicator& parent,
   check(libraries().ncclCommSplit(made->parent, color, split.key, &made->handle, &config),
         made->parent);
   if (split.color != no_color) return made;
-  // NCCL may still write the handle: it has to live until the parent is ready.
+  // NCCL may still write the handle, which must exist until the parent is ready.
   while (state_of(made->parent) == NcclStatus::in_progress)
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   return nullptr;
@@ -299,7 +151,7 @@ NcclStatus RealNcclApi::await_ready(NcclCommunicator& communicator, TimePoint de
   }
 }
 
-// One that is still being made can only be aborted, which frees it.
+// A communicator that is still being made can only be aborted, which frees it.
 void RealNcclApi::revoke(std::span<NcclCommunicator* const> communicators) noexcept {
   libraries().cudaSetDevice(index_);
   std::vector<RealCommunicator*> unfinished;
@@ -367,8 +219,7 @@ void RealNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream,
   }
 }
 
-// -- Streams
-// --------------------------------------------------------------------------------------
+// -- Streams --
 
 std::unique_ptr<NcclStream> RealNcclApi::make_stream(StreamPriority priority) {
   use_device();
@@ -413,7 +264,7 @@ void RealNcclApi::call(NcclStream& stream, std::function<void()> function) {
   owned.release();
 }
 
-// A look at communicators and notes costs a call to NCCL and one to the store.
+// Each look at communicators and notes costs a call to NCCL and one to the store.
 std::uint64_t RealNcclApi::changes() {
   constexpr Duration between_looks = std::chrono::milliseconds(100);
   return interrupts_ + static_cast<std::uint64_t>(runtime_->now() / between_looks);

@@ -1,4 +1,4 @@
-// NCCL and CUDA of this machine, where they are built in.
+// NCCL and CUDA of this machine, if they are built in.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace gang {
 
-// How many GPUs this process sees. 0 where NCCL cannot run here. Uses CUDA, unlike
-// nccl_availability: a process that has done so cannot be copied (fork).
+// How many GPUs this process sees; 0 if NCCL cannot run here. Unlike nccl_availability, it uses
+// CUDA, after which a process cannot fork.
 int gpu_count();
 
-// The libraries are loaded by the first who asks. Throws NotSupported where NCCL is not built in,
-// where a library, a driver or a GPU is missing, or where there is no GPU of that index: it says
-// what was found and what is needed. NCCL_LAUNCH_ORDER_IMPLICIT is set to 1 unless it is set.
+// The first call loads the libraries. Throws NotSupported if NCCL is not built in, if a library, a
+// driver or a GPU is missing, or if there is no GPU with that index; it says what was found and
+// what is needed. Sets NCCL_LAUNCH_ORDER_IMPLICIT to 1 unless the variable is already set.
 std::shared_ptr<NcclApi> make_real_nccl_api(int device_index, std::shared_ptr<Runtime> runtime);
 
 }  // namespace gang

@@ -3,9 +3,10 @@
 namespace gang {
 
 BackendAvailability nccl_availability() {
-  return {false,
-          "nccl is not built into this version (it needs the headers of CUDA and NCCL); accepted "
-          "are fake and simulated gangs"};
+  return {
+      false,
+      "nccl is not built into this version (it needs the headers of CUDA and NCCL); use fake or "
+      "simulated gangs"};
 }
 
 int gpu_count() { return 0; }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/gang_cause.h"
+
 namespace gang {
 namespace {
 
@@ -26,7 +28,7 @@ std::vector<std::byte> to_bytes(const Said& said) {
   return {first, first + packed.size()};
 }
 
-// None for what no rank 0 has written.
+// None for bytes that no rank 0 has written.
 std::optional<Said> parse_said(std::span<const std::byte> bytes, std::size_t size) {
   const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const nlohmann::json list =
@@ -60,7 +62,8 @@ class StoreMeeting final : public NcclMeeting {
       const auto bytes = store_->try_get(awaited.front());
       if (auto said = parse_said(bytes.value(), static_cast<std::size_t>(appointment.size)))
         return *std::move(said);
-      throw StoreError(StoreErrorKind::corrupt, appointment.key + " holds no list of members");
+      throw StoreError(StoreErrorKind::corrupt,
+                       appointment.key + " does not hold a list of members");
     }
     Said said = who_is_there(appointment);
     if (gathers) store_->set(appointment.key + "/all", to_bytes(said));
@@ -72,19 +75,11 @@ class StoreMeeting final : public NcclMeeting {
   }
 
   void leave_note(const std::string& gang_key, std::string_view text) noexcept override {
-    try {
-      store_->compare_set_text(gang_key + "/note", "", text);
-    } catch (const std::exception&) {
-      // Whoever cannot be told waits until its timeout.
-    }
+    gang::leave_note(*store_, gang_key, text);
   }
 
   std::optional<std::string> find_note(const std::string& gang_key) noexcept override {
-    try {
-      return store_->try_get_text(gang_key + "/note");
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
+    return gang::find_note(*store_, gang_key);
   }
 
  private:
@@ -92,7 +87,7 @@ class StoreMeeting final : public NcclMeeting {
     return std::ranges::find(appointment.gone, rank) != appointment.gone.end();
   }
 
-  // Everyone looks for everyone.
+  // Each member looks for all the others.
   Said meet_without_first(const NcclAppointment& appointment) {
     std::vector<std::string> awaited;
     for (int rank = 0; rank < appointment.size; ++rank)
@@ -105,7 +100,7 @@ class StoreMeeting final : public NcclMeeting {
     return appointment.key + "/" + std::to_string(rank);
   }
 
-  // False where there is a note before all keys have values, or where it is too late.
+  // False if there is a note before all keys have values, or if the deadline has passed.
   bool wait_for(const NcclAppointment& appointment, std::span<const std::string> keys) {
     while (!store_->check(keys)) {
       const Duration left = appointment.deadline == TimePoint::max()

@@ -1,4 +1,4 @@
-// Members of NCCL gangs meet through a Store.
+// How members of NCCL gangs meet through a Store.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace gang {
 
-// Rank 0 of a meeting gathers what the others say and hands it out: O(size) calls in all. Time is
-// `runtime`'s.
+// Rank 0 of a meeting gathers and distributes what is said, in O(size) calls. Uses `runtime` for
+// time.
 std::shared_ptr<NcclMeeting> make_store_meeting(std::shared_ptr<Store> store,
                                                 std::shared_ptr<Runtime> runtime);
 

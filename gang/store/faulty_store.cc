@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "gang/enum_names.h"
 #include "gang/store/store_failure.h"
 
 namespace gang {
@@ -14,11 +15,7 @@ namespace {
 
 using Lock = std::unique_lock<RuntimeMutex>;
 
-TimePoint later(TimePoint time, Duration by) {
-  return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
-}
-
-// What becomes of one request.
+// What happens to one request.
 struct RequestFate {
   TimePoint answered_from{0};  // max(): never
   Duration delay{0};           // of the answer
@@ -45,10 +42,10 @@ class Faults {
     const Duration now = runtime_.now() - made_at_;
     RequestFate fate;
     for (const StoreFault& fault : options_.faults) {
-      const TimePoint ends = later(fault.begins, fault.lasts);
+      const TimePoint ends = deadline_after(fault.begins, fault.lasts);
       if (now < fault.begins || now >= ends || !is_picked(fault, number)) continue;
       if (fault.kind == StoreFaultKind::unavailable)
-        fate.answered_from = std::max(fate.answered_from, later(made_at_, ends));
+        fate.answered_from = std::max(fate.answered_from, deadline_after(made_at_, ends));
       if (fault.kind == StoreFaultKind::slow) fate.delay += fault.delay;
       if (fault.kind == StoreFaultKind::lossy)
         (random_() % 2 == 0 ? fate.is_request_lost : fate.is_answer_lost) = true;
@@ -67,7 +64,7 @@ class Faults {
   FaultyStoreOptions options_;
   TimePoint made_at_;
   std::unique_ptr<RuntimeMutex> mutex_;
-  std::mt19937_64 random_;  // the same everywhere; under the mutex, as is the count
+  std::mt19937_64 random_;  // the same on all machines; under the mutex, as is the count
   std::uint64_t requests_ = 0;
 };
 
@@ -141,13 +138,13 @@ class FaultyStore final : public Store {
     return keys.empty() ? std::string_view() : keys.front();
   }
 
-  // `request` is called with the time that is left for it.
+  // Calls `request` with the time that is left for it.
   template <typename Request>
   std::invoke_result_t<Request, Duration> ask(std::string_view operation, std::string_view key,
                                               const Request& request,
                                               std::optional<Duration> timeout = {}) {
     const Duration patience = timeout.value_or(faults_->patience());
-    const TimePoint deadline = later(faults_->runtime().now(), patience);
+    const TimePoint deadline = deadline_after(faults_->runtime().now(), patience);
     const RequestFate fate = faults_->next_request();
     const auto give_up = [&] {
       wait_until(deadline, operation, key);
@@ -158,7 +155,7 @@ class FaultyStore final : public Store {
     if (fate.is_request_lost || fate.answered_from >= deadline) give_up();
     wait_until(fate.answered_from, operation, key);
     const auto answer_comes = [&] {
-      const TimePoint comes = later(faults_->runtime().now(), fate.delay);
+      const TimePoint comes = deadline_after(faults_->runtime().now(), fate.delay);
       if (fate.is_answer_lost || (fate.delay > Duration(0) && comes >= deadline)) give_up();
       wait_until(comes, operation, key);
     };
@@ -175,7 +172,7 @@ class FaultyStore final : public Store {
     }
   }
 
-  // Throws StoreError cancelled where it is before that.
+  // Throws StoreError cancelled if the client is cancelled before `time`.
   void wait_until(TimePoint time, std::string_view operation, std::string_view key) {
     Lock lock(*mutex_);
     while (!is_cancelled_) {
@@ -200,9 +197,7 @@ constexpr std::array<std::string_view, 3> kind_names = {"unavailable", "slow", "
 
 }  // namespace
 
-std::string_view to_string(StoreFaultKind kind) noexcept {
-  return kind_names[static_cast<std::size_t>(kind)];
-}
+std::string_view to_string(StoreFaultKind kind) noexcept { return enum_name(kind_names, kind); }
 
 std::string to_string(const StoreFault& fault) {
   std::string text(to_string(fault.kind));
@@ -221,14 +216,14 @@ std::shared_ptr<Store> make_faulty_store(Runtime& runtime, std::shared_ptr<Store
   if (store == nullptr) throw InvalidArgument("make_faulty_store: the store is null");
   if (options.patience <= Duration(0))
     throw InvalidArgument("make_faulty_store: patience is " + gang::to_string(options.patience) +
-                          "; accepted is more than 0");
+                          "; must be positive");
   for (const StoreFault& fault : options.faults) {
     if (fault.begins < Duration(0) || fault.lasts < Duration(0) || fault.delay < Duration(0))
       throw InvalidArgument("make_faulty_store: a time of a fault is negative (" +
-                            to_string(fault) + "); accepted is 0 or more");
+                            to_string(fault) + "); must be 0 or more");
     if (!(fault.probability >= 0 && fault.probability <= 1))
       throw InvalidArgument("make_faulty_store: a probability is " +
-                            std::to_string(fault.probability) + "; accepted is 0 to 1");
+                            std::to_string(fault.probability) + "; must be 0 to 1");
   }
   return std::make_shared<FaultyStore>(std::make_shared<Faults>(runtime, std::move(options)),
                                        std::move(store));

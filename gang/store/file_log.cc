@@ -68,7 +68,7 @@ void FileLog::unlock() noexcept { ::flock(file_, LOCK_UN); }
 
 void FileLog::read_new() {
   if (read_records() != Tail::damaged) return;
-  // It may be in the middle of being replaced; with the lock it is not.
+  // Another process may be replacing the damaged tail; under the lock, it is not.
   if (!try_lock()) return;
   const Tail tail = read_records();
   unlock();
@@ -92,7 +92,7 @@ FileLog::Tail FileLog::read_records() {
     const ssize_t got = ::pread(file_, unread_.data() + have, unread_.size() - have,
                                 static_cast<off_t>(end_ + have));
     if (got < 0 && errno != EINTR) throw_system("read");
-    if (got == 0) break;  // cut off meanwhile
+    if (got == 0) break;  // truncated in the meantime
     have += got > 0 ? static_cast<std::size_t>(got) : 0;
   }
   std::span<const std::byte> rest = std::span(unread_).first(have);
@@ -180,7 +180,7 @@ void FileLog::write_at_end(std::span<const std::byte> bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const int error = errno;
-      // What is left of the record is what a killed writer leaves; nobody reads it.
+      // What remains of the record is like what a killed writer leaves: it is not read.
       [[maybe_unused]] const int ignored = ::ftruncate(file_, static_cast<off_t>(end_));
       errno = error;
       throw_system("write");

@@ -1,4 +1,4 @@
-// The file behind a file store: changes in their order, written by several processes.
+// The file behind a file store: changes in order, written by several processes.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace gang {
 
-// A client's view of the file: what of it has been read, as contents.
+// A client's view of the file: what it has read so far, as contents.
 //
 // Format: the line "gangsim store 1", then records of u32 payload size, u32 CRC-32 of the payload,
 // payload: u8 kind (1 set, 2 append, 3 erase), u32 key size, key, value; little-endian. Writers
-// hold an exclusive flock() and only append. Readers take none: a record counts when its checksum
-// is right. The rest of a record whose writer was killed is cut off by the next writer.
+// hold an exclusive flock() and only append. Readers take no lock: a record counts if its checksum
+// is correct. The next writer cuts off what is left of a record whose writer was killed.
 //
-// Errors: StoreError connection (the file cannot be opened, read or written: says what the system
-// said), corrupt (it is no store, or is damaged: says at which byte).
+// Errors: StoreError connection (the file cannot be opened, read or written; includes the system's
+// message), corrupt (not a store file, or damaged; says at which byte).
 // Threads: one at a time per object; any number of objects and processes per file.
 class FileLog {
  public:
   using KeyExists = std::function<void(std::string_view key)>;
 
-  // Opens the file; creates it where it does not exist. `key_exists` is called for every set or
-  // append that is read, also for this object's own.
+  // Opens the file; creates it if it does not exist. Calls `key_exists` for every set or append
+  // that is read, including this object's own.
   FileLog(std::filesystem::path path, KeyExists key_exists);
   FileLog(const FileLog&) = delete;
   FileLog& operator=(const FileLog&) = delete;
@@ -39,7 +39,7 @@ class FileLog {
   bool try_lock();
   void unlock() noexcept;
 
-  // Reads what has been written since.
+  // Reads what has been written since the last read.
   void read_new();
   const StoreContents& contents() const noexcept { return contents_; }
 
@@ -48,7 +48,7 @@ class FileLog {
   void append(std::string_view key, StoreContents::BytesView value);
   void erase(std::string_view key);
 
-  // Reads what is new and cuts off what a killed writer has left. Under the lock.
+  // Reads what is new and cuts off what a killed writer left. Under the lock.
   void prepare_to_write();
 
  private:
@@ -67,8 +67,8 @@ class FileLog {
   std::filesystem::path path_;
   KeyExists key_exists_;
   StoreContents contents_;
-  std::vector<std::byte> unread_;  // a buffer that is kept
-  std::uint64_t end_ = 0;          // of what has been read, in the file
+  std::vector<std::byte> unread_;  // a buffer, kept between reads
+  std::uint64_t end_ = 0;          // of what has been read
   int file_ = -1;
 };
 

@@ -13,15 +13,15 @@
 namespace gang {
 namespace {
 
-// Nothing is held while a thread sleeps, neither the mutex (it would block a simulated rank's whole
-// process) nor the lock of the file.
+// A sleeping thread holds neither the mutex, which would block the whole process of a simulated
+// rank, nor the lock of the file.
 class FileStore final : public Store {
  public:
   FileStore(Runtime& runtime, FileStoreOptions options)
       : runtime_(runtime),
         options_(std::move(options)),
         log_(options_.path, [this](std::string_view key) { waits_.key_exists(key); }) {
-    exclusively("open", "", [] {});  // a file that is no store is found now
+    exclusively("open", "", [] {});  // finds out now if the file is not a store
   }
 
   void cancel() override {
@@ -78,7 +78,7 @@ class FileStore final : public Store {
     const std::lock_guard lock(mutex_);
     check_not_cancelled("check", "");
     log_.read_new();
-    return missing_of(keys).empty();
+    return log_.contents().missing_of(keys).empty();
   }
 
   bool do_delete_key(std::string_view key) override {
@@ -120,7 +120,7 @@ class FileStore final : public Store {
   }
 
  private:
-  // Registered with the keys that are missing, so that none is overlooked that comes and goes.
+  // Registered for the missing keys, so that a key that comes and goes is not overlooked.
   class WaitingCall {
    public:
     WaitingCall(FileStore& store, std::span<const std::string> keys) : store_(store) {
@@ -128,7 +128,7 @@ class FileStore final : public Store {
       store_.check_not_cancelled("wait", keys.front());
       store_.log_.read_new();
       waiter_ = store_.next_waiter_++;
-      const std::vector<std::string> missing = store_.missing_of(keys);
+      const std::vector<std::string> missing = store_.log_.contents().missing_of(keys);
       if (!missing.empty()) store_.waits_.add(waiter_, missing);
     }
     WaitingCall(const WaitingCall&) = delete;
@@ -151,7 +151,7 @@ class FileStore final : public Store {
     KeyWaits::Waiter waiter_ = 0;
   };
 
-  // Runs `change` with the file locked, and everything in it read.
+  // Runs `change` with the file locked and completely read.
   template <typename Change>
   void exclusively(std::string_view operation, std::string_view key, const Change& change) {
     const TimePoint start = runtime_.now();
@@ -186,7 +186,7 @@ class FileStore final : public Store {
     FileLog& log_;
   };
 
-  // The rest with the mutex held, but for the last.
+  // These two are called with the mutex held.
   void check_not_cancelled(std::string_view operation, std::string_view key) const {
     if (is_cancelled_) throw_cancelled(*this, operation, key);
   }
@@ -196,13 +196,6 @@ class FileStore final : public Store {
     log_.read_new();
     const Bytes* value = log_.contents().find(key);
     return value == nullptr ? std::nullopt : std::optional(*value);
-  }
-
-  std::vector<std::string> missing_of(std::span<const std::string> keys) const {
-    std::vector<std::string> missing;
-    for (const std::string& key : keys)
-      if (!log_.contents().has(key)) missing.push_back(key);
-    return missing;
   }
 
   void sleep_or_time_out(std::string_view operation, std::span<const std::string> missing,

@@ -24,7 +24,7 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), ignored.data()) == 1;
 }
 
-// What the asking thread and the waiting one share; whoever ends last frees it.
+// Shared by the asking thread and the waiting one; the last to end frees it.
 struct Question {
   std::mutex mutex;
   std::condition_variable answered;

@@ -1,4 +1,4 @@
-// Addresses of hosts, without waiting longer than wanted for a name server.
+// Addresses of hosts, without waiting too long for a name server.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 
 namespace gang {
 
-// The numeric addresses of `host`, IPv4 before IPv6 and otherwise as the system orders them; never
-// empty. An address stands for itself.
+// The numeric addresses of `host`, IPv4 before IPv6 and otherwise in the system's order; never
+// empty. The address of an address is itself.
 //
-// Blocks until the name is resolved, `deadline` has passed, or `is_cancelled` says so, which is
-// asked now and then; a thread that asks the system may stay behind until the system answers.
-// StoreError connection (no such name: says what the system said), timeout, cancelled.
+// Blocks until the name is resolved, `deadline` has passed, or `is_cancelled`, which is called now
+// and then, returns true; a thread that asks the system may stay behind until the system answers.
+// StoreError connection (no such name; includes the system's message), timeout, cancelled.
 std::vector<std::string> addresses_of(const std::string& host,
                                       std::chrono::steady_clock::time_point deadline,
                                       const std::function<bool()>& is_cancelled);

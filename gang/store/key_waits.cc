@@ -6,7 +6,7 @@
 namespace gang {
 namespace {
 
-// Each key is kept twice, with its containers.
+// Each key is kept twice, in containers.
 std::size_t size_bytes_of_key(std::string_view key) { return 2 * key.size() + 200; }
 
 }  // namespace

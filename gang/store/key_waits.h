@@ -1,4 +1,4 @@
-// Who waits for which keys: so that a new key wakes those who wait for it and nobody else.
+// Which waiters wait for which keys, so that a new key wakes only those that wait for it.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,27 @@
 
 namespace gang {
 
-// A waiter waits until each of its keys has existed at some moment; a key that is deleted again
-// counts. Not synchronised.
+// A waiter waits until each of its keys has existed at some moment; a key that has been deleted
+// again counts. Not synchronised.
 class KeyWaits {
  public:
-  using Waiter = std::uint64_t;  // the owner's numbers
+  using Waiter = std::uint64_t;  // numbers chosen by the owner
 
-  // `waiter`, which does not wait yet, waits for `missing_keys`, at least one; equal ones count
-  // once.
+  // Makes `waiter`, which must not be waiting, wait for `missing_keys` (one or more; a set).
   void add(Waiter waiter, std::span<const std::string> missing_keys);
 
-  // Those for whom it was the last key, in the order in which they came. They wait no longer.
+  // The waiters for which it was the last key, in order of arrival. They no longer wait.
   std::vector<Waiter> key_exists(std::string_view key);
 
-  // Does nothing where it does not wait.
+  // Does nothing if `waiter` is not waiting.
   void remove(Waiter waiter);
 
   bool is_waiting(Waiter waiter) const noexcept { return keys_of_.contains(waiter); }
-  // What it still waits for; empty where it does not wait.
+  // What `waiter` still waits for; empty if it is not waiting.
   std::vector<std::string> missing_keys(Waiter waiter) const;
   std::size_t waiter_count() const noexcept { return keys_of_.size(); }
 
-  // What all waiting takes, roughly, and what these keys would add.
+  // Roughly the memory of all waits, and what waiting for these keys would add.
   std::size_t size_bytes() const noexcept { return size_bytes_; }
   static std::size_t size_bytes_of(std::span<const std::string> keys) noexcept;
 

@@ -13,14 +13,14 @@ namespace {
 
 using Lock = std::unique_lock<RuntimeMutex>;
 
-// A call that waits: on the stack of who waits, reached by who wakes it, under the lock.
+// A waiting call, on the stack of its thread; the thread that wakes it reaches it under the lock.
 struct WaitingCall {
   const void* client = nullptr;
   std::unique_ptr<RuntimeCondition> condition;
   bool is_complete = false;
 };
 
-// What all clients share; everything but the runtime is guarded by the mutex.
+// Shared by all clients; the mutex guards everything but the runtime.
 struct SharedMap {
   explicit SharedMap(Runtime& injected) : runtime(injected), mutex(injected.make_mutex()) {}
 
@@ -90,7 +90,7 @@ class MemoryStore final : public Store {
 
   bool do_check(std::span<const std::string> keys) override {
     const Lock lock = begin("check", keys.empty() ? "" : keys.front());
-    return missing_of(keys).empty();
+    return map_->contents.missing_of(keys).empty();
   }
 
   bool do_delete_key(std::string_view key) override {
@@ -108,7 +108,7 @@ class MemoryStore final : public Store {
     const TimePoint start = map_->runtime.now();
     const std::string keys[] = {std::string(key)};
     while (true) {
-      // Between the wake-up and here another client may have deleted it.
+      // Another client may have deleted the key since the wake-up.
       if (const Bytes* value = map_->contents.find(key); value != nullptr) return *value;
       await(lock, "get", keys, {.start = start, .timeout = timeout});
     }
@@ -131,18 +131,11 @@ class MemoryStore final : public Store {
     return lock;
   }
 
-  std::vector<std::string> missing_of(std::span<const std::string> keys) const {
-    std::vector<std::string> missing;
-    for (const std::string& key : keys)
-      if (!map_->contents.has(key)) missing.push_back(key);
-    return missing;
-  }
-
-  // Blocks until each of `keys` has existed. The lock is held again afterwards, also when it
-  // throws, and even where the simulated run that it is part of has ended.
+  // Blocks until each of `keys` has existed. The lock is held again afterwards, even if this throws
+  // and even if the simulated run has ended.
   void await(Lock& lock, std::string_view operation, std::span<const std::string> keys,
              Limit limit) {
-    const std::vector<std::string> missing = missing_of(keys);
+    const std::vector<std::string> missing = map_->contents.missing_of(keys);
     if (missing.empty()) return;
     WaitingCall call{.client = this, .condition = map_->runtime.make_condition()};
     const KeyWaits::Waiter waiter = map_->next_waiter++;
@@ -160,7 +153,7 @@ class MemoryStore final : public Store {
     }
   }
 
-  // Present in the shared map while the call waits.
+  // Registers the call with the shared map while it waits.
   class Registration {
    public:
     Registration(SharedMap& map, KeyWaits::Waiter waiter, WaitingCall& call,

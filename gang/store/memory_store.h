@@ -8,9 +8,9 @@
 
 namespace gang {
 
-// A client of a new, empty map. Waits go through `runtime`, which outlives every client: with a
-// simulated one they take virtual time and every switch is the scheduler's choice.
-// Errors: none but those of Store.
+// A client of a new, empty map. Waits go through `runtime`, which must outlive every client: with a
+// simulated one they take virtual time, and every switch is the scheduler's choice.
+// Errors: only those of Store.
 std::shared_ptr<Store> make_memory_store(Runtime& runtime);
 
 }  // namespace gang

@@ -74,7 +74,7 @@ class PrefixStore final : public Store {
 std::shared_ptr<Store> make_prefix_store(std::string prefix, std::shared_ptr<Store> store) {
   if (store == nullptr) throw InvalidArgument("make_prefix_store: the store is null");
   if (prefix.empty())
-    throw InvalidArgument("make_prefix_store: the prefix is empty; accepted is any other text");
+    throw InvalidArgument("make_prefix_store: the prefix is empty; must be non-empty");
   return std::make_shared<PrefixStore>(std::move(prefix), std::move(store));
 }
 

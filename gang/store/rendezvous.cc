@@ -22,7 +22,7 @@ constexpr Duration longest_farewell = std::chrono::seconds(5);
 
 std::string rank_key(int rank) { return "rank/" + std::to_string(rank); }
 
-// Who this process is, for people: "process 4711 of node03".
+// This process, for people: "process 4711 of node03".
 std::string own_name() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
@@ -33,7 +33,7 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-// The meeting of all ranks: each says that it is there, rank 0 says that all are.
+// The meeting of all ranks: each says that it is there, and rank 0 says that all are.
 class Meeting {
  public:
   struct Limit {
@@ -109,7 +109,7 @@ class Meeting {
         StoreErrorKind::timeout,
         fmt::format("{} of {} ranks came to the store at {} within {}; missing: {}", came,
                     environment_.world_size, store_.description(), to_string(limit_.timeout),
-                    missing.empty() ? "none any more" : text));
+                    missing.empty() ? "none by now" : text));
   }
 
   const Environment& environment_;
@@ -117,7 +117,7 @@ class Meeting {
   Limit limit_;
 };
 
-// Others may be at their last questions when rank 0 has finished.
+// Other processes may still be asking their last questions when rank 0 has finished.
 void stop_when_others_have_left(TcpStoreServer* server) {
   const Clock::time_point deadline = Clock::now() + longest_farewell;
   while (server->statistics().connections > 0 && Clock::now() < deadline)
@@ -134,22 +134,20 @@ std::shared_ptr<TcpStoreServer> host_store(const Environment& environment) {
 }
 
 void check_address(const Environment& environment) {
-  const auto refuse = [&environment](std::string_view name, std::string_view accepted) {
+  const auto refuse = [&environment](std::string_view name, std::string_view expected) {
     throw InvalidArgument(
-        fmt::format("{} is not set, but the {} processes of this job must meet; accepted {}", name,
-                    environment.world_size, accepted));
+        fmt::format("{} is not set, but the {} processes of this job need it to meet; must be {}",
+                    name, environment.world_size, expected));
   };
   if (environment.master_address.empty())
-    refuse("MASTER_ADDR", "is the name or address of the host of rank 0");
-  if (environment.master_port == 0) refuse("MASTER_PORT", "is a port that is free there");
+    refuse("MASTER_ADDR", "the name or address of the host of rank 0");
+  if (environment.master_port == 0) refuse("MASTER_PORT", "a free port of the host of rank 0");
 }
 
 }  // namespace
 
 std::shared_ptr<Store> make_rendezvous_store(const Environment& environment, Duration timeout) {
-  if (timeout <= Duration::zero())
-    throw InvalidArgument("make_rendezvous_store: timeout " + to_string(timeout) +
-                          " is not positive; accepted are positive durations and no_timeout");
+  check_timeout("make_rendezvous_store", timeout);
   const bool is_alone = environment.world_size == 1 && !environment.use_agent_store;
   if (!is_alone) check_address(environment);
   const Clock::time_point start = Clock::now();

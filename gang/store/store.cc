@@ -1,23 +1,27 @@
 #include "gang/store/store.h"
 
+#include <array>
+
 #include <fmt/format.h>
+
+#include "gang/enum_names.h"
 
 namespace gang {
 namespace {
 
 void check_key(std::string_view key, std::string_view operation) {
   if (key.empty())
-    throw InvalidArgument(fmt::format("{}: the key is empty; accepted are 1 to {} bytes", operation,
+    throw InvalidArgument(fmt::format("{}: the key is empty; must have 1 to {} bytes", operation,
                                       max_store_key_bytes));
   if (key.size() > max_store_key_bytes)
-    throw InvalidArgument(fmt::format("{}: the key '{}...' has {} bytes; accepted are 1 to {}",
+    throw InvalidArgument(fmt::format("{}: the key '{}...' has {} bytes; must have 1 to {}",
                                       operation, key.substr(0, 40), key.size(),
                                       max_store_key_bytes));
 }
 
 void check_keys(std::span<const std::string> keys, std::string_view operation) {
   if (keys.size() > max_store_keys_per_call)
-    throw InvalidArgument(fmt::format("{}: {} keys in one call; accepted are up to {}", operation,
+    throw InvalidArgument(fmt::format("{}: {} keys in one call; must be at most {}", operation,
                                       keys.size(), max_store_keys_per_call));
   for (const std::string& key : keys) check_key(key, operation);
 }
@@ -25,38 +29,16 @@ void check_keys(std::span<const std::string> keys, std::string_view operation) {
 void check_value(std::string_view key, std::span<const std::byte> value,
                  std::string_view operation) {
   if (value.size() > max_store_value_bytes)
-    throw InvalidArgument(fmt::format("{}: the value for '{}' has {} bytes; accepted are up to {}",
+    throw InvalidArgument(fmt::format("{}: the value for '{}' has {} bytes; must have at most {}",
                                       operation, key, value.size(), max_store_value_bytes));
 }
 
-void check_timeout(Duration timeout, std::string_view operation) {
-  if (timeout <= Duration::zero())
-    throw InvalidArgument(fmt::format(
-        "{}: timeout {} is not positive; accepted are positive durations and no_timeout", operation,
-        to_string(timeout)));
-}
+constexpr std::array<std::string_view, 7> kind_names = {
+    "timeout", "cancelled", "connection", "address_in_use", "dialect", "not_a_number", "corrupt"};
 
 }  // namespace
 
-std::string_view to_string(StoreErrorKind kind) noexcept {
-  switch (kind) {
-    case StoreErrorKind::timeout:
-      return "timeout";
-    case StoreErrorKind::cancelled:
-      return "cancelled";
-    case StoreErrorKind::connection:
-      return "connection";
-    case StoreErrorKind::address_in_use:
-      return "address_in_use";
-    case StoreErrorKind::dialect:
-      return "dialect";
-    case StoreErrorKind::not_a_number:
-      return "not_a_number";
-    case StoreErrorKind::corrupt:
-      return "corrupt";
-  }
-  return "unknown";
-}
+std::string_view to_string(StoreErrorKind kind) noexcept { return enum_name(kind_names, kind); }
 
 void Store::set(std::string_view key, std::span<const std::byte> value) {
   check_key(key, "set");
@@ -66,7 +48,7 @@ void Store::set(std::string_view key, std::span<const std::byte> value) {
 
 std::vector<std::byte> Store::get(std::string_view key, Duration timeout) {
   check_key(key, "get");
-  check_timeout(timeout, "get");
+  check_timeout("get", timeout);
   return do_get(key, timeout);
 }
 
@@ -101,7 +83,7 @@ bool Store::check(std::span<const std::string> keys) {
 
 void Store::wait(std::span<const std::string> keys, Duration timeout) {
   check_keys(keys, "wait");
-  check_timeout(timeout, "wait");
+  check_timeout("wait", timeout);
   if (!keys.empty()) do_wait(keys, timeout);
 }
 

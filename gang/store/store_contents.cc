@@ -46,6 +46,13 @@ const StoreContents::Bytes* StoreContents::find(std::string_view key) const noex
   return found == values_.end() ? nullptr : &found->second;
 }
 
+std::vector<std::string> StoreContents::missing_of(std::span<const std::string> keys) const {
+  std::vector<std::string> missing;
+  for (const std::string& key : keys)
+    if (!has(key)) missing.push_back(key);
+  return missing;
+}
+
 std::optional<std::int64_t> StoreContents::add(std::string_view key, std::int64_t delta) {
   std::int64_t sum = delta;
   if (const Bytes* stored = find(key); stored != nullptr) {

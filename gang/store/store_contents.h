@@ -1,4 +1,4 @@
-// What a store holds, and what each operation does to it. Knows nothing of clients.
+// What a store holds, and what each operation does to it. Knows nothing about clients.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,14 @@ class StoreContents {
   void set(std::string_view key, BytesView value);
   void append(std::string_view key, BytesView value);
 
-  // The value, valid until the next change; null where there is none.
+  // The value, valid until the next change; null if there is none.
   const Bytes* find(std::string_view key) const noexcept;
   bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
 
-  // The sum, also stored; none (and nothing changed) where the value is not a decimal number.
+  // Those of `keys` that have no value.
+  std::vector<std::string> missing_of(std::span<const std::string> keys) const;
+
+  // Stores and returns the sum; none, and changes nothing, if the value is not a decimal number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
 
   // As Store::compare_set.

@@ -49,7 +49,7 @@ void throw_wait_timeout(const Store& store, std::string_view operation,
 void throw_not_a_number(const Store& store, std::string_view key) {
   throw StoreError(
       StoreErrorKind::not_a_number,
-      operation_on(store, "add", key) + " met a value that is not a decimal number of 64 bits");
+      operation_on(store, "add", key) + " found a value that is not a 64-bit decimal number");
 }
 
 }  // namespace gang

@@ -1,4 +1,4 @@
-// The sentences in which stores fail: the same words for every kind of store.
+// How stores fail: with the same messages for every kind of store.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ namespace gang {
 [[noreturn]] void throw_cancelled(const Store& store, std::string_view operation,
                                   std::string_view key);
 
-// "wait for 'a', 'b' and 3 more at memory timed out after 5 s: no client has set them".
+// "wait of 'a', 'b', 'c' and 2 more at memory timed out after 5 s: no client has set them".
 [[noreturn]] void throw_wait_timeout(const Store& store, std::string_view operation,
                                      std::span<const std::string> missing_keys, Duration elapsed);
 
 [[noreturn]] void throw_not_a_number(const Store& store, std::string_view key);
 
-// "add of 'a' at memory": how a sentence about an operation begins. `key` may be empty.
+// "add of 'a' at memory": how a message about an operation begins. `key` may be empty.
 std::string operation_on(const Store& store, std::string_view operation, std::string_view key);
 
 }  // namespace gang

@@ -132,7 +132,7 @@ class TcpStore final : public Store {
       std::optional<Bytes> value = call("get", key, [key](TcpStoreLink& link, Deadline deadline) {
         return link.read(on_the_wire(key), deadline);
       });
-      if (value) return *std::move(value);  // else it has been deleted meanwhile
+      if (value) return *std::move(value);  // otherwise it has been deleted in the meantime
     }
   }
 
@@ -141,7 +141,7 @@ class TcpStore final : public Store {
   }
 
  private:
-  // A link that one call uses. It is kept for later calls only where the call has succeeded.
+  // The link of one call. It is kept for later calls only if the call succeeds.
   class Lease {
    public:
     explicit Lease(TcpStore& store, Link link) : store_(store), link_(std::move(link)) {}
@@ -161,7 +161,7 @@ class TcpStore final : public Store {
     bool is_usable_ = false;
   };
 
-  // Runs `body(link, deadline)` on a link of its own.
+  // Runs `body(link, deadline)` on its own link.
   template <typename Body>
   std::invoke_result_t<Body, TcpStoreLink&, Deadline> call(std::string_view operation,
                                                            std::string_view key, const Body& body) {
@@ -188,7 +188,7 @@ class TcpStore final : public Store {
       lease.keep();
       if (have_come) return;
     } catch (const StoreError& error) {
-      // A connection for which there was too little time says nothing of the server.
+      // A connection attempt with too little time says nothing about the server.
       const bool is_late = error.kind() == StoreErrorKind::connection && Clock::now() >= end;
       rethrow(is_late ? StoreError(StoreErrorKind::timeout, error.what()) : error, operation,
               keys.front(), Clock::now() - start);
@@ -240,7 +240,7 @@ class TcpStore final : public Store {
   const TcpStoreLink::Token token_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Link> idle_;
-  std::set<TcpStoreLink*> busy_;                          // owned by their leases
+  std::set<TcpStoreLink*> busy_;                          // owned by leases
   TcpStoreDialect dialect_ = TcpStoreDialect::automatic;  // the server's, once it is known
   std::string lost_because_;
   bool is_cancelled_ = false;
@@ -250,12 +250,9 @@ class TcpStore final : public Store {
 
 std::shared_ptr<Store> make_tcp_store(TcpStoreOptions options) {
   if (options.host.empty())
-    throw InvalidArgument("make_tcp_store: the host is empty; accepted are names and addresses");
-  if (options.port == 0)
-    throw InvalidArgument("make_tcp_store: the port is 0; accepted are 1 to 65535");
-  if (options.timeout <= Duration::zero())
-    throw InvalidArgument("make_tcp_store: timeout " + to_string(options.timeout) +
-                          " is not positive; accepted are positive durations and no_timeout");
+    throw InvalidArgument("make_tcp_store: the host is empty; must be a name or an address");
+  if (options.port == 0) throw InvalidArgument("make_tcp_store: the port is 0; must be 1 to 65535");
+  check_timeout("make_tcp_store", options.timeout);
   auto store = std::make_shared<TcpStore>(std::move(options));
   store->connect();
   return store;

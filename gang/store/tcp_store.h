@@ -17,21 +17,21 @@ struct TcpStoreOptions {
   TcpStoreDialect dialect = TcpStoreDialect::automatic;
   // For connecting, and for the server's answer to anything but a wait.
   Duration timeout = std::chrono::minutes(5);
-  // The server, where this process hosts it: it lives as long as this client and those made of it.
+  // The server, if this process hosts it; it exists as long as this client and those made from it.
   std::shared_ptr<TcpStoreServer> server = nullptr;
 };
 
 // A client of the server at `options.host` and `options.port`: PyTorch's or a TcpStoreServer.
-// Blocks until it is connected; tries again until the timeout where nobody listens yet. Keys are as
+// Blocks until it is connected; while nothing listens there, retries until the timeout. Keys are as
 // PyTorch's clients see them (on the wire each begins with '/').
 //
-// A client has a connection for each of its calls that are under way at the same time.
-// Errors, besides those of Store: StoreError connection (nobody listens there within the timeout;
-// or the server went away: then every later call of the client fails at once with the first cause),
-// timeout (the server does not answer), dialect (who listens there speaks otherwise), corrupt;
-// InvalidArgument for an empty host, port 0 or a timeout that is not positive. add() to what is no
-// number costs the connection: PyTorch's servers close it without a word, so it is of kind
-// connection.
+// A client uses one connection for each of its concurrent calls.
+// Errors, besides those of Store: StoreError connection (nothing listens there within the timeout,
+// or the server went away; then every later call of the client fails at once with the first cause),
+// timeout (the server does not answer), dialect (the peer does not speak this protocol), corrupt;
+// InvalidArgument for an empty host, port 0 or a timeout that is not positive. add() to a value
+// that is not a number costs the connection, since PyTorch's servers close it without a word, and
+// so is of kind connection.
 std::shared_ptr<Store> make_tcp_store(TcpStoreOptions options);
 
 }  // namespace gang

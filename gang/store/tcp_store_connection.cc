@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
+#include <utility>  // which Boost.Asio uses without including it
 
 #include <boost/asio.hpp>
 #include <fmt/format.h>
@@ -19,12 +19,12 @@ using boost::system::error_code;
 
 namespace {
 
-// To one of a host's addresses, so that others have a chance.
+// The time for one of a host's addresses, so that the others have a chance.
 constexpr auto longest_attempt = std::chrono::seconds(5);
 
 }  // namespace
 
-// The calling thread runs the io_context for the time of each call; other threads only post to it.
+// The calling thread runs the io_context during each call; other threads only post to it.
 class TcpStoreConnection::Impl {
  public:
   void connect(std::span<const std::string> addresses, std::uint16_t port, Deadline deadline) {
@@ -40,7 +40,7 @@ class TcpStoreConnection::Impl {
       };
       error = run(std::min(deadline, Clock::now() + longest_attempt), start).error;
       if (!error) return prepare();
-      // So does an address that nobody answers for.
+      // An address that nothing answers for has timed out too.
       if (error == asio::error::operation_aborted) error = asio::error::timed_out;
     }
     throw StoreError(StoreErrorKind::connection, error.message());
@@ -54,11 +54,11 @@ class TcpStoreConnection::Impl {
       });
     });
     if (outcome.error == asio::error::operation_aborted)
-      throw StoreError(StoreErrorKind::timeout, "the other side takes no more data");
+      throw StoreError(StoreErrorKind::timeout, "the other side accepts no more data");
     throw_if_lost(outcome.error);
   }
 
-  // How many bytes came before the deadline.
+  // Returns how many bytes came before the deadline.
   std::size_t receive(std::span<std::byte> bytes, Deadline deadline) {
     const asio::mutable_buffer buffer(bytes.data(), bytes.size());
     const Outcome outcome = run(deadline, [this, buffer](Outcome& result) {
@@ -93,7 +93,7 @@ class TcpStoreConnection::Impl {
     bool is_finished = false;
   };
 
-  // Runs what `start` begins until it is finished; operation_aborted where the deadline was first.
+  // Runs what `start` begins until it is finished; operation_aborted if the deadline comes first.
   template <typename Start>
   Outcome run(Deadline deadline, const Start& start) {
     throw_if_interrupted();
@@ -102,7 +102,7 @@ class TcpStoreConnection::Impl {
     start(outcome);
     while (!outcome.is_finished && Clock::now() < deadline && io_.run_one_until(deadline) > 0) {
     }
-    if (!outcome.is_finished) io_.poll();  // what is done already counts, however late it is
+    if (!outcome.is_finished) io_.poll();  // what is already done counts, however late it is
     if (!outcome.is_finished) {
       error_code ignored;
       socket_.cancel(ignored);

@@ -10,11 +10,10 @@
 
 namespace gang {
 
-// Used by one thread at a time, but for interrupt().
+// Used by one thread at a time, except for interrupt().
 //
-// Errors of every call: StoreError connection (the other side is not there, or went away: says what
-// the system said), timeout (the deadline passed), cancelled (interrupted). After an error only
-// connect() is of use.
+// Errors of every call: StoreError connection (the other side is not there, or went away; includes
+// the system's message), timeout (it passed), cancelled (interrupted). Then only connect() works.
 class TcpStoreConnection {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,17 +24,17 @@ class TcpStoreConnection {
   TcpStoreConnection& operator=(const TcpStoreConnection&) = delete;
   ~TcpStoreConnection();
 
-  // One attempt at each numeric address in turn, of a few seconds at most; closes an earlier
-  // connection. That none has accepted in time is of kind connection.
+  // Tries each numeric address in turn, for at most a few seconds each; closes an earlier
+  // connection. If none accepts in time, the error is of kind connection.
   void connect(std::span<const std::string> addresses, std::uint16_t port, Deadline deadline);
 
   void send(std::span<const std::byte> bytes, Deadline deadline);
 
-  // Fills `bytes`. False where the deadline passed before the first byte came: nothing is lost
-  // then, and the connection is usable.
+  // Fills `bytes`. False if the deadline passed before the first byte came; then nothing is lost,
+  // and the connection stays usable.
   bool try_receive(std::span<std::byte> bytes, Deadline deadline);
 
-  // The same where a deadline that passes is an error.
+  // The same, but a deadline that passes is an error.
   void receive(std::span<std::byte> bytes, Deadline deadline);
 
   // Ends the pending call and all later ones with kind cancelled. From any thread.

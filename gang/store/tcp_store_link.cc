@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <thread>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,13 +12,13 @@ namespace {
 
 using Clock = TcpStoreConnection::Clock;
 
-// To a 1.13 server, which takes the greeting of 2.x for a set, the last three bytes are the upper
-// ones of the key's length: so large that it closes the connection instead of waiting for the key.
+// A 1.13 server takes the greeting of 2.x for a set, and its last three bytes for the upper bytes
+// of the key's length, which is so large that it closes the connection and does not wait.
 constexpr std::uint32_t greeting_nonce = 0x47FFFFFF;
 constexpr std::array greeting_answer = {std::byte{0xFF}, std::byte{0xFF}, std::byte{0xFF},
                                         std::byte{0x47}};
 
-// What a server gets for its last answer to a wait, beyond the wait's own deadline.
+// The time that a server gets for its last answer to a wait, beyond the wait's own deadline.
 constexpr Clock::duration answer_time = std::chrono::seconds(1);
 
 constexpr std::uint64_t max_reply_bytes = std::uint64_t{1} << 30U;
@@ -29,7 +28,7 @@ std::vector<std::byte> bytes_of(std::span<const std::byte> view) {
   return {view.begin(), view.end()};
 }
 
-// Does nothing, and is answered when all before it is done.
+// A request that does nothing, and is answered when all requests before it are done.
 TcpStoreRequest question_without_effect(TcpStoreDialect dialect) {
   if (dialect == TcpStoreDialect::pytorch_2)
     return {.command = TcpStoreCommand::ping, .number = greeting_nonce};
@@ -42,7 +41,7 @@ std::string in_hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
-[[noreturn]] void throw_no_store(std::string_view what) {
+[[noreturn]] void throw_not_a_store(std::string_view what) {
   throw StoreError(StoreErrorKind::dialect, std::string(what));
 }
 
@@ -63,7 +62,7 @@ void TcpStoreLink::connect(const TcpStoreAddress& address, TcpStoreDialect diale
       if (error.kind() != StoreErrorKind::connection) throw;
       const Clock::duration left = deadline - Clock::now();
       pause(std::min(time, left));
-      // An attempt that is cut short would hide what the others have met.
+      // An attempt that is cut short would hide the errors of the others.
       if (left < 2 * time) throw;
     }
   }
@@ -76,18 +75,18 @@ void TcpStoreLink::attempt(std::span<const std::string> addresses, std::uint16_t
   connection_.connect(addresses, port, deadline);
   if (try_greet(first, deadline)) return;
   if (!is_automatic)
-    throw_no_store(
+    throw_not_a_store(
         fmt::format("the server does not speak the dialect of {}: it closed the "
                     "connection at the greeting",
                     to_string(dialect)));
   connection_.connect(addresses, port, deadline);
   if (!try_greet(TcpStoreDialect::pytorch_1_13, deadline))
-    throw_no_store(
+    throw_not_a_store(
         "the server speaks neither dialect of PyTorch's stores: it closed the "
         "connection at the greeting");
 }
 
-// False where the other side has closed the connection, as who speaks another dialect does.
+// False if the other side closed the connection, as a server of another dialect does.
 bool TcpStoreLink::try_greet(TcpStoreDialect dialect, Deadline deadline) {
   const bool is_2 = dialect == TcpStoreDialect::pytorch_2;
   Bytes greeting;
@@ -98,17 +97,17 @@ bool TcpStoreLink::try_greet(TcpStoreDialect dialect, Deadline deadline) {
   try {
     connection_.send(greeting, deadline);  // in one piece: PyTorch's libuv server needs it
     if (!connection_.try_receive(expected, deadline))
-      throw StoreError(
-          StoreErrorKind::timeout,
-          fmt::format("who listens there does not answer the greeting of {}", to_string(dialect)));
+      throw StoreError(StoreErrorKind::timeout,
+                       fmt::format("the peer at that address does not answer the greeting of {}",
+                                   to_string(dialect)));
   } catch (const StoreError& error) {
     if (error.kind() == StoreErrorKind::connection) return false;
     throw;
   }
   const bool is_right = is_2 ? answer == greeting_answer : answer[0] == tcp_store_reply::ready;
   if (!is_right)
-    throw_no_store(
-        fmt::format("who listens there is no store: it answered the greeting of {} "
+    throw_not_a_store(
+        fmt::format("the peer at that address is not a store: it answered the greeting of {} "
                     "with {}",
                     to_string(dialect), in_hexadecimal(expected)));
   dialect_ = dialect;
@@ -134,15 +133,15 @@ void TcpStoreLink::append(std::string_view key, BytesView value, Deadline deadli
       deadline);
 }
 
-// By a comparison that is never equal: it returns the value, or the token where there is none, and
-// changes nothing. A get of a key that is deleted meanwhile would cost the connection.
+// By a comparison that is never equal: it returns the value, or the token if there is none, and
+// changes nothing. A get of a key that is deleted in the meantime would cost the connection.
 std::optional<TcpStoreLink::Bytes> TcpStoreLink::read(std::string_view key, Deadline deadline) {
   Bytes value = compare_set(key, token_, token_, deadline);
   if (std::ranges::equal(value, token_)) return std::nullopt;
   return value;
 }
 
-// PyTorch's libuv server would tell who waits for a missing key that it is there: so ask first.
+// Asks first: PyTorch's libuv server would tell clients waiting for a missing key that it exists.
 std::optional<TcpStoreLink::Bytes> TcpStoreLink::find(std::string_view key, Deadline deadline) {
   const std::string keys[] = {std::string(key)};
   if (!check(keys, deadline)) return std::nullopt;
@@ -203,11 +202,11 @@ bool TcpStoreLink::wait_at_server(std::span<const std::string> keys, Deadline de
   std::array<std::byte, 1> answer{};
   if (connection_.try_receive(answer, deadline)) {
     if (answer[0] != tcp_store_reply::stop_waiting)
-      throw StoreError(StoreErrorKind::corrupt, "the server ended a wait for no reason");
+      throw StoreError(StoreErrorKind::corrupt, "the server ended a wait without a reason");
     return true;
   }
   send({.command = TcpStoreCommand::cancel_wait}, answer_deadline);
-  // The keys may have come while the cancellation was on its way: then there are two answers.
+  // The keys may have come while the cancellation was on its way; then there are two answers.
   const bool have_come = receive_byte(answer_deadline) == tcp_store_reply::stop_waiting;
   if (have_come) receive_byte(answer_deadline);
   return have_come;
@@ -219,7 +218,7 @@ void TcpStoreLink::send(const TcpStoreRequest& request, Deadline deadline) {
   connection_.send(out, deadline);
 }
 
-// The server itself answers nothing to a change; it does what follows when the change is done.
+// The server does not answer a change, but answers what follows when the change is done.
 void TcpStoreLink::send_and_confirm(const TcpStoreRequest& request, Deadline deadline) {
   Bytes out;
   encode(request, dialect_, out);
@@ -229,7 +228,7 @@ void TcpStoreLink::send_and_confirm(const TcpStoreRequest& request, Deadline dea
   const bool is_2 = dialect_ == TcpStoreDialect::pytorch_2;
   connection_.receive(std::span(answer).first(is_2 ? 4 : 1), deadline);
   if (is_2 ? answer != greeting_answer : answer[0] != tcp_store_reply::ready)
-    throw StoreError(StoreErrorKind::corrupt, "the server confirmed something else");
+    throw StoreError(StoreErrorKind::corrupt, "the server confirmed a different request");
 }
 
 TcpStoreLink::Bytes TcpStoreLink::receive_bytes(Deadline deadline) {

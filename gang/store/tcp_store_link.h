@@ -1,9 +1,8 @@
-// One connection to a TCP store's server, in its dialect: a function per command.
+// One connection to the server of a TCP store, in its dialect: a function per command.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,31 +18,30 @@ struct TcpStoreAddress {
   std::uint16_t port = 0;
 };
 
-// Used by one thread at a time, but for interrupt(). Keys are as on the wire. Errors as
-// TcpStoreConnection, and corrupt for a reply that no server sends; unusable after any error.
+// Used by one thread at a time, except for interrupt(). Keys are as on the wire. Errors as
+// TcpStoreConnection, and corrupt for a reply that no server would send; unusable after any error.
 class TcpStoreLink {
  public:
   using Bytes = std::vector<std::byte>;
   using BytesView = std::span<const std::byte>;
   using Deadline = TcpStoreConnection::Deadline;
-  // What no client ever stores: by it, a value is told from a key without one.
+  // A value that no client ever stores, which marks a key without a value.
   using Token = std::array<std::byte, 16>;
 
   explicit TcpStoreLink(const Token& token);
 
-  // Connects and learns the dialect, where it is not given. Tries again until the deadline while
-  // nobody listens there.
-  // StoreError connection (nobody listened; no such host), timeout (who listens does not answer),
-  // dialect (who answers speaks otherwise), cancelled.
+  // Connects, and finds out the dialect unless it is given. Retries until the deadline while
+  // nothing listens there. StoreError connection (nothing listened; no such host), timeout (the
+  // peer does not answer), dialect (the peer does not speak this protocol), cancelled.
   void connect(const TcpStoreAddress& address, TcpStoreDialect dialect, Deadline deadline);
   TcpStoreDialect dialect() const noexcept { return dialect_; }
 
-  // Return when the server has done it. append: NotSupported in 1.13's dialect.
+  // These return when the server has done it. append: NotSupported in 1.13's dialect.
   void set(std::string_view key, BytesView value, Deadline deadline);
   void append(std::string_view key, BytesView value, Deadline deadline);
 
-  // The value; none where there is none. `read` where one is known to have existed: one question
-  // less.
+  // The value; none if there is none. `read` needs one request less, but may be called only if the
+  // key is known to have existed.
   std::optional<Bytes> read(std::string_view key, Deadline deadline);
   std::optional<Bytes> find(std::string_view key, Deadline deadline);
   std::int64_t add(std::string_view key, std::int64_t delta, Deadline deadline);
@@ -52,9 +50,9 @@ class TcpStoreLink {
   bool delete_key(std::string_view key, Deadline deadline);
   std::int64_t num_keys(Deadline deadline);
 
-  // Whether each key existed before `deadline`. Asks now and then besides waiting, because
-  // PyTorch's servers do not tell who waits for a key that it was made by compare_set. In 1.13's
-  // dialect, in which a wait cannot be withdrawn, it only asks. The link is usable afterwards.
+  // Whether each key existed before `deadline`. Besides waiting, it asks now and then, because
+  // PyTorch's servers do not notify clients that wait for a key when compare_set creates it.
+  // In 1.13's dialect, in which a wait cannot be cancelled, it only asks. The link stays usable.
   bool wait(std::span<const std::string> keys, Deadline deadline);
 
   // Ends the pending call and all later ones with kind cancelled. From any thread.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "gang/enum_names.h"
+
 namespace gang {
 namespace {
 
@@ -65,15 +67,9 @@ void encode_pairs(const TcpStoreRequest& request, std::vector<std::byte>& out) {
 }  // namespace
 
 std::string_view to_string(TcpStoreDialect dialect) noexcept {
-  switch (dialect) {
-    case TcpStoreDialect::automatic:
-      return "automatic";
-    case TcpStoreDialect::pytorch_1_13:
-      return "PyTorch 1.13";
-    case TcpStoreDialect::pytorch_2:
-      return "PyTorch 2";
-  }
-  return "unknown";
+  static constexpr std::array<std::string_view, 3> names = {"automatic", "PyTorch 1.13",
+                                                            "PyTorch 2"};
+  return enum_name(names, dialect);
 }
 
 std::string_view to_string(TcpStoreCommand command) noexcept { return layout_of(command).name; }
@@ -93,10 +89,10 @@ void encode(const TcpStoreRequest& request, TcpStoreDialect dialect, std::vector
   const TcpStoreLayout& layout = layout_of(request.command);
   const std::optional<std::uint8_t> code = code_of(layout, dialect);
   if (!code)
-    throw NotSupported(fmt::format(
-        "{}: the store's server speaks the dialect of {}, which has no such command; accepted is "
-        "PyTorch 2",
-        layout.name, to_string(dialect)));
+    throw NotSupported(
+        fmt::format("{}: the store's server speaks the dialect of {}, which lacks this command; "
+                    "must be PyTorch 2",
+                    layout.name, to_string(dialect)));
   out.push_back(static_cast<std::byte>(*code));
   std::size_t value = 0;
   for (const Field field : layout.fields) {

@@ -13,18 +13,18 @@
 
 namespace gang {
 
-// The dialects do not understand each other: nearly every command has another number, and a client
-// of 2.x begins with a greeting. Source: the wire formats of torch.distributed.TCPStore in PyTorch
-// 1.13.1 and 2.6.0; commands of later releases have further numbers, which are refused here.
+// The dialects are incompatible: nearly every command has a different number, and a client of 2.x
+// begins with a greeting. Source: the wire formats of torch.distributed.TCPStore in PyTorch 1.13.1
+// and 2.6.0; commands of later releases have higher numbers, which are refused here.
 enum class TcpStoreDialect : std::uint8_t {
-  automatic,     // a server tells by the first bytes; a client tries 2.x, then 1.13
-  pytorch_1_13,  // two connections per client, no greeting, no append, no cancelling of waits
+  automatic,     // a server looks at the first bytes; a client tries 2.x, then 1.13
+  pytorch_1_13,  // two connections per client; no greeting, no append, waits cannot be cancelled
   pytorch_2,     // 2.x
 };
 
 std::string_view to_string(TcpStoreDialect dialect) noexcept;  // "PyTorch 2"
 
-// What a server accepts. Who exceeds one loses the connection; nobody else notices.
+// What a server accepts. A client that exceeds a limit loses its connection; others do not notice.
 struct TcpStoreLimits {
   std::size_t max_key_bytes = std::size_t{8} << 10U;
   std::size_t max_value_bytes = max_store_value_bytes;
@@ -54,8 +54,7 @@ enum class TcpStoreCommand : std::uint8_t {
 
 std::string_view to_string(TcpStoreCommand command) noexcept;  // "compare_set"
 
-// One request. `keys` and `values` in the order of the wire; `number` is what add adds, or a ping's
-// nonce.
+// One request. `keys` and `values` are in wire order; `number` is what add adds, or a ping's nonce.
 struct TcpStoreRequest {
   TcpStoreCommand command = TcpStoreCommand::num_keys;
   std::vector<std::string> keys;
@@ -65,30 +64,30 @@ struct TcpStoreRequest {
   friend bool operator==(const TcpStoreRequest&, const TcpStoreRequest&) = default;
 };
 
-// What follows a command's number. A list is its u64 count and its items; keys and values are a
-// u64 length and their bytes. All integers are little-endian.
+// What follows a command's number. A list is a u64 count and its items; keys and values are a u64
+// length and their bytes. All integers are little-endian.
 enum class TcpStoreField : std::uint8_t { none, key, value, number, keys, pairs, nonce, magic };
 
 struct TcpStoreLayout {
   TcpStoreCommand command;
   std::string_view name;
-  std::optional<std::uint8_t> code_1_13;  // none where the dialect lacks the command
+  std::optional<std::uint8_t> code_1_13;  // none if the dialect lacks the command
   std::optional<std::uint8_t> code_2;
   TcpStoreField fields[3] = {};
 };
 
 const TcpStoreLayout& layout_of(TcpStoreCommand command) noexcept;
 
-// The command with this number; null where the dialect (not automatic) has none.
+// The command with this number; null if the dialect (not automatic) has none.
 const TcpStoreLayout* find_layout(std::uint8_t code, TcpStoreDialect dialect) noexcept;
 
-// What a client of 2.x says first; it is answered by nothing.
+// The first thing that a client of 2.x sends; it gets no answer.
 inline constexpr std::uint32_t tcp_store_magic = 0x3C85F7CE;
 
-// Appends the request. NotSupported where `dialect` (not automatic) lacks the command.
+// Appends the request to `out`. NotSupported if `dialect` (not automatic) lacks the command.
 void encode(const TcpStoreRequest& request, TcpStoreDialect dialect, std::vector<std::byte>& out);
 
-// Replies: bytes are a u64 length and the bytes; numbers an i64; a question's answer one byte.
+// Replies: bytes are a u64 length and the bytes, a number is an i64, a question's answer one byte.
 void encode_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& out);
 void encode_u64(std::uint64_t value, std::vector<std::byte>& out);
 void encode_u32(std::uint32_t value, std::vector<std::byte>& out);

@@ -8,17 +8,17 @@
 namespace gang {
 namespace {
 
-// What a key or value of a list takes beside its bytes.
+// What a key or value takes in addition to its bytes.
 constexpr std::size_t item_overhead_bytes = 32;
 
 [[noreturn]] void throw_unknown_command(std::uint8_t code, TcpStoreDialect dialect) {
   throw StoreError(StoreErrorKind::dialect,
-                   fmt::format("{} is no command of {}", code, to_string(dialect)));
+                   fmt::format("{} is not a command of {}", code, to_string(dialect)));
 }
 
 [[noreturn]] void throw_exceeded(std::string_view what, std::uint64_t size, std::size_t limit) {
   throw StoreError(StoreErrorKind::corrupt,
-                   fmt::format("{} of {}; accepted are up to {}", what, size, limit));
+                   fmt::format("size of {} is {}; must be at most {}", what, size, limit));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<TcpStoreRequest> TcpStoreRequestReader::read(std::span<const std::
   return std::exchange(request_, {});
 }
 
-// Takes one step; false where `input` is used up first.
+// Takes one step; false if `input` is used up first.
 bool TcpStoreRequestReader::advance(std::span<const std::byte>& input) {
   switch (step_) {
     case Step::command:
@@ -75,7 +75,7 @@ bool TcpStoreRequestReader::advance(std::span<const std::byte>& input) {
   return false;
 }
 
-// Collects `size` bytes in integer_; whether they are all there.
+// Collects `size` bytes in integer_; returns whether all of them are there.
 bool TcpStoreRequestReader::fill(std::span<const std::byte>& input, std::size_t size) {
   const std::size_t taken = std::min(size - have_, input.size());
   std::copy_n(input.begin(), taken, integer_.begin() + static_cast<std::ptrdiff_t>(have_));
@@ -90,7 +90,7 @@ std::uint64_t TcpStoreRequestReader::number() const noexcept { return decode_u64
 
 void TcpStoreRequestReader::begin_request(std::uint8_t code) {
   if (dialect_ == TcpStoreDialect::automatic) {
-    // Zero is 2.x's greeting and 1.13's set; any other first byte is 1.13's alone.
+    // Zero is 2.x's greeting or 1.13's set; any other first byte is 1.13's.
     if (code == 0) {
       step_ = Step::first_bytes;
       return;
@@ -113,40 +113,24 @@ void TcpStoreRequestReader::begin_request(std::uint8_t code) {
   begin_field();
 }
 
-// After a zero come either the magic number or the length of the key to set, whose first half
-// would be beyond every limit if it were equal.
+// After a zero comes either the magic number or the length of the key to set, which would exceed
+// every limit if its first half were equal to that number.
 void TcpStoreRequestReader::tell_dialect_by_first_bytes() {
   const bool is_greeting = decode_u32(std::span(integer_).first<4>()) == tcp_store_magic;
   dialect_ = is_greeting ? TcpStoreDialect::pytorch_2 : TcpStoreDialect::pytorch_1_13;
   begin_request(0);
-  have_ = 4;  // they are this field's
+  have_ = 4;  // they belong to this field
 }
 
 void TcpStoreRequestReader::begin_field() {
+  // In the order of TcpStoreField.
+  static constexpr std::array first_steps = {Step::command, Step::length, Step::length,
+                                             Step::number,  Step::count,  Step::count,
+                                             Step::nonce,   Step::magic};
   const TcpStoreField field =
       field_ < std::size(layout_->fields) ? layout_->fields[field_] : TcpStoreField::none;
-  switch (field) {
-    case TcpStoreField::none:
-      is_complete_ = true;
-      return;
-    case TcpStoreField::number:
-      step_ = Step::number;
-      return;
-    case TcpStoreField::nonce:
-      step_ = Step::nonce;
-      return;
-    case TcpStoreField::magic:
-      step_ = Step::magic;
-      return;
-    case TcpStoreField::keys:
-    case TcpStoreField::pairs:
-      step_ = Step::count;
-      return;
-    case TcpStoreField::key:
-    case TcpStoreField::value:
-      step_ = Step::length;
-      return;
-  }
+  is_complete_ = field == TcpStoreField::none;
+  if (!is_complete_) step_ = first_steps[static_cast<std::size_t>(field)];
 }
 
 void TcpStoreRequestReader::end_field() {
@@ -154,12 +138,7 @@ void TcpStoreRequestReader::end_field() {
   if (field == TcpStoreField::pairs && items_left_ > 0) is_pair_value_ = !is_pair_value_;
   const bool is_list_item_done = !is_pair_value_;
   if (items_left_ > 0 && is_list_item_done) --items_left_;
-  if (items_left_ > 0) {
-    step_ = Step::length;
-    return;
-  }
-  ++field_;
-  begin_field();
+  continue_list();
 }
 
 void TcpStoreRequestReader::begin_list() {
@@ -167,6 +146,11 @@ void TcpStoreRequestReader::begin_list() {
     throw_exceeded("a list", number(), limits_.max_keys_per_request);
   items_left_ = number();
   is_pair_value_ = false;
+  continue_list();
+}
+
+// The next item of the list, or the next field.
+void TcpStoreRequestReader::continue_list() {
   if (items_left_ > 0) {
     step_ = Step::length;
     return;

@@ -25,10 +25,10 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::byte>;
 
-// Replies that wait to be taken; more are made when these are gone.
+// How many bytes of replies may wait to be sent before no more requests are served.
 constexpr std::size_t enough_unsent_bytes = std::size_t{1} << 20U;
 
-// A program that this process starts must not keep the port or a connection open.
+// A program started by this process must not keep the port or a connection open.
 template <typename Socket>
 void close_on_exec(Socket& socket) {
   ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
@@ -44,9 +44,9 @@ struct Connection {
 
   tcp::socket socket;
   TcpStoreRequestReader reader;
-  Bytes unread;   // arrived, but the replies before it have not been taken
+  Bytes unread;   // arrived, but earlier replies have not been sent yet
   Bytes unsent;   // to be sent after `sending`
-  Bytes sending;  // while not empty
+  Bytes sending;  // empty if nothing is being sent
   std::size_t counted_bytes = 0;
   Clock::time_point last_progress = Clock::now();
   bool is_waiting_for_input = false;
@@ -54,7 +54,7 @@ struct Connection {
 
 }  // namespace
 
-// Everything but the statistics belongs to the one thread that runs the io_context.
+// Everything except the statistics belongs to the thread that runs the io_context.
 class TcpStoreServer::Impl {
  public:
   explicit Impl(TcpStoreServerOptions options)
@@ -130,7 +130,7 @@ void TcpStoreServer::Impl::listen() {
   for (const std::string& address :
        addresses_of(options_.address, deadline, [] { return false; })) {
     const bool is_listening = listen_on({asio::ip::make_address(address), port_}, error);
-    // Else a client might come to another's server at this name and port.
+    // Otherwise a client might reach the server of another program at this name and port.
     if (!is_listening && error == asio::error::address_in_use && options_.port != 0)
       throw_cannot_listen(error);
   }
@@ -145,7 +145,7 @@ void TcpStoreServer::Impl::throw_cannot_listen(const error_code& error) const {
                                options_.port, is_taken ? "the port is in use" : error.message()));
 }
 
-// Every address after the first has the first one's port.
+// Every address after the first uses the port of the first.
 bool TcpStoreServer::Impl::listen_on(const tcp::endpoint& endpoint, error_code& error) {
   tcp::acceptor acceptor(io_);
   acceptor.open(endpoint.protocol(), error);
@@ -165,7 +165,7 @@ bool TcpStoreServer::Impl::listen_on(const tcp::endpoint& endpoint, error_code& 
 void TcpStoreServer::Impl::accept(tcp::acceptor& acceptor) {
   acceptor.async_accept([this, &acceptor](const error_code& error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
-    // Out of descriptors or memory: those who are connected go on.
+    // Out of descriptors or memory; existing connections continue.
     if (error) return accept_again_later(acceptor);
     admit(std::move(socket));
     accept(acceptor);
@@ -192,11 +192,12 @@ void TcpStoreServer::Impl::admit(tcp::socket socket) {
     statistics_.connections = connections_.size();
   }
   if (connections_.size() > options_.limits.max_connections)
-    return refuse(id, fmt::format("there are {} connections", options_.limits.max_connections));
+    return refuse(id,
+                  fmt::format("there are already {} connections", options_.limits.max_connections));
   await_input(id, connection);
 }
 
-// Only the notice is asynchronous: an idle connection has no buffer.
+// Only the notification is asynchronous, so an idle connection has no buffer.
 void TcpStoreServer::Impl::await_input(Id id, const ConnectionPtr& connection) {
   if (connection->is_waiting_for_input) return;
   connection->is_waiting_for_input = true;
@@ -251,7 +252,7 @@ void TcpStoreServer::Impl::deliver(std::vector<TcpStoreService::Reply> replies) 
 }
 
 void TcpStoreServer::Impl::send(Id id, const ConnectionPtr& connection) {
-  // Mostly the system takes a reply at once.
+  // Usually the system takes a reply at once.
   error_code error;
   const std::size_t sent = connection->socket.write_some(asio::buffer(connection->unsent), error);
   if (error && error != asio::error::would_block && error != asio::error::try_again)
@@ -285,7 +286,7 @@ void TcpStoreServer::Impl::continue_after_sending(Id id, const ConnectionPtr& co
   serve(id, connection, input);
 }
 
-// Refuses a connection whose share of a full memory has grown.
+// Throws if the connection holds more than before and the memory is full.
 void TcpStoreServer::Impl::count_memory(Connection& connection) {
   const std::size_t held = connection.held_bytes();
   const bool has_grown = held > connection.counted_bytes;
@@ -293,7 +294,7 @@ void TcpStoreServer::Impl::count_memory(Connection& connection) {
   connection_bytes_ -= std::exchange(connection.counted_bytes, held);
   if (has_grown && connection_bytes_ + service_.memory_bytes() > options_.limits.max_memory_bytes)
     throw StoreError(StoreErrorKind::corrupt,
-                     fmt::format("there is no memory for a request; the limit is {} bytes",
+                     fmt::format("not enough memory for a request; the limit is {} bytes",
                                  options_.limits.max_memory_bytes));
 }
 
@@ -341,8 +342,8 @@ void TcpStoreServer::Impl::sweep() {
 
 TcpStoreServer::TcpStoreServer(TcpStoreServerOptions options) {
   if (options.stall_timeout <= Duration::zero() || options.stall_timeout == no_timeout)
-    throw InvalidArgument("TcpStoreServer: the stall timeout " + to_string(options.stall_timeout) +
-                          " is not positive and finite");
+    throw InvalidArgument("TcpStoreServer: stall timeout is " + to_string(options.stall_timeout) +
+                          "; must be positive and finite");
   if (options.limits.max_connections == 0 || options.limits.max_memory_bytes == 0)
     throw InvalidArgument("TcpStoreServer: the limits of connections and memory must be positive");
   impl_ = std::make_unique<Impl>(std::move(options));

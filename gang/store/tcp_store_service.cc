@@ -7,7 +7,7 @@
 namespace gang {
 namespace {
 
-// What the system's memory pays for a key beside its bytes.
+// The memory that a key takes in addition to its bytes.
 constexpr std::size_t key_overhead_bytes = 160;
 
 [[noreturn]] void refuse(std::string message, StoreErrorKind kind = StoreErrorKind::corrupt) {
@@ -73,8 +73,8 @@ TcpStoreService::Bytes TcpStoreService::answer(Connection connection,
     case TcpStoreCommand::add:
       return add(request);
     case TcpStoreCommand::check:
-      return {missing_of(request.keys).empty() ? tcp_store_reply::ready
-                                               : tcp_store_reply::not_ready};
+      return {contents_.missing_of(request.keys).empty() ? tcp_store_reply::ready
+                                                         : tcp_store_reply::not_ready};
     case TcpStoreCommand::wait:
       return wait(connection, request.keys);
     case TcpStoreCommand::num_keys:
@@ -119,10 +119,10 @@ TcpStoreService::Bytes TcpStoreService::values_of(const TcpStoreRequest& request
 TcpStoreService::Bytes TcpStoreService::wait(Connection connection,
                                              const std::vector<std::string>& keys) {
   if (waits_.is_waiting(connection)) refuse("a wait before the last one has ended");
-  const std::vector<std::string> missing = missing_of(keys);
+  const std::vector<std::string> missing = contents_.missing_of(keys);
   if (missing.empty()) return {tcp_store_reply::stop_waiting};
   if (memory_bytes() + KeyWaits::size_bytes_of(missing) > limits_.max_memory_bytes)
-    refuse(fmt::format("a wait for which there is no memory; the limit is {} bytes",
+    refuse(fmt::format("not enough memory for a wait; the limit is {} bytes",
                        limits_.max_memory_bytes));
   waits_.add(connection, missing);
   return {};
@@ -134,10 +134,10 @@ TcpStoreService::Bytes TcpStoreService::add(const TcpStoreRequest& request) {
   return number_reply(*sum);
 }
 
-// Values that will be replaced are counted twice, which is never too little.
+// Counts values that will be replaced twice, which is never too little.
 void TcpStoreService::check_room_for(const TcpStoreRequest& request) const {
   if (memory_bytes() + size_of(request) > limits_.max_memory_bytes)
-    refuse(fmt::format("{} for which there is no memory; the limit is {} bytes",
+    refuse(fmt::format("not enough memory for {}; the limit is {} bytes",
                        to_string(request.command), limits_.max_memory_bytes));
 }
 
@@ -145,13 +145,6 @@ void TcpStoreService::check_appended_size(const TcpStoreRequest& request) const 
   const Bytes* value = contents_.find(request.keys[0]);
   if (value != nullptr && value->size() + request.values[0].size() > limits_.max_value_bytes)
     refuse(fmt::format("append to more than {} bytes", limits_.max_value_bytes));
-}
-
-std::vector<std::string> TcpStoreService::missing_of(const std::vector<std::string>& keys) const {
-  std::vector<std::string> missing;
-  for (const std::string& key : keys)
-    if (!contents_.has(key)) missing.push_back(key);
-  return missing;
 }
 
 }  // namespace gang

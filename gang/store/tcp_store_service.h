@@ -1,9 +1,8 @@
-// What a TCP store's server does with requests. Knows connections by number only, and no sockets.
+// What a TCP store's server does with requests. Knows connections by number; has no sockets.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "gang/store/key_waits.h"
@@ -18,7 +17,7 @@ class TcpStoreService {
   using Connection = std::uint64_t;
 
   struct Reply {
-    Connection connection;  // who asked, or who waited for what has been set
+    Connection connection;  // the one that asked, or that waited for what has been set
     std::vector<std::byte> bytes;
 
     friend bool operator==(const Reply&, const Reply&) = default;
@@ -26,19 +25,19 @@ class TcpStoreService {
 
   explicit TcpStoreService(const TcpStoreLimits& limits = {}) : limits_(limits) {}
 
-  // Does what the request says; what is to be sent for it, in this order. A wait for missing keys
-  // is answered by a later request's replies.
-  // StoreError (corrupt, not_a_number) where PyTorch's servers close the connection: get of a
-  // missing key, add to what is not a number; and for a second wait before the first has ended,
-  // and for what would exceed a limit. Nothing has changed then.
+  // Does what the request says, and returns what to send for it, in order. A wait for missing keys
+  // is answered in the replies to a later request. StoreError (corrupt, not_a_number), with nothing
+  // changed, where PyTorch's servers close the connection (get of a missing key, add to a value
+  // that is not a number), for a second wait before the first has ended, and for a request that
+  // would exceed a limit.
   std::vector<Reply> execute(Connection connection, const TcpStoreRequest& request);
 
-  // It is gone: it waits no longer. Its keys stay.
+  // The connection is gone and waits no longer. Its keys stay.
   void disconnect(Connection connection) { waits_.remove(connection); }
 
   const StoreContents& contents() const noexcept { return contents_; }
   std::size_t waiting_connections() const noexcept { return waits_.waiter_count(); }
-  // What is held, roughly, overhead included.
+  // Roughly the memory held, including overhead.
   std::size_t memory_bytes() const noexcept;
 
  private:
@@ -50,7 +49,6 @@ class TcpStoreService {
   Bytes add(const TcpStoreRequest& request);
   void check_room_for(const TcpStoreRequest& request) const;
   void check_appended_size(const TcpStoreRequest& request) const;
-  std::vector<std::string> missing_of(const std::vector<std::string>& keys) const;
 
   TcpStoreLimits limits_;
   StoreContents contents_;

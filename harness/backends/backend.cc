@@ -12,6 +12,7 @@
 #include "harness/backends/gloo_backend.h"
 #include "harness/backends/nccl_backend.h"
 #include "harness/text/suggestion.h"
+#include "sim/further_runs/rechecked_run.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {
@@ -27,7 +28,7 @@ sim::Report run_simulated(const Launch& launch) {
   return sim::Simulation{launch.options}.run(program);
 }
 
-// The program once, as rank 0 of a gang whose other ranks are imagined.
+// The program once, as rank 0 of a gang whose other ranks are assumed to hold the same data.
 sim::Report run_fake(const Launch& launch) {
   sim::Report report;
   const auto began = std::chrono::steady_clock::now();
@@ -49,87 +50,60 @@ sim::Report run_fake(const Launch& launch) {
   return report;
 }
 
-Backend gloo_backend() {
-  Backend backend{.name = "gloo", .description = "a process per rank, over Gloo"};
-  const BackendAvailability availability = gloo_availability();
-  if (availability.is_available)
-    backend.run = run_on_gloo;
-  else
-    backend.unavailable = "is unavailable: " + availability.reason;
+// `backend`, with the reason if it cannot run here.
+Backend where_available(Backend backend, const BackendAvailability& availability) {
+  if (!availability.is_available) backend.unavailable = availability.reason;
   return backend;
-}
-
-Backend sim_gloo_backend() {
-  Backend backend{.name = "sim-gloo",
-                  .description = "all ranks in this process, over the algorithms of Gloo"};
-  const BackendAvailability availability = gloo_availability();
-  if (availability.is_available) {
-    backend.run = [](const Launch& launch) {
-      sim::SimulationOptions options = launch.options;
-      options.backend = sim::SimulatedBackend::gloo;
-      return run_simulated({launch.program, launch.context, options, launch.recheck});
-    };
-  } else {
-    backend.unavailable = "is unavailable: " + availability.reason;
-  }
-  return backend;
-}
-
-Backend nccl_backend() {
-  Backend backend{.name = "nccl", .description = "a process and a GPU per rank, over NCCL"};
-  const BackendAvailability availability = nccl_availability();
-  if (availability.is_available)
-    backend.run = run_on_nccl;
-  else
-    backend.unavailable = "is unavailable: " + availability.reason;
-  return backend;
-}
-
-sim::Report run_on_simulated_nccl(const Launch& launch) {
-  sim::SimulationOptions options = launch.options;
-  options.backend = sim::SimulatedBackend::nccl;
-  return run_simulated({launch.program, launch.context, options, launch.recheck});
 }
 
 std::vector<Backend> make_backends() {
   return {
-      {.name = "fake",
-       .description = "one rank; the others are imagined to hold the same data",
+      {.kind = BackendKind::fake,
+       .description = "one rank; the others are assumed to hold the same data",
        .run = run_fake},
-      {.name = "sim",
-       .description = "all ranks in this process: exact meaning, virtual time, any schedule",
+      {.kind = BackendKind::sim,
+       .description = "all ranks in this process: exact semantics, virtual time, any schedule",
        .run = run_simulated},
-      sim_gloo_backend(),
-      {.name = "sim-nccl",
+      where_available({.kind = BackendKind::sim_gloo,
+                       .description = "all ranks in this process, over the algorithms of Gloo",
+                       .run = run_simulated},
+                      gloo_availability()),
+      {.kind = BackendKind::sim_nccl,
        .description = "all ranks in this process, over a simulated NCCL and its streams",
-       .run = run_on_simulated_nccl},
-      gloo_backend(),
-      nccl_backend(),
+       .run = run_simulated},
+      where_available({.kind = BackendKind::gloo,
+                       .description = "one process per rank, over Gloo",
+                       .run = run_on_gloo},
+                      gloo_availability()),
+      where_available({.kind = BackendKind::nccl,
+                       .description = "one process and one GPU per rank, over NCCL",
+                       .run = run_on_nccl},
+                      nccl_availability()),
   };
 }
 
 }  // namespace
+
+BackendKind parse_backend(std::string_view name) {
+  if (const auto kind = parse_name(backend_names, name)) return *kind;
+  throw InvalidArgument("--backend " + unknown_name(name, backend_names));
+}
+
+sim::SimulatedBackend simulated_backend(BackendKind kind) noexcept {
+  if (kind == BackendKind::sim_gloo) return sim::SimulatedBackend::gloo;
+  return kind == BackendKind::sim_nccl ? sim::SimulatedBackend::nccl : sim::SimulatedBackend::sim;
+}
 
 const std::vector<Backend>& all_backends() {
   static const std::vector<Backend> backends = make_backends();
   return backends;
 }
 
-const Backend& find_backend(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Backend& backend : all_backends()) {
-    if (backend.name == name) return backend;
-    names.push_back(backend.name);
-  }
-  throw InvalidArgument("--backend " + unknown_name(name, names));
-}
-
-const Backend& require_backend(std::string_view name) {
-  const Backend& backend = find_backend(name);
-  if (!backend.is_available()) {
-    throw NotSupported(fmt::format("backend {} {}", backend.name, backend.unavailable));
-  }
-  return backend;
+const Backend& require_backend(BackendKind kind) {
+  const Backend& backend = all_backends()[static_cast<std::size_t>(kind)];
+  if (backend.is_available()) return backend;
+  throw NotSupported(
+      fmt::format("backend {} is unavailable: {}", to_string(kind), backend.unavailable));
 }
 
 }  // namespace gang::harness

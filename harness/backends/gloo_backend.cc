@@ -57,7 +57,7 @@ RankOutcome run_process(const Processes& processes, int rank, int incarnation) {
   return outcome;
 }
 
-// The same in yet another process, which may be killed, where it is to be started again.
+// The same, in another process that may be killed if it is to be started again.
 RankOutcome run_restarting_process(const Processes& processes, int rank) {
   const auto pause = pause_of_restart(processes.options.faults, rank);
   if (!pause) return run_process(processes, rank, 0);

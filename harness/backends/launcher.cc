@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first byte of what a process says: whether its body has returned or thrown.
+// The first byte that a process writes: whether its body has returned or thrown.
 constexpr char returned = 'r';
 constexpr char threw = 't';
 
@@ -38,7 +38,7 @@ void write_all(int descriptor, std::string_view bytes) noexcept {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads any more
+    if (written <= 0) return;  // the reader is gone
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -51,7 +51,7 @@ std::string run_body(const std::function<std::string(int rank)>& body, int rank)
   }
 }
 
-// One process and the pipe it answers through. Kills and reaps what has not ended.
+// One process and the pipe through which it answers. Kills and reaps it unless it has ended.
 class Child {
  public:
   Child(int rank, const std::function<std::string(int rank)>& body) {
@@ -84,7 +84,7 @@ class Child {
   int descriptor() const noexcept { return descriptor_; }
   bool is_talking() const noexcept { return descriptor_ >= 0; }
 
-  // Takes what has arrived. Whether that was the end.
+  // Reads what has arrived. Whether that was the end.
   bool read_some() {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(descriptor_, buffer.data(), buffer.size());
@@ -94,7 +94,7 @@ class Child {
     return true;
   }
 
-  // Whether it has been stopped since the last time this was asked.
+  // Whether it has been stopped since the last call.
   bool has_stopped() const noexcept {
     siginfo_t what{};
     return ::waitid(P_PID, static_cast<id_t>(process_), &what, WSTOPPED | WNOHANG) == 0 &&
@@ -128,7 +128,7 @@ class Child {
   template <typename Answer>
   [[noreturn]] static void be_child(pid_t parent, int descriptor, const Answer& answer) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);  // it has died before that
+    if (::getppid() != parent) ::_exit(1);  // the parent died before that
     ::signal(SIGPIPE, SIG_IGN);
     write_all(descriptor, answer());
     std::cout.flush();
@@ -150,13 +150,13 @@ class Child {
   std::string said_;
 };
 
-// When `duration` from now is over; none where that is never.
+// The time `duration` from now; none if that is never.
 std::optional<Clock::time_point> end_of(Duration duration) {
   if (duration >= std::chrono::hours(24 * 365)) return std::nullopt;
   return Clock::now() + duration;
 }
 
-// Reads from all until all have ended, or until the time is over that the last of them have.
+// Reads from all processes until they have ended, or until the time of the last ones is over.
 class Gathering {
  public:
   Gathering(std::vector<Child>& children, const ProcessLimits& limits)
@@ -165,10 +165,10 @@ class Gathering {
         is_stopped_(children.size()),
         end_(end_of(limits.in_all)) {}
 
-  // Whether the time of all is over, not only that of the last ones.
+  // Whether the time for all is over, not only that for the last ones.
   bool is_over_for_all() const { return is_over(end_); }
 
-  // The ranks that have not ended.
+  // Returns which ranks have not ended.
   std::vector<bool> run() {
     std::vector<bool> is_late(children_.size());
     for (auto open = open_descriptors(); !open.empty(); open = open_descriptors()) {
@@ -203,7 +203,7 @@ class Gathering {
     }
   }
 
-  // Those that are stopped, once nobody else is at work: they have their time from then on.
+  // Continues stopped processes once no other process is running; their time begins then.
   void continue_stopped() {
     bool is_any_stopped = false;
     bool is_any_at_work = false;
@@ -226,7 +226,7 @@ class Gathering {
     if (!deadline_) deadline_ = end_of(limits_.grace);
   }
 
-  // A process that stops does not say so: it is looked for.
+  // A stopped process sends nothing, so it is polled for.
   int milliseconds_left() const {
     constexpr std::int64_t between_looks = 50;
     const auto never = Clock::time_point::max();
@@ -247,7 +247,7 @@ class Gathering {
 
 std::vector<ProcessEnd> run_processes(int count, const std::function<std::string(int rank)>& body,
                                       const ProcessLimits& limits) {
-  // What is still in a buffer would be written by every copy.
+  // Each copy would write what is still in a buffer.
   std::cout.flush();
   std::fflush(nullptr);
   std::vector<Child> children;

@@ -1,14 +1,14 @@
-// Where processes of this machine meet that one process has made.
+// A place where the processes that one process has started meet.
 #pragma once
 
 #include <filesystem>
 
 namespace gang::harness {
 
-// A new folder that goes with this object, and with nothing but it: not with a copy of the process.
+// A new folder that is removed with this object, but not by a copy of the process.
 class MeetingPlace {
  public:
-  // Throws std::system_error where there is no room for it in the temporary directory.
+  // Throws std::system_error if the folder cannot be made in the temporary directory.
   MeetingPlace();
   ~MeetingPlace();
   MeetingPlace(const MeetingPlace&) = delete;

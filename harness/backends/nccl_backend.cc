@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Asked in another process: CUDA, once used, does not survive a fork.
+// Counted in another process: CUDA does not survive a fork once it is used.
 int count_gpus() {
   const std::vector<ProcessEnd> ends =
       run_processes(1, [](int) { return std::to_string(gpu_count()); }, std::chrono::seconds(60));
@@ -34,7 +34,7 @@ bool shares_gpus() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// Ranks on one GPU are told to be nodes of their own, which reach each other over loopback.
+// Makes ranks that share a GPU look like nodes of their own, which communicate over loopback.
 // Source: NCCL 2.28.9, misc/utils.cc (NCCL_HOSTID).
 void pretend_to_be_a_node(int rank) {
   ::setenv("NCCL_HOSTID", fmt::format("gangsim-{}", rank).c_str(), 1);

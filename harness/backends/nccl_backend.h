@@ -12,16 +12,16 @@
 namespace gang::harness {
 
 // Runs the program on every rank in a process of its own, over NCCL; its tensors are on the host
-// and are copied to the GPU and back. Calls are not validated: what does not match waits for
-// `options.timeout`. What the ranks put out is recorded here.
-// Where GANGSIM_SHARE_GPUS is 1 in the environment and there are fewer GPUs than ranks, several
-// ranks use one: over loopback sockets, as if each were a node.
-// Throws NotSupported where NCCL cannot run here, or there are fewer GPUs than ranks.
+// and are copied to the GPU and back. Calls are not validated: mismatched calls wait for
+// `options.timeout`. Records the ranks' outputs in this process.
+// If GANGSIM_SHARE_GPUS is 1 in the environment and there are fewer GPUs than ranks, several ranks
+// share one, over loopback sockets, as if each were a node.
+// Throws NotSupported if NCCL cannot run here, or if there are fewer GPUs than ranks.
 sim::Report run_on_nccl(const Launch& launch);
 
-// Of one process of a job: a root gang over NCCL for programs of any backend, meeting in `store`
-// under `key`, which is no other gang's. The GPU is the one of its local rank; several processes
-// share one where GANGSIM_SHARE_GPUS is 1, as above.
+// For one process of a job: a root gang over NCCL for programs of any backend, which meets in
+// `store` under `key`, which no other gang uses. The GPU is that of its local rank; several
+// processes share one if GANGSIM_SHARE_GPUS is 1, as above.
 struct NcclJobGang {
   const Environment& environment;
   std::shared_ptr<Store> store;

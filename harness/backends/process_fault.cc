@@ -23,16 +23,6 @@
 namespace gang::harness {
 namespace {
 
-constexpr std::array<std::pair<ProcessFaultKind, std::string_view>, 7> names = {{
-    {ProcessFaultKind::kill, "kill"},
-    {ProcessFaultKind::stop, "stop"},
-    {ProcessFaultKind::exit, "exit"},
-    {ProcessFaultKind::exception, "exception"},
-    {ProcessFaultKind::delay, "delay"},
-    {ProcessFaultKind::restart, "restart"},
-    {ProcessFaultKind::store, "store"},
-}};
-
 std::string_view words_for(ProcessFaultKind kind) noexcept {
   switch (kind) {
     case ProcessFaultKind::kill:
@@ -63,11 +53,11 @@ std::string_view words_for(FaultMoment moment) noexcept {
   }
 }
 
-// Happens to this process, now.
+// Applies the fault to this process, now.
 void strike(const ProcessFault& fault) {
   switch (fault.kind) {
     case ProcessFaultKind::kill:
-    case ProcessFaultKind::restart:  // by who has made the process
+    case ProcessFaultKind::restart:  // by the parent process
       ::kill(::getpid(), SIGKILL);
       break;
     case ProcessFaultKind::stop:
@@ -76,11 +66,11 @@ void strike(const ProcessFault& fault) {
     case ProcessFaultKind::exit:
       ::_exit(0);
     case ProcessFaultKind::exception:
-      throw std::runtime_error(fmt::format("the fault: {}", to_string(fault)));
+      throw InjectedFault(fmt::format("injected: {}", to_string(fault)));
     case ProcessFaultKind::delay:
       std::this_thread::sleep_for(fault.span);
       break;
-    case ProcessFaultKind::store:  // is a store's: make_faulted_store
+    case ProcessFaultKind::store:  // the store does it: make_faulted_store
       break;
   }
 }
@@ -97,8 +87,8 @@ class FaultState {
     }
   }
 
-  // Counts an operation; the faults that befall it.
-  std::vector<ProcessFault> befalling(OperationKind kind, const std::string& gang) {
+  // Counts an operation; returns its faults.
+  std::vector<ProcessFault> faults_of(OperationKind kind, const std::string& gang) {
     ++tally_.operations;
     std::vector<ProcessFault> found;
     if (waiting_.empty()) return found;
@@ -115,13 +105,13 @@ class FaultState {
     return found;
   }
 
-  // Happens to this process, now.
+  // Applies the fault to this process, now.
   void strike(const ProcessFault& fault) {
     ++tally_.struck;
     harness::strike(fault);
   }
 
-  // The same when its span is over, unlike the operation.
+  // The same when its span is over, while the operation is under way.
   void strike_inside(const ProcessFault& fault) {
     const std::lock_guard lock(mutex_);
     strikers_.emplace_back([this, fault] {
@@ -139,7 +129,7 @@ class FaultState {
     bool is_over = false;
   };
 
-  // Until it is time, or the program has ended before.
+  // Waits until it is time, or until the program has ended.
   void await(const ProcessFault& fault, const std::stop_token& stop) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -152,7 +142,7 @@ class FaultState {
   const Clock::time_point began_ = Clock::now();
   std::mutex mutex_;
   std::vector<Waiting> waiting_;
-  std::vector<std::jthread> strikers_;  // last: they end before what they use goes
+  std::vector<std::jthread> strikers_;  // last: they end before what they use is gone
 };
 
 class FaultedGang final : public ForwardingGang {
@@ -162,15 +152,15 @@ class FaultedGang final : public ForwardingGang {
 
  protected:
   void before(const Operation& operation) override {
-    befalling_ = state_->befalling(operation.collective.kind, name());
-    for (const ProcessFault& fault : befalling_) {
+    faults_ = state_->faults_of(operation.collective.kind, name());
+    for (const ProcessFault& fault : faults_) {
       if (fault.moment == FaultMoment::before) state_->strike(fault);
       if (fault.moment == FaultMoment::inside) state_->strike_inside(fault);
     }
   }
 
   void after(const Operation&) override {
-    for (const ProcessFault& fault : befalling_)
+    for (const ProcessFault& fault : faults_)
       if (fault.moment == FaultMoment::after) state_->strike(fault);
   }
 
@@ -180,28 +170,10 @@ class FaultedGang final : public ForwardingGang {
 
  private:
   std::shared_ptr<FaultState> state_;
-  std::vector<ProcessFault> befalling_;  // the operation at hand
+  std::vector<ProcessFault> faults_;  // of the current operation
 };
 
 }  // namespace
-
-std::string_view to_string(ProcessFaultKind kind) noexcept {
-  for (const auto& [known, name] : names)
-    if (known == kind) return name;
-  return "";
-}
-
-std::vector<std::string> process_fault_names() {
-  std::vector<std::string> texts;
-  for (const auto& [kind, name] : names) texts.emplace_back(name);
-  return texts;
-}
-
-std::optional<ProcessFaultKind> parse_process_fault(std::string_view text) noexcept {
-  for (const auto& [kind, name] : names)
-    if (name == text) return kind;
-  return std::nullopt;
-}
 
 std::string to_string(const ProcessFault& fault) {
   if (fault.store)
@@ -218,13 +190,13 @@ std::string to_string(const ProcessFault& fault) {
   }
   if (fault.kind == ProcessFaultKind::delay) text += " by " + gang::to_string(fault.span);
   if (fault.kind == ProcessFaultKind::restart)
-    text += ", and starts again " + gang::to_string(fault.pause) + " later";
+    text += ", and restarts " + gang::to_string(fault.pause) + " later";
   return text;
 }
 
 namespace {
 
-// While gangs meet, and rather shorter than longer than what they wait for.
+// While gangs meet, and usually shorter than their timeouts.
 StoreFault draw_store_fault(sim::RandomStream& random, Duration longest_delay) {
   const auto up_to = [&random](Duration longest) {
     return Duration(random.below(static_cast<std::uint64_t>(longest.count()) + 1));
@@ -285,7 +257,7 @@ StoreFault store_fault_of(const sim::Fault& fault) {
   return result;
 }
 
-// Why processes cannot meet it; "" where they can.
+// Why processes cannot have such a fault; "" if they can.
 std::string_view reason_against(const sim::Fault& fault) noexcept {
   const sim::FaultTrigger& trigger = fault.trigger;
   if (sim::is_of_link(fault.kind)) return "of a link";
@@ -300,7 +272,7 @@ std::string_view reason_against(const sim::Fault& fault) noexcept {
   return "";
 }
 
-// Of one that processes can meet.
+// For a fault that processes can have.
 ProcessFault process_fault_of(const sim::Fault& fault) {
   if (is_of_store(fault.kind))
     return {.kind = ProcessFaultKind::store, .store = store_fault_of(fault)};

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/backends/process_fault.h"
+
 namespace gang::harness {
 namespace {
 
@@ -34,36 +36,37 @@ json to_json(const RankOutcome::Failure& failure) {
   return {{"text", failure.text},
           {"kind", failure.kind ? json(static_cast<int>(*failure.kind)) : json(nullptr)},
           {"ranks", failure.ranks_at_fault},
-          {"elapsed_ns", failure.elapsed.count()}};
+          {"elapsed_ns", failure.elapsed.count()},
+          {"injected", failure.is_injected}};
 }
 
 RankOutcome::Failure failure_from_json(const json& value) {
   RankOutcome::Failure failure{.text = value.at("text"),
                                .ranks_at_fault = value.at("ranks").get<std::vector<int>>(),
-                               .elapsed = Duration(value.at("elapsed_ns").get<std::int64_t>())};
+                               .elapsed = Duration(value.at("elapsed_ns").get<std::int64_t>()),
+                               .is_injected = value.at("injected")};
   if (value.at("kind").is_number())
     failure.kind = static_cast<GangErrorKind>(value.at("kind").get<int>());
   return failure;
 }
 
-// The finding that a validating gang's words stand for.
+// The finding that a validating gang's message stands for.
 std::string mismatch_id(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words = {{
       {"the data types differ", sim::finding_id::mismatch_data_type},
-      {"the numbers of elements differ", sim::finding_id::mismatch_count},
+      {"of elements", sim::finding_id::mismatch_count},
       {"the reduce operations differ", sim::finding_id::mismatch_reduce_operation},
       {"the roots differ", sim::finding_id::mismatch_root},
       {"the labels differ", sim::finding_id::mismatch_label},
       {"the ranks differ", sim::finding_id::mismatch_ranks},
-      {"sends another number of elements", sim::finding_id::mismatch_count},
   }};
   for (const auto& [part, id] : words)
     if (text.find(part) != std::string::npos) return std::string{id};
   return std::string{sim::finding_id::mismatch_operation};
 }
 
-// How near to the cause an error is: own exceptions before what a gang says, and a gang that
-// knows before one that only lost a peer.
+// How near to the cause an error is: the program's own exceptions before errors of a gang, and a
+// gang that knows the cause before one that only lost a peer.
 int distance(const RankOutcome::Failure& failure) {
   if (!failure.kind) return 0;
   switch (*failure.kind) {
@@ -88,7 +91,8 @@ std::string id_of(const RankOutcome::Failure& failure) {
 }  // namespace
 
 RankOutcome::Failure failure_of(const std::exception& error) {
-  RankOutcome::Failure failure{.text = error.what()};
+  RankOutcome::Failure failure{
+      .text = error.what(), .is_injected = dynamic_cast<const InjectedFault*>(&error) != nullptr};
   if (const auto* gang_error = dynamic_cast<const GangError*>(&error)) {
     failure.kind = gang_error->kind();
     failure.ranks_at_fault = gang_error->ranks_at_fault();

@@ -1,4 +1,4 @@
-// What became of one rank that ran in a process of its own.
+// The outcome of one rank that ran in a process of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct RankOutcome {
     std::optional<GangErrorKind> kind;  // of a GangError; none for anything else
     std::vector<int> ranks_at_fault;    // of the gang that failed
     Duration elapsed{0};                // of a GangError: since its operation began
+    bool is_injected = false;           // an InjectedFault
 
     friend bool operator==(const Failure&, const Failure&) = default;
   };
@@ -29,26 +30,26 @@ struct RankOutcome {
   std::vector<Output> outputs;
   std::string note;  // of Rank::note
   std::optional<std::string> wrong_result;
-  std::string wrong_result_location;  // "train.cc:41", where it said so
+  std::string wrong_result_location;  // "train.cc:41", if known
   std::optional<Failure> failure;
-  std::uint64_t operations = 0;  // that it called, where they were counted
-  std::uint64_t struck = 0;      // faults that have befallen it, where they were counted
+  std::uint64_t operations = 0;  // that it called, if counted
+  std::uint64_t struck = 0;      // faults that have happened to it, if counted
 
   friend bool operator==(const RankOutcome&, const RankOutcome&) = default;
 };
 
 RankOutcome::Failure failure_of(const std::exception& error);
 
-// MessagePack, and back; throws InvalidArgument for bytes that are no outcome.
+// As MessagePack, and back. Throws InvalidArgument for bytes that are not an outcome.
 std::string to_bytes(const RankOutcome& outcome);
 RankOutcome rank_outcome_from_bytes(std::string_view bytes);
 
-// Records what the ranks put out.
+// Records the ranks' outputs.
 void record(const std::vector<RankOutcome>& outcomes, OutputRecorder& recorder);
 
 // The findings of a run whose ranks ended so: one per root cause. An exception of a program's own
-// is one; the errors of ranks that only lost a peer are its consequences. Where calls did not
-// match, the finding has the id that a simulated run gives it.
+// is one; the errors of ranks that only lost a peer are its consequences. If calls did not match,
+// the finding has the id that a simulated run gives it.
 sim::Report report_of(const std::vector<RankOutcome>& outcomes);
 
 }  // namespace gang::harness

@@ -30,24 +30,24 @@ struct RankTask {
   int incarnation = 0;
 };
 
-// Runs the program on the gang that `join` makes, which meets the other ranks, and closes it.
-// Whatever is thrown is the failure of the outcome; operations are not counted.
+// Runs the program on the gang that `join` makes, which meets the other ranks, and closes it. An
+// exception is the failure of the outcome; operations are not counted.
 RankOutcome run_rank(const RankTask& task, const std::function<std::shared_ptr<Gang>()>& join);
 
 // Runs `body(rank)` for every rank of the launch in a process of its own (run_processes): once one
-// has ended, the others have the timeout of the launch and `slack`. A process that does not come
-// to its end is a failure without a kind.
+// has ended, the others have the timeout of the launch and `slack`. A process that does not reach
+// its end is a failure without a kind.
 std::vector<RankOutcome> run_rank_processes(const Launch& launch, Duration slack,
                                             const std::function<RankOutcome(int rank)>& body);
 
-// What befalls one process of a rank, and when it is started again, if ever.
+// The limits of a rank's processes, and when it is restarted, if ever.
 struct Incarnations {
   ProcessLimits limits = {};           // of each process
-  std::optional<Duration> pause = {};  // of a restart; none: there is no second one
+  std::optional<Duration> pause = {};  // before a restart; none: no restart
 };
 
-// Runs `body(0)` in a process of its own; where it is killed there and is to be restarted,
-// `body(1)` in another one after the pause, whose outcome then counts. Blocks.
+// Runs `body(0)` in a process of its own; if that is killed and is to be restarted, `body(1)` in
+// another one after the pause, whose outcome then counts. Blocks.
 RankOutcome run_incarnations(const Incarnations& incarnations,
                              const std::function<RankOutcome(int incarnation)>& body);
 

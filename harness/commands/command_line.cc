@@ -11,15 +11,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/commands/compare_command.h"
-#include "harness/commands/conform_command.h"
-#include "harness/commands/explain_command.h"
-#include "harness/commands/explore_command.h"
-#include "harness/commands/list_command.h"
-#include "harness/commands/mesh_command.h"
-#include "harness/commands/pipeline_command.h"
-#include "harness/commands/replay_command.h"
-#include "harness/commands/run_command.h"
+#include "harness/commands/commands.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {
@@ -44,14 +36,16 @@ void print_usage(const CommandLine& command_line, std::ostream& out) {
   for (const auto& command : command_line.commands) {
     out << fmt::format("  {:<10}{}\n", command->name(), command->description());
   }
-  out << fmt::format("\n'{} COMMAND --help' tells more and gives examples.\n", command_line.binary);
+  out << fmt::format("\n'{} COMMAND --help' explains a command and gives examples.\n",
+                     command_line.binary);
 }
 
-std::string examples_of(const Command& command, std::string_view binary) {
-  std::string text = "Examples:\n";
-  for (const std::string& example : command.examples()) {
+std::string footer_of(const Command& command, std::string_view binary) {
+  std::string text = command.notes();
+  if (!text.empty()) text += "\n\n";
+  text += "Examples:\n";
+  for (const std::string& example : command.examples())
     text += fmt::format("  {} {}\n", binary, example);
-  }
   return text;
 }
 
@@ -63,33 +57,72 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's complaint as one line that says what is accepted.
+// CLI11's complaint as one line that says what an option must be.
 std::string explain(const CLI::ParseError& error, const CLI::App& app) {
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    return one_line(error.what());
-  }
+  const std::string what = one_line(error.what());
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch))
+    return what.substr(0, what.find(':')) + " needs a value";
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return what;
   for (const std::string& word : app.remaining()) {
     if (word.starts_with("-")) {
       return "option " + unknown_name(word.substr(0, word.find('=')), option_names(app));
     }
   }
-  return fmt::format("'{}' is one argument too many", app.remaining().front());
+  return fmt::format("unexpected argument '{}'", app.remaining().front());
 }
+
+// The options of a command as CLI11 knows them, with the texts that they were given.
+class ParsedOptions {
+ public:
+  ParsedOptions(std::vector<Option> options, CLI::App& app) : options_(std::move(options)) {
+    for (const Option& option : options_) parsed_.push_back(&add(option, app));
+  }
+
+  // After parsing. Throws what the options throw.
+  void set() const {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      const Option& option = options_[i];
+      const std::vector<std::string>& texts = parsed_[i]->results();
+      if (option.form == Option::Form::value && texts.size() > 1)
+        throw InvalidArgument(
+            fmt::format("{} is given {} times; must be once", option.name, texts.size()));
+      for (const std::string& text : texts)
+        if (option.form != Option::Form::flag || text == "true") option.set(text);
+    }
+  }
+
+ private:
+  static CLI::Option& add(const Option& option, CLI::App& app) {
+    if (option.form == Option::Form::flag) return *app.add_flag(option.name, option.description);
+    const bool is_list = option.form == Option::Form::list;
+    const bool is_argument = !option.name.starts_with("-");
+    CLI::Option& added = *app.add_option(option.name, CLI::callback_t{}, option.description);
+    added.type_name(option.value_name)->type_size(1)->required(option.is_required);
+    added.expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
+    added.multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return *added.allow_extra_args(is_list && is_argument);
+  }
+
+  std::vector<Option> options_;
+  std::vector<CLI::Option*> parsed_;  // beside options_
+};
 
 // Runs one command on its words. Throws what the command throws.
 int run_command(Command& command, const std::vector<std::string>& words, CommandContext& context) {
   CLI::App app{command.description(), context.binary + " " + command.name()};
-  app.footer(examples_of(command, context.binary));
-  command.add_options(app);
+  app.footer(footer_of(command, context.binary));
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->label("REQUIRED", "");
+  const ParsedOptions options{command.options(), app};
   try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(std::move(reversed));
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     context.out << app.help();
     return exit_status::holds;
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(explain(error, app));
   }
+  options.set();
   return command.run(context);
 }
 
@@ -158,10 +191,10 @@ int run_command_line(CommandLine& command_line, const std::vector<std::string>& 
   } catch (const Error& error) {
     err << fmt::format("{}: {}\n", command_line.binary, one_line(error.what()));
   } catch (const std::bad_alloc&) {
-    err << fmt::format("{}: this machine has too little memory for that\n", command_line.binary);
+    err << fmt::format("{}: this machine has too little memory for this\n", command_line.binary);
     status = exit_status::environment;
   } catch (const std::system_error& error) {
-    err << fmt::format("{}: the system refuses: {}\n", command_line.binary, one_line(error.what()));
+    err << fmt::format("{}: the system refused: {}\n", command_line.binary, one_line(error.what()));
     status = exit_status::environment;
   }
   out.flush();

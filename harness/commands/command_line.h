@@ -7,15 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/commands/option.h"
 #include "harness/program/program.h"
-
-namespace CLI {
-class App;
-}
 
 namespace gang::harness {
 
-// What a process says when it ends.
+// With what a process ends.
 namespace exit_status {
 inline constexpr int holds = 0;
 inline constexpr int finding = 1;
@@ -23,7 +20,7 @@ inline constexpr int bad_input = 2;
 inline constexpr int environment = 3;
 }  // namespace exit_status
 
-// Something that `list` lists: "backends", "properties", ... ("programs" is always there.)
+// Something that `list` lists: "backends", "properties", ... ("programs" is always listed.)
 struct Listing {
   struct Entry {
     std::string name;
@@ -43,7 +40,7 @@ struct CommandContext {
   bool out_is_terminal = false;
 };
 
-// One word after the binary's name. Options are bound to members in add_options; run sees them set.
+// One word after the binary's name. Its options set members, which `run` uses.
 class Command {
  public:
   virtual ~Command() = default;
@@ -53,8 +50,9 @@ class Command {
   virtual std::vector<std::string> examples()
       const = 0;  // "run mesh --world 64": without the binary
 
-  // Adds options and positionals. `app` outlives run.
-  virtual void add_options(CLI::App& app) = 0;
+  virtual std::string notes() const { return ""; }  // what --help adds above the examples
+
+  virtual std::vector<Option> options() = 0;  // in the order of --help; valid while the command is
 
   // Does it; returns an exit_status. Thrown InvalidArgument and InvalidOperation become one line on
   // `err` and exit_status::bad_input; NotSupported, one line and exit_status::environment.
@@ -69,14 +67,13 @@ struct CommandLine {
   std::vector<Listing> listings;
 };
 
-// Commands every binary has: run, replay, explore, explain, compare, conform, mesh, pipeline, list.
-// And what `list` can say of itself.
+// The commands that every binary has (commands.h), and what `list` lists.
 std::vector<std::unique_ptr<Command>> make_standard_commands();
 std::vector<Listing> make_standard_listings();
 
-// Parses the arguments, runs one command and returns the exit status. Whatever is wrong with the
-// input is told in one line on `err`: what was wrong and what is accepted. Also reports an `out`
-// that cannot be written, and a system that lacks memory or threads (exit_status::environment).
+// Parses the arguments, runs one command and returns the exit status. An error in the input is one
+// line on `err`: what is wrong and what it must be. Also reports an `out` that cannot be written,
+// and a system that lacks memory or threads (exit_status::environment).
 int run_command_line(CommandLine& command_line, const std::vector<std::string>& arguments,
                      std::ostream& out, std::ostream& err);
 

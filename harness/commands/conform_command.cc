@@ -1,12 +1,10 @@
-#include "harness/commands/conform_command.h"
-
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,9 +12,9 @@
 #include "gang/error_file.h"
 #include "gang/store/rendezvous.h"
 #include "harness/backends/backend.h"
+#include "harness/commands/commands.h"
 #include "harness/comparison/conformance.h"
 #include "harness/program_file/program_source.h"
-#include "harness/text/output_file.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {
@@ -29,7 +27,7 @@ class ConformCommand final : public Command {
 
   std::string name() const override { return "conform"; }
   std::string description() const override {
-    return "inside torchrun: does the real backend do what sim says?";
+    return "inside torchrun: checks a real backend against simulation";
   }
   std::vector<std::string> examples() const override {
     return {"conform --backend gloo --cases 100 --seed 1 --junit out.xml",
@@ -37,30 +35,40 @@ class ConformCommand final : public Command {
             "conform ring --faults kill --cases 10 --timeout 5s", "conform --backend nccl"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.footer(
-        "Started once per rank by torchrun (--no_python), srun, or with RANK, WORLD_SIZE,\n"
-        "MASTER_ADDR and MASTER_PORT set. Every rank ends with the same exit status.\n\n" +
-        app.get_footer());
-    app.add_option("PROGRAM", programs_, "names from 'list programs', or .toml files [all]");
-    app.add_option("--cases", cases_, "random programs beside them, or faulted runs of each [20]")
-        ->type_name("N");
-    app.add_option("--faults", faults_,
-                   "instead, see that faults of a rank are contained: kill, stop, exit, restart "
-                   "(gloo: of a process made for it), exception, delay")
-        ->type_name("KIND");
-    app.add_option("--backend", backend_, "what to check [gloo]")->type_name("NAME");
-    app.add_option("--seed", seed_, "of data and random programs [1]")->type_name("N");
-    app.add_option("--timeout", timeout_, "of the root gang [1min]")->type_name("TIME");
-    app.add_option("--json", json_path_, "the verdict as JSON, from rank 0")->type_name("FILE");
-    app.add_option("--junit", junit_path_, "the same as JUnit XML")->type_name("FILE");
+  std::string notes() const override {
+    return "Started once per rank by torchrun (--no_python) or srun, or with RANK, WORLD_SIZE,\n"
+           "MASTER_ADDR and MASTER_PORT set. Every rank ends with the same exit status.";
+  }
+
+  std::vector<Option> options() override {
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    return {
+        list_option("PROGRAM", "", "names from 'list programs', or .toml files [all]", programs_),
+        number_option("--cases", "random programs in addition, or faulted runs of each [20]",
+                      cases_, std::uint64_t{0}, std::uint64_t{1'000'000}),
+        text_option("--faults", "KIND",
+                    "instead, check that faults of a rank are contained: exception, delay, or for\n"
+                    "gloo, in a process started for it: kill, stop, exit, restart",
+                    faults_),
+        {.name = "--backend",
+         .value_name = "NAME",
+         .description = "what to check, gloo or nccl [gloo]",
+         .set = [this](std::string_view text) { backend_ = parse_backend(text); }},
+        number_option("--seed", "seed for data and random programs [1]", seed_, std::uint64_t{0},
+                      most),
+        {.name = "--timeout",
+         .value_name = "TIME",
+         .description = "timeout of the root gang [1min]",
+         .set = [this](std::string_view text) { timeout_ = parse_duration(text); }},
+        json_.option("the verdict as JSON, from rank 0"),
+        junit_.option("the verdict as JUnit XML, from rank 0")};
   }
 
   int run(CommandContext& context) override {
     const auto environment = parse_environment(variables_());
     if (!environment)
       throw InvalidArgument(
-          "conform is run once per rank, by torchrun or srun; RANK and WORLD_SIZE are not set");
+          "conform runs once per rank, under torchrun or srun; RANK and WORLD_SIZE are not set");
     try {
       return run_rank(context, *environment);
     } catch (const Error& error) {
@@ -74,28 +82,28 @@ class ConformCommand final : public Command {
     require_backend(backend_);
     const std::vector<ConformanceCase> cases = make_cases(context.programs);
     const bool speaks = environment.rank == 0;
-    std::optional<OutputFile> json;
-    std::optional<OutputFile> junit;
-    if (speaks && !json_path_.empty()) json.emplace("--json", json_path_);
-    if (speaks && !junit_path_.empty()) junit.emplace("--junit", junit_path_);
+    if (speaks) json_.open();
+    if (speaks) junit_.open();
     const ConformanceReport report = conform(cases, environment);
-    if (speaks) context.out << to_string(report);
-    context.out.flush();
-    if (json) json->commit(to_json(report).dump(2) + "\n");
-    if (junit) junit->commit(to_junit_xml(report));
+    if (speaks) {
+      context.out << to_string(report);
+      context.out.flush();
+      json_.write([&report] { return to_json(report).dump(2) + "\n"; });
+      junit_.write([&report] { return to_junit_xml("gangsim conform", {to_junit(report)}); });
+    }
     if (report.holds()) return exit_status::holds;
-    write_error_file(environment.error_file, describe_failure(Error("conform: the real backend "
-                                                                    "does not do what sim says")));
+    write_error_file(environment.error_file,
+                     describe_failure(Error("conform: the real backend and simulation differ")));
     return exit_status::finding;
   }
 
-  // Peers that do not come are what the environment lacks.
+  // Missing peers are a fault of the environment.
   ConformanceReport conform(const std::vector<ConformanceCase>& cases,
                             const Environment& environment) const {
     try {
       return run_conformance(
           cases, backend_, environment,
-          make_rendezvous_store(environment, cases.front().specification.timeout));
+          make_rendezvous_store(environment, cases.front().specification.options.timeout));
     } catch (const StoreError& error) {
       throw NotSupported(error.what());
     }
@@ -112,52 +120,54 @@ class ConformCommand final : public Command {
     if (!faults_.empty()) return faulted(cases);
     const bool has_random =
         std::ranges::any_of(known, [](const Program& program) { return program.name == "random"; });
-    if (has_random && cases_ != "0") {
+    if (has_random && cases_ > 0) {
       cases.push_back({find_program(known, "random"), {.program = "random"}});
-      set_parameter(cases.back().specification, "cases=" + cases_);
-      set_parameter(cases.back().specification, "seed=" + seed_);
+      cases.back().specification.parameters = {{"cases", fmt::format("{}", cases_)},
+                                               {"seed", fmt::format("{}", seed_)}};
     }
-    for (ConformanceCase& one : cases) {
-      set_option(one.specification, "seed", seed_);
-      set_option(one.specification, "timeout", timeout_);
-    }
+    for (ConformanceCase& one : cases) set_options(one.specification);
     return cases;
   }
 
   // Every program with fault after fault.
   std::vector<ConformanceCase> faulted(const std::vector<ConformanceCase>& programs) const {
-    const auto kind = parse_process_fault(faults_);
-    if (!kind) throw InvalidArgument("--faults " + unknown_name(faults_, process_fault_names()));
+    const auto kind = parse_name(process_fault_names, faults_);
+    if (!kind) throw InvalidArgument("--faults " + unknown_name(faults_, process_fault_names));
     if (*kind == ProcessFaultKind::store)
       throw InvalidArgument(
-          "--faults is 'store', but the store of this job is its launcher's; accepted with "
-          "compare");
-    if (is_of_process(*kind) && backend_ != "gloo")
-      throw InvalidArgument("--faults is '" + faults_ + "' and --backend '" + backend_ +
-                            "'; accepted there: exception, delay");
+          "--faults is 'store', but this job's store belongs to its launcher; use it with compare");
+    if (is_of_process(*kind) && backend_ != BackendKind::gloo)
+      throw InvalidArgument(
+          fmt::format("--faults is '{}' with --backend {}; must be one of: "
+                      "exception, delay",
+                      faults_, to_string(backend_)));
+    if (cases_ == 0) throw InvalidArgument("--cases is 0 with --faults; must be 1 or more");
     std::vector<ConformanceCase> cases;
     for (const ConformanceCase& program : programs) {
-      for (std::uint64_t index = 0; index < std::strtoull(cases_.c_str(), nullptr, 10); ++index) {
+      for (std::uint64_t index = 0; index < cases_; ++index) {
         cases.push_back(program);
         cases.back().fault = kind;
         cases.back().fault_index = index;
-        set_option(cases.back().specification, "seed", seed_);
-        set_option(cases.back().specification, "timeout", timeout_);
+        set_options(cases.back().specification);
       }
     }
-    if (cases.empty()) throw InvalidArgument("--cases is '" + cases_ + "'; accepted: 1 and more");
     return cases;
+  }
+
+  void set_options(RunSpecification& specification) const {
+    specification.options.seed = seed_;
+    specification.options.timeout = timeout_;
   }
 
   std::function<EnvironmentVariables()> variables_;
   std::vector<std::string> programs_;
-  std::string cases_ = "20";
+  std::uint64_t cases_ = 20;
   std::string faults_;
-  std::string backend_ = "gloo";
-  std::string seed_ = "1";
-  std::string timeout_ = "1min";
-  std::string json_path_;
-  std::string junit_path_;
+  BackendKind backend_ = BackendKind::gloo;
+  std::uint64_t seed_ = 1;
+  Duration timeout_ = std::chrono::minutes(1);
+  FileOption json_{"--json"};
+  FileOption junit_{"--junit"};
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,18 +20,18 @@ std::int64_t steps_of(const Program& program, const RunSpecification& specificat
 
 }  // namespace
 
-void CostOptions::add_to(CLI::App& app) {
-  app.add_flag("--cost", prints_, "what a step's communication costs, by gang and operation");
-  app.add_option("--cost-json", json_path_, "the same as JSON")->type_name("FILE");
-  app.add_option("--ranks-per-node", ranks_per_node_, "of the cost's model [8]")
-      ->type_name("N")
-      ->check(CLI::Range{1, sim::SimulationOptions::max_world_size});
-  app.add_option("--intra-link", intra_link_,
-                 fmt::format("within a node [{}]", to_string(CostModel{}.intra_node)))
-      ->type_name("LATENCY:BANDWIDTH");
-  app.add_option("--inter-link", inter_link_,
-                 fmt::format("between nodes [{}]", to_string(CostModel{}.inter_node)))
-      ->type_name("LATENCY:BANDWIDTH");
+void CostOptions::add_to(std::vector<Option>& options) {
+  options.push_back(
+      flag_option("--cost", "what a step's communication costs, by gang and operation", prints_));
+  options.push_back(json_.option("the same as JSON"));
+  options.push_back(number_option("--ranks-per-node", "for the cost model [8]", ranks_per_node_, 1,
+                                  sim::SimulationOptions::max_world_size));
+  options.push_back(text_option(
+      "--intra-link", "LATENCY:BANDWIDTH",
+      fmt::format("link within a node [{}]", to_string(CostModel{}.intra_node)), intra_link_));
+  options.push_back(text_option(
+      "--inter-link", "LATENCY:BANDWIDTH",
+      fmt::format("link between nodes [{}]", to_string(CostModel{}.inter_node)), inter_link_));
 }
 
 CostModel CostOptions::model() const {
@@ -45,7 +44,7 @@ CostModel CostOptions::model() const {
 Program CostOptions::applied_to(const Program& program) {
   const CostModel model = this->model();
   if (!are_given()) return program;
-  if (!json_path_.empty()) json_.emplace("--cost-json", json_path_);
+  json_.open();
   return counted(program, model);
 }
 
@@ -54,7 +53,7 @@ void CostOptions::report(const Program& program, const RunResult& result, std::o
   const CostReport report = make_cost_report(program.name, steps_of(program, result.specification),
                                              model(), counts_of(result));
   if (prints_) out << '\n' << to_string(report);
-  if (json_) json_->commit(to_json(report).dump() + "\n");
+  json_.write([&report] { return to_json(report).dump() + "\n"; });
 }
 
 }  // namespace gang::harness

@@ -2,41 +2,35 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
 
+#include "harness/commands/option.h"
 #include "harness/cost/cost_report.h"
-#include "harness/text/output_file.h"
-
-namespace CLI {
-class App;
-}
 
 namespace gang::harness {
 
-// Counts what a program calls where --cost or --cost-json ask for it.
+// Counts what a program calls if --cost or --cost-json asks for it.
 class CostOptions {
  public:
-  void add_to(CLI::App& app);
+  void add_to(std::vector<Option>& options);
 
-  bool are_given() const noexcept { return prints_ || !json_path_.empty(); }
+  bool are_given() const noexcept { return prints_ || json_.is_given(); }
 
-  // `program`, counted where asked for. Throws InvalidArgument for bad values.
+  // `program`, counted if asked for. Throws InvalidArgument for bad values.
   Program applied_to(const Program& program);
 
-  // The report of a run of what `applied_to` has made of `program`: to `out` (--cost) and to the
-  // file (--cost-json). Nothing where not asked for.
+  // Reports a run of what `applied_to` has made of `program`: to `out` (--cost) and to the file
+  // (--cost-json), if asked for.
   void report(const Program& program, const RunResult& result, std::ostream& out);
 
  private:
   CostModel model() const;
 
   bool prints_ = false;
-  std::string json_path_;
   int ranks_per_node_ = CostModel{}.ranks_per_node;
   std::string intra_link_;
   std::string inter_link_;
-  std::optional<OutputFile> json_;
+  FileOption json_{"--cost-json"};
 };
 
 }  // namespace gang::harness

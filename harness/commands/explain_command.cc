@@ -1,16 +1,14 @@
-#include "harness/commands/explain_command.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "harness/commands/commands.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/dot.h"
 #include "harness/explanation/html_page.h"
@@ -26,10 +24,10 @@ struct NamedRun {
   RunResult result;
 };
 
-// What the .json files of a folder hold.
+// The contents of a folder's .json files.
 struct Folder {
   std::vector<NamedRun> runs;         // by file name
-  std::vector<std::string> problems;  // of files that are cut off, or whose fields are wrong
+  std::vector<std::string> problems;  // files that are cut off, or whose fields are wrong
   std::size_t others = 0;             // JSON of other kinds
 };
 
@@ -48,7 +46,7 @@ std::vector<std::filesystem::path> json_files_of(const std::string& path) {
     }
   }
   if (error) {
-    throw InvalidArgument(fmt::format("folder {}: cannot be read: {}", path, error.message()));
+    throw InvalidArgument(fmt::format("folder {}: cannot read: {}", path, error.message()));
   }
   std::ranges::sort(files);
   return files;
@@ -69,9 +67,9 @@ Folder read_folder(const std::string& path) {
     }
   }
   if (folder.runs.empty() && folder.problems.empty()) {
-    throw InvalidArgument(fmt::format(
-        "folder {} holds no saved run among {} .json file{}; accepted is what run --json writes",
-        path, folder.others, folder.others == 1 ? "" : "s"));
+    throw InvalidArgument(
+        fmt::format("folder {} has no saved run among its {} .json file{}; run --json writes one",
+                    path, folder.others, folder.others == 1 ? "" : "s"));
   }
   return folder;
 }
@@ -88,7 +86,7 @@ std::string table_of(const Folder& folder) {
     const std::string& program = run.result.specification.program;
     rows.push_back({run.file, verdict_of(run.result), program.substr(program.rfind('/') + 1),
                     fmt::format("{}", run.result.world_size),
-                    fmt::format("{}", run.result.specification.seed)});
+                    fmt::format("{}", run.result.specification.options.seed)});
   }
   std::string text = sim::table(rows);
   if (folder.others != 0)
@@ -107,17 +105,18 @@ class ExplainCommand final : public Command {
             "explain runs/                      # every run of a folder"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("RUN", path_, "what run --json has written, or a folder of such files")
-        ->required();
-    app.add_option("--html", html_path_, "the explanation as one HTML page")->type_name("FILE");
-    app.add_option("--dot", dot_path_, "who waits for whom, for Graphviz")->type_name("FILE");
-    app.add_option("--json", json_path_, "the run again, in this version's form")
-        ->type_name("FILE");
-    app.add_flag("--text", wants_text_, "the text too, where files are written");
-    app.footer(
-        fmt::format("{}\nThe exit status is 0 whatever the run's verdict: explaining it worked.",
-                    app.get_footer()));
+  std::string notes() const override {
+    return "The exit status is 0 whatever the run's verdict, if the run could be explained.";
+  }
+
+  std::vector<Option> options() override {
+    Option run =
+        text_option("RUN", "", "a file that run --json has written, or a folder of them", path_);
+    run.is_required = true;
+    return {std::move(run), html_.option("the explanation as one HTML page"),
+            dot_.option("which rank waits for which, for Graphviz"),
+            json_.option("the run again, in this version's format"),
+            flag_option("--text", "print the text even if files are written", wants_text_)};
   }
 
   int run(CommandContext& context) override {
@@ -131,46 +130,38 @@ class ExplainCommand final : public Command {
   }
 
  private:
-  bool writes_files() const {
-    return !html_path_.empty() || !dot_path_.empty() || !json_path_.empty();
-  }
+  bool writes_files() const { return html_.is_given() || dot_.is_given() || json_.is_given(); }
 
-  void explain_run(const RunResult& result, CommandContext& context) const {
-    std::optional<OutputFile> html;
-    std::optional<OutputFile> dot;
-    std::optional<OutputFile> json;
-    if (!html_path_.empty()) html.emplace("--html", html_path_);
-    if (!dot_path_.empty()) dot.emplace("--dot", dot_path_);
-    if (!json_path_.empty()) json.emplace("--json", json_path_);
+  void explain_run(const RunResult& result, CommandContext& context) {
+    for (FileOption* file : {&html_, &dot_, &json_}) file->open();
     if (wants_text_ || !writes_files()) {
-      context.out << styled(to_string(result), text_style(context.out_is_terminal));
+      context.out << styled(marked_text(result), text_style(context.out_is_terminal));
     }
-    if (html) html->commit(to_html(result));
-    if (dot) dot->commit(to_dot(result.report));
-    if (json) json->commit(to_file_text(result));
+    html_.write([&result] { return to_html(result); });
+    dot_.write([&result] { return to_dot(result.report); });
+    json_.write([&result] { return to_file_text(result); });
     if (const std::string written = written_files(); !written.empty())
       context.out << "  Wrote      " << written << '\n';
   }
 
-  // "out.html, out.dot"; devices and pipes, which others read at once, are left out.
+  // "out.html, out.dot"; without devices and pipes, whose readers see what was written.
   std::string written_files() const {
     std::string files;
-    for (const std::string* path : {&html_path_, &dot_path_, &json_path_}) {
+    for (const FileOption* file : {&html_, &dot_, &json_}) {
       std::error_code error;
-      if (path->empty() || !std::filesystem::is_regular_file(*path, error)) continue;
-      files += (files.empty() ? "" : ", ") + *path;
+      if (!file->is_given() || !std::filesystem::is_regular_file(file->path(), error)) continue;
+      files += (files.empty() ? "" : ", ") + file->path();
     }
     return files;
   }
 
-  void explain_folder(CommandContext& context) const {
+  void explain_folder(CommandContext& context) {
     const Folder folder = read_folder(path_);
     if (writes_files()) {
       if (folder.runs.size() != 1 || !folder.problems.empty()) {
-        throw InvalidArgument(
-            fmt::format("folder {} holds {} saved runs; --html, --dot and --json take one: name "
-                        "its file",
-                        path_, folder.runs.size() + folder.problems.size()));
+        throw InvalidArgument(fmt::format(
+            "folder {} has {} saved runs; --html, --dot and --json need the file of one", path_,
+            folder.runs.size() + folder.problems.size()));
       }
       return explain_run(folder.runs.front().result, context);
     }
@@ -178,15 +169,15 @@ class ExplainCommand final : public Command {
     const TextStyle style = text_style(context.out_is_terminal);
     for (const NamedRun& run : folder.runs) {
       context.out << fmt::format("\n{}\n{}\n\n", run.file, std::string(run.file.size(), '-'))
-                  << styled(to_string(run.result), style);
+                  << styled(marked_text(run.result), style);
     }
     if (!folder.problems.empty()) throw InvalidArgument(folder.problems.front());
   }
 
   std::string path_;
-  std::string html_path_;
-  std::string dot_path_;
-  std::string json_path_;
+  FileOption html_{"--html"};
+  FileOption dot_{"--dot"};
+  FileOption json_{"--json"};
   bool wants_text_ = false;
 };
 

@@ -1,15 +1,12 @@
-#include "harness/commands/explore_command.h"
-
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <ostream>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/commands/commands.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/program_file/program_source.h"
 #include "harness/run/exploration.h"
@@ -39,7 +36,7 @@ class ExploreCommand final : public Command {
  public:
   std::string name() const override { return "explore"; }
   std::string description() const override {
-    return "runs a program under many schedules and faults, up to the first failure";
+    return "runs a program under many schedules and faults until one fails";
   }
   std::vector<std::string> examples() const override {
     return {"explore ring --world 8 --schedules 1000",
@@ -48,45 +45,29 @@ class ExploreCommand final : public Command {
             "explore suspect.toml --faults plan.toml --save found.toml"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("PROGRAM", program_, "a name from 'list programs', or a .toml file")->required();
-    app.add_option("--schedules", options_.schedules, "runs, each with the next seed [1000]")
-        ->type_name("N")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+  std::vector<Option> options() override {
     options_.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
-    app.add_option("--jobs", options_.jobs, "threads [one per core]")
-        ->type_name("N")
-        ->check(CLI::Range(1, 256));
-    app.add_option("--save", save_path_, "where a failure goes, as a scenario [explored.toml]")
-        ->type_name("FILE");
-    app.add_option("--set", assignments_, "a parameter of the program; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    const std::vector<RunOption>& options = run_options();
-    texts_.resize(options.size());
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      const std::string name = "--" + options[i].name;
-      if (options[i].form == RunOption::Form::flag)
-        app.add_flag_callback(
-            name, [text = &texts_[i]] { *text = "true"; }, options[i].description);
-      else
-        app.add_option(name, texts_[i], options[i].description)->type_name(options[i].value_name);
-    }
+    std::vector<Option> options = {
+        program_argument(program_),
+        number_option("--schedules", "runs, each with the next seed [1000]", options_.schedules,
+                      std::uint64_t{1}, std::uint64_t{1'000'000'000}),
+        number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
+        text_option("--save", "FILE", "where to save a failure, as a scenario [explored.toml]",
+                    save_path_)};
+    run_options_.add_to(options);
+    return options;
   }
 
   int run(CommandContext& context) override {
     const ProgramSource source = find_program_source(context.programs, program_);
     RunSpecification specification = source.specification;
     specification.schedule = ScheduleChoice::random;
-    const std::vector<RunOption>& options = run_options();
-    for (std::size_t i = 0; i < options.size(); ++i)
-      if (texts_[i]) options[i].set(specification, *texts_[i]);
-    for (const std::string& assignment : assignments_) set_parameter(specification, assignment);
-    if (specification.context == sim::ContextKind::parallel)
+    specification = run_options_.applied_to(std::move(specification));
+    if (specification.options.context == sim::ContextKind::parallel)
       throw InvalidArgument(
-          "--context is 'parallel', where schedules are not ours; accepted: fiber, thread");
-    std::optional<OutputFile> file;
-    file.emplace("--save", save_path_);
+          "--context is 'parallel', where the operating system schedules; must be one of: fiber, "
+          "thread");
+    OutputFile file{"--save", save_path_};
 
     const Exploration exploration =
         explore(source.program, specification, options_,
@@ -98,7 +79,7 @@ class ExploreCommand final : public Command {
     }
     context.out << summary("FAILED", specification, exploration) << '\n' << std::flush;
     const SmallerFailure smaller = shrink_failure(source.program, *exploration.failure);
-    save(*std::move(file), context, *exploration.failure, smaller);
+    save(std::move(file), context, *exploration.failure, smaller);
     return exit_status::finding;
   }
 
@@ -119,19 +100,20 @@ class ExploreCommand final : public Command {
   std::string summary(std::string_view verdict, const RunSpecification& specification,
                       const Exploration& exploration) const {
     const ExplorationCoverage& coverage = exploration.coverage;
-    std::string text = fmt::format("{}  {}, {} to {}\n\n", verdict, program_,
-                                   specification.seed == specification.seed + options_.schedules - 1
-                                       ? "seed"
-                                       : fmt::format("seeds {}", specification.seed),
-                                   specification.seed + options_.schedules - 1);
+    std::string text = fmt::format(
+        "{}  {}, {} to {}\n\n", verdict, program_,
+        specification.options.seed == specification.options.seed + options_.schedules - 1
+            ? "seed"
+            : fmt::format("seeds {}", specification.options.seed),
+        specification.options.seed + options_.schedules - 1);
     text += fmt::format(
         "  {} run{}, {} operations by ranks; {} real\n", grouped(coverage.runs),
         coverage.runs == 1 ? "" : "s", grouped(coverage.rank_operations),
         gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
     if (specification.faults)
       text += fmt::format(
-          "  {} with faults: {} completed or went on without the dead, {} ended with\n"
-          "  typed errors; {} with data corrupted silently\n",
+          "  {} with faults: {} completed or continued without the dead ranks, {} ended\n"
+          "  with typed errors; {} had silently corrupted data\n",
           grouped(coverage.with_faults), grouped(coverage.with_faults - coverage.typed_errors),
           grouped(coverage.typed_errors), grouped(coverage.corrupted));
     return text + kinds_table(coverage);
@@ -150,19 +132,18 @@ class ExploreCommand final : public Command {
         is_program(program_) ? program_ : std::filesystem::absolute(program_).string();
     file.commit(to_scenario(
         result, program,
-        fmt::format("Found by explore at seed {}: {}.", found.specification.seed, what)));
-    RunResult told = result;
-    told.reproduce = fmt::format("{} run {}", context.binary, shell_quoted(save_path_));
-    context.out << styled(to_string(told), text_style(context.out_is_terminal))
+        fmt::format("Found by explore at seed {}: {}.", found.specification.options.seed, what)));
+    RunResult shown = result;
+    shown.reproduce = fmt::format("{} run {}", context.binary, shell_quoted(save_path_));
+    context.out << styled(marked_text(shown), text_style(context.out_is_terminal))
                 << fmt::format("\n  Shrunk in {} steps of {} attempts, from seed {}.\n",
-                               smaller.steps, smaller.attempts, found.specification.seed);
+                               smaller.steps, smaller.attempts, found.specification.options.seed);
   }
 
   std::string program_;
   ExplorationOptions options_;
   std::string save_path_ = "explored.toml";
-  std::vector<std::string> assignments_;
-  std::vector<std::optional<std::string>> texts_;  // beside run_options()
+  RunOptions run_options_;
 };
 
 }  // namespace

@@ -1,13 +1,11 @@
-#include "harness/commands/list_command.h"
-
 #include <algorithm>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "gang/error.h"
 #include "harness/backends/backend.h"
+#include "harness/commands/commands.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {
@@ -33,14 +31,14 @@ class ListCommand final : public Command {
  public:
   std::string name() const override { return "list"; }
   std::string description() const override {
-    return "lists programs, backends and what else there is";
+    return "lists programs, backends, schedules and so on";
   }
   std::vector<std::string> examples() const override {
     return {"list", "list programs", "list faulty"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("WHAT", what_, "programs, faulty, backends, ...; default: all of it");
+  std::vector<Option> options() override {
+    return {text_option("WHAT", "", "programs, faulty, backends, ... [all of it]", what_)};
   }
 
   int run(CommandContext& context) override {
@@ -66,7 +64,7 @@ class ListCommand final : public Command {
       if (program.finding.empty()) context.out << program_text(program);
   }
 
-  // Programs that are wrong on purpose, and what is found in them.
+  // Programs that are wrong on purpose, and the finding that each gives.
   static void list_faulty(CommandContext& context) {
     std::string lines;
     for (const Program& program : context.programs)
@@ -90,9 +88,9 @@ class ListCommand final : public Command {
 std::vector<Listing::Entry> backend_entries() {
   std::vector<Listing::Entry> entries;
   for (const Backend& backend : all_backends()) {
-    constexpr std::size_t verb = std::string_view("is ").size();
-    entries.push_back({backend.name, backend.is_available() ? backend.description
-                                                            : backend.unavailable.substr(verb)});
+    entries.push_back(
+        {std::string(to_string(backend.kind)),
+         backend.is_available() ? backend.description : "unavailable: " + backend.unavailable});
   }
   return entries;
 }
@@ -109,22 +107,24 @@ std::vector<Listing> make_standard_listings() {
   std::vector<Listing> listings;
   listings.push_back({"backends", backend_entries});
   listings.push_back(fixed_listing(
-      "contexts", {{"fiber", "a stack of its own on one thread: a million ranks in a process"},
-                   {"thread", "a thread each, one at a time: for debuggers and sanitizers"},
-                   {"parallel", "a thread each, at the same time: for data races"}}));
+      "contexts", {{"fiber", "all ranks on one thread, a stack each: a million ranks in a process"},
+                   {"thread", "a thread per rank, one at a time: for debuggers and sanitizers"},
+                   {"parallel", "a thread per rank, all at the same time: for data races"}}));
   listings.push_back(fixed_listing(
       "schedules",
       {{"round_robin", "ranks in order; a rank runs until it blocks"},
        {"random", "any runnable rank, at every call"},
-       {"recheck", "random, twice: what the schedule does not explain is a finding"}}));
+       {"recheck",
+        "random, twice: differences that the schedule does not explain are a finding"}}));
   listings.push_back(fixed_listing(
-      "executions", {{"independent", "every gang for itself, as with Gloo"},
-                     {"stream_ordered", "in the order a rank launched them, as with NCCL"}}));
+      "executions",
+      {{"independent", "each gang on its own, as with Gloo"},
+       {"stream_ordered", "in the order in which a rank launched them, as with NCCL"}}));
   listings.push_back(fixed_listing(
       "faults", {{"none", "nothing goes wrong"},
-                 {"light", "a rank that dies and is missed at once, fails or is slow"},
-                 {"swarm", "three faults or so, of a random half of the kinds"},
-                 {"production", "one fault or so, with the shares of a large training job"},
+                 {"light", "one rank that dies, with its peers notified, fails or is slow"},
+                 {"swarm", "about three faults, from a random half of the kinds"},
+                 {"production", "about one fault, in the proportions of a large training job"},
                  {"byzantine", "silently corrupted data"}}));
   return listings;
 }

@@ -1,16 +1,13 @@
-#include "harness/commands/mesh_command.h"
-
 #include <array>
 #include <optional>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 #include "gang/gangs.h"
-#include "harness/text/output_file.h"
+#include "harness/commands/commands.h"
 #include "sim/options/simulation_options.h"
 #include "sim/report/report.h"
 
@@ -91,7 +88,7 @@ std::string to_text(const Layout& layout, const GangLayout& gangs) {
   std::string text = fmt::format("world {} = pp {} x dp {} x tp {}", layout.world_size,
                                  layout.sizes.pp_size, layout.dp_size(), layout.sizes.tp_size);
   if (layout.intra_node_size)
-    text += fmt::format(", {} dp ranks to a node", *layout.intra_node_size);
+    text += fmt::format(", {} dp ranks per node", *layout.intra_node_size);
   text += '\n';
   if (layout.world_size <= most_drawn_ranks && layout.sizes.tp_size <= 11) text += drawing(layout);
   for (const auto& [name, purpose] : gang_names) {
@@ -109,35 +106,28 @@ class MeshCommand final : public Command {
             "mesh --world 16 --tp 2 --pp 2 --intra-node 4 --json mesh.json"};
   }
 
-  void add_options(CLI::App& app) override {
-    const CLI::Range sizes{1, sim::SimulationOptions::max_world_size};
-    const auto add = [&app, &sizes](const char* name, int& value, const char* description) {
-      return app.add_option(name, value, description)->type_name("N")->check(sizes);
-    };
-    add("--world", layout_.world_size, "number of ranks [8]");
-    add("--tp", layout_.sizes.tp_size, "tensor parallel ranks [1]");
-    add("--pp", layout_.sizes.pp_size, "pipeline parallel ranks [1]");
-    intra_node_option_ = add("--intra-node", intra_node_size_,
-                             "dp ranks of a node, over which parameters are sharded");
-    app.add_option("--json", json_path_, "the gangs as JSON")->type_name("FILE");
+  std::vector<Option> options() override {
+    constexpr int most = sim::SimulationOptions::max_world_size;
+    return {number_option("--world", "number of ranks [8]", layout_.world_size, 1, most),
+            number_option("--tp", "tensor parallel ranks [1]", layout_.sizes.tp_size, 1, most),
+            number_option("--pp", "pipeline parallel ranks [1]", layout_.sizes.pp_size, 1, most),
+            number_option("--intra-node", "dp ranks per node, over which parameters are sharded",
+                          layout_.intra_node_size, 1, most),
+            json_.option("the gangs as JSON")};
   }
 
   int run(CommandContext& context) override {
-    if (intra_node_option_->count() > 0) layout_.intra_node_size = intra_node_size_;
     const GangLayout gangs = layout_of(layout_.world_size, layout_.sizes, layout_.intra_node_size);
-    if (!json_path_.empty()) {
-      const nlohmann::json json = {{"world", gangs.world_size}, {"gangs", gangs.gangs}};
-      OutputFile{"--json", json_path_}.commit(json.dump() + "\n");
-    }
+    json_.write([&gangs] {
+      return nlohmann::json{{"world", gangs.world_size}, {"gangs", gangs.gangs}}.dump() + "\n";
+    });
     context.out << to_text(layout_, gangs);
     return exit_status::holds;
   }
 
  private:
   Layout layout_;
-  int intra_node_size_ = 0;
-  CLI::Option* intra_node_option_ = nullptr;
-  std::string json_path_;
+  FileOption json_{"--json"};
 };
 
 }  // namespace

@@ -1,14 +1,12 @@
-#include "harness/commands/pipeline_command.h"
-
 #include <algorithm>
 #include <optional>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "harness/commands/commands.h"
 #include "harness/pipeline/plan_progress.h"
 #include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/schedule_drawing.h"
@@ -23,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// One schedule and all that is known of it. Where it has complaints, no more than those may be.
+// One schedule and what is known about it: only complaints, if the schedule is not valid.
 struct StudiedSchedule {
   std::string name;
   PipelineSchedule schedule;
@@ -47,8 +45,7 @@ void study(StudiedSchedule& studied) {
   studied.one_by_one_buffered = check_progress(one_by_one, Sending::buffered);
   studied.batched = check_progress(plan_messages(schedule, SendForm::batched), Sending::rendezvous);
   if (studied.bounds) studied.complaints = check_bounds(schedule, *studied.bounds);
-  if (!studied.batched.completes())
-    studied.complaints.push_back("Its batched messages do not come to an end.");
+  if (!studied.batched.completes()) studied.complaints.push_back("Its batched messages deadlock.");
 }
 
 std::string verdict_text(const PlanProgress& progress, std::string_view condition) {
@@ -153,36 +150,37 @@ class PipelineCommand final : public Command {
             "pipeline --file my_schedule.csv"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("--schedule", schedule_,
-                   "gpipe, 1f1b, interleaved_1f1b or zero_bubble_h1 [1f1b]")
-        ->type_name("NAME");
-    const CLI::Range sizes{1, 1 << 22};
-    const auto add = [&app, &sizes](const char* option, auto& value, const char* description) {
-      app.add_option(option, value, description)->type_name("N")->check(sizes);
-    };
-    add("--stages", stages_, "stages of the model [4]");
-    add("--stages-per-rank", stages_per_rank_, "stages of each rank [1; interleaved_1f1b: 2]");
-    add("--microbatches", microbatches_, "equal parts of the batch [2 per rank]");
-    app.add_option("--file", file_,
-                   "a schedule of your own: a line per rank, its passes as 0F0,0F1,0B0,...")
-        ->type_name("CSV")
-        ->excludes("--schedule", "--stages", "--stages-per-rank", "--microbatches");
-    app.add_option("--json", json_path_, "the schedule and its figures as JSON")->type_name("FILE");
+  std::vector<Option> options() override {
+    constexpr int most = 1 << 22;
+    return {text_option("--schedule", "NAME",
+                        "gpipe, 1f1b, interleaved_1f1b or zero_bubble_h1 [1f1b]", schedule_),
+            number_option("--stages", "stages of the model [4]", stages_, 1, most),
+            number_option("--stages-per-rank", "stages of each rank [1; interleaved_1f1b: 2]",
+                          stages_per_rank_, 1, most),
+            number_option("--microbatches", "equal parts of the batch [2 per rank]", microbatches_,
+                          1, most),
+            text_option("--file", "CSV",
+                        "a schedule of your own: a line per rank, its passes as 0F0,0F1,0B0,...",
+                        file_),
+            json_.option("the schedule and its figures as JSON")};
   }
 
   int run(CommandContext& context) override {
+    const bool is_stock = schedule_ || stages_ || stages_per_rank_ || microbatches_;
+    if (!file_.empty() && is_stock)
+      throw InvalidArgument(
+          "--file excludes --schedule, --stages, --stages-per-rank and "
+          "--microbatches");
     StudiedSchedule studied = file_.empty() ? stock_schedule() : schedule_of_file();
     study(studied);
-    if (!json_path_.empty())
-      OutputFile{"--json", json_path_}.commit(to_json(studied).dump() + "\n");
+    json_.write([&studied] { return to_json(studied).dump() + "\n"; });
     context.out << to_text(studied);
     return studied.complaints.empty() ? exit_status::holds : exit_status::finding;
   }
 
  private:
   StudiedSchedule stock_schedule() const {
-    const ScheduleKind kind = parse_schedule_kind(schedule_);
+    const ScheduleKind kind = parse_schedule_kind(schedule_.value_or("1f1b"));
     const PipelineSizes sizes = sizes_of(kind);
     PipelineSchedule schedule = make_schedule(kind, sizes);
     return {.name = std::string{to_string(kind)},
@@ -196,24 +194,24 @@ class PipelineCommand final : public Command {
 
   PipelineSizes sizes_of(ScheduleKind kind) const {
     const int per_rank = stages_per_rank_.value_or(kind == ScheduleKind::interleaved_1f1b ? 2 : 1);
-    if (stages_ % per_rank != 0) {
-      throw InvalidArgument(
-          fmt::format("{} stages are not a multiple of the {} stages per rank; {} or {} would do",
-                      stages_, per_rank, std::max(1, stages_ / per_rank) * per_rank,
-                      (stages_ / per_rank + 1) * per_rank));
+    const int stages = stages_.value_or(4);
+    if (stages % per_rank != 0) {
+      throw InvalidArgument(fmt::format(
+          "{} stages are not a multiple of {} stages per rank; {} or {} would work", stages,
+          per_rank, std::max(1, stages / per_rank) * per_rank, (stages / per_rank + 1) * per_rank));
     }
-    const int ranks = stages_ / per_rank;
+    const int ranks = stages / per_rank;
     return {.ranks = ranks,
             .stages_per_rank = per_rank,
             .microbatches = microbatches_.value_or(2 * ranks)};
   }
 
-  std::string schedule_ = "1f1b";
-  int stages_ = 4;
+  std::optional<std::string> schedule_;
+  std::optional<int> stages_;
   std::optional<int> stages_per_rank_;
   std::optional<int> microbatches_;
   std::string file_;
-  std::string json_path_;
+  FileOption json_{"--json"};
 };
 
 }  // namespace

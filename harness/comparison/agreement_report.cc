@@ -20,26 +20,21 @@ std::size_t count_outputs(const Outputs& outputs) {
 std::string problems_of(const RunResult& result) {
   std::string text;
   for (const sim::Finding& finding : result.report.findings)
-    text += (text.empty() ? "" : " ") + finding.message;
+    text += (text.empty() ? "" : " ") + sim::full_message(finding);
   return text;
 }
 
-// "rank 3, gradient[17]: 0.5 on sim, 0.25 on gloo".
-std::string text_of(const Difference& difference, const AgreementReport& report) {
-  std::string where = fmt::format("rank {}", difference.rank);
-  if (!difference.output.empty()) where += ", " + difference.output;
-  if (difference.element >= 0) where += fmt::format("[{}]", difference.element);
-  return fmt::format("{}: {} on {}, {} on {}", where, difference.left, report.left,
-                     difference.right, report.right);
+std::string difference_text(const AgreementReport& report) {
+  return to_string(*report.difference, to_string(report.left), to_string(report.right));
 }
 
 std::string equality_text(const AgreementReport& report) {
   if (report.left_verdict != "completed" && report.left_verdict != "wrong_result")
-    return "not compared: the program does not end";
+    return "not compared: the program does not complete";
   if (report.outputs == 0) return "none";
   if (report.allowed_units == 0) return fmt::format("all {} equal, bit for bit", report.outputs);
-  return fmt::format("all {} equal but for rounding, {:g} units in the last place", report.outputs,
-                     report.allowed_units);
+  return fmt::format("all {} equal except for rounding, {:g} units in the last place",
+                     report.outputs, report.allowed_units);
 }
 
 std::string milliseconds(Duration duration) {
@@ -77,7 +72,8 @@ AgreementReport compare_runs(const RunResult& left, const RunResult& right) {
   if (!both_ended) return report;
   report.difference = first_difference(left.outputs, right.outputs);
   // The same algorithms give the same bits.
-  const bool must_be_exact = report.left == "sim-gloo" && report.right == "gloo";
+  const bool must_be_exact =
+      report.left == BackendKind::sim_gloo && report.right == BackendKind::gloo;
   if (!report.difference || must_be_exact) return report;
   const Tolerance tolerance{.units_in_last_place = 2.0 * (report.world_size - 1),
                             .relative_to = Tolerance::RelativeTo::largest_of_output};
@@ -87,29 +83,30 @@ AgreementReport compare_runs(const RunResult& left, const RunResult& right) {
 }
 
 std::string to_string(const AgreementReport& report) {
-  std::string text =
-      fmt::format("{}  {}, world {}: {} and {}\n\n", report.agrees() ? "AGREE" : "DIFFER",
-                  report.program, report.world_size, report.left, report.right);
+  std::string text = fmt::format(
+      "{}  {}, world {}: {} and {}\n\n", report.agrees() ? "AGREE" : "DIFFER", report.program,
+      report.world_size, to_string(report.left), to_string(report.right));
   const auto line = [&text](std::string_view name, std::string_view value) {
-    // The name stands in the indent of the first line.
+    // The name replaces the indent of the first line.
     const std::string lines = sim::wrapped(value, std::string(13, ' '));
     text += fmt::format("  {:<11}{}", name, std::string_view(lines).substr(13));
   };
   if (report.left_verdict == report.right_verdict) {
     line("Outcome", fmt::format("{} on both", report.left_verdict));
   } else {
-    line("Outcome", fmt::format("{} on {}, {} on {}", report.left_verdict, report.left,
-                                report.right_verdict, report.right));
+    line("Outcome", fmt::format("{} on {}, {} on {}", report.left_verdict, to_string(report.left),
+                                report.right_verdict, to_string(report.right)));
   }
-  if (!report.left_text.empty()) line(report.left, report.left_text);
-  if (!report.right_text.empty()) line(report.right, report.right_text);
+  if (!report.left_text.empty()) line(to_string(report.left), report.left_text);
+  if (!report.right_text.empty()) line(to_string(report.right), report.right_text);
   if (report.difference) {
-    line("Difference", text_of(*report.difference, report));
+    line("Difference", difference_text(report));
   } else if (report.left_verdict == report.right_verdict) {
     line("Outputs", equality_text(report));
   }
-  line("Time", fmt::format("{} on {}, {} on {}", milliseconds(report.left_time), report.left,
-                           milliseconds(report.right_time), report.right));
+  line("Time",
+       fmt::format("{} on {}, {} on {}", milliseconds(report.left_time), to_string(report.left),
+                   milliseconds(report.right_time), to_string(report.right)));
   return text + fmt::format("\n  Reproduce  {}\n", report.reproduce);
 }
 
@@ -117,14 +114,14 @@ nlohmann::json to_json(const AgreementReport& report) {
   nlohmann::json value = {{"agrees", report.agrees()},
                           {"program", report.program},
                           {"world", report.world_size},
-                          {"backends", {report.left, report.right}},
+                          {"backends", {to_string(report.left), to_string(report.right)}},
                           {"verdicts", {report.left_verdict, report.right_verdict}},
                           {"problems", {report.left_text, report.right_text}},
                           {"outputs", report.outputs},
                           {"allowed_units_in_last_place", report.allowed_units},
                           {"wall_times_ns", {report.left_time.count(), report.right_time.count()}},
                           {"reproduce", report.reproduce}};
-  if (report.difference) value["difference"] = text_of(*report.difference, report);
+  if (report.difference) value["difference"] = difference_text(report);
   return value;
 }
 

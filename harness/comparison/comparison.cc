@@ -12,20 +12,6 @@
 namespace gang::harness {
 namespace {
 
-// The distance between 1 and the next larger number.
-double unit_in_last_place(DataType type) {
-  switch (type) {
-    case DataType::f16:
-      return 0x1p-10;
-    case DataType::bf16:
-      return 0x1p-7;
-    case DataType::f32:
-      return 0x1p-23;
-    default:
-      return 0x1p-52;
-  }
-}
-
 bool are_near(DataType type, double left, double right, double least_magnitude,
               const Tolerance& tolerance) {
   if (left == right || (std::isnan(left) && std::isnan(right))) return true;
@@ -99,19 +85,19 @@ std::optional<Difference> compare(int rank, const std::vector<Output>& left,
 
 }  // namespace
 
-std::string to_string(const Difference& difference) {
+std::string to_string(const Difference& difference, std::string_view left, std::string_view right) {
   std::string where = fmt::format("rank {}", difference.rank);
   if (!difference.output.empty()) where += ", " + difference.output;
   if (difference.element >= 0) where += fmt::format("[{}]", difference.element);
-  return fmt::format("{}: {} on the left, {} on the right", where, difference.left,
-                     difference.right);
+  return fmt::format("{}: {} on {}, {} on {}", where, difference.left, left, difference.right,
+                     right);
 }
 
 std::optional<Difference> first_difference(const Outputs& left, const Outputs& right,
                                            const Tolerance& tolerance) {
   if (!left.are_kept() || !right.are_kept()) {
     if (left.digest == right.digest) return std::nullopt;
-    throw InvalidArgument("the outputs differ, and only their digests were kept");
+    throw InvalidArgument("the outputs differ, but only their digests were kept");
   }
   const std::size_t both = std::min(left.by_rank.size(), right.by_rank.size());
   for (std::size_t rank = 0; rank < both; ++rank) {

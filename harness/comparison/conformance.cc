@@ -18,7 +18,6 @@
 #include "harness/comparison/agreement_report.h"
 #include "harness/comparison/faulted_processes.h"
 #include "harness/run/runner.h"
-#include "harness/text/markup.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
@@ -50,23 +49,23 @@ std::vector<CaseVerdict> verdicts_from_text(const std::string& text) {
   return verdicts;
 }
 
-// One process's part.
+// The part of one process.
 class Conformance {
  public:
-  Conformance(const std::vector<ConformanceCase>& cases, std::string_view backend,
+  Conformance(const std::vector<ConformanceCase>& cases, BackendKind backend,
               const Environment& environment, std::shared_ptr<Store> store)
       : cases_(cases),
-        is_nccl_(backend == "nccl"),
+        is_nccl_(backend == BackendKind::nccl),
         environment_(environment),
         store_(std::move(store)) {}
 
-  // For gangs of this process. Throws InvalidArgument where it does not reach the others.
+  // For gangs of this process. Throws InvalidArgument if it does not reach the others.
   void connect() {
     if (environment_.world_size > 1 && !is_nccl_)
       connector_ = make_job_connector(environment_, store_, runtime_);
   }
 
-  // Everyone does the same as rank 0; where not, everyone is told who does not.
+  // Every rank must do the same as rank 0; if one does not, every rank reports it.
   void agree_on_cases() {
     json what = json::array();
     for (const ConformanceCase& one : cases_)
@@ -81,8 +80,8 @@ class Conformance {
       if (rank == 0) agreed = theirs;
       if (theirs == agreed) continue;
       throw InvalidArgument(fmt::format(
-          "rank {} runs other cases than rank 0, or another version; accepted are the same "
-          "programs, parameters, seed and timeout on every rank",
+          "rank {} runs other cases than rank 0, or another version; programs, parameters, seed "
+          "and timeout must be the same on every rank",
           rank));
     }
   }
@@ -111,7 +110,7 @@ class Conformance {
   Duration longest_timeout() const {
     Duration longest = std::chrono::seconds(1);
     for (const ConformanceCase& one : cases_)
-      longest = std::max(longest, one.specification.timeout);
+      longest = std::max(longest, one.specification.options.timeout);
     return longest;
   }
 
@@ -120,7 +119,7 @@ class Conformance {
     if (one.fault) return run_faulted_case(index);
     const auto began = std::chrono::steady_clock::now();
     RunSpecification simulated = one.specification;
-    simulated.backend = is_nccl_ ? "sim-nccl" : "sim";
+    simulated.backend = is_nccl_ ? BackendKind::sim_nccl : BackendKind::sim;
     simulated.world_size = environment_.world_size;
     RunResult expected = run(one.program, simulated, {.outputs = KeepOutputs::data});
     const RunResult actual = run_here(index, expected);
@@ -135,17 +134,17 @@ class Conformance {
   CaseVerdict run_faulted_case(std::size_t index) {
     const ConformanceCase& one = cases_[index];
     const auto began = std::chrono::steady_clock::now();
-    const Duration timeout = one.specification.timeout;
+    const Duration timeout = one.specification.options.timeout;
     const RootPlan without{fmt::format("conform/{}/clean", index), timeout};
     const RankOutcome clean =
         is_of_process(*one.fault)
             ? run_incarnations({}, [&](int) { return run_as_child(one, without, 0); })
             : run_program(one, without);
-    // Only the victim has to know at which of its operations.
+    // Only the victim needs to know its number of operations.
     const std::vector<std::uint64_t> operations(static_cast<std::size_t>(environment_.world_size),
                                                 clean.operations);
     const std::array faults = {draw_process_fault(*one.fault, {operations, timeout / 4},
-                                                  one.specification.seed, one.fault_index)};
+                                                  one.specification.options.seed, one.fault_index)};
     const RootPlan plan{fmt::format("conform/{}/faulted", index), timeout, faults};
     const Duration usual = std::chrono::steady_clock::now() - began;
     const RankOutcome outcome =
@@ -164,7 +163,7 @@ class Conformance {
     return verdict;
   }
 
-  // A gang of all ranks, and what befalls them.
+  // A gang of all ranks, and their faults.
   struct RootPlan {
     std::string prefix;
     Duration timeout{0};
@@ -175,15 +174,15 @@ class Conformance {
     return fmt::format("{}/ended/{}", plan.prefix, rank);
   }
 
-  // In the process that is to be struck. What this one has of threads and connections is not there.
+  // In the process that has the fault, which lacks this one's threads and connections.
   RankOutcome run_as_child(const ConformanceCase& one, const RootPlan& plan, int incarnation) {
-    Conformance child(cases_, "gloo", environment_, store_->new_client());
+    Conformance child(cases_, BackendKind::gloo, environment_, store_->new_client());
     child.connect();
     return child.run_program(one, plan, incarnation);
   }
 
-  // The program in processes that faults may end. `usual` is how long it takes without. Who is
-  // stopped goes on when the ranks elsewhere have ended. Blocks until all have.
+  // The program in processes that faults may end. `usual` is how long it takes without faults. A
+  // stopped process continues when the ranks elsewhere have ended. Blocks until all have.
   RankOutcome run_processes_of(std::size_t index, const RootPlan& plan, Duration usual) {
     const ConformanceCase& one = cases_[index];
     const Duration most = std::chrono::hours(24);
@@ -217,7 +216,7 @@ class Conformance {
          .runtime = *runtime_,
          .rank = environment_.rank,
          .world_size = environment_.world_size,
-         .seed = one.specification.seed,
+         .seed = one.specification.options.seed,
          .incarnation = environment_.restart_count + incarnation},
         [&] { return make_faulted_gang(make_gang(plan), environment_.rank, plan.faults, tally); });
     outcome.operations = tally.operations;
@@ -231,10 +230,11 @@ class Conformance {
     const bool is_stuck = verdict_of(expected.report) == "stuck";
     std::vector<RankOutcome> outcomes(static_cast<std::size_t>(environment_.world_size));
     RankOutcome& own = outcomes[static_cast<std::size_t>(environment_.rank)];
-    own = run_program(one, {fmt::format("conform/{}", index),
-                            is_stuck ? std::chrono::seconds(2) : one.specification.timeout});
+    own =
+        run_program(one, {fmt::format("conform/{}", index),
+                          is_stuck ? std::chrono::seconds(2) : one.specification.options.timeout});
     RunResult result{.report = report_of(outcomes), .specification = one.specification};
-    result.specification.backend = is_nccl_ ? "nccl" : "gloo";
+    result.specification.backend = is_nccl_ ? BackendKind::nccl : BackendKind::gloo;
     result.world_size = environment_.world_size;
     if (own.wrong_result) {
       result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},
@@ -263,7 +263,7 @@ class Conformance {
     return make_validating_gang(root, {.runtime = runtime_});
   }
 
-  // What other ranks put out is theirs to compare.
+  // Each rank compares only its own outputs.
   RunResult only_here(RunResult result) const {
     for (std::size_t rank = 0; rank < result.outputs.by_rank.size(); ++rank)
       if (static_cast<int>(rank) != environment_.rank) result.outputs.by_rank[rank].clear();
@@ -272,13 +272,14 @@ class Conformance {
 
   std::string disagreement(const AgreementReport& report) const {
     if (report.difference)
-      return fmt::format("{} (left: {}, right: {})", harness::to_string(*report.difference),
-                         report.left, report.right);
+      return harness::to_string(*report.difference, harness::to_string(report.left),
+                                harness::to_string(report.right));
     return fmt::format("rank {}: {} on {}, {} on {}. {}", environment_.rank, report.left_verdict,
-                       report.left, report.right_verdict, report.right, report.right_text);
+                       harness::to_string(report.left), report.right_verdict,
+                       harness::to_string(report.right), report.right_text);
   }
 
-  // Rank 0: what the ranks say, the first that disagrees for all.
+  // On rank 0: the ranks' verdicts; for each case that of the first rank that disagrees.
   std::vector<CaseVerdict> gather(std::vector<CaseVerdict> verdicts) {
     const Duration slack = std::chrono::seconds(10);
     const Duration longest = longest_timeout();
@@ -301,9 +302,9 @@ class Conformance {
       std::vector<CaseVerdict> verdicts =
           verdicts_from_text(store_->get_text(verdict_key(rank), limit));
       if (verdicts.size() == cases_.size()) return verdicts;
-      problem = "has another number of verdicts";
+      problem = "returned a different number of verdicts";
     } catch (const std::exception& error) {
-      problem = fmt::format("has no verdict: {}", error.what());
+      problem = fmt::format("returned no verdict: {}", error.what());
     }
     return std::vector<CaseVerdict>(
         cases_.size(),
@@ -318,41 +319,40 @@ class Conformance {
   std::shared_ptr<GlooConnector> connector_;
 };
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 }  // namespace
 
 bool ConformanceReport::holds() const noexcept {
   return std::ranges::all_of(cases, [](const CaseVerdict& verdict) { return verdict.agrees; });
 }
 
-ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
-                                  std::string_view backend, const Environment& environment,
+ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases, BackendKind backend,
+                                  const Environment& environment,
                                   const std::shared_ptr<Store>& store) {
-  if (backend != "gloo" && backend != "nccl")
-    throw NotSupported(
-        fmt::format("backend {} cannot be checked here; accepted: gloo, nccl", backend));
+  if (backend != BackendKind::gloo && backend != BackendKind::nccl)
+    throw NotSupported(fmt::format("backend {} cannot be checked by conform; must be gloo or nccl",
+                                   to_string(backend)));
   const auto is_in_processes = [](const ConformanceCase& one) {
     return one.fault && is_of_process(*one.fault);
   };
-  if (backend == "nccl" && std::ranges::any_of(cases, is_in_processes))
-    throw NotSupported("CUDA does not let processes be made that faults may end; accepted: gloo");
+  if (backend == BackendKind::nccl && std::ranges::any_of(cases, is_in_processes))
+    throw NotSupported(
+        "CUDA does not survive a fork, so faults of processes need the backend gloo");
   Conformance conformance(cases, backend, environment, store);
   if (!std::ranges::all_of(cases, is_in_processes)) conformance.connect();
   conformance.agree_on_cases();
-  ConformanceReport report{.backend = std::string(backend), .world_size = environment.world_size};
-  if (!cases.empty()) report.seed = cases.front().specification.seed;
+  ConformanceReport report{.backend = backend, .world_size = environment.world_size};
+  if (!cases.empty()) report.seed = cases.front().specification.options.seed;
   report.cases = conformance.agree_on_verdicts(conformance.run_all());
   return report;
 }
 
 std::string to_string(const ConformanceReport& report) {
   std::string text = fmt::format("{}  {} against sim, world {}, seed {}\n\n",
-                                 report.holds() ? "CONFORMS" : "DIFFERS", report.backend,
+                                 report.holds() ? "CONFORMS" : "DIFFERS", to_string(report.backend),
                                  report.world_size, report.seed);
   for (const CaseVerdict& verdict : report.cases) {
     text += fmt::format("  {}  {:<24}{:>8.2f} s\n", verdict.agrees ? "✓" : "✗", verdict.program,
-                        seconds(verdict.elapsed));
+                        to_seconds(verdict.elapsed));
     if (!verdict.agrees) text += sim::wrapped(verdict.text, "       ");
   }
   return text;
@@ -360,26 +360,20 @@ std::string to_string(const ConformanceReport& report) {
 
 json to_json(const ConformanceReport& report) {
   return {{"holds", report.holds()},
-          {"backend", report.backend},
+          {"backend", to_string(report.backend)},
           {"world", report.world_size},
           {"seed", report.seed},
           {"cases", to_json(report.cases)}};
 }
 
-std::string to_junit_xml(const ConformanceReport& report) {
-  const auto failures = std::ranges::count_if(
-      report.cases, [](const CaseVerdict& verdict) { return !verdict.agrees; });
-  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  xml += fmt::format("<testsuite name=\"conform {}\" tests=\"{}\" failures=\"{}\">\n",
-                     xml_escaped(report.backend), report.cases.size(), failures);
+JunitSuite to_junit(const ConformanceReport& report) {
+  JunitSuite suite{.name = fmt::format("conform {}", to_string(report.backend))};
   for (const CaseVerdict& verdict : report.cases) {
-    xml += fmt::format("  <testcase classname=\"conform\" name=\"{}\" time=\"{:.3f}\"",
-                       xml_escaped(verdict.program), seconds(verdict.elapsed));
-    xml += verdict.agrees ? "/>\n"
-                          : fmt::format(">\n    <failure message=\"{}\"/>\n  </testcase>\n",
-                                        xml_escaped(verdict.text));
+    suite.cases.push_back(
+        {.class_name = "conform", .name = verdict.program, .time = verdict.elapsed});
+    if (!verdict.agrees) suite.cases.back().failure = {verdict.text};
   }
-  return xml + "</testsuite>\n";
+  return suite;
 }
 
 }  // namespace gang::harness

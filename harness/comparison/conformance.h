@@ -1,4 +1,4 @@
-// Does a real backend do what simulation says? Asked by all processes of a job together.
+// Does a real backend do what simulation does? Checked by all processes of a job together.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,28 @@
 #include "harness/backends/process_fault.h"
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
+#include "harness/text/junit.h"
 
 namespace gang::harness {
 
-// A program of a conformance run: what and how.
+// A program of a conformance run, and how to run it.
 struct ConformanceCase {
   Program program;
   RunSpecification specification;  // seed, parameters, timeout; the backend is the real one
 
-  // A fault that befalls one of the ranks: asked is not what sim says, but whether every other rank
-  // has a right result or a typed error. Faults of processes (is_of_process; Gloo only) befall one
-  // that each process of the job makes for its rank, so that the launcher, which would end all,
-  // sees no death; the gangs of those are connected as those of the job's own processes are.
+  // A fault of one of the ranks: the check is not against simulation, but whether every other rank
+  // has a right result or a typed error. Faults of processes (is_of_process; Gloo only) happen to a
+  // process that each process of the job starts for its rank, so that the launcher, which would end
+  // the job, sees no death; the gangs of those are connected like those of the job's own processes.
   std::optional<ProcessFaultKind> fault = std::nullopt;
   std::uint64_t fault_index = 0;  // which of its faults, with the seed
 };
 
-// What became of one case, on one rank or on all of them.
+// The verdict on one case, of one rank or of all.
 struct CaseVerdict {
   std::string program;
   bool agrees = true;
-  std::string text;  // one sentence where it does not
+  std::string text;  // one sentence if it does not agree
   Duration elapsed{0};
 
   friend bool operator==(const CaseVerdict&, const CaseVerdict&) = default;
@@ -44,7 +45,7 @@ struct CaseVerdict {
 
 // The verdict that all ranks share.
 struct ConformanceReport {
-  std::string backend;
+  BackendKind backend = BackendKind::gloo;
   int world_size = 1;
   std::uint64_t seed = 1;
   std::vector<CaseVerdict> cases;
@@ -54,21 +55,20 @@ struct ConformanceReport {
 
 // Runs `cases` on the processes of `environment`, which all call this: each simulates the whole
 // world by itself, runs its own rank on real gangs that meet in `store` (a fresh root gang for each
-// case, which validates calls), and compares what its rank put out. The ranks' verdicts are
-// gathered by rank 0 through the store; a rank that does not answer within the longest timeout of a
-// case and ten seconds disagrees. Everyone gets the same report. Blocks.
+// case, which validates calls), and compares its rank's outputs. Rank 0 gathers the verdicts
+// through the store; a rank that does not answer within the longest timeout of a case and ten
+// seconds disagrees. Every rank gets the same report. Blocks.
 //
-// Throws InvalidArgument where another rank runs other cases (program, parameters, seed) or another
-// version; NotSupported where `backend` cannot run here, or has no processes for such a fault.
-ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases,
-                                  std::string_view backend, const Environment& environment,
+// Throws InvalidArgument if another rank runs other cases (program, parameters, seed) or another
+// version; NotSupported if `backend` cannot run here, or cannot have such a fault.
+ConformanceReport run_conformance(const std::vector<ConformanceCase>& cases, BackendKind backend,
+                                  const Environment& environment,
                                   const std::shared_ptr<Store>& store);
 
-// At most 80 columns, but for names.
+// At most 80 columns, except for names.
 std::string to_string(const ConformanceReport& report);
 nlohmann::json to_json(const ConformanceReport& report);
 
-// Source: the JUnit XML that Jenkins, GitLab and GitHub read.
-std::string to_junit_xml(const ConformanceReport& report);
+JunitSuite to_junit(const ConformanceReport& report);
 
 }  // namespace gang::harness

@@ -14,7 +14,7 @@
 #include "gang/error.h"
 #include "harness/backends/backend.h"
 #include "harness/backends/gloo_backend.h"
-#include "harness/program_file/fault_file.h"
+#include "harness/run/fault_file.h"
 #include "harness/text/suggestion.h"
 #include "sim/text/text_layout.h"
 
@@ -27,21 +27,21 @@ constexpr Duration slack = std::chrono::seconds(1);
 
 using Faults = std::span<const ProcessFault>;
 
-// Whether one of the faults is of `kind`, and befalls the rank.
-bool befalls(Faults faults, int rank, ProcessFaultKind kind) {
+// Whether the rank has a fault of `kind`.
+bool has_fault(Faults faults, int rank, ProcessFaultKind kind) {
   return std::ranges::any_of(faults, [rank, kind](const ProcessFault& fault) {
     return fault.rank == rank && fault.kind == kind;
   });
 }
 
-// Whether its process does not come to its end.
+// Whether a fault ends the process of the rank.
 bool is_ended_by(Faults faults, int rank) {
-  return befalls(faults, rank, ProcessFaultKind::kill) ||
-         befalls(faults, rank, ProcessFaultKind::exit);
+  return has_fault(faults, rank, ProcessFaultKind::kill) ||
+         has_fault(faults, rank, ProcessFaultKind::exit);
 }
 
 bool throws_by(Faults faults, int rank) {
-  return befalls(faults, rank, ProcessFaultKind::exception);
+  return has_fault(faults, rank, ProcessFaultKind::exception);
 }
 
 bool are_delays(Faults faults) {
@@ -56,7 +56,7 @@ std::string to_text(Faults faults) {
   return text;
 }
 
-// Whether a lost or late peer can be the truth.
+// Whether a lost or late peer can cause such an error.
 bool is_true_kind(GangErrorKind kind) {
   return kind != GangErrorKind::mismatch && kind != GangErrorKind::corrupt;
 }
@@ -65,10 +65,10 @@ std::optional<std::string> problem_of_outputs(const RankOutcome& outcome,
                                               const std::vector<Output>& expected) {
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     if (i >= expected.size() || outcome.outputs[i] != expected[i])
-      return fmt::format("put out a wrong '{}'", outcome.outputs[i].name);
+      return fmt::format("output a wrong '{}'", outcome.outputs[i].name);
   }
   if (!outcome.failure && outcome.outputs.size() < expected.size())
-    return fmt::format("put out {} of {} results", outcome.outputs.size(), expected.size());
+    return fmt::format("output {} of {} results", outcome.outputs.size(), expected.size());
   return std::nullopt;
 }
 
@@ -77,14 +77,14 @@ std::optional<std::string> problem_of_failure(const RankOutcome::Failure& failur
   if (!failure.kind) return failure.text;
   if (!is_true_kind(*failure.kind) || are_delays(faults))
     return fmt::format("got a false {}: {}", to_string(*failure.kind), failure.text);
-  const bool was_stopped = befalls(faults, rank, ProcessFaultKind::stop);
+  const bool was_stopped = has_fault(faults, rank, ProcessFaultKind::stop);
   if (!was_stopped && timeout < no_timeout - slack && failure.elapsed > timeout + slack)
-    return fmt::format("was told after {} only: {}", gang::to_string(failure.elapsed),
+    return fmt::format("got its error only after {}: {}", gang::to_string(failure.elapsed),
                        failure.text);
   return std::nullopt;
 }
 
-// Processes of a case that are still there.
+// Whether processes of a case are left over.
 std::optional<std::string> problem_of_orphans() {
   int status = 0;
   if (::waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD) return std::nullopt;
@@ -97,17 +97,17 @@ class FaultedProcesses {
   FaultedProcesses(const Program& program, const RunSpecification& specification)
       : program_(program),
         parameters_(program.parameters, specification.parameters),
-        seed_(specification.seed) {
+        seed_(specification.options.seed) {
     options_.world_size = specification.world_size.value_or(program.default_world_size);
-    options_.seed = specification.seed;
-    options_.timeout = specification.timeout;
+    options_.seed = specification.options.seed;
+    options_.timeout = specification.options.timeout;
     sim::validate(options_);
     if (program.validate) program.validate(options_.world_size, parameters_);
   }
 
   const sim::SimulationOptions& options() const noexcept { return options_; }
 
-  // Once without faults: what the ranks put out, and how many operations they call. Why not, where
+  // Once without faults, for the ranks' outputs and their numbers of operations. Returns why, if
   // that fails.
   std::optional<std::string> run_clean() {
     expected_ = run({});
@@ -172,8 +172,6 @@ class FaultedProcesses {
   std::vector<std::uint64_t> operations_;
 };
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 // Over all cases.
 struct Totals {
   std::size_t fired = 0;
@@ -225,12 +223,13 @@ std::string text_of(const std::map<std::string, int>& counts) {
 
 ProcessFaultCases::Draw process_faults_called(const std::string& text) {
   using Drawn = ProcessFaultCases::Drawn;
-  if (const auto kind = parse_process_fault(text)) {
+  if (const auto kind = parse_name(process_fault_names, text)) {
     return [kind](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
       return Drawn{{draw_process_fault(*kind, space, seed, index)}};
     };
   }
-  std::vector<std::string> accepted = process_fault_names();
+  std::vector<std::string> accepted;
+  for (const auto& entry : process_fault_names) accepted.emplace_back(entry.name);
   std::ranges::copy(sim::fault_preset_names(), std::back_inserter(accepted));
   const bool is_plan = text.ends_with(".toml") || text.find('=') != std::string::npos;
   if (!is_plan && std::ranges::find(accepted, text) == accepted.end())
@@ -239,7 +238,6 @@ ProcessFaultCases::Draw process_faults_called(const std::string& text) {
   return
       [plan = load_faults(text)](const FaultSpace& space, std::uint64_t seed, std::uint64_t index) {
         const int world_size = static_cast<int>(space.operations.size());
-        check_faults(plan, world_size);
         Drawn drawn;
         drawn.faults = process_faults_of(sim::draw(plan, seed + index, world_size), drawn.left_out);
         return drawn;
@@ -258,27 +256,25 @@ std::optional<std::string> problem_of(int rank, const RankOutcome& outcome,
   if (auto problem = problem_of_outputs(outcome, expected)) return problem;
   if (outcome.wrong_result) return "found its result wrong: " + *outcome.wrong_result;
   if (!outcome.failure) return std::nullopt;
-  if (throws_by(faults, rank) && outcome.failure->text.starts_with("the fault: "))
-    return std::nullopt;
+  if (outcome.failure->is_injected) return std::nullopt;
   return problem_of_failure(*outcome.failure, faults, rank, timeout);
 }
 
-FaultedProcessesReport run_faulted_processes(const Program& program,
-                                             const RunSpecification& specification,
-                                             const ProcessFaultCases& cases,
-                                             const std::function<void(const FaultedCase&)>& told) {
-  require_backend("gloo");
+FaultedProcessesReport run_faulted_processes(
+    const Program& program, const RunSpecification& specification, const ProcessFaultCases& cases,
+    const std::function<void(const FaultedCase&)>& progress) {
+  require_backend(BackendKind::gloo);
   FaultedProcesses processes(program, specification);
   FaultedProcessesReport report{.program = program.name,
                                 .world_size = processes.options().world_size,
-                                .seed = specification.seed,
-                                .timeout = specification.timeout,
+                                .seed = specification.options.seed,
+                                .timeout = specification.options.timeout,
                                 .faults = cases.name};
   report.clean_failure = processes.run_clean();
   if (report.clean_failure) return report;
   for (std::uint64_t i = 0; i < cases.count; ++i) {
     report.cases.push_back(processes.run_case(cases.draw, cases.first + i));
-    if (told) told(report.cases.back());
+    if (progress) progress(report.cases.back());
   }
   return report;
 }
@@ -295,13 +291,13 @@ std::string to_string(const FaultedProcessesReport& report) {
     totals.ends.erase("right result");
     text += fmt::format("  Fired      {} of {} faults\n", totals.fired, totals.faults);
     if (!totals.left_out.empty())
-      text += sim::wrapped("Left out   of what processes cannot meet: " + list_of(totals.left_out),
-                           "  ");
-    text += fmt::format("  Ranks      {} that live: {} right results, {} errors\n", totals.ranks,
+      text += sim::wrapped(
+          "Left out   faults that processes cannot have: " + list_of(totals.left_out), "  ");
+    text += fmt::format("  Ranks      {} survivors: {} right results, {} errors\n", totals.ranks,
                         totals.ranks - totals.errors, totals.errors);
     text += fmt::format("  Errors     {}\n", text_of(totals.ends));
     text += fmt::format("  Slowest    {:.2f} s after its operation began (timeout {})\n",
-                        seconds(totals.slowest), gang::to_string(report.timeout));
+                        to_seconds(totals.slowest), gang::to_string(report.timeout));
     if (totals.slowest > report.timeout / 2)
       text += sim::wrapped(totals.slowest_error, "             ");
   }

@@ -4,7 +4,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Where the operations of one gang are counted. Threads: as the gang.
+// Where the operations of one gang are counted. Threads: as for the gang.
 using GangAccount = std::vector<OperationCount>;
 
 // Where one rank's operations are counted. Threads: any.
@@ -26,19 +25,18 @@ class RankAccount {
 
   const CostModel& model() const noexcept { return model_; }
 
-  // A further account, valid as long as this is.
+  // A new account, valid as long as this one.
   GangAccount& open() {
     const std::lock_guard lock(mutex_);
     return accounts_.emplace_back();
   }
 
-  // All counts, once no gang is in use.
-  std::vector<OperationCount> all() {
+  // The sums over all accounts, once no gang is in use.
+  std::vector<OperationCount> sums() {
     const std::lock_guard lock(mutex_);
-    std::vector<OperationCount> counts;
-    for (const GangAccount& account : accounts_)
-      counts.insert(counts.end(), account.begin(), account.end());
-    return counts;
+    OperationSums sums;
+    for (const GangAccount& account : accounts_) sums.add(account);
+    return sums.take();
   }
 
  private:
@@ -145,28 +143,6 @@ class CountingGang final : public ForwardingGang {
   Link link_;
 };
 
-auto order_of(const OperationCount& count) {
-  return std::tie(count.gang, count.size, count.link, count.kind);
-}
-
-// Counts of the same gangs and kind as one.
-std::vector<OperationCount> merged(std::vector<OperationCount> counts) {
-  std::ranges::stable_sort(counts, [](const OperationCount& left, const OperationCount& right) {
-    return order_of(left) < order_of(right);
-  });
-  std::vector<OperationCount> merged;
-  for (OperationCount& count : counts) {
-    if (merged.empty() || order_of(merged.back()) != order_of(count)) {
-      merged.push_back(std::move(count));
-      continue;
-    }
-    merged.back().calls += count.calls;
-    merged.back().bytes += count.bytes;
-    merged.back().seconds += count.seconds;
-  }
-  return merged;
-}
-
 std::string to_note(const std::vector<OperationCount>& counts) {
   json value = json::array();
   for (const OperationCount& count : counts) {
@@ -195,6 +171,25 @@ std::vector<OperationCount> from_note(const std::string& note) {
 
 }  // namespace
 
+void OperationSums::add(const std::vector<OperationCount>& counts) {
+  for (const OperationCount& count : counts) {
+    OperationCount none{
+        .gang = count.gang, .size = count.size, .link = count.link, .kind = count.kind};
+    OperationCount& sum =
+        sums_.try_emplace({count.gang, count.size, count.link, count.kind}, std::move(none))
+            .first->second;
+    sum.calls += count.calls;
+    sum.bytes += count.bytes;
+    sum.seconds += count.seconds;
+  }
+}
+
+std::vector<OperationCount> OperationSums::take() {
+  std::vector<OperationCount> counts;
+  for (auto& [key, count] : sums_) counts.push_back(std::move(count));
+  return counts;
+}
+
 Program counted(Program program, const CostModel& model) {
   program.run = [run = std::move(program.run), model](Rank& rank) {
     const auto account = std::make_shared<RankAccount>(model);
@@ -204,10 +199,10 @@ Program counted(Program program, const CostModel& model) {
     try {
       run(counting);
     } catch (...) {
-      rank.note(to_note(merged(account->all())));
+      rank.note(to_note(account->sums()));
       throw;
     }
-    rank.note(to_note(merged(account->all())));
+    rank.note(to_note(account->sums()));
   };
   return program;
 }

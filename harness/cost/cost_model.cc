@@ -34,7 +34,7 @@ double parse_quantity(std::string_view text, const std::array<Unit, n>& units) {
   return std::nan("");
 }
 
-// In the largest unit in which it is at least 1.
+// In the largest unit that keeps the number at least 1.
 template <std::size_t n>
 std::string quantity_text(double value, const std::array<Unit, n>& units) {
   const Unit* chosen = units.data();
@@ -71,7 +71,7 @@ LinkSpeed parse_link_speed(std::string_view text) {
     if (latency >= 0 && bandwidth > 0) return {latency, bandwidth};
   }
   throw InvalidArgument(
-      fmt::format("'{}' is no speed of a link; accepted: LATENCY:BANDWIDTH as 3us:300GB/s", text));
+      fmt::format("'{}' is not a link speed; expected LATENCY:BANDWIDTH, as in 3us:300GB/s", text));
 }
 
 std::string to_string(const LinkSpeed& speed) {

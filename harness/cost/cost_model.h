@@ -9,7 +9,7 @@
 
 namespace gang::harness {
 
-// What connects the ranks of an operation: all of them in one node, or not.
+// What connects the ranks of an operation: whether all of them are in one node.
 enum class Link : std::uint8_t { intra_node, inter_node };
 
 std::string_view to_string(Link link) noexcept;  // "intra", "inter"
@@ -22,12 +22,12 @@ struct LinkSpeed {
 };
 
 // "3us:300GB/s": latency in ns, us, ms or s; bandwidth in KB/s, MB/s, GB/s or TB/s, powers of 1000.
-// Throws InvalidArgument: the text, what is accepted. And back.
+// parse throws InvalidArgument with the text and the accepted form.
 LinkSpeed parse_link_speed(std::string_view text);
 std::string to_string(const LinkSpeed& speed);
 
-// Nodes of `ranks_per_node` consecutive root ranks. A value. The defaults are of the order of
-// NVLink within a node and of one 400 Gbit/s adapter per rank between nodes.
+// Nodes of `ranks_per_node` consecutive root ranks. A value. The defaults approximate NVLink within
+// a node and one 400 Gbit/s adapter per rank between nodes.
 struct CostModel {
   int ranks_per_node = 8;
   LinkSpeed intra_node = {3e-6, 300e9};
@@ -39,9 +39,9 @@ struct CostModel {
   int node_of(int root_rank) const noexcept { return root_rank / ranks_per_node; }
 };
 
-// An operation as the model sees it. `bytes` is what nccl-tests calls the size: of an all_gather
-// the whole output, of a reduce_scatter the whole input, of gather and scatter all parts, else of
-// the tensor; of a batch what it sends, or receives if that is more.
+// An operation as the model sees it. `bytes` is what nccl-tests calls the size: the whole output of
+// an all_gather, the whole input of a reduce_scatter, all parts of a gather or scatter, else the
+// tensor; for a batch, what it sends or what it receives, whichever is more.
 struct OperationCost {
   OperationKind kind = OperationKind::barrier;
   int size = 1;  // of the gang
@@ -49,17 +49,17 @@ struct OperationCost {
   std::int64_t bytes = 0;
 };
 
-// nccl-tests' factor from bytes to bytes that cross the slowest link, n ranks: all_reduce 2(n-1)/n;
-// reduce_scatter, all_gather, all_to_all, gather, scatter (n-1)/n; any other 1.
+// nccl-tests' factor from bytes to bytes across the slowest link, for n ranks: all_reduce 2(n-1)/n;
+// reduce_scatter, all_gather, all_to_all, gather, scatter (n-1)/n; all others 1.
 // Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md.
 double bus_factor(OperationKind kind, int size) noexcept;
 
 // How many latencies an operation takes: all_reduce 2(n-1); reduce_scatter, all_gather, all_to_all,
-// gather, scatter n-1; broadcast, reduce log2 n rounded up; barrier twice that; messages 1; making
-// gangs none, as no step makes any.
+// gather, scatter n-1; broadcast, reduce log2 n rounded up; barrier twice that; messages 1;
+// creating a gang 0, since training steps create none.
 int latency_count(OperationKind kind, int size) noexcept;
 
-// latency_count * latency + bus_factor * bytes / bandwidth. A gang of one takes no time.
+// latency_count * latency + bus_factor * bytes / bandwidth; 0 on a gang of one.
 double seconds_of(const OperationCost& operation, const CostModel& model) noexcept;
 
 }  // namespace gang::harness

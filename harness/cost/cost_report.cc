@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,39 +16,21 @@ double bus_bytes_of(const OperationCount& count) {
   return bus_factor(count.kind, count.size) * static_cast<double>(count.bytes);
 }
 
-double seconds_of_all(const std::vector<OperationCount>& counts) {
-  double seconds = 0;
-  for (const OperationCount& count : counts) seconds += count.seconds;
-  return seconds;
-}
-
-// Sums by gang name, size, link and kind.
-class Sum {
- public:
-  void add(const std::vector<OperationCount>& counts) {
+// Sums over all operations of a rank or of all ranks.
+struct Totals {
+  explicit Totals(const std::vector<OperationCount>& counts) {
     for (const OperationCount& count : counts) {
-      const Key key{count.gang, count.size, count.link, count.kind};
-      const auto place = sums_
-                             .try_emplace(key, OperationCount{.gang = count.gang,
-                                                              .size = count.size,
-                                                              .link = count.link,
-                                                              .kind = count.kind})
-                             .first;
-      place->second.calls += count.calls;
-      place->second.bytes += count.bytes;
-      place->second.seconds += count.seconds;
+      calls += count.calls;
+      bytes += count.bytes;
+      bus_bytes += bus_bytes_of(count);
+      seconds += count.seconds;
     }
   }
 
-  std::vector<OperationCount> take() {
-    std::vector<OperationCount> counts;
-    for (auto& [key, count] : sums_) counts.push_back(std::move(count));
-    return counts;
-  }
-
- private:
-  using Key = std::tuple<std::string, int, Link, OperationKind>;
-  std::map<Key, OperationCount> sums_;
+  std::uint64_t calls = 0;
+  std::int64_t bytes = 0;
+  double bus_bytes = 0;
+  double seconds = 0;
 };
 
 std::string bytes_text(double bytes) {
@@ -67,7 +47,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
-// 12, or 1.5 where calls do not divide into steps.
+// 12, or 1.5 if the calls do not divide evenly into steps.
 std::string count_text(double count) {
   const bool is_whole = count == static_cast<double>(static_cast<std::int64_t>(count));
   return fmt::format("{:.{}f}", count, is_whole ? 0 : 1);
@@ -80,20 +60,16 @@ class Table {
   std::string text(const std::vector<OperationCount>& counts) const {
     std::string text =
         line("gang", "size", "link", "operation", "calls", "bytes", "on the bus", "time");
-    double calls = 0;
-    double bytes = 0;
-    double bus_bytes = 0;
     for (const OperationCount& count : counts) {
       text += line(shortened(count.gang), fmt::format("{}", count.size), to_string(count.link),
                    to_string(count.kind), count_text(static_cast<double>(count.calls) / steps_),
                    bytes_text(static_cast<double>(count.bytes) / steps_),
                    bytes_text(bus_bytes_of(count) / steps_), time_text(count.seconds / steps_));
-      calls += static_cast<double>(count.calls);
-      bytes += static_cast<double>(count.bytes);
-      bus_bytes += bus_bytes_of(count);
     }
-    return text + line("all", "", "", "", count_text(calls / steps_), bytes_text(bytes / steps_),
-                       bytes_text(bus_bytes / steps_), time_text(seconds_of_all(counts) / steps_));
+    const Totals all(counts);
+    return text + line("all", "", "", "", count_text(static_cast<double>(all.calls) / steps_),
+                       bytes_text(static_cast<double>(all.bytes) / steps_),
+                       bytes_text(all.bus_bytes / steps_), time_text(all.seconds / steps_));
   }
 
  private:
@@ -115,13 +91,14 @@ class Table {
 
 std::string model_text(const CostModel& model) {
   return fmt::format(
-      "  Bytes      as nccl-tests count them; on the bus: times 2(n-1)/n in all_reduce,\n"
-      "             (n-1)/n in reduce_scatter, all_gather, all_to_all, gather, scatter\n"
-      "  Time       a L + (bytes on the bus) / B, with a = 2(n-1) in all_reduce, n-1 in\n"
-      "             reduce_scatter, all_gather, all_to_all, gather, scatter, log2 n in\n"
-      "             broadcast and reduce, 2 log2 n in barriers, 1 in messages, batches\n"
+      "  Bytes      as nccl-tests counts them; on the bus: times 2(n-1)/n for\n"
+      "             all_reduce, (n-1)/n for reduce_scatter, all_gather, all_to_all,\n"
+      "             gather, scatter\n"
+      "  Time       a L + (bytes on the bus) / B; a is 2(n-1) for all_reduce, n-1 for\n"
+      "             reduce_scatter, all_gather, all_to_all, gather, scatter, log2 n for\n"
+      "             broadcast, reduce, 2 log2 n for barriers, 1 for messages, batches\n"
       "  Links      L:B is {} within {} consecutive ranks, else {}\n"
-      "  Left out   computing, waiting for others, overlap, congestion\n",
+      "  Left out   computation, waiting for other ranks, overlap, congestion\n",
       to_string(model.intra_node), model.ranks_per_node, to_string(model.inter_node));
 }
 
@@ -145,17 +122,10 @@ json to_json(const LinkSpeed& speed) {
 }
 
 json totals_of(const std::vector<OperationCount>& counts) {
-  std::uint64_t calls = 0;
-  std::int64_t bytes = 0;
-  double bus_bytes = 0;
-  for (const OperationCount& count : counts) {
-    calls += count.calls;
-    bytes += count.bytes;
-    bus_bytes += bus_bytes_of(count);
-  }
-  return {{"calls", calls},
-          {"bytes", bytes},
-          {"bus_bytes", bus_bytes},
+  const Totals all(counts);
+  return {{"calls", all.calls},
+          {"bytes", all.bytes},
+          {"bus_bytes", all.bus_bytes},
           {"operations", to_json(counts)}};
 }
 
@@ -167,17 +137,17 @@ CostReport make_cost_report(std::string program, std::int64_t steps, const CostM
                     .world_size = static_cast<int>(counts.size()),
                     .steps = std::max<std::int64_t>(1, steps),
                     .model = model};
-  Sum sum;
+  OperationSums sums;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    const double seconds = seconds_of_all(counts[rank]);
+    const double seconds = Totals(counts[rank]).seconds;
     if (rank == 0 || seconds > report.slowest_seconds) {
       report.slowest_rank = static_cast<int>(rank);
       report.slowest_seconds = seconds;
     }
-    sum.add(counts[rank]);
+    sums.add(counts[rank]);
   }
   if (!counts.empty()) report.slowest = counts[static_cast<std::size_t>(report.slowest_rank)];
-  report.all_ranks = sum.take();
+  report.all_ranks = sums.take();
   return report;
 }
 
@@ -186,7 +156,7 @@ std::string to_string(const CostReport& report) {
   const double step_seconds = report.slowest_seconds / static_cast<double>(report.steps);
   return fmt::format(
       "Cost of a step: {}, world {}, {} step{}\n\n"
-      "  Rank {}, which takes longest: {}\n\n{}\n  All ranks together\n\n{}\n{}",
+      "  Rank {}, the slowest: {}\n\n{}\n  All ranks together\n\n{}\n{}",
       report.program, report.world_size, report.steps, report.steps == 1 ? "" : "s",
       report.slowest_rank, time_text(step_seconds), table.text(report.slowest),
       table.text(report.all_ranks), model_text(report.model));

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "sim/text/marked_text.h"
 
 namespace gang::harness {
 
@@ -13,7 +14,7 @@ enum class TextStyle { plain, coloured };
 TextStyle text_style(bool is_terminal);
 
 // The text of a report with its verdict, headings and advice set off by colour and weight (ECMA-48
-// SGR). Without the escape sequences it is `report`, byte for byte.
-std::string styled(std::string_view report, TextStyle style);
+// SGR). Without the escape sequences it is plain_text(text), byte for byte.
+std::string styled(const sim::MarkedText& text, TextStyle style);
 
 }  // namespace gang::harness

@@ -25,19 +25,20 @@ std::string label_of(const WaitNode& node) {
   std::string label =
       (node.ranks.size() == 1 ? "rank " : "ranks ") + sim::to_rank_ranges(node.ranks, 8);
   if (!node.is_blocked()) return label + "\\n" + escaped(node.note);
-  if (!node.call->context.empty()) label += " / " + escaped(node.call->context);
-  label +=
-      "\\n" + escaped(node.gang) + (node.gang.empty() ? "" : "  ") + escaped(operation_of(node));
-  if (!node.call->location.empty()) label += "\\n" + escaped(node.call->location);
-  if (!node.call->behind.empty())
-    label +=
-        "\\nbehind " + escaped(node.call->behind) + "\\n" + escaped(node.call->behind_location);
+  const sim::CallGroup& group = *node.group;
+  const std::string gang = group.gang_text();
+  if (!group.first().context.empty()) label += " / " + escaped(group.first().context);
+  label += "\\n" + escaped(gang) + (gang.empty() ? "" : "  ") + escaped(to_string(group.call));
+  if (!group.first().location.empty()) label += "\\n" + escaped(group.first().location);
+  if (group.behind)
+    label += fmt::format("\\nbehind {}  {}\\n{}", escaped(to_string(group.behind->gang)),
+                         escaped(to_string(group.behind->call)), escaped(group.behind->location));
   return label;
 }
 
 std::string style_of(const WaitNode& node) {
   if (!node.is_blocked()) return ", style=dotted";
-  std::string style = node.call->waits_for_any ? ", shape=ellipse" : "";
+  std::string style = node.group->first().waits_for_any ? ", shape=ellipse" : "";
   if (node.is_core()) style += ", color=\"#a8201a\", penwidth=2.5";
   return style;
 }
@@ -60,7 +61,7 @@ std::string to_dot(const sim::Report& report) {
     const WaitNode& from = waits.nodes[edge.from];
     const bool is_core =
         from.is_core() && (waits.nodes[edge.to].is_core() || !waits.nodes[edge.to].is_blocked());
-    std::string style = from.call->waits_for_any ? "style=dashed, label=\"any\"" : "";
+    std::string style = from.group->first().waits_for_any ? "style=dashed, label=\"any\"" : "";
     if (is_core) style += std::string(style.empty() ? "" : ", ") + "color=\"#a8201a\", penwidth=2";
     text += fmt::format("  n{} -> n{}{};\n", edge.from, edge.to,
                         style.empty() ? "" : fmt::format(" [{}]", style));

@@ -1,7 +1,6 @@
 #include "harness/explanation/page_data.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <set>
@@ -29,10 +28,19 @@ std::string short_ranges(const std::vector<int>& ranks) {
   return sim::to_rank_ranges(ranks, few_ranges);
 }
 
+// [[first, last, stride], ...].
+json ranges_of(const std::vector<int>& ranks) {
+  json list = json::array();
+  for (const sim::RankRange& range : sim::rank_ranges(ranks))
+    list.push_back({range.first, range.last, range.stride});
+  return list;
+}
+
 json to_page(const sim::CallSummary& call) {
-  return {{"ranks", short_ranges(call.ranks)},
-          {"gang", call.gang},
-          {"operation", call.operation},
+  return {{"short_ranks", short_ranges(call.ranks)},
+          {"count", call.ranks.size()},
+          {"gang", to_string(call.gang)},
+          {"operation", to_string(call.call)},
           {"location", call.location},
           {"note", call.note}};
 }
@@ -47,66 +55,50 @@ json to_page(const sim::Divergence& divergence) {
           {"has_majority", has_majority}};
 }
 
-json to_page(const sim::Finding& finding) {
+json to_page(const sim::Finding& finding, const std::vector<sim::FiredFault>& faults) {
   json misses = json::array();
   for (const sim::NearMiss& miss : finding.near_misses) {
     misses.push_back(
         {{"first", to_page(miss.first)}, {"second", to_page(miss.second)}, {"field", miss.field}});
   }
   return {{"id", finding.id},
-          {"message", finding.message},
+          {"message", sim::full_message(finding)},
           {"fix", sim::fix_for(finding.id)},
-          {"certainty", finding.certainty},
+          {"certainty", finding.certainty ? to_string(*finding.certainty, faults) : ""},
           {"consequences", finding.consequences},
           {"divergence", finding.divergence ? to_page(*finding.divergence) : json{}},
           {"near_misses", std::move(misses)}};
 }
 
-// "all_reduce #3 sum f32[1024]" taken apart: 3, "sum f32[1024]".
-struct OperationParts {
-  std::string sequence;
-  std::string arguments;
-};
-
-OperationParts parts_of(const std::string& operation) {
-  const std::size_t space = operation.find(' ');
-  if (space == std::string::npos) return {};
-  std::string rest = operation.substr(space + 1);
-  if (!rest.starts_with('#')) return {"", std::move(rest)};
-  const std::size_t end = std::min(rest.find(' '), rest.size());
-  return {rest.substr(1, end - 1), rest.substr(std::min(end + 1, rest.size()))};
-}
-
-std::string waits_text(const WaitNode& node) {
-  if (!node.is_alike) return "others of the same kind";
-  if (node.call->waits_for_count == 0) return "";
-  std::string text = short_ranges(node.call->waits_for);
-  if (node.call->waits_for_count > node.call->waits_for.size() && !text.ends_with("..."))
-    text += ",...";
-  return text;
-}
-
 json to_page(const WaitNode& node) {
-  json to = {{"ranks", ranges(node.ranks)}, {"short_ranks", short_ranges(node.ranks)},
-             {"count", node.ranks.size()},  {"gang", node.gang},
-             {"note", node.note},           {"is_blocked", node.is_blocked()},
-             {"is_alike", node.is_alike},   {"is_core", node.is_core()},
-             {"waits_for_any", false},      {"waits_for_count", 0}};
-  for (const char* name : {"context", "operation", "location", "behind", "behind_location",
+  json to = {{"ranks", ranges(node.ranks)},
+             {"short_ranks", short_ranges(node.ranks)},
+             {"count", node.ranks.size()},
+             {"ranges", ranges_of(node.ranks)},
+             {"note", node.note},
+             {"is_blocked", node.is_blocked()},
+             {"is_alike", !node.group || node.group->is_alike},
+             {"is_core", node.is_core()},
+             {"waits_for_any", false},
+             {"waits_for_count", 0}};
+  for (const char* name : {"gang", "context", "operation", "location", "behind", "behind_location",
                            "sequence", "arguments", "waits_for", "timeout", "stack"})
     to[name] = "";
   if (!node.is_blocked()) return to;
-  const sim::BlockedCall& call = *node.call;
-  const std::string operation = operation_of(node);
-  const OperationParts parts = parts_of(operation);
+  const sim::CallGroup& group = *node.group;
+  const sim::BlockedCall& call = group.first();
+  to["gang"] = group.gang_text();
   to["context"] = call.context;
-  to["operation"] = operation;
+  to["operation"] = to_string(group.call);
   to["location"] = call.location;
-  to["behind"] = call.behind;
-  to["behind_location"] = call.behind_location;
-  to["sequence"] = parts.sequence;
-  to["arguments"] = call.gang.empty() ? "" : parts.arguments;
-  to["waits_for"] = waits_text(node);
+  if (group.behind) {
+    to["behind"] =
+        fmt::format("{}  {}", to_string(group.behind->gang), to_string(group.behind->call));
+    to["behind_location"] = group.behind->location;
+  }
+  if (group.call.sequence) to["sequence"] = std::to_string(*group.call.sequence);
+  to["arguments"] = arguments_text(group.call);
+  to["waits_for"] = group.is_alike ? sim::waits_text(group, few_ranges) : "others of the same kind";
   to["waits_for_count"] = call.waits_for_count;
   to["waits_for_any"] = call.waits_for_any;
   to["stack"] = fmt::format("{}", fmt::join(node.call_stack, "\n"));
@@ -126,22 +118,17 @@ Places places_of(const sim::Report& report, const GroupedWaits& waits) {
   Places places;
   for (const sim::BlockedCall& call : report.blocked)
     for (const std::size_t node : nodes_of_rank[call.rank])
-      if (waits.nodes[node].call->context == call.context) places[{call.rank, call.context}] = node;
+      if (waits.nodes[node].group->first().context == call.context)
+        places[{call.rank, call.context}] = node;
   return places;
-}
-
-bool is_message(const sim::TimelineCall& call) {
-  return call.operation == "send" || call.operation == "recv" || call.operation == "batch";
 }
 
 // Whether a pending operation is the one that its context is blocked in.
 bool is_blocked_in(const sim::Timeline& timeline, const sim::TimelineSlice& slice,
                    const sim::BlockedCall& blocked) {
-  const sim::TimelineCall& call = timeline.calls[slice.call];
-  const std::string number = is_message(call) ? "" : fmt::format(" #{}", slice.sequence_number);
-  const std::string start = call.operation + number;
-  return slice.status == sim::SliceStatus::pending && blocked.operation.starts_with(start) &&
-         (blocked.operation.size() == start.size() || blocked.operation[start.size()] == ' ');
+  return slice.status == sim::SliceStatus::pending &&
+         timeline.calls[slice.call].call.kind == blocked.call.kind &&
+         (!blocked.call.sequence || blocked.call.sequence == slice.sequence_number);
 }
 
 class LaneWriter {
@@ -159,20 +146,25 @@ class LaneWriter {
     const bool is_blocked = place != places_.end();
     json slices = json::array();
     for (const sim::TimelineSlice& slice : lane.slices) {
-      slices.push_back(
-          {{"call", slice.call},
-           {"gang", slice.gang},
-           {"sequence", slice.sequence_number},
-           {"steps", {slice.first_step, slice.last_step}},
-           {"ns", {slice.start.count(), slice.end.count()}},
-           {"status", to_string(slice.status)},
-           {"is_blocked", is_blocked && is_blocked_in(report_.timeline, slice,
-                                                      *waits_.nodes[place->second].call)}});
+      slices.push_back({{"call", slice.call},
+                        {"gang", slice.gang},
+                        {"sequence", slice.sequence_number},
+                        {"steps", {slice.first_step, slice.last_step}},
+                        {"ns", {slice.start.count(), slice.end.count()}},
+                        {"status", to_string(slice.status)},
+                        {"is_blocked",
+                         is_blocked && is_blocked_in(report_.timeline, slice,
+                                                     waits_.nodes[place->second].group->first())}});
     }
-    return {{"ranks", ranges(lane.ranks)}, {"short_ranks", short_ranges(lane.ranks)},
-            {"count", lane.ranks.size()},  {"context", lane.context},
-            {"left_out", lane.left_out},   {"end", to_string(lane.end)},
-            {"is_odd", is_odd(lane)},      {"node", is_blocked ? json(place->second) : json{}},
+    return {{"ranks", ranges(lane.ranks)},
+            {"short_ranks", short_ranges(lane.ranks)},
+            {"count", lane.ranks.size()},
+            {"ranges", ranges_of(lane.ranks)},
+            {"context", lane.context},
+            {"left_out", lane.left_out},
+            {"end", to_string(lane.end)},
+            {"is_odd", is_odd(lane)},
+            {"node", is_blocked ? json(place->second) : json{}},
             {"slices", std::move(slices)}};
   }
 
@@ -207,15 +199,16 @@ json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
   if (timeline.empty()) return nullptr;
   json calls = json::array();
   for (const sim::TimelineCall& call : timeline.calls) {
-    calls.push_back({{"operation", call.operation},
-                     {"arguments", call.arguments},
+    calls.push_back({{"operation", call.call.kind},
+                     {"arguments", arguments_text(call.call)},
                      {"at", call.location},
-                     {"is_message", is_message(call)}});
+                     {"is_message", sim::is_message(call)}});
   }
   std::vector<std::string> names;
-  for (const std::string& gang : timeline.gangs) {
-    const std::string name = gang.substr(0, gang.find('['));
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  json gangs = json::array();
+  for (const GangLabel& gang : timeline.gangs) {
+    gangs.push_back({{"label", to_string(gang)}, {"name", gang.name}});
+    if (std::ranges::find(names, gang.name) == names.end()) names.push_back(gang.name);
   }
   const LaneWriter writer(result, waits);
   std::vector<const sim::TimelineLane*> order;
@@ -228,7 +221,7 @@ json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
                                   [&writer](const auto* lane) { return writer.is_odd(*lane); });
   json lanes = json::array();
   for (const sim::TimelineLane* lane : order) lanes.push_back(writer.to_page(*lane));
-  return {{"gangs", timeline.gangs},
+  return {{"gangs", std::move(gangs)},
           {"names", std::move(names)},
           {"calls", std::move(calls)},
           {"lanes", std::move(lanes)},
@@ -242,11 +235,9 @@ json advice_of(const RunResult& result) {
   const auto add = [&advice](const char* name, std::string_view text) {
     if (!text.empty()) advice.push_back({name, text});
   };
-  if (!report.findings.empty()) {
-    const sim::Finding& first = report.findings.front();
-    add("Fix", sim::fix_for(first.id));
-    add("Certain", report.certainty.empty() ? first.certainty : report.certainty);
-  }
+  if (!report.findings.empty()) add("Fix", sim::fix_for(report.findings.front().id));
+  if (const sim::Certainty* certainty = sim::certainty_of(report))
+    add("Certainty", to_string(*certainty, report.faults));
   const auto& faults = report.faults;
   for (std::size_t i = 0; i < std::min(faults.size(), few_faults); ++i)
     add(i == 0 ? "Faults" : "", faults[i].description);
@@ -271,39 +262,33 @@ json facts_of(const RunResult& result) {
   if (result.world_size != 0) add("Ranks", std::to_string(result.world_size));
   add("Gangs", std::to_string(report.counts.gangs));
   add("Operations", std::to_string(report.counts.rank_operations));
-  add("Backend", result.specification.backend);
-  add("Contexts", std::string(to_string(result.specification.context)));
+  add("Backend", std::string(to_string(result.specification.backend)));
+  add("Contexts", std::string(to_string(result.specification.options.context)));
   add("Schedule", std::string(to_string(result.specification.schedule)));
-  add("Execution", std::string(to_string(result.specification.execution)));
-  add("Sends", to_string(result.specification.sends));
-  add("Seed", std::to_string(result.specification.seed));
+  add("Execution", std::string(to_string(result.specification.options.execution)));
+  add("Sends", to_string(result.specification.options.sends));
+  add("Seed", std::to_string(result.specification.options.seed));
   add("Virtual time", gang::to_string(report.virtual_time));
   add("Trace digest", to_hex(report.trace.digest));
   add("Result digest", to_hex(result.outputs.digest));
   return facts;
 }
 
-std::string message_of(const RunResult& result) {
+// The verdict, and what follows it.
+std::pair<std::string, std::string> verdict_of(const RunResult& result) {
   const sim::Report& report = result.report;
-  if (!report.findings.empty()) return report.findings.front().message;
-  if (!report.divergence.empty()) return report.divergence;
+  if (!report.findings.empty())
+    return {report.findings.front().message, report.findings.front().detail};
+  if (!report.divergence.empty()) return {report.divergence, ""};
   if (report.outcome == sim::Outcome::completed)
-    return fmt::format(
-        "Completed: every rank{} returned; nothing is blocked, nothing was left behind.",
-        report.faults.empty() ? "" : " that the faults left");
-  return fmt::format("The run ended as {}.", to_string(report.outcome));
+    return {fmt::format(
+                "Completed: every rank{} returned; nothing is blocked, nothing was left behind.",
+                report.faults.empty() ? "" : " that the faults left"),
+            ""};
+  return {fmt::format("The run ended as {}.", to_string(report.outcome)), ""};
 }
 
 }  // namespace
-
-Sentences split_first_sentence(const std::string& text) {
-  for (std::size_t end = text.find(". "); end != std::string::npos;
-       end = text.find(". ", end + 1)) {
-    const auto next = static_cast<unsigned char>(text[end + 2]);
-    if (std::isupper(next) != 0) return {text.substr(0, end + 1), text.substr(end + 2)};
-  }
-  return {text, ""};
-}
 
 json make_page_data(const RunResult& result) {
   const sim::Report& report = result.report;
@@ -313,20 +298,21 @@ json make_page_data(const RunResult& result) {
   json edges = json::array();
   for (const WaitEdge& edge : waits.edges) edges.push_back({edge.from, edge.to});
   json findings = json::array();
-  for (const sim::Finding& finding : report.findings) findings.push_back(to_page(finding));
+  for (const sim::Finding& finding : report.findings)
+    findings.push_back(to_page(finding, report.faults));
   const std::size_t kept_faults = std::min(report.faults.size(), most_faults);
   json faults = json::array();
   for (std::size_t i = 0; i < kept_faults; ++i) faults.push_back(to_page(report, i));
-  const Sentences verdict = split_first_sentence(message_of(result));
+  const auto [verdict, more] = verdict_of(result);
   const std::string& program = result.specification.program;
   return {{"outcome", to_string(report.outcome)},
           {"holds", result.holds()},
           {"id", report.findings.empty() ? "" : report.findings.front().id},
           {"program", program.substr(program.rfind('/') + 1)},
           {"world", result.world_size},
-          {"seed", result.specification.seed},
-          {"verdict", verdict.first},
-          {"more", verdict.rest},
+          {"seed", result.specification.options.seed},
+          {"verdict", verdict},
+          {"more", more},
           {"advice", advice_of(result)},
           {"findings", std::move(findings)},
           {"faults", std::move(faults)},

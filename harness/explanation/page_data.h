@@ -12,11 +12,4 @@ namespace gang::harness {
 // not with the number of ranks. Read by page.js, graph.js, faults.js and timeline.js.
 nlohmann::json make_page_data(const RunResult& result);
 
-// The first sentence of `text`, and the rest.
-struct Sentences {
-  std::string first;
-  std::string rest;
-};
-Sentences split_first_sentence(const std::string& text);
-
 }  // namespace gang::harness

@@ -36,7 +36,7 @@ void CommunicationStages::reduce(const std::vector<TensorParallelCall>& calls) {
   }
 }
 
-// As loss_of under cross-entropy.
+// The calls of loss_of under cross-entropy.
 void CommunicationStages::reduce_loss() {
   if (plan_.training.model.objective != training::Objective::cross_entropy) return;
   const TensorView row = view(zeros_).slice(0, plan_.columns());

@@ -1,4 +1,4 @@
-// The stages of a rank without their arithmetic: what they communicate.
+// The stages of a rank without arithmetic: only what they communicate.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace gang::harness {
 
-// Calls on tp what NumericStages would call, with tensors of the same types and sizes that hold
-// zeros; messages hold whatever was there. A rank needs a few KiB more than its messages.
+// Makes the calls on tp that NumericStages would make, with zeros of the same types and sizes;
+// messages hold arbitrary data. A rank needs a few KiB more than its messages.
 class CommunicationStages final : public StageWork {
  public:
-  // `plan` outlives this.
+  // `plan` must outlive this.
   CommunicationStages(const HybridPlan& plan, int pp_rank, std::shared_ptr<Gang> tp);
 
   StageBoundary boundary_before(int stage) const override;

@@ -10,8 +10,8 @@
 namespace gang::harness {
 namespace {
 
-// The messages that a rank has made or received and not used up. Their memory stays in its place,
-// and is used again.
+// The messages that a rank has made or received and still needs. Their memory keeps its place and
+// is reused.
 class HeldMessages {
  public:
   explicit HeldMessages(const StageWork& work) : work_(work) {}
@@ -60,7 +60,7 @@ class HeldMessages {
   std::vector<Held>::iterator place_of(const PipelineMessage& message) {
     const auto place = std::ranges::find(held_, message, &Held::message);
     if (place == held_.end())
-      throw InvalidOperation(fmt::format("the {} is not there", to_string(message)));
+      throw InvalidOperation(fmt::format("the {} is missing", to_string(message)));
     return place;
   }
 

@@ -1,4 +1,4 @@
-// The gradients and parameters of a rank's stages, reduced over data parallelism as one.
+// The gradients and parameters of a rank's stages as one tensor, reduced over data parallelism.
 #pragma once
 
 #include <span>
@@ -10,25 +10,26 @@
 
 namespace gang::harness {
 
-// Without sharding (sdp of size 1) gradients are all-reduced over dp and every rank updates all
-// parameters. With it they are reduce-scattered over sdp and all-reduced over rdp, each rank of sdp
-// updates its shard (which alone has an optimizer state), and parameters are all-gathered over sdp.
+// Without sharding (sdp of size 1), gradients are all-reduced over dp, and every rank updates all
+// parameters. With sharding, gradients are reduce-scattered over sdp and all-reduced over rdp, each
+// rank of sdp updates its shard and holds optimizer state only for it, and parameters are
+// all-gathered over sdp.
 class GradientBucket {
  public:
-  // For `elements` parameters. `gangs` outlives this.
+  // For `elements` parameters. `gangs` must outlive this.
   GradientBucket(const Gangs& gangs, std::int64_t elements);
 
-  // Copies gradients and values of `models`, which have `elements` together, in. Throws
-  // InvalidArgument where they have more.
+  // Copies in the gradients and values of `models`, which have `elements` in all. Throws
+  // InvalidArgument if they have more.
   void pack(std::span<training::Model* const> models);
 
-  // Sums the gradients over dp; after this, `update` may be called, and then `gather`.
+  // Sums the gradients over dp. Then call `update`, and then `gather`.
   void reduce();
   void update(const training::SgdOptions& options, double samples);
   void gather();
 
-  // Copies the values out, and the summed gradients; where they are sharded, no rank has all of
-  // them, and those of `models` are emptied.
+  // Copies out the values and the summed gradients. With sharding no rank has all gradients, so
+  // those of `models` become empty.
   void unpack(std::span<training::Model* const> models) const;
 
  private:
@@ -39,8 +40,8 @@ class GradientBucket {
   std::size_t shard_begin_;  // in values_
   std::vector<double> gradients_;
   std::vector<double> values_;
-  std::vector<double> reduced_;   // this rank's shard of the gradients, where sharded
-  std::vector<double> velocity_;  // of the shard, or of all; empty until updated
+  std::vector<double> reduced_;   // this rank's shard of the gradients, if sharded
+  std::vector<double> velocity_;  // of the shard, or of all; empty before the first update
 };
 
 }  // namespace gang::harness

@@ -1,41 +1,14 @@
 #include "harness/pipeline/hybrid_plan.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "gang/error.h"
 #include "harness/pipeline/schedule_check.h"
-#include "harness/training/training_run.h"
 
 namespace gang::harness {
 namespace {
 
-// Beyond as many linear layers, numbers that are exact need more than 53 bits.
+// With more linear layers, exact numbers would need more than 53 bits.
 constexpr int most_exact_layers = 4;
 
-template <typename Get>
-HybridOptions options_from(int world_size, const Get& get) {
-  HybridOptions options{.world_size = world_size};
-  options.pp = get("pp", int{});
-  options.tp = get("tp", int{});
-  options.intra_node = get("intra_node", int{});
-  options.schedule = get("schedule", std::string{});
-  options.stages_per_rank = get("stages_per_rank", int{});
-  options.microbatches = get("microbatches", int{});
-  options.messages = get("messages", std::string{}) == to_string(SendForm::batched)
-                         ? SendForm::batched
-                         : SendForm::one_by_one;
-  options.split = get("split", std::string{});
-  options.model = get("model", std::string{});
-  options.hidden = get("hidden", int{});
-  options.layers = get("layers", int{});
-  options.samples = get("samples", int{});
-  options.steps = get("steps", int{});
-  options.data_seed = get("data_seed", std::uint64_t{});
-  return options;
-}
-
-// With the defaults that depend on the rest.
+// Fills in the defaults that depend on the rest.
 HybridOptions completed(HybridOptions options) {
   const bool interleaves = options.schedule == to_string(ScheduleKind::interleaved_1f1b);
   if (options.stages_per_rank == 0) options.stages_per_rank = interleaves ? 2 : 1;
@@ -47,31 +20,17 @@ HybridOptions completed(HybridOptions options) {
 
 int checked_dp(const HybridOptions& options) {
   training::check_divides("tp", options.tp, "world", options.world_size);
-  training::check_divides("pp", options.pp, fmt::format("world / tp, which is"),
-                          options.world_size / options.tp);
+  training::check_divides("pp", options.pp, "world / tp =", options.world_size / options.tp);
   const int dp = options.world_size / options.tp / options.pp;
-  const int node = options.intra_node;
-  if (node == 0 || (node > 1 && dp % node == 0)) return dp;
-  std::vector<std::int64_t> divisors = training::divisors_of(dp);
-  divisors.erase(divisors.begin());
-  throw InvalidArgument(fmt::format("intra_node is {}, and dp {}; accepted: 0{}{}", node, dp,
-                                    divisors.empty() ? "" : ", ", fmt::join(divisors, ", ")));
+  training::check_intra_node(options.intra_node, dp);
+  return dp;
 }
 
 training::ModelSpecification model_of(const HybridOptions& options) {
-  if (options.model == "mlp") {
-    training::ModelSpecification model =
-        training::mlp({.hidden = options.hidden, .linears = options.layers});
-    if (options.layers > most_exact_layers) model.numbers = training::Numbers::real;
-    return model;
-  }
-  if (options.hidden % training::TransformerSizes{}.heads != 0) {
-    throw InvalidArgument(fmt::format(
-        "hidden is {}; accepted for a transformer of {} heads: multiples of {}", options.hidden,
-        training::TransformerSizes{}.heads, training::TransformerSizes{}.heads));
-  }
-  return training::transformer(
-      {.vocabulary = 2 * options.hidden, .width = options.hidden, .blocks = options.layers});
+  training::ModelSpecification model =
+      training::model_of(options.model, options.hidden, options.layers);
+  if (options.layers > most_exact_layers) model.numbers = training::Numbers::real;
+  return model;
 }
 
 }  // namespace
@@ -84,33 +43,46 @@ std::vector<Parameter> hybrid_parameters() {
       integer_parameter("pp", 1, sizes, "pipeline parallel ranks"),
       integer_parameter("tp", 1, sizes, "tensor parallel ranks"),
       integer_parameter("intra_node", 0, {0, 1 << 22},
-                        "ranks of dp that shard the gradients; 0: none"),
-      choice_parameter("schedule", "1f1b", schedules, "of the pipeline"),
-      integer_parameter("stages_per_rank", 0, {0, 64}, "0: 2 if interleaved, else 1"),
-      integer_parameter("microbatches", 0, {0, 1 << 16}, "0: two for each rank of pp"),
+                        "ranks of dp that shard gradients; 0: no sharding"),
+      choice_parameter("schedule", "1f1b", schedules, "pipeline schedule"),
+      integer_parameter("stages_per_rank", 0, {0, 64},
+                        "pipeline stages per rank; 0: 2 if interleaved, else 1"),
+      integer_parameter("microbatches", 0, {0, 1 << 16},
+                        "microbatches per step; 0: two per rank of pp"),
       choice_parameter("messages", "batched", {"batched", "one_by_one"},
-                       "one_by_one hangs where sends wait for their receivers"),
-      text_parameter("split", "", "first layers of stages 1, 2, ...: linear2,linear4; '': even"),
-      choice_parameter("model", "mlp", {"mlp", "transformer"},
-                       "layers with ReLU, or a language model"),
-      integer_parameter("hidden", 16, {4, 4096}, "units, or width of a token"),
+                       "one_by_one hangs unless sends are buffered"),
+      text_parameter("split", "",
+                     "first layers of stages 1, 2, ... (linear2,linear4); empty: even"),
+      choice_parameter("model", "mlp", {"mlp", "transformer"}, "ReLU layers, or a language model"),
+      integer_parameter("hidden", 16, {4, 4096}, "hidden units, or token width"),
       integer_parameter("layers", 0, {0, 4096},
-                        "linear layers (0: two a stage), or blocks (0: one a stage)"),
-      integer_parameter("samples", 1, {1, 256}, "of a microbatch"),
+                        "linear layers (0: two per stage), or blocks (0: one per stage)"),
+      integer_parameter("samples", 1, {1, 256}, "samples per microbatch"),
       integer_parameter("steps", 1, {0, 1000}, "optimizer steps"),
-      integer_parameter("data_seed", 1, {0, 1'000'000}, "of model and data")};
-}
-
-HybridOptions hybrid_options(const Rank& rank) {
-  return options_from(rank.world_size(), [&rank]<typename T>(std::string_view name, T) {
-    return rank.parameter<T>(name);
-  });
+      integer_parameter("data_seed", 1, {0, 1'000'000}, "seed for model and data")};
 }
 
 HybridOptions hybrid_options(int world_size, const ParameterValues& parameters) {
-  return options_from(world_size, [&parameters]<typename T>(std::string_view name, T) {
-    return parameters.get<T>(name);
-  });
+  const auto number = [&parameters](std::string_view name) { return parameters.get<int>(name); };
+  const auto text = [&parameters](std::string_view name) {
+    return parameters.get<std::string>(name);
+  };
+  return {.world_size = world_size,
+          .pp = number("pp"),
+          .tp = number("tp"),
+          .intra_node = number("intra_node"),
+          .schedule = text("schedule"),
+          .stages_per_rank = number("stages_per_rank"),
+          .microbatches = number("microbatches"),
+          .messages = text("messages") == to_string(SendForm::batched) ? SendForm::batched
+                                                                       : SendForm::one_by_one,
+          .split = text("split"),
+          .model = text("model"),
+          .hidden = number("hidden"),
+          .layers = number("layers"),
+          .samples = number("samples"),
+          .steps = number("steps"),
+          .data_seed = parameters.get<std::uint64_t>("data_seed")};
 }
 
 std::int64_t HybridPlan::boundary_count(int stage) const {
@@ -140,7 +112,7 @@ HybridPlan make_hybrid_plan(const HybridOptions& options) {
   plan.training.model = model_of(plan.options);
   plan.training.sgd = training::sgd_for(plan.training.model.numbers, 0.5);
   plan.training.seed = options.data_seed;
-  plan.training.samples = Eigen::Index{options.samples} * sizes.microbatches * plan.dp;
+  plan.training.samples = std::int64_t{options.samples} * sizes.microbatches * plan.dp;
   training::check_tp_size(plan.training.model.layers, options.tp);
   plan.stages = split_stages(plan.training.model.layers, sizes.stages(), options.split);
   return plan;

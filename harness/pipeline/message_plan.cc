@@ -44,13 +44,13 @@ std::vector<PipelineAction> one_by_one(const std::vector<StagePass>& passes,
   return actions;
 }
 
-// A transfer, and when its message has been made.
+// A transfer, and the time at which its message is ready.
 struct TimedTransfer {
   std::int64_t made_at = 0;
   PipelineTransfer transfer;
 };
 
-// The transfers of each rank before its n-th pass, [rank][n]; after the last one too.
+// The transfers of each rank before its n-th pass, [rank][n], including those after its last pass.
 using Gaps = std::vector<std::vector<std::vector<TimedTransfer>>>;
 
 Gaps empty_gaps(const ScheduleTimeline& timeline) {

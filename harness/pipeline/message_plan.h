@@ -1,4 +1,4 @@
-// Which messages a schedule needs, and where between its passes they are sent and received.
+// The messages that a pipeline schedule needs, and where between passes they are sent and received.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace gang::harness {
 
 enum class Payload : std::uint8_t { activation, gradient };
 
-// What a stage needs of its neighbour: an activation of the stage before, or a gradient of the
+// What a stage needs from a neighbour: an activation from the stage before, or a gradient from the
 // stage after.
 struct PipelineMessage {
   Payload payload = Payload::activation;
@@ -39,17 +39,18 @@ struct PipelineTransfer {
 // "sends activation for 1F3 to rank 1", "receives gradient for 0B3 from rank 1".
 std::string to_string(const PipelineTransfer& transfer);
 
-// A pass, or transfers that progress together.
+// A pass, or transfers that make progress together.
 using PipelineAction = std::variant<StagePass, std::vector<PipelineTransfer>>;
 
 // Where a rank communicates.
 enum class SendForm : std::uint8_t {
-  // Receives right before the pass that needs it, sends right after the pass that made it, each a
-  // blocking call of its own: what one writes first. Where two neighbours send at once, it hangs
+  // Receives right before the pass that needs the message and sends right after the pass that made
+  // it, each in its own blocking call: the obvious way. Hangs when two neighbours send at once,
   // unless sends are buffered.
   one_by_one,
-  // One batch between two passes: what the last pass has made, and what other ranks have made by
-  // the time the next pass starts in the schedule's timeline.
+  // One batch between two passes: what the last pass made, and what other ranks have made by the
+  // time
+  // the next pass starts in the timeline.
   batched,
 };
 
@@ -57,19 +58,19 @@ std::string_view to_string(SendForm form) noexcept;  // "one_by_one", "batched"
 
 // What each rank does, in order.
 //
-// Batched, it never hangs, whatever the schedule and though no send is buffered: a pass waits, over
-// messages, only for passes that start before it in the timeline. Between two ranks messages arrive
-// in the order in which they are sent, so all tags are 0.
+// A batched plan never hangs, for any schedule and without buffered sends: through messages, a pass
+// waits only for passes that start before it in the timeline. Messages between two ranks arrive in
+// the order in which they were sent, so all tags are 0.
 struct MessagePlan {
   PipelineSizes sizes;
   SendForm form = SendForm::batched;
   std::vector<std::vector<PipelineAction>> by_rank;
 };
 
-// `schedule` is right (check_schedule). O(passes), but for sorting.
+// `schedule` must be valid (check_schedule). O(passes), not counting sorting.
 MessagePlan plan_messages(const PipelineSchedule& schedule, SendForm form);
 
-// Whether `pass` needs a message of another stage, and makes one for another stage.
+// Whether `pass` needs a message from another stage; whether it makes one for another stage.
 bool needs_message(const StagePass& pass, const PipelineSizes& sizes) noexcept;
 bool makes_message(const StagePass& pass, const PipelineSizes& sizes) noexcept;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/training/objective.h"
+
 namespace gang::harness {
 namespace {
 

@@ -1,4 +1,4 @@
-// The stages of a rank, with their arithmetic.
+// The stages of a rank, with arithmetic.
 #pragma once
 
 #include <map>
@@ -16,28 +16,28 @@ namespace gang::harness {
 // Forward and backward of the stages of one rank of pp, with gradients summed over microbatches.
 class NumericStages final : public StageWork {
  public:
-  // `plan` outlives this. `tp` may be of size 1.
+  // `plan` must outlive this. `tp` may have size 1.
   NumericStages(const HybridPlan& plan, int pp_rank, std::shared_ptr<Gang> tp);
 
-  // Begins a step: gradients and loss are zero again. `batch`: this rank's samples, all of its
+  // Begins a step with zero gradients and loss. `batch` has this rank's samples, of all
   // microbatches.
   void begin_step(training::Batch batch);
 
   StageBoundary boundary_before(int stage) const override;
   void compute(const StagePass& pass, const PassTensors& tensors) override;
 
-  // Of the samples of this step; 0 on ranks without the last stage.
+  // The loss of this step's samples; 0 on ranks without the last stage.
   double loss() const noexcept { return loss_; }
 
-  // The most activations stored at a time so far: one for each microbatch and stage.
+  // The most activations stored at once so far: one per microbatch and stage.
   int peak_activations() const noexcept { return peak_activations_; }
 
-  // Of this rank, ascending.
+  // The stages of this rank, ascending.
   const std::vector<int>& stages() const noexcept { return stages_; }
   training::Model& model_of(int stage) { return models_.at(stage); }
 
  private:
-  // What is kept of a microbatch on a stage, from its forward pass to its last backward pass.
+  // What a stage keeps of a microbatch from its forward pass to its last backward pass.
   struct Stored {
     training::Activations activations;
     training::Matrix loss_gradient;  // of the last stage

@@ -21,7 +21,7 @@ class ProgressCheck {
     while (!ready_.empty() && progress_.complaint.empty()) {
       const std::size_t rank = ready_.front();
       ready_.pop_front();
-      go_on(rank);
+      advance(rank);
     }
     if (progress_.complaint.empty()) find_counterexample();
     if (progress_.completes()) find_unreceived();
@@ -47,7 +47,7 @@ class ProgressCheck {
     std::deque<Posted> receives;
   };
 
-  void go_on(std::size_t rank) {
+  void advance(std::size_t rank) {
     RankProgress& self = ranks_[rank];
     while (self.unmatched.empty() && self.next < plan_.by_rank[rank].size()) {
       const PipelineAction& action = plan_.by_rank[rank][self.next++];
@@ -91,9 +91,9 @@ class ProgressCheck {
 
   void meet(const Posted& send, const Posted& receive) {
     if (send.transfer->message != receive.transfer->message) {
-      complain(fmt::format("Rank {} receives the {} where it expects the {}.", receive.rank,
-                           to_string(send.transfer->message),
-                           to_string(receive.transfer->message)));
+      complain(fmt::format("Rank {} expects the {} but receives the {}.", receive.rank,
+                           to_string(receive.transfer->message),
+                           to_string(send.transfer->message)));
     }
     arrived_.insert(key_of(receive.transfer->message));
     for (const Posted& one : {send, receive}) {
@@ -110,7 +110,7 @@ class ProgressCheck {
     return {message.payload, message.to_stage, message.microbatch};
   }
 
-  // From the first rank that is stuck from peer to peer, until one comes again.
+  // Follows peers from the first stuck rank until a rank repeats.
   void find_counterexample() {
     const auto stuck = std::ranges::find_if(
         ranks_, [](const RankProgress& rank) { return !rank.unmatched.empty(); });
@@ -133,7 +133,7 @@ class ProgressCheck {
   void find_unreceived() {
     for (const auto& [channel, waiting] : channels_) {
       if (waiting.sends.empty()) continue;
-      complain(fmt::format("Nobody receives the {} that rank {} sends to rank {}.",
+      complain(fmt::format("No rank receives the {} that rank {} sends to rank {}.",
                            to_string(waiting.sends.front().transfer->message), std::get<0>(channel),
                            std::get<1>(channel)));
     }

@@ -1,4 +1,4 @@
-// Does a message plan come to its end, if sends wait for their receivers?
+// Checks that a message plan completes.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,33 @@
 
 namespace gang::harness {
 
-// When a send lets its rank go on.
+// When a send lets its rank continue.
 enum class Sending : std::uint8_t {
   rendezvous,  // when it is received: the strictest
-  buffered,    // at once, however many wait
+  buffered,    // at once, however many messages are waiting
 };
 
-// A rank that can never go on: the transfer that it waits in.
+// A rank that can never continue, and the transfer in which it waits.
 struct StuckRank {
   int rank = 0;
   PipelineTransfer transfer;
 };
 
 struct PlanProgress {
-  // What happens otherwise than planned: a pass before its input has arrived, a message taken for
-  // another, one that nobody receives. Empty where nothing does.
+  // What deviates from the plan: a pass before its input has arrived, a message taken for another,
+  // or one that no rank receives. Empty if nothing does.
   std::string complaint;
 
-  // Where the plan hangs: ranks each of which waits for the next, the last for the first. If it is
-  // not a cycle, the last one waits for a rank that has ended.
+  // Where the plan hangs: ranks that each wait for the next one, and the last for the first. If it
+  // is not a cycle, the last one waits for a rank that has finished.
   std::vector<StuckRank> counterexample;
 
   bool completes() const noexcept { return complaint.empty() && counterexample.empty(); }
 };
 
-// Runs `plan` with messages alone. The order in which ranks go on does not matter: messages match
-// first in, first out per (source, destination, tag), and no receive takes from any source; so one
-// run is a proof, for every timing.
+// Runs only the messages of `plan`. The order in which ranks continue does not matter: messages
+// match first in, first out per (source, destination, tag), and no receive takes from any source,
+// so one run is a proof for every timing.
 PlanProgress check_progress(const MessagePlan& plan, Sending sending);
 
 // "rank 0 sends activation for 1F1 to rank 1", a line per rank of the counterexample.

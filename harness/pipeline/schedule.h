@@ -1,5 +1,4 @@
-// A pipeline schedule as a value: which rank computes which pass of which microbatch, in which
-// order.
+// A pipeline schedule as a value: the order in which each rank computes its passes.
 #pragma once
 
 #include <array>
@@ -10,8 +9,8 @@
 
 namespace gang::harness {
 
-// What is computed of one microbatch on one stage. A backward pass makes the gradients of the
-// stage's input and of its weights; zero-bubble schedules compute the two apart.
+// A computation for one microbatch on one stage. A backward pass computes the gradients of the
+// stage's input and of its weights; zero-bubble schedules compute the two separately.
 enum class Pass : std::uint8_t { forward, backward, backward_input, backward_weight };
 
 inline constexpr std::array all_passes = {Pass::forward, Pass::backward, Pass::backward_input,
@@ -23,8 +22,8 @@ char letter_of(Pass pass) noexcept;
 // How long a pass takes, in units of a forward pass: a whole backward pass 2, any other 1.
 int duration_of(Pass pass) noexcept;
 
-// Ranks, stages and microbatches of a pipeline. The stages are dealt to the ranks in turn: stage s
-// is on rank s mod `ranks`.
+// Ranks, stages and microbatches of a pipeline. Stages go to the ranks in turn: stage s is on rank
+// s mod `ranks`.
 struct PipelineSizes {
   int ranks = 1;
   int stages_per_rank = 1;
@@ -49,8 +48,7 @@ struct StagePass {
 // "2F0": stage, pass, microbatch. (The notation of PyTorch's pipelining schedules.)
 std::string to_string(const StagePass& pass);
 
-// What each rank computes, in order. Any order can be said; `check_schedule` tells whether it is a
-// schedule.
+// What each rank computes, in order. Can hold any order; `check_schedule` checks that it is valid.
 struct PipelineSchedule {
   PipelineSizes sizes;
   std::vector<std::vector<StagePass>> by_rank;
@@ -58,7 +56,7 @@ struct PipelineSchedule {
   friend bool operator==(const PipelineSchedule&, const PipelineSchedule&) = default;
 };
 
-// A number for every pass of a pipeline of these sizes, below `pass_count`: for tables.
+// A number below `pass_count` for every pass of a pipeline of these sizes, for tables.
 std::size_t index_of(const StagePass& pass, const PipelineSizes& sizes) noexcept;
 std::size_t pass_count(const PipelineSizes& sizes) noexcept;
 

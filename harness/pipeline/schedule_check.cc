@@ -39,7 +39,7 @@ class ScheduleCheck {
     if (sizes_.ranks < 1 || sizes_.stages_per_rank < 1 || sizes_.microbatches < 1) {
       complain(fmt::format("A schedule of {} has nothing to compute.", to_string(sizes_)));
     } else if (schedule_.by_rank.size() != static_cast<std::size_t>(sizes_.ranks)) {
-      complain(fmt::format("It has passes of {} ranks, but the pipeline has {}.",
+      complain(fmt::format("The schedule has passes for {} ranks, but the pipeline has {}.",
                            schedule_.by_rank.size(), sizes_.ranks));
     }
     return complaints_.empty();
@@ -51,8 +51,9 @@ class ScheduleCheck {
       const StagePass& pass = passes[place];
       if (pass.stage < 0 || pass.stage >= sizes_.stages() || pass.microbatch < 0 ||
           pass.microbatch >= sizes_.microbatches) {
-        complain(fmt::format("Rank {} computes {}: there are {} stages and {} microbatches.", rank,
-                             to_string(pass), sizes_.stages(), sizes_.microbatches));
+        complain(
+            fmt::format("Rank {} computes {}, but there are only {} stages and {} microbatches.",
+                        rank, to_string(pass), sizes_.stages(), sizes_.microbatches));
       } else if (sizes_.rank_of(pass.stage) != rank) {
         complain(fmt::format("Rank {} computes {}, but stage {} is on rank {}.", rank,
                              to_string(pass), pass.stage, sizes_.rank_of(pass.stage)));
@@ -85,7 +86,7 @@ class ScheduleCheck {
     comes_first(forward, backward);
     for (const StagePass& part : {input, weight}) {
       if (place_of(part) != never)
-        complain(fmt::format("{} is part of {}: it is computed twice.", to_string(part),
+        complain(fmt::format("{} is part of {}, so it is computed twice.", to_string(part),
                              to_string(backward)));
     }
   }
@@ -148,15 +149,14 @@ std::vector<std::string> check_bounds(const PipelineSchedule& schedule,
   const ScheduleTimeline timeline = timeline_of(schedule);
   for (std::size_t rank = 0; rank < peaks.size(); ++rank) {
     if (peaks[rank] > bounds.most_activations[rank]) {
-      complaints.push_back(fmt::format("Rank {} stores {} activations at a time; the bound is {}.",
+      complaints.push_back(fmt::format("Rank {} stores {} activations at once; the bound is {}.",
                                        rank, peaks[rank], bounds.most_activations[rank]));
     }
     const std::int64_t idle = timeline.idle_units(static_cast<int>(rank));
     if (idle != bounds.idle_units || timeline.length != bounds.total_units) {
       complaints.push_back(
-          fmt::format("Rank {} idles {} of {} units of time; by the formula {} of "
-                      "{}.",
-                      rank, idle, timeline.length, bounds.idle_units, bounds.total_units));
+          fmt::format("Rank {} is idle for {} of {} units of time; by the formula, {} of {}.", rank,
+                      idle, timeline.length, bounds.idle_units, bounds.total_units));
     }
   }
   return complaints;

@@ -1,4 +1,4 @@
-// Is it a schedule? What it is checked for, before anything is run.
+// Checks a pipeline schedule before anything runs.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace gang::harness {
 
-// What is wrong with `schedule`, in sentences; empty where it is right: every microbatch passes
-// every stage once, on the rank of the stage: forward, then backward as a whole or input before
-// weight; and no pass waits for one that waits for it. At most 8 complaints.
+// What is wrong with `schedule`, in at most 8 sentences; empty if it is valid: every microbatch
+// passes through every stage once, on the stage's rank, forward and then backward (whole, or input
+// before weight), and no two passes wait for each other.
 std::vector<std::string> check_schedule(const PipelineSchedule& schedule);
 
-// The most activations that each rank stores at a time, by rank: one for each stage and microbatch,
-// from its forward pass to the end of its backward (or backward weight) pass.
+// The most activations that each rank stores at once, by rank: one per stage and microbatch, from
+// its forward pass to the end of its backward (or backward weight) pass.
 std::vector<int> peak_activations(const PipelineSchedule& schedule);
 
-// Where `schedule`, which is right, is worse or better than its formulas say; empty: as they say.
-// Stored activations may be fewer, idle times are equal.
+// Where `schedule`, which must be valid, deviates from its formulas; empty if nowhere. It may store
+// fewer activations, but idle times must be equal.
 std::vector<std::string> check_bounds(const PipelineSchedule& schedule,
                                       const ScheduleBounds& bounds);
 

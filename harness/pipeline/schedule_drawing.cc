@@ -15,7 +15,7 @@ class Drawing {
  public:
   Drawing(const ScheduleTimeline& timeline, const PipelineSizes& sizes)
       : timeline_(timeline), sizes_(sizes) {
-    // The widest label, or the time above it, and the space that sets it apart.
+    // The widest label or time above it, and a space.
     const StagePass widest{sizes.stages() - 1, sizes.microbatches - 1, Pass::forward};
     const std::size_t time_width =
         fmt::format("{}", std::max<std::int64_t>(0, timeline.length - 1)).size();

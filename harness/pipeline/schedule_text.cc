@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Takes what is before `separator`, or all of it, off the beginning of `text`.
+// Removes what is before `separator`, or everything, from the beginning of `text`.
 std::string_view take(char separator, std::string_view& text) {
   const std::size_t place = std::min(text.find(separator), text.size());
   const std::string_view taken = text.substr(0, place);
@@ -28,7 +28,7 @@ std::string_view take(char separator, std::string_view& text) {
   return taken;
 }
 
-// A number at the beginning of `text`, which is taken off.
+// Removes a number from the beginning of `text`.
 std::optional<int> take_number(std::string_view& text) {
   int number = -1;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -56,7 +56,7 @@ std::vector<StagePass> parse_rank(std::string_view line, std::string_view source
     const auto pass = parse_pass(cell);
     if (!pass) {
       throw InvalidArgument(fmt::format(
-          "{}:{}: '{}' is no pass; accepted: a stage, F, B, I or W, and a microbatch, as 2F0",
+          "{}:{}: '{}' is not a pass; expected a stage, F, B, I or W, and a microbatch, as in 2F0",
           source, number, cell));
     }
     passes.push_back(*pass);
@@ -83,7 +83,7 @@ PipelineSchedule parse_schedule(std::string_view text, std::string_view source) 
   const std::size_t ranks = schedule.by_rank.size();
   if (ranks == 0 || static_cast<std::size_t>(stages) % ranks != 0) {
     throw InvalidArgument(
-        fmt::format("{} has {} stages on {} ranks; accepted: a line for each rank, and as many "
+        fmt::format("{} has {} stages on {} ranks; must have a line for each rank and equally many "
                     "stages on each",
                     source, stages, ranks));
   }
@@ -91,8 +91,7 @@ PipelineSchedule parse_schedule(std::string_view text, std::string_view source) 
   schedule.sizes.stages_per_rank = stages / schedule.sizes.ranks;
   if (passes > most_passes || pass_count(schedule.sizes) > 4 * most_passes) {
     throw InvalidArgument(
-        fmt::format("{} has {} stages and {} microbatches; accepted: up to {} of "
-                    "both together",
+        fmt::format("{} has {} stages and {} microbatches; their product must be at most {}",
                     source, stages, schedule.sizes.microbatches, most_passes));
   }
   return schedule;

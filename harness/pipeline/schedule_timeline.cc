@@ -29,7 +29,7 @@ class Timing {
     return ends_[index_of(pass, schedule_.sizes)];
   }
 
-  // When what `pass` needs is there.
+  // When the inputs of `pass` are ready.
   std::int64_t ready_at(const StagePass& pass) const {
     const auto on_stage = [&pass](int stage, Pass kind) {
       return StagePass{stage, pass.microbatch, kind};

@@ -1,4 +1,4 @@
-// When each pass of a schedule runs, if messages took no time.
+// When each pass of a pipeline schedule runs if messages take no time.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ struct TimedPass {
   std::int64_t end = 0;
 };
 
-// Every rank computes its passes in order, each as soon as what it needs has been computed.
+// Every rank computes its passes in order, each as soon as its inputs have been computed.
 struct ScheduleTimeline {
   std::vector<std::vector<TimedPass>> by_rank;
   std::int64_t length = 0;  // when the last pass ends
 
-  // The ranks' next passes, by rank, where none of them can ever run ("1B0", or "" for a rank that
-  // is through); empty where all passes run.
+  // If some passes can never run, each rank's next pass, by rank ("1B0", or "" for a rank that has
+  // finished); empty if all passes run.
   std::vector<std::string> stuck;
 
   std::int64_t idle_units(int rank) const;
-  // The idle share of the time of all ranks together.
+  // The idle share of all ranks' time.
   double bubble_fraction() const;
 };
 
-// `schedule` has passes of its sizes only, each on the rank of its stage, none twice (as
-// check_schedule tells). O(passes).
+// `schedule` must have only passes within its sizes, each on the rank of its stage and none twice
+// (check_schedule). O(passes).
 ScheduleTimeline timeline_of(const PipelineSchedule& schedule);
 
 }  // namespace gang::harness

@@ -30,16 +30,15 @@ std::size_t place_of(StageLayers layers, const std::string& name) {
   if (place != layers.end()) return static_cast<std::size_t>(place - layers.begin());
   std::vector<std::string> names;
   for (const LayerSpecification& layer : layers) names.push_back(layer.name);
-  throw InvalidArgument("the split names a layer that is not there: " + unknown_name(name, names));
+  throw InvalidArgument("split: layer " + unknown_name(name, names));
 }
 
-// Where the stages begin, the first at 0, and after the last one the number of layers.
+// Where each stage begins, followed by the number of layers.
 std::vector<std::size_t> named_cuts(StageLayers layers, int stages, std::string_view text) {
   const std::vector<std::string> names = names_in(text);
   if (names.size() != static_cast<std::size_t>(stages) - 1) {
     throw InvalidArgument(
-        fmt::format("the split '{}' names {} layers; accepted: {}, the first layers of stages 1 to "
-                    "{}",
+        fmt::format("split '{}' names {} layers; must name {}, the first layers of stages 1 to {}",
                     text, names.size(), stages - 1, stages - 1));
   }
   std::vector<std::size_t> cuts{0};
@@ -47,8 +46,8 @@ std::vector<std::size_t> named_cuts(StageLayers layers, int stages, std::string_
     const std::size_t place = place_of(layers, name);
     if (place <= cuts.back()) {
       throw InvalidArgument(fmt::format(
-          "the split '{}' leaves stage {} empty: {} does not come after {}; accepted: layers in "
-          "their order, from {}",
+          "split '{}' leaves stage {} empty, since {} does not come after {}; must name layers in "
+          "order, from {} on",
           text, cuts.size() - 1, name, layers[cuts.back()].name, layers[1].name));
     }
     cuts.push_back(place);

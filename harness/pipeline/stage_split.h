@@ -13,23 +13,23 @@ namespace gang::harness {
 // The layers of one stage: part of the model's.
 using StageLayers = std::span<const training::LayerSpecification>;
 
-// `layers` in `stages` parts. `specification` names the first layers of all stages but the first,
-// "linear2,linear4"; where it is empty, the parts are as even as layers allow. The parts refer to
-// `layers`.
+// Splits `layers` into `stages` parts, which refer to `layers`. `specification` names the first
+// layer of every stage but the first, "linear2,linear4"; if it is empty, the parts are as even as
+// possible.
 //
-// Throws InvalidArgument, saying what would do, where there are fewer layers than stages, or the
-// specification names too many or too few layers, one that is not there, or leaves a stage empty.
+// Throws InvalidArgument, saying what is possible, if there are fewer layers than stages, or the
+// specification names too many or too few layers, an unknown one, or leaves a stage empty.
 std::vector<StageLayers> split_stages(StageLayers layers, int stages,
                                       std::string_view specification = {});
 
-// Rows of the activation that leaves `layers`, the first layers of a model, on a rank of tp: after
-// a column-parallel layer it has a part of them.
+// Rows of the activation that leaves `layers`, the first layers of a model, on a rank of tp, which
+// has only part of the rows after a column-parallel layer.
 std::int64_t boundary_rows(StageLayers layers, int tp_size);
 
-// Elements of this rank's part of the parameters of `layers`.
+// Elements in this rank's part of the parameters of `layers`.
 std::int64_t parameter_elements(StageLayers layers, int tp_size);
 
-// The all_reduces over tp that `layers` perform in a pass, elements of each, in their order. For
+// The all_reduces over tp in a pass through `layers`, in order, with their elements, for
 // microbatches of `columns` columns.
 struct TensorParallelCall {
   std::string_view label;

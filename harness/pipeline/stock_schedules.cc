@@ -1,6 +1,7 @@
 #include "harness/pipeline/stock_schedules.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -20,21 +21,27 @@ Passes gpipe(const PipelineSizes& sizes, int rank) {
   return passes;
 }
 
-// Forward passes until the first gradient can be here, then one forward, one backward.
-Passes one_f_one_b(const PipelineSizes& sizes, int rank) {
+// Forward passes until the first gradient can arrive, then one forward, one backward. With
+// `delay` the backward pass is split (ZB-H1): weight gradients wait for that many more input
+// gradients, which fills the time in which the rank would wait for others. With a delay of r on
+// rank r, no rank stores more than rank 0 of 1F1B does.
+Passes one_f_one_b(const PipelineSizes& sizes, int rank, std::optional<int> delay = std::nullopt) {
   const int warm_up = std::min(sizes.microbatches, sizes.ranks - rank - 1);
   Passes passes;
   for (int m = 0; m < warm_up; ++m) passes.push_back({rank, m, Pass::forward});
   for (int m = 0; m < sizes.microbatches; ++m) {
     const int ahead = warm_up + m;
     if (ahead < sizes.microbatches) passes.push_back({rank, ahead, Pass::forward});
-    passes.push_back({rank, m, Pass::backward});
+    passes.push_back({rank, m, delay ? Pass::backward_input : Pass::backward});
+    if (delay && m >= *delay) passes.push_back({rank, m - *delay, Pass::backward_weight});
   }
+  for (int m = std::max(0, sizes.microbatches - delay.value_or(0)); m < sizes.microbatches; ++m)
+    passes.push_back({rank, m, Pass::backward_weight});
   return passes;
 }
 
-// The n-th forward (or, mirrored, backward) pass of a rank: `ranks` microbatches go through its
-// first stage, then the same through its next one, and so on.
+// The n-th forward pass of a rank (or backward pass, mirrored): `ranks` microbatches pass through
+// its first stage, then the same ones through its next stage, and so on.
 StagePass interleaved_pass(const PipelineSizes& sizes, int rank, int n, Pass pass) {
   const int in_group = n % sizes.stages();
   const int group = n / sizes.stages();
@@ -64,23 +71,6 @@ Passes interleaved_1f1b(const PipelineSizes& sizes, int rank) {
   return passes;
 }
 
-// 1F1B whose weight gradients wait: on rank r for r more input gradients, which fills the time in
-// which the rank would wait for the others, and never stores more than rank 0 of 1F1B does.
-Passes zero_bubble_h1(const PipelineSizes& sizes, int rank) {
-  const int warm_up = std::min(sizes.microbatches, sizes.ranks - rank - 1);
-  Passes passes;
-  for (int m = 0; m < warm_up; ++m) passes.push_back({rank, m, Pass::forward});
-  for (int m = 0; m < sizes.microbatches; ++m) {
-    const int ahead = warm_up + m;
-    if (ahead < sizes.microbatches) passes.push_back({rank, ahead, Pass::forward});
-    passes.push_back({rank, m, Pass::backward_input});
-    if (m >= rank) passes.push_back({rank, m - rank, Pass::backward_weight});
-  }
-  for (int m = std::max(0, sizes.microbatches - rank); m < sizes.microbatches; ++m)
-    passes.push_back({rank, m, Pass::backward_weight});
-  return passes;
-}
-
 Passes passes_of(ScheduleKind kind, const PipelineSizes& sizes, int rank) {
   switch (kind) {
     case ScheduleKind::gpipe:
@@ -90,7 +80,7 @@ Passes passes_of(ScheduleKind kind, const PipelineSizes& sizes, int rank) {
     case ScheduleKind::interleaved_1f1b:
       return interleaved_1f1b(sizes, rank);
     case ScheduleKind::zero_bubble_h1:
-      return zero_bubble_h1(sizes, rank);
+      return one_f_one_b(sizes, rank, rank);
   }
   return {};
 }
@@ -124,7 +114,7 @@ std::string_view bubble_formula_of(ScheduleKind kind) {
 }
 
 void check_at_least_one(std::string_view name, int value) {
-  if (value < 1) throw InvalidArgument(fmt::format("{} is {}; accepted: at least 1", name, value));
+  if (value < 1) throw InvalidArgument(fmt::format("{} is {}; must be at least 1", name, value));
 }
 
 }  // namespace
@@ -151,27 +141,24 @@ void check_sizes(ScheduleKind kind, const PipelineSizes& sizes) {
   const bool interleaves = kind == ScheduleKind::interleaved_1f1b;
   if (!interleaves && sizes.stages_per_rank != 1) {
     throw InvalidArgument(fmt::format(
-        "schedule {} has one stage per rank, not {}; accepted: 1, or schedule {}", to_string(kind),
-        sizes.stages_per_rank, to_string(ScheduleKind::interleaved_1f1b)));
+        "stages per rank is {}; must be 1 for schedule {} (only {} takes more)",
+        sizes.stages_per_rank, to_string(kind), to_string(ScheduleKind::interleaved_1f1b)));
   }
   if (sizes.microbatches < sizes.ranks) {
     throw InvalidArgument(
-        fmt::format("{} microbatches are fewer than the {} ranks of the pipeline; accepted: {}",
-                    sizes.microbatches, sizes.ranks,
-                    interleaves ? fmt::format("multiples of {}", sizes.ranks)
-                                : fmt::format("at least {}", sizes.ranks)));
+        fmt::format("the number of microbatches is {}; must be {} {}, the number of pipeline ranks",
+                    sizes.microbatches, interleaves ? "a multiple of" : "at least", sizes.ranks));
   }
   if (interleaves && sizes.microbatches % sizes.ranks != 0) {
     const int below = sizes.microbatches / sizes.ranks * sizes.ranks;
     throw InvalidArgument(fmt::format(
-        "{} microbatches are not a multiple of the {} ranks of the pipeline, as {} needs; {} or {} "
-        "would do",
-        sizes.microbatches, sizes.ranks, to_string(kind), below, below + sizes.ranks));
+        "the number of microbatches is {}; for {} it must be a multiple of {}, such as {} or {}",
+        sizes.microbatches, to_string(kind), sizes.ranks, below, below + sizes.ranks));
   }
   const std::int64_t passes = std::int64_t{sizes.ranks} * sizes.stages_per_rank;
   if (passes > most_passes || passes * sizes.microbatches > most_passes) {
     throw InvalidArgument(
-        fmt::format("{} stages times {} microbatches is too large; accepted: up to {}", passes,
+        fmt::format("{} stages times {} microbatches; the product must be at most {}", passes,
                     sizes.microbatches, most_passes));
   }
 }

@@ -1,4 +1,4 @@
-// The pipeline schedules that people train with.
+// The pipeline schedules used in practice.
 #pragma once
 
 #include <array>
@@ -23,24 +23,24 @@ std::string_view to_string(ScheduleKind kind) noexcept;
 // The inverse. Throws InvalidArgument that lists the names and suggests the nearest.
 ScheduleKind parse_schedule_kind(std::string_view text);
 
-// Throws InvalidArgument, which says the sizes that would do, unless all sizes are at least 1,
-// there are as many microbatches as ranks or more, and: interleaved_1f1b has a multiple of `ranks`
-// microbatches, the others one stage per rank. At most 2^22 passes in all.
+// Throws InvalidArgument, naming the possible sizes, unless all sizes are at least 1 and there are
+// at least as many microbatches as ranks. interleaved_1f1b needs a multiple of `ranks`
+// microbatches; the others need one stage per rank. At most 2^22 stages times microbatches.
 void check_sizes(ScheduleKind kind, const PipelineSizes& sizes);
 
-// The schedule. Throws as check_sizes.
+// The schedule. Throws like check_sizes.
 //
 // Sources: Y. Huang et al., "GPipe", NeurIPS 2019 (gpipe); D. Narayanan et al., "Efficient
 // Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021 (1f1b,
 // interleaved_1f1b); P. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024 (ZB-H1).
 PipelineSchedule make_schedule(ScheduleKind kind, const PipelineSizes& sizes);
 
-// What is known of a schedule by formula, R ranks, V stages per rank, M microbatches, with passes
-// of the lengths of `duration_of`.
+// What formulas say about a schedule of R ranks, V stages per rank and M microbatches whose passes
+// have the lengths of `duration_of`.
 struct ScheduleBounds {
-  std::string bubble_formula;         // "(R-1) / (M + R-1)": the idle share of a rank's time
-  std::int64_t idle_units = 0;        // of each rank, from the first pass to the last of all ranks
-  std::int64_t total_units = 0;       // of that time
+  std::string bubble_formula;    // "(R-1) / (M + R-1)": the idle share of a rank's time
+  std::int64_t idle_units = 0;   // of each rank, between the first and the last pass of any rank
+  std::int64_t total_units = 0;  // the length of that time
   std::vector<int> most_activations;  // by rank: stored activations of one microbatch on one stage
 };
 ScheduleBounds bounds_of(ScheduleKind kind, const PipelineSizes& sizes);

@@ -94,21 +94,8 @@ Block reduced_block(ReduceOperation operation, DataType type, int size, std::int
   return result;
 }
 
-double unit_roundoff(DataType type) {
-  switch (type) {
-    case DataType::f16:
-      return 0x1p-11;
-    case DataType::bf16:
-      return 0x1p-8;
-    case DataType::f32:
-      return 0x1p-24;
-    default:
-      return 0x1p-53;
-  }
-}
-
 bool is_near(const TensorView& tensor, const TensorView& block) {
-  const double tolerance = 8 * unit_roundoff(tensor.type());
+  const double tolerance = 4 * unit_in_last_place(tensor.type());
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
     const double expected = read_element(block, i % period);
     if (!(std::abs(read_element(tensor, i) - expected) <= tolerance * std::abs(expected))) {
@@ -126,6 +113,19 @@ bool repeats(const TensorView& tensor, const Block& block) {
 }
 
 }  // namespace
+
+double unit_in_last_place(DataType type) noexcept {
+  switch (type) {
+    case DataType::f16:
+      return 0x1p-10;
+    case DataType::bf16:
+      return 0x1p-7;
+    case DataType::f32:
+      return 0x1p-23;
+    default:
+      return 0x1p-52;
+  }
+}
 
 void write_element(const TensorView& tensor, std::int64_t index, int value) {
   with_type(tensor.type(), [&](auto typed) {

@@ -9,8 +9,9 @@
 
 namespace gang::harness {
 
-// Digests what is added, in order. Not cryptographic: it tells results apart, not attackers.
-// A value; 8 bytes of state. Source: the 128-bit multiply-and-fold of wyhash (Wang Yi, 2019).
+// Digests what is added, in order. Not cryptographic. Saved schedules contain its values: they
+// never change. A value; 8 bytes of state. Source: the 128-bit multiply-and-fold of wyhash (Wang
+// Yi, 2019).
 class Digest {
  public:
   void add(std::uint64_t value) noexcept;

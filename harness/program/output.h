@@ -1,4 +1,4 @@
-// What the ranks of a run put out, and how it is recorded.
+// The outputs of the ranks of a run, and their recorder.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Output {
   friend bool operator==(const Output&, const Output&) = default;
 };
 
-// The outputs of all ranks. `by_rank` is empty where only the digest was kept.
+// The outputs of all ranks. `by_rank` is empty if only the digest was kept.
 struct Outputs {
   std::uint64_t digest = 0;                  // of the ranks' digests, in rank order
   std::vector<std::vector<Output>> by_rank;  // in call order
@@ -38,27 +38,27 @@ enum class KeepOutputs : std::uint8_t { digest_only, data };
 struct WrongResults {
   std::vector<int> ranks;      // ascending
   std::string first_message;   // of the lowest of them
-  std::string first_location;  // "train.cc:41", where that said so; empty where unknown
+  std::string first_location;  // "train.cc:41"; empty if unknown
 };
 
-// Collects the outputs of a run: 8 bytes per rank, and the data only where asked for.
+// Collects the outputs of a run: 8 bytes per rank, and the data only if asked for.
 // Threads: ranks may record concurrently, each for itself.
 class OutputRecorder {
  public:
   OutputRecorder(int world_size, KeepOutputs keep);
 
-  // Forgets what `rank` has recorded: its program starts (again).
+  // Discards what `rank` has recorded: its program starts, or restarts.
   void begin_rank(int rank);
 
   void record(int rank, std::string_view name, const TensorView& values);
   void record_wrong_result(int rank, std::string message, std::string location = {});
 
-  // What is to be known of `rank` besides its results: kept, not digested; the last one counts.
+  // A note about `rank` besides its results: kept, not digested; the last one counts.
   void record_note(int rank, std::string note);
 
   Outputs take_outputs();
   WrongResults wrong_results() const;
-  std::vector<std::string> take_notes();  // by rank; empty where there is none at all
+  std::vector<std::string> take_notes();  // by rank; empty if there is none at all
 
  private:
   std::vector<Digest> digests_;

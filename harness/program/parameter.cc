@@ -1,25 +1,16 @@
 #include "harness/program/parameter.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/text/number_text.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness {
 namespace {
-
-template <typename T>
-std::optional<T> parse_whole(std::string_view text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 template <typename Enum, std::size_t count>
 std::vector<std::string> names_of(const std::array<Enum, count>& values) {
@@ -29,13 +20,13 @@ std::vector<std::string> names_of(const std::array<Enum, count>& values) {
 }
 
 std::optional<ParameterValue> parse_as(const IntegerRange& range, std::string_view text) {
-  const auto value = parse_whole<std::int64_t>(text);
+  const auto value = parse_number<std::int64_t>(text);
   if (!value || *value < range.minimum || *value > range.maximum) return std::nullopt;
   return *value;
 }
 
 std::optional<ParameterValue> parse_as(const NumberRange& range, std::string_view text) {
-  const auto value = parse_whole<double>(text);
+  const auto value = parse_number<double>(text);
   if (!value || !(*value >= range.minimum && *value <= range.maximum)) return std::nullopt;
   return *value;
 }
@@ -100,8 +91,8 @@ ParameterValue parse_parameter_value(const Parameter& parameter, std::string_vie
   auto value = std::visit([text](const auto& accepted) { return parse_as(accepted, text); },
                           parameter.accepted);
   if (!value) {
-    throw InvalidArgument(fmt::format("{} is '{}'; accepted: {}", parameter.name, text,
-                                      describe_accepted(parameter)));
+    throw InvalidArgument(
+        fmt::format("{} is '{}'; must be {}", parameter.name, text, describe_accepted(parameter)));
   }
   return *std::move(value);
 }
@@ -125,14 +116,14 @@ ParameterValues::ParameterValues(const std::vector<Parameter>& parameters,
 const ParameterValue& ParameterValues::at(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) {
-    throw InvalidArgument(fmt::format("the program declares no parameter '{}'", name));
+    throw InvalidArgument(fmt::format("the program does not declare a parameter '{}'", name));
   }
   return found->second;
 }
 
 std::int64_t ParameterValues::integer(std::string_view name) const {
   if (const auto* value = std::get_if<std::int64_t>(&at(name))) return *value;
-  throw InvalidArgument(fmt::format("parameter '{}' is no whole number", name));
+  throw InvalidArgument(fmt::format("parameter '{}' is not a whole number", name));
 }
 
 double ParameterValues::number(std::string_view name) const {
@@ -142,17 +133,17 @@ double ParameterValues::number(std::string_view name) const {
 
 const std::string& ParameterValues::text(std::string_view name) const {
   if (const auto* value = std::get_if<std::string>(&at(name))) return *value;
-  throw InvalidArgument(fmt::format("parameter '{}' is no text", name));
+  throw InvalidArgument(fmt::format("parameter '{}' is not a text", name));
 }
 
 DataType ParameterValues::data_type(std::string_view name) const {
   if (const auto type = parse_data_type(text(name))) return *type;
-  throw InvalidArgument(fmt::format("parameter '{}' is no data type", name));
+  throw InvalidArgument(fmt::format("parameter '{}' is not a data type", name));
 }
 
 ReduceOperation ParameterValues::reduce_operation(std::string_view name) const {
   if (const auto operation = parse_reduce_operation(text(name))) return *operation;
-  throw InvalidArgument(fmt::format("parameter '{}' is no reduce operation", name));
+  throw InvalidArgument(fmt::format("parameter '{}' is not a reduce operation", name));
 }
 
 }  // namespace gang::harness

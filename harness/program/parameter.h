@@ -1,4 +1,4 @@
-// Typed parameters of a program: what a person sets with key=value.
+// Typed parameters of a program, which people set with key=value.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct NumberRange {
   double maximum = 0;
 };
 
-// One parameter: its name, type, default, what is accepted, and a line for people. A value.
+// One parameter: its name, type, default, accepted values, and a line for people. A value.
 struct Parameter {
-  // What is accepted: whole numbers, numbers, one of some texts (not empty), or any text.
+  // Accepted values: whole numbers, numbers, one of several texts (not empty), or any text.
   using Accepted = std::variant<IntegerRange, NumberRange, std::vector<std::string>>;
 
   std::string name;
@@ -50,21 +50,21 @@ Parameter data_type_parameter(std::string name, DataType default_value, std::str
 Parameter reduce_operation_parameter(std::string name, ReduceOperation default_value,
                                      std::string description);
 
-// "1 to 100", "one of sum, mean", "text".
+// "1 to 100", "one of sum, mean", "any text". Saved fingerprints depend on it: it never changes.
 std::string describe_accepted(const Parameter& parameter);
 std::string to_string(const ParameterValue& value);
 
-// The value that `text` stands for. Throws InvalidArgument: the parameter, the text, what is
-// accepted.
+// The value that `text` stands for. Throws InvalidArgument: the parameter, the text, what it must
+// be.
 ParameterValue parse_parameter_value(const Parameter& parameter, std::string_view text);
 
-// A value for every parameter of a program, by name. Lookups of a name that is not there or of
-// another type throw InvalidArgument. Threads: reading is safe from several.
+// A value for each parameter of a program, by name. Looking up an unknown name or another type
+// throws InvalidArgument. Threads: any may read.
 class ParameterValues {
  public:
   ParameterValues() = default;
 
-  // The defaults, with those of `given` ("key" to text) instead. Throws InvalidArgument for an
+  // The defaults, replaced by those of `given` ("key" to text). Throws InvalidArgument for an
   // unknown key (lists the known ones) or a value that is not accepted.
   ParameterValues(const std::vector<Parameter>& parameters,
                   const std::map<std::string, std::string>& given);

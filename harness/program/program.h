@@ -1,4 +1,4 @@
-// A gang program: what every rank runs, as a value.
+// A gang program: what each rank runs, as a value.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ namespace gang::harness {
 struct Program {
   using Run = std::function<void(Rank&)>;
 
-  // Looks at the outputs of all ranks (data kept) of a run that completed; a text says what is
-  // wrong and becomes the finding wrong_result.
+  // Checks the outputs of all ranks (data kept) of a run that completed. A text says what is wrong
+  // and becomes the finding wrong_result.
   using Check = std::function<std::optional<std::string>(const Outputs&)>;
 
-  // Throws InvalidArgument where the program cannot run so (sizes that do not divide, ...): bad
-  // input, told before any rank starts.
+  // Throws InvalidArgument if the program cannot run like this (sizes that do not divide, ...): bad
+  // input, reported before any rank starts.
   using Validate = std::function<void(int world_size, const ParameterValues&)>;
 
   std::string name;
@@ -39,18 +39,18 @@ struct Program {
   int default_world_size = 8;
   std::string source = {};  // of an interpreted program, for the fingerprint; else empty
 
-  // Options of a run that it comes with, by name ("execution"), as a scenario file has them.
+  // Its own options of a run, by name ("execution"), as in a scenario file.
   std::map<std::string, std::string> options = {};
 
-  // Of a program that is wrong on purpose: the finding that it gives. Else empty.
+  // The finding that a program which is wrong on purpose gives; else empty.
   std::string finding = {};
 };
 
 // The program called `name`. Throws InvalidArgument that lists the names and suggests the nearest.
 const Program& find_program(const std::vector<Program>& programs, std::string_view name);
 
-// Tells programs, and versions of one, apart: covers the name, the parameters and `source`. (Code
-// of a C++ program is not seen: replay finds out where it differs.)
+// Tells programs, and versions of one, apart: covers the name, the parameters and `source`. (Not
+// the code of a C++ program: replay finds where that differs.)
 std::uint64_t fingerprint(const Program& program);
 
 }  // namespace gang::harness

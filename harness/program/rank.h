@@ -31,7 +31,7 @@ struct RunContext {
   const RankLog* log = nullptr;  // null: nothing is logged
 };
 
-// Where a rank that is not simulated stands; all of it outlives the rank.
+// What a rank that is not simulated is made from; all of it outlives the rank.
 struct RankPlace {
   int rank = 0;
   int world_size = 1;
@@ -43,7 +43,7 @@ struct RankPlace {
 // One rank of a run, as its program sees it. Small: a few words that point at what is shared.
 //
 // Lifetime: valid while the program of this rank runs. Threads: used from one thread of the rank at
-// a time, except where said otherwise.
+// a time, except as noted.
 class Rank {
  public:
   Rank(sim::SimulatedRank& simulated, const RunContext& context) noexcept;
@@ -56,40 +56,43 @@ class Rank {
   int rank() const noexcept { return rank_; }
   int world_size() const noexcept { return world_size_; }
 
-  // How often this rank has been started again, 0 the first time: by a fault in simulation, by the
-  // launcher elsewhere (TORCHELASTIC_RESTART_COUNT).
+  // How many times this rank has been restarted: by a fault in simulation, by the launcher
+  // elsewhere (TORCHELASTIC_RESTART_COUNT).
   int incarnation() const noexcept { return incarnation_; }
 
-  // The gang of all ranks. Of a rank that was started again: the gang as it was, which refuses it.
+  // The gang of all ranks. For a rank that was restarted: the old gang, which rejects it.
   const std::shared_ptr<Gang>& root() const noexcept { return *root_; }
 
-  // The rank as its simulation knows it, for programs about what is simulated; null elsewhere.
+  // The simulated rank, for programs about simulation itself; null elsewhere.
   sim::SimulatedRank* simulated() const noexcept { return simulated_; }
 
   // Threads, time and mutexes of this rank: real ones, or simulated ones under the scheduler.
   Runtime& runtime();
 
-  // Whether a fault of the run's plan has happened yet, to whomever; false outside simulation.
+  // Whether a fault of the run's plan has happened yet, to any rank; false outside simulation.
   bool faults_have_fired() const noexcept;
 
-  // A further gang of all ranks that the program has not touched; null outside simulation.
+  // A second gang of all ranks, which the program has not touched; null outside simulation.
   std::shared_ptr<Gang> second_root();
 
-  // No further fault of the run's plan befalls this rank, nor its links; nothing elsewhere.
+  // Ends the faults of the run's plan for this rank and its links; does nothing outside simulation.
   void stop_faults() noexcept;
 
   // Random numbers of this rank's own: a function of the run's seed, this rank and `name`; the same
   // on every backend.
   sim::RandomStream random_stream(std::string_view name) const noexcept;
 
+  // The values of all parameters that the program declares.
+  const ParameterValues& parameters() const noexcept { return context_->parameters; }
+
   // The value of a parameter that the program declares, as T: an integer or floating-point type,
   // std::string, DataType or ReduceOperation. Throws InvalidArgument for any other name.
   template <typename T>
   T parameter(std::string_view name) const {
-    return context_->parameters.get<T>(name);
+    return parameters().get<T>(name);
   }
 
-  // Puts out `values` under `name`: what runs are compared on. Copied or digested before it
+  // Outputs `values` under `name`, for runs to be compared on. Copied or digested before it
   // returns. Names may repeat; the order of calls is part of the result.
   void output(std::string_view name, const TensorView& values);
   template <std::ranges::contiguous_range Range>
@@ -102,8 +105,8 @@ class Rank {
     output(name, gang::view_of(value));
   }
 
-  // Logs a line, in fmt's notation, where the run logs this rank (run --log-ranks); nothing is
-  // formatted where it does not. Threads: any.
+  // Logs a line, in fmt's notation, if the run logs this rank (run --log-ranks); else nothing is
+  // formatted. Threads: any.
   template <typename... Arguments>
   void log(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
     if (context_->log == nullptr || !context_->log->covers(rank_)) return;
@@ -114,8 +117,8 @@ class Rank {
   // last one counts. Threads: any.
   void note(std::string note);
 
-  // Says that this rank's results are wrong: the run gets the finding wrong_result with this
-  // sentence and the place of the call. The program goes on. Threads: any.
+  // Reports that this rank's results are wrong: the run gets the finding wrong_result with this
+  // sentence and the place of the call. The program continues. Threads: any.
   void wrong_result(std::string message, const CallSite& call_site = CallSite::here());
 
  private:

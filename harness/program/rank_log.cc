@@ -1,7 +1,6 @@
 #include "harness/program/rank_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <ostream>
@@ -9,20 +8,14 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/text/number_text.h"
 
 namespace gang::harness {
 namespace {
 
 constexpr int last_of_any_world = std::numeric_limits<int>::max();
 
-std::optional<int> parse_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && number >= 0 ? std::optional{number} : std::nullopt;
-}
-
-// What stands before the first `separator`; `text` keeps what stands behind it, if there is one.
+// What is before the first `separator`; `text` keeps what is after it, if there is one.
 std::string_view take_until(char separator, std::optional<std::string_view>& text) {
   const std::size_t place = text->find(separator);
   const std::string_view taken = text->substr(0, place);
@@ -47,10 +40,9 @@ RankSelection::RankSelection(std::string_view text) : text_(text) {
 
 RankSelection::Range RankSelection::parse_range(std::string_view text, std::string_view whole) {
   const auto number = [whole](std::string_view part) {
-    if (const auto parsed = parse_number(part)) return *parsed;
+    if (const auto parsed = parse_number<int>(part); parsed && *parsed >= 0) return *parsed;
     throw InvalidArgument(fmt::format(
-        "'{}' is no selection of ranks; accepted: all, none, or ranks and ranges as 0,8-11,16-31:2",
-        whole));
+        "ranks are '{}'; must be all, none, or ranks and ranges as 0,8-11,16-31:2", whole));
   };
   std::optional rest = text;
   const std::string_view ends = take_until(':', rest);
@@ -71,8 +63,8 @@ bool RankSelection::contains(int rank) const noexcept {
 void RankSelection::check_within(int world_size) const {
   for (const Range& range : ranges_) {
     if (range.last < world_size || range.last == last_of_any_world) continue;
-    throw InvalidArgument(fmt::format("'{}' names rank {}; accepted: ranks 0 to {}", text_,
-                                      range.last, world_size - 1));
+    throw InvalidArgument(
+        fmt::format("'{}' names rank {}; ranks are 0 to {}", text_, range.last, world_size - 1));
   }
 }
 

@@ -1,4 +1,4 @@
-// What ranks log, of the ranks that somebody wants to hear.
+// The log of the ranks that were asked for.
 #pragma once
 
 #include <iosfwd>

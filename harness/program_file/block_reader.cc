@@ -10,12 +10,12 @@
 namespace gang::harness::program_file {
 namespace {
 
-constexpr std::string_view accepted_ranks = "[0, 3], \"0-3,8\", \"all\", \"even\", \"odd\"";
-constexpr int deepest = 32;  // blocks within each other
+constexpr std::string_view expected_ranks = "[0, 3], \"0-3,8\", \"all\", \"even\" or \"odd\"";
+constexpr int deepest = 32;  // nested blocks
 
 int read_rank(Tokens& tokens) {
   const Place place = tokens.peek().place;
-  const std::int64_t rank = tokens.expect_number(accepted_ranks);
+  const std::int64_t rank = tokens.expect_number(expected_ranks);
   if (rank >= sim::SimulationOptions::max_world_size) fail_at(place, "the rank is too large");
   return static_cast<int>(rank);
 }
@@ -36,7 +36,7 @@ RankSelection read_selection(const TomlNodes& nodes, const toml::node& node) {
   if (const auto* text = node.as_string()) {
     return parse_rank_selection(text->get(), nodes.inside(*text));
   }
-  if (!node.is_array()) nodes.fail(node, fmt::format("ranks; accepted: {}", accepted_ranks));
+  if (!node.is_array()) nodes.fail(node, fmt::format("ranks: expected {}", expected_ranks));
   RankSelection selection;
   for (const int rank : nodes.ranks(node, "ranks")) {
     selection.ranges.push_back({rank, rank, 1});

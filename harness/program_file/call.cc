@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/text/duration_text.h"
 #include "harness/text/suggestion.h"
 
 namespace gang::harness::program_file {
@@ -38,7 +37,7 @@ class CallParser {
 
   Call parse() && {
     const Token first = tokens_.peek();
-    if (first.kind != Token::Kind::name) tokens_.fail("a gang, wait, test, sleep, throw, return");
+    if (first.kind != Token::Kind::name) tokens_.fail("a gang, wait, test, sleep, throw or return");
     if (!parse_statement()) parse_gang_call();
     tokens_.expect_end();
     return std::move(call_);
@@ -47,7 +46,7 @@ class CallParser {
  private:
   using Action = Call::Action;
 
-  // What is no call on a gang. False where it is one.
+  // Parses a statement that is not a call on a gang; false if it is one.
   bool parse_statement() {
     if (tokens_.peek(1).text == "=") return false;
     if (tokens_.take("wait")) {
@@ -64,7 +63,7 @@ class CallParser {
       call_.action = Action::yield;
     } else if (tokens_.take("throw")) {
       call_.action = Action::fail;
-      call_.text = tokens_.expect(Token::Kind::text, "a text in quotes");
+      call_.text = tokens_.expect(Token::Kind::text, "a quoted string");
     } else if (tokens_.take("return")) {
       call_.action = Action::end_program;
     } else {
@@ -98,7 +97,7 @@ class CallParser {
       parse_operation();
     }
     if (!call_.works.empty() && !call_.starts) {
-      fail_at(named_at, "only a started operation has a name: write 'NAME = GANG start ...'");
+      fail_at(named_at, "only a started operation can have a name; write 'NAME = GANG start ...'");
     }
   }
 
@@ -119,7 +118,7 @@ class CallParser {
     parse_options();
   }
 
-  // What stands between the tensor and the options.
+  // Parses what stands between the tensor and the options.
   void parse_arguments() {
     switch (call_.operation) {
       case OperationKind::broadcast_objects:
@@ -152,15 +151,15 @@ class CallParser {
   void parse_options() {
     while (!tokens_.at_end()) {
       if (tokens_.take("label")) {
-        call_.label = tokens_.expect(Token::Kind::text, "a text in quotes");
+        call_.label = tokens_.expect(Token::Kind::text, "a quoted string");
       } else if (tokens_.take("timeout")) {
         call_.duration = parse_duration_text();
       } else if (call_.operation == OperationKind::monitored_barrier && tokens_.take("all")) {
         call_.names_all_missing = true;
       } else {
         tokens_.fail(has_root(call_.operation)
-                         ? "root RANK, label \"TEXT\", timeout DURATION, or nothing more"
-                         : "label \"TEXT\", timeout DURATION, or nothing more");
+                         ? "root RANK, label \"TEXT\", timeout DURATION or the end"
+                         : "label \"TEXT\", timeout DURATION or the end");
       }
     }
   }
@@ -184,7 +183,7 @@ class CallParser {
     const Token token = tokens_.peek();
     const auto type = parse_data_type(token.text);
     if (!type) {
-      if (token.kind == Token::Kind::end) tokens_.fail("a tensor: f32[1024]");
+      if (token.kind == Token::Kind::end) tokens_.fail("a tensor, such as f32[1024]");
       std::vector<std::string> names;
       for (const DataType each : all_data_types) names.emplace_back(to_string(each));
       fail_at(token.place, "data type " + unknown_name(token.text, names));
@@ -226,7 +225,7 @@ class CallParser {
       } else if (tokens_.take("recv")) {
         part.operation = OperationKind::recv;
       } else {
-        tokens_.fail("send, recv");
+        tokens_.fail("send or recv");
       }
       part.tensor = parse_tensor();
       parse_peer(part);

@@ -23,7 +23,7 @@ struct TensorText {
   std::vector<Expression> extents;
 };
 
-// What a rank is told to do; the fields that the action and the operation use are set.
+// What a rank does. Only the fields that the action and the operation use are set.
 struct Call {
   enum class Action : std::uint8_t {
     operation,  // on a gang
@@ -43,27 +43,27 @@ struct Call {
   std::string gang;
   OperationKind operation = OperationKind::barrier;
   bool starts = false;             // the start_ form
-  std::vector<std::string> works;  // of a start_ form: the name its work gets; none: dropped
+  std::vector<std::string> works;  // a start_ form's name for its work; none: dropped
   TensorText tensor;
   ReduceOperation reduce_operation = ReduceOperation::sum;
   std::optional<Expression> peer;   // root, destination, source; none: any rank, or root 0
   std::optional<Expression> tag;    // none: any tag
   std::optional<Expression> count;  // objects of broadcast_objects
   std::vector<Expression> ranks;    // create_gang
-  std::optional<Expression> color;  // split; none: no colour
+  std::optional<Expression> color;  // split; none: no color
   std::optional<Expression> key;
   std::string created;      // create_gang, split: the name of the new gang
   std::vector<Call> batch;  // sends and receives
   std::string label;
   std::string text;
-  std::optional<Duration> duration;  // of sleep; else the timeout
+  std::optional<Duration> duration;  // of a sleep; otherwise the timeout
   bool names_all_missing = false;    // monitored_barrier
 
   CallSite site() const noexcept { return CallSite::at(place.file, place.line); }
 };
 
 // Parses one call. `place` is that of the first character of `line`.
-// Throws InvalidArgument: file, line, column, what was found, what is accepted.
+// Throws InvalidArgument: file, line, column, what was expected, what was found.
 Call parse_call(std::string_view line, const Place& place);
 
 }  // namespace gang::harness::program_file

@@ -8,8 +8,9 @@
 
 #include "gang/error.h"
 #include "harness/program_file/block_reader.h"
-#include "harness/program_file/fault_file.h"
 #include "harness/program_file/toml_nodes.h"
+#include "harness/run/fault_file.h"
+#include "harness/run/fault_table.h"
 #include "harness/text/output_file.h"
 #include "harness/text/suggestion.h"
 #include "sim/report/report.h"
@@ -155,8 +156,8 @@ class Reader {
       } catch (const InvalidArgument& error) {
         nodes_.fail(node, error.what());
       }
-    } else if (!nodes_.table(node, "faults").empty()) {
-      document_.specification.faults = parse_faults(document_.source, file_->path);
+    } else if (const toml::table& table = nodes_.table(node, "faults"); !table.empty()) {
+      document_.specification.faults = faults_of(table, file_->path);
     }
   }
 

@@ -56,9 +56,9 @@ constexpr std::array<Spelling, 3> product_level = {
     {{"*", Operator::times}, {"/", Operator::over}, {"%", Operator::modulo}}};
 constexpr std::array<Spelling, 3> variables_by_name = {
     {{"rank", Operator::rank}, {"world", Operator::world}, {"iteration", Operator::iteration}}};
-constexpr int deepest = 64;  // parentheses, nots and minuses within each other
+constexpr int deepest = 64;  // nested parentheses, nots and minuses
 
-constexpr std::string_view accepted = "a whole-number expression over rank, world and iteration";
+constexpr std::string_view expected = "a whole-number expression over rank, world and iteration";
 
 class Parser {
  public:
@@ -94,7 +94,7 @@ class Parser {
   NodePointer parse_factor() {
     const Token token = tokens_.peek();
     if (token.kind == Token::Kind::number) {
-      const std::int64_t constant = tokens_.expect_number(accepted);
+      const std::int64_t constant = tokens_.expect_number(expected);
       return std::make_shared<Expression::Node>(
           Expression::Node{Operator::constant, constant, nullptr, nullptr, token.place});
     }
@@ -107,7 +107,7 @@ class Parser {
                     parse_factor());
       });
     }
-    if (!tokens_.take("(")) tokens_.fail(accepted);
+    if (!tokens_.take("(")) tokens_.fail(expected);
     NodePointer inner = nested([this] { return parse_either(); });
     tokens_.expect(")");
     return inner;
@@ -154,7 +154,7 @@ std::int64_t floor_divide(std::int64_t left, std::int64_t right) {
 std::int64_t divide(Operator operation, std::int64_t left, std::int64_t right, const Place& place) {
   if (right == 0) fail_at(place, "division by zero");
   if (right == -1 && left == std::numeric_limits<std::int64_t>::min()) {
-    fail_at(place, "the result is beyond 64 bits");
+    fail_at(place, "the result does not fit in 64 bits");
   }
   const std::int64_t quotient = floor_divide(left, right);
   return operation == Operator::over ? quotient : left - quotient * right;
@@ -167,7 +167,7 @@ std::int64_t calculate(Operator operation, std::int64_t left, std::int64_t right
                          : operation == Operator::minus
                              ? __builtin_sub_overflow(left, right, &result)
                              : __builtin_mul_overflow(left, right, &result);
-  if (overflows) fail_at(place, "the result is beyond 64 bits");
+  if (overflows) fail_at(place, "the result does not fit in 64 bits");
   return result;
 }
 

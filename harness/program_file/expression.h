@@ -15,11 +15,10 @@ struct Variables {
   std::int64_t iteration = 0;  // of the innermost repeat
 };
 
-// An expression over rank, world and iteration, in 64-bit whole numbers: or, and, not; == != < <= >
-// >=;
-// + -; * / %; unary minus; parentheses. A comparison is 1 or 0; everything but 0 is true. Division
-// rounds down and the remainder has the divisor's sign: (rank - 1) % world is a rank. A value;
-// copies share.
+// An expression over rank, world and iteration, in 64-bit whole numbers: or, and, not;
+// == != < <= > >=; + -; * / %; unary minus; parentheses. A comparison is 1 or 0; everything but 0
+// is true. Division rounds down and the remainder has the divisor's sign: (rank - 1) % world is a
+// rank. A value; copies share.
 class Expression {
  public:
   struct Node;
@@ -27,11 +26,12 @@ class Expression {
   Expression() = default;  // 0
   explicit Expression(std::int64_t constant);
 
-  // The expression that `tokens` goes on with; stops before the first word that is none of it.
-  // Throws at what is no expression.
+  // Parses the expression at the next word of `tokens` and stops before the first word after it.
+  // Throws if there is none.
   static Expression parse(Tokens& tokens);
 
-  // Throws InvalidArgument with the place for a division by zero or a result beyond 64 bits.
+  // Throws InvalidArgument with the place for a division by zero or a result that needs more than
+  // 64 bits.
   std::int64_t evaluate(const Variables& variables) const;
 
  private:

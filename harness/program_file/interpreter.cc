@@ -11,7 +11,7 @@
 namespace gang::harness::program_file {
 namespace {
 
-// One rank's program: its gangs and started operations by name, and where it is in the loops.
+// One rank's program: its gangs and started operations by name, and its place in the loops.
 class Interpreter {
  public:
   Interpreter(const ProgramFile& file, Rank& rank) : file_(file), rank_(rank) {
@@ -26,7 +26,7 @@ class Interpreter {
   }
 
  private:
-  enum class Flow : std::uint8_t { goes_on, ends };
+  enum class Flow : std::uint8_t { continues, ends };
 
   struct Started {
     std::unique_ptr<OperationCall> operation;
@@ -60,7 +60,7 @@ class Interpreter {
     for (const Block& block : blocks) {
       if (block.ranks.contains(rank_.rank()) && run_block(block) == Flow::ends) return Flow::ends;
     }
-    return Flow::goes_on;
+    return Flow::continues;
   }
 
   Flow run_block(const Block& block) {
@@ -74,7 +74,7 @@ class Interpreter {
       if (run_blocks(block.blocks) == Flow::ends) return Flow::ends;
     }
     variables_.iteration = outer_iteration;
-    return Flow::goes_on;
+    return Flow::continues;
   }
 
   Flow run_call(const Call& call) {
@@ -108,7 +108,7 @@ class Interpreter {
         gang_of(call).close();
         break;
     }
-    return Flow::goes_on;
+    return Flow::continues;
   }
 
   void run_operation(const Call& call) {
@@ -116,11 +116,11 @@ class Interpreter {
     Work work = operation->perform();
     if (!call.created.empty()) gangs_[call.created] = operation->created();
     if (!call.starts) {
-      put_out(*operation);
+      output_results(*operation);
     } else {
       const std::string name = call.works.empty() ? std::string{} : call.works.front();
       Started& started = works_[name];
-      started.work = std::move(work);  // Drops unfinished work of this name, if there is any.
+      started.work = std::move(work);  // Drops any unfinished work of this name.
       started.operation = std::move(operation);
     }
   }
@@ -147,10 +147,10 @@ class Interpreter {
 
   void complete(const std::string& name) {
     const auto done = works_.extract(name);
-    put_out(*done.mapped().operation);
+    output_results(*done.mapped().operation);
   }
 
-  void put_out(const OperationCall& operation) {
+  void output_results(const OperationCall& operation) {
     const std::string name = to_string(operation.call().site());
     for (const TensorView& output : operation.outputs()) rank_.output(name, output);
   }
@@ -158,7 +158,8 @@ class Interpreter {
   Gang& gang_of(const Call& call) {
     const auto found = gangs_.find(call.gang);
     if (found == gangs_.end() || found->second == nullptr) {
-      fail_at(call.place, fmt::format("rank {} is in no gang {}", rank_.rank(), call.gang));
+      fail_at(call.place,
+              fmt::format("rank {} is not a member of gang '{}'", rank_.rank(), call.gang));
     }
     return *found->second;
   }
@@ -175,7 +176,7 @@ class Interpreter {
   Rank& rank_;
   Variables variables_;
   std::map<std::string, std::shared_ptr<Gang>> gangs_;
-  std::map<std::string, Started> works_;  // before the gangs in destruction
+  std::map<std::string, Started> works_;  // destroyed before the gangs
 };
 
 }  // namespace

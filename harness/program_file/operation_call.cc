@@ -33,7 +33,7 @@ int OperationCall::evaluate_small(const std::optional<Expression>& expression,
   if (!expression) return otherwise;
   const std::int64_t result = evaluate(*expression);
   if (result != static_cast<int>(result)) {
-    fail_at(call_.place, fmt::format("{} is beyond 32 bits", result));
+    fail_at(call_.place, fmt::format("{} does not fit in 32 bits", result));
   }
   return static_cast<int>(result);
 }
@@ -47,7 +47,7 @@ Shape OperationCall::shape_of(const TensorText& tensor) const {
     const bool is_legal = extent >= 0 && extent <= most_elements;
     if (is_legal) count *= extent;
     if (!is_legal || count > most_elements) {
-      fail_at(call_.place, fmt::format("extent {} makes no tensor; accepted: 0 to {} elements",
+      fail_at(call_.place, fmt::format("tensor extent is {}; must be 0 to {} elements in all",
                                        extent, most_elements));
     }
     extents.push_back(extent);
@@ -258,7 +258,7 @@ void OperationCall::broadcast_objects(const CallOptions& with) {
   const std::int64_t count = call_.count ? evaluate(*call_.count) : 1;
   constexpr std::int64_t most = 1'000'000;
   if (count < 0 || count > most) {
-    fail_at(call_.place, fmt::format("{} objects; accepted: 0 to {}", count, most));
+    fail_at(call_.place, fmt::format("object count is {}; must be 0 to {}", count, most));
   }
   std::vector<Object> objects(static_cast<std::size_t>(count));
   for (Object& object : objects) object = variables_.rank;

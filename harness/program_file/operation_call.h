@@ -1,4 +1,4 @@
-// One operation of a program file on one rank: its buffers, and the call of the gang.
+// One operation of a program file on one rank: its buffers, and its call on the gang.
 #pragma once
 
 #include <deque>
@@ -13,10 +13,10 @@
 namespace gang::harness::program_file {
 
 // Evaluates a call's arguments for one rank, fills its inputs with contributions of that rank, and
-// performs it. Lives until the operation is complete. A resource.
+// performs it. Must live until the operation is complete. A resource.
 class OperationCall {
  public:
-  // Allocates and fills. Throws InvalidArgument with the place for sizes that cannot be.
+  // Allocates and fills the buffers. Throws InvalidArgument with the place for impossible sizes.
   OperationCall(const Call& call, Gang& gang, const Variables& variables);
   OperationCall(const OperationCall&) = delete;
   OperationCall& operator=(const OperationCall&) = delete;
@@ -24,7 +24,7 @@ class OperationCall {
   // Calls the gang: blocks, or starts and returns the work. Throws what the gang throws.
   Work perform();
 
-  // After completion.
+  // Valid after completion.
   std::span<const TensorView> outputs() const noexcept { return outputs_; }
   const std::shared_ptr<Gang>& created() const noexcept { return created_; }
   const Call& call() const noexcept { return call_; }

@@ -16,7 +16,7 @@
 
 namespace gang::harness::program_file {
 
-// Which ranks a block is for: a list, "0-3,8", "all", "even" or "odd".
+// The ranks that run a block: a list, "0-3,8", "all", "even" or "odd".
 struct RankSelection {
   struct Range {
     int first = 0;
@@ -24,22 +24,22 @@ struct RankSelection {
     int step = 1;
   };
   std::vector<Range> ranges;
-  int largest = 0;  // rank named; 0 for "all", "even" and "odd"
+  int largest = 0;  // the largest rank named; 0 for "all", "even" and "odd"
 
   bool contains(int rank) const noexcept;
 };
 
-// Calls of some ranks, then the blocks within, all of it `repeat` times.
+// Calls of some ranks, followed by the nested blocks, all of it `repeat` times.
 struct Block {
   Place place;
   RankSelection ranks;
   std::int64_t repeat = 1;
-  std::optional<Expression> when;  // asked in every repetition
+  std::optional<Expression> when;  // evaluated in every repetition
   std::vector<Call> calls;
   std::vector<Block> blocks;
 };
 
-// A gang made before the first block: its lists of root ranks, each of which becomes one gang.
+// A gang created before the first block: lists of root ranks, each of which becomes one gang.
 struct DeclaredGang {
   std::string name;
   std::vector<std::vector<int>> rank_lists;
@@ -60,8 +60,8 @@ struct ProgramFile {
   std::vector<Block> blocks;
 };
 
-// Throws InvalidArgument where `file` cannot run on so many ranks: a rank beyond the world, sizes
-// that do not divide; and, for any world, a gang or a started operation that nothing makes.
+// Throws InvalidArgument if `file` cannot run on this many ranks (a rank outside the world, sizes
+// that do not divide it), or names a gang or a started operation that nothing creates.
 void validate(const ProgramFile& file, int world_size);
 
 struct ProgramTexts {
@@ -73,8 +73,8 @@ struct ProgramTexts {
 // The program that interprets `file` on every rank and keeps it.
 Program make_program(std::shared_ptr<const ProgramFile> file, ProgramTexts texts);
 
-// What one rank does. Throws what the calls throw. Every call's buffers are filled from the rank
-// and the place of the element; results are put out under the call's place.
+// Runs `file` on one rank. Throws what the calls throw. Every call's buffers are filled from the
+// rank and the element's index; results are output under the call's place.
 void interpret(const ProgramFile& file, Rank& rank);
 
 }  // namespace gang::harness::program_file

@@ -22,7 +22,7 @@ std::size_t length_while(std::string_view text, bool (*belongs)(char)) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, belongs) - text.begin());
 }
 
-// The symbol that `text` begins with; empty where it begins with none.
+// The symbol that `text` begins with; empty if there is none.
 std::string_view symbol_at(std::string_view text) {
   constexpr std::array<std::string_view, 18> symbols = {
       "==", "!=", "<=", ">=", "[", "]", "(", ")", ",", ":", "=", "<", ">", "+", "-", "*", "/", "%"};
@@ -31,11 +31,11 @@ std::string_view symbol_at(std::string_view text) {
   return found == symbols.end() ? std::string_view{} : *found;
 }
 
-// The token that `text` begins with, and how many characters it takes. Zero: none.
+// Reads the token that `text` begins with and returns its length; 0 if there is none.
 std::size_t read_token(std::string_view text, Token& token) {
   if (is_digit(text.front())) {
     const std::size_t length = length_while(text, is_digit);
-    // "4k" is no number: a name that begins with a digit.
+    // "4k" is not a number but a name that begins with a digit.
     const std::size_t whole = length_while(text, is_name_character);
     token.kind = whole == length ? Token::Kind::number : Token::Kind::name;
     token.text = text.substr(0, whole);
@@ -83,7 +83,7 @@ Tokens::Tokens(std::string_view line, const Place& place) {
     const std::size_t length = read_token(line, token);
     if (length == 0) {
       fail_at(here, line.front() == '"' ? "the text has no closing quote"
-                                        : fmt::format("'{}' is not understood", line.front()));
+                                        : fmt::format("unexpected character '{}'", line.front()));
     }
     tokens_.push_back(std::move(token));
     line.remove_prefix(length);
@@ -117,14 +117,14 @@ void Tokens::expect(std::string_view word) {
   if (!take(word)) fail(fmt::format("'{}'", word));
 }
 
-std::string Tokens::expect(Token::Kind kind, std::string_view accepted) {
-  if (peek().kind != kind) fail(accepted);
+std::string Tokens::expect(Token::Kind kind, std::string_view expected) {
+  if (peek().kind != kind) fail(expected);
   return next().text;
 }
 
-std::int64_t Tokens::expect_number(std::string_view accepted) {
+std::int64_t Tokens::expect_number(std::string_view expected) {
   const Token token = peek();
-  const std::string text = expect(Token::Kind::number, accepted);
+  const std::string text = expect(Token::Kind::number, expected);
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{}) fail_at(token.place, fmt::format("{} is too large", text));
@@ -132,11 +132,11 @@ std::int64_t Tokens::expect_number(std::string_view accepted) {
 }
 
 void Tokens::expect_end() {
-  if (!at_end()) fail("nothing more");
+  if (!at_end()) fail("the end");
 }
 
-void Tokens::fail(std::string_view accepted) const {
-  fail_at(peek().place, fmt::format("found {}; accepted: {}", describe(peek()), accepted));
+void Tokens::fail(std::string_view expected) const {
+  fail_at(peek().place, fmt::format("expected {}, found {}", expected, describe(peek())));
 }
 
 }  // namespace gang::harness::program_file

@@ -22,7 +22,7 @@ struct Token {
   enum class Kind : std::uint8_t { name, number, text, symbol, end };
 
   Kind kind = Kind::end;
-  std::string text;  // of a text: without its quotes
+  std::string text;  // without its quotes, if it has any
   Place place;
 };
 
@@ -30,27 +30,28 @@ struct Token {
 //
 // Names are letters, digits and underscores; numbers are whole and not negative; texts are in
 // double quotes; symbols are [ ] ( ) , : = == != < <= > >= + - * / %. Errors are fail_at: what was
-// found and what is accepted.
+// expected and what was found.
 class Tokens {
  public:
-  // `place` is that of the first character of `line`. Throws for a character that begins no word.
+  // `place` is that of the first character of `line`. Throws for a character that cannot begin a
+  // word.
   Tokens(std::string_view line, const Place& place);
 
   const Token& peek(std::size_t ahead = 0) const noexcept;
   Token next();
 
   bool at_end() const noexcept { return peek().kind == Token::Kind::end; }
-  bool at(std::string_view word) const noexcept;  // a name or symbol that reads so
-  bool take(std::string_view word);               // the same, and goes past it
+  bool at(std::string_view word) const noexcept;  // whether the next name or symbol is `word`
+  bool take(std::string_view word);               // the same; if so, moves past it
 
-  // The next word must be this one, or of this kind; `accepted` is for the error.
+  // Takes the next word, which must be this one or of this kind; `expected` is for the error.
   void expect(std::string_view word);
-  std::string expect(Token::Kind kind, std::string_view accepted);
-  std::int64_t expect_number(std::string_view accepted);
+  std::string expect(Token::Kind kind, std::string_view expected);
+  std::int64_t expect_number(std::string_view expected);
   void expect_end();
 
-  // Throws at the next word: "found 'x'; accepted: ...".
-  [[noreturn]] void fail(std::string_view accepted) const;
+  // Throws at the next word: "expected ..., found 'x'".
+  [[noreturn]] void fail(std::string_view expected) const;
 
  private:
   std::vector<Token> tokens_;  // the last is the end

@@ -10,7 +10,7 @@
 namespace gang::harness::program_file {
 namespace {
 
-// "a text", "a whole number", ...
+// "a string", "an integer", ...
 std::string_view describe(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table:
@@ -18,13 +18,13 @@ std::string_view describe(const toml::node& node) {
     case toml::node_type::array:
       return "an array";
     case toml::node_type::string:
-      return "a text";
+      return "a string";
     case toml::node_type::integer:
-      return "a whole number";
+      return "an integer";
     case toml::node_type::floating_point:
       return "a number";
     case toml::node_type::boolean:
-      return "true or false";
+      return "a boolean";
     default:
       return "a date or time";
   }
@@ -41,6 +41,11 @@ void TomlNodes::fail(const toml::node& node, std::string_view message) const {
   fail_at(place_of(node), message);
 }
 
+void TomlNodes::fail_type(const toml::node& node, std::string_view what,
+                          std::string_view expected) const {
+  fail(node, fmt::format("{}: expected {}, found {}", what, expected, describe(node)));
+}
+
 void TomlNodes::check_keys(const toml::table& table,
                            const std::vector<std::string>& accepted) const {
   for (const auto& [key, node] : table) {
@@ -52,28 +57,26 @@ void TomlNodes::check_keys(const toml::table& table,
 
 const toml::table& TomlNodes::table(const toml::node& node, std::string_view what) const {
   if (const toml::table* table = node.as_table()) return *table;
-  fail(node, fmt::format("{} is {}; accepted: a table", what, describe(node)));
+  fail_type(node, what, "a table");
 }
 
 const toml::array& TomlNodes::array(const toml::node& node, std::string_view what) const {
   if (const toml::array* array = node.as_array()) return *array;
-  fail(node, fmt::format("{} is {}; accepted: an array", what, describe(node)));
+  fail_type(node, what, "an array");
 }
 
 const toml::value<std::string>& TomlNodes::text(const toml::node& node,
                                                 std::string_view what) const {
   if (const auto* text = node.as_string()) return *text;
-  fail(node, fmt::format("{} is {}; accepted: a text", what, describe(node)));
+  fail_type(node, what, "a string");
 }
 
 std::int64_t TomlNodes::integer(const toml::node& node, std::string_view what, std::int64_t minimum,
                                 std::int64_t maximum) const {
   const auto* integer = node.as_integer();
-  if (integer != nullptr && integer->get() >= minimum && integer->get() <= maximum) {
-    return integer->get();
-  }
-  fail(node,
-       fmt::format("{} is {}; accepted: {} to {}", what, scalar(node, what), minimum, maximum));
+  if (integer == nullptr) fail_type(node, what, "an integer");
+  if (integer->get() >= minimum && integer->get() <= maximum) return integer->get();
+  fail(node, fmt::format("{} is {}; must be {} to {}", what, integer->get(), minimum, maximum));
 }
 
 std::vector<int> TomlNodes::ranks(const toml::node& node, std::string_view what) const {
@@ -90,8 +93,7 @@ std::string TomlNodes::scalar(const toml::node& node, std::string_view what) con
   if (const auto* integer = node.as_integer()) return fmt::format("{}", integer->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
-  fail(node,
-       fmt::format("{} is {}; accepted: a number, a text, true, false", what, describe(node)));
+  fail_type(node, what, "a number, a string or a boolean");
 }
 
 Place TomlNodes::inside(const toml::value<std::string>& text) const {

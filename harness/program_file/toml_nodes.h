@@ -1,4 +1,4 @@
-// Reading TOML with errors that say where: file, line, column, what is accepted.
+// Reads TOML, with errors that give the file, line and column, and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gang::harness::program_file {
 
-// The nodes of one file. Every error is fail_at the node. `file` is borrowed.
+// The nodes of one file. Every error is reported at its node. `file` is borrowed.
 class TomlNodes {
  public:
   explicit TomlNodes(const char* file) : file_(file) {}
@@ -23,7 +23,7 @@ class TomlNodes {
   // Every key of `table` must be one of `accepted`.
   void check_keys(const toml::table& table, const std::vector<std::string>& accepted) const;
 
-  // The node as what it must be; `what` names it in errors: "world".
+  // The node as the type that it must have; `what` names it in errors: "world".
   const toml::table& table(const toml::node& node, std::string_view what) const;
   const toml::array& array(const toml::node& node, std::string_view what) const;
   const toml::value<std::string>& text(const toml::node& node, std::string_view what) const;
@@ -31,13 +31,16 @@ class TomlNodes {
                        std::int64_t maximum) const;
   std::vector<int> ranks(const toml::node& node, std::string_view what) const;
 
-  // A number, truth value or text as people would type it on a command line.
+  // A number, boolean or string as people would type it on a command line.
   std::string scalar(const toml::node& node, std::string_view what) const;
 
   // Where the characters of a one-line string begin.
   Place inside(const toml::value<std::string>& text) const;
 
  private:
+  [[noreturn]] void fail_type(const toml::node& node, std::string_view what,
+                              std::string_view expected) const;
+
   const char* file_;
 };
 

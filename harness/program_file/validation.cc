@@ -1,4 +1,4 @@
-// What can be known to be wrong with a program file before it runs.
+// Finds what is wrong with a program file before it runs.
 #include <set>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace gang::harness::program_file {
 namespace {
 
-// Names that the file gives to gangs and to started operations, in any block.
+// Names of gangs and started operations in any block of the file.
 struct Names {
   std::set<std::string> gangs = {"root"};
   std::set<std::string> works;
@@ -54,7 +54,7 @@ void check_names(const ProgramFile& file) {
 
 void check_rank(const Place& place, int rank, int world_size) {
   if (rank < world_size) return;
-  fail_at(place, fmt::format("rank {} is outside world {}; accepted: 0 to {}", rank, world_size,
+  fail_at(place, fmt::format("rank {} is outside world {}; must be 0 to {}", rank, world_size,
                              world_size - 1));
 }
 
@@ -75,7 +75,7 @@ void check_layout(const Layout& layout, int world_size) {
   const std::int64_t dp_size = world_size / product;
   if (*layout.intra_node_size <= 1 || dp_size % *layout.intra_node_size != 0) {
     fail_at(layout.place,
-            fmt::format("intra_node is {}; accepted: more than 1 and a divisor of dp, which is {}",
+            fmt::format("intra_node is {}; must be a divisor of dp ({}) greater than 1",
                         *layout.intra_node_size, dp_size));
   }
 }

@@ -1,4 +1,4 @@
-// The programs that gangsim brings along.
+// The programs built into gangsim.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace gang::harness {
 
-// Each is defined in a file of its name.
+// Each is defined in the file of its name.
 Program all_reduce_program();
 Program data_parallel_program();
 Program data_parallel_step_program();
@@ -23,7 +23,7 @@ Program trainer_program();
 // All of the above, by name.
 std::vector<Program> all_programs();
 
-// Not among them: whether it is right depends on the backend.
+// Not one of them: whether it is correct depends on the backend.
 Program two_communicators_program();
 
 }  // namespace gang::harness

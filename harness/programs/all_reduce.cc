@@ -21,7 +21,7 @@ void run_all_reduce(Rank& rank) {
   fill_contribution(tensor, operation, rank.rank());
   gang.all_reduce(tensor, operation);
   if (!is_reduction(tensor, operation, rank.world_size())) {
-    rank.wrong_result(fmt::format("The all_reduce on rank {} gave a wrong result.", rank.rank()));
+    rank.wrong_result(fmt::format("all_reduce returned a wrong result on rank {}.", rank.rank()));
   }
   rank.output("reduced", tensor);
   for (std::int64_t i = 1; i < iterations; ++i) gang.all_reduce(tensor, operation);
@@ -32,23 +32,23 @@ void validate_all_reduce(int, const ParameterValues& parameters) {
   const auto operation = parameters.get<ReduceOperation>("op");
   if (!is_defined(operation, type)) {
     throw InvalidArgument(
-        fmt::format("op {} has no meaning for type {}", to_string(operation), to_string(type)));
+        fmt::format("op {} is not defined for type {}", to_string(operation), to_string(type)));
   }
 }
 
 }  // namespace
 
 Program all_reduce_program() {
-  return {
-      .name = "all_reduce",
-      .description = "all_reduce over all ranks, in a loop; the first result is checked",
-      .run = run_all_reduce,
-      .parameters = {integer_parameter("count", 1, {0, std::int64_t{1} << 32},
-                                       "elements of the tensor"),
-                     data_type_parameter("type", DataType::f32, "data type"),
-                     reduce_operation_parameter("op", ReduceOperation::sum, "reduce operation"),
-                     integer_parameter("iterations", 1, {1, 1'000'000'000}, "calls of all_reduce")},
-      .validate = validate_all_reduce};
+  return {.name = "all_reduce",
+          .description = "all_reduce over all ranks, in a loop; the first result is checked",
+          .run = run_all_reduce,
+          .parameters = {integer_parameter("count", 1, {0, std::int64_t{1} << 32},
+                                           "number of elements"),
+                         data_type_parameter("type", DataType::f32, "data type"),
+                         reduce_operation_parameter("op", ReduceOperation::sum, "reduce operation"),
+                         integer_parameter("iterations", 1, {1, 1'000'000'000},
+                                           "number of all_reduce calls")},
+          .validate = validate_all_reduce};
 }
 
 }  // namespace gang::harness

@@ -1,4 +1,4 @@
-// One process, many workers: the model lives on rank 0, and the others work for it.
+// One model, many workers: the model lives on rank 0, and all ranks compute for it.
 #include "harness/programs/all_programs.h"
 #include "harness/training/replicas.h"
 #include "harness/training/training_run.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace training;
 
-// Views of the parts of rank 0's `whole`, as many columns for each rank; none elsewhere.
+// On rank 0, views of `whole` in parts of equally many columns, one per rank; none elsewhere.
 std::vector<TensorView> parts_of(Matrix& whole, const Gang& gang) {
   std::vector<TensorView> parts;
   if (gang.rank() != 0) return parts;
@@ -32,7 +32,7 @@ Matrix gather(Matrix mine, Gang& gang) {
   return whole;
 }
 
-// One step. Only rank 0 has the batch, sees the outputs and updates; gives the loss there.
+// One step. Only rank 0 has the batch, sees the outputs, updates, and returns the loss.
 double step(const TrainingPlan& plan, Model& model, Sgd& sgd, Batch batch, Gang& gang) {
   broadcast_values(model.parameters(), gang);  // replicate
   const Eigen::Index columns = plan.samples * plan.model.sequence / gang.size();
@@ -56,7 +56,7 @@ double step(const TrainingPlan& plan, Model& model, Sgd& sgd, Batch batch, Gang&
 
 void run_data_parallel(Rank& rank) {
   Gang& root = *rank.root();
-  const TrainingPlan plan = training_plan(rank, rank.world_size());
+  const TrainingPlan plan = training_plan(rank.parameters(), rank.world_size());
   const std::uint64_t own_seed = plan.seed + static_cast<std::uint64_t>(rank.rank());
   Model model(plan.model.layers, build_options(plan.model, own_seed));
   Sgd sgd(plan.sgd, model);
@@ -68,10 +68,7 @@ void run_data_parallel(Rank& rank) {
     if (rank.rank() == 0) check.after_step(loss, model);
     rank.output("loss", loss);
   }
-  if (rank.rank() != 0) return;
-  for (ModelParameter* parameter : model.parameters()) {
-    rank.output(parameter->name, elements(parameter->value));
-  }
+  if (rank.rank() == 0) output_parameters(rank, model);
 }
 
 }  // namespace

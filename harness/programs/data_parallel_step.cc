@@ -19,8 +19,7 @@ using Matrix = Eigen::MatrixXf;
 constexpr int inputs = 8;
 constexpr int outputs = 4;
 
-// Two layers, a tanh between them, the mean square error: small, and everything that a real model
-// has.
+// Two layers with a tanh between them and the mean squared error: small, but complete.
 struct Model {
   Matrix first;   // hidden x inputs
   Matrix second;  // outputs x hidden
@@ -57,18 +56,18 @@ TensorView view_of_matrix(Matrix& matrix) {
   return {matrix.data(), DataType::f32, Shape::vector(matrix.size())};
 }
 
-// How far `averaged` may be from `whole`: each of the sums over samples and ranks has at most
-// `terms` terms of at most `largest`, rounded to f32 once per term, in whatever order.
+// Whether `averaged` is as near to `whole` as rounding allows: each sum over samples and ranks has
+// at most `terms` terms of at most `largest`, rounded to f32 once per term, in any order.
 bool is_near(const Matrix& averaged, const Matrix& whole, std::int64_t terms) {
   constexpr double unit_roundoff = std::numeric_limits<float>::epsilon() / 2;
   const double largest = std::max(1.0F, whole.cwiseAbs().maxCoeff());
   const double bound = 4 * static_cast<double>(terms) * unit_roundoff * largest;
   const auto distance = (averaged - whole).cwiseAbs();
-  // The largest of values of which one is not a number may be another one.
+  // maxCoeff may miss a value that is not a number.
   return averaged.allFinite() && static_cast<double>(distance.maxCoeff()) <= bound;
 }
 
-// One rank's share of the training: it goes on with whoever is left when ranks fail.
+// One rank's share of the training, which continues with the survivors when ranks fail.
 class Training {
  public:
   explicit Training(Rank& rank)
@@ -94,7 +93,7 @@ class Training {
   }
 
  private:
-  // Uniform data for all ranks, whether or not they are still there.
+  // Uniform data for all ranks, including failed ones.
   Batch batch_of_all() const {
     const Eigen::Index count = samples_ * rank_.world_size();
     return {random_matrix(inputs, count, seed_, "data"),
@@ -103,8 +102,8 @@ class Training {
 
   Batch batch_of(int rank) const { return slice(all_, rank * samples_, samples_); }
 
-  // The remaining steps; false where the gang broke. Afterwards members may have finished a step
-  // that others have not, by one: they agree on where to go on.
+  // Takes the remaining steps; false if the gang broke. Some members may then be one step ahead of
+  // others, so they agree on where to resume.
   bool try_to_finish(Gang& gang, bool is_agreed) {
     try {
       if (!is_agreed) go_back_to_common_step(gang);
@@ -134,7 +133,7 @@ class Training {
     ++step_;
   }
 
-  // Against one process that has the samples of all members.
+  // Compares with one process that has the samples of all members.
   void check_gradient(std::vector<int> ranks) {
     if (ranks.empty())
       for (int rank = 0; rank < rank_.world_size(); ++rank) ranks.push_back(rank);
@@ -151,7 +150,7 @@ class Training {
         is_near(gradient_.second, whole.second, terms))
       return;
     rank_.wrong_result(fmt::format(
-        "The averaged gradient on rank {} is not that of one process on the whole batch.",
+        "The averaged gradient on rank {} differs from that of one process on the whole batch.",
         rank_.rank()));
   }
 
@@ -173,23 +172,24 @@ void validate_step(int world_size, const ParameterValues& parameters) {
   constexpr std::int64_t most = 1 << 22;
   const auto samples = parameters.get<std::int64_t>("samples");
   if (samples * world_size > most) {
-    throw InvalidArgument(fmt::format("samples {} times world {} is too large; accepted: up to {}",
-                                      samples, world_size, most));
+    throw InvalidArgument(fmt::format("samples {} times world {} is {}; must be at most {}",
+                                      samples, world_size, samples * world_size, most));
   }
 }
 
 }  // namespace
 
 Program data_parallel_step_program() {
-  return {.name = "data_parallel_step",
-          .description = "training steps of a small model; survivors of failures go on",
-          .run = [](Rank& rank) { Training(rank).run(); },
-          .parameters = {integer_parameter("samples", 4, {1, 4096}, "samples of each rank"),
-                         integer_parameter("hidden", 16, {1, 4096}, "hidden units"),
-                         integer_parameter("steps", 2, {1, 10'000}, "training steps"),
-                         integer_parameter("data_seed", 1, {0, 1'000'000}, "of model and batch")},
-          .validate = validate_step,
-          .default_world_size = 4};
+  return {
+      .name = "data_parallel_step",
+      .description = "training steps of a small model that survive failing ranks",
+      .run = [](Rank& rank) { Training(rank).run(); },
+      .parameters = {integer_parameter("samples", 4, {1, 4096}, "samples per rank"),
+                     integer_parameter("hidden", 16, {1, 4096}, "hidden units"),
+                     integer_parameter("steps", 2, {1, 10'000}, "training steps"),
+                     integer_parameter("data_seed", 1, {0, 1'000'000}, "seed for model and batch")},
+      .validate = validate_step,
+      .default_world_size = 4};
 }
 
 }  // namespace gang::harness

@@ -1,4 +1,4 @@
-// Distributed data parallelism: every rank has the whole model and a part of every batch.
+// Distributed data parallelism: every rank has the whole model and part of every batch.
 #include "gang/agreement.h"
 #include "harness/programs/all_programs.h"
 #include "harness/training/gradient_buckets.h"
@@ -12,8 +12,8 @@ using namespace training;
 
 constexpr Eigen::Index features_of_buffer = 4;
 
-// State of a model that is no parameter: what the forward passes of rank 0 have seen on average.
-// Ranks see different data, so it is rank 0's that counts, and it is sent before every step.
+// State of a model that is not a parameter: a running average of the inputs. Ranks see different
+// data, so rank 0's average counts, and it is broadcast before every step.
 struct Buffer {
   Matrix mean = Matrix::Zero(1, features_of_buffer);
 
@@ -29,8 +29,8 @@ BucketOptions bucket_options(const Rank& rank) {
                                                                           : Overlap::asynchronous};
 }
 
-// Forward and backward over this rank's samples in `parts` parts: gradients are accumulated without
-// a word to the others, and reduced while the last part's backward runs. Gives the loss.
+// Forward and backward over this rank's samples in `parts` parts: accumulates gradients locally and
+// reduces them while the last part's backward runs. Returns the loss.
 double accumulate_gradients(const TrainingPlan& plan, Model& model, GradientBuckets& buckets,
                             const Batch& mine, int parts) {
   double loss = 0;
@@ -51,8 +51,8 @@ double accumulate_gradients(const TrainingPlan& plan, Model& model, GradientBuck
 
 void run_ddp(Rank& rank) {
   Gang& root = *rank.root();
-  const TrainingPlan plan = training_plan(rank, rank.world_size());
-  // Each rank makes values of its own, and has those of rank 0 before the first step.
+  const TrainingPlan plan = training_plan(rank.parameters(), rank.world_size());
+  // Each rank draws different values; before the first step all get those of rank 0.
   const std::uint64_t own_seed = plan.seed + static_cast<std::uint64_t>(rank.rank());
   Model model(plan.model.layers, build_options(plan.model, own_seed));
   broadcast_values(model.parameters(), root);
@@ -78,23 +78,21 @@ void run_ddp(Rank& rank) {
     expected_buffer.observe(plan.part(step, 0, rank.world_size()));
   }
   root.broadcast(elements(buffer.mean), 0, {.label = "buffers"});
-  if (buffer.mean != expected_buffer.mean) rank.wrong_result("The buffer is not that of rank 0.");
-  for (ModelParameter* parameter : model.parameters()) {
-    rank.output(parameter->name, elements(parameter->value));
-  }
+  if (buffer.mean != expected_buffer.mean) rank.wrong_result("The buffer differs from rank 0's.");
+  output_parameters(rank, model);
 }
 
 }  // namespace
 
 Program ddp_program() {
   std::vector<Parameter> parameters = training_parameters("mlp");
-  parameters.push_back(integer_parameter("bucket", 64, {1, 1 << 20}, "elements of a bucket"));
-  parameters.push_back(
-      integer_parameter("accumulate", 1, {1, 64}, "backward passes of a step; the last one syncs"));
+  parameters.push_back(integer_parameter("bucket", 64, {1, 1 << 20}, "elements per bucket"));
+  parameters.push_back(integer_parameter("accumulate", 1, {1, 64},
+                                         "backward passes per step; the last one reduces"));
   parameters.push_back(choice_parameter("overlap", "asynchronous", {"asynchronous", "blocking"},
-                                        "whether buckets are reduced during backward"));
+                                        "asynchronous: reduce buckets during backward"));
   return {.name = "ddp",
-          .description = "data parallel: gradients in buckets, equal to one process",
+          .description = "data parallel: bucketed gradients, checked against one process",
           .run = run_ddp,
           .parameters = std::move(parameters),
           .validate = validate_training,

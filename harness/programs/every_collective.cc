@@ -10,7 +10,7 @@
 namespace gang::harness {
 namespace {
 
-// Element `index` of what rank `source` sends to rank `destination`, different for each.
+// Element `index` of what rank `source` sends to rank `destination`; each is different.
 std::int32_t message(int source, int destination, std::size_t index) {
   return source * 10'007 + destination * 101 + static_cast<std::int32_t>(index % 97);
 }
@@ -49,10 +49,10 @@ class EveryOperation {
   void expect(bool is_right, std::string_view what) {
     if (is_right) return;
     rank_.wrong_result(
-        fmt::format("The {} on rank {} of {} gave a wrong result.", what, me_, gang_.name()));
+        fmt::format("{} returned a wrong result on rank {} of {}.", what, me_, gang_.name()));
   }
 
-  // What `source` sends to `destination`, `parts` times for consecutive destinations.
+  // What `source` sends to `destination` and the `parts` - 1 ranks after it.
   Values messages(int source, int destination, int parts = 1) const {
     Values values;
     for (int part = 0; part < parts; ++part) {
@@ -222,12 +222,12 @@ class EveryOperation {
     gang_.monitored_barrier(gang_.timeout(), Gang::MissingRanks::all);
   }
 
-  // NCCL has neither tags nor receives from any source.
+  // NCCL supports neither tags nor receives from any source.
   bool is_nccl() const { return gang_.info().backend == "nccl"; }
   int tag(int wanted) const { return is_nccl() ? 0 : wanted; }
   int any_source(int expected) const { return is_nccl() ? expected : any_rank; }
 
-  // Everyone's data to the next rank: even ranks send first, then the others; then both at once.
+  // Every rank sends to the next one: first blocking, even ranks sending first, then started.
   void send_around() {
     if (size_ == 1) return;
     const int next = (me_ + 1) % size_;
@@ -250,7 +250,7 @@ class EveryOperation {
       return gang_.start_recv(view(again), any_source(previous), tag(6));
     };
     Work works[2];
-    // In an order that holds even where a rank's operations run one after the other.
+    // This order works even if a rank's operations run one after the other.
     works[0] = sends_first ? start_send() : start_recv();
     works[1] = sends_first ? start_recv() : start_send();
     const std::size_t first = Work::wait_any(works);
@@ -280,7 +280,7 @@ class EveryOperation {
     });
   }
 
-  // All ranks in reverse order; then the even and the odd ones.
+  // One gang of all ranks in reverse order, then one of the even ranks and one of the odd ranks.
   void make_gangs() {
     std::vector<int> reversed(static_cast<std::size_t>(size_));
     std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -313,9 +313,9 @@ void run_every_collective(Rank& rank) {
 
 Program every_collective_program() {
   return {.name = "every_collective",
-          .description = "every operation, blocking and started, each result checked",
+          .description = "every operation, blocking and started, with checked results",
           .run = run_every_collective,
-          .parameters = {integer_parameter("count", 4, {0, 1 << 24}, "elements of a message"),
+          .parameters = {integer_parameter("count", 4, {0, 1 << 24}, "elements per message"),
                          integer_parameter("iterations", 1, {0, 1'000'000'000},
                                            "passes over all operations")}};
 }

@@ -1,7 +1,7 @@
-// Fully sharded data parallelism: every rank has a shard of each unit of the model, and gathers the
-// unit while it computes. With intra_node, shards are divided within a node and replicated (HSDP).
+// Fully sharded data parallelism: every rank has a shard of each unit of the model and gathers the
+// whole unit while it computes. With intra_node, units are sharded within a node and replicated
+// across nodes (HSDP).
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "gang/agreement.h"
 #include "gang/error.h"
@@ -23,7 +23,7 @@ Gangs make_gangs(const Rank& rank) {
   return intra_node == 0 ? create_fsdp_gangs(gangs) : create_fsdp_gangs(gangs, intra_node);
 }
 
-// One rank's units and how it goes through them.
+// One rank's units, and the order in which it computes them.
 class ShardedModel {
  public:
   ShardedModel(const TrainingPlan& plan, const Gangs& gangs, int unit_count, bool prefetch)
@@ -35,7 +35,7 @@ class ShardedModel {
     activations_.resize(units_.size());
   }
 
-  // The last unit is needed again at once: it is released after its backward pass.
+  // Keeps the last unit, because backward needs it first.
   Matrix forward(const Matrix& input) {
     Matrix output = input;
     for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -48,7 +48,7 @@ class ShardedModel {
     return output;
   }
 
-  // A unit's gradients are scattered while the next unit's are computed.
+  // Scatters a unit's gradients while those of the next unit are computed.
   void backward(const Matrix& output_gradient) {
     Matrix gradient = output_gradient;
     for (std::size_t i = units_.size(); i-- > 0;) {
@@ -77,7 +77,7 @@ class ShardedModel {
   std::vector<Activations> activations_;
 };
 
-// Every unit against one process, and the shards of all replicas against each other.
+// Compares every unit with one process, and the shards of all replicas with each other.
 void check_units(Units& units, const Gangs& gangs, TrainingCheck& check) {
   for (auto& unit : units) {
     if (check.compares()) {
@@ -104,15 +104,15 @@ void check_memory(Rank& rank, ShardedModel& model, bool prefetch) {
     return;
   }
   rank.wrong_result(
-      fmt::format("Rank {} held {} values and {} gradients at most, and {} and {} at the end; "
-                  "the plan is {} and {}, and none at the end.",
+      fmt::format("Rank {} held at most {} values and {} gradients, and {} and {} at the end; the "
+                  "plan allows {} and {}, and none at the end.",
                   rank.rank(), live.values.most, live.gradients.most, live.values.now,
                   live.gradients.now, plan.values.most, plan.gradients.most));
 }
 
 void run_fsdp(Rank& rank) {
   Gangs gangs = make_gangs(rank);
-  const TrainingPlan plan = training_plan(rank, gangs.dp->size());
+  const TrainingPlan plan = training_plan(rank.parameters(), gangs.dp->size());
   const bool prefetch = rank.parameter<std::string>("prefetch") == "true";
   const int steps = rank.parameter<int>("steps");
   ShardedModel model(plan, gangs, rank.parameter<int>("units"), prefetch);
@@ -135,18 +135,12 @@ void run_fsdp(Rank& rank) {
 
 void validate_fsdp(int world_size, const ParameterValues& parameters) {
   validate_training(world_size, parameters);
-  const auto intra_node = parameters.get<std::int64_t>("intra_node");
-  if (intra_node == 1 || (intra_node > 1 && world_size % intra_node != 0)) {
-    std::vector<std::int64_t> accepted = divisors_of(world_size);
-    accepted.front() = 0;
-    throw InvalidArgument(fmt::format("intra_node is {}; accepted in a world of {}: {}", intra_node,
-                                      world_size, fmt::join(accepted, ", ")));
-  }
+  check_intra_node(parameters.get<std::int64_t>("intra_node"), world_size);
   const std::size_t layers = training_plan(parameters, world_size).model.layers.size();
   const auto units = parameters.get<std::size_t>("units");
   if (units > layers) {
-    throw InvalidArgument(fmt::format("units is {}; accepted for a model of {} layers: 1 to {}",
-                                      units, layers, layers));
+    throw InvalidArgument(
+        fmt::format("units is {}; must be 1 to {}, the layers of the model", units, layers));
   }
 }
 
@@ -154,13 +148,14 @@ void validate_fsdp(int world_size, const ParameterValues& parameters) {
 
 Program fsdp_program() {
   std::vector<Parameter> parameters = training_parameters("mlp");
+  parameters.push_back(integer_parameter("intra_node", 0, {0, 1 << 22},
+                                         "ranks per node that shard the model; 0: all ranks"));
   parameters.push_back(
-      integer_parameter("intra_node", 0, {0, 1 << 22}, "ranks that share a shard's whole; 0: all"));
-  parameters.push_back(integer_parameter("units", 3, {1, 64}, "parts that are gathered in turn"));
+      integer_parameter("units", 3, {1, 64}, "parts of the model, gathered one at a time"));
   parameters.push_back(choice_parameter("prefetch", "true", {"true", "false"},
-                                        "gather a unit while the one before computes"));
+                                        "gather a unit while the previous one computes"));
   return {.name = "fsdp",
-          .description = "fully sharded: a shard of each unit on every rank, equal to one process",
+          .description = "fully sharded data parallel, checked against one process",
           .run = run_fsdp,
           .parameters = std::move(parameters),
           .validate = validate_fsdp};

@@ -15,7 +15,7 @@
 namespace gang::harness {
 namespace {
 
-// The plan of a run, made by the first rank of this process that asks and shared by the others.
+// The plan of a run, made by the first rank of this process that asks and shared with the others.
 class SharedPlan {
  public:
   std::shared_ptr<const HybridPlan> get(const HybridOptions& options) {
@@ -41,7 +41,7 @@ std::int64_t elements_of_rank(const HybridPlan& plan, int pp_rank) {
   return elements;
 }
 
-// The loss of the whole batch, which only the last stages know, on every rank.
+// Gives every rank the loss of the whole batch, which only the last stages know.
 double share_loss(const Gangs& gangs, double loss) {
   const int last = gangs.pp->size() - 1;
   if (gangs.pp->rank() == last && gangs.dp->size() > 1)
@@ -61,7 +61,7 @@ void communicate(const HybridPlan& plan, const Gangs& gangs) {
   }
 }
 
-// Trains, and compares every step with the same model trained in one process.
+// Trains, and compares every step with the same model in one process.
 class Training {
  public:
   Training(Rank& rank, const HybridPlan& plan, const Gangs& gangs)
@@ -101,7 +101,7 @@ class Training {
     const auto pp_rank = static_cast<std::size_t>(gangs_.pp->rank());
     const int planned = plan_.options.steps > 0 ? plan_.peak_activations[pp_rank] : 0;
     if (stages_.peak_activations() == planned) return;
-    rank_.wrong_result(fmt::format("Rank {} stored {} activations at a time, not {} as planned.",
+    rank_.wrong_result(fmt::format("Rank {} stored {} activations at once; the plan allows {}.",
                                    rank_.rank(), stages_.peak_activations(), planned));
   }
 
@@ -125,7 +125,8 @@ class Training {
 };
 
 void run_hybrid(Rank& rank, SharedPlan& shared) {
-  const std::shared_ptr<const HybridPlan> plan = shared.get(hybrid_options(rank));
+  const std::shared_ptr<const HybridPlan> plan =
+      shared.get(hybrid_options(rank.world_size(), rank.parameters()));
   const HybridOptions& options = plan->options;
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = options.tp, .pp_size = options.pp});
   if (options.intra_node > 0) gangs = create_fsdp_gangs(gangs, options.intra_node);
@@ -136,22 +137,24 @@ void run_hybrid(Rank& rank, SharedPlan& shared) {
   gangs.close();
 }
 
-// Every rank trains the whole model on the whole batch, too, to compare.
+// Every rank also trains the whole model on the whole batch, to compare.
 void check_numeric_sizes(const HybridPlan& plan) {
   constexpr std::int64_t most_samples = 1 << 14;
   constexpr std::int64_t most_elements = 1 << 26;
   if (plan.training.samples > most_samples) {
-    throw InvalidArgument(fmt::format(
-        "{} samples are too many to train on in one process, with which results are compared; "
-        "accepted: up to {} (samples times microbatches times dp), or mode=communication",
-        plan.training.samples, most_samples));
+    throw InvalidArgument(
+        fmt::format("samples times microbatches times dp is {}; must be at most {}, so one process "
+                    "can train on "
+                    "them to compare, or set mode=communication",
+                    plan.training.samples, most_samples));
   }
   const std::int64_t elements = parameter_elements(plan.training.model.layers, 1);
   if (elements * plan.options.world_size > most_elements) {
-    throw InvalidArgument(fmt::format(
-        "{} parameters are too many for {} ranks that each train them all to compare; accepted: "
-        "up to {} (fewer layers, or a smaller hidden), or mode=communication",
-        elements, plan.options.world_size, most_elements / plan.options.world_size));
+    throw InvalidArgument(
+        fmt::format("the model has {} parameters; must be at most {}, so each of {} ranks can "
+                    "train it whole to "
+                    "compare: use fewer layers or a smaller hidden, or set mode=communication",
+                    elements, most_elements / plan.options.world_size, plan.options.world_size));
   }
 }
 
@@ -160,7 +163,7 @@ void validate_hybrid(int world_size, const ParameterValues& parameters) {
   if (parameters.get<std::string>("mode") == "numeric") check_numeric_sizes(plan);
 }
 
-// What ranks put out under one name is the same: losses, and parameters of replicas.
+// Checks that ranks output the same under the same name: losses, and parameters of replicas.
 std::optional<std::string> check_replicas(const Outputs& outputs) {
   struct First {
     std::size_t rank = 0;
@@ -177,7 +180,7 @@ std::optional<std::string> check_replicas(const Outputs& outputs) {
       }
       const std::size_t place = places[output.name]++;
       if (place < first.outputs.size() && *first.outputs[place] == output) continue;
-      return fmt::format("{} is not the same on ranks {} and {}.", output.name, first.rank, rank);
+      return fmt::format("{} differs between ranks {} and {}.", output.name, first.rank, rank);
     }
   }
   return std::nullopt;
@@ -191,7 +194,7 @@ Program hybrid_program() {
                                         "communication: the same calls without arithmetic"));
   return {
       .name = "hybrid",
-      .description = "training over pp x dp x tp (dp = rdp x sdp), equal to one process",
+      .description = "training over pp x dp x tp (dp = rdp x sdp), checked against one process",
       .run = [shared = std::make_shared<SharedPlan>()](Rank& rank) { run_hybrid(rank, *shared); },
       .parameters = std::move(parameters),
       .check = check_replicas,

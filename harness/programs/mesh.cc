@@ -3,6 +3,7 @@
 #include "gang/error.h"
 #include "gang/gangs.h"
 #include "harness/programs/all_programs.h"
+#include "harness/training/training_plan.h"
 
 namespace gang::harness {
 namespace {
@@ -25,7 +26,7 @@ void report_wrong_sum(Rank& rank, const Axis& axis, std::int64_t sum, std::int64
                                 axis.name, sum, rank.rank(), expected));
 }
 
-// Adds up the root ranks over an axis and looks whether that is right.
+// Sums the root ranks over an axis and checks the result.
 void reduce_over(Rank& rank, const Axis& axis) {
   std::int64_t sum = rank.rank();
   axis.gang.all_reduce(view_of(sum), ReduceOperation::sum);
@@ -56,17 +57,12 @@ void run_mesh(Rank& rank) {
 void validate_mesh(int world_size, const ParameterValues& parameters) {
   const auto tp_size = parameters.get<std::int64_t>("tp");
   const auto pp_size = parameters.get<std::int64_t>("pp");
-  const auto intra_node_size = parameters.get<std::int64_t>("intra_node");
   if (world_size % (tp_size * pp_size) != 0) {
     throw InvalidArgument(
         fmt::format("tp {} times pp {} does not divide world {}", tp_size, pp_size, world_size));
   }
-  const std::int64_t dp_size = world_size / (tp_size * pp_size);
-  if (intra_node_size == 1 || (intra_node_size > 1 && dp_size % intra_node_size != 0)) {
-    throw InvalidArgument(fmt::format(
-        "intra_node is {}; accepted: 0, or more than 1 and a divisor of dp, which is {}",
-        intra_node_size, dp_size));
-  }
+  training::check_intra_node(parameters.get<std::int64_t>("intra_node"),
+                             world_size / (tp_size * pp_size));
 }
 
 }  // namespace
@@ -74,12 +70,12 @@ void validate_mesh(int world_size, const ParameterValues& parameters) {
 Program mesh_program() {
   constexpr IntegerRange sizes{1, 1 << 22};
   return {.name = "mesh",
-          .description = "all gangs of a layout, and an all_reduce over each of its axes, checked",
+          .description = "creates all gangs of a layout and checks an all_reduce over each axis",
           .run = run_mesh,
           .parameters = {integer_parameter("tp", 1, sizes, "tensor parallel ranks"),
                          integer_parameter("pp", 1, sizes, "pipeline parallel ranks"),
                          integer_parameter("intra_node", 0, {0, 1 << 22},
-                                           "ranks of a node for sharding; 0: no sharding")},
+                                           "ranks per node for sharding; 0: no sharding")},
           .validate = validate_mesh};
 }
 

@@ -5,8 +5,8 @@
 namespace gang::harness {
 namespace {
 
-// Passes a token around the ring: each rank sends to the next and receives from the one before.
-// Even ranks send first, so that sends need no buffer; an odd ring's last rank receives first too.
+// Each rank sends to the next rank and receives from the previous one. Even ranks send first, so
+// sends need no buffer; the last rank of an odd ring receives first too.
 void pass_on(Gang& gang, const TensorView& outgoing, const TensorView& incoming) {
   const int next = (gang.rank() + 1) % gang.size();
   const int previous = (gang.rank() + gang.size() - 1) % gang.size();
@@ -40,7 +40,7 @@ void run_ring(Rank& rank) {
       static_cast<std::int32_t>(((rank.rank() - iterations) % size + size) % size);
   for (const std::int32_t value : held) {
     if (value == expected) continue;
-    rank.wrong_result(fmt::format("Rank {} holds what rank {} sent, not rank {}'s.", rank.rank(),
+    rank.wrong_result(fmt::format("Rank {} holds data of rank {} instead of rank {}.", rank.rank(),
                                   value, expected));
     break;
   }
@@ -51,10 +51,10 @@ void run_ring(Rank& rank) {
 
 Program ring_program() {
   return {.name = "ring",
-          .description = "point-to-point: every rank's data travels around a ring, checked",
+          .description = "point-to-point: every rank's data travels around a ring and is checked",
           .run = run_ring,
           .parameters = {
-              integer_parameter("count", 1, {0, std::int64_t{1} << 32}, "elements of a message"),
+              integer_parameter("count", 1, {0, std::int64_t{1} << 32}, "elements per message"),
               integer_parameter("iterations", 1, {0, 1'000'000'000}, "steps around the ring")}};
 }
 

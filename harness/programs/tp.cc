@@ -1,5 +1,5 @@
-// Tensor parallelism: every layer is divided among the ranks of tp, which see the same data, and
-// gradients are summed over dp.
+// Tensor parallelism: the ranks of tp divide every layer and see the same data; gradients are
+// summed over dp.
 #include "gang/agreement.h"
 #include "gang/gangs.h"
 #include "harness/programs/all_programs.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace training;
 
-// Parameters that every rank of tp has whole, as layer norms.
+// Parameters that every rank of tp has whole, such as layer norms.
 std::vector<ModelParameter*> undivided(const Model& model) {
   std::vector<ModelParameter*> all;
   for (ModelParameter* parameter : model.parameters()) {
@@ -27,12 +27,12 @@ void check_replicas(const Model& model, const Gangs& gangs, TrainingCheck& check
   check.expect_same(is_same_on_all(digest_of(model.parameters()), *gangs.dp, "parameters"),
                     "the model", *gangs.dp);
   check.expect_same(is_same_on_all(digest_of(undivided(model)), *gangs.tp, "undivided"),
-                    "what tp does not divide", *gangs.tp);
+                    "an undivided parameter", *gangs.tp);
 }
 
 void run_tp(Rank& rank) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = rank.parameter<int>("tp")});
-  const TrainingPlan plan = training_plan(rank, gangs.dp->size());
+  const TrainingPlan plan = training_plan(rank.parameters(), gangs.dp->size());
   Model model(plan.model.layers, build_options(plan.model, plan.seed, gangs.tp));
   GradientBuckets buckets(model.parameters(), gangs.dp);
   Sgd sgd(plan.sgd, model);
@@ -55,17 +55,8 @@ void run_tp(Rank& rank) {
     check_replicas(model, gangs, check);
     rank.output("loss", whole_loss);
   }
-  for (ModelParameter* parameter : model.parameters()) {
-    rank.output(parameter->name, elements(parameter->value));
-  }
+  output_parameters(rank, model);
   gangs.close();
-}
-
-void validate_tp(int world_size, const ParameterValues& parameters) {
-  const auto tp_size = parameters.get<int>("tp");
-  check_divides("tp", tp_size, "world", world_size);
-  validate_training(world_size / tp_size, parameters);
-  check_tp_size(training_plan(parameters, 1).model.layers, tp_size);
 }
 
 }  // namespace
@@ -74,10 +65,10 @@ Program tp_program() {
   std::vector<Parameter> parameters = training_parameters("transformer");
   parameters.push_back(integer_parameter("tp", 1, {1, 1 << 22}, "tensor parallel ranks"));
   return {.name = "tp",
-          .description = "tensor parallel: layers divided over tp, equal to one process",
+          .description = "tensor parallel: layers divided over tp, checked against one process",
           .run = run_tp,
           .parameters = std::move(parameters),
-          .validate = validate_tp,
+          .validate = validate_tp_training,
           .default_world_size = 4};
 }
 

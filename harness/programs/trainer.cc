@@ -1,5 +1,6 @@
-// Everything that ranks of a trainer must agree on, done right: where to resume, when data end,
-// what overflowed, when to save, whether that worked, how good the model is, when to stop.
+// Everything the ranks of a trainer must agree on, done right: where to resume, when the data ends,
+// whether a gradient overflowed, when to save and whether that worked, how good the model is, and
+// when to stop.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +20,7 @@ namespace {
 
 using namespace training;
 
-// Above it, one rank's gradients overflow.
+// With a larger loss scale, one rank's gradients overflow.
 constexpr double largest_scale = 1 << 15;
 
 // One rank of a run of the trainer.
@@ -28,7 +29,7 @@ class Trainer {
   explicit Trainer(Rank& rank)
       : rank_(rank),
         gangs_(create_parallel_gangs(rank.root(), {.tp_size = rank.parameter<int>("tp")})),
-        plan_(training_plan(rank, gangs_.dp->size())),
+        plan_(training_plan(rank.parameters(), gangs_.dp->size())),
         model_(plan_.model.layers, build_options(plan_.model, plan_.seed, gangs_.tp)),
         buckets_(model_.parameters(), gangs_.dp),
         sgd_(plan_.sgd, model_),
@@ -38,7 +39,7 @@ class Trainer {
     int step = first_step();
     while (has_data_for_all(step)) {
       const double loss = compute_gradients(step);
-      if (!unscale_gradients()) continue;  // all try the batch again
+      if (!unscale_gradients()) continue;  // all ranks repeat the batch
       sgd_.step(static_cast<double>(plan_.samples));
       check_.after_step(all_sum(*gangs_.dp, loss), model_);
       ++step;
@@ -47,21 +48,19 @@ class Trainer {
     }
     rank_.output("steps", static_cast<std::int64_t>(step));
     rank_.output("saved", saved_step_);
-    for (ModelParameter* parameter : model_.parameters()) {
-      rank_.output(parameter->name, elements(parameter->value));
-    }
+    output_parameters(rank_, model_);
     gangs_.close();
   }
 
  private:
-  // The newest checkpoint that every rank sees; the last rank's disk is behind the others'.
+  // The newest checkpoint that every rank has; the last rank's disk lags behind.
   int first_step() {
     std::int64_t newest = rank_.rank() + 1 == rank_.world_size() ? 0 : 2;
     gangs_.root->all_reduce(view_of(newest), ReduceOperation::min, {.label = "newest checkpoint"});
     return static_cast<int>(newest);
   }
 
-  // Shards are of different lengths, and an epoch ends with the shortest one.
+  // Shards differ in length; the epoch ends with the shortest one.
   bool has_data_for_all(int step) {
     std::int64_t left = rank_.parameter<int>("steps") + gangs_.dp->rank() % 3 - step;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(gangs_.dp->size()));
@@ -69,7 +68,7 @@ class Trainer {
     return *std::ranges::min_element(counts) > 0;
   }
 
-  // Gradients are those of the loss times the scale. Gives this rank's part of the loss.
+  // Computes gradients of the scaled loss. Returns this rank's part of the loss.
   double compute_gradients(int step) {
     const Batch mine = plan_.part(step, gangs_.dp->rank(), gangs_.dp->size());
     Activations activations;
@@ -85,8 +84,8 @@ class Trainer {
     return loss.sum;
   }
 
-  // Whether the norm of the whole gradient is finite, which every rank knows; else the scale is
-  // halved everywhere. Each rank of tp adds the squares of its part.
+  // Every rank learns whether any part of the gradient overflowed; if so, all halve the scale and
+  // this returns false.
   bool unscale_gradients() {
     double square = 0;
     for (const ModelParameter* parameter : model_.parameters()) {
@@ -102,14 +101,14 @@ class Trainer {
     return true;
   }
 
-  // The scheduler tells one rank only that time is up.
+  // The scheduler signals only one rank that time is up.
   bool is_anyone_signaled(int step) {
-    std::int32_t is_told = step == 2 && rank_.rank() == rank_.world_size() / 2 ? 1 : 0;
-    gangs_.root->all_reduce(view_of(is_told), ReduceOperation::max, {.label = "signal"});
-    return is_told != 0;
+    std::int32_t has_signal = step == 2 && rank_.rank() == rank_.world_size() / 2 ? 1 : 0;
+    gangs_.root->all_reduce(view_of(has_signal), ReduceOperation::max, {.label = "signal"});
+    return has_signal != 0;
   }
 
-  // When all have written, rank 0 commits; the others go on as before where it could not.
+  // Once all have written, rank 0 commits; if it cannot, all continue without the checkpoint.
   void save(int step) {
     gangs_.root->barrier({.label = "written"});
     bool is_committed = true;
@@ -128,7 +127,7 @@ class Trainer {
     }
   }
 
-  // Ranks of dp validate different numbers of batches; one of each tp brings its sums. Rank 0
+  // Ranks of dp validate different numbers of batches; one rank of each tp adds its sums. Rank 0
   // decides for all.
   bool is_good_enough(int step) {
     std::vector<double> sum_and_count = {0, 0};
@@ -156,13 +155,6 @@ class Trainer {
   std::int64_t saved_step_ = 0;
 };
 
-void validate_trainer(int world_size, const ParameterValues& parameters) {
-  const auto tp_size = parameters.get<int>("tp");
-  check_divides("tp", tp_size, "world", world_size);
-  validate_training(world_size / tp_size, parameters);
-  check_tp_size(training_plan(parameters, 1).model.layers, tp_size);
-}
-
 }  // namespace
 
 Program trainer_program() {
@@ -171,12 +163,12 @@ Program trainer_program() {
   parameters.push_back(choice_parameter("disk", "empty", {"empty", "full"},
                                         "whether rank 0 can commit the checkpoint"));
   parameters.push_back(
-      number_parameter("stop_below", 0, {0, 1}, "the score, 1/step, at which training stops"));
+      number_parameter("stop_below", 0, {0, 1}, "score (1/step) at which training stops"));
   return {.name = "trainer",
-          .description = "what ranks must agree on: resume, end, overflow, save, score, stop",
+          .description = "what ranks must agree on: resume, data end, overflow, save, score, stop",
           .run = [](Rank& rank) { Trainer(rank).run(); },
           .parameters = std::move(parameters),
-          .validate = validate_trainer,
+          .validate = validate_tp_training,
           .default_world_size = 4};
 }
 

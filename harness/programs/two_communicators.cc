@@ -6,9 +6,9 @@
 namespace gang::harness {
 namespace {
 
-// Two gangs of all ranks, a reduction on each, both under way at once. Odd ranks start them the
-// other way round, unless the order is the same everywhere: gang by gang that is right, and on
-// devices that run what was launched first, nobody comes to an end.
+// Two gangs of all ranks with a reduction in flight on each. Unless order=same, odd ranks start
+// them in the opposite order. That is correct gang by gang, but on devices that run kernels in
+// launch order no rank ever finishes.
 void run_two_communicators(Rank& rank) {
   const auto a = rank.root()->split({.color = 0}, {.name = "a"});
   const auto b = rank.root()->split({.color = 0}, {.name = "b"});
@@ -27,19 +27,19 @@ void run_two_communicators(Rank& rank) {
 }  // namespace
 
 Program two_communicators_program() {
-  return {.name = "two_communicators",
-          .description = "two reductions at once, started in different orders: see sim-nccl",
-          .run = run_two_communicators,
-          .parameters = {choice_parameter("order", "different", {"different", "same"},
-                                          "in which the ranks start the two")},
-          .validate =
-              [](int world_size, const ParameterValues&) {
-                if (world_size >= 2) return;
-                throw InvalidArgument(fmt::format(
-                    "two_communicators does not run in a world of {}; accepted: 2 or more",
-                    world_size));
-              },
-          .default_world_size = 2};
+  return {
+      .name = "two_communicators",
+      .description = "two reductions in flight, started in different orders: run it on sim-nccl",
+      .run = run_two_communicators,
+      .parameters = {choice_parameter("order", "different", {"different", "same"},
+                                      "whether all ranks start the reductions in one order")},
+      .validate =
+          [](int world_size, const ParameterValues&) {
+            if (world_size >= 2) return;
+            throw InvalidArgument(
+                fmt::format("two_communicators: world size is {}; must be at least 2", world_size));
+          },
+      .default_world_size = 2};
 }
 
 }  // namespace gang::harness

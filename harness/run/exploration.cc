@@ -13,16 +13,7 @@
 namespace gang::harness {
 namespace {
 
-// What happened, without whom: "rank 3 crashed before barrier #1 on root[0-7]" is "before barrier
-// #1 on root[0-7]".
-std::string place_of(const std::string& description) {
-  for (const std::string_view word : {" before ", " inside ", " after ", " in ", " from ", " at "})
-    if (const std::size_t place = description.find(word); place != std::string::npos)
-      return description.substr(place + 1);
-  return "";
-}
-
-// A run that goes on for longer does not end by itself.
+// A run that takes longer would not end.
 constexpr std::uint64_t most_switches = 5'000'000;
 
 // The work that the threads share.
@@ -32,7 +23,7 @@ class Runs {
        const ExplorationOptions& options)
       : program_(program), specification_(specification), options_(options) {}
 
-  // Takes one seed after the other, until none is left that could be the first to fail.
+  // Runs seed after seed, until none is left that could be the first to fail.
   void work() {
     for (;;) {
       const std::uint64_t index = next_.fetch_add(1);
@@ -61,8 +52,9 @@ class Runs {
  private:
   void run_one(std::uint64_t index) {
     RunSpecification specification = specification_;
-    specification.seed += index;
-    if (!specification.step_limit) specification.step_limit = most_switches;
+    specification.options.seed += index;
+    if (specification.options.step_limit == sim::SimulationOptions{}.step_limit)
+      specification.options.step_limit = most_switches;
     RunResult result = run(program_, specification);
     const bool fails = is_failure(result);
     const std::lock_guard lock{mutex_};
@@ -104,7 +96,7 @@ void ExplorationCoverage::add(const RunResult& result) {
   for (const sim::FiredFault& fired : report.faults) {
     OfKind& kind = kinds[std::string{to_string(report.fault_plan->faults[fired.fault].kind)}];
     ++kind.fired;
-    kind.places.insert(place_of(fired.description));
+    kind.places.insert(fired.place.empty() ? fired.description : fired.place);
   }
 }
 

@@ -1,4 +1,4 @@
-// Many runs of one program, each under another schedule and with other faults.
+// Many runs of one program, each with its own schedule and faults.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace gang::harness {
 
-// What the runs have come by. A value.
+// What the runs have covered. A value.
 struct ExplorationCoverage {
-  // Of one kind of fault.
+  // For one kind of fault.
   struct OfKind {
     std::uint64_t planned = 0;     // faults in the runs' plans, one per victim
-    std::uint64_t fired = 0;       // those of them that happened
+    std::uint64_t fired = 0;       // of those, the ones that happened
     std::set<std::string> places;  // "before all_reduce #4 on root[0-7]"
   };
 
   std::uint64_t runs = 0;
-  std::uint64_t with_faults = 0;      // in which one happened
-  std::uint64_t completed = 0;        // all ranks that were left returned
-  std::uint64_t typed_errors = 0;     // a program ended with an error that a fault led to
+  std::uint64_t with_faults = 0;      // runs in which a fault happened
+  std::uint64_t completed = 0;        // all surviving ranks returned
+  std::uint64_t typed_errors = 0;     // the program ended with an error caused by a fault
   std::uint64_t corrupted = 0;        // data was corrupted silently, by the plan
-  std::uint64_t rank_operations = 0;  // without those of the comparisons
+  std::uint64_t rank_operations = 0;  // without those of comparison runs
   std::map<std::string, OfKind> kinds;
 
   void add(const RunResult& result);
@@ -40,26 +40,26 @@ struct ExplorationOptions {
   int jobs = 1;                    // threads, at least 1
 };
 
-// What an exploration came to.
+// The result of an exploration.
 struct Exploration {
   ExplorationCoverage coverage;      // of the runs that were made
   std::optional<RunResult> failure;  // the first, by seed
   Duration wall_time{0};
 };
 
-// Whether a run is one that an exploration looks for: with faults, one that did not contain them;
-// without, one that does not hold.
+// Whether a run is one that an exploration looks for: with faults, a run that did not contain them;
+// without, a run that does not hold.
 bool is_failure(const RunResult& result);
 
-// Runs `program` once per seed, up to the first that fails. The failure does not depend on the
-// number of jobs. `progress` is called now and then, from one thread, with what has been covered so
-// far. Throws what run throws.
+// Runs `program` once per seed until one fails. The failure does not depend on the number of jobs.
+// `progress` is called now and then, from one thread, with the coverage so far. Throws what run
+// throws.
 Exploration explore(const Program& program, const RunSpecification& specification,
                     const ExplorationOptions& options,
                     const std::function<void(const ExplorationCoverage&)>& progress = {});
 
 // A smaller run that fails in the same way: fewer and simpler faults first, then a smaller world,
-// then smaller parameters. `steps`: how many runs it took.
+// then smaller parameters. `attempts` counts the runs, `steps` those that made it smaller.
 struct SmallerFailure {
   RunResult result;
   std::size_t attempts = 0;

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "gang/error.h"
-#include "harness/program_file/fault_file.h"
 #include "harness/run/exploration.h"
+#include "harness/run/fault_file.h"
 
 namespace gang::harness {
 namespace {
@@ -43,7 +43,7 @@ class Shrinker {
       });
       goes_on = smaller_.steps != before;
     }
-    // Whatever was tried last, the run that is told of is the one of the specification.
+    // The last attempt may have failed: the result is a run of the specification.
     smaller_.result = run(program_, smaller_.result.specification);
     return std::move(smaller_);
   }
@@ -51,7 +51,7 @@ class Shrinker {
  private:
   const RunSpecification& specification() const { return smaller_.result.specification; }
 
-  // `change` says whether it changes anything.
+  // `change` returns whether it changes anything.
   template <typename Change>
   bool try_change(const Change& change) {
     RunSpecification changed = specification();
@@ -65,7 +65,7 @@ class Shrinker {
       result.specification = std::move(changed);
       smaller_.result = std::move(result);
     } catch (const Error&) {
-      return false;  // no such world, or parameters that the program does not accept
+      return false;  // the program does not accept this world or these parameters
     }
     ++smaller_.steps;
     return true;

@@ -20,13 +20,13 @@ struct RankEnd {
   Kind kind = Kind::none;
   GangErrorKind error = GangErrorKind::aborted;
   std::string text;
-  std::string trouble;  // with the new gang of those that were left
+  std::string trouble;  // with the new gang of the survivors
 };
 
-// Longer than anything that a run waits for: only who never comes is left out.
+// Longer than anything that a run waits for: only ranks that never come are left out.
 constexpr Duration liveness_grace = std::chrono::hours(24 * 365);
 
-// The ranks that are left make a new gang, which must work.
+// The surviving ranks make a new gang, which must work.
 std::string try_to_go_on(Rank& rank) {
   rank.stop_faults();
   const std::shared_ptr<Gang> all = rank.second_root();
@@ -60,11 +60,11 @@ std::string uncontained_end(const std::vector<RankEnd>& ends, const sim::Report&
   for (std::size_t rank = 0; rank < ends.size(); ++rank) {
     const RankEnd& end = ends[rank];
     if (end.kind == RankEnd::Kind::other && !corrupted_silently(report))
-      return fmt::format("rank {} ended with an error that is no GangError: {}", rank, end.text);
+      return fmt::format("rank {} ended with an error other than a GangError: {}", rank, end.text);
     if (end.kind == RankEnd::Kind::gang_error && !is_true_kind(end.error, report))
-      return fmt::format("rank {} was told {}: {}", rank, to_string(end.error), end.text);
+      return fmt::format("rank {} got a false {}: {}", rank, to_string(end.error), end.text);
     if (!end.trouble.empty())
-      return fmt::format("rank {} could not go on with those that were left: {}", rank,
+      return fmt::format("rank {} could not continue with the surviving ranks: {}", rank,
                          end.trouble);
   }
   return "";
@@ -76,14 +76,14 @@ std::string uncontained_outcome(const sim::Report& report) {
   for (const sim::Finding& finding : report.findings) {
     const bool is_typed_error =
         finding.id == sim::finding_id::rank_failed || finding.id == sim::finding_id::timed_out;
-    // What a program does with corrupt data is the plan's doing.
+    // With corrupt data, any result is due to the plan.
     if (report.faults.empty() || (!is_typed_error && !corrupted_silently(report)))
       return fmt::format("the finding {}", finding.id);
   }
   return "";
 }
 
-// The first output that has the name of one of the clean run, and another value.
+// The first output that has another value than the one of its name in the clean run.
 std::optional<std::string> other_output(const std::vector<Output>& outputs,
                                         const std::vector<Output>& clean) {
   std::map<std::string_view, std::vector<const Output*>> expected;
@@ -106,9 +106,10 @@ void compare_outputs(const Outputs& clean, RunResult& result) {
     result.report.findings.push_back(
         {.id = std::string{sim::finding_id::wrong_result},
          .ranks = {static_cast<int>(rank)},
-         .message = fmt::format("Rank {} put out another '{}' than in a run without the faults, "
-                                "and nobody was told of an error.",
-                                rank, *name)});
+         .message =
+             fmt::format("On rank {} the output '{}' differs from the fault-free run, and no "
+                         "rank got an error.",
+                         rank, *name)});
     return;
   }
 }

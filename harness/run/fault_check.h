@@ -1,4 +1,4 @@
-// Is what went wrong contained? Looks at every run that meets faults.
+// Are faults contained? Judges every run with faults.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace gang::harness {
 
-// Watches the ranks of one run with faults: how each ends, and whether those that are left can go
-// on with a new gang once the faults have stopped.
+// Watches the ranks of one run with faults: how each ends, and whether the survivors can continue
+// with a new gang once the faults have stopped.
 //
-// A run is contained where each rank that was left ended with a right result or a typed error of a
-// true kind (timeout, peer_failed, aborted, connection; corrupt where data was corrupted), nobody
-// hung, and the survivors' new gang works. An error that a program lets through is contained: the
+// A run is contained if each surviving rank ended with a right result or a typed error of a true
+// kind (timeout, peer_failed, aborted, connection; corrupt if data was corrupted), no rank hung,
+// and the survivors' new gang works. An error that a program does not handle is contained: the
 // finding says so, and names the fault.
 class FaultWatch {
  public:
@@ -26,12 +26,12 @@ class FaultWatch {
 
   // The program, watched. Once a fault has happened, each rank whose program has returned or failed
   // with a GangError stops its faults, and all of them make a gang that counts its members. Valid
-  // while this is.
+  // as long as this object.
   const Program& program() const noexcept { return watched_; }
 
-  // Judges the run. `clean` are the outputs, with their data, of a run without the faults; null
-  // where they are not known. Outputs of one name are compared: what a program puts out after a
-  // failure, it calls otherwise. Adds the finding wrong_result where they differ.
+  // Judges the run. `clean` are the outputs, with their data, of a run without the faults; null if
+  // unknown. Outputs of the same name are compared: after a failure, programs use other names. Adds
+  // the finding wrong_result if they differ.
   void judge(const Outputs* clean, RunResult& result) const;
 
  private:
@@ -41,7 +41,7 @@ class FaultWatch {
   Program watched_;
 };
 
-// Whether the faults of the run corrupted data without telling anybody.
+// Whether the faults of the run corrupted data without an error on any rank.
 bool corrupted_silently(const sim::Report& report);
 
 }  // namespace gang::harness

@@ -1,16 +1,15 @@
 #include "harness/run/run_file.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 #include "harness/program/digest.h"
+#include "harness/run/run_file_v1.h"
 #include "harness/text/output_file.h"
+#include "sim/report/call_group.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::harness {
@@ -23,29 +22,17 @@ using sim::field;
 constexpr int deepest_broken = 3;  // levels that may have lines of their own
 constexpr std::size_t longest_line = 300;
 
-// Blocked contexts in the same call, which have everything but the rank in common.
+// Blocked contexts in the same call share an entry.
 json fold(const std::vector<BlockedCall>& blocked) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<int>,
-                         std::uint64_t, bool, std::uint64_t, bool>;
-  std::vector<std::vector<const BlockedCall*>> groups;
-  std::map<Key, std::size_t> places;
-  for (const BlockedCall& call : blocked) {
-    const auto [place, is_new] = places.try_emplace(
-        Key{call.context, call.gang, call.operation, call.location, call.waits_for,
-            call.waits_for_count, call.waits_for_any, call.would_time_out_after_ns, call.is_core},
-        groups.size());
-    if (is_new) groups.emplace_back();
-    groups[place->second].push_back(&call);
-  }
+  std::vector<const BlockedCall*> calls;
+  for (const BlockedCall& call : blocked) calls.push_back(&call);
   json folded = json::array();
-  for (const auto& group : groups) {
-    std::vector<int> ranks;
-    for (const BlockedCall* call : group) ranks.push_back(call->rank);
-    BlockedCall first = *group.front();
-    for (const BlockedCall* call : group)
+  for (const sim::CallGroup& group : sim::group_calls(calls, sim::CallSharing::all_but_rank)) {
+    BlockedCall first = group.first();
+    for (const BlockedCall* call : group.calls)
       if (first.call_stack.empty()) first.call_stack = call->call_stack;
     json& entry = folded.emplace_back(sim::to_json(first));
-    if (ranks.size() > 1) entry["ranks"] = std::move(ranks);
+    if (group.calls.size() > 1) entry["ranks"] = group.ranks();
   }
   return folded;
 }
@@ -85,26 +72,14 @@ sim::Report report_from_json(const json& from) {
   report.blocked = blocked_from_json(from);
   if (!from.contains("timeline")) return report;
   try {
-    report.timeline = sim::timeline_from_json(field<json>(from, "timeline"));
+    report.timeline = sim::timeline_from_json(sim::object_field(from, "timeline"));
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(fmt::format("field timeline: {}", error.what()));
   }
   return report;
 }
 
-std::uint64_t digest_field(const json& from, const char* name) {
-  const auto text = field<std::string>(from, name);
-  std::uint64_t digest = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, digest, 16);
-  if (text.empty() || error != std::errc{} || stop != end) {
-    throw InvalidArgument(
-        fmt::format("field {} is '{}'; a hexadecimal number is accepted", name, text));
-  }
-  return digest;
-}
-
-// Text that is no UTF-8 (of an exception, say) must not keep the file from being written.
+// Text that is not UTF-8 (of an exception, say) must not keep the file from being written.
 std::string one_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -153,18 +128,20 @@ json parse(std::string_view text) {
   }
 }
 
-void check_format(const json& from) {
+// The version of the format.
+int check_format(const json& from) {
   if (!is_saved_run(from)) {
     throw InvalidArgument(fmt::format(
-        "is no saved run: field format is {}; accepted is \"{}\", as run --json writes",
+        "is not a saved run: field format is {}; must be \"{}\", as run --json writes it",
         from.is_object() && from.contains("format") ? one_line(from["format"]) : "missing",
         run_file_format));
   }
   const auto version = field<int>(from, "version");
-  if (version != run_file_version) {
+  if (version < 1 || version > run_file_version) {
     throw InvalidArgument(
-        fmt::format("field version is {}; accepted is {}", version, run_file_version));
+        fmt::format("field version is {}; must be 1 to {}", version, run_file_version));
   }
+  return version;
 }
 
 }  // namespace
@@ -180,15 +157,17 @@ json to_json(const RunResult& result) {
   rest.trace.digest = report.trace.digest;
   rest.virtual_time = report.virtual_time;
   rest.wall_time = report.wall_time;
+  rest.fault_plan = report.fault_plan;
+  rest.faults = report.faults;
   json to = sim::to_json(rest);
   to["blocked"] = blocked_to_json(report.blocked);
   to["format"] = run_file_format;
   to["version"] = run_file_version;
   to["program"] = result.specification.program;
   to["world"] = result.world_size;
-  to["backend"] = result.specification.backend;
-  to["context"] = to_string(result.specification.context);
-  to["seed"] = result.specification.seed;
+  to["backend"] = to_string(result.specification.backend);
+  to["context"] = to_string(result.specification.options.context);
+  to["seed"] = result.specification.options.seed;
   to["specification"] = to_json(result.specification);
   to["switches"] = report.counts.switches;
   to["gangs"] = report.counts.gangs;
@@ -199,13 +178,15 @@ json to_json(const RunResult& result) {
   return to;
 }
 
-RunResult run_result_from_json(const json& from) {
-  check_format(from);
+RunResult run_result_from_json(const json& saved) {
+  const bool is_old = check_format(saved) == 1;
+  const json upgraded = is_old ? upgraded_from_v1(saved) : json();
+  const json& from = is_old ? upgraded : saved;
   RunResult result;
   result.report = report_from_json(from);
-  result.specification = run_specification_from_json(field<json>(from, "specification"));
+  result.specification = run_specification_from_json(sim::object_field(from, "specification"));
   result.world_size = field<int>(from, "world");
-  result.outputs.digest = digest_field(from, "result_digest");
+  result.outputs.digest = sim::digest_field(from, "result_digest");
   result.reproduce = field<std::string>(from, "reproduce");
   if (from.contains("unexpected")) result.unexpected = field<std::string>(from, "unexpected");
   return result;

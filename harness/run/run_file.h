@@ -11,16 +11,17 @@
 namespace gang::harness {
 
 inline constexpr std::string_view run_file_format = "gangsim run";
-inline constexpr int run_file_version = 1;
+inline constexpr int run_file_version = 2;
 
 // Where more contexts than these are blocked, those in the same call share an entry of `blocked`:
 // its `rank` is the lowest of them, `ranks` names all.
 inline constexpr std::size_t most_single_blocked = 64;
 
 // A JSON object with the fields
-//   format, version                      "gangsim run", 1
+//   format, version                      "gangsim run", 2
 //   outcome, findings, blocked           as of sim::Report; blocked as above
-//   certainty, divergence                as of sim::Report, empty where they do not apply
+//   certainty, divergence                as of sim::Report, where they apply
+//   fault_plan, faults                   what was to go wrong and what did, where there was a plan
 //   program, world, backend, context, seed, specification      what was run, and how
 //   virtual_time_ns, wall_time_ns, rank_operations, switches, gangs, counts
 //   trace_digest, result_digest          16 hexadecimal digits
@@ -28,8 +29,8 @@ inline constexpr std::size_t most_single_blocked = 64;
 //   timeline                             sim::Timeline; absent where it was not recorded
 nlohmann::json to_json(const RunResult& result);
 
-// What to_json keeps: all but schedule, trace events and the ranks' outputs. Throws InvalidArgument
-// naming the field that is missing or wrong.
+// What to_json keeps: all but schedule, trace events and the ranks' outputs. Version 1 is read,
+// too. Throws InvalidArgument naming the field that is missing or wrong.
 RunResult run_result_from_json(const nlohmann::json& json);
 
 // Whether this is, or was meant to be, a saved run.

@@ -6,22 +6,17 @@
 #include "gang/duration.h"
 #include "harness/program/digest.h"
 #include "harness/run/runner.h"
+#include "sim/report/report_text.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
 
-constexpr std::size_t columns = 80;
-
-// What the report begins with, and at the right margin what was run:
-// "DEADLOCK  cross_gang_cycle                       suspect.toml, world 4, seed 1".
-std::string headline(std::string_view verdict, const RunResult& result) {
+// "suspect.toml, world 4, seed 1".
+std::string what_was_run(const RunResult& result) {
   const std::string& program = result.specification.program;
-  const std::string run =
-      fmt::format("{}, world {}, seed {}", program.substr(program.rfind('/') + 1),
-                  result.world_size, result.specification.seed);
-  const std::size_t width = verdict.size() + run.size();
-  return fmt::format("{}{:{}}{}", verdict, "", width + 2 < columns ? columns - width : 2, run);
+  return fmt::format("{}, world {}, seed {}", program.substr(program.rfind('/') + 1),
+                     result.world_size, result.specification.options.seed);
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
@@ -45,44 +40,44 @@ std::string summary(const RunResult& result) {
 }
 
 // What has gone wrong as planned; the rest of a long list is counted.
-std::string faults_of(const sim::Report& report) {
+void add_faults(const sim::Report& report, sim::MarkedText& text) {
   constexpr std::size_t most_named = 8;
-  std::string text;
+  if (!report.faults.empty()) text.add("\n");
   for (std::size_t i = 0; i < std::min(most_named, report.faults.size()); ++i) {
     const sim::FiredFault& fault = report.faults[i];
     std::string line = fault.description;
     if (fault.count > 1) line += fmt::format(", {} times", fault.count);
     if (fault.time > Duration::zero()) line += " at " + gang::to_string(fault.time);
-    const std::string lines = sim::wrapped(line, "             ");
-    text += (i == 0 ? "  Faults     " : "             ") + lines.substr(13);
+    text.add_advice(i == 0 ? "Faults" : "", line);
   }
   if (report.faults.size() > most_named)
-    text += fmt::format("             and {} more\n", report.faults.size() - most_named);
-  return text.empty() ? text : "\n" + text;
-}
-
-std::string uncontained(const RunResult& result) {
-  return result.uncontained.empty() || result.report.faults.empty()
-             ? ""
-             : "\n" + sim::wrapped("Not contained: " + result.uncontained, "  ");
-}
-
-std::string unexpected(const RunResult& result) {
-  return result.unexpected.empty() ? "" : fmt::format("\n  Unexpected  {}\n", result.unexpected);
+    text.add_advice("", fmt::format("and {} more", report.faults.size() - most_named));
 }
 
 }  // namespace
 
-std::string to_string(const RunResult& result) {
+sim::MarkedText marked_text(const RunResult& result) {
+  const sim::Report& report = result.report;
+  sim::MarkedText text = sim::headline(report, what_was_run(result));
   if (result.holds())
-    return headline("COMPLETED", result) + "\n\n" + summary(result) + faults_of(result.report) +
-           uncontained(result) + unexpected(result);
-  std::string report = sim::to_string(result.report);
-  if (!report.ends_with('\n')) report += '\n';
-  const std::size_t first_line = report.find('\n');
-  return headline(std::string_view{report}.substr(0, first_line), result) +
-         report.substr(first_line) + faults_of(result.report) +
-         fmt::format("\n  Reproduce  {}\n", result.reproduce) + unexpected(result);
+    text.add("\n" + summary(result));
+  else
+    text.add(sim::explanation(report));
+  add_faults(report, text);
+  if (result.holds()) {
+    if (!result.uncontained.empty() && !report.faults.empty())
+      text.add("\n" + sim::wrapped("Not contained: " + result.uncontained, "  "));
+  } else {
+    text.add("\n");
+    text.add_command("Reproduce", result.reproduce);
+  }
+  if (!result.unexpected.empty()) {
+    text.add("\n");
+    text.add_command("Unexpected", result.unexpected);
+  }
+  return text;
 }
+
+std::string to_string(const RunResult& result) { return plain_text(marked_text(result)); }
 
 }  // namespace gang::harness

@@ -4,49 +4,33 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "sim/text/json_fields.h"
 
 namespace gang::harness {
 namespace {
 
 using nlohmann::json;
 
-// Calls `use` for every entry of the object `field` of `from`, all of which must be texts.
-template <typename Use>
-void for_each_text(const json& from, std::string_view field, const Use& use) {
-  const auto found = from.find(field);
-  if (found == from.end() || !found->is_object()) {
-    throw InvalidArgument(fmt::format("specification.{} is missing or no object", field));
+using Texts = std::map<std::string, std::string>;
+
+// The texts of an object. Throws InvalidArgument naming the field.
+Texts texts_of(const json& from, const char* name) {
+  Texts texts;
+  const auto object = sim::field<std::map<std::string, json>>(from, name);
+  for (const auto& [key, value] : object) {
+    if (!value.is_string())
+      throw InvalidArgument(fmt::format("field specification.{}.{}: expected a string", name, key));
+    texts[key] = value.get<std::string>();
   }
-  for (const auto& [key, value] : found->items()) {
-    if (!value.is_string()) {
-      throw InvalidArgument(fmt::format("specification.{}.{} is no text", field, key));
-    }
-    use(key, value.template get<std::string>());
-  }
+  return texts;
 }
 
 }  // namespace
 
-std::string_view to_string(ScheduleChoice choice) noexcept {
-  switch (choice) {
-    case ScheduleChoice::round_robin:
-      return "round_robin";
-    case ScheduleChoice::random:
-      return "random";
-    case ScheduleChoice::recheck:
-      return "recheck";
-  }
-  return "";
-}
-
-std::string_view to_string(Verification verification) noexcept {
-  return verification == Verification::replicas ? "replicas" : "none";
-}
-
 void set_parameter(RunSpecification& specification, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    throw InvalidArgument(fmt::format("--set is '{}'; accepted: key=value", assignment));
+    throw InvalidArgument(fmt::format("--set is '{}'; must be key=value", assignment));
   }
   specification.parameters[std::string{assignment.substr(0, equals)}] =
       std::string{assignment.substr(equals + 1)};
@@ -54,7 +38,12 @@ void set_parameter(RunSpecification& specification, std::string_view assignment)
 
 std::string to_command_line(const RunSpecification& specification, std::string_view binary,
                             const RunSpecification& baseline) {
-  std::string line = fmt::format("{} run {}", binary, shell_quoted(specification.program));
+  return fmt::format("{} run {}{}", binary, shell_quoted(specification.program),
+                     options_text(specification, baseline));
+}
+
+std::string options_text(const RunSpecification& specification, const RunSpecification& baseline) {
+  std::string line;
   for (const RunOption& option : run_options()) {
     const auto text = option.text(specification);
     if (!text || (text == option.text(baseline) && option.name != "seed")) continue;
@@ -81,20 +70,9 @@ json to_json(const RunSpecification& specification) {
 
 RunSpecification run_specification_from_json(const json& from) {
   RunSpecification specification;
-  if (!from.is_object())
-    throw InvalidArgument(
-        fmt::format("field specification has the wrong type: found is {}", from.type_name()));
-  const auto program = from.find("program");
-  if (program == from.end() || !program->is_string()) {
-    throw InvalidArgument("specification.program is missing or no text");
-  }
-  specification.program = program->get<std::string>();
-  for_each_text(from, "parameters", [&specification](const std::string& key, std::string text) {
-    specification.parameters[key] = std::move(text);
-  });
-  for_each_text(from, "options", [&specification](const std::string& key, const std::string& text) {
-    set_option(specification, key, text);
-  });
+  specification.program = sim::field<std::string>(from, "program");
+  specification.parameters = texts_of(from, "parameters");
+  for (const auto& [name, text] : texts_of(from, "options")) set_option(specification, name, text);
   return specification;
 }
 
@@ -105,13 +83,7 @@ std::string shell_quoted(std::string_view word) {
     return std::string{word};
   }
   std::string quoted = "'";
-  for (const char character : word) {
-    if (character == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += character;
-    }
-  }
+  for (const char character : word) quoted += character == '\'' ? "'\\''" : std::string{character};
   return quoted + "'";
 }
 

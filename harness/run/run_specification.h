@@ -1,6 +1,7 @@
 // Everything that decides a run, as a value.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,7 +12,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "gang/duration.h"
+#include "gang/enum_names.h"
+#include "harness/backends/backend.h"
 #include "sim/faults/fault_plan.h"
 #include "sim/options/simulation_options.h"
 
@@ -24,37 +26,38 @@ enum class ScheduleChoice : std::uint8_t {
   recheck,  // random, twice, and the two traces are compared
 };
 
-std::string_view to_string(ScheduleChoice choice) noexcept;
+inline constexpr std::array schedule_choice_names = {
+    EnumName{ScheduleChoice::round_robin, "round_robin"},
+    EnumName{ScheduleChoice::random, "random"}, EnumName{ScheduleChoice::recheck, "recheck"}};
+constexpr std::string_view to_string(ScheduleChoice choice) noexcept {
+  return name_of(schedule_choice_names, choice);
+}
 
-// What the gangs of a program check of each operation.
+// What the gangs of a program check in each operation.
 enum class Verification : std::uint8_t {
   none,
   replicas,  // results that should be equal on all ranks are: ReplicaVerifyingGang
 };
 
-std::string_view to_string(Verification verification) noexcept;
+inline constexpr std::array verification_names = {EnumName{Verification::none, "none"},
+                                                  EnumName{Verification::replicas, "replicas"}};
+constexpr std::string_view to_string(Verification verification) noexcept {
+  return name_of(verification_names, verification);
+}
 
-// What `run` runs and how. Copies, compares, prints and parses. Same specification and same
-// program: same report (but for wall time, and not under ContextKind::parallel).
+// What `run` runs and how. Copies, compares, prints and parses. The same specification and program
+// give the same report, except for wall times and under ContextKind::parallel.
 struct RunSpecification {
   std::string program;                            // a name, or the path of a .toml file
   std::optional<int> world_size;                  // none: the program's default
   std::map<std::string, std::string> parameters;  // as given: key to text
-  std::string backend = "sim";
-  sim::ContextKind context = sim::SimulationOptions::default_context();
+  BackendKind backend = BackendKind::sim;
   ScheduleChoice schedule = ScheduleChoice::round_robin;
-  std::uint64_t seed = 1;
-  sim::ExecutionModel execution = sim::ExecutionModel::independent;
-  sim::SendMode sends;
-  sim::NcclModel nccl;                 // backend sim-nccl
-  Duration timeout = default_timeout;  // of the root gang
-  sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
-  std::optional<Duration> watchdog;  // none: off
-  bool strict_blocking = false;
-  sim::DeadlockSearch deadlock_search = sim::DeadlockSearch::at_rest;
-  std::optional<std::uint64_t> step_limit;
   Verification verify = Verification::none;
-  std::optional<sim::FaultPlan> faults;  // drawn anew by each seed; none: nothing goes wrong
+  std::optional<sim::FaultPlan> faults;  // each seed draws from it; none: nothing goes wrong
+
+  // The rest. World size, backend, scheduler, faults and recordings are set for each run.
+  sim::SimulationOptions options = {};
 
   friend bool operator==(const RunSpecification&, const RunSpecification&) = default;
 };
@@ -68,11 +71,11 @@ struct RunOption {
   std::string description;  // with the default
   Form form = Form::value;
 
-  // Sets it from a text ("true" or "false" for a flag). Throws InvalidArgument: option, text,
-  // accepted.
+  // Sets it from a text ("true" or "false" for a flag). Throws InvalidArgument: the option, the
+  // text, what it must be.
   std::function<void(RunSpecification&, std::string_view)> set;
 
-  // The text that sets it; none where it has its default.
+  // The text that sets it; none if it has its default.
   std::function<std::optional<std::string>(const RunSpecification&)> text;
 };
 
@@ -83,14 +86,18 @@ const std::vector<RunOption>& run_options();
 // and for an unknown name (lists the known ones).
 void set_option(RunSpecification& specification, std::string_view name, std::string_view text);
 
-// Adds "key=value". Throws InvalidArgument where there is no '='.
+// Adds "key=value". Throws InvalidArgument if there is no '='.
 void set_parameter(RunSpecification& specification, std::string_view assignment);
 
 // The shortest command line that does the same: "gangsim run ring --world 4 --seed 7". The seed is
-// always said; other options and parameters only where they differ from `baseline`, which is what
-// the program comes with (a scenario file sets options of its own). Words are quoted for a shell.
+// always included; other options and parameters only if they differ from `baseline`, the
+// specification that comes with the program (a scenario file sets options of its own). Words are
+// quoted for a shell.
 std::string to_command_line(const RunSpecification& specification, std::string_view binary,
                             const RunSpecification& baseline = {});
+
+// What stands after the program there: " --world 4 --seed 7".
+std::string options_text(const RunSpecification& specification, const RunSpecification& baseline);
 
 // {"program": ..., "parameters": {...}, "options": {"seed": "7", ...}}, and back; from_json throws
 // InvalidArgument naming the field.

@@ -9,6 +9,7 @@
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
 #include "sim/report/report.h"
+#include "sim/text/marked_text.h"
 
 namespace gang::harness {
 
@@ -52,5 +53,6 @@ RunResult replay(const Program& program, const RunSpecification& specification,
 // For people, at most 80 columns: the outcome with its counts and digests, or the report of what is
 // wrong; then the command that reproduces it, and what was unexpected. (For machines: run_file.h.)
 std::string to_string(const RunResult& result);
+sim::MarkedText marked_text(const RunResult& result);  // the same, to be styled
 
 }  // namespace gang::harness

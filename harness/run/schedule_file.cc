@@ -1,7 +1,6 @@
 #include "harness/run/schedule_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include <fmt/format.h>
@@ -9,11 +8,15 @@
 
 #include "gang/error.h"
 #include "harness/program/digest.h"
+#include "harness/text/number_text.h"
+#include "harness/text/output_file.h"
+#include "sim/text/json_fields.h"
 
 namespace gang::harness {
 namespace {
 
 using nlohmann::json;
+using sim::field;
 
 constexpr std::string_view format_name = "gangsim schedule";
 
@@ -32,39 +35,28 @@ std::vector<std::string> first_events(const sim::Trace& trace) {
   return lines;
 }
 
-const json& field(const json& from, const char* name, json::value_t type) {
-  const auto found = from.find(name);
-  const bool is_there = found != from.end() && found->type() == type;
-  if (!is_there) throw InvalidArgument(fmt::format("field '{}' is missing or malformed", name));
-  return *found;
-}
-
 std::uint64_t hex_field(const json& from, const char* name) {
-  const auto text = field(from, name, json::value_t::string).get<std::string>();
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (error != std::errc{} || stop != end) {
-    throw InvalidArgument(fmt::format("field '{}' is no hexadecimal number", name));
-  }
-  return value;
+  const auto text = field<std::string>(from, name);
+  if (const auto value = parse_hex(text)) return *value;
+  throw InvalidArgument(
+      fmt::format("field {}: expected a hexadecimal number, found '{}'", name, text));
 }
 
 void check_format(const json& from) {
   if (!from.is_object() || from.value("format", json{}) != format_name) {
-    throw InvalidArgument("is no schedule file: field 'format' is not \"gangsim schedule\"");
+    throw InvalidArgument("is not a schedule file: field format is not \"gangsim schedule\"");
   }
   const json version = from.value("version", json{});
   if (version != SavedSchedule::format_version) {
-    throw InvalidArgument(fmt::format("is of format version {}; accepted: {}", version.dump(),
+    throw InvalidArgument(fmt::format("field version is {}; must be {}", version.dump(),
                                       SavedSchedule::format_version));
   }
 }
 
-// What to add where another program explains the difference.
+// What to add if another program explains the difference.
 std::string blame(const SavedSchedule& saved, const Program& program) {
   if (saved.program_fingerprint == fingerprint(program)) return "";
-  return fmt::format("; the schedule is of another program or version than {}", program.name);
+  return fmt::format("; the schedule is from another program or version than {}", program.name);
 }
 
 }  // namespace
@@ -92,21 +84,25 @@ std::string to_text(const SavedSchedule& saved) {
 
 SavedSchedule saved_schedule_from_text(std::string_view text) {
   const json from = json::parse(text, nullptr, false);
-  if (from.is_discarded()) throw InvalidArgument("is no schedule file: it is not JSON");
+  if (from.is_discarded()) throw InvalidArgument("is not a schedule file: it is not JSON");
   check_format(from);
   SavedSchedule saved;
-  saved.specification =
-      run_specification_from_json(field(from, "specification", json::value_t::object));
+  saved.specification = run_specification_from_json(field<json>(from, "specification"));
   saved.program_fingerprint = hex_field(from, "program_fingerprint");
-  saved.schedule =
-      sim::parse_schedule(field(from, "schedule", json::value_t::string).get<std::string>());
+  saved.schedule = sim::parse_schedule(field<std::string>(from, "schedule"));
   saved.trace_digest = hex_field(from, "trace_digest");
   saved.result_digest = hex_field(from, "result_digest");
-  for (const json& event : field(from, "events", json::value_t::array)) {
-    if (!event.is_string()) throw InvalidArgument("field 'events' holds something else than texts");
-    saved.events.push_back(event.get<std::string>());
-  }
+  saved.events = field<std::vector<std::string>>(from, "events");
   return saved;
+}
+
+SavedSchedule read_schedule_file(const std::string& path) {
+  const std::string text = read_file("schedule file", path);
+  try {
+    return saved_schedule_from_text(text);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(fmt::format("schedule file {}: {}", path, error.what()));
+  }
 }
 
 std::optional<std::string> first_divergence(const SavedSchedule& saved, const Program& program,
@@ -114,7 +110,7 @@ std::optional<std::string> first_divergence(const SavedSchedule& saved, const Pr
   const std::vector<std::string> events = first_events(result.report.trace);
   const auto [was, is] = std::ranges::mismatch(saved.events, events);
   if (was != saved.events.end() || is != events.end()) {
-    return fmt::format("event {} is '{}', recorded was '{}'{}", was - saved.events.begin(),
+    return fmt::format("event {} is '{}', but '{}' was recorded{}", was - saved.events.begin(),
                        is == events.end() ? "none" : *is, was == saved.events.end() ? "none" : *was,
                        blame(saved, program));
   }
@@ -125,7 +121,7 @@ std::optional<std::string> first_divergence(const SavedSchedule& saved, const Pr
     return fmt::format("the trace differs after event {}{}", events.size(), blame(saved, program));
   }
   if (saved.result_digest != result.outputs.digest) {
-    return fmt::format("the ranks' outputs have digest {}, recorded was {}{}",
+    return fmt::format("the digest of the ranks' outputs is {}, but {} was recorded{}",
                        to_hex(result.outputs.digest), to_hex(saved.result_digest),
                        blame(saved, program));
   }

@@ -1,4 +1,4 @@
-// A saved schedule: enough to repeat a run exactly, and to notice where it cannot be.
+// A saved schedule: enough to repeat a run exactly, and to notice if it does not.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,21 @@ struct SavedSchedule {
   friend bool operator==(const SavedSchedule&, const SavedSchedule&) = default;
 };
 
-// At most so many events are saved.
+// At most this many events are saved.
 inline constexpr std::size_t most_saved_events = 20'000;
 
-// Of a run that recorded its schedule and trace.
+// From a run that recorded its schedule and trace.
 SavedSchedule make_saved_schedule(const Program& program, const RunResult& result);
 
-// JSON, and back; from_text throws InvalidArgument naming the field, or the other version.
+// As JSON, and back. from_text throws InvalidArgument: the field, or the other version.
 std::string to_text(const SavedSchedule& saved);
 SavedSchedule saved_schedule_from_text(std::string_view text);
 
-// Where `result`, a replay with its trace recorded, is not the run that was saved: one sentence
-// that names the first difference. None where they are the same run.
+// The file at `path`; errors begin with the path.
+SavedSchedule read_schedule_file(const std::string& path);
+
+// The first difference between `result`, a replay with its trace recorded, and the run that was
+// saved, as one sentence. None if they are the same run.
 std::optional<std::string> first_divergence(const SavedSchedule& saved, const Program& program,
                                             const RunResult& result);
 

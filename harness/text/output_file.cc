@@ -20,13 +20,13 @@ namespace {
 
 std::string system_reason() { return std::generic_category().message(errno); }
 
-// Whether there is something at `path` that cannot be replaced by a rename.
+// Whether `path` is something that a rename cannot replace.
 bool is_special(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-// What links point at is replaced, not the link.
+// The target of a link is replaced, not the link.
 std::string resolved(const std::string& path) {
   std::error_code error;
   const auto target = std::filesystem::weakly_canonical(path, error);
@@ -38,7 +38,7 @@ std::string resolved(const std::string& path) {
 OutputFile::OutputFile(std::string option, std::string path)
     : option_(std::move(option)), path_(std::move(path)) {
   if (path_ == "/dev/stdout" || is_special(path_)) {
-    // Standard output may be a file, in which what has been printed must stay.
+    // Standard output may be a file that has been printed to.
     descriptor_ = path_ == "/dev/stdout" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                          : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail();

@@ -6,9 +6,9 @@
 
 namespace gang::harness {
 
-// Writes to a temporary file beside `path` and renames it when all is written: whatever goes wrong,
-// the file that was there stays as it was. Made before a long computation, it proves that the place
-// can be written. Devices and pipes ("/dev/stdout") are written in place. A resource.
+// Writes to a temporary file beside `path` and renames it when all is written: if anything goes
+// wrong, the old file stays as it was. Made before a long computation, it proves that the file can
+// be written. Devices and pipes ("/dev/stdout") are written in place. A resource.
 //
 // Every error is an InvalidArgument: the option, the path, the system's reason.
 class OutputFile {

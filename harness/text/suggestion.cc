@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -40,12 +41,10 @@ std::string suggestion(std::string_view text, const std::vector<std::string>& ca
 
 std::string unknown_name(std::string_view text, const std::vector<std::string>& candidates) {
   constexpr std::size_t most = 24;
-  const auto listed = std::min(most, candidates.size());
-  const std::vector<std::string> shown(candidates.begin(),
-                                       candidates.begin() + static_cast<std::ptrdiff_t>(listed));
-  return fmt::format("'{}' is unknown{}; accepted: {}{}", text, suggestion(text, candidates),
-                     shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", ")),
-                     candidates.size() > most ? ", ..." : "");
+  if (candidates.empty()) return fmt::format("'{}' is unknown; there are none", text);
+  const auto shown = std::span(candidates).first(std::min(most, candidates.size()));
+  return fmt::format("'{}' is unknown{}; must be one of: {}{}", text, suggestion(text, candidates),
+                     fmt::join(shown, ", "), candidates.size() > most ? ", ..." : "");
 }
 
 }  // namespace gang::harness

@@ -1,4 +1,4 @@
-// Training data that every rank can make for itself.
+// Training data that every rank can generate for itself.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Batch {
 
   Eigen::Index samples() const noexcept { return inputs.cols() / sequence; }
 
-  // Samples [first, first + count), which must be within.
+  // Samples [first, first + count), which must lie within.
   Batch slice(Eigen::Index first, Eigen::Index count) const;
 };
 
@@ -25,15 +25,15 @@ struct SampleRange {
   Eigen::Index count = 0;
 };
 
-// What part `part` of `parts` has of `samples`: consecutive ones, those of lower parts first, the
-// first parts having one more where they do not divide.
+// The share of part `part` of `parts`: consecutive samples, lower parts first. If `parts` does not
+// divide `samples`, the first parts have one more.
 SampleRange part_of(Eigen::Index samples, int part, int parts);
 Batch part_of(const Batch& batch, int part, int parts);
 
-// Samples of batch number `step` of a model's data: each a function of the model, the seed, the
-// step and its own number, so that ranks that make parts of a batch agree. Exact numbers: small
-// integers; real: uniform in [-1, 1); of a language model: a row of tokens and the row of those
-// that follow.
+// Samples of batch number `step` of a model's data. Each is a function of the model, the seed, the
+// step and its own number, so ranks that generate parts of a batch agree. Exact numbers are small
+// integers, real ones uniform in [-1, 1); a language model gets a row of tokens, and as targets the
+// tokens that follow each.
 Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,
                  const SampleRange& samples);
 Batch make_batch(const ModelSpecification& model, std::uint64_t seed, int step,

@@ -31,13 +31,13 @@ void GradientBuckets::ready(const ModelParameter& parameter) {
     if (entry == bucket.entries.end()) continue;
     if (entry->is_ready) {
       throw InvalidOperation(
-          fmt::format("the gradient of {} is ready twice in one round", parameter.name));
+          fmt::format("the gradient of {} was already ready in this round", parameter.name));
     }
     accept(bucket, *entry);
     start_complete_buckets();
     return;
   }
-  throw InvalidOperation(fmt::format("{} is in no bucket", parameter.name));
+  throw InvalidOperation(fmt::format("{} does not belong to any bucket", parameter.name));
 }
 
 void GradientBuckets::ready_unused() {
@@ -53,8 +53,8 @@ void GradientBuckets::finish() {
   if (next_ < buckets_.size()) {
     const auto missing = std::ranges::find(buckets_[next_].entries, false, &Entry::is_ready);
     throw InvalidOperation(
-        fmt::format("{} has no gradient in this backward pass: say so with "
-                    "ready_unused, or its bucket is never reduced",
+        fmt::format("{} has no gradient in this backward pass; call ready_unused, or its bucket is "
+                    "never reduced",
                     missing->parameter->name));
   }
   for (Bucket& bucket : buckets_) {

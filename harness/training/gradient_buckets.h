@@ -1,4 +1,4 @@
-// Gradients summed over a gang while backward still runs: buckets of parameters, as they get ready.
+// Sums gradients over a gang while backward still runs, bucket by bucket.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 namespace gang::harness::training {
 
 enum class Overlap : std::uint8_t {
-  asynchronous,  // a bucket's all_reduce is started, and finish waits for it
-  blocking,      // it is waited for at once
+  asynchronous,  // starts a bucket's all_reduce; finish waits for it
+  blocking,      // waits for each all_reduce at once
 };
 
 struct BucketOptions {
   Eigen::Index bucket_elements = 1 << 20;  // a bucket ends with the parameter that reaches it
   Overlap overlap = Overlap::asynchronous;
-  std::optional<CallSite> call_site;  // of the all_reduces, in reports; none: where they stand
+  std::optional<CallSite> call_site;  // of the all_reduces, in reports; none: their own lines
 };
 
-// Maps parameters to buckets in reverse order, as backward makes their gradients. A bucket is
-// reduced when all its gradients are ready, and the buckets in their order, on every rank the same,
-// whatever the order in which gradients get ready: then ranks cannot disagree on which is next.
+// Maps parameters to buckets in reverse order, the order in which backward computes gradients. A
+// bucket is reduced once all its gradients are ready and the buckets before it have been started,
+// whatever the order in which gradients become ready, so ranks never disagree on the next bucket.
 //
 // One round: ready() for every parameter (or ready_unused), then finish(). Source: Li et al.,
 // "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 2020.
@@ -33,16 +33,16 @@ class GradientBuckets {
   GradientBuckets(std::span<ModelParameter* const> parameters, std::shared_ptr<Gang> gang,
                   const BucketOptions& options = {});
 
-  // The gradient of `parameter` is complete: copied, and its bucket reduced if it was the last.
-  // Throws InvalidOperation for one that is ready already, or is not among the parameters.
+  // Takes the complete gradient of `parameter`: copies it, and reduces its bucket if it was the
+  // last. Throws InvalidOperation if it was ready before or is not one of the parameters.
   void ready(const ModelParameter& parameter);
 
-  // Whatever is not ready has no gradient in this pass on this rank, and counts with what it has
-  // (zero, unless it was accumulated). Without it, the other ranks wait for its bucket forever.
+  // Takes every gradient that is not ready as it is (zero, unless accumulated), because this pass
+  // computes none on this rank. Otherwise the other ranks would wait for its bucket forever.
   void ready_unused();
 
   // Blocks until all buckets are reduced, and stores the sums as gradients. Begins the next round.
-  // Throws InvalidOperation where a gradient is not ready.
+  // Throws InvalidOperation if a gradient is not ready.
   void finish();
 
   std::size_t bucket_count() const noexcept { return buckets_.size(); }
@@ -67,7 +67,7 @@ class GradientBuckets {
   std::shared_ptr<Gang> gang_;
   BucketOptions options_;
   std::vector<Bucket> buckets_;
-  std::size_t next_ = 0;  // the first that was not started
+  std::size_t next_ = 0;  // the first bucket not yet started
 };
 
 }  // namespace gang::harness::training

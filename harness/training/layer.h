@@ -25,9 +25,9 @@ inline TensorView elements(Matrix& matrix) {
 struct ModelParameter {
   std::string name;  // "linear0.weight"
   Matrix value;
-  Matrix gradient;                                 // of the summed loss, added up by backward
-  Eigen::Index whole_rows = 0, whole_columns = 0;  // of the whole parameter,
-  Eigen::Index first_row = 0, first_column = 0;    // in which `value` begins here
+  Matrix gradient;                                 // of the summed loss; backward adds to it
+  Eigen::Index whole_rows = 0, whole_columns = 0;  // of the whole parameter
+  Eigen::Index first_row = 0, first_column = 0;    // where `value` begins in the whole
 };
 
 // What the backward pass of a layer needs from its forward pass. The caller keeps one for each
@@ -37,26 +37,26 @@ struct Saved {
   std::vector<Matrix> backward;  // written by backward_input, for backward_weights
 };
 
-// A layer. Its gang tp may be of size 1 (FakeGang): then it is the whole layer. The calls on tp are
+// A layer. Its gang tp may have size 1 (FakeGang); it is then the whole layer. The calls on tp are
 // those of Megatron-LM: one all_reduce forward in a row-parallel layer, attention and an embedding,
-// one backward in a column-parallel layer and attention; every rank of tp passes the same input
+// one backward in a column-parallel layer and attention. Every rank of tp passes the same input
 // (its part, after a column-parallel layer) and gets the same output.
 //
-// Gradients are of the sum of the loss over samples, so that summing them over ranks, each with
-// its samples, gives that of the whole batch.
+// Gradients are those of the loss summed over samples, so summing them over ranks, each with its
+// own samples, gives the gradient of the whole batch.
 class Layer {
  public:
   virtual ~Layer() = default;
 
   virtual Matrix forward(const Matrix& input, Saved& saved) = 0;
 
-  // The gradient by the input. Once for each forward, before backward_weights.
+  // Returns the gradient of the input. Once for each forward, before backward_weights.
   virtual Matrix backward_input(const Matrix& output_gradient, Saved& saved) = 0;
 
-  // Adds to the gradients of the parameters. May come much later (zero-bubble schedules).
+  // Adds to the gradients of the parameters. May run much later (zero-bubble schedules).
   virtual void backward_weights(Saved& saved) = 0;
 
-  // In the order in which forward uses them. Stable addresses.
+  // In the order in which forward uses them. Addresses are stable.
   std::vector<ModelParameter>& parameters() noexcept { return parameters_; }
 
  protected:
@@ -70,8 +70,9 @@ struct BuildOptions {
   std::shared_ptr<Gang> tp = nullptr;  // null: a gang of size 1
 };
 
-// Initial values depend on seed and parameter name only: every rank, and a model of one process,
-// has the same. Throws InvalidArgument where tp does not divide the layer (check_tp_size).
+// Initial values depend only on the seed and the parameter's name, so every rank, and a model in
+// one process, has the same. Throws InvalidArgument if tp does not divide the layer
+// (check_tp_size).
 std::unique_ptr<Layer> make_layer(const LayerSpecification& specification,
                                   const BuildOptions& options);
 

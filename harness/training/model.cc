@@ -66,7 +66,7 @@ ModelParameter& Model::parameter(std::string_view name) {
   for (ModelParameter* parameter : parameters_) {
     if (parameter->name == name) return *parameter;
   }
-  throw InvalidArgument(fmt::format("the model has no parameter {}", name));
+  throw InvalidArgument(fmt::format("the model has no parameter '{}'", name));
 }
 
 Eigen::Index Model::element_count() const {

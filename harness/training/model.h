@@ -8,22 +8,22 @@
 
 namespace gang::harness::training {
 
-// What backward needs of one forward pass through a model.
+// What backward needs from one forward pass through a model.
 using Activations = std::vector<Saved>;
 
-// Is told of every parameter whose gradient of this backward pass is complete: in reverse order of
-// the layers, and within a layer in reverse order of its parameters.
+// Called with every parameter whose gradient is complete in this backward pass, in reverse order of
+// the layers and, within a layer, of its parameters.
 using GradientReady = std::function<void(ModelParameter&)>;
 
-// A resource: layers and parameters keep their addresses when it is moved.
+// A resource: moving it keeps the addresses of its layers and parameters.
 class Model {
  public:
-  // Throws InvalidArgument as make_layer.
+  // Throws InvalidArgument like make_layer.
   Model(std::span<const LayerSpecification> layers, const BuildOptions& options);
 
   Matrix forward(const Matrix& input, Activations& activations);
 
-  // Both halves, layer by layer; gives the gradient by the input and drops `activations`.
+  // Both halves, layer by layer; returns the gradient of the input and drops `activations`.
   Matrix backward(const Matrix& output_gradient, Activations& activations,
                   const GradientReady& ready = {});
 
@@ -34,10 +34,10 @@ class Model {
   // In the order in which forward uses them.
   const std::vector<ModelParameter*>& parameters() const noexcept { return parameters_; }
 
-  // Throws InvalidArgument for a name that is not there.
+  // Throws InvalidArgument for an unknown name.
   ModelParameter& parameter(std::string_view name);
 
-  // Number of elements of this rank's parameters.
+  // The number of elements in this rank's parameters.
   Eigen::Index element_count() const;
 
   void zero_gradients();

@@ -10,7 +10,7 @@
 namespace gang::harness::training {
 namespace {
 
-// What tp divides of a layer: 0 where it divides nothing.
+// The number of things that tp divides in a layer; 0 if it divides nothing.
 int divided_size(const LayerSpecification& layer) {
   if (layer.kind == LayerKind::attention) return layer.heads;
   if (layer.split == Split::none) return 0;
@@ -24,24 +24,6 @@ std::string_view divided_word(const LayerSpecification& layer) {
 }
 
 }  // namespace
-
-std::string_view to_string(LayerKind kind) noexcept {
-  switch (kind) {
-    case LayerKind::linear:
-      return "linear";
-    case LayerKind::relu:
-      return "relu";
-    case LayerKind::gelu:
-      return "gelu";
-    case LayerKind::layer_norm:
-      return "layer_norm";
-    case LayerKind::attention:
-      return "attention";
-    case LayerKind::embedding:
-      return "embedding";
-  }
-  return "?";
-}
 
 ModelSpecification mlp(const MlpSizes& sizes) {
   ModelSpecification model;
@@ -95,8 +77,9 @@ std::vector<std::span<const LayerSpecification>> split_evenly(
     std::span<const LayerSpecification> layers, int parts) {
   const auto count = static_cast<std::size_t>(std::max(parts, 0));
   if (count < 1 || count > layers.size()) {
-    throw InvalidArgument(fmt::format("a model of {} layers has no {} parts; accepted: 1 to {}",
-                                      layers.size(), parts, layers.size()));
+    throw InvalidArgument(
+        fmt::format("a model of {} layers cannot be split into {} parts; must be 1 to {}",
+                    layers.size(), parts, layers.size()));
   }
   std::vector<std::span<const LayerSpecification>> all;
   for (std::size_t i = 0; i < count; ++i) {
@@ -125,7 +108,7 @@ std::vector<int> possible_tp_sizes(std::span<const LayerSpecification> layers) {
 void check_tp_size(std::span<const LayerSpecification> layers, int tp_size) {
   for (const LayerSpecification& layer : layers) {
     if (tp_size >= 1 && divided_size(layer) % tp_size == 0) continue;
-    throw InvalidArgument(fmt::format("tp {} does not divide the {} {} of {}; accepted: {}",
+    throw InvalidArgument(fmt::format("tp {} does not divide the {} {} of {}; must be one of: {}",
                                       tp_size, divided_size(layer), divided_word(layer), layer.name,
                                       fmt::join(possible_tp_sizes(layers), ", ")));
   }

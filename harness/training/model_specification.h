@@ -1,4 +1,4 @@
-// What a model is, as a value: its layers, what it is trained towards, and with what numbers.
+// A model as a value: its layers, its objective, and the numbers it computes with.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,11 @@ namespace gang::harness::training {
 
 enum class LayerKind : std::uint8_t { linear, relu, gelu, layer_norm, attention, embedding };
 
-std::string_view to_string(LayerKind kind) noexcept;
-
-// What tensor parallelism divides among the ranks of tp. Column-parallel layers divide their
+// What tensor parallelism divides among the ranks of tp: column-parallel layers divide their
 // outputs, row-parallel ones their inputs. Source: Shoeybi et al., "Megatron-LM", 2019.
 enum class Split : std::uint8_t { none, outputs, inputs };
 
-// One layer. Sizes are those of the whole layer, whatever tp is.
+// One layer. Sizes are those of the whole layer, regardless of tp.
 struct LayerSpecification {
   LayerKind kind = LayerKind::linear;
   std::string name;  // "linear0"; its parameters are "linear0.weight", ...
@@ -35,8 +33,8 @@ enum class Objective : std::uint8_t {
   cross_entropy,  // of the labels under the softmax of the outputs, summed
 };
 
-// exact: data and weights on a coarse grid, so that no sum in training is ever rounded, and results
-// are equal bit for bit in any order of summation. real: any numbers; results of two orders differ
+// exact: data and weights on a coarse grid, so no sum in training is ever rounded and results are
+// equal bit for bit in any order of summation. real: any numbers; results of two orders differ
 // within a bound (reference.h).
 enum class Numbers : std::uint8_t { exact, real };
 
@@ -50,7 +48,7 @@ struct ModelSpecification {
 };
 
 // `linears` linear layers with ReLU between them: inputs -> hidden -> ... -> outputs. Exact. Linear
-// layers are column- and row-parallel in turn; a last one without a partner is not divided.
+// layers alternate between column- and row-parallel; a last one without a partner is not divided.
 struct MlpSizes {
   int inputs = 8;
   int hidden = 16;
@@ -70,16 +68,16 @@ struct TransformerSizes {
 };
 ModelSpecification transformer(const TransformerSizes& sizes = {});
 
-// Consecutive layers in `parts` parts of as many layers each, the first ones having one more where
-// they do not divide. Throws InvalidArgument unless there is a layer for each.
+// Divides the layers into `parts` consecutive parts of equal size; if they do not divide evenly,
+// the first parts have one more. Throws InvalidArgument if there are fewer layers than parts.
 std::vector<std::span<const LayerSpecification>> split_evenly(
     std::span<const LayerSpecification> layers, int parts);
 
-// The sizes of tp that divide everything that is split, ascending.
+// The sizes of tp that divide every split layer, ascending.
 std::vector<int> possible_tp_sizes(std::span<const LayerSpecification> layers);
 
-// Throws InvalidArgument, naming the layer and the sizes that would do, unless `tp_size` divides
-// everything that is split.
+// Throws InvalidArgument, naming the layer and the possible sizes, unless `tp_size` divides every
+// split layer.
 void check_tp_size(std::span<const LayerSpecification> layers, int tp_size);
 
 }  // namespace gang::harness::training

@@ -11,8 +11,8 @@ Loss squared_error(const Matrix& outputs, const Matrix& targets) {
   return {sum, std::move(gradient)};
 }
 
-// Each rank knows the scores of its tokens: the largest, the sum of the exponentials and the score
-// of the label are found together.
+// Each rank knows the scores of its own tokens; together the ranks find the largest score, the sum
+// of the exponentials and the score of the label.
 Loss cross_entropy(const Matrix& scores, const Matrix& labels, Gang& tp) {
   const Eigen::Index first_token = scores.rows() * tp.rank();
   Matrix largest = scores.colwise().maxCoeff();

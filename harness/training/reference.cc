@@ -8,7 +8,7 @@
 namespace gang::harness::training {
 namespace {
 
-// What is compared: "", or "the gradient of ".
+// `what` is "" or "the gradient of ".
 struct Compared {
   std::string_view what;
   const Matrix& mine;
@@ -25,7 +25,7 @@ std::string difference_of(const ModelParameter& parameter, const Compared& compa
   for (Eigen::Index column = 0; column < expected.cols(); ++column) {
     for (Eigen::Index row = 0; row < expected.rows(); ++row) {
       if (std::abs(mine(row, column) - expected(row, column)) <= bound) continue;
-      return fmt::format("{}{}({},{}) is {} in step {}, and {} in one process (bound {:.2g})",
+      return fmt::format("{}{}({},{}) is {} in step {}, but {} in one process (bound {:.2g})",
                          compared.what, parameter.name, parameter.first_row + row,
                          parameter.first_column + column, mine(row, column), reference.steps() - 1,
                          expected(row, column), bound);
@@ -85,7 +85,7 @@ std::string gradient_difference_of(const Model& mine, Reference& reference) {
 std::string difference_of(double loss, double expected, const TrainingPlan& plan, int steps) {
   const double bound = bound_of(plan, steps, std::abs(expected));
   if (std::abs(loss - expected) <= bound) return {};
-  return fmt::format("the loss of step {} is {}, and {} in one process (bound {:.2g})", steps - 1,
+  return fmt::format("the loss of step {} is {}, but {} in one process (bound {:.2g})", steps - 1,
                      loss, expected, bound);
 }
 

@@ -1,4 +1,4 @@
-// Ranks that must hold the same: made so, and checked to be so.
+// Ranks that must hold the same values: copies the values, and checks that they are equal.
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace gang::harness::training {
 
-// The values of `source_rank` on every rank of `gang`. Collective; one broadcast per parameter.
+// Gives every rank of `gang` the values of `source_rank`. Collective; one broadcast per parameter.
 void broadcast_values(std::span<ModelParameter* const> parameters, Gang& gang, int source_rank = 0);
 
 // A digest of names and values, bit for bit.
 std::uint64_t digest_of(std::span<ModelParameter* const> parameters);
 std::uint64_t digest_of(const Matrix& values);
 
-// Whether all ranks of `gang` bring the same digest. Collective; two all_reduces of 8 bytes.
-// `what` is the calls' label.
+// Whether all ranks of `gang` pass the same digest. Collective; two all_reduces of 8 bytes,
+// labelled `what`.
 bool is_same_on_all(std::uint64_t digest, Gang& gang, std::string_view what);
 
 }  // namespace gang::harness::training

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/training/initial_values.h"
+#include "harness/training/model.h"
 
 namespace gang::harness::training {
 

@@ -4,24 +4,27 @@
 #include <span>
 #include <vector>
 
-#include "harness/training/model.h"
+#include "harness/training/model_specification.h"
 
 namespace gang::harness::training {
+
+class Model;
+struct ModelParameter;
 
 struct SgdOptions {
   double learning_rate = 0.125;
   double momentum = 0;
-  double grid = 0;   // weights are rounded to multiples of it; 0: not
-  double limit = 0;  // and kept within +-limit; 0: not
+  double grid = 0;   // rounds weights to its multiples; 0: no rounding
+  double limit = 0;  // keeps weights within +-limit; 0: no limit
 
   friend bool operator==(const SgdOptions&, const SgdOptions&) = default;
 };
 
-// What keeps a model on numbers that are `exact` (initial_values.h), or leaves it real.
+// Options that keep a model of exact numbers exact (initial_values.h); others for a real one.
 SgdOptions sgd_for(Numbers numbers, double momentum = 0);
 
-// One update of elements that stand at the same places. `gradients` are sums over `samples`
-// samples; `velocity` is the optimizer's state. Elementwise: a shard is updated as in the whole.
+// One update, element by element, so a shard gets the values that the whole would. `gradients` are
+// sums over `samples` samples; `velocity` is the optimizer's state.
 struct SgdUpdate {
   std::span<double> values;
   std::span<const double> gradients;
@@ -30,7 +33,7 @@ struct SgdUpdate {
 };
 void update(const SgdOptions& options, const SgdUpdate& elements);
 
-// The optimizer of all parameters of a model, which must outlive it.
+// The optimizer of all parameters of a model. The model must outlive it.
 class Sgd {
  public:
   Sgd(const SgdOptions& options, const Model& model);
@@ -38,8 +41,8 @@ class Sgd {
   // Updates the values from the gradients, which are sums over `samples` samples.
   void step(double samples);
 
-  // Of each parameter, in order: what a checkpoint saves.
-  std::vector<std::vector<double>>& velocities() noexcept { return velocities_; }
+  // The state of each parameter, in order.
+  const std::vector<std::vector<double>>& velocities() const noexcept { return velocities_; }
 
  private:
   SgdOptions options_;

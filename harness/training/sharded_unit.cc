@@ -5,7 +5,7 @@
 namespace gang::harness::training {
 namespace {
 
-// The elements of `member` of all parameters, one after the other, and zeros up to `size`.
+// The elements of `member` in all parameters, one after the other, padded with zeros to `size`.
 std::vector<double> flatten(const Model& model, Matrix ModelParameter::* member, std::size_t size) {
   std::vector<double> flat;
   flat.reserve(size);

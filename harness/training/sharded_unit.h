@@ -1,4 +1,4 @@
-// A part of a model whose parameters are divided among ranks and whole only while it computes.
+// A part of a model whose parameters are divided among ranks, and whole only while it computes.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace gang::harness::training {
 
-// Elements that are in memory only for a time: now, and at most so far.
+// Elements held in memory for a while: now, and the most so far.
 struct LiveElements {
   Eigen::Index now = 0;
   Eigen::Index most = 0;
@@ -20,15 +20,15 @@ struct LiveElements {
   void remove(Eigen::Index count) noexcept { now -= count; }
 };
 
-// What the units of one model hold besides their shards.
+// What the units of a model hold besides their shards.
 struct LiveMemory {
   LiveElements values;     // of gathered units
-  LiveElements gradients;  // that were not yet scattered
+  LiveElements gradients;  // not yet scattered
 };
 
 // One unit of fully sharded data parallelism. Its parameters are one flat tensor, padded to a
-// multiple of sdp's size, of which each rank of sdp has a shard with its gradient and its
-// optimizer; ranks of rdp have equal shards.
+// multiple of sdp's size. Each rank of sdp has a shard of it with gradient and optimizer state;
+// ranks of rdp have equal shards.
 //
 // Each step: gather, forward, release; gather, backward, release, start_reduce, finish_reduce;
 // step. All ranks of sdp and rdp make the same calls. Source: Zhao et al., "PyTorch FSDP", VLDB
@@ -39,28 +39,28 @@ class ShardedUnit {
   ShardedUnit(std::span<const LayerSpecification> layers, const BuildOptions& options,
               const Gangs& gangs, LiveMemory& live);
 
-  // Begins to gather the values from sdp (prefetch); nothing where they are there or on their way.
+  // Starts to gather the values from sdp (prefetch); does nothing if that is done or under way.
   void start_gather();
 
-  // Blocks until the values are there.
+  // Blocks until the values are gathered.
   void gather();
 
-  // Frees the values. The shards stay.
+  // Frees the values, but not the shards.
   void release();
 
-  // As those of Model, on gathered values; backward makes new gradients.
+  // Like those of Model, on gathered values; backward begins with zero gradients.
   Matrix forward(const Matrix& input, Activations& activations);
   Matrix backward(const Matrix& output_gradient, Activations& activations);
 
-  // Sums the gradients over sdp, each rank its shard, and frees the others; then over rdp.
+  // Sums each shard's gradients over sdp and frees the rest; then sums over rdp.
   void start_reduce();
   void finish_reduce();
 
-  // Updates this rank's shard; the gradients are sums over `samples` samples.
+  // Updates this rank's shard from gradients that are sums over `samples` samples.
   void step(const SgdOptions& options, double samples);
 
-  // The gradients of all shards of the last step, in the model. Only for looking at them: the call
-  // is a collective over sdp, and what it gathers stays until the next backward.
+  // Puts the last step's gradients of all shards into the model, for inspection only: collective
+  // over sdp, and the gathered gradients stay until the next backward.
   void gather_gradients();
 
   Eigen::Index padded_elements() const noexcept;
@@ -90,8 +90,8 @@ class ShardedUnit {
   bool is_whole_ = false;
 };
 
-// The most that `live` may have held when units of `sizes` elements were trained one after the
-// other: each unit's values with those of a neighbour where `prefetch`, and the gradients of two
+// The most that `live` may hold while units of `sizes` elements train one after the other: the
+// values of a unit, with `prefetch` also those of its neighbour, and the gradients of two
 // neighbours.
 LiveMemory planned_memory(std::span<const Eigen::Index> sizes, bool prefetch);
 

@@ -1,44 +1,21 @@
-// What the training programs have in common: their parameters, and the check against one process.
+// What the training programs share: the check against one process, and the output of a model.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "harness/program/parameter.h"
 #include "harness/program/rank.h"
 #include "harness/training/reference.h"
 
 namespace gang::harness::training {
-
-// model (mlp, transformer), hidden, layers, samples (of each data-parallel rank), steps, data_seed,
-// compare (whether each rank trains alone, too, and compares).
-std::vector<Parameter> training_parameters(std::string default_model);
-
-// The plan that a program's parameters mean, with as many samples as `data_parallel_ranks` ranks
-// have together.
-TrainingPlan training_plan(const Rank& rank, int data_parallel_ranks);
-TrainingPlan training_plan(const ParameterValues& parameters, int data_parallel_ranks);
-
-// Throws InvalidArgument where the whole batch is too large to be trained on in one process, as
-// every rank does that compares its results.
-void validate_training(int data_parallel_ranks, const ParameterValues& parameters);
-
-// 6: {1, 2, 3, 6}.
-std::vector<std::int64_t> divisors_of(std::int64_t number);
-
-// Throws InvalidArgument, naming the sizes that would do, unless `size` divides `whole`:
-// "tp 3 does not divide world 4; accepted: 1, 2, 4".
-void check_divides(std::string_view name, std::int64_t size, std::string_view whole_name,
-                   std::int64_t whole);
 
 enum class Comparison : std::uint8_t { with_one_process, none };
 
 // What the parameter compare says.
 Comparison comparison_of(const Rank& rank);
 
-// What every training program says of its results: each rank trains the same model alone on the
-// whole batches, and what differs becomes the finding wrong_result.
+// Checks a training program's results: each rank trains the same model alone on the whole batches,
+// and any difference becomes the finding wrong_result.
 class TrainingCheck {
  public:
   TrainingCheck(Rank& rank, const TrainingPlan& plan,
@@ -50,13 +27,13 @@ class TrainingCheck {
   // gradients.
   void after_step(double loss, const Model& model);
 
-  // The same in parts, for programs that have their parameters in pieces. Gradients first: a wrong
-  // one makes the value wrong.
+  // The same in parts, for programs that hold their parameters in pieces. Compare gradients first:
+  // a wrong gradient makes the value wrong.
   void after_step(double loss);
   void compare_gradients(const Model& model);
   void compare(const Model& model);
 
-  // Says that something is not the same on all ranks where it must be.
+  // Reports that `what`, which must be the same on all ranks of `gang`, is not.
   void expect_same(bool is_same, std::string_view what, const Gang& gang);
 
  private:
@@ -65,5 +42,8 @@ class TrainingCheck {
   Rank& rank_;
   std::optional<Reference> reference_;
 };
+
+// Outputs this rank's part of every parameter under the parameter's name.
+void output_parameters(Rank& rank, const Model& model);
 
 }  // namespace gang::harness::training

@@ -7,7 +7,7 @@
 namespace gang::properties {
 namespace {
 
-// What a random program may do: everything but making gangs, which its nodes do.
+// What the steps of a random program may do: everything but make gangs, which its nodes do.
 constexpr std::array program_kinds = {OperationKind::all_reduce,
                                       OperationKind::reduce,
                                       OperationKind::reduce_scatter,
@@ -41,9 +41,9 @@ std::vector<int> generate_ranks(Draw& draw, int world) {
   return ranks;
 }
 
-using Gangs = std::vector<std::vector<int>>;
+using MemberLists = std::vector<std::vector<int>>;
 
-void add_created(const GangNode& node, const std::vector<int>& parent, Gangs& gangs) {
+void add_created(const GangNode& node, const std::vector<int>& parent, MemberLists& gangs) {
   std::vector<int> members;
   for (const int rank : node.ranks) {
     if (rank < static_cast<int>(parent.size())) members.push_back(parent[rank]);
@@ -52,7 +52,7 @@ void add_created(const GangNode& node, const std::vector<int>& parent, Gangs& ga
   gangs.push_back(std::move(members));
 }
 
-void add_split(const GangNode& node, const std::vector<int>& parent, Gangs& gangs) {
+void add_split(const GangNode& node, const std::vector<int>& parent, MemberLists& gangs) {
   struct Member {
     int color;
     int key;
@@ -159,6 +159,13 @@ Membership members_of(const GangProgram& program) {
     }
   }
   return members;
+}
+
+const std::vector<int>* find_gang(const std::vector<std::vector<int>>& gangs, int root_rank) {
+  for (const std::vector<int>& gang : gangs) {
+    if (std::ranges::find(gang, root_rank) != gang.end()) return &gang;
+  }
+  return nullptr;
 }
 
 }  // namespace gang::properties

@@ -16,12 +16,12 @@ namespace gang::properties {
 enum class Making : std::uint8_t { root, create_gang, split };
 
 // How the gangs of a node are made from those of its parent. Every gang of the parent makes its own
-// children, so that a node is a set of disjoint gangs (the lines of an axis, say). Total: any lists
-// make sense for any size of parent, which is what keeps every shrunk program a valid one.
+// children, so that a node is a set of disjoint gangs (the lines of an axis, say). Any lists make
+// sense for a parent of any size, which keeps every shrunk program valid.
 struct GangNode {
   Making making = Making::root;
   int parent = 0;           // index of an earlier node
-  std::vector<int> ranks;   // create_gang: those below the parent's size; rank 0 where none is left
+  std::vector<int> ranks;   // create_gang: those below the parent's size; rank 0 if none is
   std::vector<int> colors;  // split: of parent rank r, colors[r % size]
   std::vector<int> keys;    // split: of parent rank r, keys[r % size]
 
@@ -34,9 +34,9 @@ enum class Form : std::uint8_t {
   start_wait,   // started and waited for at once
   start_test,   // started and polled
   start_later,  // started, and waited for after the next step
-  // What only a mistaken rank does.
-  drop_work,     // started, and let go of
-  touch_buffer,  // started, its buffer written, and waited for
+  // Only a mistaken rank does these.
+  drop_work,     // started, its Work dropped
+  touch_buffer,  // started, its buffer written, then waited for
 };
 
 // One operation that every member of the node's gangs performs. Ranks are taken modulo the gang's
@@ -48,12 +48,12 @@ struct Step {
   ReduceOperation reduce_operation = ReduceOperation::sum;
   Form form = Form::blocking;
   int count = 1;          // elements of a chunk, >= 0
-  int root = 0;           // where the operation has one; source of a send; receiver of a fan-in
+  int root = 0;           // if the operation has one; source of a send; receiver of a fan-in
   int peer = 1;           // destination of a send; distance of a batch's ring
   bool in_place = false;  // all_reduce, reduce
   bool stacked = false;   // [size, count] instead of the concatenation along dimension 0
   bool uneven = false;    // all_to_all with split sizes
-  int id = -1;            // what its inputs, tags and call sites are made of; -1: its place
+  int id = -1;            // of its inputs, tags and call sites; -1: its index
   int tag = -1;           // of its messages; -1: its id
 
   friend bool operator==(const Step&, const Step&) = default;
@@ -73,9 +73,9 @@ struct RunChoices {
 // Every rank runs the steps in order on the gangs that it is in: no such program can deadlock, and
 // its results follow from the inputs alone.
 //
-// send is one message from `root` to `peer`; batch is a ring (every rank sends to the one `peer`
-// further and receives from the one `peer` before); recv is a fan-in: everyone sends to `root`,
-// which receives from any source.
+// send is one message from `root` to `peer`; batch is a ring (every rank sends to the rank `peer`
+// places after it and receives from the one `peer` places before it); recv is a fan-in: every other
+// rank sends to `root`, which receives from any source.
 struct GangProgram {
   int world = 1;
   std::vector<GangNode> nodes{GangNode{}};  // the first is the root
@@ -109,6 +109,9 @@ int id_of(const GangProgram& program, std::size_t index);
 // Root ranks of every gang of every node, in rank order: members[node][gang][rank].
 using Membership = std::vector<std::vector<std::vector<int>>>;
 Membership members_of(const GangProgram& program);
+
+// The gang that holds the rank; null if none does.
+const std::vector<int>* find_gang(const std::vector<std::vector<int>>& gangs, int root_rank);
 
 std::string to_text(const GangProgram& program);
 std::string to_text(const GangNode& node);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/case_text.h"
 #include "properties/generators/gang_program.h"
 
 namespace gang::properties {
@@ -20,13 +21,13 @@ std::string_view to_text(Form form) {
     case Form::drop_work:
       return ", started, never waited for";
     case Form::touch_buffer:
-      return ", started, its buffer written, waited for";
+      return ", started, its buffer written, then waited for";
   }
   return "";
 }
 
 std::string run_text(const RunChoices& run) {
-  return fmt::format("{} schedule seed {}, {}, {} sends", to_string(run.scheduler), run.seed,
+  return fmt::format("{}, {}, {} sends", schedule_text(run.scheduler, run.seed),
                      to_string(run.execution), to_string(run.sends));
 }
 
@@ -41,7 +42,7 @@ std::string what_text(const Step& step) {
     return fmt::format("send {} from rank {} to rank {}", data, step.root, step.peer);
   }
   if (step.kind == OperationKind::recv) {
-    return fmt::format("recv {} on rank {} from every other, any source", data, step.root);
+    return fmt::format("recv {} on rank {} from every other rank, any source", data, step.root);
   }
   if (step.kind == OperationKind::batch) return fmt::format("ring {} by {}", data, step.peer);
   if (step.kind == OperationKind::barrier || step.kind == OperationKind::monitored_barrier) {
@@ -74,9 +75,8 @@ std::string to_text(const Step& step) {
 
 std::string to_text(const GangProgram& program) {
   std::string text =
-      fmt::format("world {}, {} gang{}, {} step{}, {}", program.world, program.nodes.size(),
-                  program.nodes.size() == 1 ? "" : "s", program.steps.size(),
-                  program.steps.size() == 1 ? "" : "s", run_text(program.run));
+      fmt::format("world {}, {}, {}, {}", program.world, counted(program.nodes.size(), "gang"),
+                  counted(program.steps.size(), "step"), run_text(program.run));
   for (std::size_t i = 1; i < program.nodes.size(); ++i) {
     text += fmt::format("\ngang {} = {}", i, to_text(program.nodes[i]));
   }

@@ -12,7 +12,7 @@ using harness::HybridOptions;
 
 constexpr std::string_view interleaved = "interleaved_1f1b";
 
-bool is_accepted(const HybridOptions& options) {
+bool accepts(const HybridOptions& options) {
   try {
     make_hybrid_plan(options);
     return true;
@@ -22,7 +22,7 @@ bool is_accepted(const HybridOptions& options) {
 }
 
 void add_if_accepted(HybridCase simpler, const HybridCase& one, std::vector<HybridCase>& all) {
-  if (simpler != one && is_accepted(simpler.options)) all.push_back(std::move(simpler));
+  if (simpler != one && accepts(simpler.options)) all.push_back(std::move(simpler));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ HybridCase generate_hybrid(Draw& draw) {
   options.samples = draw.between(1, 3);
   options.steps = draw.between(1, 2);
   options.data_seed = draw.random.below(1000);
-  while (!is_accepted(options)) ++options.layers;
+  while (!accepts(options)) ++options.layers;
   return {.options = options, .seed = draw.random.below(1000)};
 }
 
@@ -103,7 +103,7 @@ harness::RunSpecification specification_of(const HybridCase& one) {
                               {"data_seed", std::to_string(options.data_seed)}};
   if (one.seed != 0) {
     specification.schedule = harness::ScheduleChoice::random;
-    specification.seed = one.seed;
+    specification.options.seed = one.seed;
   }
   return specification;
 }

@@ -10,7 +10,7 @@
 
 namespace gang::properties {
 
-// A run of the program hybrid that it accepts.
+// A run that the program hybrid accepts.
 struct HybridCase {
   harness::HybridOptions options;
   std::uint64_t seed = 1;  // of the schedule; 0: round robin
@@ -22,7 +22,7 @@ HybridCase generate_hybrid(Draw& draw);
 std::string to_text(const HybridCase& one);
 std::vector<HybridCase> shrinks(const HybridCase& one);
 
-// How the harness is asked for it.
+// The run as the harness takes it.
 harness::RunSpecification specification_of(const HybridCase& one);
 
 }  // namespace gang::properties

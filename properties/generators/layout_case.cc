@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "properties/simpler_cases.h"
+
 namespace gang::properties {
 namespace {
 
@@ -20,7 +22,7 @@ void add_layouts(int pp, int dp, int tp, std::vector<LayoutCase>& layouts) {
   }
 }
 
-// `layout` with one axis changed, without nodes where they no longer fit.
+// `layout` with one axis changed, and without nodes if they no longer fit.
 LayoutCase with(LayoutCase layout, int LayoutCase::* axis, int size) {
   layout.*axis = size;
   if (layout.intra_node_size && layout.dp % *layout.intra_node_size != 0) {
@@ -49,22 +51,18 @@ std::string to_text(const LayoutCase& layout) {
 }
 
 std::vector<LayoutCase> shrinks(const LayoutCase& layout) {
-  std::vector<LayoutCase> simpler;
+  SimplerCases simpler(layout);
   for (const auto axis : {&LayoutCase::pp, &LayoutCase::tp, &LayoutCase::dp}) {
     for (const int size : {1, layout.*axis / 2, layout.*axis - 1}) {
-      if (size >= 1 && size < layout.*axis) simpler.push_back(with(layout, axis, size));
+      if (size < 1 || size >= layout.*axis) continue;
+      simpler.add([axis, size](LayoutCase& one) { one = with(one, axis, size); });
     }
   }
-  if (layout.intra_node_size) {
-    simpler.push_back(layout);
-    simpler.back().intra_node_size.reset();
-    for (const int node : divisors_of(*layout.intra_node_size)) {
-      if (node == 1 || node == *layout.intra_node_size) continue;
-      simpler.push_back(layout);
-      simpler.back().intra_node_size = node;
-    }
+  simpler.reset(&LayoutCase::intra_node_size);
+  for (const int node : divisors_of(layout.intra_node_size.value_or(1))) {
+    if (node > 1) simpler.add([node](LayoutCase& one) { one.intra_node_size = node; });
   }
-  return simpler;
+  return simpler.take();
 }
 
 }  // namespace gang::properties

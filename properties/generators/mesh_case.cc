@@ -5,7 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "properties/simpler_cases.h"
+
 namespace gang::properties {
+
+namespace {
+
+std::string axis_name(std::size_t axis) { return std::string(1, static_cast<char>('a' + axis)); }
+
+}  // namespace
 
 int MeshCase::world() const noexcept {
   return std::accumulate(sizes.begin(), sizes.end(), 1, std::multiplies<>());
@@ -22,7 +30,11 @@ MeshCase generate_mesh(Draw& draw) {
   return mesh;
 }
 
-std::string axis_name(std::size_t axis) { return std::string(1, static_cast<char>('a' + axis)); }
+Mesh mesh_of(const MeshCase& mesh) {
+  std::vector<MeshAxis> axes;
+  for (std::size_t i = 0; i < mesh.sizes.size(); ++i) axes.push_back({axis_name(i), mesh.sizes[i]});
+  return Mesh(std::move(axes));
+}
 
 std::string to_text(const MeshCase& mesh) {
   std::string text = fmt::format("world {},", mesh.world());
@@ -33,23 +45,21 @@ std::string to_text(const MeshCase& mesh) {
 }
 
 std::vector<MeshCase> shrinks(const MeshCase& mesh) {
-  std::vector<MeshCase> simpler;
-  MeshCase shorter = mesh;  // on every axis, so that equal sizes stay equal
-  for (int& size : shorter.sizes) size = std::max(1, size - 1);
-  if (shorter != mesh) simpler.push_back(std::move(shorter));
+  SimplerCases simpler(mesh);
+  simpler.add([](MeshCase& one) {  // on every axis, so that equal sizes stay equal
+    for (int& size : one.sizes) size = std::max(1, size - 1);
+  });
   for (std::size_t axis = 0; axis < mesh.sizes.size(); ++axis) {
-    const auto at = static_cast<std::ptrdiff_t>(axis);
     if (mesh.sizes.size() > 1) {
-      simpler.push_back(mesh);
-      simpler.back().sizes.erase(simpler.back().sizes.begin() + at);
+      simpler.add([axis](MeshCase& one) {
+        one.sizes.erase(one.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+      });
     }
     for (const int size : {1, mesh.sizes[axis] / 2, mesh.sizes[axis] - 1}) {
-      if (size < 1 || size >= mesh.sizes[axis]) continue;
-      simpler.push_back(mesh);
-      simpler.back().sizes[axis] = size;
+      if (size >= 1) simpler.add([axis, size](MeshCase& one) { one.sizes[axis] = size; });
     }
   }
-  return simpler;
+  return simpler.take();
 }
 
 }  // namespace gang::properties

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "gang/mesh.h"
 #include "properties/law.h"
 
 namespace gang::properties {
 
-// The sizes of a mesh's axes; axis i is called "a", "b", ... in order.
+// The sizes of a mesh's axes, which are called "a", "b", ... in order.
 struct MeshCase {
   std::vector<int> sizes;
 
@@ -19,7 +20,7 @@ struct MeshCase {
 // One to four axes, of at most 4 Settings::max_world ranks.
 MeshCase generate_mesh(Draw& draw);
 
-std::string axis_name(std::size_t axis);
+Mesh mesh_of(const MeshCase& mesh);
 std::string to_text(const MeshCase& mesh);
 std::vector<MeshCase> shrinks(const MeshCase& mesh);
 

@@ -7,6 +7,7 @@
 
 #include "gang/collective.h"
 #include "properties/program_memory.h"
+#include "properties/simpler_cases.h"
 
 namespace gang::properties {
 namespace {
@@ -27,18 +28,16 @@ bool can_start(OperationKind kind) {
 
 // A rank's place in a gang.
 struct Seat {
-  const std::vector<int>* gang = nullptr;  // null: in none
+  const std::vector<int>* gang = nullptr;  // null: not in the gang
   int rank = 0;
 
   int size() const { return static_cast<int>(gang->size()); }
 };
 
 Seat seat_in(const Membership& members, int node, int root_rank) {
-  for (const std::vector<int>& gang : members[static_cast<std::size_t>(node)]) {
-    const auto place = std::ranges::find(gang, root_rank);
-    if (place != gang.end()) return {&gang, static_cast<int>(place - gang.begin())};
-  }
-  return {};
+  const std::vector<int>* gang = find_gang(members[static_cast<std::size_t>(node)], root_rank);
+  if (gang == nullptr) return {};
+  return {gang, static_cast<int>(std::ranges::find(*gang, root_rank) - gang->begin())};
 }
 
 bool takes_part(const Step& step, const Seat& seat) {
@@ -47,7 +46,7 @@ bool takes_part(const Step& step, const Seat& seat) {
   return seat.rank == step.root % seat.size() || seat.rank == step.peer % seat.size();
 }
 
-// -- Making the mistake ---------------------------------------------------------------------------
+// -- Making the mistake --
 
 class Mistake {
  public:
@@ -66,7 +65,7 @@ class Mistake {
     return apply(seat) ? std::optional(std::move(program_)) : std::nullopt;
   }
 
-  // The next step that the rank takes part in; the number of steps where there is none.
+  // The next step that the rank takes part in; the number of steps if there is none.
   std::size_t next() const {
     std::size_t next = at_ + 1;
     while (next < program_.steps.size() && !takes_part(program_.steps[next], seat_of(next))) ++next;
@@ -89,7 +88,7 @@ class Mistake {
   bool change_reduction();
   bool change_kind();
 
-  // A place in the list other than that of `current`.
+  // An element of the list other than `current`.
   template <typename List, typename Value>
   Value another(const List& list, Value current) const {
     const auto count = static_cast<std::ptrdiff_t>(std::size(list));
@@ -198,7 +197,7 @@ bool Mistake::change_kind() {
   return true;
 }
 
-// -- What the others see --------------------------------------------------------------------------
+// -- What the others see --
 
 std::string data_of(const Step& step) {
   return fmt::format("{}[{}]", to_string(step.data_type), step.count);
@@ -210,7 +209,7 @@ std::string collective_text(const Step& step, const Seat& seat) {
   if (reduces(step.kind)) text += fmt::format(" {}", to_string(step.reduce_operation));
   if (has_root(step.kind)) text += fmt::format(" root {}", step.root % seat.size());
   if (step.kind != OperationKind::all_to_all || !step.uneven) return text;
-  // Of the sizes, those that others have to agree with.
+  // Only the sizes that other members must agree with.
   text = fmt::format("{} {}", to_string(step.kind), to_string(step.data_type));
   for (int other = 0; other < seat.size(); ++other) {
     if (other == seat.rank) continue;
@@ -281,7 +280,7 @@ std::string_view to_string(Mutation mutation) noexcept {
     case Mutation::other_reduction:
       return "makes with another reduce operation";
     case Mutation::other_kind:
-      return "replaces by another collective";
+      return "replaces with another collective";
     case Mutation::other_tag:
       return "makes with another tag";
     case Mutation::forgotten_wait:
@@ -331,7 +330,7 @@ Mutant generate_mutant(Draw& draw) {
     shape.most_steps = 4;
   }
   mutant.program = generate_program(wide, shape);
-  // Who keeps a barrier waiting is a matter of the deadlock here, not of its patience.
+  // A rank that keeps a barrier waiting must show as a deadlock, not as a timeout of the barrier.
   mutant.program.run.patience = no_timeout;
   do {
     mutant.mutation = draw.any_of(all_mutations);
@@ -349,19 +348,14 @@ std::string to_text(const Mutant& mutant) {
 }
 
 std::vector<Mutant> shrinks(const Mutant& mutant) {
-  std::vector<Mutant> simpler;
-  const auto add = [&](auto field, auto value) {
-    simpler.push_back(mutant);
-    simpler.back().*field = std::move(value);
-  };
-  for (GangProgram& program : shrinks(mutant.program))
-    if (!program.steps.empty()) add(&Mutant::program, std::move(program));
-  for (const int rank : {0, 1, mutant.rank / 2})
-    if (rank < mutant.rank) add(&Mutant::rank, rank);
-  for (int step = 0; step < mutant.step; ++step) add(&Mutant::step, step);
-  for (const int value : {0, 1, mutant.value / 2})
-    if (value < mutant.value) add(&Mutant::value, value);
-  return simpler;
+  SimplerCases simpler(mutant);
+  for (const GangProgram& program : shrinks(mutant.program)) {
+    if (!program.steps.empty()) simpler.add([&](Mutant& one) { one.program = program; });
+  }
+  for (const int rank : {0, 1, mutant.rank / 2}) simpler.lower(&Mutant::rank, rank);
+  for (int step = 0; step < mutant.step; ++step) simpler.lower(&Mutant::step, step);
+  for (const int value : {0, 1, mutant.value / 2}) simpler.lower(&Mutant::value, value);
+  return simpler.take();
 }
 
 }  // namespace gang::properties

@@ -17,13 +17,13 @@ enum class Mutation : std::uint8_t {
   duplicate,        // makes it twice
   swap,             // makes it after its next call
   other_gang,       // makes it on another of its gangs
-  other_root,       // with another root; of a message: another peer
+  other_root,       // with another root; for a message, another peer
   other_type,       // with another data type
   other_count,      // with more elements
   other_reduction,  // with another reduce operation
   other_kind,       // calls another collective
   other_tag,        // sends or receives with another tag
-  forgotten_wait,   // lets go of the started operation
+  forgotten_wait,   // drops the started operation
   early_reuse,      // writes its buffer before waiting
 };
 
@@ -45,14 +45,14 @@ struct Mutant {
   friend bool operator==(const Mutant&, const Mutant&) = default;
 };
 
-// What the rank runs instead of the program, its steps with their ids. Nothing where there is no
-// such mistake to make: the rank takes no part in the step, there is no other gang, ...
+// What the rank runs instead of the program, its steps with their ids. None if the mistake cannot
+// be made: the rank takes no part in the step, there is no other gang, ...
 std::optional<GangProgram> mistaken_program(const Mutant& mutant);
 
-// Ids of the steps that the mistake is in: one, or the two that are swapped.
+// Ids of the mistaken steps: one, or the two that are swapped.
 std::vector<int> mistaken_steps(const Mutant& mutant);
 
-// A call as the others of its gang can tell it.
+// A call as the other members of its gang see it.
 struct VisibleCall {
   std::string text;
   int id = 0;  // of its step
@@ -60,8 +60,8 @@ struct VisibleCall {
   friend bool operator==(const VisibleCall& a, const VisibleCall& b) { return a.text == b.text; }
 };
 
-// The calls that must match, of one rank: in order, for every gang of two or more ("gang 2") and
-// every link and tag of one ("gang 2 to 3 tag 7").
+// The calls of one rank that must match others, in order: for every gang of two or more ("gang 2"),
+// and for every link and tag of such a gang ("gang 2 to 3 tag 7").
 using VisibleCalls = std::map<std::string, std::vector<VisibleCall>>;
 VisibleCalls visible_calls(const GangProgram& program, int rank);
 

@@ -112,7 +112,7 @@ std::vector<RandomSchedule> shrinks(const RandomSchedule& one) {
   if (fewer.microbatches > 0) simpler.push_back({only(one.schedule, fewer)});
   PipelineSizes shorter = one.schedule.sizes;
   --shorter.stages_per_rank;
-  // The passes of the last stages that remain do not need those that go: all are forward first.
+  // What is left does not need the passes that go: every microbatch still goes forward first.
   if (shorter.stages_per_rank > 0) simpler.push_back({only(one.schedule, shorter)});
   return simpler;
 }
@@ -135,7 +135,7 @@ std::string to_text(const StockSchedule& stock) {
   return fmt::format("{}, {}", to_string(stock.kind), to_string(stock.sizes));
 }
 
-// The space is enumerated from the smallest sizes.
+// The space is enumerated from the smallest sizes up.
 std::vector<StockSchedule> shrinks(const StockSchedule&) { return {}; }
 
 SpoiltSchedule generate_spoilt_schedule(Draw& draw) {
@@ -180,7 +180,7 @@ std::string to_text(const SpoiltSchedule& spoilt) {
                      lines_of(spoilt.schedule));
 }
 
-// Without a further mistake nothing can be left out.
+// Leaving anything out would be a second mistake.
 std::vector<SpoiltSchedule> shrinks(const SpoiltSchedule&) { return {}; }
 
 }  // namespace gang::properties

@@ -9,8 +9,7 @@
 
 namespace gang::properties {
 
-// A schedule that is right, in no particular order: any order of passes in which none comes before
-// what it needs.
+// A correct schedule in a random order: no pass comes before what it needs.
 struct RandomSchedule {
   harness::PipelineSchedule schedule;
 
@@ -20,7 +19,7 @@ RandomSchedule generate_schedule(Draw& draw);
 std::string to_text(const RandomSchedule& one);
 std::vector<RandomSchedule> shrinks(const RandomSchedule& one);
 
-// One of the stock schedules, of sizes that it accepts.
+// One of the stock schedules, with sizes that it accepts.
 struct StockSchedule {
   harness::ScheduleKind kind = harness::ScheduleKind::gpipe;
   harness::PipelineSizes sizes;
@@ -31,8 +30,8 @@ std::vector<StockSchedule> all_stock_schedules(int max_ranks);
 std::string to_text(const StockSchedule& stock);
 std::vector<StockSchedule> shrinks(const StockSchedule& stock);
 
-// A right schedule with one mistake, which makes it wrong: a pass that is missing, computed twice,
-// on another rank, or before what it needs.
+// A correct schedule spoilt by one mistake: a pass that is missing, computed twice, on another
+// rank, or before what it needs.
 struct SpoiltSchedule {
   harness::PipelineSchedule schedule;
   std::string mistake;

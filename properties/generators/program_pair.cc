@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "properties/case_text.h"
+
 namespace gang::properties {
 
 ProgramPair generate_pair(Draw& draw) {
@@ -16,9 +18,9 @@ ProgramPair generate_pair(Draw& draw) {
 }
 
 std::string to_text(const ProgramPair& pair) {
-  return fmt::format("world {}, two programs, {} schedule seed {}\nfirst: {}\nsecond: {}",
-                     pair.world(), to_string(pair.run.scheduler), pair.run.seed,
-                     to_text(pair.first), to_text(pair.second));
+  return fmt::format("world {}, two programs, {}\nfirst: {}\nsecond: {}", pair.world(),
+                     schedule_text(pair.run.scheduler, pair.run.seed), to_text(pair.first),
+                     to_text(pair.second));
 }
 
 std::vector<ProgramPair> shrinks(const ProgramPair& pair) {

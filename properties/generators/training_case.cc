@@ -10,7 +10,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr int largest_world = 8;  // every rank trains on the whole batch to check its own
+constexpr int largest_world = 8;  // every rank also trains on the whole batch, to check itself
 
 using Parameters = std::map<std::string, std::string>;
 
@@ -22,7 +22,7 @@ void set(Parameters& parameters, const std::string& name, int value) {
   parameters[name] = fmt::format("{}", value);
 }
 
-// What tp must divide: the four heads of a language model, the hidden units of the other.
+// tp must divide the four heads of a transformer, or the hidden units of an mlp.
 void draw_model(Draw& draw, Parameters& parameters, int tp) {
   const bool is_mlp = 4 % tp != 0 || !draw.one_in(3);
   parameters["model"] = is_mlp ? "mlp" : "transformer";
@@ -94,10 +94,10 @@ harness::RunSpecification TrainingCase::specification() const {
   run.program = program->name;
   run.world_size = world;
   run.parameters = parameters;
-  run.execution = execution;
-  run.context = context;
+  run.options.execution = execution;
+  run.options.context = context;
   if (seed != 0) {
-    run.seed = seed;
+    run.options.seed = seed;
     run.schedule = harness::ScheduleChoice::random;
   }
   return run;

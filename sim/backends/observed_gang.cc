@@ -14,7 +14,7 @@
 namespace gang::sim {
 namespace {
 
-// Notes in the digest how a call ends: unless told that it is complete, with an exception.
+// Records in the digest how a call ends: with an exception, unless completed() was called.
 class NotedEnd {
  public:
   NotedEnd(World& world, const GangState& gang, std::uint64_t sequence_number) noexcept
@@ -57,7 +57,7 @@ ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangS
       state_(std::move(state)),
       is_refused_(observation.world.engine.current().rank->incarnation > 0) {}
 
-// As the gang itself will number it; the rank's watchdog gives it no more time than that.
+// Mirrors the gang's own numbering, and caps the timeout at the rank's watchdog.
 void ObservedGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
   const auto& watchdog = observation_.world.options.watchdog;
@@ -72,7 +72,7 @@ std::shared_ptr<Gang> ObservedGang::wrap(std::shared_ptr<Gang> child) {
   return std::make_shared<ObservedGang>(observation_, std::move(state), std::move(child));
 }
 
-// As `run` without events to keep: the usual case, which is to cost little beside Gloo.
+// Like `run`, but records no events. This common case must be cheap compared to Gloo.
 Received ObservedGang::run_unrecorded(Operation& operation) {
   World& world = observation_.world;
   {
@@ -102,7 +102,7 @@ Received ObservedGang::do_run(Operation& operation) {
   return pending.received;
 }
 
-// Performs it; the error that it ends with, if any.
+// Performs the operation. Returns the error that it ends with, or null.
 std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pending) {
   World& world = observation_.world;
   {
@@ -145,7 +145,7 @@ Work ObservedGang::do_start(Operation& operation) {
     error = std::current_exception();
   }
   PendingOperation pending(operation, *state_, rank(), world.engine.current());
-  faults.result = nullptr;  // comes later, elsewhere
+  faults.result = nullptr;  // only available later, elsewhere
   world.interference->inside(pending, faults);
   if (error != nullptr) std::rethrow_exception(error);
   world.interference->after(pending, faults);
@@ -162,7 +162,7 @@ CallFaults ObservedGang::faults_before(Operation& operation) {
   return faults;
 }
 
-// A watchdog has broken what the run knows of the gang.
+// Aborts the gang if a watchdog has marked its state as broken.
 void ObservedGang::abort_as_told() {
   if (state_->broken == nullptr || state_->broken->kind != GangErrorKind::aborted) return;
   inner().abort();
@@ -180,7 +180,7 @@ Received ObservedGang::run_under_faults(Operation& operation) {
     const ArmedStrike strike(observation_.strikes, pending, faults.inside);
     error = run(operation, pending);
   }
-  // What was to happen inside, but the operation has failed, or had too few messages for it.
+  // Trigger a fault that did not strike because the operation failed or had too few messages.
   interference.inside(pending, {.inside = faults.inside});
   if (error != nullptr) std::rethrow_exception(error);
   if (pending.corrupted_by >= 0) interference.corrupt_result(pending);

@@ -1,4 +1,4 @@
-// A gang of a simulated world that is not the simulator's own, as the run sees it.
+// The run's view of a gang that a foreign backend implements.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace gang::sim {
 struct World;
 class Strikes;
 
-// What the run knows of each gang, one for all of its members: its name and number, under which it
-// is traced and met by faults. Messages and results are the gang's own.
+// The run's state of each gang, shared by its members: the name and number that traces and faults
+// refer to. Messages and results stay with the gang itself.
 class ObservedGangs {
  public:
   explicit ObservedGangs(World& world) : world_(world) {}
 
-  // The `ordinal`-th gang that was made from `parent` (null: the root), as one of its members knows
+  // The `ordinal`-th gang created from `parent` (null: the root), as one of its members describes
   // it.
   std::shared_ptr<GangState> find(const GangState* parent, std::uint64_t ordinal,
                                   const GangInfo& info);
@@ -35,19 +35,19 @@ class ObservedGangs {
   std::map<Key, std::weak_ptr<GangState>> gangs_;
 };
 
-// What all observed gangs of a run share.
+// State shared by all observed gangs of a run.
 struct Observation {
   World& world;
   ObservedGangs& gangs;
   Strikes& strikes;
-  std::shared_ptr<Runtime> runtime;  // keeps them after the run
+  std::shared_ptr<Runtime> runtime;  // outlives the run on their behalf
 };
 
-// Counts what is called, traces blocking calls (started ones end on threads of the gang's, unseen),
-// and lets faults of the plan happen before, inside and after a call. A rank that was started again
-// is refused. After the run every call is an InvalidOperation.
+// Counts calls, traces blocking ones (started calls end unseen, on the gang's own threads), and
+// triggers the plan's faults before, inside and after a call. Refuses calls of a restarted rank.
+// After the run, every call throws InvalidOperation.
 //
-// Source: the faults are those of sim/faults, at the same moments.
+// Source: the faults of sim/faults, triggered at the same points.
 class ObservedGang final : public ForwardingGang {
  public:
   ObservedGang(const Observation& observation, std::shared_ptr<GangState> state,
@@ -64,7 +64,7 @@ class ObservedGang final : public ForwardingGang {
   void number(Operation& operation) noexcept;
   CallFaults faults_before(Operation& operation);
   void abort_as_told();
-  // Inline, as SimGang::finish is and for the same reason.
+  // Inline for the same reason as SimGang::finish.
   [[gnu::always_inline]] inline Received run_unrecorded(Operation& operation);
   std::exception_ptr run(Operation& operation, PendingOperation& pending);
   Received run_under_faults(Operation& operation);

@@ -1,4 +1,4 @@
-// What the gangs of a world are made of.
+// Selects the backend that implements a world's gangs.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gang::sim {
 
-// As the world's options say; null for SimulatedBackend::sim.
+// Follows the world's options; null for SimulatedBackend::sim.
 std::unique_ptr<ForeignGangs> make_root_gangs(World& world);
 
 }  // namespace gang::sim

@@ -1,4 +1,4 @@
-// Ranks that die in the middle of an operation.
+// Faults that strike in the middle of an operation.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace gang::sim {
 
 struct World;
 
-// About how many steps a rank takes in one operation: that many, and so many for each member.
+// Estimates the steps of a rank in one operation: `always`, plus `by_member` for each member.
 struct OperationSteps {
   std::uint64_t always = 0;
   std::uint64_t by_member = 0;
 };
 
-// Faults that wait for a step of the operation they are to happen in: which one is drawn.
+// Faults armed to strike at a randomly drawn step of their operation.
 class Strikes {
  public:
   Strikes(World& world, OperationSteps steps);
 
-  // The current context is about to take a step: to send, to launch, to wait. May not return. Cheap
-  // where nothing waits.
+  // Called before the current context takes a step: a send, a launch or a wait. May not return.
+  // Cheap if no fault is armed.
   void at_step() {
     if (!armed_.empty()) [[unlikely]]
       strike_if_due();
@@ -45,7 +45,8 @@ class Strikes {
   std::map<TaskId, Armed> armed_;
 };
 
-// While it lives, `fault` (null: nothing) waits for a step of the current context; then it is null.
+// Arms `fault` (if not null) for a step of the current context during its own lifetime. Sets
+// `fault` to null once it strikes.
 class ArmedStrike {
  public:
   ArmedStrike(Strikes& strikes, PendingOperation& pending, ArmedFault*& fault);

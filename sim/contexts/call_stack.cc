@@ -42,7 +42,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> prefixes
                              [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// What carries out a call that a program makes.
+// Functions that carry out a call made by a program.
 bool is_inside_a_call(std::string_view function) {
   static constexpr std::array<std::string_view, 10> prefixes = {
       "gang::sim::",      "gang::Gang::", "gang::Work::",    "gang::ForwardingGang::",
@@ -51,7 +51,7 @@ bool is_inside_a_call(std::string_view function) {
   return is_one_of(function, prefixes);
 }
 
-// What a program is called by.
+// Functions that call a program.
 bool is_below_a_program(std::string_view function) {
   return function.starts_with("gang::sim::") ||
          function.starts_with("gang::harness::program_file::") ||

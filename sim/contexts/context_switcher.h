@@ -8,7 +8,7 @@
 
 namespace gang::sim {
 
-// Runs the body of a task to its end and says who goes on; implemented by the engine.
+// Runs the body of a task to its end and chooses its successor; implemented by the engine.
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
@@ -23,7 +23,7 @@ class ContextSwitcher {
  public:
   virtual ~ContextSwitcher() = default;
 
-  // Suspends `from` and lets `to` go on, starting it if it has not run yet. Returns when something
+  // Suspends `from` and resumes `to`, starting it if it has not run yet. Returns when something
   // switches to `from` again.
   virtual void switch_to(Task& from, Task& to) = 0;
 

@@ -1,4 +1,4 @@
-// The choices of a run: who makes them, and what is recorded of them.
+// The choices of a run: who makes them, and what is recorded.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,12 @@
 #include <string>
 
 #include "sim/options/simulation_options.h"
+#include "sim/report/certainty.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/scheduler.h"
 #include "sim/state/task.h"
 
 namespace gang::sim {
-
-// In which schedules something happens, as far as one run can tell.
-enum class Schedules : std::uint8_t { every, at_least_this };
 
 // Asks the scheduler and records its answers.
 class Choices {
@@ -22,14 +20,14 @@ class Choices {
 
   void begin_run(int world_size) { scheduler_->begin_run(world_size); }
 
-  // Whether the scheduler likes to switch at every call, not only where a context blocks.
+  // Whether the scheduler may switch at every call, not only where a context blocks.
   bool switches_everywhere() const noexcept { return switches_everywhere_; }
 
-  // Whether the scheduler is asked at all: round robin is not.
+  // Whether the scheduler is consulted at all; round robin is not.
   bool asks_scheduler() const noexcept { return asks_scheduler_; }
 
-  // Which of `runnable`, two or more, runs next; `after` ran last. no_task where a replayed
-  // schedule does not fit this run.
+  // Chooses which of `runnable`, two or more, runs next; `after` ran last. Returns no_task if a
+  // replayed schedule does not fit this run.
   TaskId ask(const RunnableSet& runnable, TaskId after);
 
   // `chosen` was picked from `runnable` contexts, two or more.
@@ -52,7 +50,7 @@ class Choices {
     return choice_points_ == 0 ? Schedules::every : Schedules::at_least_this;
   }
 
-  // Where a replayed schedule and this run part; empty where they do not. Call at the end of a run
+  // Where a replayed schedule and this run diverge; empty if they do not. Call at the end of a run
   // that was not cut short: a schedule with steps left over diverges, too.
   void check_replayed_to_the_end();
   const std::string& divergence() const noexcept { return divergence_; }

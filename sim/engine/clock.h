@@ -8,8 +8,7 @@
 
 namespace gang::sim {
 
-// Virtual time; or, under ContextKind::parallel, the wall clock's, which jumps where nobody can
-// run.
+// Virtual time or, under ContextKind::parallel, wall-clock time that jumps when no context can run.
 class Clock {
  public:
   explicit Clock(bool is_wall) noexcept : is_wall_(is_wall) {}
@@ -44,7 +43,7 @@ class Clock {
     if (deadline < deadline_bound_) deadline_bound_ = deadline;
   }
 
-  // No deadline is earlier than this; it may be that none is as early.
+  // A lower bound on all deadlines; it need not be tight.
   TimePoint deadline_bound() const noexcept { return deadline_bound_; }
   void set_deadline_bound(TimePoint bound) noexcept { deadline_bound_ = bound; }
 

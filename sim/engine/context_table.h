@@ -27,7 +27,7 @@ class ContextTable {
   }
   Task& program_of(int rank) noexcept { return programs_[static_cast<std::size_t>(rank)]; }
 
-  // The caller of the run, which is no rank's: id outside_task.
+  // The caller of the run, which belongs to no rank: id outside_task.
   Task& outside() noexcept { return outside_; }
 
   Task& add(RankState& rank, std::string name, std::function<void()> body);
@@ -51,7 +51,7 @@ class ContextTable {
   // Contexts that have neither ended nor been frozen, by rank, the rank's program first.
   std::vector<const Task*> live() const;
 
-  // Lets go of what the bodies of further contexts hold.
+  // Releases what the bodies of further contexts hold.
   void release_bodies() noexcept;
 
  private:

@@ -44,7 +44,7 @@ void Engine::run() {
     switcher_.reset();
     set_rank_locals(nullptr);
   }
-  // What comes from now on comes from outside.
+  // From here on, calls come from outside.
   is_over_ = true;
   current_ = &outside;
 }
@@ -95,8 +95,8 @@ Task& Engine::pick_next(TaskId after) {
       if (chosen == no_task) client_.schedule_diverged();
     }
   }
-  // Once the run is over, the youngest contexts end first: what they use of those that have started
-  // them is still there.
+  // Once the run is over, the youngest contexts end first, while the contexts that started them,
+  // and what they use of those, still exist.
   if (chosen == no_task && is_over_ && contexts_.has_further()) chosen = runnable_.last();
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
@@ -165,7 +165,7 @@ void Engine::freeze(const RankState& rank) {
   contexts_.for_each([this, &rank](Task& task) {
     if (task.rank != &rank || task.is_done || task.is_frozen) return;
     contexts_.note_frozen(task);
-    task.wait = nullptr;  // nobody wakes what does not wait
+    task.wait = nullptr;  // prevents wake-ups
     if (runnable_.contains(task.id)) runnable_.remove(task.id);
     polls_.remove(task.id);
   });

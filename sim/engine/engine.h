@@ -22,12 +22,12 @@
 
 namespace gang::sim {
 
-// Thrown at a rank whose run is over, to unwind its stack. Not a std::exception, so that programs
-// do not take it for an error of theirs.
+// Thrown in a rank whose run is over, to unwind its stack. Not a std::exception, so that programs
+// do not mistake it for an error of their own.
 struct RunOver {};
 
-// The contexts of one run. What is shared among them is guarded by `Guard` (a mutex under parallel
-// contexts, nothing otherwise, since one context runs at a time).
+// The contexts of one run. `Guard` protects their shared state (a mutex under parallel contexts,
+// nothing otherwise, since one context runs at a time).
 class Engine final : public TaskRunner {
  public:
   // All outlive the engine.
@@ -60,8 +60,8 @@ class Engine final : public TaskRunner {
     return parallel_ != nullptr ? ParallelContexts::current() : *current_;
   }
 
-  // Blocks the current context until it is woken; it may be woken for nothing, so callers loop.
-  // Throws RunOver when the run ends first.
+  // Blocks the current context until it is woken; wake-ups may be spurious, so callers loop. Throws
+  // RunOver if the run ends first.
   [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
     check_running();
     block_quietly(self, wait);
@@ -80,13 +80,14 @@ class Engine final : public TaskRunner {
   // Makes `task` runnable if it is blocked. Idempotent.
   void wake(Task& task);
 
-  // Where other contexts may go first, if the scheduler likes to switch at every call.
+  // Lets other contexts run first if the scheduler may switch at every call.
   void scheduling_point() {
     if (choices_.switches_everywhere()) [[unlikely]]
       switch_at_call();
   }
 
-  // Lets all others go first: a poll that found nothing, of `pending` where it is about one.
+  // Lets all other contexts run first, after a poll that found nothing; `pending` is its target, if
+  // any.
   void poll(PendingOperation* pending = nullptr);
 
   TimePoint now() const noexcept { return clock_.now(); }
@@ -101,10 +102,10 @@ class Engine final : public TaskRunner {
   // Ends the run: every context is woken, and unwinds.
   void end_run();
 
-  // A further context of the rank, which may run from now on.
+  // Starts a further context of the rank, which may run from now on.
   Task& start_context(RankState& rank, std::string name, std::function<void()> body);
 
-  // No context of the rank runs any more; one that is running calls stay_frozen next.
+  // Stops all contexts of the rank; one that is running must call stay_frozen next.
   void freeze(const RankState& rank);
   [[noreturn]] void stay_frozen(Task& self);
 
@@ -140,7 +141,7 @@ class Engine final : public TaskRunner {
   void make_runnable(Task& task);
   void live(Task& task) noexcept;  // the whole life of a context
   void stop();                     // because of the step counter
-  void on_idle();                  // nobody can run; afterwards somebody can
+  void on_idle();                  // no context can run; afterwards one can
   bool resume_polls();
 
   const SimulationOptions& options_;
@@ -148,7 +149,7 @@ class Engine final : public TaskRunner {
   std::unique_ptr<ParallelContexts> parallel_;  // null: one context runs at a time
   Task* current_ = nullptr;
   bool is_over_ = false;
-  bool expects_ = false;  // tells the switcher who comes next
+  bool expects_ = false;  // tells the switcher which task comes next
   ContextTable contexts_;
   RunnableSet runnable_;
   Choices choices_;
@@ -159,12 +160,12 @@ class Engine final : public TaskRunner {
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
 };
 
-// Blocks the current context for so long.
+// Blocks the current context for `duration`.
 void sleep_in(Engine& engine, Duration duration);
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_ended(std::string_view what);
 
-// Throws InvalidOperation "`what` was used after the end of its simulation" where it is.
+// Throws InvalidOperation "`what` was used after the end of its simulation" if that is the case.
 inline void require_running(const Engine& engine, std::string_view what) {
   if (engine.current().id == outside_task) [[unlikely]]
     throw_ended(what);

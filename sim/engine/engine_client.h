@@ -26,7 +26,7 @@ class EngineClient {
   // The run is over, and `self` is about to be unwound.
   virtual void unwinding(const Task& self) = 0;
 
-  // No context can run. Whether time has passed, or the run has ended, so that one can.
+  // No context can run. Returns whether one can now, because time has passed or the run has ended.
   virtual bool let_time_pass() = 0;
 
   // No context can run and no time can pass: ends the run, or fails a gang.

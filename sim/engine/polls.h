@@ -8,7 +8,7 @@
 
 namespace gang::sim {
 
-// Who has polled for nothing, and whether trying again could help.
+// Which contexts have polled in vain, and whether another try could help.
 class Polls {
  public:
   void add(TaskId task) { waiting_.push_back(task); }
@@ -17,7 +17,7 @@ class Polls {
   // Something has happened that a polling context could see.
   void note_progress() noexcept { ++progress_; }
 
-  // Whether somebody polls and something has happened since everybody last tried.
+  // Whether a context polls and something has happened since all of them last tried.
   bool may_succeed() noexcept {
     if (progress_ == tried_at_ || waiting_.empty()) return false;
     tried_at_ = progress_;
@@ -25,7 +25,7 @@ class Polls {
     return true;
   }
 
-  // Whether to try again all the same: programs may do something else after some polls in vain.
+  // Whether to try again anyway: programs may change course after some failed polls.
   bool may_retry_in_vain() noexcept {
     return ++fruitless_rounds_ <= most_fruitless_rounds && !waiting_.empty();
   }

@@ -42,7 +42,7 @@ class SimulatedMutex final : public RuntimeMutex {
     if (engine_.is_over()) return acquire_after_run();
     Task& self = engine_.current();
     if (holder_ == &self)
-      throw InvalidOperation("a mutex was locked twice by one thread; it is not recursive");
+      throw InvalidOperation("one thread locked a mutex twice; mutexes are not recursive");
     while (holder_ != nullptr) {
       waiting_.push_back(&self);
       Wait wait{Wait::Reason::mutex};
@@ -58,7 +58,7 @@ class SimulatedMutex final : public RuntimeMutex {
     waiting_.clear();
   }
 
-  // After the run has ended nobody waits for locks any more, but they are still unlocked.
+  // After the run has ended no context waits for locks, but they are still unlocked.
   void acquire_after_run() noexcept { holder_ = &engine_.current(); }
 
  private:

@@ -8,7 +8,7 @@ namespace gang::sim {
 class Engine;
 class EngineClient;
 
-// One for all ranks: what it does concerns the context that calls it.
+// Shared by all ranks: its functions act on the calling context.
 std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine, EngineClient& client);
 
 }  // namespace gang::sim

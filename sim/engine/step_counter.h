@@ -16,7 +16,7 @@ inline bool searches_while_others_run(const SimulationOptions& options) noexcept
          options.pending_timeouts == PendingTimeouts::are_deadlocks;
 }
 
-// Says when a run is to be looked at: past its step limit, or for the next search.
+// Determines when to inspect a run: past its step limit, or for the next search.
 class StepCounter {
  public:
   StepCounter(const SimulationOptions& options, std::size_t contexts)
@@ -24,13 +24,13 @@ class StepCounter {
     plan(contexts);
   }
 
-  // Counts a switch. Whether to stop and look.
+  // Counts a switch. Returns whether to stop and inspect the run.
   bool step() noexcept { return ++steps_ >= next_stop_; }
 
   std::uint64_t steps() const noexcept { return steps_; }
   bool is_past_limit() const noexcept { return steps_ > limit_; }
 
-  // Sets the next stop, with so many contexts left.
+  // Sets the next stop, given the number of contexts left.
   void plan(std::size_t contexts) noexcept {
     constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
     constexpr std::uint64_t least_between_searches = 1000;

@@ -1,4 +1,4 @@
-// What a context is blocked in.
+// What a context is blocked on.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct Wait {
   const Task* joined = nullptr;  // join
   const Task* holder = nullptr;  // mutex
   const AwaitedMessage* message = nullptr;
-  // Where the wait ends by itself. Like an operation's: time does not pass for its sake alone,
-  // unless timeouts fire.
+  // When the wait ends by itself. As with an operation's deadline, time does not pass for its sake
+  // alone unless timeouts fire.
   TimePoint deadline = TimePoint::max();
 };
 

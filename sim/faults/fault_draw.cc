@@ -1,4 +1,4 @@
-// From what may go wrong to what goes wrong in one run.
+// From what may go wrong to what does go wrong in one run.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,7 +10,7 @@
 namespace gang::sim {
 namespace {
 
-// A number of mean `mean`. Source: Knuth's multiplication of uniform numbers.
+// A number with the mean `mean`. Source: Knuth's multiplication of uniform numbers.
 std::size_t poisson(RandomStream& stream, double mean) {
   const double limit = std::exp(-mean);
   std::size_t count = 0;
@@ -89,8 +89,8 @@ Fault drawn(RandomStream& stream, const FaultPlan& plan, Fault fault, int world_
 std::vector<const Fault*> enabled(RandomStream& stream, const FaultPlan& plan) {
   std::set<FaultKind> kinds;
   if (plan.selection == FaultSelection::swarm)
-    for (const FaultKind kind : all_fault_kinds())
-      if (stream.below(2) == 0) kinds.insert(kind);
+    for (const auto& entry : fault_kind_names)
+      if (stream.below(2) == 0) kinds.insert(entry.value);
   std::vector<const Fault*> faults;
   for (const Fault& fault : plan.faults)
     if (plan.selection != FaultSelection::swarm || kinds.contains(fault.kind))
@@ -114,7 +114,7 @@ const Fault* pick(RandomStream& stream, const std::vector<const Fault*>& faults)
 FaultPlan draw(const FaultPlan& plan, std::uint64_t seed, int world_size) {
   validate(plan, world_size);
   RandomStream stream(seed, "faults");
-  FaultPlan run{.name = plan.name, .ranks_per_node = plan.ranks_per_node};
+  FaultPlan run{.name = plan.name, .ranks_per_node = plan.ranks_per_node, .lines = plan.lines};
   if (plan.selection == FaultSelection::all) {
     for (const Fault& fault : plan.faults)
       if (fault.chance >= 1 || stream.uniform() < fault.chance)
@@ -131,7 +131,7 @@ FaultPlan draw(const FaultPlan& plan, std::uint64_t seed, int world_size) {
 
 void check_drawn(const FaultPlan& plan) {
   if (plan.selection != FaultSelection::all)
-    throw FaultPlanError(FaultPlanError::no_fault, "selection", "the plan is not drawn");
+    throw FaultPlanError(FaultPlanError::no_fault, "selection", "the plan is not drawn", plan);
   for (std::size_t i = 0; i < plan.faults.size(); ++i) {
     const Fault& fault = plan.faults[i];
     const bool is_drawn =
@@ -139,7 +139,7 @@ void check_drawn(const FaultPlan& plan) {
         fault.random_nodes == 0 && fault.chance == 1 && fault.trigger.moment != FaultMoment::any &&
         (!fault.lasts || fault.lasts->is_fixed()) && (!fault.delay || fault.delay->is_fixed()) &&
         (!fault.notice || fault.notice->is_fixed());
-    if (!is_drawn) throw FaultPlanError(i, "kind", "is not drawn");
+    if (!is_drawn) throw FaultPlanError(i, "kind", "is not drawn", plan);
   }
 }
 

@@ -1,37 +1,14 @@
 #include "sim/faults/fault_plan.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/report/report.h"
+#include "sim/text/rank_ranges.h"
 
 namespace gang::sim {
 namespace {
-
-constexpr std::array kind_names = {"crash",
-                                   "exception",
-                                   "exit",
-                                   "stall",
-                                   "slow",
-                                   "late_start",
-                                   "restart",
-                                   "watchdog_abort",
-                                   "corrupt_contribution",
-                                   "corrupt_result",
-                                   "late_copy",
-                                   "store_unavailable",
-                                   "slow_store",
-                                   "lossy_store",
-                                   "slow_link",
-                                   "partition",
-                                   "drop_message",
-                                   "delay_message",
-                                   "duplicate_message",
-                                   "reorder_messages",
-                                   "corrupt_message"};
 
 std::string range_text(const Between<std::uint64_t>& range) {
   return range.is_fixed() ? fmt::format("{}", range.least)
@@ -60,8 +37,7 @@ std::string victims_text(const Fault& fault) {
 }
 
 std::string_view moment_text(FaultMoment moment) {
-  constexpr std::array<std::string_view, 4> names = {"before", "inside", "after", "around"};
-  return names[static_cast<std::size_t>(moment)];
+  return moment == FaultMoment::any ? "around" : name_of(fault_moment_names, moment);
 }
 
 std::string trigger_text(const FaultTrigger& trigger) {
@@ -82,30 +58,23 @@ std::string trigger_text(const FaultTrigger& trigger) {
   return text;
 }
 
+// "plan.toml:7: ": the key, or its table, if the plan came from a file.
+std::string place_of(const FaultPlan& plan, std::size_t fault, const std::string& key) {
+  const bool is_of_fault = fault < plan.faults.size();
+  const auto& lines = (is_of_fault ? plan.faults[fault].lines : plan.lines).by_key;
+  auto line = lines.find(key);
+  if (line == lines.end()) line = lines.find("");
+  if (line == lines.end()) return "";
+  return plan.name.empty() ? "faults: " : fmt::format("{}:{}: ", plan.name, line->second);
+}
+
 }  // namespace
 
-const std::vector<FaultKind>& all_fault_kinds() {
-  static const std::vector<FaultKind> kinds = [] {
-    std::vector<FaultKind> all;
-    for (std::size_t i = 0; i < kind_names.size(); ++i) all.push_back(static_cast<FaultKind>(i));
-    return all;
-  }();
-  return kinds;
-}
-
-std::string_view to_string(FaultKind kind) noexcept {
-  return kind_names[static_cast<std::size_t>(kind)];
-}
-
-std::optional<FaultKind> parse_fault_kind(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < kind_names.size(); ++i)
-    if (text == kind_names[i]) return static_cast<FaultKind>(i);
-  return std::nullopt;
-}
-
-FaultPlanError::FaultPlanError(std::size_t fault, std::string key, const std::string& message)
-    : InvalidArgument(fault == no_fault ? message
-                                        : fmt::format("fault {}: {}", fault + 1, message)),
+FaultPlanError::FaultPlanError(std::size_t fault, std::string key, const std::string& message,
+                               const FaultPlan& plan)
+    : InvalidArgument(
+          place_of(plan, fault, key) +
+          (fault == no_fault ? message : fmt::format("fault {}: {}", fault + 1, message))),
       fault_(fault),
       key_(std::move(key)) {}
 
@@ -113,7 +82,7 @@ std::string to_string(const Fault& fault) {
   std::string text(to_string(fault.kind));
   if (is_of_link(fault.kind))
     text += fmt::format(" of {} {} {}", victims_text(fault), fault.one_way ? "->" : "<->",
-                        fault.to.empty() ? "everyone else" : ranks_text(fault.to));
+                        fault.to.empty() ? "all other ranks" : ranks_text(fault.to));
   else
     text += " of " + victims_text(fault);
   text += trigger_text(fault.trigger);

@@ -1,4 +1,4 @@
-// What a plan must be like.
+// What a valid plan is.
 #include <set>
 
 #include <fmt/format.h>
@@ -11,58 +11,59 @@ namespace {
 // The checks of one fault; every error names it and the key.
 class FaultChecks {
  public:
-  FaultChecks(const Fault& fault, std::size_t index) : fault_(fault), index_(index) {}
+  FaultChecks(const FaultPlan& plan, std::size_t index)
+      : plan_(plan), fault_(plan.faults[index]), index_(index) {}
 
   void check() const {
     check_share("chance", fault_.chance);
     if (!(fault_.weight >= 0))
-      fail("weight", fmt::format("weight is {}; accepted: 0 and more", fault_.weight));
+      fail("weight", fmt::format("weight is {}; must be 0 or more", fault_.weight));
     check_count("random_ranks", fault_.random_ranks);
     check_count("random_nodes", fault_.random_nodes);
     check_duration("for", fault_.lasts);
     check_duration("delay", fault_.delay);
     check_duration("notice", fault_.notice);
     if (!(fault_.factor >= 1))
-      fail("factor", fmt::format("factor is {}; accepted: 1 and more", fault_.factor));
+      fail("factor", fmt::format("factor is {}; must be 1 or more", fault_.factor));
     check_trigger();
     check_keys_of_kind();
   }
 
-  void check_world(int world_size, int ranks_per_node) const {
+  void check_world(int world_size) const {
     check_ranks("ranks", fault_.ranks, world_size);
     check_ranks("to", fault_.to, world_size);
     if (fault_.trigger.while_rank) check_rank("while_rank", *fault_.trigger.while_rank, world_size);
-    const int nodes = (world_size + ranks_per_node - 1) / ranks_per_node;
+    const int nodes = (world_size + plan_.ranks_per_node - 1) / plan_.ranks_per_node;
     for (const int node : fault_.nodes)
       if (node < 0 || node >= nodes)
-        fail("nodes", fmt::format("node {} is absent: world is {}, {} ranks each (0 ... {})", node,
-                                  world_size, ranks_per_node, nodes - 1));
+        fail("nodes",
+             fmt::format("node {} is outside the world of {} ranks, {} per node; must be 0 "
+                         "to {}",
+                         node, world_size, plan_.ranks_per_node, nodes - 1));
   }
 
  private:
   [[noreturn]] void fail(std::string key, const std::string& message) const {
-    throw FaultPlanError(index_, std::move(key), message);
+    throw FaultPlanError(index_, std::move(key), message, plan_);
   }
 
   void check_share(const char* key, double value) const {
-    if (!(value >= 0 && value <= 1))
-      fail(key, fmt::format("{} is {}; accepted: 0 to 1", key, value));
+    if (!(value >= 0 && value <= 1)) fail(key, fmt::format("{} is {}; must be 0 to 1", key, value));
   }
 
   void check_count(const char* key, int count) const {
-    if (count < 0) fail(key, fmt::format("{} is {}; accepted: 0 and more", key, count));
+    if (count < 0) fail(key, fmt::format("{} is {}; must be 0 or more", key, count));
   }
 
   void check_duration(const char* key, const std::optional<Between<Duration>>& range) const {
     if (!range) return;
     if (range->least < Duration::zero())
-      fail(key, fmt::format("{} is {}; accepted: 0 and more", key, gang::to_string(range->least)));
+      fail(key, fmt::format("{} is {}; must be 0 or more", key, gang::to_string(range->least)));
     check_order(key, range->least <= range->most);
   }
 
   void check_order(const char* key, bool is_ordered) const {
-    if (!is_ordered)
-      fail(key, fmt::format("{} ends before it begins; accepted: [least, most]", key));
+    if (!is_ordered) fail(key, fmt::format("{} ends before it begins; must be [least, most]", key));
   }
 
   void check_ranks(const char* key, const std::vector<int>& ranks, int world_size) const {
@@ -71,8 +72,8 @@ class FaultChecks {
 
   void check_rank(const char* key, int rank, int world_size) const {
     if (rank < 0 || rank >= world_size)
-      fail(key, fmt::format("rank {} is absent: world is {} (0 ... {})", rank, world_size,
-                            world_size - 1));
+      fail(key, fmt::format("rank {} is outside the world of {} ranks; must be 0 to {}", rank,
+                            world_size, world_size - 1));
   }
 
   void check_trigger() const {
@@ -88,13 +89,13 @@ class FaultChecks {
     if (trigger.time) given.push_back("time");
     if (trigger.probability) given.push_back("probability");
     if (given.size() > 1)
-      fail(given[1], fmt::format("{} and {} contradict each other; accepted: one trigger", given[0],
+      fail(given[1], fmt::format("{} and {} exclude each other; a fault has one trigger", given[0],
                                  given[1]));
     if (trigger.time && (trigger.during || !trigger.gang.empty()))
       fail("time",
-           "time and an operation (during, gang) contradict each other; accepted: one trigger");
+           "time and an operation (during, gang) exclude each other; a fault has one trigger");
     if (trigger.moment != FaultMoment::before && (trigger.time || trigger.message))
-      fail("moment", "moment is of an operation; accepted: with operation or probability");
+      fail("moment", "moment needs an operation or a probability");
   }
 
   void check_keys_of_kind() const {
@@ -119,9 +120,9 @@ class FaultChecks {
                         kind == FaultKind::slow_store;
     refuse_unless(delays, "delay", fault_.delay.has_value());
     if (delays && kind != FaultKind::slow && !fault_.delay)
-      fail("kind", fmt::format("{} has no delay; accepted: delay = \"10ms\"", to_string(kind)));
+      fail("kind", fmt::format("{} needs a delay, as in delay = \"10ms\"", to_string(kind)));
     if (kind == FaultKind::slow && !fault_.delay && fault_.factor == 1)
-      fail("kind", "slow has neither delay nor factor; accepted: one of them, or both");
+      fail("kind", "slow needs a delay, a factor, or both");
     refuse_unless(kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
                       kind == FaultKind::corrupt_message,
                   "corruption", fault_.corruption != Corruption::bit_flip);
@@ -141,9 +142,10 @@ class FaultChecks {
 
   void refuse_unless(bool accepted, const char* key, bool given) const {
     if (given && !accepted)
-      fail(key, fmt::format("{} is no key of {}", key, to_string(fault_.kind)));
+      fail(key, fmt::format("{} does not apply to {}", key, to_string(fault_.kind)));
   }
 
+  const FaultPlan& plan_;
   const Fault& fault_;
   std::size_t index_;
 };
@@ -151,20 +153,19 @@ class FaultChecks {
 }  // namespace
 
 void validate(const FaultPlan& plan) {
-  if (!(plan.mean >= 0 && plan.mean <= 1000))
-    throw FaultPlanError(FaultPlanError::no_fault, "mean",
-                         fmt::format("mean is {}; accepted: 0 to 1000", plan.mean));
-  if (plan.ranks_per_node < 1)
-    throw FaultPlanError(
-        FaultPlanError::no_fault, "ranks_per_node",
-        fmt::format("ranks_per_node is {}; accepted: 1 and more", plan.ranks_per_node));
-  for (std::size_t i = 0; i < plan.faults.size(); ++i) FaultChecks(plan.faults[i], i).check();
+  const auto check = [&plan](bool holds, const char* key, const std::string& message) {
+    if (!holds) throw FaultPlanError(FaultPlanError::no_fault, key, message, plan);
+  };
+  check(plan.mean >= 0 && plan.mean <= 1000, "mean",
+        fmt::format("mean is {}; must be 0 to 1000", plan.mean));
+  check(plan.ranks_per_node >= 1, "ranks_per_node",
+        fmt::format("ranks_per_node is {}; must be 1 or more", plan.ranks_per_node));
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) FaultChecks(plan, i).check();
 }
 
 void validate(const FaultPlan& plan, int world_size) {
   validate(plan);
-  for (std::size_t i = 0; i < plan.faults.size(); ++i)
-    FaultChecks(plan.faults[i], i).check_world(world_size, plan.ranks_per_node);
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) FaultChecks(plan, i).check_world(world_size);
 }
 
 }  // namespace gang::sim

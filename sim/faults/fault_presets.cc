@@ -135,8 +135,9 @@ FaultPlan fault_preset(std::string_view name) {
   if (name == "swarm") return swarm();
   if (name == "production") return production();
   if (name == "byzantine") return byzantine();
-  throw InvalidArgument(fmt::format("no faults are called '{}'; accepted: {}, or a .toml file",
-                                    name, fmt::join(fault_preset_names(), ", ")));
+  throw InvalidArgument(
+      fmt::format("fault plan '{}' is unknown; must be one of: {}, or a .toml file", name,
+                  fmt::join(fault_preset_names(), ", ")));
 }
 
 }  // namespace gang::sim

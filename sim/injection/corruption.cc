@@ -7,7 +7,7 @@
 namespace gang::sim {
 namespace {
 
-// The bytes of a NaN of `type`; none where the type has none.
+// The bytes of a NaN of `type`; empty if the type has no NaN.
 std::size_t nan_of(DataType type, std::array<std::byte, 8>& bytes) {
   const auto put = [&bytes](auto value) {
     std::memcpy(bytes.data(), &value, sizeof value);

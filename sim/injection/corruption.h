@@ -1,4 +1,4 @@
-// Data that is not what it was.
+// Corrupts tensor data.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-// An element as it was before.
+// The original value of an element.
 struct SavedBytes {
   std::byte* place = nullptr;
   std::array<std::byte, 8> bytes{};
@@ -20,23 +20,23 @@ struct SavedBytes {
   void restore() const noexcept;
 };
 
-// Changes one drawn element of `tensor`, which has some: one bit of it, or a floating-point one to
-// NaN (one bit of any other).
+// Changes one randomly drawn element of `tensor`, which must not be empty: flips one of its bits,
+// or sets a floating-point element to NaN (other types: one bit).
 SavedBytes corrupt(const TensorView& tensor, Corruption how, RandomStream& stream);
 
 // Whether a member contributes data to the operation.
 bool contributes(const Operation& operation, int member);
 
-// The memory that a member receives data in; empty for operations without.
+// The memory in which a member receives data; empty if the operation delivers none.
 TensorView result_of(const Operation& operation, int member);
 
-// Whether the operation leaves the member's input as it was.
+// Whether the operation leaves the member's input unchanged.
 bool keeps_input(const Operation& operation, int member);
 
-// Whether the fault is about what a rank contributes or receives.
+// Whether the fault affects what a rank contributes or receives.
 bool is_of_data(FaultKind kind);
 
-// Whether the operation has data that such a fault could happen to.
+// Whether the operation has data that such a fault can affect.
 bool has_such_data(FaultKind kind, const Operation& operation, int member);
 
 }  // namespace gang::sim

@@ -22,7 +22,7 @@ std::string place_of(std::string_view moment, const GangState& gang, const Colle
   return fmt::format("{} {} on {}", moment, to_string(call), gang.label());
 }
 
-// Puts the data back where the operation leaves it alone.
+// Restores the data if the operation leaves it unchanged.
 class CorruptedContribution final : public Contribution {
  public:
   explicit CorruptedContribution(const SavedBytes& saved) noexcept : saved_(saved) {}
@@ -90,7 +90,7 @@ CallFaults FaultInjector::before(Task& task, GangState& gang, const Operation& o
   own->granted = quiet = 0;
   for (ArmedFault& fault : own->armed)
     if (is_due(world_, record_, fault, gang, operation)) meet(task, fault, gang, operation, faults);
-  // Nothing is brought to a gang that is broken: the rank dies before its call fails.
+  // A broken gang accepts no contribution: the rank dies before its call fails.
   if (faults.inside != nullptr && gang.broken) strike(task, *faults.inside);
   own->granted = quiet = links_.slows_collectives() ? 0 : quiet_calls_of(own->armed);
   return faults;
@@ -105,24 +105,25 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
      : kind == FaultKind::late_copy    ? faults.late
                                        : faults.contribution) = &fault;
     if (kind != FaultKind::corrupt_result)
-      record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
-                                      place_of("in", gang, operation.collective)));
+      record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(kind)),
+                   place_of("in", gang, operation.collective));
     return;
   }
   if (kind == FaultKind::slow)
     return slow_down(fault, place_of("from", gang, operation.collective));
   fault.is_spent = true;
-  if (faults.inside != nullptr) return;  // one is enough: the rank does not get further than that
+  if (faults.inside != nullptr) return;  // the rank gets no further than this fault
   const FaultMoment moment = fault.fault->trigger.moment;
-  // What a rank brings may not have left it when it dies inside: then it is as if it died before.
+  // A rank that dies inside may not have sent its contribution; if so, it is as if it had died
+  // before.
   const bool stops = ends_rank(kind) || kind == FaultKind::stall;
   const bool has_left = moment == FaultMoment::inside && stops && kind != FaultKind::exception &&
                         record_.stream().below(3) != 0;
   if (has_left) {
     faults.inside = &fault;
     if (fault.fault->notice) died_inside_.push_back(&fault);
-    record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(kind),
-                                    place_of("inside", gang, operation.collective)));
+    record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(kind)),
+                 place_of("inside", gang, operation.collective));
   } else if (moment == FaultMoment::after || (moment == FaultMoment::inside && !stops)) {
     faults.after = &fault;
   } else {
@@ -153,7 +154,7 @@ void FaultInjector::after(PendingOperation& pending, const CallFaults& faults) {
 }
 
 void FaultInjector::abort_gang(ArmedFault& fault, GangState& gang, const std::string& where) {
-  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
+  record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(fault.fault->kind)), where);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;
   cause->reason = fmt::format("the watchdog of rank {} aborted the gang", fault.rank);
@@ -164,8 +165,8 @@ void FaultInjector::abort_gang(ArmedFault& fault, GangState& gang, const std::st
 void FaultInjector::corrupt_result(const PendingOperation& pending) {
   RankFaults* own = of(pending.task->rank->rank);
   ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.corrupted_by)];
-  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind),
-                                  place_of("in", *pending.gang, pending.call())));
+  record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(fault.fault->kind)),
+               place_of("in", *pending.gang, pending.call()));
   corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, record_.stream());
 }
 
@@ -185,8 +186,8 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {member};
   cause->reason =
-      fmt::format("rank {} has been started again (incarnation {}); the gang was made before that",
-                  rank, task.rank->incarnation);
+      fmt::format("rank {} was restarted (incarnation {}); the gang was made before that", rank,
+                  task.rank->incarnation);
   for (const ArmedFault& fault : of(rank)->armed)
     if (fault.fault->kind == FaultKind::restart && fault.has_fired)
       cause->finding_if_fatal = record_.finding_of(fault);
@@ -203,11 +204,11 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
 }
 
 void FaultInjector::fire_and_strike(Task& task, ArmedFault& fault, const std::string& where) {
-  record_.fire(fault, fmt::format("rank {} {} {}", fault.rank, verb_of(fault.fault->kind), where));
+  record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(fault.fault->kind)), where);
   strike(task, fault);
 }
 
-// What has been noted, happens.
+// Carries out a recorded event.
 void FaultInjector::strike(Task& task, ArmedFault& fault) {
   const FaultKind kind = fault.fault->kind;
   if (kind == FaultKind::exception)
@@ -244,7 +245,7 @@ void FaultInjector::slow_down(ArmedFault& fault, const std::string& where) {
     own.sleep_factor = 1;
     return;
   }
-  record_.fire(fault, fmt::format("rank {} was slow {}", fault.rank, where));
+  record_.fire(fault, fmt::format("rank {} was slow", fault.rank), where);
   own.sleep_factor = fault.fault->factor;
   if (fault.fault->delay) sleep_in(world_.engine, fault.fault->delay->least);
 }
@@ -307,13 +308,13 @@ void FaultInjector::act() {
   }
 }
 
-// Time has come for a rank that waits in something, or has ended.
+// Time has passed for a rank that is waiting or has ended.
 void FaultInjector::strike_at_rest(ArmedFault& fault) {
   RankState& rank = world_.rank(fault.rank);
   fault.is_spent = true;
   if (rank.has_returned) return;
-  record_.fire(fault, fmt::format("rank {} {} at {}", fault.rank, verb_of(fault.fault->kind),
-                                  gang::to_string(world_.engine.now())));
+  record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(fault.fault->kind)),
+               "at " + gang::to_string(world_.engine.now()));
   end_rank(rank, fault);
 }
 
@@ -340,16 +341,6 @@ void FaultInjector::break_for_dead(GangState& gang, std::span<PendingOperation* 
   for (const ArmedFault* dead : died_inside_)
     for (const PendingOperation* member : members)
       if (dead->rank == member->task->rank->rank) return break_for(gang, *dead);
-}
-
-std::string only_because_of(const std::vector<FiredFault>& faults) {
-  constexpr std::size_t most_named = 3;
-  std::string text = "only because of: ";
-  for (std::size_t i = 0; i < std::min(most_named, faults.size()); ++i)
-    text += (i == 0 ? "" : "; ") + faults[i].description;
-  if (faults.size() > most_named)
-    text += fmt::format("; and {} more faults", faults.size() - most_named);
-  return text;
 }
 
 }  // namespace gang::sim

@@ -23,21 +23,21 @@ namespace gang::sim {
 
 struct World;
 
-// What leaves the program of a rank that meets FaultKind::exception.
+// The exception that leaves the program of a rank hit by FaultKind::exception.
 class InjectedException : public Error {
  public:
   using Error::Error;
 };
 
-// The faults of one run. Random choices come from a stream of their own, so that faults that do not
-// fire change nothing.
+// The faults of one run. Random choices use a separate stream, so faults that do not fire change
+// nothing.
 class FaultInjector final : public Interference {
  public:
-  // `plan` has been drawn for `world`; NotSupported kinds have been refused. `restart_rank` starts
-  // the program of a rank again.
+  // `plan` has been drawn for `world`; NotSupported kinds have been refused. `restart_rank`
+  // restarts the program of a rank.
   FaultInjector(World& world, const FaultPlan& plan, std::function<void(int)> restart_rank);
 
-  // The program of `task`'s rank is about to begin: it may have to wait.
+  // The program of `task`'s rank is about to begin; it may have to wait.
   void begin_program(Task& task);
 
   CallFaults before(Task& task, GangState& gang, const Operation& operation) override;
@@ -55,20 +55,21 @@ class FaultInjector final : public Interference {
   bool have_fired() const noexcept override { return !record_.fired().empty(); }
   LinkInterference& links() noexcept override { return links_; }
 
-  // The earliest time at which something happens by itself: for which time passes, though nobody
-  // sleeps (`events`), or which it does not pass by (`triggers`). TimePoint::max(): nothing.
+  // The earliest time at which something happens by itself: either time passes for it though no
+  // context sleeps (`events`), or time only does not pass beyond it (`triggers`). TimePoint::max()
+  // if there is none.
   TimePoint next_event() const { return record_.next_event(); }
   TimePoint next_trigger() const;
 
-  // Lets everything happen that is due now.
+  // Carries out everything that is due now.
   void act();
 
-  // No further fault happens to the rank, nor to any link of it.
+  // No further faults affect the rank or its links.
   void stop(int rank);
 
   const std::vector<FiredFault>& fired() const noexcept { return record_.fired(); }
 
-  // Whether a rank is still to be started again.
+  // Whether a rank has yet to be restarted.
   bool will_restart() const noexcept { return restarts_ > 0; }
 
  private:
@@ -97,13 +98,10 @@ class FaultInjector final : public Interference {
   std::function<void(int)> restart_rank_;
   FaultRecord record_;
   LinkFaults links_;
-  std::vector<std::unique_ptr<RankFaults>> by_rank_;  // null: nothing happens to it
-  std::vector<ArmedFault*> timed_;                    // that happen by themselves, at a time
-  std::vector<const ArmedFault*> died_inside_;        // whose peers learn of it later
+  std::vector<std::unique_ptr<RankFaults>> by_rank_;  // null: no faults
+  std::vector<ArmedFault*> timed_;                    // triggered by time alone
+  std::vector<const ArmedFault*> died_inside_;        // peers learn of these later
   int restarts_ = 0;
 };
-
-// "only because of: rank 3 crashed before ...": in which runs a finding is to be expected.
-std::string only_because_of(const std::vector<FiredFault>& faults);
 
 }  // namespace gang::sim

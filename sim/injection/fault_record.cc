@@ -31,13 +31,13 @@ std::string_view verb_of(FaultKind kind) {
     case FaultKind::late_start:
       return "started late";
     case FaultKind::restart:
-      return "crashed, to be started again,";
+      return "crashed, to be restarted,";
     case FaultKind::watchdog_abort:
       return "aborted the gang by its watchdog";
     case FaultKind::corrupt_contribution:
       return "contributed corrupt data";
     case FaultKind::corrupt_result:
-      return "got a corrupt result";
+      return "received a corrupt result";
     case FaultKind::late_copy:
       return "had its data read late";
     default:
@@ -57,7 +57,7 @@ bool FaultRecord::is_picked(ArmedFault& fault) {
   return number == 0 || is_of_link(fault.fault->kind);
 }
 
-void FaultRecord::fire(ArmedFault& fault, std::string description) {
+void FaultRecord::fire(ArmedFault& fault, const std::string& what, const std::string& place) {
   if (fault.has_fired) {
     ++fired_[fault.record].count;
     return;
@@ -67,7 +67,8 @@ void FaultRecord::fire(ArmedFault& fault, std::string description) {
   fired_.push_back({.fault = fault.index,
                     .rank = fault.rank,
                     .time = world_.engine.now(),
-                    .description = std::move(description)});
+                    .description = place.empty() ? what : what + " " + place,
+                    .place = place});
   world_.recorder.fault_fired(fault.rank);
   world_.engine.choices().note_choice_point();
 }

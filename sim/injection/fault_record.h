@@ -1,4 +1,4 @@
-// The faults of a run: those that wait for their moment, and those that have happened.
+// The faults of a run: those still waiting for their moment, and those that have happened.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,23 @@ namespace gang::sim {
 
 struct World;
 
-// One fault of a plan and one of its victims; of a link, its source.
+// One fault of a plan and one of its victims; for a link, its source.
 struct ArmedFault {
   const Fault* fault = nullptr;
   std::size_t index = 0;   // in the plan
   int rank = 0;            // root rank
-  std::uint64_t seen = 0;  // operations or messages that fitted so far
+  std::uint64_t seen = 0;  // matching operations or messages so far
   bool has_fired = false;
-  bool is_spent = false;              // nothing more will come of it
-  TimePoint ends = TimePoint::max();  // of one that goes on for a while
-  std::size_t record = 0;             // where in the report it is noted
+  bool is_spent = false;              // it has no further effect
+  TimePoint ends = TimePoint::max();  // for faults that last
+  std::size_t record = 0;             // its index in the report
 };
 
-// What follows from a fault at a known time.
+// A consequence of a fault at a known time.
 enum class FaultAct : std::uint8_t {
   notice,   // its peers learn of it
   restart,  // its rank begins again
-  release,  // what it has held up goes on
+  release,  // operations that it held up continue
 };
 
 struct FaultEvent {
@@ -47,34 +47,35 @@ struct FaultEvent {
   }
 };
 
-// `time` and so much more; TimePoint::max() is never passed.
+// `time` plus a duration, saturating at TimePoint::max().
 TimePoint later(TimePoint time, Duration by) noexcept;
 
 // "crashed", as in "rank 3 crashed before ...".
 std::string_view verb_of(FaultKind kind);
 
-// Notes what happens. Random choices come from a stream of their own, so that faults that do not
-// fire change nothing.
+// Records what happens. Random choices use a separate stream, so faults that do not fire change
+// nothing.
 class FaultRecord {
  public:
   explicit FaultRecord(World& world);
 
   RandomStream& stream() noexcept { return stream_; }
 
-  // Whether this operation or message, which fits, is one that the trigger picks.
+  // Whether the trigger selects this operation or message, which matches.
   bool is_picked(ArmedFault& fault);
 
-  // `fault` has happened; of one that goes on, all but the first time are only counted.
-  void fire(ArmedFault& fault, std::string description);
+  // `fault` has happened: "rank 3 crashed", "before all_reduce #4 on dp[0,2]". Only the first
+  // occurrence is described; the others are counted.
+  void fire(ArmedFault& fault, const std::string& what, const std::string& place = {});
   const std::vector<FiredFault>& fired() const noexcept { return fired_; }
 
-  // The finding that a fault which has fired is, once it ends a program.
+  // The finding for a fired fault that ends a program.
   std::shared_ptr<const Finding> finding_of(const ArmedFault& fault) const;
 
   void schedule(TimePoint time, FaultAct act, ArmedFault& fault);
   TimePoint next_event() const { return events_.empty() ? TimePoint::max() : events_.top().time; }
 
-  // The earliest event, if it is due by now; it is not kept.
+  // Removes and returns the earliest event if it is due.
   std::optional<FaultEvent> take_due(TimePoint now);
 
  private:

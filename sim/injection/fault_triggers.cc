@@ -41,7 +41,7 @@ bool is_due(World& world, FaultRecord& record, ArmedFault& fault, const GangStat
   const FaultKind kind = fault.fault->kind;
   if (fault.is_spent || kind == FaultKind::late_start) return false;
   if (kind == FaultKind::slow && fault.has_fired) return true;
-  // NCCL's kernels read contributions whenever they run, which is late as it is.
+  // NCCL kernels read contributions whenever they run, so every read is late.
   if (kind == FaultKind::late_copy && world.options.backend == SimulatedBackend::nccl) return false;
   if (trigger.time) return world.engine.now() >= trigger.time->least;
   if (!fits(world, fault, gang, operation.collective)) return false;

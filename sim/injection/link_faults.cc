@@ -11,7 +11,7 @@
 namespace gang::sim {
 namespace {
 
-// How long TCP waits for what was overtaken.
+// How long TCP waits for an overtaken message.
 constexpr Duration reordering_delay = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -27,7 +27,7 @@ void LinkFaults::add(const ArmedFault& armed) {
   if (fault.lasts)
     link.ends =
         later(fault.trigger.time ? fault.trigger.time->least : TimePoint{0}, fault.lasts->least);
-  // Where messages cross slow links, these are what is slow.
+  // If messages cross slow links, the messages themselves are slow.
   slows_collectives_ = world_.options.backend == SimulatedBackend::sim;
 }
 
@@ -50,7 +50,7 @@ void LinkFaults::send_late(const Task& task, const CallFaults& faults) {
 
 void LinkFaults::cross_slow_links(Task& task, const GangState& gang, const Operation& operation) {
   if (!slows_collectives_) return;
-  if (is_point_to_point(operation.collective.kind)) return;  // fate_of
+  if (is_point_to_point(operation.collective.kind)) return;  // handled by fate_of
   for (ArmedFault& link : links_) {
     if (link.fault->kind != FaultKind::slow_link || link.rank != task.rank->rank) continue;
     if (!is_active(link) || !cuts(link, gang)) continue;
@@ -75,12 +75,12 @@ bool LinkFaults::crosses(const ArmedFault& link, int from, int to) const {
          (!link.fault->one_way && to == link.rank && is_far_end(from));
 }
 
-// Whether what a member has come with may not be read yet.
+// Whether a member's contribution may not be read yet.
 bool LinkFaults::copies_late(const PendingOperation* member) const {
   return member != nullptr && member->read_at > world_.engine.now();
 }
 
-// Whether members of `gang` are at both ends.
+// Whether `gang` has members at both ends.
 bool LinkFaults::cuts(const ArmedFault& link, const GangState& gang) const {
   const auto& ranks = gang.info->root_ranks;
   if (std::ranges::find(ranks, link.rank) == ranks.end()) return false;

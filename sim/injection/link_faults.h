@@ -1,4 +1,4 @@
-// Faults of links: what happens to data on its way.
+// Link faults: how they affect data on its way.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ class LinkFaults final : public LinkInterference {
  public:
   LinkFaults(World& world, FaultRecord& record);
 
-  // `armed` is of a link. One per fault and source.
+  // `armed` must be a link fault. One per fault and source.
   void add(const ArmedFault& armed);
   bool empty() const noexcept { return links_.empty(); }
 
-  // Whether collectives cross slow links as wholes.
+  // Whether collectives cross slow links as a whole.
   bool slows_collectives() const noexcept { return slows_collectives_; }
 
-  // No further fault happens to the links of the rank.
+  // No further faults affect the links of the rank.
   void heal(int rank);
 
-  // A collective that the current context is about to call crosses slow links: blocks.
+  // The current context is about to call a collective that crosses slow links: blocks.
   void cross_slow_links(Task& task, const GangState& gang, const Operation& operation);
 
   void copy_late(PendingOperation& pending, const CallFaults& faults) override;

@@ -1,10 +1,8 @@
 #include "sim/matching/buffer_guard.h"
 
-#include <bit>
-#include <cstring>
-
 #include <fmt/format.h>
 
+#include "gang/hash.h"
 #include "sim/contexts/call_stack.h"
 #include "sim/engine/engine.h"
 #include "sim/report/finding_log.h"
@@ -14,20 +12,7 @@
 namespace gang::sim {
 namespace {
 
-std::uint64_t digest_bytes(std::uint64_t seed, const std::byte* data, std::size_t bytes) noexcept {
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t digest = seed;
-  for (; bytes >= sizeof digest; data += sizeof digest, bytes -= sizeof digest) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data, sizeof word);
-    digest = (std::rotl(digest, 23) ^ word) * factor;
-  }
-  for (std::size_t i = 0; i < bytes; ++i)
-    digest = (std::rotl(digest, 23) ^ std::to_integer<std::uint64_t>(data[i])) * factor;
-  return digest;
-}
-
-// " at train.cc:41"; empty where the binary does not tell.
+// " at train.cc:41"; empty if the binary has no such information.
 std::string source_line_of(const FenceAccess& access) {
   for (const CallFrame& frame : describe_frame(access.instruction))
     if (!frame.location.empty()) return " at " + frame.location;
@@ -57,10 +42,10 @@ void BufferGuard::add(const TensorView& region, bool is_output) {
 }
 
 std::uint64_t BufferGuard::digest() const noexcept {
-  std::uint64_t digest = 0x452821e638d01377ULL;
+  std::uint64_t digest = 0;
   for (const TensorView& region : regions_) MemoryFence::let_in(region);
   for (const TensorView& region : regions_)
-    digest = digest_bytes(digest, region.data(), region.size_bytes());
+    digest = hash_bytes({region.data(), region.size_bytes()}, digest);
   return digest;
 }
 
@@ -71,7 +56,7 @@ void BufferGuard::seal() {
 
 void BufferGuard::check(World& world) {
   fence_.open();
-  const bool has_changed = digest() != digest_;  // which lets the operation in, too
+  const bool has_changed = digest() != digest_;  // digest() also lets the operation in
   if (has_reported_) return;
   if (has_changed)
     report(world, "wrote to");
@@ -84,16 +69,16 @@ void BufferGuard::report(World& world, std::string_view what_was_done, const std
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
   finding.ranks = {pending_.task->rank->rank};
-  finding.gang = pending_.gang->label();
-  finding.operation = to_string(pending_.call());
+  finding.gang = pending_.gang->gang_label();
+  finding.call = describe(pending_.call());
   finding.location = to_string(pending_.call().call_site);
   std::string called;
   if (pending_.call().call_site.line != 0)
     called = fmt::format(" (called at {})", finding.location);
   std::string predicate = fmt::format(
-      "{} a buffer of {}{}{} before having waited for it; buffers belong to the operation until "
+      "{} a buffer of {}{}{} before waiting for it; buffers belong to the operation until "
       "wait or test says that it is complete.",
-      what_was_done, finding.operation, called, where);
+      what_was_done, to_string(finding.call), called, where);
   world.findings.add_of_ranks(std::move(finding), std::move(predicate));
 }
 

@@ -13,26 +13,28 @@ namespace gang::sim {
 
 struct World;
 
-// Watches the memory of one started operation: its inputs, outputs and what the call names besides.
+// Watches the memory of one started operation: its inputs, its outputs and any other memory the
+// call names.
 //
-// Writes: a digest is taken when the operation starts; a different one later means that somebody
-// has written. Exact for every buffer. Reads of outputs: see MemoryFence, which says what it sees.
+// Writes: takes a digest when the operation starts; a different digest later means that the program
+// has written. Exact for every buffer. Reads of outputs: see MemoryFence for what it detects.
 // Reading an input is allowed.
 class BufferGuard {
  public:
-  // `pending` outlives the guard. Takes the first digest.
+  // `pending` must outlive the guard. Takes the first digest.
   explicit BufferGuard(const PendingOperation& pending);
 
-  // The outputs are the operation's from now on.
+  // From now on the outputs belong to the operation.
   void close() { fence_.close(); }
 
-  // They are the program's again. Idempotent.
+  // Returns the outputs to the program. Idempotent.
   void open() noexcept { fence_.open(); }
 
-  // Opens. A finding, once, if the memory was touched: written since the last digest, or read.
+  // Opens. Reports a finding, at most once, if the program wrote the memory since the last digest
+  // or read it.
   void check(World& world);
 
-  // Takes a new digest, since the operation itself has written, and closes.
+  // Takes a new digest, because the operation itself has written, and closes.
   void seal();
 
  private:

@@ -31,7 +31,7 @@ std::size_t root_of(Members members) noexcept {
   return static_cast<std::size_t>(members.front()->call().peer);
 }
 
-// A part of a reduction: elements [begin, end) of every input, reduced and handed on in blocks.
+// A part of a reduction: elements [begin, end) of every input, reduced and delivered in blocks.
 struct Reduction {
   ReduceOperation operation;
   DataType type;
@@ -149,7 +149,7 @@ void scatter(Members members) {
     copy_bytes(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
 }
 
-// Where the chunk of each pair of ranks begins, in elements.
+// The first element of the chunk of each pair of ranks.
 std::vector<std::int64_t> offsets(std::span<const std::int64_t> splits, std::int64_t count,
                                   std::size_t ranks) {
   std::vector<std::int64_t> begins(ranks + 1, 0);

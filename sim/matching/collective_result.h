@@ -10,17 +10,16 @@ namespace gang::sim {
 
 class ReductionPool;
 
-// Writes what `members` (all of them, in rank order, calling the same operation) are to receive,
-// straight into their outputs. Reductions are in rank order, left-associated. Large ones use
-// `pool`; the result does not depend on it. Group creation is elsewhere.
+// Writes the results of `members` (all of them, in rank order, calling the same operation) directly
+// into their outputs. Reductions are in rank order, left-associated. Large ones use `pool`, which
+// does not affect the result. Group creation is handled elsewhere.
 void compute_result(std::span<PendingOperation* const> members, ReductionPool& pool);
 
-// The reduction of `values` (one per rank, `call.count` elements each) into `result`; `values` are
-// used up.
+// Reduces `values` (one per rank, `call.count` elements each) into `result`; consumes `values`.
 void reduce_inline(const Collective& call, std::span<InlineValue> values, InlineValue& result);
 
-// Whether what some rank sends to another in an all_to_all with splits is not what that one
-// expects.
+// Whether, in an all_to_all with splits, some rank sends another an amount that the receiver does
+// not expect.
 bool has_pairwise_mismatch(const MatchSlot& slot);
 
 }  // namespace gang::sim

@@ -10,7 +10,7 @@ ForeignGangs::ForeignGangs(World& world)
     : kept_(std::make_shared<std::shared_ptr<void>>()), runtime_(kept_, &world.runtime) {}
 
 void ForeignGangs::keep(std::shared_ptr<void> run) {
-  // The run owns this object, which lets go of it: what is left belongs to others.
+  // The run owns this object, which releases the run here: from now on only others keep it alive.
   const std::shared_ptr<std::shared_ptr<void>> kept = std::move(kept_);
   runtime_.reset();
   *kept = std::move(run);

@@ -1,4 +1,4 @@
-// The gangs of a world whose gangs are not the simulator's own.
+// Gangs of a world that does not use the simulator's own.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ class FindingLog;
 class VerdictCertainty;
 struct World;
 
-// Makes the root gang of each rank, in the rank's own context. One per run, which such gangs may
-// outlive: what holds `runtime()` keeps the run.
+// Makes the root gang of each rank, in the rank's own context. One per run. Gangs may outlive it:
+// holding `runtime()` keeps the run alive.
 class ForeignGangs {
  public:
   explicit ForeignGangs(World& world);
@@ -24,23 +24,25 @@ class ForeignGangs {
 
   virtual std::shared_ptr<Gang> make(int rank) = 0;
 
-  // Under faults, and the engine's Guard. The process of a rank has ended, and no peer knows yet.
+  // Called under faults, with the engine's Guard held. The process of a rank has ended, but no peer
+  // knows yet.
   virtual void rank_died(int /*rank*/) {}
-  // Its peers learn of it.
+  // Its peers learn of its end.
   virtual void rank_gone(int /*rank*/) {}
-  // What faults have held up may be due now.
+  // Operations held up by faults may be due now.
   virtual void release_held() {}
 
-  // Adds findings for why the dead contexts of `blocked` wait, where it knows more than they do.
+  // Adds findings for why the dead contexts of `blocked` wait, where this backend knows more than
+  // they do.
   virtual void report_causes(const BlockedWorld& /*blocked*/, VerdictCertainty& /*certainty*/,
                              FindingLog& /*findings*/) {}
 
-  // The run has ended and its report is made: only gangs that outlive it still need it. May destroy
-  // the run, and this object with it.
+  // The run has ended and its report is complete: only gangs that outlive the run still need it.
+  // May destroy the run, and this object with it.
   void keep(std::shared_ptr<void> run);
 
  protected:
-  // The run's.
+  // Belongs to the run.
   const std::shared_ptr<Runtime>& runtime() const noexcept { return runtime_; }
 
  private:

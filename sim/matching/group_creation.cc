@@ -9,7 +9,7 @@
 namespace gang::sim {
 namespace {
 
-// A gang of `members` of `parent`, named and timed as the first of them asks.
+// A gang of `members` of `parent`, with the name and timeout that the first of them requests.
 std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, const MatchSlot& slot,
                                       std::span<const int> members) {
   const auto first = static_cast<std::size_t>(members.front());

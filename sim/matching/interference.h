@@ -1,4 +1,4 @@
-// What a fault plan may do to the calls of a run.
+// How a fault plan may affect the calls of a run.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace gang::sim {
 
 struct ArmedFault;
 
-// Which faults happen to one call, once its moment comes. On the caller's stack.
+// The faults that affect one call, once their moment comes. On the caller's stack.
 struct CallFaults {
   ArmedFault* inside = nullptr;
   ArmedFault* after = nullptr;
   ArmedFault* contribution = nullptr;
   ArmedFault* result = nullptr;
-  ArmedFault* late = nullptr;  // its copy; started operations only
+  ArmedFault* late = nullptr;  // late copy; started operations only
 };
 
-// What becomes of a message or a collective that crosses a link.
+// The fate of a message or a collective that crosses a link.
 struct LinkFate {
   enum class Kind : std::uint8_t { passes, is_held, is_lost };
   Kind kind = Kind::passes;
-  TimePoint until{0};  // is_held: TimePoint::max(): forever
+  TimePoint until{0};  // for is_held; TimePoint::max() means forever
   ArmedFault* fault = nullptr;
 };
 
@@ -35,38 +35,39 @@ struct LinkFate {
 struct Crossing {
   int from = 0;
   int to = 0;
-  std::size_t bytes = 0;  // 0: nothing to corrupt
+  std::size_t bytes = 0;  // 0 means nothing to corrupt
 };
 
-// While it lives, a blocking call contributes other data than its rank computed.
+// While alive, makes a blocking call contribute data other than what its rank computed.
 class Contribution {
  public:
   virtual ~Contribution() = default;
 };
 
-// What a fault plan may do to data on its way between ranks. Called under the engine's Guard.
+// How a fault plan may affect data on its way between ranks. Called under the engine's Guard.
 class LinkInterference {
  public:
   virtual ~LinkInterference() = default;
 
-  // Before a started operation is posted: its data may be read late.
+  // Called before a started operation is posted: its data may be read late.
   virtual void copy_late(PendingOperation& pending, const CallFaults& faults) = 0;
 
-  // The same where operations are messages: what the rank sends is read late for so long.
+  // The same where operations are messages: the rank's outgoing data is read late by the fault's
+  // delay.
   virtual void send_late(const Task& task, const CallFaults& faults) = 0;
 
-  // The fate of a send that is about to be matched.
+  // The fate of a send about to be matched.
   virtual LinkFate fate_of(const PendingOperation& send) = 0;
 
   // The same for a message of `call` over a transport that delivers bytes once and in order (TCP):
-  // a duplicate is not seen, and an overtaken message comes later.
+  // duplicates are invisible, and an overtaken message arrives later.
   virtual LinkFate fate_of(const Crossing& crossing, const Collective& call) = 0;
 
-  // Changes a message whose fate is a corrupt_message.
+  // Corrupts a message whose fate is corrupt_message.
   virtual void corrupt_message(const TensorView& payload, const ArmedFault& fault) = 0;
 
-  // Whether a partition, or a late copy, keeps a collective of `gang`, which all members have
-  // called, from completing.
+  // Whether a partition or a late copy keeps a collective of `gang` from completing although all
+  // members have called it.
   virtual bool holds(const GangState& gang) = 0;
 
   // The members of `gang` that a partition cuts off, on the side that the plan names, and those
@@ -78,14 +79,14 @@ class LinkInterference {
                                        std::span<Task* const> present) const = 0;
 };
 
-// The seam between the operations of a run and its fault plan; asked only where there is a plan.
-// Called under the engine's Guard.
+// The seam between the operations of a run and its fault plan; used only if there is a plan. Called
+// under the engine's Guard.
 class Interference {
  public:
   virtual ~Interference() = default;
 
-  // Whether no fault can happen to this call of the rank, so that none of the functions below need
-  // be asked about it. Counts the call if so.
+  // Whether no fault can affect this call of the rank, so that callers can skip the functions
+  // below. Counts the call if so.
   bool passes_unharmed(int rank) noexcept {
     std::uint64_t& quiet = quiet_calls_[static_cast<std::size_t>(rank)];
     if (quiet == 0) return false;
@@ -93,21 +94,21 @@ class Interference {
     return true;
   }
 
-  // A call of the rank: may block, throw, or never return. What happens to the call later is in
-  // the result.
+  // The rank makes a call. May block, throw, or never return. The result lists the faults that
+  // affect the call later.
   virtual CallFaults before(Task& task, GangState& gang, const Operation& operation) = 0;
 
-  // Null where the call contributes what its rank computed.
+  // Null if the call contributes what its rank computed.
   virtual std::unique_ptr<Contribution> corrupt_contribution(const Operation& operation, int member,
                                                              const CallFaults& faults) = 0;
 
   // The call has been posted. May not return.
   virtual void inside(PendingOperation& pending, const CallFaults& faults) = 0;
 
-  // It has completed, and the rank is about to go on. May not return.
+  // The call has completed, and the rank is about to continue. May not return.
   virtual void after(PendingOperation& pending, const CallFaults& faults) = 0;
 
-  // A restarted rank calls something on a gang that does not know its incarnation: throws GangError
+  // A restarted rank makes a call on a gang that does not know its incarnation: throws GangError
   // peer_failed.
   [[noreturn]] virtual void refuse(Task& task, GangState& gang, int member,
                                    const Collective& call) = 0;
@@ -115,11 +116,11 @@ class Interference {
   // Changes the result of a completed operation with `corrupted_by`.
   virtual void corrupt_result(const PendingOperation& pending) = 0;
 
-  // Whether a rank has died in an operation that may complete for some and not for others.
+  // Whether a rank has died in an operation that may complete for only some members.
   virtual bool may_leave_untold() const noexcept = 0;
 
-  // The members of a collective in which a rank died that do not learn that it completed:
-  // `break_for_dead` tells them of the death. They are in `members` as well.
+  // The members of a collective in which a rank died that do not learn of its completion:
+  // `break_for_dead` reports the death to them. `members` includes them.
   virtual std::vector<PendingOperation*> untold(std::span<PendingOperation* const> members) = 0;
   virtual void break_for_dead(GangState& gang, std::span<PendingOperation* const> members) = 0;
 
@@ -132,7 +133,7 @@ class Interference {
 
  protected:
   static constexpr std::uint64_t always_quiet = ~std::uint64_t{0};
-  std::vector<std::uint64_t> quiet_calls_;  // by rank: so many calls pass unharmed from now on
+  std::vector<std::uint64_t> quiet_calls_;  // by rank: coming calls that pass unharmed
 };
 
 }  // namespace gang::sim

@@ -25,7 +25,7 @@ bool is_inline_kind(const Operation& operation) noexcept {
           operation.input.size_bytes() <= inline_bytes);
 }
 
-// Remembers where each member called what is about to complete.
+// Records where each member called the operation that is about to complete.
 void note_places(GangState& gang, const MatchSlot& slot) {
   if (!gang.places) gang.places = std::make_unique<CallPlaces>();
   gang.places->sequence_number = slot.sequence_number;
@@ -200,7 +200,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   if (world_.interference != nullptr && world_.interference->may_leave_untold() &&
       slot.children.empty())
     fail_members_not_notified(gang, slot);
-  // The seats of new gangs stay in the slot until each member has taken its own.
+  // The seats of new gangs stay in the slot until each member takes its own.
   const bool has_children = !slot.children.empty();
   slot.departures_left = has_children ? static_cast<std::uint32_t>(slot.members.size()) : 0;
   for (PendingOperation* member : slot.members) {
@@ -214,8 +214,8 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   if (!has_children) recycle(gang, slot);
 }
 
-// A rank has died in the operation: some members may not learn that it has completed, but only
-// that the rank is gone.
+// A rank has died in the operation: some members may learn only of the death, not that the
+// operation has completed.
 void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot) {
   const std::vector<PendingOperation*> untold = world_.interference->untold(slot.members);
   if (untold.empty()) return;
@@ -286,7 +286,7 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
   stream.erase(place);
   if (!was_front || stream.empty()) return;
   released_.push_back(stream.front());
-  if (is_releasing_) return;  // a completion on the way up the stack goes on with it
+  if (is_releasing_) return;  // a completion further up the stack continues the release
   is_releasing_ = true;
   while (!released_.empty()) {
     PendingOperation* next = released_.back();

@@ -1,4 +1,4 @@
-// Matches the k-th call of every member of a gang, and completes it.
+// Matches the k-th calls of all members of a gang and completes them.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,21 @@ namespace gang::sim {
 
 // All gangs of a run and the operations posted on them. Called under the engine's Guard.
 //
-// Cost: a rank-operation costs O(bytes of that rank) and a constant; small all_reduces touch no
-// other rank's memory.
+// Cost: an operation costs each rank O(its bytes) plus a constant; small all_reduces touch no other
+// rank's memory.
 class Matching {
  public:
   explicit Matching(World& world);
 
   std::shared_ptr<GangState> make_gang(GangInfo info);
 
-  // The last handle of `gang` and the last work on it are gone.
+  // The last handle of `gang` and the last work on it have been destroyed.
   void gang_gone(GangState& gang);
 
-  // The run is over: gangs and works that live on do so without it.
+  // The run is over: detaches surviving gangs and works from it.
   void release_gangs() noexcept;
 
-  // Hands in an operation; it may have ended when this returns. Throws GangError if the gang is
-  // broken.
+  // Posts an operation, which may have ended on return. Throws GangError if the gang is broken.
   void post(PendingOperation& pending);
 
   // Whether the operation has completed or failed.
@@ -37,7 +36,7 @@ class Matching {
     return pending.has_ended() || (pending.slot != nullptr && pending.slot->is_complete);
   }
 
-  // Takes what an ended operation left for its rank; throws its GangError if it failed.
+  // Takes the result that an ended operation left for its rank; throws its GangError if it failed.
   Received take(PendingOperation& pending) {
     if (pending.slot != nullptr)
       take_inline(pending);
@@ -46,29 +45,30 @@ class Matching {
     return pending.received;
   }
 
-  // Every pending and later operation on `gang` ends with `cause`. Only the first cause counts.
+  // Ends every pending and later operation on `gang` with `cause`. Only the first cause counts.
   void break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause);
 
-  // Ends an operation that is no longer in any list, and lets its rank's stream go on.
+  // Ends an operation that is no longer in any list, and lets its rank's stream continue.
   void end(PendingOperation& pending, PendingStatus status);
 
-  // Throws the GangError of a failed operation at its rank.
+  // Throws the GangError of a failed operation, in its rank.
   [[noreturn]] void throw_failure(const PendingOperation& pending);
 
-  // Breaks the gang of two messages that meet and differ, or of a whole slot, with a finding.
+  // Breaks the gang of two matched messages that differ, or of a whole slot, with a finding.
   void fail_mismatch(GangState& gang, std::span<PendingOperation* const> members);
 
-  // At quiescence: breaks the gangs in which differing calls wait for further members. Whether any.
+  // At quiescence: breaks the gangs in which differing calls wait for further members. Returns
+  // whether there were any.
   bool fail_mismatched_operations();
 
-  // Members of `gang` wait in shrink, from the first call to their agreement.
+  // Members of `gang` are waiting in shrink, from the first call to their agreement.
   void shrinking_begun(GangState& gang) { shrinking_.push_back(&gang); }
   void shrinking_ended(GangState& gang) { std::erase(shrinking_, &gang); }
 
-  // The rank will call nothing any more: those who shrink a gang do not wait for it.
+  // The rank will make no more calls: ranks that shrink a gang do not wait for it.
   void rank_gone(int root_rank);
 
-  // Numbers the calls of all ranks, from 1 on.
+  // Numbers the calls of all ranks, starting at 1.
   std::uint64_t next_call() noexcept { return ++calls_; }
 
   // A fault that kept operations from completing may have ended.
@@ -98,7 +98,7 @@ class Matching {
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   std::vector<GangState*> gangs_;
-  std::vector<GangState*> shrinking_;        // in which members wait in shrink
+  std::vector<GangState*> shrinking_;        // with members waiting in shrink
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;
   std::uint64_t calls_ = 0;

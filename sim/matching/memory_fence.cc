@@ -40,11 +40,11 @@ void MemoryFence::let_in(const TensorView& region) noexcept {
 
 namespace {
 
-// What the fault handler knows: read and changed inside a signal, so only lock-free atomics.
+// State of the fault handler: read and changed inside a signal handler, so only lock-free atomics.
 struct ClosedRegion {
-  std::atomic<std::uintptr_t> begin{0};  // 0: free, or an access was seen
+  std::atomic<std::uintptr_t> begin{0};  // 0: free, or an access was noted
   std::atomic<std::size_t> bytes{0};
-  std::atomic<std::uintptr_t> instruction{0};  // not 0: an access was seen
+  std::atomic<std::uintptr_t> instruction{0};  // nonzero: an access was noted
   std::atomic<bool> is_write{false};
   bool is_taken = false;  // under slots_mutex
 };
@@ -53,7 +53,7 @@ static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 std::mutex slots_mutex;
 std::array<ClosedRegion, MemoryFence::most_fences> slots;
 std::size_t slots_in_use = 0;              // under slots_mutex
-std::atomic<std::size_t> slots_ever_used;  // the handler looks no further
+std::atomic<std::size_t> slots_ever_used;  // bounds the search of the handler
 struct sigaction former_action;
 
 std::uintptr_t page_bytes() noexcept {
@@ -80,11 +80,11 @@ bool is_write(const ucontext_t& context) noexcept {
 #if defined(__x86_64__)
   return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;
 #else
-  return false;  // a changed digest tells
+  return false;  // a changed digest reveals writes
 #endif
 }
 
-// Whether the fault was an access to closed memory; it may then be tried again.
+// Whether the fault was an access to closed memory; if so, the access may be retried.
 bool note_access(std::uintptr_t address, const ucontext_t& context) noexcept {
   const std::size_t count = slots_ever_used.load();
   for (std::size_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ bool note_access(std::uintptr_t address, const ucontext_t& context) noexcept {
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   if (note_access(address, *static_cast<const ucontext_t*>(context))) return;
-  // Not ours: as if this handler had never been there.
+  // Not our fault: restore the former handler as if this one had never been installed.
   if ((former_action.sa_flags & SA_SIGINFO) != 0)
     former_action.sa_sigaction(signal, info, context);
   else if (former_action.sa_handler == SIG_DFL || former_action.sa_handler == SIG_IGN)
@@ -124,7 +124,7 @@ void install_handler() noexcept {
   static_cast<void>(is_installed);
 }
 
-// A free slot; -1 where all are in use.
+// A free slot; -1 if all are in use.
 int take_slot() noexcept {
   const std::lock_guard lock(slots_mutex);
   if (slots_in_use == slots.size()) return -1;
@@ -184,7 +184,7 @@ void MemoryFence::open() noexcept {
   }
 }
 
-// An access is noted, and ends nothing.
+// Accesses are noted and do not end the process.
 void MemoryFence::let_in(const TensorView&) noexcept {}
 
 #endif

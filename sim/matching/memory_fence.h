@@ -1,4 +1,4 @@
-// Sees a program touch memory that an operation owns.
+// Detects when a program touches memory that an operation owns.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace gang::sim {
 // How memory behind a fence was touched.
 struct FenceAccess {
   bool is_write = false;
-  std::uintptr_t instruction = 0;  // that touched it
+  std::uintptr_t instruction = 0;  // that touched the memory
 };
 
-// A fence around the outputs of one started operation. Memory cannot tell that it has been read, so
-// there are two ways, by build:
+// A fence around the outputs of one started operation. Memory keeps no record of reads, so the
+// mechanism depends on the build:
 //
-//   - ordinary builds take the access rights from the pages that lie wholly inside a region. The
-//     first access faults, is noted, and gets the rights back: the program goes on. A region that
+//   - ordinary builds revoke access to the pages that lie wholly inside a region. The
+//     first access faults, is noted, and restores access: the program continues. A region that
 //     holds no whole page (4 KiB on x86-64) is not fenced.
 //   - builds with AddressSanitizer poison the region, but for a last part of less than 8 bytes that
 //     is followed by live memory; an access ends the process with "use-after-poison" and its call
@@ -50,17 +50,17 @@ class MemoryFence {
   MemoryFence(const MemoryFence&) = delete;
   MemoryFence& operator=(const MemoryFence&) = delete;
 
-  // Before the first close. The memory must be readable and writable.
+  // Call before the first close. The memory must be readable and writable.
   void add(const TensorView& region);
 
   void close();
   void open() noexcept;
 
-  // An operation is about to touch memory that it was given: other fences around it, of operations
-  // that were given the same, must not end the process.
+  // An operation is about to touch its own memory: other fences around that memory, held by
+  // operations that share it, must not end the process.
   static void let_in(const TensorView& region) noexcept;
 
-  // The first access since the last close, kept after open; none where none was seen.
+  // The first access since the last close, kept after open; empty if there was none.
   std::optional<FenceAccess> access() const noexcept { return access_; }
 
  private:

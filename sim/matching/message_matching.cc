@@ -21,7 +21,7 @@ bool have_one_type(const Collective& a, DataType type, std::int64_t count) noexc
   return a.data_type == type && a.count == count;
 }
 
-// What watches the memory of a send or receive: its own guard, or that of its batch.
+// The guard of a send's or receive's memory: its own, or that of its batch.
 BufferGuard* guard_of(const PendingOperation& pending) noexcept {
   return pending.batch != nullptr ? pending.batch->guard : pending.guard;
 }
@@ -229,7 +229,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   return true;
 }
 
-// Of a receive from any source: counts it, and gives it the source that it is forced to, if any.
+// Counts a receive from any source, and sets the source that it is forced to, if any.
 void MessageMatching::post_any_receive(PendingOperation& receive) {
   RankState& rank = *receive.task->rank;
   receive.any_receive_index = rank.any_receives++;

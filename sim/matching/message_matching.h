@@ -16,16 +16,16 @@ class MessageMatching {
  public:
   MessageMatching(World& world, Matching& matching);
 
-  // A send, a receive or a batch; may have ended when this returns.
+  // Posts a send, a receive or a batch, which may have ended on return.
   void post(PendingOperation& pending);
 
-  // Ends everything that waits in the mailboxes of a broken gang.
+  // Ends every operation that waits in the mailboxes of a broken gang.
   void fail_all(GangState& gang);
 
-  // Matches the sends of `gang` that faults have held, as far as their time has come.
+  // Matches the sends of `gang` that faults have held, if they are due.
   void release_held(GangState& gang);
 
-  // Whether the forced receive of the options has met its message.
+  // Whether the options' forced receive has taken its message.
   bool forced_receive_completed() const noexcept { return forced_receive_completed_; }
 
   // See RaceWatch.
@@ -41,7 +41,7 @@ class MessageMatching {
   void post_any_receive(PendingOperation& receive);
   bool fits(Mailbox& mailbox, const PendingOperation& send) const;
   void buffer(Mailbox& mailbox, PendingOperation& send);
-  // Bytes of a link have become free, or the send ahead has gone: those that wait go into it.
+  // Buffer space of a link has become free, or the send ahead has left: admits waiting sends.
   void buffer_waiting(Mailbox& mailbox, int source);
   static PendingOperation* first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);

@@ -12,7 +12,7 @@
 namespace gang::sim {
 namespace {
 
-// Calls `visit` with every operation that waits in `gang`, but monitored barriers, which time
+// Calls `visit` with every operation that waits in `gang`, except monitored barriers, which time
 // themselves.
 template <typename Visit>
 void for_each_timed(GangState& gang, const Visit& visit) {
@@ -62,7 +62,7 @@ void OperationDeadlines::time_out_operations() {
   const TimePoint now = world_.engine.now();
   for (GangState* gang : matching_.gangs()) {
     PendingOperation* late = nullptr;
-    std::vector<RankState*> ranks;  // whose operations are late
+    std::vector<RankState*> ranks;  // with late operations
     const auto look = [&late, &ranks, now](PendingOperation& pending) {
       if (pending.deadline > now) return;
       if (late == nullptr) late = &pending;
@@ -81,7 +81,7 @@ void OperationDeadlines::time_out_operations() {
   }
 }
 
-// What a watchdog does once an operation of its rank has timed out.
+// Acts as the watchdog of a rank after one of its operations has timed out.
 void OperationDeadlines::abort_gangs_of(RankState& rank, const GangState& broken) {
   for (const auto& gang : gangs_held_by(rank)) {
     if (gang->broken) continue;

@@ -19,14 +19,14 @@ class OperationDeadlines {
   // How long the operation may wait: its own timeout, or its rank's watchdog, whichever is shorter.
   Duration patience_with(const PendingOperation& pending) const noexcept;
 
-  // The earliest deadline of all pending operations; TimePoint::max() without any.
+  // The earliest deadline of all pending operations; TimePoint::max() if there are none.
   TimePoint earliest() const;
 
-  // Breaks the gangs of operations whose deadline has come.
+  // Breaks the gangs of operations that have reached their deadline.
   void time_out_operations();
 
-  // The monitored barrier `pending` has waited long enough: breaks its gang and names who is
-  // missing.
+  // The monitored barrier `pending` has reached its timeout: breaks its gang and names the missing
+  // members.
   void fail_monitored_barrier(const PendingOperation& pending);
 
  private:

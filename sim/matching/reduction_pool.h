@@ -11,10 +11,10 @@
 namespace gang::sim {
 
 // Splits a range over a few OS threads. Results do not depend on the number of threads as long as
-// elements are independent of each other. The threads start with the first use.
+// elements are independent of each other. The threads start on first use.
 class ReductionPool {
  public:
-  // `threads` >= 1, the caller of `run` included.
+  // `threads` >= 1, including the caller of `run`.
   explicit ReductionPool(int threads) noexcept : threads_(static_cast<std::size_t>(threads)) {}
   ~ReductionPool();
   ReductionPool(const ReductionPool&) = delete;

@@ -18,7 +18,7 @@ std::vector<int> absent_members(const ShrinkMeeting& meeting) {
   return absent;
 }
 
-// Those that a partition keeps from the others cannot agree with them.
+// Members that a partition separates from the others cannot agree with them.
 void leave_out_unreachable(World& world, const GangState& gang, ShrinkMeeting& meeting) {
   if (world.interference == nullptr) return;
   for (const int member : world.interference->links().unreachable(gang, meeting.present)) {
@@ -75,8 +75,8 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
                          const CallSite& call_site) {
   const std::vector<int>& members = gang.shrinking->members;
   if (std::ranges::binary_search(members, member))
-    throw InvalidOperation(fmt::format(
-        "shrink on {}: the gang has been shrunk before; shrink the new one", gang.label()));
+    throw InvalidOperation(
+        fmt::format("shrink on {}: the gang was already shrunk; shrink the new one", gang.label()));
   GangFailure failure;
   failure.kind = GangErrorKind::peer_failed;
   failure.gang = gang.label();
@@ -108,7 +108,7 @@ ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOpt
       world.engine.block(self, Wait{Wait::Reason::sleep});
       continue;
     }
-    // Whoever comes at this very time has come in time: all others go first.
+    // A member that arrives exactly at the deadline is in time: let all others run first.
     world.engine.poll();
     if (!meeting.shrunk) agree(world, gang);
   }

@@ -1,4 +1,4 @@
-// How the members of a gang that are still there agree on a gang of their own.
+// How the remaining members of a gang agree on a new gang.
 #pragma once
 
 #include "sim/state/gang_state.h"
@@ -8,11 +8,11 @@ namespace gang::sim {
 struct World;
 
 // A member's call of Gang::shrink. Blocks; returns its seat in the shrunk gang. Called under the
-// engine's Guard. Throws what Gang::shrink says.
+// engine's Guard. Throws as documented for Gang::shrink.
 ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOptions& options,
                       const CallSite& call_site);
 
-// The rank will call nothing any more: nobody waits for it, and `gang` goes on without it.
+// The rank will make no more calls: no member waits for it, and `gang` continues without it.
 void leave_shrinking(World& world, GangState& gang, int root_rank);
 
 }  // namespace gang::sim

@@ -98,7 +98,7 @@ void SimGang::post(World& world, PendingOperation& pending) {
   world.matching.post(pending);
 }
 
-// Counts the call where it passes unharmed.
+// Counts the call if it passes unharmed.
 bool SimGang::counts_towards_faults(World& world) const noexcept {
   return is_refused_ || !world.interference->passes_unharmed(owner_->rank);
 }
@@ -130,7 +130,7 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   const Wait wait{Wait::Reason::operations, waited_for};
   while (!Matching::has_ended(pending)) {
     if (world.engine.now() >= pending.deadline) {
-      // Whoever comes at this very time has come in time: all others go first.
+      // A member that arrives exactly at the deadline is in time: let all others run first.
       world.engine.poll(&pending);
       if (!Matching::has_ended(pending)) world.matching.deadlines().fail_monitored_barrier(pending);
       break;
@@ -182,7 +182,7 @@ void SimGang::do_abort() {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  // The stacks of a run that is over are being unwound, and pending operations with them.
+  // The run is over: its stacks are being unwound, and pending operations with them.
   if (world.engine.is_over()) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;

@@ -9,7 +9,7 @@ namespace gang::sim {
 
 struct CallFaults;
 
-// One rank's handle of a simulated gang. Listed in its rank's state as long as it lives.
+// One rank's handle of a simulated gang. Listed in its rank's state while it lives.
 class SimGang final : public Gang {
  public:
   SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner);
@@ -18,19 +18,20 @@ class SimGang final : public Gang {
   const std::shared_ptr<GangState>& state() const noexcept { return state_; }
   SimGang* next_of_rank() const noexcept { return next_; }
 
-  // The last operation that was called on it, and when: counts the calls of the run; 0: none was.
+  // The last operation called on this handle, and the run-wide number of that call; 0 if there was
+  // none.
   LastCall last_call() const;
   std::uint64_t last_called_at() const noexcept { return last_note().at; }
 
-  // The call that this rank made it with, without its function; of a root gang, which no call
-  // makes: line 0.
+  // The call by which this rank made the gang, without its function; line 0 for a root gang, which
+  // no call makes.
   CallSite made_at() const noexcept { return CallSite::at(made_file_, made_line_); }
   void set_made_at(const CallSite& call_site) noexcept {
     made_file_ = call_site.file;
     made_line_ = call_site.line;
   }
 
-  // The run is over: the handle goes on living without it.
+  // The run is over: detaches the handle, which lives on.
   void detach() noexcept;
 
  protected:
@@ -42,7 +43,7 @@ class SimGang final : public Gang {
 
  private:
   World& world() const;
-  // Of a call, what reports may ask for once it has returned.
+  // The parts of a call that reports may need after it has returned.
   struct CallNote {
     std::uint64_t at = 0;
     const char* file = "";
@@ -55,20 +56,20 @@ class SimGang final : public Gang {
   }
   void number(World& world, Operation& operation) noexcept;
   void post(World& world, PendingOperation& pending);
-  // Inline: after a switch every return from a function that was called before it is predicted
-  // wrong, so one function less is a few nanoseconds less.
+  // Inline: after a switch the processor mispredicts every return from a function called before the
+  // switch, so one function fewer saves a few nanoseconds.
   [[gnu::always_inline]] inline Received finish(World& world, PendingOperation& pending);
   [[gnu::noinline]] Received run_monitored_barrier(PendingOperation& pending);
   bool counts_towards_faults(World& world) const noexcept;
   CallFaults faults_before(World& world, Operation& operation);
   [[gnu::noinline]] Received run_under_faults(World& world, Operation& operation);
 
-  // What every call touches comes first, on as few lines of the cache as may be.
+  // Fields that every call touches come first, on as few cache lines as possible.
   World* world_;  // null after the run
   std::shared_ptr<GangState> state_;
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
-  bool is_refused_;  // of a rank that has been started again: nobody knows this incarnation
+  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows
   RankState* owner_;
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
@@ -78,16 +79,16 @@ class SimGang final : public Gang {
   std::uint32_t made_line_ = 0;
 };
 
-// The gangs that a rank holds, in the order in which they were made.
+// The gangs that a rank holds, in order of creation.
 std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank);
 
-// The last operation that the rank has called so far.
+// The last operation that the rank has called.
 LastCall last_call_of(const RankState& rank);
 
-// Cuts the gang handles that live on from the run.
+// Detaches surviving gang handles from the run.
 void detach_gangs(RankState& rank) noexcept;
 
-// Makes the entries of a batch into operations of their own, owned by `batch`.
+// Turns the entries of a batch into separate operations, owned by `batch`.
 void expand_batch(PendingOperation& batch);
 
 }  // namespace gang::sim

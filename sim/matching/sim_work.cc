@@ -13,7 +13,7 @@
 namespace gang::sim {
 namespace {
 
-// A work was dropped while an exception left the program: its gang cannot continue.
+// An exception unwound past a work: its gang cannot continue.
 void break_by_unwinding(World& world, GangState& gang, const PendingOperation& pending) {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
@@ -87,7 +87,7 @@ bool SimWork::observe() {
   is_observed_ = true;
   pending_.waiter = nullptr;
   return_buffers();
-  world.matching.take(pending_);  // throws every time while it is failed
+  world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
   if (pending_.corrupted_by >= 0) world.interference->corrupt_result(pending_);
   return true;
@@ -176,7 +176,7 @@ void SimWork::dropped() noexcept {
     if (!Matching::has_ended(pending_)) break_by_unwinding(world, *gang_, pending_);
     return;
   }
-  // What has failed is over, and the failure has been told.
+  // A failed operation is over, and its failure has been reported.
   if (pending_.status == PendingStatus::failed) return;
   world.diagnosis.dropped(pending_);
   Task& self = world.engine.current();

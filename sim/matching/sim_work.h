@@ -13,14 +13,15 @@ namespace gang::sim {
 
 struct World;
 
-// Keeps a copy of everything that start_ borrowed, and the operation itself while it is under way.
-// Its handle waits in its destructor, so the engine's lists never outlive it in a running world.
+// Keeps a copy of everything that start_ borrowed, and the operation itself while it is in
+// progress. The handle's destructor waits, so the engine's lists never outlive it in a running
+// world.
 class SimWork final : public WorkState {
  public:
   SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task);
   ~SimWork() override;
 
-  // Hands the operation to the engine, under its Guard. Throws GangError if the gang is broken.
+  // Posts the operation to the engine, under its Guard. Throws GangError if the gang is broken.
   void post();
 
   bool wait(std::optional<Duration> timeout) override;
@@ -32,13 +33,13 @@ class SimWork final : public WorkState {
   SimWork* next_of_rank() const noexcept { return next_; }
   PendingOperation& pending() noexcept { return pending_; }
 
-  // The program of its rank has ended and this lives on: a finding unless the program has waited
-  // for it. Its buffers may be gone, so an unfinished one breaks its gang.
+  // The program of its rank has ended and this work lives on: reports a finding unless the program
+  // has waited for it. Its buffers may be gone, so an unfinished work breaks its gang.
   void outlived() noexcept;
 
  private:
   bool observe();
-  void return_buffers();  // of an ended operation, to the program
+  void return_buffers();  // returns an ended operation's buffers to the program
   bool wait_until(TimePoint deadline);
   void enlist();
   void delist() noexcept;
@@ -52,12 +53,12 @@ class SimWork final : public WorkState {
   SimWork* next_ = nullptr;  // of the same rank, youngest first
   SimWork* previous_ = nullptr;
   bool is_enlisted_ = false;
-  Task* poller_ = nullptr;  // who has polled it in vain last
+  Task* poller_ = nullptr;  // last context to poll it in vain
   bool is_taken_ = false;
-  bool is_observed_ = false;  // the program has been told of its end
+  bool is_observed_ = false;  // the program knows that it has ended
 };
 
-// Calls outlived on every work that the rank has left.
+// Calls outlived on every remaining work of the rank.
 void report_outliving_works(RankState& rank) noexcept;
 
 }  // namespace gang::sim

@@ -4,8 +4,26 @@
 
 #include <fmt/format.h>
 
+#include "gang/enum_names.h"
+
 namespace gang::sim {
 namespace {
+
+constexpr std::array orders = {EnumName{LaunchOrder::host, "host"},
+                               EnumName{LaunchOrder::any, "any"}};
+constexpr std::array links = {EnumName{PeerLinks::device, "device"},
+                              EnumName{PeerLinks::sockets, "sockets"}};
+constexpr std::array launches = {EnumName{HostLaunch::asynchronous, "async"},
+                                 EnumName{HostLaunch::blocking, "blocking"}};
+
+// Whether `text` is one of `names`; sets `choice` where it is.
+template <typename Enum, std::size_t count>
+bool set_choice(Enum& choice, const std::array<EnumName<Enum>, count>& names,
+                std::string_view text) noexcept {
+  const std::optional<Enum> value = parse_name(names, text);
+  choice = value.value_or(choice);
+  return value.has_value();
+}
 
 // Whether `part` is known and its value accepted.
 bool set_part(NcclModel& model, std::string_view part) noexcept {
@@ -13,18 +31,9 @@ bool set_part(NcclModel& model, std::string_view part) noexcept {
   if (equals == std::string_view::npos) return false;
   const std::string_view name = part.substr(0, equals);
   const std::string_view value = part.substr(equals + 1);
-  if (name == "order" && (value == "host" || value == "any")) {
-    model.order = value == "host" ? LaunchOrder::host : LaunchOrder::any;
-    return true;
-  }
-  if (name == "links" && (value == "device" || value == "sockets")) {
-    model.links = value == "device" ? PeerLinks::device : PeerLinks::sockets;
-    return true;
-  }
-  if (name == "launch" && (value == "async" || value == "blocking")) {
-    model.launch = value == "async" ? HostLaunch::asynchronous : HostLaunch::blocking;
-    return true;
-  }
+  if (name == "order") return set_choice(model.order, orders, value);
+  if (name == "links") return set_choice(model.links, links, value);
+  if (name == "launch") return set_choice(model.launch, launches, value);
   if (name != "resident") return false;
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, model.resident);
@@ -35,9 +44,8 @@ bool set_part(NcclModel& model, std::string_view part) noexcept {
 
 std::string to_string(const NcclModel& model) {
   return fmt::format("resident={},order={},links={},launch={}", model.resident,
-                     model.order == LaunchOrder::host ? "host" : "any",
-                     model.links == PeerLinks::device ? "device" : "sockets",
-                     model.launch == HostLaunch::asynchronous ? "async" : "blocking");
+                     name_of(orders, model.order), name_of(links, model.links),
+                     name_of(launches, model.launch));
 }
 
 std::optional<NcclModel> parse_nccl_model(std::string_view text) noexcept {

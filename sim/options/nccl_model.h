@@ -1,4 +1,4 @@
-// How NCCL and its devices are simulated.
+// How to simulate NCCL and its devices.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,27 @@
 
 namespace gang::sim {
 
-// Which of the operations that a rank has launched on streams of its device starts first.
+// Which of the operations launched on the streams of a rank's device starts first.
 enum class LaunchOrder : std::uint8_t {
   host,  // the one launched first, as with NCCL_LAUNCH_ORDER_IMPLICIT=1
-  any,   // any that heads its stream: the schedule's choice
+  any,   // any operation at the head of its stream: the schedule chooses
 };
 
-// How a rank learns that a peer's process is gone.
+// How a rank learns that a peer's process has died.
 enum class PeerLinks : std::uint8_t {
-  device,   // over NVLink or shared memory: not at all, its kernels spin until they are aborted
-  sockets,  // over the network: its communicators report a remote error
+  device,   // NVLink or shared memory: it does not; its kernels spin until they are aborted
+  sockets,  // network: its communicators report a remote error
 };
 
-// When a host goes on after a launch.
+// When the host continues after a launch.
 enum class HostLaunch : std::uint8_t {
   asynchronous,  // at once
-  blocking,      // when the kernel has run, as with CUDA_LAUNCH_BLOCKING=1
+  blocking,      // once the kernel has finished, as with CUDA_LAUNCH_BLOCKING=1
 };
 
-// The strictest devices by default: what holds here also holds where they do more at once.
+// The strictest devices by default: what works here also works on devices that run more at once.
 struct NcclModel {
-  int resident = 1;  // kernels of communicators that a device runs at once, at least 1
+  int resident = 1;  // communicator kernels that a device runs at once, at least 1
   LaunchOrder order = LaunchOrder::host;
   PeerLinks links = PeerLinks::device;
   HostLaunch launch = HostLaunch::asynchronous;
@@ -36,7 +36,7 @@ struct NcclModel {
   friend bool operator==(const NcclModel&, const NcclModel&) = default;
 };
 
-// "resident=1,order=host,links=device,launch=async"; parse takes any of the parts, in any order.
+// "resident=1,order=host,links=device,launch=async"; parse accepts any subset, in any order.
 std::string to_string(const NcclModel& model);
 std::optional<NcclModel> parse_nccl_model(std::string_view text) noexcept;
 

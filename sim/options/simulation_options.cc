@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/enum_names.h"
 #include "gang/error.h"
 #include "sim/faults/fault_plan.h"
 
@@ -21,34 +22,34 @@ void validate(const SimulationOptions& options) {
   constexpr std::size_t least_stack = 16 * 1024;
   constexpr int most_threads = 16'384;
   if (options.world_size < 1 || options.world_size > SimulationOptions::max_world_size)
-    throw InvalidArgument(fmt::format("world size is {}; accepted is 1 to {}", options.world_size,
+    throw InvalidArgument(fmt::format("world size is {}; must be 1 to {}", options.world_size,
                                       SimulationOptions::max_world_size));
   if (options.context != ContextKind::fiber && options.world_size > most_threads)
     throw InvalidArgument(
-        fmt::format("world size is {} on context {}; accepted is 1 to {} there (fiber takes more)",
+        fmt::format("world size is {} on context {}; must be 1 to {} (fiber takes more)",
                     options.world_size, to_string(options.context), most_threads));
   if (options.timeout <= Duration::zero())
-    throw InvalidArgument(fmt::format("timeout is {}; accepted is more than zero, or no_timeout",
+    throw InvalidArgument(fmt::format("timeout is {}; must be more than zero, or no_timeout",
                                       gang::to_string(options.timeout)));
   if (options.watchdog && *options.watchdog <= Duration::zero())
-    throw InvalidArgument(fmt::format("watchdog is {}; accepted is more than zero, or none",
+    throw InvalidArgument(fmt::format("watchdog is {}; must be more than zero, or none",
                                       gang::to_string(*options.watchdog)));
   if (options.watchdog && options.backend == SimulatedBackend::nccl)
-    throw InvalidArgument("watchdog on sim-nccl, whose gangs bring one; accepted there is none");
+    throw InvalidArgument("watchdog is set on sim-nccl, whose gangs have their own; must be none");
   if (options.stack_bytes < least_stack)
-    throw InvalidArgument(fmt::format("stack size is {} bytes; accepted is {} or more",
+    throw InvalidArgument(fmt::format("stack size is {} bytes; must be {} or more",
                                       options.stack_bytes, least_stack));
   if (options.nccl.resident < 1)
-    throw InvalidArgument(fmt::format("resident kernels of a device are {}; accepted is 1 or more",
+    throw InvalidArgument(fmt::format("resident kernels per device are {}; must be 1 or more",
                                       options.nccl.resident));
-  if (options.step_limit == 0) throw InvalidArgument("step limit is 0; accepted is 1 or more");
+  if (options.step_limit == 0) throw InvalidArgument("step limit is 0; must be 1 or more");
   if (options.reduction_threads < 1)
     throw InvalidArgument(
-        fmt::format("reduction threads are {}; accepted is 1 or more", options.reduction_threads));
+        fmt::format("reduction threads are {}; must be 1 or more", options.reduction_threads));
   if (options.faults) {
     if (options.context == ContextKind::parallel)
       throw InvalidArgument(
-          "faults on context parallel; accepted there is none: use fiber or thread");
+          "faults are set on context parallel; must be none, or the context fiber or thread");
     validate(*options.faults, options.world_size);
     check_drawn(*options.faults);
     check_injectable(*options.faults, options.backend);
@@ -60,24 +61,14 @@ void validate(const SimulationOptions& options) {
   if (options.context == ContextKind::parallel && options.scheduler != SchedulerKind::round_robin)
     throw InvalidArgument(
         fmt::format("scheduler is {} on context parallel, where the operating system schedules; "
-                    "accepted is none other than the default",
+                    "must be the default",
                     to_string(options.scheduler)));
 }
 
-std::string_view to_string(ContextKind kind) noexcept {
-  switch (kind) {
-    case ContextKind::fiber:
-      return "fiber";
-    case ContextKind::thread:
-      return "thread";
-    case ContextKind::parallel:
-      return "parallel";
-  }
-  return "";
-}
+std::string_view to_string(ContextKind kind) noexcept { return name_of(context_kind_names, kind); }
 
 std::string_view to_string(ExecutionModel model) noexcept {
-  return model == ExecutionModel::independent ? "independent" : "stream_ordered";
+  return name_of(execution_model_names, model);
 }
 
 std::string to_string(SendMode mode) {
@@ -85,15 +76,11 @@ std::string to_string(SendMode mode) {
 }
 
 std::optional<ContextKind> parse_context_kind(std::string_view text) noexcept {
-  for (const auto kind : {ContextKind::fiber, ContextKind::thread, ContextKind::parallel})
-    if (text == to_string(kind)) return kind;
-  return std::nullopt;
+  return parse_name(context_kind_names, text);
 }
 
 std::optional<ExecutionModel> parse_execution_model(std::string_view text) noexcept {
-  for (const auto model : {ExecutionModel::independent, ExecutionModel::stream_ordered})
-    if (text == to_string(model)) return model;
-  return std::nullopt;
+  return parse_name(execution_model_names, text);
 }
 
 std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
@@ -110,16 +97,14 @@ std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
 void check_injectable(const FaultPlan& plan, SimulatedBackend backend) {
   for (std::size_t i = 0; i < plan.faults.size(); ++i) {
     const FaultKind kind = plan.faults[i].kind;
-    if (is_of_store(kind))
-      throw FaultPlanError(
-          i, "kind",
-          fmt::format("{} needs a store, which simulated gangs lack; use compare --backend gloo",
-                      to_string(kind)));
+    const auto fail = [&plan, i, kind](std::string_view need) {
+      throw FaultPlanError(i, "kind", fmt::format("{} needs {}", to_string(kind), need), plan);
+    };
+    if (is_of_store(kind)) fail("a store, which simulated gangs lack; use compare --backend gloo");
     const bool is_of_transport =
         kind == FaultKind::duplicate_message || kind == FaultKind::reorder_messages;
     if (is_of_transport && backend == SimulatedBackend::sim)
-      throw FaultPlanError(
-          i, "kind", fmt::format("{} needs a transport, which backend sim lacks", to_string(kind)));
+      fail("a transport, which backend sim lacks");
   }
 }
 

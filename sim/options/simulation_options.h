@@ -1,6 +1,7 @@
-// How a world is simulated.
+// How to simulate a world.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "gang/duration.h"
+#include "gang/enum_names.h"
 #include "sim/options/nccl_model.h"
 #include "sim/schedule/schedule.h"
 
@@ -17,31 +19,39 @@ namespace gang::sim {
 
 struct FaultPlan;
 
-// What carries a rank. Same program, same options: same trace on fiber and thread.
+// What each rank runs on. fiber and thread give the same trace for the same program and options.
 enum class ContextKind : std::uint8_t {
-  fiber,   // a stack of its own on one OS thread; a million fit in one process
-  thread,  // an OS thread each, still one at a time: for debuggers, sanitizers, foreign code
-  // An OS thread each, running concurrently: for data races. Time is the wall clock's, and jumps to
-  // the next timer where nobody can run.
+  fiber,   // its own stack on one shared OS thread; a million fit in one process
+  thread,  // its own OS thread, one running at a time: for debuggers, sanitizers, foreign code
+  // Its own OS thread, running concurrently: to find data races. Time follows the wall clock and
+  // jumps to the next timer when no context can run.
   parallel,
 };
 
-// What the gangs of a world are made of.
+inline constexpr std::array context_kind_names = {EnumName{ContextKind::fiber, "fiber"},
+                                                  EnumName{ContextKind::thread, "thread"},
+                                                  EnumName{ContextKind::parallel, "parallel"}};
+
+// What implements the gangs of a world.
 enum class SimulatedBackend : std::uint8_t {
-  sim,   // the meaning of each operation, computed once
-  gloo,  // GlooGang: the algorithms of Gloo over messages among the ranks
+  sim,   // each operation's result, computed once
+  gloo,  // GlooGang: Gloo's algorithms over messages between the ranks
   nccl,  // NcclGang over a simulated NCCL, with streams and kernels that wait for each other
 };
 
-// In which order a rank's operations on different gangs may run.
+// The order in which a rank's operations on different gangs may run.
 enum class ExecutionModel : std::uint8_t {
-  independent,     // each gang for itself (Gloo)
-  stream_ordered,  // in the order the rank launched them, whatever the gang (NCCL)
+  independent,     // no order between gangs (Gloo)
+  stream_ordered,  // the order in which the rank launched them, across gangs (NCCL)
 };
 
-// When a send lets its caller go on.
+inline constexpr std::array execution_model_names = {
+    EnumName{ExecutionModel::independent, "independent"},
+    EnumName{ExecutionModel::stream_ordered, "stream_ordered"}};
+
+// When a send lets its caller continue.
 struct SendMode {
-  // Bytes that each (source, destination) link of a gang buffers; none: rendezvous, the strictest.
+  // Bytes buffered by each (source, destination) link of a gang; none: rendezvous, the strictest.
   std::optional<std::uint64_t> buffered_bytes;
 
   static SendMode rendezvous() noexcept { return {}; }
@@ -49,26 +59,26 @@ struct SendMode {
   friend bool operator==(const SendMode&, const SendMode&) = default;
 };
 
-// What happens at quiescence when nothing but operations' timeouts is pending.
+// What happens at quiescence when only timeouts of operations are pending.
 enum class PendingTimeouts : std::uint8_t {
-  are_deadlocks,  // the verdict is reached at once
-  fire,           // the clock jumps to them, to check a program's error handling
+  are_deadlocks,  // the run ends with the verdict at once
+  fire,           // the clock jumps to them, to test a program's error handling
 };
 
-// When it is looked for contexts that can never go on.
+// When to look for contexts that can never continue.
 enum class DeadlockSearch : std::uint8_t {
-  at_rest,  // once nobody can run and no time can pass
-  // Also every so many switches, where pending timeouts are deadlocks: the run ends with the
-  // verdict as soon as some can never go on, though others run, sleep or poll. Costs a few
-  // nanoseconds per switch. What an abort or an exception of another rank could still have ended is
-  // reported, too. Not under ContextKind::parallel, which looks at rest.
+  at_rest,  // once no context can run and no time can pass
+  // Also at regular intervals, counted in switches, if pending timeouts are deadlocks: the run ends
+  // with the verdict as soon as any context can never continue, even while others run, sleep or
+  // poll. Costs a few nanoseconds per switch. Also reports waits that another rank's abort or
+  // exception could still have ended. ContextKind::parallel searches only at rest.
   while_others_run,
 };
 
-// Makes one receive from any source take its message from a given one, to see what becomes of it.
+// Makes one receive from any source take its message from a given source, to see what follows.
 struct ForcedReceive {
   int receiver = 0;                 // root rank
-  std::uint64_t receive_index = 0;  // the how-manieth receive from any source of that rank
+  std::uint64_t receive_index = 0;  // among that rank's receives from any source, from 0
   int source = 0;                   // root rank
 
   friend bool operator==(const ForcedReceive&, const ForcedReceive&) = default;
@@ -78,7 +88,7 @@ enum class Recording : std::uint8_t { off, on };
 
 struct SimulationOptions {
   int world_size = 1;      // 1 ... max_world_size
-  std::uint64_t seed = 1;  // of every random stream: schedule, data, ...
+  std::uint64_t seed = 1;  // for every random stream: schedule, data, ...
   ContextKind context = default_context();
   SimulatedBackend backend = SimulatedBackend::sim;
   SchedulerKind scheduler = SchedulerKind::round_robin;
@@ -88,38 +98,41 @@ struct SimulationOptions {
   SendMode sends = {};
   Duration timeout = default_timeout;  // of the root gang; > 0
   PendingTimeouts pending_timeouts = PendingTimeouts::are_deadlocks;
-  // A watchdog of every rank, what torch calls asynchronous error handling: an operation that has
-  // waited for so long times out, whatever its own timeout and also where nobody waits for it, and
-  // its rank aborts all other gangs that it holds. Monitored barriers have their own timeouts. Time
-  // passes for it as for timeouts. > 0; none: off. Not of SimulatedBackend::nccl, whose gangs bring
-  // one.
+  // A watchdog on each rank, like torch's asynchronous error handling: an operation that has waited
+  // this long times out, regardless of its own timeout and even if no context waits for it, and its
+  // rank aborts all other gangs that it holds. Monitored barriers keep their own timeouts. Time
+  // passes for the watchdog as for timeouts. > 0; none: off. Not with SimulatedBackend::nccl, whose
+  // gangs have their own.
   std::optional<Duration> watchdog = {};
   DeadlockSearch deadlock_search = DeadlockSearch::at_rest;
   std::optional<ForcedReceive> forced_receive = {};
-  // What goes wrong, drawn for this world (draw); none: nothing. Once one of its faults has
-  // happened, pending timeouts fire, whatever pending_timeouts says. Not under
+  // The faults to inject, drawn for this world (see draw); null: no faults. Once one of them has
+  // happened, pending timeouts fire regardless of pending_timeouts. Not under
   // ContextKind::parallel.
   std::shared_ptr<const FaultPlan> faults = {};
-  bool strict_blocking = false;  // a blocking call does not match a start_ call
-  bool buffer_guard = true;      // find writes to buffers in flight, and reads of outputs
+  bool strict_blocking = false;  // blocking calls do not match start_ calls
+  bool buffer_guard = true;      // detect writes to buffers in flight, and reads of outputs
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
   std::size_t stack_bytes = 256 * 1024;    // of a fiber; only touched pages cost memory
   int reduction_threads = 2;               // helpers for large reductions; no effect on results
-  Recording trace = Recording::off;        // keep the events, not only their digest
-  Recording call_stacks = Recording::off;  // walk blocked contexts at a deadlock; else no cost
+  Recording trace = Recording::off;        // keep the events as well as their digest
+  Recording call_stacks = Recording::off;  // walk blocked stacks at a deadlock; no cost otherwise
   Recording timeline = Recording::off;     // keep the last operations of every context
   Recording schedule = Recording::off;     // keep the choices in Report::schedule
 
+  // Fault plans are equal if they are the same object.
+  friend bool operator==(const SimulationOptions&, const SimulationOptions&) = default;
+
   static constexpr int max_world_size = 4'194'304;
-  // fiber, unless built for a sanitizer, which needs threads.
+  // fiber, or thread in sanitizer builds, which need threads.
   static ContextKind default_context() noexcept;
 };
 
-// Throws FaultPlanError for faults of what such a simulation lacks: stores, and, where an operation
-// is one step, messages that a transport would put right.
+// Throws FaultPlanError for faults in parts that the simulation lacks: stores and, where an
+// operation is a single step, messages that a transport would repair.
 void check_injectable(const FaultPlan& plan, SimulatedBackend backend);
 
-// Throws InvalidArgument naming the option, its value and what is accepted.
+// Throws InvalidArgument, which names the option, its value and the accepted values.
 void validate(const SimulationOptions& options);
 
 std::string_view to_string(ContextKind kind) noexcept;      // "fiber", "thread", "parallel"

@@ -16,7 +16,7 @@ void append(std::string& key, T value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Everything that a call is printed with, but for its sequence number and its peer.
+// All printed parts of a call except its sequence number and its peer.
 void make_key(std::string& key, const Collective& call) {
   key.clear();
   append(key, call.kind);
@@ -32,18 +32,10 @@ void make_key(std::string& key, const Collective& call) {
   key += '\0';
 }
 
-TimelineCall to_timeline_call(Collective call) {
-  call.sequence_number = 0;
-  const std::string text = to_string(call);
-  const std::string operation(to_string(call.kind));
-  std::string arguments = text.substr(operation.size());
-  if (arguments.starts_with(" #0")) arguments.erase(0, 3);
-  if (arguments.starts_with(' ')) arguments.erase(0, 1);
-  return {operation, std::move(arguments), to_string(call.call_site)};
-}
-
-std::string name_of(std::string_view label) {
-  return std::string(label.substr(0, label.find('[')));
+TimelineCall to_timeline_call(const Collective& call) {
+  TimelineCall kept{describe(call), to_string(call.call_site)};
+  kept.call.sequence.reset();
+  return kept;
 }
 
 }  // namespace
@@ -67,8 +59,8 @@ TimelineRecorder::Gang& TimelineRecorder::gang_of(const GangState& gang) {
   if (gangs_.size() <= gang.index) gangs_.resize(gang.index + 1);
   Gang& known = gangs_[gang.index];
   if (known.label.empty()) {
-    known.label = label_of(*gang.info);
-    known.name = index_of(names_, name_of(known.label));
+    known.label = gang.gang_label();
+    known.name = index_of(names_, known.label.name);
   }
   return known;
 }
@@ -196,7 +188,7 @@ void TimelineRecorder::ended_for(TraceEventKind kind, const PendingOperation& pe
   }
   const OperationKind operation = pending.call().kind;
   if (operation == OperationKind::recv && sent_.slice != nullptr) {
-    // They met: neither went on before the other had come.
+    // A rendezvous: neither continued before the other arrived.
     sent_.slice->last_step = std::max(sent_.slice->last_step, step);
     sent_.context->step = std::max(sent_.context->step, step);
   }
@@ -250,7 +242,7 @@ TimelineLane TimelineRecorder::lane_of(Context& context) const {
   return lane;
 }
 
-// One lane for all contexts that called the same, where there are many.
+// Uses one lane for all contexts with the same calls, if there are many.
 void TimelineRecorder::group(Timeline& timeline) {
   const bool is_grouped = contexts_.size() > most_ungrouped_lanes;
   std::map<std::string, std::size_t> places;
@@ -282,7 +274,7 @@ void TimelineRecorder::group(Timeline& timeline) {
                    [](const TimelineLane& a, const TimelineLane& b) { return a.ranks < b.ranks; });
 }
 
-// Keeps the gangs and calls that the lanes speak of, in the order in which they do.
+// Keeps the gangs and calls that the lanes mention, in order of mention.
 void TimelineRecorder::name_gangs(Timeline& timeline) const {
   constexpr std::uint32_t none = ~std::uint32_t{0};
   std::vector<std::uint32_t> gangs(gangs_.size(), none);

@@ -20,7 +20,7 @@ namespace gang::sim {
 // few, in memory of a fixed size. Texts are made once per kind of call, not per event.
 class TimelineRecorder {
  public:
-  // What is kept of every context of `world_size` ranks: fewer operations the more ranks.
+  // What is kept of every context of `world_size` ranks: the more ranks, the fewer operations.
   static std::size_t slices_per_context(int world_size) noexcept;
 
   // `are_sends_buffered`: a send may have ended long before it is received.
@@ -50,7 +50,7 @@ class TimelineRecorder {
     int ended = 0;
   };
   struct Gang {
-    std::string label;
+    GangLabel label;
     std::uint32_t name = 0;           // index into names_
     std::uint64_t base_sequence = 0;  // of collectives.front()
     std::deque<OpenCollective> collectives;

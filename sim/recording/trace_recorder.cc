@@ -29,7 +29,7 @@ void TraceRecorder::task(TraceEventKind kind, const Task& task, TimePoint time) 
   event.task = task.id;
   event.rank = task.rank->rank;
   event.time = time;
-  if (task.further) event.operation = task.further->name;
+  if (task.further) event.call.kind = task.further->name;
   trace_.events.push_back(std::move(event));
 }
 
@@ -45,7 +45,7 @@ void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, T
   event.gang = pending.gang->index;
   event.sequence_number = call.sequence_number;
   event.time = time;
-  event.operation = to_string(call);
+  event.call = describe(call);
   event.location = to_string(call.call_site);
   trace_.events.push_back(std::move(event));
 }

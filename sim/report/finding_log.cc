@@ -15,9 +15,9 @@ constexpr std::size_t most_consequences = 4;
 std::string cause_of(const Finding& finding) {
   constexpr char separator = '\0';
   std::string key;
-  for (const std::string* part :
-       {&finding.id, &finding.gang, &finding.operation, &finding.location, &finding.message})
-    (key += *part) += separator;
+  for (const std::string& part : {finding.id, to_string(finding.gang), to_string(finding.call),
+                                  finding.location, finding.message, finding.detail})
+    (key += part) += separator;
   return key;
 }
 
@@ -35,13 +35,13 @@ void complete_rank_failure(Finding& finding) {
   const CallSummary& first = next[1];
   if (finding.location.empty()) finding.location = first.location;
   if (!finding.message.ends_with('.')) finding.message += '.';
-  finding.message += fmt::format(
-      " {} {} could not complete {} on {} at {}", first.ranks.size() == 1 ? "Rank" : "Ranks",
-      to_rank_ranges(first.ranks, 6), first.operation, first.gang, first.location);
+  finding.detail =
+      fmt::format("{} could not complete {} on {} at {}", capitalised(ranks_text(first.ranks)),
+                  to_string(first.call), to_string(first.gang), first.location);
   if (next.size() > 2)
-    finding.message +=
+    finding.detail +=
         fmt::format(", nor others {} more call{}", next.size() - 2, next.size() == 3 ? "" : "s");
-  finding.message += '.';
+  finding.detail += '.';
   std::sort(next.begin(), next.end(), has_more_ranks);
 }
 

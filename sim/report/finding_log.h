@@ -1,4 +1,4 @@
-// The findings of a run as they are made.
+// The findings of a run, collected while it runs.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@ namespace gang::sim {
 // Keeps one finding per root cause and lists consequences inside them.
 class FindingLog {
  public:
-  // Adds a finding and returns its index. One with the same id, gang, operation, location and
-  // message takes in further ranks instead.
+  // Adds a finding and returns its index. If one with the same id, gang, operation, location and
+  // message exists, adds the ranks to that one instead.
   std::size_t add(Finding finding);
 
-  // The same for a finding about what ranks did, `predicate`: "dropped barrier #0." Its message
-  // begins with those of them who did the same, "Ranks 0-3".
+  // The same for a finding about something ranks did, `predicate`: "dropped barrier #0." Its
+  // message begins with all ranks that did it, "Ranks 0-3".
   std::size_t add_of_ranks(Finding finding, std::string predicate);
 
-  // Notes a consequence of finding `index`; only the first few are kept, the rest are counted.
+  // Adds a consequence of finding `index`; keeps the first few and counts the rest.
   void add_consequence(std::size_t index, std::string text);
 
-  // The same for what a rank did, `predicate`: ranks that did the same share one, "ranks 0-3 ...".
+  // The same for something a rank did, `predicate`; ranks that did it share one, "ranks 0-3 ...".
   void add_consequence_of(int rank, std::size_t index, std::string predicate);
 
-  // To be completed while the run goes on; valid until the next finding is added.
+  // For adding details while the run continues; valid until the next finding is added.
   Finding& at(std::size_t index) { return findings_[index]; }
 
   std::size_t size() const noexcept { return findings_.size(); }
@@ -38,7 +38,7 @@ class FindingLog {
  private:
   struct Consequence {
     std::string text;
-    std::vector<int> ranks;  // whom it is a predicate of; empty: it is a sentence
+    std::vector<int> ranks;  // the subject of the predicate; empty: a whole sentence
   };
   struct Consequences {
     std::vector<Consequence> first;

@@ -10,7 +10,7 @@ namespace gang::sim {
 // "rank 3", "ranks 0-3,8": root ranks, ascending.
 std::string ranks_text(const std::vector<int>& ranks);
 
-// "rank 3 waits", "ranks 0-3 wait": `one` and `many` are forms of a verb.
+// "rank 3 waits", "ranks 0-3 wait": `one` and `many` are the singular and plural of a verb.
 std::string ranks_do(const std::vector<int>& ranks, std::string_view one, std::string_view many);
 
 // `text`, not empty, with a capital letter first.

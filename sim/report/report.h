@@ -1,6 +1,7 @@
-// What a run found, as a value. Printing is a consumer of it.
+// What a run found, as a value, independent of how it is printed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,10 +11,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "gang/call_text.h"
 #include "gang/duration.h"
+#include "gang/enum_names.h"
+#include "gang/gang_label.h"
+#include "sim/report/certainty.h"
 #include "sim/report/timeline.h"
 #include "sim/report/trace.h"
 #include "sim/schedule/schedule.h"
+#include "sim/text/rank_ranges.h"
 
 namespace gang::sim {
 
@@ -21,15 +27,21 @@ struct FaultPlan;
 
 enum class Outcome : std::uint8_t {
   completed,   // every rank's program returned
-  deadlock,    // some rank could never go on
+  deadlock,    // some rank could never continue
   failed,      // a rank's program ended with an exception
   step_limit,  // stopped after options.step_limit switches
   diverged,    // a replayed schedule does not belong to this run
 };
 
-std::string_view to_string(Outcome outcome) noexcept;
+inline constexpr std::array outcome_names = {
+    EnumName{Outcome::completed, "completed"}, EnumName{Outcome::deadlock, "deadlock"},
+    EnumName{Outcome::failed, "failed"}, EnumName{Outcome::step_limit, "step_limit"},
+    EnumName{Outcome::diverged, "diverged"}};
 
-// The stable identifiers of SEMANTICS: new ones are added, none is renamed.
+std::string_view to_string(Outcome outcome) noexcept;
+std::optional<Outcome> parse_outcome(std::string_view text) noexcept;
+
+// The stable identifiers of SEMANTICS: new ones may be added, existing ones are never renamed.
 namespace finding_id {
 inline constexpr std::string_view participant_missing = "participant_missing";
 inline constexpr std::string_view mismatch_operation = "mismatch_operation";
@@ -65,27 +77,27 @@ inline constexpr std::string_view timed_out = "timed_out";
 inline constexpr std::string_view nondeterminism = "nondeterminism";
 }  // namespace finding_id
 
-// What a set of ranks did: a call, or why there was none.
+// What a set of ranks did: a call, or the reason for none.
 struct CallSummary {
   std::vector<int> ranks;  // of the root gang, ascending
-  std::string gang;        // label; empty where none
-  std::string operation;   // "all_reduce #3 sum f32[1024]"; empty: no call
-  std::string location;    // of the call, or of the last one before there was none; may be empty
+  GangLabel gang;          // empty if there is none
+  CallText call;           // empty: no call
+  std::string location;    // of the call, or of the last call if there is none; may be empty
   std::string note;        // "returned", "ended with an exception: ...", "blocked in ..."; or empty
 
   friend bool operator==(const CallSummary&, const CallSummary&) = default;
 };
 
-// Where the members of a gang part: the last call that they have in common, and what each did next.
+// Where the members of a gang diverge: their last common call, and what each did next.
 struct Divergence {
-  CallSummary last_common;        // operation empty: there is none before
-  std::vector<CallSummary> next;  // two or more, the most ranks first; by first rank where equal
+  CallSummary last_common;        // its call is empty if there is none
+  std::vector<CallSummary> next;  // two or more, most ranks first, ties by first rank
 
   friend bool operator==(const Divergence&, const Divergence&) = default;
 };
 
-// Two pending calls that would match if they were equal in one field; or, with `place_field`, two
-// that have matched although they stand in different places of the program.
+// Two pending calls that would match if one field were equal; or, with `place_field`, two calls
+// that matched from different places in the program.
 struct NearMiss {
   CallSummary first;
   CallSummary second;
@@ -100,51 +112,57 @@ inline constexpr std::string_view place_field = "call site";
 struct Finding {
   std::string id;                         // a finding_id
   std::vector<int> ranks;                 // the odd ones, of the root gang, ascending
-  std::string gang;                       // label, "dp[0,2]"; empty where none
-  std::string operation;                  // "all_reduce #3 sum f32[1024]"; empty where none
-  std::string message;                    // sentences for people
-  std::string location;                   // "train.cc:41"; empty where unknown
+  GangLabel gang;                         // empty if there is none
+  CallText call;                          // empty if there is none
+  std::string message;                    // one sentence for people
+  std::string detail;                     // further sentences; may be empty
+  std::string location;                   // "train.cc:41"; empty if unknown
   std::vector<std::string> consequences;  // "rank 3 failed: ...", few
   std::optional<Divergence> divergence;   // where members of one gang part
   std::vector<NearMiss> near_misses;      // at a deadlock, few
-  std::string certainty;                  // in which runs it happens; empty where not analysed
+  std::optional<Certainty> certainty;     // in which runs it happens; absent: not analysed
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// A context that could never go on.
+// The call at the head of a stream, ahead of those queued on it.
+struct QueuedBehind {
+  GangLabel gang;
+  CallText call;
+  std::string location;
+
+  friend auto operator<=>(const QueuedBehind&, const QueuedBehind&) = default;
+};
+
+// A context that could never continue.
 struct BlockedCall {
-  int rank = 0;           // of the root gang
-  std::string context;    // "" for the rank's program, else the name of its further context
-  std::string gang;       // label; empty for mutexes, joins, sleeps
-  std::string operation;  // "all_reduce #0 sum f32[1024]", "join of loader", ...
+  int rank = 0;         // of the root gang
+  std::string context;  // "" for the rank's program, else the name of its extra context
+  GangLabel gang;       // empty for mutexes, joins, sleeps
+  CallText call;        // for those, only the kind, "join of loader"
   std::string location;
   std::vector<int> waits_for;  // root ranks, at most 16 kept, ascending
   std::uint64_t waits_for_count = 0;
-  bool waits_for_any = false;  // one of them is enough: a receive from any source, wait_any
+  bool waits_for_any = false;  // one of them suffices: a receive from any source, wait_any
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
-  bool is_core = true;  // one of the calls of which one must change; else it waits for those
-  // Of a call that is queued on its rank's stream: the call ahead of all, which the stream is at,
-  // "send f32[4] to rank 1 tag 0", with its gang's label in front. Empty where it is not queued.
-  std::string behind;
-  std::string behind_location;
-  // "reduce_gradients at train.cc:41", innermost first: of one context of each group in the same
-  // call, where options.call_stacks; without source lines where the binary has none.
+  bool is_core = true;                 // part of the cause; the others only wait for such calls
+  std::optional<QueuedBehind> behind;  // where it is queued on its rank's stream
+  // "reduce_gradients at train.cc:41", innermost first. With options.call_stacks, for one context
+  // of each group in the same call; without source lines if the binary has none.
   std::vector<std::string> call_stack;
 
-  friend bool operator==(const BlockedCall&, const BlockedCall&) = default;
+  friend auto operator<=>(const BlockedCall&, const BlockedCall&) = default;
 };
 
-// A receive from any source that took one message and could perhaps have taken another one, of
-// other bytes, size or type. Whether it could, and whether that matters, a run with a ForcedReceive
-// tells.
+// A receive from any source that took one message but might have taken another, with different
+// bytes, size or type. A run with a ForcedReceive shows whether it could, and whether it matters.
 struct RaceCandidate {
   int receiver = 0;                 // root ranks
-  std::uint64_t receive_index = 0;  // the how-manieth receive from any source of that rank
+  std::uint64_t receive_index = 0;  // among that rank's receives from any source, from 0
   int taken_source = 0;
   int other_source = 0;
-  std::string gang;
-  std::string operation;  // the receive
+  GangLabel gang;
+  CallText call;  // the receive
   std::string location;
   std::string taken_location;  // the sends
   std::string other_location;
@@ -153,11 +171,11 @@ struct RaceCandidate {
 };
 
 struct Counts {
-  std::uint64_t rank_operations = 0;       // operations called, summed over ranks
+  std::uint64_t rank_operations = 0;       // operations called, over all ranks
   std::uint64_t completed_operations = 0;  // collectives and messages that completed
   std::uint64_t switches = 0;              // of contexts
   std::uint64_t choices = 0;               // scheduling points with two or more runnable contexts
-  std::uint64_t gangs = 0;                 // gangs made, the root included
+  std::uint64_t gangs = 0;                 // gangs created, including the root
 
   friend bool operator==(const Counts&, const Counts&) = default;
 };
@@ -165,55 +183,60 @@ struct Counts {
 // A fault of the plan that has happened.
 struct FiredFault {
   std::size_t fault = 0;    // its index in the plan
-  int rank = 0;             // whom it has befallen, of the root gang
-  std::uint64_t count = 1;  // how often: of faults that go on, all but the first are only counted
+  int rank = 0;             // where it happened, of the root gang
+  std::uint64_t count = 1;  // occurrences; a repeated fault is described once and counted
   Duration time{0};         // virtual, of the first
   std::string description;  // "rank 3 crashed before all_reduce #4 on dp[0,2]"
+  std::string place;        // "before all_reduce #4 on dp[0,2]"; empty for faults of links
 
   friend bool operator==(const FiredFault&, const FiredFault&) = default;
 };
 
-// The result of Simulation::run. Everything but `wall_time` is a function of program, options and
-// seed (except under ContextKind::parallel).
+// The result of Simulation::run. Everything except `wall_time` is a function of program, options
+// and seed (except under ContextKind::parallel).
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
-  std::vector<BlockedCall> blocked;            // all of them at a deadlock, by rank
-  std::string certainty;                       // Outcome::deadlock: in which schedules it happens
+  std::vector<BlockedCall> blocked;            // at a deadlock: all, by rank
+  std::optional<Certainty> certainty;          // Outcome::deadlock: of its first cause
   std::string divergence;                      // Outcome::diverged: step, expected, found
   std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
-  bool forced_receive_completed = false;       // options.forced_receive met its message
-  Schedule schedule;                           // where recorded
+  bool forced_receive_completed = false;       // options.forced_receive got its message
+  Schedule schedule;                           // if recorded
   Trace trace;
-  Timeline timeline;  // where recorded
+  Timeline timeline;  // if recorded
   Counts counts;
   Duration virtual_time{0};
-  std::shared_ptr<const FaultPlan> fault_plan;  // what was to go wrong; null: nothing
-  std::vector<FiredFault> faults;               // what did, in its order
+  std::shared_ptr<const FaultPlan> fault_plan;  // null: none
+  std::vector<FiredFault> faults;               // faults of the plan that happened, in its order
   Duration wall_time{0};                        // from the creation of the ranks to this report
 
   // Completed without any finding.
   bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }
 };
 
-// What to change, for a finding's id; empty where no general advice is true.
+// The sentences of a finding, the first one first.
+std::string full_message(const Finding& finding);
+
+// The report's certainty, else that of its first finding, else null.
+const Certainty* certainty_of(const Report& report) noexcept;
+
+// Advice on what to change, by finding id; empty if no general advice holds.
 std::string_view fix_for(std::string_view finding_id) noexcept;
 
-// 80 columns; ranks in the same call are grouped ("ranks 0-6"), never a line per rank.
+// 80 columns; ranks in the same call share a line ("ranks 0-6").
 std::string to_string(const Report& report);
 std::string to_string(const Finding& finding);
 
-// "0-3,8,10-14:2"; at most `most` ranges, then "...".
-std::string to_rank_ranges(const std::vector<int>& ascending_ranks, std::size_t most = 16);
-
-nlohmann::json to_json(const Report& report);    // without the schedule and the trace's events
-nlohmann::json to_json(const Finding& finding);  // without its empty optional fields
+// Adds texts beside the values for human readers: "operation", "text". `faults`: of the run.
+nlohmann::json to_json(const Report& report);  // without the schedule and the trace's events
+nlohmann::json to_json(const Finding& finding, const std::vector<FiredFault>& faults = {});
 nlohmann::json to_json(const BlockedCall& blocked);
 
-// What to_json has kept. All throw InvalidArgument naming the field that is missing or wrong.
+// Restores what to_json kept, from the values. All throw InvalidArgument, which names the missing
+// or wrong field.
 Report report_from_json(const nlohmann::json& json);
 Finding finding_from_json(const nlohmann::json& json);
 BlockedCall blocked_call_from_json(const nlohmann::json& json);
-std::optional<Outcome> parse_outcome(std::string_view text) noexcept;
 
 }  // namespace gang::sim

@@ -5,26 +5,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gang/error.h"
+#include "gang/operation_kind.h"
+#include "sim/report/call_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
 namespace {
 
-constexpr std::array statuses = {SliceStatus::complete, SliceStatus::failed, SliceStatus::pending};
-constexpr std::array ends = {LaneEnd::none, LaneEnd::returned, LaneEnd::failed};
-
-template <typename Values>
-typename Values::value_type parse_one_of(const Values& values, const char* name,
-                                         const std::string& text) {
-  std::string accepted;
-  for (const auto value : values) {
-    if (to_string(value) == text) return value;
-    accepted += accepted.empty() ? "" : ", ";
-    accepted += to_string(value);
-  }
-  throw InvalidArgument(fmt::format("field {} is '{}'; accepted are {}", name, text, accepted));
-}
+constexpr std::array statuses = {EnumName{SliceStatus::complete, "complete"},
+                                 EnumName{SliceStatus::failed, "failed"},
+                                 EnumName{SliceStatus::pending, "pending"}};
+constexpr std::array ends = {EnumName{LaneEnd::none, "none"},
+                             EnumName{LaneEnd::returned, "returned"},
+                             EnumName{LaneEnd::failed, "failed"}};
 
 // Two numbers, [from, to].
 template <typename T>
@@ -32,7 +25,7 @@ std::array<T, 2> range_field(const nlohmann::json& json, const char* name) {
   const auto values = field<std::vector<T>>(json, name);
   if (values.size() != 2)
     throw InvalidArgument(
-        fmt::format("field {} has {} numbers; expected are 2", name, values.size()));
+        fmt::format("field {}: expected 2 numbers, found {}", name, values.size()));
   return {values[0], values[1]};
 }
 
@@ -41,15 +34,15 @@ std::uint32_t index_field(const nlohmann::json& json, const char* name, const st
   const auto index = field<std::uint32_t>(json, name);
   if (index >= in.size())
     throw InvalidArgument(
-        fmt::format("field {} is {}; it must be less than {}", name, index, in.size()));
+        fmt::format("field {} is {}; must be less than {}", name, index, in.size()));
   return index;
 }
 
-nlohmann::json to_json(const TimelineCall& call) {
-  return {{"operation", call.operation}, {"arguments", call.arguments}, {"at", call.location}};
+nlohmann::json call_to_json(const TimelineCall& call) {
+  return {{"call", to_json(call.call)}, {"at", call.location}};
 }
 
-nlohmann::json to_json(const TimelineSlice& slice) {
+nlohmann::json slice_to_json(const TimelineSlice& slice) {
   return {{"call", slice.call},
           {"gang", slice.gang},
           {"sequence", slice.sequence_number},
@@ -58,9 +51,9 @@ nlohmann::json to_json(const TimelineSlice& slice) {
           {"status", to_string(slice.status)}};
 }
 
-nlohmann::json to_json(const TimelineLane& lane) {
+nlohmann::json lane_to_json(const TimelineLane& lane) {
   nlohmann::json slices = nlohmann::json::array();
-  for (const TimelineSlice& slice : lane.slices) slices.push_back(to_json(slice));
+  for (const TimelineSlice& slice : lane.slices) slices.push_back(slice_to_json(slice));
   return {{"ranks", lane.ranks},
           {"context", lane.context},
           {"left_out", lane.left_out},
@@ -69,8 +62,7 @@ nlohmann::json to_json(const TimelineLane& lane) {
 }
 
 TimelineCall call_from_json(const nlohmann::json& json) {
-  return {.operation = field<std::string>(json, "operation"),
-          .arguments = field<std::string>(json, "arguments"),
+  return {.call = call_text_from_json(object_field(json, "call")),
           .location = field<std::string>(json, "at")};
 }
 
@@ -84,15 +76,15 @@ TimelineSlice slice_from_json(const nlohmann::json& json, const Timeline& timeli
           .last_step = steps[1],
           .start = TimePoint(times[0]),
           .end = TimePoint(times[1]),
-          .status = parse_one_of(statuses, "status", field<std::string>(json, "status"))};
+          .status = enum_field(json, "status", statuses)};
 }
 
 TimelineLane lane_from_json(const nlohmann::json& json, const Timeline& timeline) {
   TimelineLane lane{.ranks = field<std::vector<int>>(json, "ranks"),
                     .context = field<std::string>(json, "context"),
                     .left_out = field<std::uint64_t>(json, "left_out"),
-                    .end = parse_one_of(ends, "end", field<std::string>(json, "end"))};
-  if (lane.ranks.empty()) throw InvalidArgument("field ranks is empty; expected is a rank");
+                    .end = enum_field(json, "end", ends)};
+  if (lane.ranks.empty()) throw InvalidArgument("field ranks: expected a rank, found none");
   read_elements(json, "slices", [&lane, &timeline](const nlohmann::json& slice) {
     lane.slices.push_back(slice_from_json(slice, timeline));
   });
@@ -101,37 +93,24 @@ TimelineLane lane_from_json(const nlohmann::json& json, const Timeline& timeline
 
 }  // namespace
 
-std::string_view to_string(SliceStatus status) noexcept {
-  switch (status) {
-    case SliceStatus::complete:
-      return "complete";
-    case SliceStatus::failed:
-      return "failed";
-    case SliceStatus::pending:
-      return "pending";
-  }
-  return "";
+bool is_message(const TimelineCall& call) noexcept {
+  const std::optional<OperationKind> kind = parse_operation_kind(call.call.kind);
+  return kind && is_point_to_point(*kind);
 }
 
-std::string_view to_string(LaneEnd end) noexcept {
-  switch (end) {
-    case LaneEnd::none:
-      return "none";
-    case LaneEnd::returned:
-      return "returned";
-    case LaneEnd::failed:
-      return "failed";
-  }
-  return "";
-}
+std::string_view to_string(SliceStatus status) noexcept { return name_of(statuses, status); }
+
+std::string_view to_string(LaneEnd end) noexcept { return name_of(ends, end); }
 
 nlohmann::json to_json(const Timeline& timeline) {
+  nlohmann::json gangs = nlohmann::json::array();
+  for (const GangLabel& gang : timeline.gangs) gangs.push_back(to_json(gang));
   nlohmann::json calls = nlohmann::json::array();
-  for (const TimelineCall& call : timeline.calls) calls.push_back(to_json(call));
+  for (const TimelineCall& call : timeline.calls) calls.push_back(call_to_json(call));
   nlohmann::json lanes = nlohmann::json::array();
-  for (const TimelineLane& lane : timeline.lanes) lanes.push_back(to_json(lane));
+  for (const TimelineLane& lane : timeline.lanes) lanes.push_back(lane_to_json(lane));
   nlohmann::json to = {
-      {"gangs", timeline.gangs},         {"calls", std::move(calls)},
+      {"gangs", std::move(gangs)},       {"calls", std::move(calls)},
       {"lanes", std::move(lanes)},       {"lanes_left_out", timeline.lanes_left_out},
       {"last_step", timeline.last_step}, {"end_ns", timeline.end.count()}};
   if (!timeline.fault_steps.empty()) to["fault_steps"] = timeline.fault_steps;
@@ -139,7 +118,7 @@ nlohmann::json to_json(const Timeline& timeline) {
 }
 
 Timeline timeline_from_json(const nlohmann::json& json) {
-  Timeline timeline{.gangs = field<std::vector<std::string>>(json, "gangs"),
+  Timeline timeline{.gangs = elements_field(json, "gangs", gang_label_from_json),
                     .lanes_left_out = field<std::uint64_t>(json, "lanes_left_out"),
                     .last_step = field<std::uint64_t>(json, "last_step"),
                     .end = TimePoint(field<std::int64_t>(json, "end_ns"))};

@@ -7,21 +7,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gang/error.h"
+#include "sim/report/call_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
 namespace {
 
-constexpr std::array kinds = {TraceEventKind::post, TraceEventKind::complete, TraceEventKind::fail,
-                              TraceEventKind::task_start, TraceEventKind::task_end};
-
-TraceEventKind parse_kind(const std::string& text) {
-  for (const TraceEventKind kind : kinds)
-    if (to_string(kind) == text) return kind;
-  throw InvalidArgument(fmt::format(
-      "field kind is '{}'; accepted are post, complete, fail, task_start and task_end", text));
-}
+constexpr std::array kinds = {
+    EnumName{TraceEventKind::post, "post"}, EnumName{TraceEventKind::complete, "complete"},
+    EnumName{TraceEventKind::fail, "fail"}, EnumName{TraceEventKind::task_start, "task_start"},
+    EnumName{TraceEventKind::task_end, "task_end"}};
 
 std::string_view gang_of(const Trace& trace, const TraceEvent& event) {
   return event.gang < trace.gangs.size() ? std::string_view(trace.gangs[event.gang]) : "";
@@ -34,19 +29,19 @@ nlohmann::json event_to_json(const TraceEvent& event) {
           {"gang", event.gang},
           {"sequence", event.sequence_number},
           {"time_ns", event.time.count()},
-          {"operation", event.operation},
+          {"call", to_json(event.call)},
           {"location", event.location}};
 }
 
 TraceEvent event_from_json(const nlohmann::json& json) {
   TraceEvent event;
-  event.kind = parse_kind(field<std::string>(json, "kind"));
+  event.kind = enum_field(json, "kind", kinds);
   event.task = field<TaskId>(json, "task");
   event.rank = field<int>(json, "rank");
   event.gang = field<std::uint32_t>(json, "gang");
   event.sequence_number = field<std::uint64_t>(json, "sequence");
   event.time = TimePoint(field<std::int64_t>(json, "time_ns"));
-  event.operation = field<std::string>(json, "operation");
+  event.call = call_text_from_json(object_field(json, "call"));
   event.location = field<std::string>(json, "location");
   return event;
 }
@@ -57,9 +52,7 @@ bool is_of_task(TraceEventKind kind) noexcept {
 
 // Pairs the beginning of an operation with its end. Messages are numbered apart from collectives.
 std::string chrome_id(const TraceEvent& event) {
-  const std::string_view kind =
-      std::string_view(event.operation).substr(0, event.operation.find(' '));
-  return fmt::format("{}.{}.{}.{}", event.rank, event.gang, kind, event.sequence_number);
+  return fmt::format("{}.{}.{}.{}", event.rank, event.gang, event.call.kind, event.sequence_number);
 }
 
 std::string_view chrome_phase(TraceEventKind kind) noexcept {
@@ -107,14 +100,14 @@ class ChromeWriter {
                            {"tid", event.task},
                            {"ts", microseconds_}};
     if (is_of_task(event.kind)) {
-      const std::string name = event.operation.empty() ? "program" : event.operation;
+      const std::string name = event.call.empty() ? "program" : event.call.kind;
       json["name"] = name;
       json["cat"] = "context";
       names_.try_emplace({event.rank, event.task}, name);
       return json;
     }
     const std::string id = chrome_id(event);
-    json["name"] = fmt::format("{} {}", gang_of(trace_, event), event.operation);
+    json["name"] = fmt::format("{} {}", gang_of(trace_, event), to_string(event.call));
     json["cat"] = std::string(gang_of(trace_, event));
     json["id"] = id;
     json["args"] = {{"location", event.location},
@@ -159,21 +152,7 @@ class ChromeWriter {
 
 }  // namespace
 
-std::string_view to_string(TraceEventKind kind) noexcept {
-  switch (kind) {
-    case TraceEventKind::post:
-      return "post";
-    case TraceEventKind::complete:
-      return "complete";
-    case TraceEventKind::fail:
-      return "fail";
-    case TraceEventKind::task_start:
-      return "task_start";
-    case TraceEventKind::task_end:
-      return "task_end";
-  }
-  return "";
-}
+std::string_view to_string(TraceEventKind kind) noexcept { return name_of(kinds, kind); }
 
 std::string to_string(const Trace& trace) {
   std::string text;
@@ -182,7 +161,7 @@ std::string to_string(const Trace& trace) {
                    event.rank, to_string(event.kind));
     if (!is_of_task(event.kind))
       fmt::format_to(std::back_inserter(text), "{} ", gang_of(trace, event));
-    text += event.operation;
+    text += to_string(event.call);
     if (!event.location.empty()) text += "  " + event.location;
     text += '\n';
   }
@@ -209,18 +188,9 @@ nlohmann::json to_json(const Trace& trace) {
 
 Trace trace_from_json(const nlohmann::json& json) {
   Trace trace;
-  const auto digest = field<std::string>(json, "digest");
-  std::size_t end = 0;
-  try {
-    trace.digest = std::stoull(digest, &end, 16);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  if (end != digest.size() || digest.empty())
-    throw InvalidArgument(
-        fmt::format("field digest is '{}'; accepted are 16 hexadecimal digits", digest));
+  trace.digest = digest_field(json, "digest");
   trace.gangs = field<std::vector<std::string>>(json, "gangs");
-  for (const nlohmann::json& event : field<nlohmann::json>(json, "events"))
+  for (const nlohmann::json& event : array_field(json, "events"))
     trace.events.push_back(event_from_json(event));
   return trace;
 }

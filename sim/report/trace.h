@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "gang/collective.h"
+#include "gang/call_text.h"
 #include "gang/duration.h"
 #include "sim/schedule/schedule.h"
 
@@ -30,8 +30,8 @@ struct TraceEvent {
   std::uint32_t gang = 0;  // index into Trace::gangs
   std::uint64_t sequence_number = 0;
   TimePoint time{0};
-  std::string operation;  // as Collective prints; empty for tasks
-  std::string location;   // "train.cc:41"
+  CallText call;         // of tasks: the name of the context as its kind; empty: the program
+  std::string location;  // "train.cc:41"
 
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
@@ -51,9 +51,9 @@ struct Trace {
 std::string to_string(const Trace& trace);
 
 // Chrome trace format (JSON object with traceEvents), one process per rank, one thread per context.
-// Opens in Perfetto. What never ended is open: it lasts to the end. Where no virtual time passes,
-// events are a microsecond apart, in their order; `otherData.axis` says which it is. Source: "Trace
-// Event Format", Google, 2016.
+// Opens in Perfetto. Operations that never ended last to the end. If no virtual time passes, events
+// are a microsecond apart, in order; `otherData.axis` says which applies. Source: "Trace Event
+// Format", Google, 2016.
 std::string to_chrome_trace(const Trace& trace);
 
 nlohmann::json to_json(const Trace& trace);

@@ -6,8 +6,8 @@
 
 namespace gang::sim {
 
-// A recorded schedule met something else than was recorded. what() names the step, what was
-// recorded and what was found. The engine turns it into Outcome::diverged.
+// A run does not match the recorded schedule. what() names the step and what was recorded and found
+// there. The engine turns it into Outcome::diverged.
 class ScheduleDivergence : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

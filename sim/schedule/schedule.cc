@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/enum_names.h"
 #include "gang/error.h"
 
 namespace gang::sim {
@@ -11,9 +12,12 @@ namespace {
 
 constexpr std::string_view header = "gangsim-schedule 1 ";
 
-std::string_view to_text(SwitchPoints points) noexcept {
-  return points == SwitchPoints::all_calls ? "all_calls" : "blocking_calls";
-}
+constexpr std::array scheduler_kinds = {EnumName{SchedulerKind::round_robin, "round_robin"},
+                                        EnumName{SchedulerKind::random, "random"},
+                                        EnumName{SchedulerKind::replay, "replay"}};
+
+constexpr std::array switch_points = {EnumName{SwitchPoints::blocking_calls, "blocking_calls"},
+                                      EnumName{SwitchPoints::all_calls, "all_calls"}};
 
 // Reads a text from the left, and says where it stands when something is wrong.
 class Reader {
@@ -43,8 +47,8 @@ class Reader {
   }
 
   [[noreturn]] void fail(std::string_view accepted) const {
-    throw InvalidArgument(fmt::format("schedule is malformed at character {}: accepted is {}",
-                                      position_ + 1, accepted));
+    throw InvalidArgument(
+        fmt::format("schedule is malformed at character {}: expected {}", position_ + 1, accepted));
   }
 
  private:
@@ -54,26 +58,14 @@ class Reader {
 
 }  // namespace
 
-std::string_view to_string(SchedulerKind kind) noexcept {
-  switch (kind) {
-    case SchedulerKind::round_robin:
-      return "round_robin";
-    case SchedulerKind::random:
-      return "random";
-    case SchedulerKind::replay:
-      return "replay";
-  }
-  return "";
-}
+std::string_view to_string(SchedulerKind kind) noexcept { return name_of(scheduler_kinds, kind); }
 
 std::optional<SchedulerKind> parse_scheduler_kind(std::string_view text) noexcept {
-  for (const auto kind : {SchedulerKind::round_robin, SchedulerKind::random, SchedulerKind::replay})
-    if (text == to_string(kind)) return kind;
-  return std::nullopt;
+  return parse_name(scheduler_kinds, text);
 }
 
 std::string to_string(const Schedule& schedule) {
-  std::string text = fmt::format("{}{}", header, to_text(schedule.switch_points));
+  std::string text = fmt::format("{}{}", header, name_of(switch_points, schedule.switch_points));
   for (const Choice& choice : schedule.choices)
     fmt::format_to(std::back_inserter(text), " {}/{}", choice.task, choice.runnable);
   text += " ;";
@@ -86,10 +78,10 @@ Schedule parse_schedule(std::string_view text) {
   Reader reader(text);
   reader.expect(header);
   Schedule schedule;
-  if (reader.skip(to_text(SwitchPoints::all_calls)))
+  if (reader.skip(name_of(switch_points, SwitchPoints::all_calls)))
     schedule.switch_points = SwitchPoints::all_calls;
   else
-    reader.expect(to_text(SwitchPoints::blocking_calls));
+    reader.expect(name_of(switch_points, SwitchPoints::blocking_calls));
   while (!reader.skip(" ;")) {
     reader.expect(" ");
     Choice choice;

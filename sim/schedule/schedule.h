@@ -18,8 +18,8 @@ enum class SchedulerKind : std::uint8_t {
 std::string_view to_string(SchedulerKind kind) noexcept;  // "round_robin", "random", "replay"
 std::optional<SchedulerKind> parse_scheduler_kind(std::string_view text) noexcept;
 
-// Contexts are numbered: 0 ... world-1 are the ranks' programs, further ones follow in the order
-// they were started.
+// Contexts are numbered: 0 ... world-1 are the ranks' programs; others follow in the order in which
+// they started.
 using TaskId = std::uint32_t;
 
 // One choice among several runnable contexts.

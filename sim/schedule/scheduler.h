@@ -1,4 +1,4 @@
-// The oracle that picks who runs next.
+// Picks the context that runs next.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class Scheduler {
   // Before the first choice of a run.
   virtual void begin_run(int world_size) = 0;
 
-  // Who runs next; must be in `runnable`. `current` ran last.
+  // The context to run next; must be in `runnable`. `current` ran last.
   virtual TaskId next_rank(const RunnableSet& runnable, TaskId current) = 0;
 
   // A random number that is part of the schedule.
   virtual std::uint64_t next_u64() = 0;
 
-  // Where this scheduler wants to be asked.
+  // The points at which this scheduler may switch contexts.
   virtual SwitchPoints switch_points() const noexcept = 0;
 };
 

@@ -11,16 +11,16 @@ struct GangInfo;
 
 namespace gang::sim {
 
-// What a context is blocked in where messages are not the engine's own. Asked only when a run
-// cannot go on.
+// A message that blocks a context, for backends whose messages the engine does not carry. Queried
+// only when a run cannot continue.
 class AwaitedMessage {
  public:
   virtual ~AwaitedMessage() = default;
 
-  // Root ranks that could let the wait end, ascending.
+  // Root ranks that could end the wait, ascending.
   virtual std::vector<int> awaited_ranks() const = 0;
 
-  // Whether one of them is enough.
+  // Whether any one of them suffices.
   virtual bool takes_any() const = 0;
 
   // The program's call that the message belongs to, and its gang; null if not known.

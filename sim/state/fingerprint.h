@@ -1,9 +1,10 @@
-// What must be equal in the k-th call of every member.
+// What must be equal in the k-th call of each member.
 #pragma once
 
 #include <cstdint>
 
 #include "gang/collective.h"
+#include "gang/hash.h"
 
 namespace gang::sim {
 
@@ -20,10 +21,10 @@ class Fingerprint {
                 static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.peer)) << 32),
         count_(static_cast<std::uint64_t>(call.count)),
         detail_(call.detail),
-        label_(call.label.empty() ? 0 : hash_of(call.label)) {}
+        label_(call.label.empty() ? 0 : fnv1a(std::as_bytes(std::span{call.label})) | 1) {}
 
-  // Whether two members' calls are the same operation. A label counts only where both give one;
-  // the first one given is remembered.
+  // Whether two members' calls are the same operation. Labels count only if both calls have one;
+  // the first label is remembered.
   bool matches(const Fingerprint& other) noexcept {
     if (packed_ != other.packed_ || count_ != other.count_ || detail_ != other.detail_)
       return false;
@@ -34,12 +35,10 @@ class Fingerprint {
   }
 
  private:
-  static std::uint64_t hash_of(std::string_view label) noexcept;
-
   std::uint64_t packed_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t detail_ = 0;
-  std::uint64_t label_ = 0;
+  std::uint64_t label_ = 0;  // zero means: no label
 };
 
 }  // namespace gang::sim

@@ -24,62 +24,62 @@ struct Finding;
 struct GangState;
 struct World;
 
-// Why a gang is broken: what every later call on it is told.
+// Why a gang is broken; reported to every later call on it.
 struct BreakCause {
   static constexpr std::size_t no_finding = ~std::size_t{0};
 
   GangErrorKind kind = GangErrorKind::aborted;
   std::vector<int> ranks_at_fault;  // of the gang
   std::string reason;               // the clause after the colon
-  int aborted_by = no_rank;         // of the root gang, where somebody called abort
-  LastCall aborted_after;           // of that rank
-  // The finding to make once it has ended a program; null where there is none, or one already.
+  int aborted_by = no_rank;         // root rank that called abort, if any
+  LastCall aborted_after;           // the last call of that rank
+  // The finding to add once it has ended a program; null if there is none or it was already added.
   std::shared_ptr<const Finding> finding_if_fatal;
-  // Index of the finding that it is a consequence of. An abort is one only once it has ended a
+  // Index of the finding that caused it. An abort becomes a finding only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
 };
 
 // A child made by create_gang or split, as one member sees it.
 struct ChildSeat {
-  std::shared_ptr<GangState> gang;  // null: not in any
+  std::shared_ptr<GangState> gang;  // null: the member is in no child
   int rank = 0;
 };
 
-// A value small enough to be kept beside its member instead of in the member's memory.
+// A value small enough to be stored in the slot instead of in the member's memory.
 inline constexpr std::size_t inline_bytes = 16;
 struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {};
 
-// The k-th operation of a gang while it gathers its members. Recycled.
+// The k-th operation of a gang while its members arrive. Recycled.
 struct MatchSlot {
   explicit MatchSlot(std::size_t size) : members(size, nullptr), waiters(size, nullptr) {}
 
   std::uint64_t sequence_number = 0;
   Fingerprint first;
   std::uint32_t arrived = 0;
-  std::uint32_t departures_left = 0;  // members that still have to take their inline result
+  std::uint32_t departures_left = 0;  // members yet to take their inline result
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
-  bool is_inline = false;  // the result is in `result`; members take it when they go on
+  bool is_inline = false;  // the result is in `result`; members take it when they resume
   bool is_complete = false;
-  bool has_other_places = false;     // whether members called it in other places than the first
-  const char* first_file = nullptr;  // of the first's call site
+  bool has_other_places = false;     // some member called it at another site than the first
+  const char* first_file = nullptr;  // of the first member's call site
   std::uint32_t first_line = 0;
   InlineValue result{};
-  std::vector<PendingOperation*> members;  // by rank in the gang; null: has not come
+  std::vector<PendingOperation*> members;  // by rank in the gang; null: not arrived
   std::vector<Task*> waiters;
   std::vector<InlineValue> values;  // inline operations only
   std::vector<ChildSeat> children;  // create_gang and split only
 };
 
-// A member that has let go of its handle, and the last collective that it called.
+// A member that has dropped its handle, and the last collective that it called.
 struct Departure {
   int member = 0;
   std::uint64_t calls = 0;  // collectives, > 0
-  CallSite call_site;       // of the last; without its function
+  CallSite call_site;       // of the last one; without its function
 };
 
-// A buffered message on its way.
+// A buffered message in transit.
 struct Message {
   int source = 0;
   int tag = 0;
@@ -89,7 +89,7 @@ struct Message {
   Collective sent;  // for reports; its label is not kept
 };
 
-// What receives from any source have taken of one source with one tag.
+// Messages that receives from any source have taken from one source with one tag.
 struct TakenFrom {
   int count = 0;
   Collective last;  // its send; its label is not kept
@@ -101,7 +101,7 @@ struct HeldSend {
   TimePoint until{0};
 };
 
-// What has been sent to, and asked for by, one member.
+// Messages sent to, and receives posted by, one member.
 struct Mailbox {
   std::deque<Message> buffered;               // oldest first; matched before `sends` of their link
   std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
@@ -110,16 +110,16 @@ struct Mailbox {
   std::vector<HeldSend> held;                 // by faults, oldest first
   // By tag and source; null until a receive from any source has taken a message.
   std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
-  std::unique_ptr<TakenMessages> taken;  // by receives from any source, once there was one
+  std::unique_ptr<TakenMessages> taken;  // by receives from any source; null before the first
 };
 
-// Where the members that are still there meet to agree on the gang they go on with.
+// Where the remaining members of a gang meet to agree on a new gang.
 struct ShrinkMeeting {
-  std::vector<Task*> present;  // by member; null: has not come, or has gone since
-  std::set<int> awaited;       // root ranks that have neither come nor are known to be gone
-  ShrinkOptions options;       // of the first to come
+  std::vector<Task*> present;  // by member; null: absent, or gone again
+  std::set<int> awaited;       // root ranks that are absent and not known to be gone
+  ShrinkOptions options;       // of the first member to arrive
   TimePoint deadline{0};
-  std::shared_ptr<GangState> shrunk;  // what they have agreed on; null: they are still waiting
+  std::shared_ptr<GangState> shrunk;  // the agreed gang; null: still waiting
   std::vector<int> members;           // of the shrunk gang, as members of this one
 };
 
@@ -142,7 +142,8 @@ struct GangState {
   std::uint32_t children_made = 0;  // for default names
   std::uint64_t base_sequence = 0;  // of active.front()
   Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
-  // Of the last collective that members called in different places; null: there was none.
+  // Call sites of the last collective that members called in different places; null if there was
+  // none.
   std::unique_ptr<CallPlaces> places;
   std::vector<MatchSlot*> active;                 // slots that gather members, by sequence number
   std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
@@ -152,11 +153,12 @@ struct GangState {
   std::vector<Departure> departures;         // in their order
   std::unique_ptr<ShrinkMeeting> shrinking;  // once a member has called shrink
 
-  // label_of its info, made once: O(members).
-  const std::string& label() const {
-    if (label_.empty()) label_ = label_of(*info);
+  // gang_label_of(*info), computed once in O(members), and its text.
+  const GangLabel& gang_label() const {
+    if (label_.empty()) label_ = gang_label_of(*info);
     return label_;
   }
+  std::string label() const { return to_string(gang_label()); }
 
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {
@@ -164,17 +166,17 @@ struct GangState {
   }
 
  private:
-  mutable std::string label_;
+  mutable GangLabel label_;
 };
 
 // "rank 3", "ranks 0-3,8": members of `gang` as root ranks.
 std::string members_text(const GangState& gang, const std::vector<int>& members);
 
-// Members that have not come to the operation.
+// Members that have not arrived at the operation.
 std::vector<int> missing_members(const MatchSlot& slot);
 
-// The operation that a call is about: its own or, while it is queued on its rank's stream, the
-// oldest that others of the gang have come to; null where nobody has.
+// The operation that a call belongs to: its own or, while it is queued on its rank's stream, the
+// oldest one at which other members have arrived; null if there is none.
 const MatchSlot* slot_of(const GangState& gang, const PendingOperation& pending) noexcept;
 
 }  // namespace gang::sim

@@ -17,7 +17,7 @@ struct GangState;
 struct MatchSlot;
 
 enum class PendingStatus : std::uint8_t {
-  launched,  // behind others of its rank's stream; its gang does not know of it
+  launched,  // behind others in its rank's stream; unknown to its gang
   posted,    // waits for the other members
   complete,
   failed,  // its gang is broken
@@ -37,29 +37,29 @@ struct PendingOperation {
   Operation* operation;
   GangState* gang;
   MatchSlot* slot = nullptr;              // while posted, for matched kinds
-  Task* task;                             // who posted it
-  Task* waiter = nullptr;                 // who is to be woken at its end
-  BufferGuard* guard = nullptr;           // of a started operation's memory
+  Task* task;                             // the task that posted it
+  Task* waiter = nullptr;                 // the task to wake when it ends
+  BufferGuard* guard = nullptr;           // guards a started operation's memory
   PendingOperation* batch = nullptr;      // the batch that this send or receive is part of
-  std::unique_ptr<BatchEntries> entries;  // of a batch; null for anything else
+  std::unique_ptr<BatchEntries> entries;  // for a batch; null otherwise
   int member;                             // rank in the gang
   std::uint32_t entries_left = 0;
-  std::int32_t corrupted_by = -1;       // of its rank's faults, the one that changes its result
-  ArmedFault* corruptor = nullptr;      // of a send: the fault that changes its payload
-  std::uint32_t any_receive_index = 0;  // of a receive from any source
+  std::int32_t corrupted_by = -1;       // the fault of its rank that changes its result
+  ArmedFault* corruptor = nullptr;      // for a send: the fault that changes its payload
+  std::uint32_t any_receive_index = 0;  // for a receive from any source
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;
-  bool is_forced = false;  // a receive from any source that takes from SimulationOptions' one
+  bool is_forced = false;  // receives from the source that SimulationOptions forces
   Received received;
   TimePoint posted_at{0};
   TimePoint deadline{0};  // TimePoint::max(): never
-  TimePoint read_at{0};   // what it brings is not read before that (FaultKind::late_copy)
+  TimePoint read_at{0};   // its data is not read earlier (FaultKind::late_copy)
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }
 };
 
-// The sends and receives of a batch, each an operation of its own.
+// The sends and receives of a batch, each a separate operation.
 struct BatchEntries {
   std::deque<Operation> operations;
   std::deque<PendingOperation> pendings;  // of `operations`, in the same order

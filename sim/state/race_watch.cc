@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gang/hash.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
@@ -11,14 +12,9 @@ namespace {
 constexpr std::size_t most_candidates = 8;
 constexpr std::size_t most_remembered = 16;
 
-// Source: G. Fowler, L. C. Noll, K.-P. Vo, FNV-1a, with 64 bits.
 std::uint64_t digest_of(DataType type, std::int64_t count, std::span<const std::byte> payload) {
-  std::uint64_t digest = 0xcbf29ce484222325ULL;
-  const auto mix = [&digest](std::uint64_t value) { digest = (digest ^ value) * 0x100000001b3ULL; };
-  mix(static_cast<std::uint64_t>(type));
-  mix(static_cast<std::uint64_t>(count));
-  for (const std::byte byte : payload) mix(static_cast<std::uint64_t>(byte));
-  return digest;
+  return hash_bytes(
+      payload, mixed(static_cast<std::uint64_t>(count) << 8 | static_cast<std::uint64_t>(type)));
 }
 
 std::uint64_t digest_of(const PendingOperation& send) {
@@ -46,8 +42,8 @@ void RaceWatch::add(const GangState& gang, int receiver, const TakenMessage& tak
            known.other_source == candidate.other_source;
   });
   if (is_known) return;
-  candidate.gang = gang.label();
-  candidate.operation = taken.operation;
+  candidate.gang = gang.gang_label();
+  candidate.call = taken.call;
   candidate.location = to_string(taken.receive_site);
   candidate.taken_location = to_string(taken.send_site);
   candidate.other_location = to_string(site);
@@ -67,9 +63,9 @@ void RaceWatch::took(Mailbox& mailbox, const PendingOperation& receive, int sour
                                        .digest = digest_of(send.data_type, send.count, payload),
                                        .receive_site = receive.call().call_site,
                                        .send_site = send.call_site,
-                                       .operation = to_string(receive.call())});
+                                       .call = describe(receive.call())});
   const GangState& gang = *receive.gang;
-  std::set<int> seen;  // the oldest message of a source only: the others stay behind it
+  std::set<int> seen;  // only the oldest message of each source: the others queue behind it
   for (const Message& message : mailbox.buffered)
     if (accepts(taken, message.source, message.tag) && seen.insert(message.source).second &&
         digest_of(message.data_type, message.count, message.payload) != taken.digest && !is_full())

@@ -13,7 +13,7 @@ namespace gang::sim {
 struct GangState;
 struct Mailbox;
 
-// What a receive from any source has taken.
+// A message taken by a receive from any source.
 struct TakenMessage {
   int source = 0;      // member
   int wanted_tag = 0;  // any_tag: any
@@ -21,23 +21,23 @@ struct TakenMessage {
   std::uint64_t digest = 0;  // of the message's type, size and bytes
   CallSite receive_site;
   CallSite send_site;
-  std::string operation;
+  CallText call;
 };
 
-// The last messages that receives from any source of one member have taken. In its mailbox once it
-// has posted one.
+// The last messages taken by one member's receives from any source. Kept in its mailbox once it has
+// posted such a receive.
 struct TakenMessages {
   std::deque<TakenMessage> recent;
 };
 
 // Collects candidates: for every receive from any source, the messages of other sources that were
-// there when it took one, and those that came afterwards, as far as they differ from the one it
-// took. Whether those that came afterwards could have come before is left to a forced run. Keeps
-// the first few; remembers the last receives of each member only.
+// present when it took one, and those that arrived later, if they differ from the one it took. A
+// forced run decides whether the later ones could have arrived earlier. Keeps the first few
+// candidates; remembers only the last receives of each member.
 class RaceWatch {
  public:
-  // `receive` has been posted with any_rank, and has taken the message of `send`. The messages that
-  // are left in `mailbox` could have been taken instead.
+  // `receive` was posted with any_rank and has taken the message of `send`. It could have taken any
+  // message left in `mailbox` instead.
   void took(Mailbox& mailbox, const PendingOperation& receive, int source, const Collective& send,
             std::span<const std::byte> payload);
 

@@ -1,4 +1,4 @@
-// What the engine keeps for each rank, whatever carries it.
+// The engine's state for each rank, whatever carries it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct BreakCause;
 struct GangState;
 struct PendingOperation;
 
-// The last operation that a rank called. Of collectives the sequence number counts.
+// The last operation that a rank called. The sequence number is meaningful for collectives only.
 struct LastCall {
   OperationKind kind = OperationKind::barrier;
   std::uint64_t sequence_number = 0;
@@ -34,22 +34,22 @@ struct LastCall {
 
 struct RankState {
   RankLocals locals;
-  SimGang* gangs = nullptr;  // head of the list of this rank's gang handles
-  SimWork* works = nullptr;  // the same of its works
+  SimGang* gangs = nullptr;  // head of the list of the rank's gang handles
+  SimWork* works = nullptr;  // likewise for its works
   std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
-  std::shared_ptr<const BreakCause> last_failure;         // that an operation of this rank met
-  // While an exception leaves the program: gangs that it has let go of, and those it has broken.
+  std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
+  // While an exception leaves the program: gangs that it has dropped, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
-  // Of the gangs that it has let go of: the last call, and when (SimGang::last_called_at).
+  // The last call on any dropped gang, and its time (SimGang::last_called_at).
   LastCall last_call;
   std::uint64_t last_called_at = 0;
   std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
-  bool has_returned = false;   // its program is over, in whatever way
+  bool has_returned = false;   // its program is over, normally or not
   bool has_failed = false;     // it ended with an exception
   std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
-  int incarnation = 0;         // how often a fault has started it again
+  int incarnation = 0;         // how often a fault has restarted it
 };
 
 inline RankLocals* Task::locals() noexcept {

@@ -24,8 +24,8 @@ struct Counts;
 struct GangState;
 struct SimulationOptions;
 
-// What the gangs of one run share, for those who need more than one part of it. Made by Run, which
-// owns the parts; touched under the engine's Guard.
+// State that the gangs of one run share, for code that needs several parts of it. Made by Run,
+// which owns the parts; accessed under the engine's Guard.
 struct World {
   const SimulationOptions& options;
   Engine& engine;

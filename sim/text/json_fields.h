@@ -1,46 +1,107 @@
 // Reading fields of JSON objects with errors that name them.
 #pragma once
 
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/enum_names.h"
 #include "gang/error.h"
 
 namespace gang::sim {
+
+// "a string", "an array", "nothing": what a JSON value is.
+inline std::string json_type_text(const nlohmann::json& json) {
+  if (json.is_null()) return "nothing";
+  return fmt::format("{} {}", json.is_structured() ? "an" : "a", json.type_name());
+}
+
+// The same for what reads as a T.
+template <typename T>
+std::string json_type_text() {
+  if constexpr (std::same_as<T, nlohmann::json>)
+    return "a value";
+  else
+    return json_type_text(nlohmann::json(T{}));
+}
+
+// Field `name` of an object. Throws InvalidArgument if it is missing.
+inline const nlohmann::json& value_field(const nlohmann::json& json, const char* name) {
+  if (!json.is_object())
+    throw InvalidArgument(
+        fmt::format("expected an object with field {}, found {}", name, json_type_text(json)));
+  const auto place = json.find(name);
+  if (place == json.end()) throw InvalidArgument(fmt::format("field {} is missing", name));
+  return *place;
+}
 
 // Field `name` of `json`. Throws InvalidArgument naming the field if it is missing or of another
 // type.
 template <typename T>
 T field(const nlohmann::json& json, const char* name) {
-  if (!json.is_object())
-    throw InvalidArgument(
-        fmt::format("an object with field {} was expected; found is {}", name, json.type_name()));
-  const auto place = json.find(name);
-  if (place == json.end()) throw InvalidArgument(fmt::format("field {} is missing", name));
+  const nlohmann::json& value = value_field(json, name);
   try {
-    return place->template get<T>();
+    return value.template get<T>();
   } catch (const nlohmann::json::exception&) {
-    throw InvalidArgument(
-        fmt::format("field {} has the wrong type: found is {}", name, place->type_name()));
+    throw InvalidArgument(fmt::format("field {}: expected {}, found {}", name, json_type_text<T>(),
+                                      json_type_text(value)));
   }
+}
+
+// The same where the field may be missing.
+template <typename T>
+std::optional<T> optional_field(const nlohmann::json& json, const char* name) {
+  if (!json.contains(name)) return std::nullopt;
+  return field<T>(json, name);
+}
+
+// The same for an object, in place.
+inline const nlohmann::json& object_field(const nlohmann::json& json, const char* name) {
+  const nlohmann::json& value = value_field(json, name);
+  if (!value.is_object())
+    throw InvalidArgument(
+        fmt::format("field {}: expected an object, found {}", name, json_type_text(value)));
+  return value;
 }
 
 // The same for an array, in place. Throws InvalidArgument naming the field.
 inline const nlohmann::json& array_field(const nlohmann::json& json, const char* name) {
-  if (!json.is_object())
+  const nlohmann::json& value = value_field(json, name);
+  if (!value.is_array())
     throw InvalidArgument(
-        fmt::format("an object with field {} was expected; found is {}", name, json.type_name()));
-  const auto place = json.find(name);
-  if (place == json.end()) throw InvalidArgument(fmt::format("field {} is missing", name));
-  if (!place->is_array())
-    throw InvalidArgument(
-        fmt::format("field {} has the wrong type: found is {}", name, place->type_name()));
-  return *place;
+        fmt::format("field {}: expected an array, found {}", name, json_type_text(value)));
+  return value;
 }
 
-// Calls `read` with every element of an array. What it throws as InvalidArgument is told with the
+// The same for a name of `names`.
+template <typename Enum, std::size_t count>
+Enum enum_field(const nlohmann::json& json, const char* name,
+                const std::array<EnumName<Enum>, count>& names) {
+  const auto text = field<std::string>(json, name);
+  if (const std::optional<Enum> value = parse_name(names, text)) return *value;
+  throw InvalidArgument(
+      fmt::format("field {} is '{}'; must be one of: {}", name, text, list_names(names)));
+}
+
+// The same for 64 bits as hexadecimal digits.
+inline std::uint64_t digest_field(const nlohmann::json& json, const char* name) {
+  const auto text = field<std::string>(json, name);
+  std::uint64_t digest = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, digest, 16);
+  if (text.empty() || error != std::errc{} || stop != end)
+    throw InvalidArgument(
+        fmt::format("field {} is '{}'; must be a hexadecimal number", name, text));
+  return digest;
+}
+
+// Calls `read` with every element of an array. What it throws as InvalidArgument is thrown with the
 // element: "lanes[2]: field ranks is missing".
 template <typename Read>
 void read_elements(const nlohmann::json& json, const char* name, const Read& read) {
@@ -53,6 +114,17 @@ void read_elements(const nlohmann::json& json, const char* name, const Read& rea
     }
     ++index;
   }
+}
+
+// The elements of an array, each read by `read`.
+template <typename T>
+std::vector<T> elements_field(const nlohmann::json& json, const char* name,
+                              T (*read)(const nlohmann::json&)) {
+  std::vector<T> values;
+  read_elements(json, name, [&values, read](const nlohmann::json& element) {
+    values.push_back(read(element));
+  });
+  return values;
 }
 
 }  // namespace gang::sim

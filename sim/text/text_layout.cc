@@ -98,7 +98,7 @@ std::string line_of(const std::vector<Lines>& cells, std::size_t index,
     const std::string cell = index < cells[i].size() ? cells[i][index] : std::string();
     line += "  " + cell + std::string(widths[i] - column_count(cell), ' ');
   }
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -144,14 +144,14 @@ std::string wrapped(std::string_view text, std::string_view indent) {
   return is_empty ? result : result + line + "\n";
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+MarkedText marked_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], column_count(row[i]));
   }
-  if (rows.empty()) return "";
+  if (rows.empty()) return {};
   fit(rows.front(), widths);
   std::vector<std::vector<Lines>> broken_rows;
   for (const auto& row : rows) broken_rows.push_back(cells_of(row, rows.front(), widths));
@@ -163,27 +163,21 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
         for (const std::string& line : cells[i])
           widths[i] = std::max(widths[i], column_count(line));
   }
-  std::string text;
+  MarkedText text;
   for (const auto& cells : broken_rows) {
     std::size_t lines = 1;
     for (const Lines& cell : cells) lines = std::max(lines, cell.size());
-    for (std::size_t i = 0; i < lines; ++i) text += line_of(cells, i, widths);
+    const TextRole role = &cells == &broken_rows.front() ? TextRole::faint : TextRole::plain;
+    for (std::size_t i = 0; i < lines; ++i) {
+      text.add(line_of(cells, i, widths), role);
+      text.add("\n");
+    }
   }
   return text;
 }
 
-std::string with_any_peer(std::string_view operation) {
-  const bool is_send = operation.find("send ") != std::string_view::npos;
-  if (!is_send && operation.find("recv ") == std::string_view::npos) return std::string(operation);
-  const std::string_view before = is_send ? " to " : " from ";
-  const std::string_view peer = "rank ";
-  const std::size_t place = operation.find(std::string(before) + std::string(peer));
-  if (place == std::string_view::npos) return std::string(operation);
-  const std::size_t number = place + before.size() + peer.size();
-  const std::size_t end =
-      std::min(operation.find_first_not_of("0123456789", number), operation.size());
-  return std::string(operation.substr(0, place + before.size())) + "one rank each" +
-         std::string(operation.substr(end));
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  return plain_text(marked_table(rows));
 }
 
 }  // namespace gang::sim

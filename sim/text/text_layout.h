@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/text/marked_text.h"
+
 namespace gang::sim {
 
 inline constexpr std::size_t terminal_columns = 80;
@@ -22,9 +24,6 @@ std::string wrapped(std::string_view text, std::string_view indent);
 // three lines, and what fits nowhere is shortened with "...". A column titled "at" comes last, and
 // is shortened in front, so that a place keeps its line.
 std::string table(const std::vector<std::vector<std::string>>& rows);
-
-// "recv f32[4] from one rank each tag 4" of "recv f32[4] from rank 3 tag 4": the texts of sends and
-// receives that differ in the rank at the other end are the same. Any other text as it is.
-std::string with_any_peer(std::string_view operation);
+MarkedText marked_table(const std::vector<std::vector<std::string>>& rows);  // the titles faint
 
 }  // namespace gang::sim

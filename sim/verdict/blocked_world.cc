@@ -11,10 +11,10 @@ namespace {
 
 using Mode = WaitGraph::Mode;
 
-// Of one poll after the other in vain: a loop, not a look.
+// Failed polls in a row that count as a polling loop.
 constexpr std::uint64_t many_polls = 1000;
 
-// Where the members of a collective gather; null if nobody has come, or for other operations.
+// The slot where the members of a collective gather; null if none has arrived, or for other calls.
 const MatchSlot* slot_of(const PendingOperation& pending) noexcept {
   if (pending.slot != nullptr || is_point_to_point(pending.call().kind)) return pending.slot;
   const GangState& gang = *pending.gang;
@@ -77,7 +77,7 @@ BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumpt
     for (const WaitGraph::Node node : core) is_in_core_[node] = true;
 }
 
-// Whether nothing keeps the context from acting on its own: it runs, sleeps, or polls.
+// Whether the context can act on its own: it runs, sleeps, or polls.
 bool BlockedWorld::is_alive(const Task& context) const noexcept {
   if (context.wait == nullptr || context.wait->reason == Wait::Reason::sleep) return true;
   return moment_ == Moment::while_others_run && context.wait->reason == Wait::Reason::poll;
@@ -120,7 +120,7 @@ bool BlockedWorld::is_core(const Task& context) {
   return pending != nullptr && !gone_for(*pending).empty();
 }
 
-WaitGraph::Node BlockedWorld::add(Mode mode, const WaitingThing& thing) {
+WaitGraph::Node BlockedWorld::add(Mode mode, const WaitNode& thing) {
   things_.push_back(thing);
   return graph_.add_node(mode);
 }

@@ -1,4 +1,4 @@
-// The wait-for graph of a run, with what its nodes stand for.
+// The wait-for graph of a run, and what its nodes represent.
 #pragma once
 
 #include <span>
@@ -13,26 +13,26 @@ namespace gang::sim {
 
 struct World;
 
-// What a node of the graph stands for: exactly one of the pointers is set, or neither for a rank.
-struct WaitingThing {
-  const Task* context = nullptr;                // a context that is blocked, or could go on
+// What a graph node represents: one of context, operation and slot is set; for a rank, none.
+struct WaitNode {
+  const Task* context = nullptr;                // a context, blocked or able to continue
   const PendingOperation* operation = nullptr;  // a message, a batch, or one queued on a stream
-  const MatchSlot* slot = nullptr;              // a collective that gathers its members
+  const MatchSlot* slot = nullptr;              // a collective that is gathering its members
   const GangState* gang = nullptr;              // of the slot or operation
   int rank = -1;                                // a rank as such: whatever its contexts may do
 };
 
-// What is taken to be otherwise than it is, to see whether a deadlock depends on it.
+// A hypothetical change of the world, to see whether a deadlock depends on it.
 enum class Assumption : std::uint8_t {
   none,
-  sends_complete,  // a send lets its caller go on at once, as if buffered
-  no_streams,      // nothing is queued behind another operation of its rank
+  sends_complete,  // sends return at once, as if buffered
+  no_streams,      // no operation is queued behind another one of its rank
 };
 
 // When a snapshot is taken.
 enum class Moment : std::uint8_t {
-  at_rest,           // nobody can run: a poll will not succeed by itself
-  while_others_run,  // whoever polls may do something else next
+  at_rest,           // no context can run: a poll cannot succeed by itself
+  while_others_run,  // a polling context may do something else next
 };
 
 // Whether it is a receive from any source.
@@ -40,15 +40,15 @@ inline bool takes_any(const PendingOperation& pending) noexcept {
   return pending.call().kind == OperationKind::recv && pending.call().peer == any_rank;
 }
 
-// What keeps an operation from continuing: itself, or the first of the stream that it is queued on.
+// The operation that holds this one up: itself, or the head of the stream that it is queued on.
 inline const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {
   return pending.status == PendingStatus::launched ? *pending.task->rank->stream->front() : pending;
 }
 
-// A snapshot of who waits for whom, taken under the engine's Guard; valid while nothing runs.
+// A snapshot of all waits, taken under the engine's Guard; valid while nothing runs.
 //
-// Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank whose
-// program has ended and that has no other context waits for any of nothing: nobody will act for it.
+// Contexts wait for operations, operations for ranks, ranks for any of their contexts. A rank with
+// no contexts left waits for any of an empty set: it can never act again.
 // Cost: O(blocked contexts + missing members).
 class BlockedWorld {
  public:
@@ -58,26 +58,26 @@ class BlockedWorld {
   Moment moment() const noexcept { return moment_; }
 
   const WaitGraph& graph() const noexcept { return graph_; }
-  const WaitingThing& thing(WaitGraph::Node node) const { return things_[node]; }
+  const WaitNode& thing(WaitGraph::Node node) const { return things_[node]; }
 
   // The node of a context that was not done when the snapshot was taken.
   WaitGraph::Node node_of(const Task& context) const { return contexts_[context.id]; }
 
-  // Contexts that can never go on, by rank; and, while others run, those that have polled in vain a
-  // thousand times for what can never complete.
+  // Contexts that can never continue, by rank; while others run, also those that have polled a
+  // thousand times, in vain, for something that can never complete.
   const std::vector<const Task*>& dead_contexts() const noexcept { return dead_; }
 
-  // Whether a dead context is part of a cause, or waits directly for a rank that is gone; others
-  // only wait for those.
+  // Whether a dead context is part of a cause or waits directly for a rank that is gone; all other
+  // dead contexts only wait for these.
   bool is_core(const Task& context);
 
-  // Whether no context of the rank is left.
+  // Whether the rank has no contexts left.
   bool is_gone(int rank) const;
 
   // The causes: see WaitGraph::cores.
   const std::vector<std::vector<WaitGraph::Node>>& cores() const noexcept { return cores_; }
 
-  // Whether the context can never go on, be it that it has ended.
+  // Whether the context can never continue; true if it has ended.
   bool is_dead(const Task& context) const {
     const bool has_ended = context.id >= contexts_.size() || contexts_[context.id] == no_node;
     return has_ended || graph_.is_dead(contexts_[context.id]);
@@ -86,25 +86,25 @@ class BlockedWorld {
   // Root ranks with a context that is not dead, ascending.
   std::vector<int> ranks_that_go_on() const;
 
-  // The operations that `context` waits for, ended or not; of one that runs or sleeps, what it
-  // keeps polling.
+  // The operations that `context` waits for, ended or not; if it runs or sleeps, those it keeps
+  // polling.
   static std::span<PendingOperation* const> operations_of(const Task& context) noexcept;
 
   // The first operation that `context` waits for, null if it waits for something else.
   static const PendingOperation* operation_of(const Task& context);
 
-  // Root ranks that an operation waits for, ascending. Of a receive from any source: all members of
-  // its gang, its own rank included.
+  // Root ranks that an operation waits for, ascending. For a receive from any source: all members
+  // of its gang, including its own rank.
   const std::vector<int>& awaited_by(const PendingOperation& pending);
 
-  // Those of them without whom it can never go on since they are gone.
+  // Those of them that are gone and that it cannot continue without.
   const std::vector<int>& gone_for(const PendingOperation& pending);
 
  private:
   static constexpr WaitGraph::Node no_node = ~WaitGraph::Node{0};
 
   std::span<const Task* const> contexts_of(int rank) const;
-  WaitGraph::Node add(WaitGraph::Mode mode, const WaitingThing& thing);
+  WaitGraph::Node add(WaitGraph::Mode mode, const WaitNode& thing);
   void add_context(const Task& context);
   void connect_context(const Task& context);
   bool is_alive(const Task& context) const noexcept;
@@ -124,7 +124,7 @@ class BlockedWorld {
   const Moment moment_;
   const Assumption assumption_;
   WaitGraph graph_;
-  std::vector<WaitingThing> things_;
+  std::vector<WaitNode> things_;
   std::vector<const Task*> live_;
   std::vector<const Task*> dead_;
   std::vector<WaitGraph::Node> contexts_;  // by id; no_node: has ended

@@ -12,17 +12,17 @@ namespace gang::sim {
 
 class ContextTable;
 
-// Walked by the blocked contexts themselves while the run ends, of one context of each group in the
-// same call.
+// Blocked contexts walk their own stacks while the run ends: one context per group in the same
+// call.
 class CallStacks {
  public:
   // Chooses the contexts whose stacks to keep: those of the core first, at most a few.
   void want(const std::vector<BlockedCall>& blocked, ContextTable& contexts);
 
-  // Walks the stack of `self`, which is the calling context, if it is wanted.
+  // Walks the stack of `self`, the calling context, if it was chosen.
   void note(const Task& self);
 
-  // Names the frames, into BlockedCall::call_stack. `blocked` is what was given to `want`.
+  // Writes named frames to BlockedCall::call_stack. `blocked` is the list passed to `want`.
   void describe(std::vector<BlockedCall>& blocked) const;
 
  private:

@@ -26,32 +26,29 @@ void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = n
 
 void describe_operation(const World& world, BlockedWorld& blocked, const PendingOperation& pending,
                         BlockedCall& call) {
-  call.gang = pending.gang->label();
-  call.operation = to_string(pending.call());
+  call.gang = pending.gang->gang_label();
+  call.call = describe(pending.call());
   call.location = to_string(pending.call().call_site);
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - world.engine.now()).count());
   const PendingOperation& ahead = held_up_by(pending);
-  if (&ahead != &pending) {
-    call.behind = fmt::format("{}  {}", ahead.gang->label(), to_string(ahead.call()));
-    call.behind_location = to_string(ahead.call().call_site);
-  }
-  const bool is_any = takes_any(ahead);
-  call.waits_for_any = is_any;
-  keep_waits(call, blocked.awaited_by(pending), is_any ? call.rank : no_rank);
+  if (&ahead != &pending)
+    call.behind = {ahead.gang->gang_label(), describe(ahead.call()),
+                   to_string(ahead.call().call_site)};
+  call.waits_for_any = takes_any(ahead);
+  keep_waits(call, blocked.awaited_by(pending), call.waits_for_any ? call.rank : no_rank);
 }
 
 void describe_message(const AwaitedMessage& message, BlockedCall& call) {
   keep_waits(call, message.awaited_ranks());
-  if (message.call() == nullptr) return;
-  call.gang = label_of(*message.gang());
-  call.operation = to_string(*message.call());
-  call.location = to_string(message.call()->call_site);
+  if (message.call() != nullptr) call.location = to_string(message.call()->call_site);
 }
 
 void describe_other(const World& world, const Task& context, BlockedCall& call) {
-  call.operation = describe_wait(context);
+  CallOnGang wait = describe_wait(context);
+  call.gang = std::move(wait.gang);
+  call.call = std::move(wait.call);
   if (context.wait->deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((context.wait->deadline - world.engine.now()).count());
@@ -67,7 +64,7 @@ void note_who_goes_on(const BlockedWorld& blocked, FindingLog& findings) {
   if (const std::vector<int> ranks = blocked.ranks_that_go_on(); !ranks.empty())
     findings.add_consequence(
         0,
-        ranks_do(ranks, "was still going on when", "were still going on when") + " this was found");
+        ranks_do(ranks, "was still running when", "were still running when") + " this was found");
 }
 
 }  // namespace
@@ -87,7 +84,7 @@ Verdict reach_verdict(const World& world, Moment moment) {
     BlockedCall& call = verdict.blocked.emplace_back();
     call.rank = context->rank->rank;
     call.is_core = blocked.is_core(*context);
-    if (call.is_core && verdict.certainty.empty()) verdict.certainty = certainty.of(*context);
+    if (call.is_core && !verdict.certainty) verdict.certainty = certainty.of(*context);
     if (context->further) call.context = context->further->name;
     if (const PendingOperation* pending = BlockedWorld::operation_of(*context))
       describe_operation(world, blocked, *pending, call);
@@ -96,8 +93,8 @@ Verdict reach_verdict(const World& world, Moment moment) {
     const Wait* wait = context->wait;
     if (wait != nullptr && wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
-  if (verdict.certainty.empty())
-    verdict.certainty = certainty_text(world.engine.choices().schedules());
+  if (!verdict.certainty)
+    verdict.certainty = Certainty{.schedules = world.engine.choices().schedules()};
   verdict.findings = findings.take();
   return verdict;
 }

@@ -1,7 +1,7 @@
 // The verdict at quiescence: who is blocked, and why.
 #pragma once
 
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "sim/report/report.h"
@@ -12,14 +12,14 @@ namespace gang::sim {
 struct World;
 
 struct Verdict {
-  std::vector<Finding> findings;     // root causes first
-  std::vector<BlockedCall> blocked;  // by rank
-  std::string certainty;             // of the first cause
+  std::vector<Finding> findings;       // root causes first
+  std::vector<BlockedCall> blocked;    // by rank
+  std::optional<Certainty> certainty;  // of the first cause; absent: no context is blocked
 };
 
-// Called at rest: when no context can run and no time can pass that would change it; or while
-// others run, where the verdict is empty if all can still go on. Every blocked context is
-// in it, with what it waits for. O(blocked + waits).
+// Called at rest, when no context can run and passing time cannot change that; or while others
+// run, when the verdict is empty if every context can still continue. Lists every blocked context
+// with what it waits for. O(blocked + waits).
 Verdict reach_verdict(const World& world, Moment moment);
 
 }  // namespace gang::sim

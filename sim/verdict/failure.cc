@@ -57,7 +57,7 @@ std::optional<Refusal> refusal_of(const std::exception_ptr& error) {
   }
 }
 
-// The rank's handle of the gang, or what it has just let go of.
+// The rank's handle of the gang, or the one it has just released.
 const GangState* gang_of(const RankState& rank, const GangInfo* info) {
   for (const auto& gang : rank.abandoned)
     if (gang->info.get() == info) return gang.get();
@@ -71,7 +71,7 @@ std::string after_text(const RankState& rank, const LastCall& call) {
   return call.gang == nullptr ? " before its first call" : " after " + call_text(rank, call);
 }
 
-// Gangs that the rank is a member of, as far as it still holds or has just let go of them.
+// The rank's gangs: those it still holds, or has just released.
 std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
   std::vector<std::shared_ptr<GangState>> gangs = std::move(rank.abandoned);
   rank.abandoned.clear();
@@ -100,8 +100,8 @@ std::vector<NearMiss> calls_elsewhere(const RankState& rank, const LastCall& las
     return misses;
   const CallSummary own{
       .ranks = {rank.rank},
-      .gang = gang->label(),
-      .operation = fmt::format("{} #{}", to_string(last.kind), last.sequence_number),
+      .gang = gang->gang_label(),
+      .call = {.kind = std::string(to_string(last.kind)), .sequence = last.sequence_number},
       .location = to_string(last.call_site)};
   std::map<std::string, std::vector<int>> others;  // by place
   for (std::size_t member = 0; member < gang->places->by_member.size(); ++member)
@@ -139,14 +139,14 @@ std::size_t add_rank_failure(World& world, const Task& task, const std::exceptio
   const std::size_t index = world.findings.add_of_ranks(
       std::move(finding),
       fmt::format("ended{} with an exception{}: {}", context, where, text_of(error)));
-  // Not of every rank of a world that fails as a whole.
+  // Limited, for worlds in which every rank fails.
   Finding& added = world.findings.at(index);
   if (last.gang != nullptr && added.ranks.size() == 1 && index < most_compared)
     added.near_misses = calls_elsewhere(*task.rank, last);
   return index;
 }
 
-// The error of a gang that was aborted has left the program of `rank`: who aborted it is the cause.
+// An aborted gang's error ended the program of `rank`: the rank that aborted the gang is the cause.
 std::size_t add_abort(World& world, const BreakCause& cause, int rank,
                       const std::exception_ptr& error) {
   Finding finding;
@@ -197,7 +197,7 @@ void report_open_gangs(World& world) {
       Finding finding;
       finding.id = finding_id::gang_not_closed;
       finding.ranks = {rank.rank};
-      finding.gang = label_of(gang->info());
+      finding.gang = gang_label_of(gang->info());
       // No call has made a root gang: of that, the last call of it.
       const bool is_root = gang->made_at().line == 0;
       const CallSite place = is_root ? gang->last_call().call_site : gang->made_at();
@@ -206,8 +206,8 @@ void report_open_gangs(World& world) {
         finding.location = to_string(place);
         known = fmt::format(", {} at {},", is_root ? "last called" : "made", finding.location);
       }
-      std::string predicate =
-          fmt::format("left {}{} open when every program had ended.", finding.gang, known);
+      std::string predicate = fmt::format("left {}{} open when every program had ended.",
+                                          to_string(finding.gang), known);
       world.findings.add_of_ranks(std::move(finding), std::move(predicate));
     }
   }

@@ -21,8 +21,8 @@ constexpr std::size_t most_ranges = 6;
 Finding finding_for(const PendingOperation& pending, std::string_view id) {
   Finding finding;
   finding.id = id;
-  finding.gang = pending.gang->label();
-  finding.operation = to_string(pending.call());
+  finding.gang = pending.gang->gang_label();
+  finding.call = describe(pending.call());
   finding.location = to_string(pending.call().call_site);
   return finding;
 }
@@ -41,39 +41,47 @@ std::string rank_list_text(std::span<const int> ranks) {
 
 CallSummary summary_of(const PendingOperation& pending) {
   return {.ranks = {pending.gang->root_rank_of(pending.member)},
-          .gang = pending.gang->label(),
-          .operation = to_string(pending.call()),
+          .gang = pending.gang->gang_label(),
+          .call = describe(pending.call()),
           .location = to_string(pending.call().call_site),
           .note = ""};
 }
 
-namespace {
-
-std::string describe_message(const AwaitedMessage& message) {
-  if (message.call() == nullptr) return message.describe();
-  return fmt::format("{} {}", label_of(*message.gang()), to_string(*message.call()));
+void add_detail(Finding& finding, std::string_view sentence) {
+  if (!finding.detail.empty() && !sentence.empty()) finding.detail += ' ';
+  finding.detail += sentence;
 }
 
-}  // namespace
+namespace {
 
-std::string describe_wait(const Task& context) {
-  if (context.wait == nullptr) return "running";
-  if (const PendingOperation* pending = BlockedWorld::operation_of(context))
-    return fmt::format("{} {}", pending->gang->label(), to_string(pending->call()));
-  switch (context.wait->reason) {
+// What `context` is blocked in that is no operation of a gang.
+std::string other_wait(const Wait& wait) {
+  switch (wait.reason) {
     case Wait::Reason::sleep:
       return "sleep";
     case Wait::Reason::join:
-      return "join of " + context.wait->joined->further->name;
+      return "join of " + wait.joined->further->name;
     case Wait::Reason::mutex:
       return "lock of a mutex";
     case Wait::Reason::condition:
       return "wait for a condition";
     case Wait::Reason::message:
-      return describe_message(*context.wait->message);
+      return wait.message->describe();
     default:
       return "poll that never succeeds";
   }
+}
+
+}  // namespace
+
+CallOnGang describe_wait(const Task& context) {
+  if (context.wait == nullptr) return {{}, {.kind = "running"}};
+  if (const PendingOperation* pending = BlockedWorld::operation_of(context))
+    return {pending->gang->gang_label(), describe(pending->call())};
+  const Wait& wait = *context.wait;
+  if (wait.reason == Wait::Reason::message && wait.message->call() != nullptr)
+    return {gang_label_of(*wait.message->gang()), describe(*wait.message->call())};
+  return {{}, {.kind = other_wait(wait)}};
 }
 
 void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& finding) {
@@ -83,8 +91,8 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
     const RankState& state = world.rank(rank);
     if (const LastCall last = last_call_of(state); last.gang != nullptr) {
       finding.location = to_string(last.call_site);
-      finding.message +=
-          fmt::format(" The last call of rank {} was {}.", rank, call_text(state, last));
+      add_detail(finding,
+                 fmt::format("The last call of rank {} was {}.", rank, call_text(state, last)));
       return;
     }
   }
@@ -93,8 +101,8 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
     if (pending == nullptr || !std::ranges::binary_search(blocked.awaited_by(*pending), rank))
       continue;
     finding.location = to_string(pending->call().call_site);
-    finding.message +=
-        fmt::format(" {} waits for rank {}.", capitalised(call_text(*pending)), rank);
+    add_detail(finding,
+               fmt::format("{} waits for rank {}.", capitalised(call_text(*pending)), rank));
     return;
   }
 }

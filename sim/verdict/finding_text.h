@@ -26,17 +26,23 @@ std::string place_text(const CallSite& call_site);
 // The list of a create_gang, in its order: "0-3", "2,0".
 std::string rank_list_text(std::span<const int> ranks);
 
-// Of a finding about contexts that wait for no operation: the last call of the first of its ranks
-// or, where that has called nothing, the first call that waits for it, becomes its location and is
-// told in its message.
+// Locates a finding about contexts that wait for no operation: adds the last call of its first rank
+// to its location and message or, if that rank made no call, the first call that waits for it.
 void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& finding);
 
-// What a call is in a report.
+// A call as shown in a report.
 CallSummary summary_of(const PendingOperation& pending);
 
-// What `context` is blocked in: "join of loader", "all_reduce #0 sum f32[8]" with its gang's label
-// in front, "sleep", ...; "running" where it is not blocked.
-std::string describe_wait(const Task& context);
+// Adds a sentence to what a finding says.
+void add_detail(Finding& finding, std::string_view sentence);
+
+// The call that `context` is blocked in. If that is not an operation, only the kind is set: "join
+// of loader", or "running" if the context is not blocked.
+struct CallOnGang {
+  GangLabel gang;
+  CallText call;
+};
+CallOnGang describe_wait(const Task& context);
 
 // Whether the rank has launched an operation on the gang that is behind another in its stream.
 bool has_launched(const RankState& rank, const GangState& gang);

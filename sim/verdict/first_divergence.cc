@@ -10,7 +10,6 @@
 #include "sim/engine/engine.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/state/world.h"
-#include "sim/text/text_layout.h"
 #include "sim/verdict/blocked_world.h"
 #include "sim/verdict/finding_text.h"
 
@@ -19,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_entries = 8;
 
-// Of a rank that is blocked in nothing: it may have just been told of a failure.
+// The state of a rank that is not blocked: a failure may have just reached it.
 std::string running_text(const RankState& rank) {
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
     if (gang->state()->broken) return "failing on " + gang->state()->label();
@@ -46,12 +45,14 @@ class Groups {
          static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail,
          counts_form_ && call.blocking, call.label, file_of(call.call_site), call.call_site.line},
         [this, &pending, &call] {
-          CallSummary summary = summary_of(pending);
-          summary.ranks.clear();
-          if (counts_form_) summary.note = pending.call().blocking ? "blocking" : "started";
+          Group group{summary_of(pending), {}};
+          group.summary.ranks.clear();
+          std::string& note = group.summary.note;
+          if (counts_form_) note = pending.call().blocking ? "blocking" : "started";
           if (call.kind == OperationKind::create_gang)
-            summary.note = "ranks " + rank_list_text(pending.operation->ranks);
-          return summary;
+            note = "ranks " + rank_list_text(pending.operation->ranks);
+          group.any_peer_note = note;
+          return group;
         });
   }
 
@@ -74,7 +75,7 @@ class Groups {
       std::get<4>(key) = is_collective ? pending->gang->index : std::int64_t{-1} - member;
     } else {
       std::get<1>(key) = 4;
-      std::get<7>(key) = notes_.emplace_back(absence_of(member, rank, program).note);
+      std::get<7>(key) = notes_.emplace_back(absence_of(member, rank, program).summary.note);
     }
     add(member, key, [&] { return absence_of(member, rank, program); });
   }
@@ -84,14 +85,23 @@ class Groups {
     sort_groups();
     if (groups_.size() > most_entries) merge_peers();
     if (groups_.size() > most_entries) merge_rest();
-    return std::move(groups_);
+    std::vector<CallSummary> taken;
+    for (Group& group : groups_) taken.push_back(std::move(group.summary));
+    return taken;
   }
 
  private:
+  struct Group {
+    CallSummary summary;
+    std::string any_peer_note;  // its note, whoever is at the other end of a message
+  };
+
   void sort_groups() {
-    for (CallSummary& group : groups_) std::sort(group.ranks.begin(), group.ranks.end());
-    std::sort(groups_.begin(), groups_.end(), [](const CallSummary& a, const CallSummary& b) {
-      return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
+    for (Group& group : groups_) std::sort(group.summary.ranks.begin(), group.summary.ranks.end());
+    std::sort(groups_.begin(), groups_.end(), [](const Group& one, const Group& other) {
+      const auto& a = one.summary.ranks;
+      const auto& b = other.summary.ranks;
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
     });
   }
 
@@ -107,10 +117,10 @@ class Groups {
       last_key_ = key;
       last_ = place->second;
     }
-    groups_[last_].ranks.push_back(gang_.root_rank_of(member));
+    groups_[last_].summary.ranks.push_back(gang_.root_rank_of(member));
   }
 
-  CallSummary absence_of(int member, const RankState& rank, const Task& program) const {
+  Group absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
       summary.note = rank.has_failed ? "ended with an exception" : "returned";
@@ -123,44 +133,59 @@ class Groups {
       summary.location = to_string(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const PendingOperation& ahead = held_up_by(*pending);
-      summary.note = "blocked in " + describe_wait(program);
-      if (&ahead != pending) summary.note += " behind " + to_string(ahead.call());
       summary.location = to_string(ahead.call().call_site);
+      summary.note = blocked_text(*pending, ahead, [](CallText call) { return call; });
+      return {std::move(summary), blocked_text(*pending, ahead, with_any_peer)};
     } else {
       summary.note = program.is_frozen         ? std::string(rank.frozen_as)
                      : program.wait == nullptr ? running_text(rank)
-                                               : "in a " + describe_wait(program);
+                                               : "in a " + to_string(describe_wait(program).call);
     }
-    return summary;
+    std::string note = summary.note;
+    return {std::move(summary), std::move(note)};
+  }
+
+  // "blocked in pp[0,1] send f32[4] to rank 1", with what is ahead of it on its stream.
+  template <typename Change>
+  static std::string blocked_text(const PendingOperation& pending, const PendingOperation& ahead,
+                                  const Change& change) {
+    std::string text = fmt::format("blocked in {} {}", pending.gang->label(),
+                                   to_string(change(describe(pending.call()))));
+    if (&ahead != &pending) text += " behind " + to_string(change(describe(ahead.call())));
+    return text;
   }
 
   // Makes one of those who are blocked in messages that differ in the rank at their other end.
   void merge_peers() {
-    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
-    std::vector<CallSummary> merged;
-    for (CallSummary& group : groups_) {
-      const std::string note = with_any_peer(group.note);
-      const auto [place, is_new] =
-          places.try_emplace({group.gang + group.operation, group.location, note}, merged.size());
+    std::map<std::tuple<GangLabel, CallText, std::string, std::string>, std::size_t> places;
+    std::vector<Group> merged;
+    for (Group& group : groups_) {
+      const CallSummary& summary = group.summary;
+      const auto [place, is_new] = places.try_emplace(
+          {summary.gang, summary.call, summary.location, group.any_peer_note}, merged.size());
       if (is_new) {
         merged.push_back(std::move(group));
         continue;
       }
-      CallSummary& known = merged[place->second];
-      known.note = note;
-      known.ranks.insert(known.ranks.end(), group.ranks.begin(), group.ranks.end());
+      CallSummary& known = merged[place->second].summary;
+      known.note = group.any_peer_note;
+      known.ranks.insert(known.ranks.end(), summary.ranks.begin(), summary.ranks.end());
     }
     groups_ = std::move(merged);
     sort_groups();
   }
 
   void merge_rest() {
-    CallSummary& rest = groups_[most_entries - 1];
+    CallSummary& rest = groups_[most_entries - 1].summary;
     const std::size_t merged = groups_.size() - most_entries + 1;
-    for (std::size_t i = most_entries; i < groups_.size(); ++i)
-      rest.ranks.insert(rest.ranks.end(), groups_[i].ranks.begin(), groups_[i].ranks.end());
+    for (std::size_t i = most_entries; i < groups_.size(); ++i) {
+      const std::vector<int>& ranks = groups_[i].summary.ranks;
+      rest.ranks.insert(rest.ranks.end(), ranks.begin(), ranks.end());
+    }
     std::sort(rest.ranks.begin(), rest.ranks.end());
-    rest.gang = rest.operation = rest.location = "";
+    rest.gang = {};
+    rest.call = {};
+    rest.location.clear();
     rest.note = fmt::format("{} other calls", merged);
     groups_.resize(most_entries);
   }
@@ -169,7 +194,7 @@ class Groups {
   const GangState& gang_;
   const std::vector<const Departure*> departures_;
   const bool counts_form_;
-  std::vector<CallSummary> groups_;
+  std::vector<Group> groups_;
   std::map<Key, std::size_t> places_;
   std::deque<std::string> notes_;  // that keys are about
   Key last_key_;
@@ -192,8 +217,8 @@ CallSummary last_common_call(const GangState& gang, const Collective& next) {
     return summary;
   summary.ranks = gang.info->root_ranks;
   std::sort(summary.ranks.begin(), summary.ranks.end());
-  summary.gang = gang.label();
-  summary.operation = to_string(gang.last_call);
+  summary.gang = gang.gang_label();
+  summary.call = describe(gang.last_call);
   summary.location = to_string(gang.last_call.call_site);
   return summary;
 }

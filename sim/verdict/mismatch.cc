@@ -108,15 +108,16 @@ Mismatch explain(const GangState& gang, const Field& field,
   finding.id = field.id;
   if (field.id == finding_id::mismatch_ranks && are_different_gangs(*by_size[0], *by_size[1]))
     finding.id = finding_id::group_creation_order;
-  finding.gang = gang.label();
-  finding.operation = to_string(odd.front()->call());
+  finding.gang = gang.gang_label();
+  finding.call = describe(odd.front()->call());
   finding.location = to_string(odd.front()->call().call_site);
   std::string text;
   for (std::size_t i = has_majority ? 1 : 0; i < std::min<std::size_t>(by_size.size(), 3); ++i)
     text += (text.empty() ? "" : "; ") + describe_call(gang, *by_size[i], field);
   if (has_majority) text += "; " + describe_call(gang, *by_size[0], field);
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  finding.message = fmt::format("{}. They differ in the {}.", text, field.name);
+  finding.message = text + ".";
+  finding.detail = fmt::format("They differ in the {}.", field.name);
   return mismatch;
 }
 
@@ -148,13 +149,13 @@ bool is_pair(const Members& members, std::size_t one, std::size_t other) {
   return fits(members, one, other) && fits(members, other, one);
 }
 
-// " Rank 1 sends 3 elements to rank 0, which expects 2 from it.", of the first pair that differs.
+// "Rank 1 sends 3 elements to rank 0, which expects 2 from it.", of the first pair that differs.
 std::string first_misfit(const GangState& gang, const Members& members) {
   for (std::size_t from = 0; from < members.size(); ++from)
     for (std::size_t to = 0; to < members.size(); ++to) {
       if (fits(members, from, to)) continue;
       const Shares shares = shares_of(members, from, to);
-      return fmt::format(" Rank {} sends {} element{} to rank {}, which expects {} from it.",
+      return fmt::format("Rank {} sends {} element{} to rank {}, which expects {} from it.",
                          gang.root_rank_of(members[from]->member), shares.given,
                          shares.given == 1 ? "" : "s", gang.root_rank_of(members[to]->member),
                          shares.wanted);
@@ -207,7 +208,7 @@ Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* con
   });
   Mismatch mismatch = explain(gang, count, groups);
   if (members.size() == all.size() && members.front()->call().kind == OperationKind::all_to_all)
-    mismatch.finding.message += first_misfit(gang, members);
+    add_detail(mismatch.finding, first_misfit(gang, members));
   return mismatch;
 }
 

@@ -80,7 +80,8 @@ class MissingCall {
     return finding;
   }
 
-  std::string message(std::string_view label, std::size_t blocked) const {
+  std::string message() const {
+    const std::string label = gang().label();
     std::string text;
     if (is_once_more_ && !has_failed())
       text = fmt::format("{} called {} on {} ({} members) once more than {}, which {}",
@@ -95,9 +96,14 @@ class MissingCall {
       text = fmt::format("{} never called {} on {} ({} members): {} {}",
                          capitalised(ranks_text(missing_.gone)), call(), label, gang().size(),
                          is_one() ? "it" : "they", ending());
+    return text + ".";
+  }
+
+  // Who waits for those who are gone; `blocked`: contexts that are blocked in all.
+  std::string detail(std::size_t blocked) const {
     const std::vector<int> waiting(missing_.waiting.begin(), missing_.waiting.end());
-    text += fmt::format(". {} for {}", capitalised(ranks_do(waiting, "waits", "wait")),
-                        is_one() ? "it" : "them");
+    std::string text = fmt::format("{} for {}", capitalised(ranks_do(waiting, "waits", "wait")),
+                                   is_one() ? "it" : "them");
     if (blocked > waiting.size())
       text += fmt::format("; {} more for others", blocked - waiting.size());
     return text + ".";
@@ -194,7 +200,8 @@ void report_missing_participants(const World& world, BlockedWorld& blocked,
   for (const Missing& missing : find_missing(blocked)) {
     const MissingCall call(world, blocked, missing);
     Finding finding = call.finding();
-    finding.message = call.message(finding.gang, blocked.dead_contexts().size());
+    finding.message = call.message();
+    finding.detail = call.detail(blocked.dead_contexts().size());
     finding.certainty = certainty.of(*missing.context);
     if (missing.first->call().kind == OperationKind::send)
       finding.near_misses = taken_instead(

@@ -33,8 +33,7 @@ CallSummary summary_of(const Calls& calls) {
   return summary;
 }
 
-// -- Messages that would meet if their tags were equal
-// ---------------------------------------------
+// -- Messages that would match if their tags were equal --
 
 Finding tag_finding(const PendingOperation& send, const PendingOperation& receive) {
   const int source = send.gang->root_rank_of(send.member);
@@ -43,11 +42,11 @@ Finding tag_finding(const PendingOperation& send, const PendingOperation& receiv
   finding.ranks = {source, destination};
   finding.near_misses = {
       {.first = sim::summary_of(send), .second = sim::summary_of(receive), .field = "tag"}};
-  finding.message = fmt::format(
-      "Rank {} sends with tag {} at {}; rank {} receives from it with tag {} at {}. They would "
-      "meet if the tags were equal.",
-      source, send.call().tag, to_string(send.call().call_site), destination, receive.call().tag,
-      finding.location);
+  finding.message =
+      fmt::format("Rank {} sends with tag {} at {}; rank {} receives from it with tag {} at {}.",
+                  source, send.call().tag, to_string(send.call().call_site), destination,
+                  receive.call().tag, finding.location);
+  finding.detail = "They would match if the tags were equal.";
   return finding;
 }
 
@@ -76,8 +75,7 @@ void report_other_tags(const World& world, VerdictCertainty& certainty, FindingL
   }
 }
 
-// -- One operation on two gangs
-// --------------------------------------------------------------------
+// -- One operation on two gangs --
 
 // The calls at the oldest operation of `gang`.
 Calls calls_at(const GangState& gang) {
@@ -87,7 +85,7 @@ Calls calls_at(const GangState& gang) {
   return calls;
 }
 
-// Whether somebody who has not come to the oldest operation of `gang` has launched it all the same.
+// Whether a member that has not arrived at the oldest operation of `gang` has launched it anyway.
 bool is_queued_elsewhere(const World& world, const GangState& gang) {
   return std::ranges::any_of(gang.info->root_ranks, [&world, &gang](int rank) {
     return has_launched(world.rank(rank), gang);
@@ -163,7 +161,7 @@ void report_messages_on_two_gangs(const World& world, VerdictCertainty& certaint
         finding.message = fmt::format(
             "Rank {} sends on gang {} at {}; rank {} receives from it on gang {} at {}.",
             finding.ranks[0], send->second->gang->label(),
-            to_string(send->second->call().call_site), finding.ranks[1], finding.gang,
+            to_string(send->second->call().call_site), finding.ranks[1], to_string(finding.gang),
             finding.location);
         finding.certainty = certainty.of(*receive->task);
         findings.add(std::move(finding));
@@ -267,7 +265,7 @@ std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& le
     misses.push_back({left_call,
                       {.ranks = {gang.root_rank_of(source)},
                        .gang = left_call.gang,
-                       .operation = to_string(from.last),
+                       .call = describe(from.last),
                        .location = to_string(from.last.call_site),
                        .note = fmt::format("taken {} times from any source", from.count)},
                       "source"});

@@ -15,7 +15,7 @@
 namespace gang::sim {
 namespace {
 
-// The dead contexts that wait for nobody else who is dead; all of them where there is none.
+// The dead contexts that wait for no other dead context; all of them if there are none.
 std::vector<const Task*> causes_in(BlockedWorld& blocked) {
   std::vector<const Task*> causes;
   for (const Task* context : blocked.dead_contexts())
@@ -29,7 +29,7 @@ void report_plain_deadlock(const World& world, BlockedWorld& blocked, VerdictCer
   const std::vector<const Task*> causes = causes_in(blocked);
   const Task* first = causes.front();
   for (const Task* context : causes) {
-    if (finding.operation.empty())
+    if (finding.call.empty())
       if (const PendingOperation* pending = BlockedWorld::operation_of(*context)) {
         std::vector<int> ranks = std::move(finding.ranks);
         finding = finding_for(*pending, finding_id::deadlock);
@@ -40,11 +40,11 @@ void report_plain_deadlock(const World& world, BlockedWorld& blocked, VerdictCer
   }
   finding.id = finding_id::deadlock;
   finding.ranks.erase(std::unique(finding.ranks.begin(), finding.ranks.end()), finding.ranks.end());
-  finding.message = fmt::format("{} for what nobody will do.",
+  finding.message = fmt::format("{} for calls that no rank will make.",
                                 capitalised(ranks_do(finding.ranks, "waits", "wait")));
   for (const Task* context : causes)
     if (const std::string launched = launched_text(*context); !launched.empty()) {
-      finding.message += " " + launched;
+      add_detail(finding, launched);
       break;
     }
   point_at_last_call(world, blocked, finding);

@@ -1,7 +1,5 @@
 #include "sim/verdict/verdict_certainty.h"
 
-#include <fmt/format.h>
-
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -15,18 +13,6 @@ bool is_released_under(const World& world, Moment moment, Assumption assumption,
 }
 
 }  // namespace
-
-std::string send_condition(SendMode sends) {
-  return sends.buffered_bytes ? fmt::format("with {} bytes of buffer", *sends.buffered_bytes)
-                              : std::string("with rendezvous sends");
-}
-
-std::string certainty_text(Schedules schedules, std::string_view conditions) {
-  const bool is_every = schedules == Schedules::every;
-  return fmt::format("{}{}{}: {}", is_every ? "in every schedule" : "seen in this schedule",
-                     conditions.empty() ? "" : " ", conditions,
-                     is_every ? "no choice point was passed" : "others may avoid it");
-}
 
 VerdictCertainty::VerdictCertainty(const World& world, const BlockedWorld& blocked)
     : world_(world), blocked_(blocked) {}
@@ -44,14 +30,14 @@ bool VerdictCertainty::depends_on_streams(const Task& context) {
                            without_streams_);
 }
 
-std::string VerdictCertainty::of(const Task& context) {
-  std::string conditions;
-  if (depends_on_streams(context)) conditions = stream_condition;
+Certainty VerdictCertainty::of(const Task& context) {
+  Certainty certainty{.schedules = world_.engine.choices().schedules()};
+  if (depends_on_streams(context)) certainty.streams = Dependence::open;
   if (depends_on_sends(context)) {
-    if (!conditions.empty()) conditions += ' ';
-    conditions += send_condition(world_.options.sends);
+    certainty.sends = Dependence::open;
+    certainty.buffered_bytes = world_.options.sends.buffered_bytes;
   }
-  return certainty_text(world_.engine.choices().schedules(), conditions);
+  return certainty;
 }
 
 }  // namespace gang::sim

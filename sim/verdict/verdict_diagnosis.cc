@@ -45,8 +45,7 @@ void note_affected(const PendingOperation& pending, Finding& finding) {
   }
   auto& next = finding.divergence->next;
   const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
-    return known.operation == call.operation && known.gang == call.gang &&
-           known.location == call.location;
+    return known.call == call.call && known.gang == call.gang && known.location == call.location;
   });
   if (same != next.end())
     same->ranks.push_back(call.ranks.front());
@@ -66,8 +65,8 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
                         const std::vector<int>& missing) {
   Finding finding;
   finding.id = finding_id::timed_out;
-  finding.gang = gang.label();
-  finding.operation = to_string(pending.call());
+  finding.gang = gang.gang_label();
+  finding.call = describe(pending.call());
   finding.location = to_string(pending.call().call_site);
   std::vector<int> odd = missing;
   std::string who = members_text(gang, missing) + " did not come";
@@ -80,8 +79,9 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
     finding.divergence = first_divergence(world, gang, gang.active.front()->members);
   }
   for (const int member : odd) finding.ranks.push_back(gang.root_rank_of(member));
-  finding.message = fmt::format("{} on {} timed out after {}: {}.", finding.operation, finding.gang,
-                                gang::to_string(pending.deadline - pending.posted_at), who);
+  finding.message =
+      fmt::format("{} on {} timed out after {}: {}.", to_string(finding.call), gang.label(),
+                  gang::to_string(pending.deadline - pending.posted_at), who);
   return finding;
 }
 
@@ -90,7 +90,7 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
 std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
     GangState& gang, std::span<PendingOperation* const> members) {
   Mismatch mismatch = explain_mismatch(gang, members, world_.options.strict_blocking);
-  mismatch.finding.certainty = certainty_text(world_.engine.choices().schedules());
+  mismatch.finding.certainty = Certainty{.schedules = world_.engine.choices().schedules()};
   const auto first = std::ranges::find_if(
       members, [](const PendingOperation* member) { return member != nullptr; });
   if (members.size() == static_cast<std::size_t>(gang.size()) &&
@@ -99,7 +99,7 @@ std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::mismatch;
   cause->ranks_at_fault = mismatch.odd_members;
-  cause->reason = mismatch.finding.message;
+  cause->reason = full_message(mismatch.finding);
   cause->finding = world_.findings.add(std::move(mismatch.finding));
   return cause;
 }
@@ -127,8 +127,9 @@ void VerdictDiagnosis::failure_reaches(const PendingOperation& pending) {
 std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {
   Finding finding = finding_for(pending, finding_id::unwaited_work);
   finding.ranks = {pending.task->rank->rank};
-  std::string predicate = fmt::format("dropped {}{} without waiting for it.", finding.operation,
-                                      place_text(pending.call().call_site));
+  std::string predicate =
+      fmt::format("dropped {}{} without waiting for it.", to_string(finding.call),
+                  place_text(pending.call().call_site));
   return world_.findings.add_of_ranks(std::move(finding), std::move(predicate));
 }
 
@@ -143,14 +144,14 @@ void VerdictDiagnosis::unreceived(const GangState& gang) {
       const int source = gang.root_rank_of(message.source);
       const int destination = gang.root_rank_of(static_cast<int>(member));
       finding.ranks = {source, destination};
-      finding.gang = gang.label();
-      finding.operation = to_string(message.sent);
+      finding.gang = gang.gang_label();
+      finding.call = describe(message.sent);
       finding.location = to_string(message.sent.call_site);
-      finding.message = fmt::format("Rank {} sent a message to rank {}{} that nobody received.",
+      finding.message = fmt::format("Rank {} sent a message to rank {}{} that was never received.",
                                     source, destination, place_text(message.sent.call_site));
       const CallSummary left{.ranks = {source},
                              .gang = finding.gang,
-                             .operation = finding.operation,
+                             .call = finding.call,
                              .location = finding.location};
       finding.near_misses =
           taken_instead(gang, {static_cast<int>(member), message.source, message.sent.tag}, left);

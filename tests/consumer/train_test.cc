@@ -1,11 +1,16 @@
 #include "train.h"
 
+#include <vector>
+
 #include <gangsim/gang.h>
 #include <gangsim/gtest.h>
+#include <gangsim/harness/runner.h>  // These four have moved; their old paths still work.
 #include <gangsim/sim.h>
+#include <gangsim/sim/schedule.h>
 #include <gtest/gtest.h>
 
-#include <vector>
+#include "harness/rank.h"
+#include "sim/report.h"
 
 namespace {
 
@@ -21,8 +26,8 @@ GANG_TEST(Train, SumsOverPairsAndAveragesOverTheRest, 4) {
 }
 
 TEST(Train, IsSeenToDeadlockWhereOneRankStaysAway) {
-  const gang::sim::Report report = gang::sim::Simulation({.world_size = 4}).run(
-      [](gang::sim::SimulatedRank& rank) {
+  const gang::sim::Report report =
+      gang::sim::Simulation({.world_size = 4}).run([](gang::sim::SimulatedRank& rank) {
         if (rank.rank() != 1) {
           rank.root()->barrier();
         }

@@ -27,7 +27,7 @@ TEST(BroadcastFlag, SourcesOutsideTheGangAreRefused) {
 }
 
 // fairseq2's B10: the default source was refused on every rank but 0.
-TEST(BroadcastFlag, WorksOnAnyImaginedRank) {
+TEST(BroadcastFlag, WorksOnAnyImaginaryRank) {
   for (int rank = 0; rank < 8; ++rank) {
     const auto gang = make_fake_gang({.rank = rank, .size = 8});
     EXPECT_TRUE(broadcast_flag(*gang, true));
@@ -35,7 +35,7 @@ TEST(BroadcastFlag, WorksOnAnyImaginedRank) {
   }
 }
 
-// fairseq2's B20: the type followed the value's, rank by rank, and floats were f32.
+// fairseq2's B20: each rank used the type of its own value, and floats were f32.
 TEST(AllSum, IntegersStayIntegersOf64Bits) {
   RecordingGang gang;
   all_sum(gang, 1);

@@ -53,5 +53,25 @@ TEST(OddRanks, AreThoseThatDoNotSayWhatMostSay) {
   EXPECT_THAT(odd_ranks(std::vector<int>{1, 2}), ElementsAre(1));
 }
 
+TEST(ListMismatch, NamesTheOddRanks) {
+  EXPECT_FALSE(list_mismatch(std::vector<int>{1, 1}));
+  const auto cause = list_mismatch(std::vector<int>{1, 2, 1});
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->kind, GangErrorKind::mismatch);
+  EXPECT_THAT(cause->ranks_at_fault, ElementsAre(1));
+}
+
+TEST(RootInfo, NumbersItsMembersLikeTheRootRanks) {
+  const auto info = root_info("root", "gloo", 3, 2s);
+  EXPECT_THAT(info->root_ranks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(info->size, 3);
+  EXPECT_EQ(info->backend, "gloo");
+  EXPECT_EQ(info->timeout, 2s);
+}
+
+TEST(OtherRanks, AreThoseThatAreMissing) {
+  EXPECT_THAT(other_ranks(std::vector<int>{2, 0}, 4), ElementsAre(1, 3));
+}
+
 }  // namespace
 }  // namespace gang

@@ -37,7 +37,7 @@ TEST(CurrentGangs, TheSameGangsMayBeMadeCurrentTwice) {
 }
 
 // fairseq2's B13: only the thread that loaded the module had a stack.
-TEST(CurrentGangs, EveryThreadHasAStackOfItsOwn) {
+TEST(CurrentGangs, EveryThreadHasItsOwnStack) {
   const Gangs here = create_fake_gangs();
   const CurrentGangs scope(here);
   std::jthread([] {
@@ -49,7 +49,7 @@ TEST(CurrentGangs, EveryThreadHasAStackOfItsOwn) {
   EXPECT_EQ(current_gangs(), &here);
 }
 
-TEST(CurrentGangs, RanksThatShareAThreadHaveStacksOfTheirOwn) {
+TEST(CurrentGangs, RanksThatShareAThreadHaveTheirOwnStacks) {
   const Gangs gangs = create_fake_gangs();
   RankLocals first;
   RankLocals second;
@@ -79,7 +79,7 @@ TEST(CurrentGangs, AScopeNeverPopsAnothersGangs) {
   EXPECT_EQ(current_gangs(), &outer);
 }
 
-TEST(CurrentGangs, ScopesThatEndOutOfOrderTakeBackTheirOwn) {
+TEST(CurrentGangs, ScopesThatEndOutOfOrderRemoveTheirOwn) {
   const Gangs first = create_fake_gangs();
   const Gangs second = create_fake_gangs();
   std::optional<CurrentGangs> first_scope(std::in_place, first);

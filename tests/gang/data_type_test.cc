@@ -20,7 +20,7 @@ TEST(DataType, TextsAreUniqueAndParseBack) {
   EXPECT_EQ(texts.size(), 11u);
 }
 
-TEST(DataType, OtherTextsAreNoType) {
+TEST(DataType, OtherTextsAreNotTypes) {
   for (const char* text : {"", "F32", "f32 ", "float", "u16", "unknown"})
     EXPECT_EQ(parse_data_type(text), std::nullopt) << text;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/error.h"
+
 namespace gang {
 namespace {
 
@@ -26,10 +28,32 @@ TEST(Duration, TextHasAtMostThreeDecimals) {
 
 TEST(Duration, NegativeOnesKeepTheirSign) { EXPECT_EQ(to_string(-5s), "-5 s"); }
 
-TEST(Duration, NoTimeoutIsSaidInWords) { EXPECT_EQ(to_string(no_timeout), "no timeout"); }
+TEST(Duration, NoTimeoutIsPrintedInWords) { EXPECT_EQ(to_string(no_timeout), "no timeout"); }
 
 TEST(Duration, DefaultTimeoutIsFifteenMinutes) {
   EXPECT_EQ(default_timeout, std::chrono::minutes(15));
+}
+
+TEST(ParseDuration, ReadsNumberAndUnit) {
+  EXPECT_EQ(parse_duration("5 ms"), 5ms);
+  EXPECT_EQ(parse_duration("1.5s"), 1500ms);
+  EXPECT_EQ(parse_duration("15 min"), 15min);
+  EXPECT_EQ(parse_duration("7ns"), 7ns);
+  EXPECT_EQ(parse_duration("none"), no_timeout);
+}
+
+TEST(ParseDuration, RejectsAnythingElse) {
+  for (const char* text : {"", "5", "ms", "-1s", "5 parsecs", "1e3s", "9999999999h", "nan s"}) {
+    EXPECT_THROW(parse_duration(text), InvalidArgument) << text;
+  }
+}
+
+TEST(ToDurationText, IsReadBackExactly) {
+  for (const Duration duration :
+       {Duration{0}, Duration{1}, Duration{1500ms}, Duration{15min}, Duration{25h}, no_timeout}) {
+    EXPECT_EQ(parse_duration(to_duration_text(duration)), duration);
+  }
+  EXPECT_EQ(to_duration_text(1500ms), "1500ms");
 }
 
 }  // namespace

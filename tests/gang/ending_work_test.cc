@@ -46,7 +46,7 @@ TEST(EndingWork, IsWaitedForUntilItEnds) {
   EXPECT_EQ(work.received().tag, 4);
 }
 
-TEST(EndingWork, ThrowsItsErrorEveryTimeItIsAsked) {
+TEST(EndingWork, ThrowsItsErrorAtEveryCall) {
   const auto board = make_board();
   const auto state = std::make_shared<EndingWork>(board);
   Work work(state);
@@ -56,7 +56,7 @@ TEST(EndingWork, ThrowsItsErrorEveryTimeItIsAsked) {
   EXPECT_THROW(work.test(), GangError);
 }
 
-TEST(EndingWork, TheFirstOfSeveralToEndIsTold) {
+TEST(EndingWork, TheFirstOfSeveralToEndIsReturned) {
   const auto board = make_board();
   const auto first = std::make_shared<EndingWork>(board);
   const auto second = std::make_shared<EndingWork>(board);
@@ -66,7 +66,7 @@ TEST(EndingWork, TheFirstOfSeveralToEndIsTold) {
   first->end(nullptr);
 }
 
-TEST(EndingWork, OfAnotherBoardIsLookedAtNowAndThen) {
+TEST(EndingWork, OnAnotherBoardIsPolled) {
   const auto board = make_board();
   const auto other_board = make_board();
   const auto first = std::make_shared<EndingWork>(board);

@@ -57,10 +57,10 @@ TEST(Environment, WithoutThemThereIsNone) {
   EXPECT_EQ(parse_environment({}), std::nullopt);
   EXPECT_EQ(parse_environment({{"HOME", "/root"}, {"MASTER_PORT", "nonsense"}}), std::nullopt);
   EXPECT_EQ(parse_environment({{"SLURM_NTASKS", "4"}}), std::nullopt)
-      << "a batch script, which is no task";
+      << "a batch script, which is not a task";
 }
 
-TEST(Environment, ALocalRankAloneSaysThatThereAreAsManyProcesses) {
+TEST(Environment, ALocalRankAloneImpliesAsManyLocalProcesses) {
   const auto environment =
       parse_environment({{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "2"}});
   EXPECT_EQ(environment->local_rank, 2);
@@ -70,58 +70,53 @@ TEST(Environment, ALocalRankAloneSaysThatThereAreAsManyProcesses) {
 struct Malformed {
   std::string name;
   std::string value;
-  std::string accepted;
+  std::string expected;
 };
 
 class MalformedEnvironment : public testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedEnvironment, IsRefusedWithTheNameAndTheValue) {
-  const auto& [name, value, accepted] = GetParam();
+  const auto& [name, value, expected] = GetParam();
   const std::string message =
       message_of<InvalidArgument>([&] { parse_environment(with(torchrun, name, value)); });
-  EXPECT_EQ(message, name + " is '" + value + "'; accepted are " + accepted);
+  EXPECT_EQ(message, name + " is '" + value + "'; must be " + expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Table, MalformedEnvironment,
     testing::Values(
-        Malformed{"RANK", "", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "-1", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "+1", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", " 1", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "1 ", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "1.0", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "0x1", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "one", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "99999999999", "the numbers from 0 to 2147483647"},
-        Malformed{"RANK", "4", "numbers less than WORLD_SIZE, which is '4'"},
-        Malformed{"WORLD_SIZE", "0", "the numbers from 1 to 2147483647"},
-        Malformed{"WORLD_SIZE", "four", "the numbers from 1 to 2147483647"},
-        Malformed{"LOCAL_RANK", "2", "numbers less than LOCAL_WORLD_SIZE, which is '2'"},
-        Malformed{"LOCAL_RANK", "-1", "the numbers from 0 to 2147483646"},
-        Malformed{"LOCAL_WORLD_SIZE", "0", "the numbers from 1 to 2147483647"},
-        Malformed{"MASTER_ADDR", "", "host names and addresses"},
-        Malformed{"MASTER_PORT", "65536", "the numbers from 1 to 65535"},
-        Malformed{"MASTER_PORT", "0", "the numbers from 1 to 65535"},
-        Malformed{"MASTER_PORT", "http", "the numbers from 1 to 65535"},
-        Malformed{"TORCHELASTIC_USE_AGENT_STORE", "true", "True and False"},
-        Malformed{"TORCHELASTIC_USE_AGENT_STORE", "1", "True and False"},
-        Malformed{"TORCHELASTIC_RESTART_COUNT", "-1", "the numbers from 0 to 2147483647"},
-        Malformed{"TORCHELASTIC_MAX_RESTARTS", "many", "the numbers from 0 to 2147483647"}));
+        Malformed{"RANK", "", "0 to 2147483647"}, Malformed{"RANK", "-1", "0 to 2147483647"},
+        Malformed{"RANK", "+1", "0 to 2147483647"}, Malformed{"RANK", " 1", "0 to 2147483647"},
+        Malformed{"RANK", "1 ", "0 to 2147483647"}, Malformed{"RANK", "1.0", "0 to 2147483647"},
+        Malformed{"RANK", "0x1", "0 to 2147483647"}, Malformed{"RANK", "one", "0 to 2147483647"},
+        Malformed{"RANK", "99999999999", "0 to 2147483647"},
+        Malformed{"RANK", "4", "less than WORLD_SIZE, which is '4'"},
+        Malformed{"WORLD_SIZE", "0", "1 to 2147483647"},
+        Malformed{"WORLD_SIZE", "four", "1 to 2147483647"},
+        Malformed{"LOCAL_RANK", "2", "less than LOCAL_WORLD_SIZE, which is '2'"},
+        Malformed{"LOCAL_RANK", "-1", "0 to 2147483646"},
+        Malformed{"LOCAL_WORLD_SIZE", "0", "1 to 2147483647"},
+        Malformed{"MASTER_ADDR", "", "a host name or address"},
+        Malformed{"MASTER_PORT", "65536", "1 to 65535"},
+        Malformed{"MASTER_PORT", "0", "1 to 65535"}, Malformed{"MASTER_PORT", "http", "1 to 65535"},
+        Malformed{"TORCHELASTIC_USE_AGENT_STORE", "true", "True or False"},
+        Malformed{"TORCHELASTIC_USE_AGENT_STORE", "1", "True or False"},
+        Malformed{"TORCHELASTIC_RESTART_COUNT", "-1", "0 to 2147483647"},
+        Malformed{"TORCHELASTIC_MAX_RESTARTS", "many", "0 to 2147483647"}));
 
 TEST(Environment, HalfADescriptionIsAContradiction) {
   EXPECT_EQ(message_of<InvalidArgument>([] { parse_environment({{"RANK", "1"}}); }),
-            "RANK is '1' but WORLD_SIZE is not set; accepted are both or none");
+            "RANK is '1' but WORLD_SIZE is not set; set both or neither");
   EXPECT_EQ(message_of<InvalidArgument>([] { parse_environment({{"WORLD_SIZE", "2"}}); }),
-            "WORLD_SIZE is '2' but RANK is not set; accepted are both or none");
+            "WORLD_SIZE is '2' but RANK is not set; set both or neither");
   EXPECT_EQ(message_of<InvalidArgument>([] { parse_environment({{"SLURM_PROCID", "0"}}); }),
-            "SLURM_PROCID is '0' but SLURM_NTASKS is not set; accepted are both or none");
+            "SLURM_PROCID is '0' but SLURM_NTASKS is not set; set both or neither");
 }
 
 TEST(Environment, MoreProcessesOnAHostThanInTheWorldAreAContradiction) {
   EXPECT_EQ(message_of<InvalidArgument>(
                 [] { parse_environment(with(torchrun, "LOCAL_WORLD_SIZE", "5")); }),
-            "LOCAL_WORLD_SIZE says that 5 processes are on this host, but WORLD_SIZE is '4'");
+            "LOCAL_WORLD_SIZE implies 5 processes on this host, but WORLD_SIZE is '4'");
   EXPECT_THROW(parse_environment({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}}),
                InvalidArgument);
 }

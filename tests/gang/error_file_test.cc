@@ -36,7 +36,7 @@ TEST(ErrorFile, WithoutACallStackShowsTheSentence) {
   EXPECT_EQ(content["message"]["extraInfo"]["py_callstack"], "lost");
 }
 
-TEST(ErrorFile, IsJsonWhateverTheMessageHolds) {
+TEST(ErrorFile, IsJsonForAnyMessage) {
   const std::string message("\"quoted\"\n\0\xff\xc3", 13);
   EXPECT_TRUE(json::accept(to_error_file_text({.type = "T", .message = message})));
 }
@@ -49,7 +49,7 @@ TEST(ErrorFile, DescribesAnExceptionByItsType) {
   EXPECT_GT(failure.unix_seconds, 1'700'000'000);
 }
 
-TEST(ErrorFile, IsWrittenWholeAndReplacesAnEarlierOne) {
+TEST(ErrorFile, IsWrittenCompletelyAndReplacesAnEarlierOne) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.file("error.json");
   EXPECT_EQ(write_error_file(path, {.message = "first"}), "");
@@ -59,13 +59,13 @@ TEST(ErrorFile, IsWrittenWholeAndReplacesAnEarlierOne) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing else is left";
 }
 
-TEST(ErrorFile, IsNotWrittenWhereNoneIsAskedFor) {
+TEST(ErrorFile, IsNotWrittenWithoutAPath) {
   EXPECT_EQ(write_error_file({}, {.message = "lost"}), "");
 }
 
 TEST(ErrorFile, SaysWhyItWasNotWritten) {
   EXPECT_THAT(write_error_file("/no/such/folder/error.json", {.message = "lost"}),
-              testing::StartsWith("the error file '/no/such/folder/error.json' was not written: "));
+              testing::StartsWith("could not write the error file '/no/such/folder/error.json': "));
 }
 
 }  // namespace

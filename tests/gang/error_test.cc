@@ -69,7 +69,7 @@ TEST(GangError, KindsHaveTheirEnumeratorsNames) {
   EXPECT_EQ(to_string(GangErrorKind::corrupt), "corrupt");
 }
 
-TEST(Error, IsTheBaseOfAll) {
+TEST(Error, IsTheBaseOfAllErrors) {
   static_assert(std::is_base_of_v<Error, InvalidArgument>);
   static_assert(std::is_base_of_v<Error, InvalidOperation>);
   static_assert(std::is_base_of_v<Error, NotSupported>);

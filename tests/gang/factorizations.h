@@ -1,4 +1,4 @@
-// Small spaces, enumerated: every way to write a size as a product.
+// Small spaces, enumerated: all ways to write a size as a product.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ std::vector<float> counting(std::size_t count, float first = 1) {
   return values;
 }
 
-TEST(FakeGang, IsWhatItWasMade) {
+TEST(FakeGang, HasTheOptionsItWasMadeWith) {
   const auto gang = make_fake_gang(
       {.rank = 2, .size = 4, .device = {DeviceType::cuda, 1}, .name = "dp", .timeout = 3s});
   EXPECT_EQ(gang->rank(), 2);
@@ -41,7 +41,7 @@ TEST(FakeGang, SizesRanksAndTimeoutsOutOfRangeAreRefused) {
   EXPECT_THROW(make_fake_gang({.rank = 2, .size = 2}), InvalidArgument);
   EXPECT_THROW(make_fake_gang({.timeout = Duration(0)}), InvalidArgument);
   EXPECT_EQ(test::message_of<InvalidArgument>([] { make_fake_gang({.rank = 2, .size = 2}); }),
-            "fake gang root: rank is 2; accepted are 0 to 1");
+            "fake gang root: rank is 2; must be 0 to 1");
 }
 
 template <typename T>
@@ -58,7 +58,7 @@ TEST(FakeGangReductions, SumMultipliesBySizeAndProductRaisesToIt) {
 }
 
 // fairseq2's B9: these were not supported.
-TEST(FakeGangReductions, MeanMinMaxAndMostBitwiseOnesLeaveTheDataAsItIs) {
+TEST(FakeGangReductions, MeanMinMaxAndMostBitwiseOnesLeaveTheDataUnchanged) {
   for (const int size : {1, 2, 3, 8}) {
     for (const ReduceOperation operation :
          {ReduceOperation::mean, ReduceOperation::min, ReduceOperation::max,
@@ -127,7 +127,7 @@ TEST(FakeGang, ReduceScatterPicksThisRanksChunk) {
   EXPECT_EQ(output, (std::vector<float>{5, 6}));
 }
 
-// fairseq2's B5 and B16: one shape only, and what did not fit was broadcast and cast.
+// fairseq2's B5 and B16: only one shape was supported, and what did not fit was broadcast and cast.
 TEST(FakeGang, AllGatherReplicatesInBothShapes) {
   std::vector<float> input = counting(2);
   std::vector<float> output(6);
@@ -143,7 +143,7 @@ TEST(FakeGang, AllGatherReplicatesInBothShapes) {
   EXPECT_THROW(gang->all_gather(view(output, {3, 2}), view(doubles)), InvalidArgument);
 }
 
-TEST(FakeGang, ListsAreFilledOnWhoeverHasThem) {
+TEST(FakeGang, ListsAreFilledOnTheRankThatHasThem) {
   std::vector<float> input = counting(2);
   std::vector<float> output(4);
   const std::vector<TensorView> list = {view(output).slice(0, 2), view(output).slice(2, 2)};
@@ -168,7 +168,7 @@ TEST(FakeGang, ScatterPicksThisRanksChunkOfItsOwnList) {
       << "what an imagined rank would send is unknown";
 }
 
-TEST(FakeGang, AllToAllGetsTheSameChunkFromEveryone) {
+TEST(FakeGang, AllToAllGetsTheSameChunkFromEveryRank) {
   std::vector<float> input = counting(6);
   std::vector<float> output(6);
   const auto gang = make_fake_gang({.rank = 1, .size = 3});
@@ -189,7 +189,7 @@ TEST(FakeGang, UnevenAllToAllGetsAsMuchAsItSendsItself) {
       GangError);
 }
 
-TEST(FakeGang, BroadcastsAndBarriersLeaveTheDataAsItIsFromAnySource) {
+TEST(FakeGang, BroadcastsAndBarriersLeaveTheDataUnchangedForAnySource) {
   const auto gang = make_fake_gang({.rank = 1, .size = 3});
   float value = 3;
   std::vector<Object> objects = {"mine", 1};
@@ -247,7 +247,7 @@ TEST(FakeGangCreateGang, ChildrenInheritAndAreNamed) {
   EXPECT_EQ(named->timeout(), Duration(1s));
 }
 
-TEST(FakeGangSplit, EveryoneBringsThisRanksColor) {
+TEST(FakeGangSplit, EveryRankHasThisRanksColor) {
   const auto gang = make_fake_gang({.rank = 1, .size = 3});
   const auto child = gang->split({.color = 5, .key = -1});
   EXPECT_EQ(child->size(), 3);
@@ -279,7 +279,7 @@ TEST(FakeGang, AfterAnAbortEveryOperationFailsWithIt) {
   }
 }
 
-TEST(FakeGang, ShrinksToAGangOfAllThatAreImagined) {
+TEST(FakeGang, ShrinksToAGangOfAllImaginaryMembers) {
   const auto gang = make_fake_gang({.rank = 1, .size = 3, .name = "dp"});
   gang->abort();
   const auto shrunk = gang->shrink();
@@ -289,7 +289,7 @@ TEST(FakeGang, ShrinksToAGangOfAllThatAreImagined) {
   EXPECT_EQ(shrunk->rank(), 1);
   shrunk->barrier();
   EXPECT_EQ(shrunk->shrink({.name = "rest"})->name(), "rest");
-  EXPECT_THROW(shrunk->shrink(), InvalidOperation) << "shrunk before";
+  EXPECT_THROW(shrunk->shrink(), InvalidOperation) << "already shrunk";
   EXPECT_THROW(shrunk->barrier(), GangError) << "broken since";
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using test::RecordingGang;
 
-// Writes down what passes through; refuses barriers when told to.
+// Records what passes through; refuses barriers on request.
 class NotingGang final : public ForwardingGang {
  public:
   NotingGang(std::shared_ptr<Gang> inner, std::shared_ptr<std::vector<std::string>> notes)
@@ -66,7 +66,7 @@ TEST_F(ForwardingGangTest, BothFormsReachTheInnerGangBetweenTheHooks) {
                                                "after broadcast #0 f32[] from rank 1"}));
 }
 
-TEST_F(ForwardingGangTest, AReceiveTellsWhoSent) {
+TEST_F(ForwardingGangTest, AReceiveReturnsItsSource) {
   const auto state = test::pending_work();
   state->got = {.source_rank = 3, .tag = 1};
   inner_->work = state;
@@ -100,7 +100,7 @@ TEST_F(ForwardingGangTest, ChildrenAreWrapped) {
   EXPECT_EQ(notes_->size(), 4u);
 }
 
-TEST_F(ForwardingGangTest, NoChildStaysNoChild) {
+TEST_F(ForwardingGangTest, ANullChildStaysNull) {
   EXPECT_EQ(gang_->create_gang(std::vector{0, 1}), nullptr);
   EXPECT_EQ(gang_->split({}), nullptr);
 }
@@ -138,7 +138,7 @@ TEST(ForwardingGang, WhatTheInnerGangShrinksToIsWrapped) {
   EXPECT_EQ(*notes, (std::vector<std::string>{"before barrier #0", "after barrier #0"}));
 }
 
-TEST(ForwardingGang, ForwardsAsItIsWithoutAnyHook) {
+TEST(ForwardingGang, ForwardsUnchangedWithoutHooks) {
   const auto gang = std::make_shared<ForwardingGang>(make_fake_gang({.size = 4}));
   float value = 2;
   gang->all_reduce(view_of(value), ReduceOperation::sum);

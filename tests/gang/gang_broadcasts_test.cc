@@ -1,4 +1,4 @@
-// How broadcasts and barriers reach a backend, and what never does.
+// How broadcasts and barriers reach a backend, and which calls never do.
 #include <array>
 #include <vector>
 
@@ -28,8 +28,8 @@ TEST(GangBroadcast, TheSourceIsRankZeroUnlessGiven) {
   EXPECT_EQ(gang.only().collective().peer, 0);
 }
 
-// fairseq2's B3: on the column [1,3,5,7] the default source was refused, 1 meant another rank, and
-// the illegal 5 was accepted.
+// fairseq2's B3: on the column [1,3,5,7] the default source was refused, 1 meant a different rank,
+// and the illegal 5 was accepted.
 TEST(GangBroadcast, TheSourceIsARankOfThisGangNotOfTheRoot) {
   auto info = std::make_shared<GangInfo>(*test::make_info(4, "dp"));
   info->root_ranks = {1, 3, 5, 7};
@@ -40,11 +40,11 @@ TEST(GangBroadcast, TheSourceIsARankOfThisGangNotOfTheRoot) {
     EXPECT_EQ(gang.sent.back().collective().peer, rank);
   }
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.broadcast(view_of(value), 5); }),
-            "broadcast on dp[1,3,5,7]: source_rank is 5; accepted are 0 to 3");
+            "broadcast on dp[1,3,5,7]: source_rank is 5; must be 0 to 3");
   EXPECT_EQ(gang.sent.size(), 4u);
 }
 
-TEST(GangBroadcast, StartedFormsAreDescribedAlike) {
+TEST(GangBroadcast, StartedFormsAreDescribedTheSameWay) {
   RecordingGang gang;
   float value = 0;
   Work work = gang.start_broadcast(view_of(value), 3);
@@ -79,14 +79,14 @@ TEST(GangBroadcastObjects, OthersGetTheObjectsInPlace) {
   EXPECT_EQ(objects, sent);
 }
 
-TEST(GangBroadcastObjects, ObjectsStayWhereTheBackendSaysThatTheyAreEqual) {
+TEST(GangBroadcastObjects, ObjectsStayIfTheBackendSaysThatTheyAreEqual) {
   RecordingGang gang(4, 2);
   std::vector<Object> objects = {"mine"};
   gang.broadcast_objects(objects);
   EXPECT_EQ(objects, std::vector<Object>{"mine"});
 }
 
-TEST(GangBroadcastObjects, AnotherNumberOfObjectsIsAMismatchOfTheSource) {
+TEST(GangBroadcastObjects, ADifferentNumberOfObjectsIsAMismatchOfTheSource) {
   RecordingGang gang(4, 2);
   gang.reaction = [](Operation& operation) {
     *operation.packed = pack_objects(std::vector<Object>{1, 2, 3});
@@ -129,7 +129,7 @@ TEST(GangBarrier, CarriesNoTensor) {
   EXPECT_EQ(gang.only().collective().count, 0);
 }
 
-TEST(GangMonitoredBarrier, HasATimeoutOfItsOwn) {
+TEST(GangMonitoredBarrier, HasItsOwnTimeout) {
   RecordingGang gang;
   gang.monitored_barrier(20ms, Gang::MissingRanks::first, {.timeout = no_timeout});
   EXPECT_EQ(gang.only().operation.timeout, Duration(20ms));

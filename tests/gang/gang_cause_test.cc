@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gang/store/store.h"
+#include "gang/gang.h"
+#include "gang/store/memory_store.h"
 
 namespace gang {
 namespace {
@@ -13,10 +14,50 @@ TEST(GangCause, SurvivesANote) {
   EXPECT_EQ(parse_note(to_note(cause)), cause);
 }
 
-TEST(GangCause, WhatIsNoNoteIsNone) {
+TEST(GangCause, OtherTextsAreNotNotes) {
   for (const char* note : {"", "{", "[]", "{}", R"({"kind":"x","ranks":[],"reason":""})",
                            R"({"kind":"timeout","ranks":"x","reason":""})"})
     EXPECT_FALSE(parse_note(note)) << note;
+}
+
+TEST(GangCause, BecomesTheErrorOfACall) {
+  const GangInfo gang{.name = "dp", .root_ranks = {4, 6}, .size = 2};
+  const Collective call{.kind = OperationKind::barrier, .sequence_number = 3};
+  const GangError error = error_for(
+      gang, 1, call, {.kind = GangErrorKind::corrupt, .ranks_at_fault = {0}}, Duration(5));
+  EXPECT_EQ(error.kind(), GangErrorKind::corrupt);
+  EXPECT_EQ(error.gang(), "dp[4,6]");
+  EXPECT_EQ(error.rank(), 1);
+  EXPECT_EQ(error.sequence_number(), 3U);
+  EXPECT_EQ(error.elapsed(), Duration(5));
+  EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{0});
+}
+
+TEST(GangCause, OfAnAllToAllIsWhatARankSendsItselfAndDoesNotExpect) {
+  const std::int64_t sent[] = {1, 2};
+  const std::int64_t expected[] = {1, 3};
+  Operation operation;
+  EXPECT_FALSE(own_split_mismatch(operation, 1)) << "without split sizes";
+  operation.input_splits = sent;
+  operation.output_splits = expected;
+  EXPECT_FALSE(own_split_mismatch(operation, 0));
+  const auto cause = own_split_mismatch(operation, 1);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->kind, GangErrorKind::mismatch);
+  EXPECT_EQ(cause->ranks_at_fault, std::vector<int>{1});
+}
+
+TEST(GangCause, TheFirstNoteOfAGangCounts) {
+  const std::unique_ptr<Runtime> runtime = make_real_runtime();
+  const std::shared_ptr<Store> store = make_memory_store(*runtime);
+  EXPECT_FALSE(find_note(*store, "dp"));
+  leave_note(*store, "dp", "first");
+  leave_note(*store, "dp", "second");
+  EXPECT_EQ(find_note(*store, "dp"), "first");
+  EXPECT_FALSE(find_note(*store, "tp"));
+  store->cancel();
+  leave_note(*store, "tp", "lost");
+  EXPECT_FALSE(find_note(*store, "dp"));
 }
 
 TEST(GangCause, OfAStoreErrorIsWhatTheCallerCanTell) {

@@ -1,4 +1,4 @@
-// How all_gather, gather, scatter and all_to_all reach a backend, and what never does.
+// How all_gather, gather, scatter and all_to_all reach a backend, and which calls never do.
 #include <array>
 #include <vector>
 
@@ -66,7 +66,7 @@ TEST_F(GangGathers, AllGatherToListTakesSizeTensorsLikeTheInput) {
   EXPECT_THROW(gang_.all_gather_to_list(list(3, 6), chunk_), InvalidArgument);
   EXPECT_THROW(gang_.all_gather_to_list(list(4, 5), chunk_), InvalidArgument);
   EXPECT_EQ(message_of<InvalidArgument>([&] { gang_.all_gather_to_list({}, chunk_); }),
-            "all_gather_to_list on root[0-3]: outputs has 0 entries on rank 2; accepted are 4");
+            "all_gather_to_list on root[0-3]: outputs has 0 entries on rank 2; must have 4");
   EXPECT_EQ(gang_.sent.size(), 1u);
 }
 
@@ -129,7 +129,7 @@ TEST_F(GangGathers, AllToAllTakesEqualCountsThatDivide) {
 TEST_F(GangGathers, AllToAllIsNeverInPlace) {
   const TensorView tensor = view(memory_).slice(0, 8);
   EXPECT_EQ(message_of<InvalidArgument>([&] { gang_.all_to_all(tensor, tensor); }),
-            "all_to_all on root[0-3]: output and input overlap; accepted is disjoint memory");
+            "all_to_all on root[0-3]: output and input overlap; must be disjoint memory");
   EXPECT_TRUE(gang_.sent.empty());
 }
 
@@ -166,7 +166,7 @@ TEST_F(GangGathers, SplitSizesAddUpToTheTensors) {
   EXPECT_EQ(gang_.sent.size(), 1u);
 }
 
-TEST_F(GangGathers, StartedFormsAreDescribedAlike) {
+TEST_F(GangGathers, StartedFormsAreDescribedTheSameWay) {
   const std::vector<TensorView> tensors = list(4, 6);
   const TensorView whole = view(memory_).slice(0, 24).reshaped({8, 3});
   const TensorView left = view(memory_).slice(0, 8);

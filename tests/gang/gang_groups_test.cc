@@ -1,4 +1,4 @@
-// How create_gang and split reach a backend, and what never does.
+// How create_gang and split reach a backend, and which calls never do.
 #include <set>
 #include <vector>
 
@@ -18,7 +18,7 @@ std::uint64_t detail_of(std::vector<int> ranks) {
   return gang.only().collective().detail;
 }
 
-TEST(CreateGang, HandsTheRanksOnInTheirOrder) {
+TEST(CreateGang, PassesTheRanksOnInTheirOrder) {
   RecordingGang gang(8);
   gang.create_gang(std::vector{4, 0, 2}, {.name = "odd", .timeout = 20ms});
   EXPECT_EQ(gang.only().ranks, (std::vector{4, 0, 2}));
@@ -41,7 +41,7 @@ TEST(Shrink, ChecksItsDurationsAndThatTheGangIsOpen) {
   EXPECT_THROW(gang.shrink(), InvalidOperation);
 }
 
-TEST(CreateGang, ReturnsWhatTheBackendMadeAndNullElse) {
+TEST(CreateGang, ReturnsWhatTheBackendMadeOrNull) {
   RecordingGang gang(8);
   EXPECT_EQ(gang.create_gang(std::vector{1, 2}), nullptr);
   const auto child = std::make_shared<RecordingGang>(2);
@@ -49,7 +49,7 @@ TEST(CreateGang, ReturnsWhatTheBackendMadeAndNullElse) {
   EXPECT_EQ(gang.create_gang(std::vector{0, 1}), child);
 }
 
-// The hash travels in fingerprints and traces: it may never change.
+// The hash is part of fingerprints and traces, so it must never change.
 TEST(CreateGang, TheRankListIsPartOfTheFingerprint) {
   EXPECT_EQ(detail_of({0, 1}), detail_of({0, 1}));
   EXPECT_EQ(detail_of({0}), 0x4d25767f9dce13f5u);
@@ -59,11 +59,11 @@ TEST(CreateGang, TheRankListIsPartOfTheFingerprint) {
     EXPECT_TRUE(details.insert(detail_of(ranks)).second);
 }
 
-// fairseq2's B1: a rank equal to the size passed, and made a gang larger than its parent.
+// fairseq2's B1: a rank equal to the size was accepted, and made a gang larger than its parent.
 TEST(CreateGang, ARankEqualToTheSizeIsRefused) {
   RecordingGang gang(2);
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.create_gang(std::vector{0, 1, 2}); }),
-            "create_gang on root[0,1]: an entry of ranks is 2; accepted are 0 to 1");
+            "create_gang on root[0,1]: an entry of ranks is 2; must be 0 to 1");
   EXPECT_TRUE(gang.sent.empty());
 }
 
@@ -88,7 +88,7 @@ TEST(CreateGang, TimeoutsOfChildrenMustBePositive) {
   EXPECT_TRUE(gang.sent.empty());
 }
 
-TEST(Split, HandsColorKeyAndOptionsOn) {
+TEST(Split, PassesColorKeyAndOptionsOn) {
   RecordingGang gang(4);
   const GangOptions options{.name = "dp", .timeout = 20ms};
   gang.split({.color = 3, .key = -7}, options);
@@ -115,7 +115,7 @@ TEST(Split, ARankMayJoinNoChild) {
 TEST(Split, OtherNegativeColorsAreRefused) {
   RecordingGang gang(4);
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.split({.color = -2}); }),
-            "split on root[0-3]: color is -2; accepted are 0 and more, and no_color");
+            "split on root[0-3]: color is -2; must be 0 or more, or no_color");
   EXPECT_TRUE(gang.sent.empty());
 }
 

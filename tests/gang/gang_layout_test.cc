@@ -95,19 +95,18 @@ TEST(GangLayout, SizesThatDoNotDivideAreRefused) {
     EXPECT_THROW(layout_of(8, {.tp_size = tp, .pp_size = pp}), InvalidArgument) << tp << " " << pp;
   EXPECT_THROW(layout_of(0, {}), InvalidArgument);
   EXPECT_EQ(test::message_of<InvalidArgument>([] { layout_of(8, {.tp_size = 3, .pp_size = 2}); }),
-            "tp_size 3 times pp_size 2 is 6, which does not divide 8 ranks; accepted are sizes "
-            "whose product does");
+            "tp_size 3 times pp_size 2 is 6, which does not divide 8 ranks; the product "
+            "must divide the number of ranks");
   EXPECT_THROW(layout_of(8, {.tp_size = 65536, .pp_size = 65536}), InvalidArgument)
       << "the product does not fit in an int";
 }
 
-TEST(GangLayout, IntraNodeSizesDivideDpAndAreMoreThanOne) {
+TEST(GangLayout, IntraNodeSizesDivideDpAndExceedOne) {
   for (const int intra : {1, 0, -2, 3, 8})
     EXPECT_THROW(layout_of(8, {.tp_size = 2}, intra), InvalidArgument) << intra;
   EXPECT_EQ(
       test::message_of<InvalidArgument>([] { layout_of(8, {.tp_size = 2}, 3); }),
-      "intra_node_size is 3 with a dp gang of 4 ranks; accepted are divisors of 4 that are more "
-      "than 1");
+      "intra_node_size is 3 with a dp gang of 4 ranks; must be a divisor of 4 greater than 1");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How sends, receives and batches reach a backend, and what never does.
+// How sends, receives and batches reach a backend, and which calls never do.
 #include <array>
 #include <vector>
 
@@ -41,7 +41,7 @@ TEST_F(GangPointToPoint, AReceiveMayLeaveSourceAndTagOpen) {
   EXPECT_EQ(gang_.sent[1].collective().tag, any_tag);
 }
 
-TEST_F(GangPointToPoint, AReceiveTellsWhoSent) {
+TEST_F(GangPointToPoint, AReceiveReturnsItsSource) {
   const auto state = test::pending_work();
   state->got = {.source_rank = 3, .tag = 9};
   gang_.work = state;
@@ -67,13 +67,13 @@ TEST_F(GangPointToPoint, RanksAndTagsOutOfRangeAreRefused) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
-TEST_F(GangPointToPoint, RefusalsSayWhatIsAccepted) {
+TEST_F(GangPointToPoint, RefusalsSayWhatWouldBeRight) {
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang_.recv(tensor_, 4); }),
-            "recv on root[0-3]: source_rank is 4; accepted are 0 to 3 and any_rank");
+            "recv on root[0-3]: source_rank is 4; must be 0 to 3, or any_rank");
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang_.send(tensor_, 1, -1); }),
-            "send on root[0-3]: tag is -1; accepted are 0 and more");
+            "send on root[0-3]: tag is -1; must be 0 or more");
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang_.recv(tensor_, 1, -2); }),
-            "recv on root[0-3]: tag is -2; accepted are 0 and more and any_tag");
+            "recv on root[0-3]: tag is -2; must be 0 or more, or any_tag");
 }
 
 TEST_F(GangPointToPoint, ABatchHoldsSendsAndReceives) {
@@ -106,7 +106,7 @@ TEST_F(GangPointToPoint, AnEmptyBatchIsLegal) {
   EXPECT_EQ(gang_.only().collective().count, 0);
 }
 
-TEST_F(GangPointToPoint, StartedFormsAreDescribedAlike) {
+TEST_F(GangPointToPoint, StartedFormsAreDescribedTheSameWay) {
   std::vector<Work> works;
   works.push_back(gang_.start_send(tensor_, 1, 7));
   works.push_back(gang_.start_recv(tensor_, 3, 7));

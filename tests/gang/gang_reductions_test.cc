@@ -1,4 +1,4 @@
-// How all_reduce, reduce and reduce_scatter reach a backend, and what never does.
+// How all_reduce, reduce and reduce_scatter reach a backend, and which calls never do.
 #include <array>
 #include <vector>
 
@@ -42,7 +42,7 @@ TEST_F(GangReductions, OutOfPlaceTheyDiffer) {
   EXPECT_EQ(gang_.only().collective().shape, input_.shape());
 }
 
-TEST_F(GangReductions, ReduceLeavesOthersThanTheDestinationWithoutOutput) {
+TEST_F(GangReductions, ReduceHasAnOutputOnTheDestinationOnly) {
   gang_.reduce(input_, sum, 1);
   EXPECT_EQ(gang_.only().collective().peer, 1);
   EXPECT_EQ(gang_.only().operation.input.data(), input_.data());
@@ -54,7 +54,7 @@ TEST_F(GangReductions, ReduceOnTheDestinationIsInPlace) {
   EXPECT_EQ(gang_.only().operation.output.data(), input_.data());
 }
 
-TEST_F(GangReductions, ReduceLooksAtAnOutputOnTheDestinationOnly) {
+TEST_F(GangReductions, ReduceUsesAnOutputOnTheDestinationOnly) {
   const TensorView bad = output_.slice(0, 3);
   gang_.reduce(bad, input_, sum, 0);
   EXPECT_EQ(gang_.only().operation.output.count(), 0);
@@ -93,8 +93,8 @@ TEST_F(GangReductions, ReduceScatterRefusesOtherShapes) {
         << to_string(shape);
   EXPECT_EQ(
       test::message_of<InvalidArgument>([&] { gang_.reduce_scatter(output, view(whole), sum); }),
-      "reduce_scatter on root[0-3]: input f32[24] does not hold 4 chunks f32[2,3]; accepted "
-      "are their stack [4, *chunk] and their concatenation along dimension 0");
+      "reduce_scatter on root[0-3]: input f32[24] does not hold 4 chunks f32[2,3]; must be "
+      "[4, *chunk] or the chunks concatenated along dimension 0");
   EXPECT_TRUE(gang_.sent.empty());
 }
 
@@ -111,7 +111,7 @@ TEST_F(GangReductions, ReduceScatterRefusesAnOutputWithinTheInput) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
-TEST_F(GangReductions, StartedFormsAreDescribedAlike) {
+TEST_F(GangReductions, StartedFormsAreDescribedTheSameWay) {
   std::array<float, 16> whole{};
   std::vector<Work> works;
   works.push_back(gang_.start_all_reduce(input_, sum));

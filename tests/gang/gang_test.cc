@@ -21,7 +21,7 @@ std::shared_ptr<RecordingGang> add_child(RecordingGang& parent) {
   return child;
 }
 
-TEST(Gang, TellsWhatItIs) {
+TEST(Gang, HasTheInfoItWasMadeWith) {
   auto info = std::make_shared<GangInfo>();
   info->name = "dp";
   info->size = 4;
@@ -36,7 +36,7 @@ TEST(Gang, TellsWhatItIs) {
   EXPECT_EQ(&gang.info(), info.get());
 }
 
-TEST(Gang, TheTimeoutOfACallGoesBeforeTheGangs) {
+TEST(Gang, TheTimeoutOfACallReplacesTheGangs) {
   RecordingGang gang;
   gang.barrier();
   gang.barrier({.timeout = 20ms});
@@ -120,7 +120,7 @@ TEST(GangClose, LeavesTheParentOpen) {
   gang.barrier();
 }
 
-TEST(GangClose, ChildrenThatAreGoneAreForgotten) {
+TEST(GangClose, DroppedChildrenAreForgotten) {
   RecordingGang gang;
   for (int i = 0; i < 100; ++i) add_child(gang);
   const auto child = add_child(gang);

@@ -22,7 +22,7 @@ std::vector<int> members(const Gang& gang, int own_root_rank) {
   return gang.size() == 1 ? std::vector{own_root_rank} : gang.info().root_ranks;
 }
 
-// Every field of `gangs` is the list of `layout` that this rank is in, at this rank's place.
+// Every field of `gangs` must be the list of `layout` that contains this rank, at its place.
 std::string difference(const Gangs& gangs, const GangLayout& layout) {
   const int rank = gangs.root->rank();
   for (const char* name : field_names) {
@@ -54,7 +54,7 @@ TEST(CreateParallelGangs, MakesTheLayoutOfAnyFactorization) {
   }
 }
 
-// fairseq2's B15, by design: no communicator for what needs none, and none twice.
+// fairseq2's B15, by design: no communicator where none is needed, and none twice.
 TEST(CreateParallelGangs, AnAxisOfOneIsAFakeGangAndOneOfTheRootsSizeIsTheRoot) {
   on_ranks(4, [](const std::shared_ptr<Gang>& root) {
     const Gangs gangs = create_parallel_gangs(root, {.tp_size = 4});
@@ -99,7 +99,7 @@ TEST(CreateParallelGangs, TheProgramIsTheCallSite) {
   EXPECT_EQ(root->sent.size(), 2u);
 }
 
-// Every field is checked, whichever comes to be wrong: fairseq2's B2 looked at dp only.
+// fairseq2's B2: only dp was checked.
 TEST(CheckRankZero, EveryFieldIsChecked) {
   const auto zero = make_fake_gang({.rank = 0, .size = 2});
   const auto one = make_fake_gang({.rank = 1, .size = 2});
@@ -118,7 +118,7 @@ TEST(CheckRankZero, EveryFieldIsChecked) {
   Gangs bad = good;
   bad.others["cp"] = one;
   EXPECT_EQ(test::message_of<InvalidOperation>([&bad] { check_rank_zero(bad); }),
-            "rank 0 of the root is rank 1 of gang cp; expected was rank 0");
+            "rank 0 of the root is rank 1 of gang cp; must be rank 0");
   bad = good;
   bad.root = nullptr;
   EXPECT_THROW(check_rank_zero(bad), InvalidOperation);
@@ -142,7 +142,7 @@ TEST(CreateMeshGangs, OtherAxesGoToOthers) {
   });
 }
 
-TEST(CreateMeshGangs, MeshesOfAnotherSizeAndReservedNamesSendNothing) {
+TEST(CreateMeshGangs, MeshesOfADifferentSizeAndReservedNamesSendNothing) {
   const auto root = std::make_shared<test::RecordingGang>(8);
   for (const char* mesh : {"dp=4", "dp=16", "root=8", "rdp=8", "dp=2 sdp=4"})
     EXPECT_THROW(create_mesh_gangs(root, parse_mesh(mesh)), InvalidArgument) << mesh;
@@ -160,7 +160,7 @@ TEST(CreateFsdpGangs, WithoutIntraNodeSizeShardsOverAllOfDp) {
   });
 }
 
-// fairseq2's B8: dp made from the root could not make gangs of its own.
+// fairseq2's B8: a dp gang made from the root could not make gangs itself.
 TEST(CreateFsdpGangs, WorksOnAnyDpGang) {
   on_ranks(8, [](const std::shared_ptr<Gang>& root) {
     const Gangs gangs = create_fsdp_gangs(create_parallel_gangs(root, {.tp_size = 2}), 2);
@@ -179,7 +179,7 @@ TEST(CreateFsdpGangs, BadSizesSendNothing) {
   EXPECT_TRUE(dp->sent.empty());
 }
 
-TEST(CreateParallelGangs, AFailureHalfWayClosesWhatWasMade) {
+TEST(CreateParallelGangs, AFailureHalfwayClosesWhatWasMade) {
   std::atomic<int> children_open = 0;
   on_ranks(8, [&](const std::shared_ptr<Gang>& root) {
     static_cast<test::MeetingGang&>(*root).fails_after = 1;
@@ -205,7 +205,7 @@ TEST(Gangs, NamesAreLookedUp) {
   EXPECT_EQ(gangs.at("cp")->name(), "cp");
   EXPECT_EQ(gangs.at("rdp"), gangs.rdp);
   EXPECT_EQ(test::message_of<InvalidArgument>([&gangs] { gangs.at("ep"); }),
-            "no gang is called 'ep'; accepted are root, dp, rdp, sdp, tp, pp, cp");
+            "there is no gang 'ep'; must be one of: root, dp, rdp, sdp, tp, pp, cp");
 }
 
 TEST(CreateFakeGangs, OneFakeGangIsInEveryField) {
@@ -215,7 +215,7 @@ TEST(CreateFakeGangs, OneFakeGangIsInEveryField) {
   EXPECT_EQ(gangs.root->device(), (Device{DeviceType::cuda, 1}));
 }
 
-TEST(CreateParallelGangs, AnImaginedRootMakesImaginedGangs) {
+TEST(CreateParallelGangs, AnImaginaryRootMakesImaginaryGangs) {
   for (int rank = 0; rank < 8; ++rank) {
     const auto root = make_fake_gang({.rank = rank, .size = 8});
     const Gangs gangs =

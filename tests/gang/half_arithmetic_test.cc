@@ -12,7 +12,7 @@
 namespace gang {
 namespace {
 
-// What Eigen does, which is what programs compute with.
+// As Eigen does it, with which programs compute.
 template <typename T, typename Format>
 struct Pair {
   using Type = T;
@@ -41,7 +41,7 @@ TYPED_TEST(HalfArithmetic, WidensEveryNumberAsEigenDoes) {
   }
 }
 
-// Every number, what lies between it and the next, and both sides of each border.
+// Every number, the values between it and the next, and both sides of each rounding boundary.
 TYPED_TEST(HalfArithmetic, NarrowsAsEigenDoes) {
   const auto expect_alike = [](std::uint32_t bits) {
     const auto value = std::bit_cast<float>(bits);

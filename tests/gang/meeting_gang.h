@@ -1,4 +1,4 @@
-// A gang of threads that can only make further gangs: for tests of how gangs are made.
+// A gang of threads that can only make other gangs, for tests of how gangs are made.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace gang::test {
 
-// Where the members of one gang meet: each brings a colour and a key, and leaves with its child.
+// Where the members of one gang meet: each comes with a color and a key, and leaves with its child.
 class Meeting {
  public:
   struct Member {
@@ -26,7 +26,7 @@ class Meeting {
 
   explicit Meeting(int size) : size_(size) {}
 
-  // Blocks until all members have come; the members of this one's colour, ordered by key.
+  // Blocks until all members have come; returns those of the same color, ordered by key.
   std::vector<Member> meet(Member member) {
     std::unique_lock lock(mutex_);
     const int round = round_;
@@ -44,8 +44,8 @@ class Meeting {
     return same;
   }
 
-  // One meeting place per child, shared by its members: the child is known by its first member and
-  // by how many meetings there have been.
+  // One meeting place per child, shared by its members. Its first member and the number of meetings
+  // so far identify the child.
   std::shared_ptr<Meeting> child(int first_rank, int made_before, int size) {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, meeting] : children_)

@@ -130,7 +130,7 @@ TEST(MeshLaws, TextParsesBack) {
   for (const Mesh& mesh : small_meshes(24)) ASSERT_EQ(parse_mesh(to_string(mesh)), mesh);
 }
 
-TEST(Mesh, FlatteningMergesAxesNextToEachOther) {
+TEST(Mesh, FlatteningMergesAdjacentAxes) {
   const std::vector<std::string> data = {"pp", "dp"};
   const Mesh merged = layout.flattened(data, "all_data");
   EXPECT_EQ(to_string(merged), "all_data=6 tp=4");
@@ -159,7 +159,7 @@ TEST(Mesh, BadAxesAreRefused) {
   EXPECT_THROW(Mesh({{"a", 2}, {"a", 3}}), InvalidArgument);
   EXPECT_THROW(Mesh({{"a", -1}}), InvalidArgument);
   EXPECT_EQ(message_of<InvalidArgument>([] { Mesh({{"tp", 0}}); }),
-            "mesh axis tp has size 0; accepted are 1 and more");
+            "mesh axis tp has size 0; must be 1 or more");
 }
 
 TEST(Mesh, HasAtMostAsManyRanksAsAnIntCounts) {
@@ -172,9 +172,9 @@ TEST(Mesh, HasAtMostAsManyRanksAsAnIntCounts) {
 
 TEST(Mesh, UnknownAxesAndRanksAreNamed) {
   EXPECT_EQ(message_of<InvalidArgument>([] { layout.axis_size("cp"); }),
-            "the mesh pp=2 dp=3 tp=4 has no axis 'cp'; accepted are pp, dp, tp");
+            "the mesh pp=2 dp=3 tp=4 has no axis 'cp'; must be one of: pp, dp, tp");
   EXPECT_EQ(message_of<InvalidArgument>([] { layout.coordinates(24); }),
-            "rank 24 is not in the mesh pp=2 dp=3 tp=4; accepted are 0 to 23");
+            "rank 24 is not in the mesh pp=2 dp=3 tp=4; must be 0 to 23");
   EXPECT_THROW(layout.line(-1, "tp"), InvalidArgument);
   EXPECT_THROW(layout.coordinate(24, "tp"), InvalidArgument);
   EXPECT_THROW(layout.line_index(24, "tp"), InvalidArgument);

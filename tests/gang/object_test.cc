@@ -38,7 +38,7 @@ TEST(Object, NoObjectsAreAListToo) {
   EXPECT_FALSE(pack_objects({}).empty()) << "an empty list takes a byte";
 }
 
-TEST(Object, BytesThatAreNoListAreRefused) {
+TEST(Object, BytesThatAreNotAListAreRefused) {
   const auto bytes_of = [](const Object& object) {
     const std::vector<std::uint8_t> packed = Object::to_msgpack(object);
     const auto* first = reinterpret_cast<const std::byte*>(packed.data());

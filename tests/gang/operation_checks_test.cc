@@ -1,4 +1,4 @@
-// What is wrong with a tensor, whatever the operation: the texts, and that nothing is sent.
+// What can be wrong with a tensor in any operation: the messages, and that nothing is sent.
 #include "gang/operation_checks.h"
 
 #include <array>
@@ -17,7 +17,7 @@ constexpr ReduceOperation sum = ReduceOperation::sum;
 
 class OperationChecks : public testing::Test {
  protected:
-  // The message that all_reduce refuses `tensor` with; nothing may have been sent.
+  // The message with which all_reduce refuses `tensor`; nothing may have been sent.
   std::string refusal_of(const TensorView& tensor) {
     const std::string message = message_of<InvalidArgument>([&] { gang_.all_reduce(tensor, sum); });
     EXPECT_TRUE(gang_.sent.empty());
@@ -35,19 +35,18 @@ TEST_F(OperationChecks, TensorsMustBeContiguous) {
   std::array<std::int64_t, 2> strides = {1, 2};
   tensor.strides = strides.data();
   EXPECT_EQ(refusal_of(TensorView::from_dlpack(tensor)),
-            "all_reduce on root[0-3]: tensor is not contiguous; accepted are contiguous tensors on "
-            "cpu");
+            "all_reduce on root[0-3]: tensor is not contiguous; must be contiguous");
 }
 
 TEST_F(OperationChecks, TensorsMustBeOnTheGangsDevice) {
   EXPECT_EQ(refusal_of(TensorView(memory_.data(), DataType::f32, {8}, {DeviceType::cuda, 1})),
-            "all_reduce on root[0-3]: tensor is on cuda:1; accepted are contiguous tensors on cpu");
+            "all_reduce on root[0-3]: tensor is on cuda:1; must be on cpu");
 }
 
 TEST_F(OperationChecks, TensorsWithElementsMustHaveMemory) {
   EXPECT_EQ(refusal_of(TensorView(nullptr, DataType::f32, {8})),
-            "all_reduce on root[0-3]: tensor f32[8] has no memory; accepted without memory are "
-            "tensors without elements");
+            "all_reduce on root[0-3]: tensor f32[8] has no memory; only tensors without elements "
+            "may have none");
 }
 
 TEST_F(OperationChecks, TensorsWithoutElementsAreLegalEverywhere) {
@@ -65,30 +64,29 @@ TEST_F(OperationChecks, TypesMustAgree) {
   std::array<std::int32_t, 8> integers{};
   EXPECT_EQ(
       message_of<InvalidArgument>([&] { gang_.all_reduce(view(integers), view(memory_), sum); }),
-      "all_reduce on root[0-3]: output is i32[8] where the other operand is f32[8]; accepted "
-      "is one data type for both");
+      "all_reduce on root[0-3]: output is i32[8] but the other operand is f32[8]; both must "
+      "have the same data type");
 }
 
 TEST_F(OperationChecks, CountsMustAgree) {
   std::array<float, 7> output{};
   EXPECT_EQ(
       message_of<InvalidArgument>([&] { gang_.all_reduce(view(output), view(memory_), sum); }),
-      "all_reduce on root[0-3]: output f32[7] has 7 elements; accepted are 8");
+      "all_reduce on root[0-3]: output f32[7] has 7 elements; must have 8");
 }
 
 TEST_F(OperationChecks, PartialOverlapIsRefusedAndIdenticalMemoryIsNot) {
   const TensorView all = view(memory_);
   EXPECT_EQ(
       message_of<InvalidArgument>([&] { gang_.all_reduce(all.slice(0, 5), all.slice(3, 5), sum); }),
-      "all_reduce on root[0-3]: output and input overlap; accepted are disjoint or identical "
-      "memory");
+      "all_reduce on root[0-3]: output and input overlap; must be disjoint or identical memory");
   EXPECT_TRUE(gang_.sent.empty());
   gang_.all_reduce(all, all, sum);
   gang_.all_reduce(all.slice(0, 4), all.slice(4, 4), sum);
   EXPECT_EQ(gang_.sent.size(), 2u);
 }
 
-TEST_F(OperationChecks, ReductionsWithoutMeaningAreNotSupportedBeforeAnythingIsSent) {
+TEST_F(OperationChecks, UndefinedReductionsAreRefusedBeforeAnythingIsSent) {
   for (const DataType type : all_data_types) {
     for (const ReduceOperation operation : all_reduce_operations) {
       const TensorView tensor(memory_.data(), type, Shape{1});
@@ -106,27 +104,24 @@ TEST_F(OperationChecks, ReductionsWithoutMeaningAreNotSupportedBeforeAnythingIsS
   }
 }
 
-TEST_F(OperationChecks, WhatIsNotSupportedSaysWhatIs) {
-  EXPECT_EQ(
-      message_of<NotSupported>(
-          [&] { gang_.all_reduce(view(memory_), ReduceOperation::bitwise_and); }),
-      "all_reduce on root[0-3]: band has no meaning for f32 on any backend; accepted are sum, "
-      "mean, product, min, max");
+TEST_F(OperationChecks, ARefusedReductionNamesTheDefinedOnes) {
+  EXPECT_EQ(message_of<NotSupported>(
+                [&] { gang_.all_reduce(view(memory_), ReduceOperation::bitwise_and); }),
+            "all_reduce on root[0-3]: band is not defined for f32 on any backend; must be one of: "
+            "sum, mean, product, min, max");
 }
 
 TEST_F(OperationChecks, RanksAreTheGangs) {
   for (const int rank : {-1, 4, 5, any_rank, no_rank})
     EXPECT_THROW(gang_.broadcast(view(memory_), rank), InvalidArgument) << rank;
   EXPECT_EQ(message_of<InvalidArgument>([&] { gang_.broadcast(view(memory_), 4); }),
-            "broadcast on root[0-3]: source_rank is 4; accepted are 0 to 3");
+            "broadcast on root[0-3]: source_rank is 4; must be 0 to 3");
   EXPECT_TRUE(gang_.sent.empty());
 }
 
 TEST_F(OperationChecks, ClosedGangsAndBadTimeoutsAreNamed) {
-  EXPECT_EQ(
-      message_of<InvalidArgument>([&] { gang_.barrier({.timeout = Duration(0)}); }),
-      "barrier on root[0-3]: timeout 0 s is not positive; accepted are positive durations and "
-      "no_timeout");
+  EXPECT_EQ(message_of<InvalidArgument>([&] { gang_.barrier({.timeout = Duration(0)}); }),
+            "barrier on root[0-3]: timeout is 0 s; must be positive or no_timeout");
   gang_.close();
   EXPECT_EQ(message_of<InvalidOperation>([&] { gang_.barrier(); }),
             "barrier on root[0-3]: the gang is closed");

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// A queue that notes what it performs, and on which thread.
+// A queue that records what it performs, and on which thread.
 class OperationQueueTest : public testing::Test {
  protected:
   Operation numbered(std::uint64_t number) {
@@ -67,7 +67,7 @@ TEST_F(OperationQueueTest, OperationsArePerformedInTheOrderOfTheCalls) {
   EXPECT_FALSE(queue.is_busy());
 }
 
-TEST_F(OperationQueueTest, ErrorsReachWhoeverWaits) {
+TEST_F(OperationQueueTest, ErrorsReachTheWaitingThread) {
   failing = 1;
   Work fails = queue.start(numbered(1));
   Work succeeds = queue.start(numbered(2));

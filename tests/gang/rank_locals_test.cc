@@ -15,7 +15,7 @@ TEST(RankLocals, AThreadHasItsOwn) {
   EXPECT_NE(there, here);
 }
 
-TEST(RankLocals, ASchedulerSetsThoseOfTheRankThatRuns) {
+TEST(RankLocals, ASchedulerSetsThoseOfTheRunningRank) {
   RankLocals* own = &rank_locals();
   RankLocals first;
   RankLocals second;

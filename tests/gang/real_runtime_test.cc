@@ -79,7 +79,7 @@ TEST_F(RealRuntime, AMutexProtects) {
   EXPECT_EQ(count, 2000);
 }
 
-TEST_F(RealRuntime, AConditionWakesWhoWaits) {
+TEST_F(RealRuntime, AConditionWakesAWaitingThread) {
   const auto mutex = runtime_->make_mutex();
   const auto condition = runtime_->make_condition();
   bool ready = false;

@@ -1,5 +1,4 @@
-// A backend that does nothing but remember what it was asked: for tests of what comes before a
-// backend.
+// A backend that only records its calls, for tests of what comes before a backend.
 #pragma once
 
 #include <functional>
@@ -64,7 +63,7 @@ class RecordingGang final : public Gang {
   void do_close() noexcept override { ++closes; }
 };
 
-// The text of the Expected error that `act` throws; "" where it throws nothing.
+// The text of the Expected error that `act` throws; "" if it throws nothing.
 template <typename Expected, typename Act>
 std::string message_of(Act&& act) {
   try {

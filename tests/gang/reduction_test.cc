@@ -19,8 +19,8 @@ template <typename T>
 constexpr bool is_float =
     std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
-// The meaning of one step, written down once more: in 128 bits for integers, and for the half types
-// in f32 with one rounding.
+// One step, implemented a second time: in 128 bits for integers, and for the half types in f32 with
+// one rounding.
 template <typename T>
 T naive_step(ReduceOperation operation, T a, T b) {
   using Wide =
@@ -223,7 +223,7 @@ TEST(ReductionOfFloats, HalfTypesRoundAfterEveryStep) {
             256.0f);
 }
 
-TEST(ReductionOfFloats, MinAndMaxAreNanWhereAnyIs) {
+TEST(ReductionOfFloats, MinAndMaxAreNanIfAnyValueIs) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const ReduceOperation operation : {ReduceOperation::min, ReduceOperation::max}) {
     EXPECT_TRUE(std::isnan(reduced<float>(operation, {nan, 1, 2})));

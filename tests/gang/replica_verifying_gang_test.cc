@@ -14,7 +14,7 @@ namespace {
 using test::RecordingGang;
 using testing::ElementsAre;
 
-// Rank 0 of a gang whose other ranks have these checksums in place of its own.
+// Rank 0 of a gang whose other ranks have these checksums instead of its own.
 std::shared_ptr<Gang> gang_with(std::vector<std::uint64_t> changes,
                                 const std::shared_ptr<RecordingGang>& inner) {
   inner->reaction = [changes](Operation& operation) {

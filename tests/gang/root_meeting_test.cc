@@ -18,7 +18,7 @@ TEST(RootMeeting, OfOneProcessNeedsNobody) {
 }
 
 TEST(RootMeeting, ThatFailsIsTheGangsFailure) {
-  // Nobody listens on a port that only the system may use.
+  // Nothing listens on a port that only the system may use.
   Environment environment{.rank = 1, .world_size = 2};
   environment.master_address = "127.0.0.1";
   environment.master_port = 1;
@@ -27,7 +27,7 @@ TEST(RootMeeting, ThatFailsIsTheGangsFailure) {
     FAIL() << "nobody was there";
   } catch (const GangError& error) {
     EXPECT_THAT(error.kind(), testing::AnyOf(GangErrorKind::connection, GangErrorKind::timeout));
-    EXPECT_EQ(error.gang(), "root[0-1]");
+    EXPECT_EQ(error.gang(), "root[0,1]");
     EXPECT_EQ(error.rank(), 1);
     EXPECT_EQ(error.operation().kind, OperationKind::create_gang);
     EXPECT_THAT(error.what(), HasSubstr("127.0.0.1"));

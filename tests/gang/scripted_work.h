@@ -19,7 +19,7 @@ class ScriptedWork : public WorkState {
   int drops = 0;
   std::optional<Duration> last_timeout;
 
-  // A wait without end completes the operation; one with a timeout passes.
+  // A wait without a timeout completes the operation; one with a timeout passes.
   bool wait(std::optional<Duration> timeout) override {
     ++waits;
     last_timeout = timeout;

@@ -18,7 +18,7 @@ DLTensor dlpack_of(const TensorView& view) {
   return tensor;
 }
 
-TEST(TensorView, ADefaultOneHasNoElements) {
+TEST(TensorView, ADefaultViewHasNoElements) {
   const TensorView view;
   EXPECT_EQ(view.count(), 0);
   EXPECT_EQ(view.data(), nullptr);
@@ -122,7 +122,7 @@ TEST(TensorView, ATensorThatIsNotContiguousHasNoDlpackForm) {
   EXPECT_THROW(transposed.to_dlpack(tensor), InvalidArgument);
 }
 
-TEST(TensorView, DlpackTensorsWithoutAWordHereAreRefused) {
+TEST(TensorView, UnsupportedDlpackTensorsAreRefused) {
   std::array<float, 4> values{};
   const TensorView original = view(values);
   const auto refused = [&original](auto change) {

@@ -12,7 +12,7 @@ namespace {
 
 using test::RecordingGang;
 
-// Rank 0 of two, whose other rank says what `alter` makes of what this one says.
+// Rank 0 of two, whose other rank announces what `alter` makes of this rank's announcement.
 class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
  protected:
   using Alter = std::function<void(std::byte* others)>;
@@ -64,7 +64,7 @@ class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
   std::vector<float> values = std::vector<float>(4);
 };
 
-TEST_F(ValidatedMessagesTest, GoWhereBothSidesSayTheSame) {
+TEST_F(ValidatedMessagesTest, AreSentIfBothSidesAgree) {
   start(send_of(view(values), 5)).wait();
   ASSERT_EQ(forwarded.size(), 1U);
   ASSERT_EQ(side_gang->sent.size(), 2U);
@@ -72,7 +72,7 @@ TEST_F(ValidatedMessagesTest, GoWhereBothSidesSayTheSame) {
   EXPECT_EQ(side_gang->sent[1].collective().tag, 11);
 }
 
-TEST_F(ValidatedMessagesTest, AreMismatchesWhereTheyDiffer) {
+TEST_F(ValidatedMessagesTest, AreMismatchesIfTheSidesDiffer) {
   const std::vector<std::pair<std::size_t, std::string>> fields = {
       {0, "numbers of elements"}, {8, "data types"}, {16, "labels"}};
   for (const auto& [offset, what] : fields) {
@@ -83,7 +83,7 @@ TEST_F(ValidatedMessagesTest, AreMismatchesWhereTheyDiffer) {
   }
 }
 
-TEST_F(ValidatedMessagesTest, ALabelOfOneSideIsNoMismatch) {
+TEST_F(ValidatedMessagesTest, ALabelOfOneSideIsNotAMismatch) {
   alter = [](std::byte* others) { std::fill_n(others + 16, 64, std::byte{0}); };
   start(send_of(view(values), 0, "weights")).wait();
   EXPECT_EQ(forwarded.size(), 1U);

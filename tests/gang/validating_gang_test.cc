@@ -12,8 +12,8 @@ namespace {
 
 using test::RecordingGang;
 
-// Rank 0 of two: what the other rank calls is what this one calls, but for what `alter` changes in
-// its bytes.
+// Rank 0 of two: the other rank makes the same calls, except for what `alter` changes in their
+// bytes.
 class ValidatingGangTest : public testing::Test {
  protected:
   using Alter = std::function<void(std::byte* others)>;
@@ -53,7 +53,7 @@ class ValidatingGangTest : public testing::Test {
   std::vector<std::byte> said;  // of the last message
 };
 
-TEST_F(ValidatingGangTest, WhatMatchesIsPassedOn) {
+TEST_F(ValidatingGangTest, MatchingCallsArePassedOn) {
   const auto gang = make();
   std::vector<float> values(4);
   gang->all_reduce(view(values), ReduceOperation::sum);
@@ -64,7 +64,7 @@ TEST_F(ValidatingGangTest, WhatMatchesIsPassedOn) {
   EXPECT_EQ(side->sent.size(), 2U);
 }
 
-TEST_F(ValidatingGangTest, AMismatchIsToldBeforeAnythingIsSentAndStays) {
+TEST_F(ValidatingGangTest, AMismatchIsReportedBeforeAnythingIsSentAndStays) {
   const auto gang = make([](std::byte* others) {
     const std::int64_t count = 9;
     std::memcpy(others + 8, &count, sizeof(count));
@@ -86,7 +86,7 @@ TEST_F(ValidatingGangTest, AMismatchIsToldBeforeAnythingIsSentAndStays) {
   EXPECT_EQ(inner->aborts, 1);
 }
 
-TEST_F(ValidatingGangTest, ALabelThatOnlyOneGivesIsNoMismatch) {
+TEST_F(ValidatingGangTest, ALabelThatOnlyOneRankGivesIsNotAMismatch) {
   const auto gang = make([](std::byte* others) { std::memset(others + 24, 0, 8); });
   gang->barrier({.label = "step 3"});
   EXPECT_EQ(inner->sent.size(), 1U);
@@ -105,7 +105,7 @@ TEST_F(ValidatingGangTest, SplitSizesAreComparedPairByPair) {
                GangError);
 }
 
-TEST_F(ValidatingGangTest, MessagesAreAnnouncedBesideTheirData) {
+TEST_F(ValidatingGangTest, MessagesAreAnnouncedAlongWithTheirData) {
   const auto gang = make();
   float value = 0;
   gang->send(view_of(value), 1, 3);

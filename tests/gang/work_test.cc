@@ -25,7 +25,7 @@ std::vector<Work> works_of(const std::vector<std::shared_ptr<ScriptedWork>>& sta
   return works;
 }
 
-TEST(Work, ADefaultOneIsComplete) {
+TEST(Work, ADefaultWorkIsComplete) {
   Work work;
   work.wait();
   EXPECT_TRUE(work.wait(1ms));
@@ -42,7 +42,7 @@ TEST(Work, WaitBlocksUntilComplete) {
   EXPECT_EQ(state->last_timeout, std::nullopt);
 }
 
-TEST(Work, ATimedWaitThatPassesLeavesTheOperationGoingOn) {
+TEST(Work, ATimedWaitThatPassesLetsTheOperationContinue) {
   const auto state = pending_work();
   Work work(state);
   EXPECT_FALSE(work.wait(5ms));
@@ -51,7 +51,7 @@ TEST(Work, ATimedWaitThatPassesLeavesTheOperationGoingOn) {
   EXPECT_TRUE(work.wait(5ms));
 }
 
-TEST(Work, ATimedWaitWithoutTimeoutWaitsWithoutEnd) {
+TEST(Work, ATimedWaitWithNoTimeoutWaitsForever) {
   const auto state = pending_work();
   Work work(state);
   EXPECT_TRUE(work.wait(no_timeout));
@@ -64,7 +64,7 @@ TEST(Work, TimeoutsMustBePositive) {
   EXPECT_THROW(work.wait(-1ms), InvalidArgument);
 }
 
-TEST(Work, AFailureIsToldEveryTime) {
+TEST(Work, AFailureIsThrownEveryTime) {
   Work work(failing_work("broken"));
   EXPECT_THROW(work.wait(), GangError);
   EXPECT_THROW(work.wait(), GangError);
@@ -72,7 +72,7 @@ TEST(Work, AFailureIsToldEveryTime) {
   EXPECT_THROW(work.wait(1ms), GangError);
 }
 
-TEST(Work, ReceivedTellsWhoSentOnceComplete) {
+TEST(Work, ReceivedReturnsTheSourceOnceComplete) {
   const auto state = pending_work();
   state->got = {.source_rank = 3, .tag = 7};
   Work work(state);
@@ -82,7 +82,7 @@ TEST(Work, ReceivedTellsWhoSentOnceComplete) {
   EXPECT_EQ(work.received().tag, 7);
 }
 
-TEST(Work, DroppingUnfinishedWorkTellsTheBackendOnce) {
+TEST(Work, DroppingUnfinishedWorkNotifiesTheBackendOnce) {
   const auto state = pending_work();
   {
     const Work work(state);
@@ -90,7 +90,7 @@ TEST(Work, DroppingUnfinishedWorkTellsTheBackendOnce) {
   EXPECT_EQ(state->drops, 1);
 }
 
-TEST(Work, DroppingWorkThatNobodySawCompleteIsDropping) {
+TEST(Work, DroppingWorkNotSeenToCompleteNotifiesTheBackend) {
   const auto state = complete_work();
   {
     const Work work(state);
@@ -98,7 +98,7 @@ TEST(Work, DroppingWorkThatNobodySawCompleteIsDropping) {
   EXPECT_EQ(state->drops, 1);
 }
 
-TEST(Work, DroppingFinishedOrFailedWorkIsNothing) {
+TEST(Work, DroppingFinishedOrFailedWorkDoesNothing) {
   const auto complete = complete_work();
   const auto failing = failing_work("broken");
   {
@@ -111,7 +111,7 @@ TEST(Work, DroppingFinishedOrFailedWorkIsNothing) {
   EXPECT_EQ(failing->drops, 0);
 }
 
-TEST(Work, ATimedWaitThatPassedHasNotSeenTheEnd) {
+TEST(Work, ATimedWaitThatPassedDidNotSeeTheEnd) {
   const auto state = pending_work();
   {
     Work work(state);
@@ -135,7 +135,7 @@ TEST(Work, MovingHandsOverTheOperation) {
   EXPECT_EQ(state->drops, 0);
 }
 
-TEST(Work, AssigningDropsWhatWasThere) {
+TEST(Work, AssigningDropsTheFormerWork) {
   const auto state = pending_work();
   Work work(state);
   work = Work(complete_work());
@@ -143,14 +143,14 @@ TEST(Work, AssigningDropsWhatWasThere) {
   EXPECT_TRUE(work.test());
 }
 
-// What a rank's context throws to unwind its stack is no answer of the operation.
+// What a rank's context throws to unwind its stack says nothing about the operation.
 struct Unwinding {};
 class UnwindingWork final : public ScriptedWork {
  public:
   bool wait(std::optional<Duration>) override { throw Unwinding(); }
 };
 
-TEST(Work, AnythingButAnErrorOfOursPassesThroughUnseen) {
+TEST(Work, ForeignExceptionsPassThroughUnseen) {
   const auto unwinding = std::make_shared<UnwindingWork>();
   const auto later = pending_work();
   {
@@ -199,7 +199,7 @@ TEST(WorkWaitAny, AHandleThatWasCompleteFromTheStartCounts) {
   EXPECT_EQ(Work::wait_any(works), 2u);
 }
 
-TEST(WorkWaitAny, TheLowestGoesFirstAlsoBeforeOneThatWasKnownToBeComplete) {
+TEST(WorkWaitAny, TheLowestComesFirstEvenBeforeOneKnownToBeComplete) {
   std::vector<Work> works = works_of({pending_work(), complete_work()});
   works.emplace_back();
   EXPECT_EQ(Work::wait_any(works), 1u);
@@ -208,7 +208,7 @@ TEST(WorkWaitAny, TheLowestGoesFirstAlsoBeforeOneThatWasKnownToBeComplete) {
   EXPECT_EQ(Work::wait_any(failing), 1u) << "the first has not failed yet";
 }
 
-TEST(WorkWaitAny, AFailedOneIsReturnedAndThrowsWhenAsked) {
+TEST(WorkWaitAny, AFailedWorkIsReturnedAndThrowsOnWait) {
   const auto failed = failing_work("broken");
   failed->complete = true;
   std::vector<Work> works = works_of({failed});

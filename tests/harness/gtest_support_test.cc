@@ -81,14 +81,14 @@ std::string failure_reported_in(const std::string& place) {
 TEST(ReportOfATest, IsWrittenIntoTheFolderThatTheEnvironmentNames) {
   const std::string folder = test::temporary_directory() + "reports";
   const std::string path = folder + "/ReportOfATest.IsWrittenIntoTheFolderThatTheEnvironmentNames";
-  EXPECT_THAT(failure_reported_in(folder), HasSubstr("\n  Look       " + path + ".html\n"));
+  EXPECT_THAT(failure_reported_in(folder), HasSubstr("\n  Report     " + path + ".html\n"));
   EXPECT_THAT(read_file("report", path + ".html"), HasSubstr("participant_missing"));
   EXPECT_FALSE(read_run_file(path + ".json").report.timeline.empty());
 }
 
 TEST(ReportOfATest, IsWrittenIntoTheFileThatTheEnvironmentNames) {
   const std::string path = test::temporary_directory() + "report.html";
-  EXPECT_THAT(failure_reported_in(path), HasSubstr("Look       " + path));
+  EXPECT_THAT(failure_reported_in(path), HasSubstr("Report     " + path));
   EXPECT_THAT(read_file("report", path), testing::StartsWith("<!doctype html>"));
 }
 
@@ -100,7 +100,7 @@ TEST(ReportOfATest, ThatCannotBeWrittenIsSaidBesideTheFailure) {
 
 TEST(TestSpecification, TakesTheSeedFromTheEnvironment) {
   ::setenv("GANGSIM_SEED", "77", 1);
-  EXPECT_EQ(test_specification(2).seed, 77U);
+  EXPECT_EQ(test_specification(2).options.seed, 77U);
   ::setenv("GANGSIM_SEED", "many", 1);
   const std::string text = failures_of([] { expect_holds(1, [](Rank&) {}); });
   ::unsetenv("GANGSIM_SEED");

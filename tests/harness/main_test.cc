@@ -27,7 +27,7 @@ TEST(Main, GivesAUsersBinaryTheCommandLine) {
 TEST(Main, KnowsOnlyTheUsersPrograms) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(call_main({"./layout", "run", "ring"}), 2);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("accepted: meet, leave"),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("must be one of: meet, leave"),
             std::string::npos);
 }
 

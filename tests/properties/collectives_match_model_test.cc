@@ -49,7 +49,7 @@ TEST(CollectivesMatchModel, AnObjectThatChangesOnTheWayIsCaught) {
   expect_caught(collectives_match_model(subject), "broadcast_objects");
 }
 
-// The message of whoever comes second is received as if the first had sent it again.
+// The second message is received as a copy of the first.
 TEST(CollectivesMatchModel, AMessageThatIsReceivedTwiceIsCaught) {
   Subject subject;
   subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {

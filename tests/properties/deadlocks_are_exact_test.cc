@@ -63,7 +63,7 @@ TEST(DeadlocksAreExact, AWrongWaitIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (!report.blocked.empty()) report.blocked.front().waits_for.clear();
   });
-  expect_caught(deadlocks_are_exact(subject), name, "is said to wait for []");
+  expect_caught(deadlocks_are_exact(subject), name, "is reported to wait for []");
 }
 
 TEST(DeadlocksAreExact, AConsequenceReportedAsACauseIsCaught) {
@@ -76,7 +76,7 @@ TEST(DeadlocksAreExact, AConsequenceReportedAsACauseIsCaught) {
 TEST(DeadlocksAreExact, ARankThatIsFoundDeadAndGoesOnIsCaught) {
   const Subject subject = reporting([](sim::Report& report) { report.blocked.clear(); });
   expect_caught(deadlocks_are_exact(subject), "what_is_dead_stays_dead",
-                "was found dead while others ran; blocked at the end are []");
+                "was found deadlocked while others ran, but at the end [] are blocked");
 }
 
 TEST(DeadlocksAreExact, ADeadlockThatARandomScheduleAvoidsIsCaught) {
@@ -87,7 +87,7 @@ TEST(DeadlocksAreExact, ADeadlockThatARandomScheduleAvoidsIsCaught) {
     return report;
   };
   expect_caught(deadlocks_are_exact(subject), "a_certain_deadlock_is_in_every_schedule",
-                "a deadlock 'in every schedule' blocks ranks");
+                "a deadlock in 'every schedule' blocks ranks");
 }
 
 }  // namespace

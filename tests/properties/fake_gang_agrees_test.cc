@@ -22,7 +22,7 @@ TEST(FakeGangAgrees, AFakeThatReducesWronglyIsCaught) {
 
 TEST(FakeGangAgrees, AFakeThatScattersAnotherChunkIsCaught) {
   expect_caught(fake_gang_agrees(wrong_in(OperationKind::scatter)),
-                "scatter_picks_the_ranks_own_chunk", "another chunk");
+                "scatter_picks_the_ranks_own_chunk", "a chunk other than its own");
 }
 
 }  // namespace

@@ -9,26 +9,8 @@ constexpr const char* contained = "nothing_hangs_nothing_lies";
 
 TEST(FaultsAreContained, HoldsOnTheSimulator) { expect_hold(faults_are_contained(), 3000); }
 
-// Operations that swallow the errors that faults lead to.
 TEST(FaultsAreContained, ARankThatIsToldSuccessIsCaught) {
-  Subject subject;
-  subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
-    class Forgiving final : public ForwardingGang {
-     public:
-      using ForwardingGang::ForwardingGang;
-
-     protected:
-      Received do_run(Operation& operation) override {
-        try {
-          return ForwardingGang::do_run(operation);
-        } catch (const GangError&) {
-          return {};
-        }
-      }
-    };
-    return std::make_shared<Forgiving>(std::move(gang));
-  };
-  const Counterexample found = expect_caught(faults_are_contained(subject), contained);
+  const Counterexample found = expect_caught(faults_are_contained(forgiving()), contained);
   EXPECT_THAT(found.text, ::testing::HasSubstr("fault: "));
 }
 
@@ -36,10 +18,10 @@ TEST(FaultsAreContained, AHangIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (!report.faults.empty()) report.outcome = sim::Outcome::deadlock;
   });
-  expect_caught(faults_are_contained(subject), contained, "the run ends as deadlock");
+  expect_caught(faults_are_contained(subject), contained, "the run ended as 'deadlock'");
 }
 
-TEST(FaultsAreContained, AFindingThatIsNoErrorOfAFaultIsCaught) {
+TEST(FaultsAreContained, AFindingThatNoFaultCausesIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.id = sim::finding_id::unwaited_work;
   });
@@ -52,7 +34,7 @@ TEST(FaultsAreContained, ARunThatDoesNotReplayIsCaught) {
     for (sim::FiredFault& fault : report.faults) fault.time += Duration(++*runs);
   });
   expect_caught(faults_are_contained(subject), "same_plan_and_seed_give_the_same_trace",
-                "other faults happened");
+                "different faults happened");
 }
 
 TEST(FaultsAreContained, APlanThatLeavesATraceIsCaught) {
@@ -63,10 +45,11 @@ TEST(FaultsAreContained, APlanThatLeavesATraceIsCaught) {
                 "the counts differ");
 }
 
-TEST(FaultsAreContained, CorruptionThatNobodyLooksForIsCaught) {
+TEST(FaultsAreContained, CorruptionThatNoGangLooksForIsCaught) {
   Subject subject;
   subject.wrap = [](std::shared_ptr<Gang> gang) { return gang; };
-  expect_caught(faults_are_contained(subject), "corrupt_results_are_found", "nobody is told");
+  expect_caught(faults_are_contained(subject), "corrupt_results_are_found",
+                "no rank gets an error");
 }
 
 TEST(FaultsAreContained, ShrunkCasesAreValid) {

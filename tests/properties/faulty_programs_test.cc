@@ -7,7 +7,7 @@ namespace {
 
 using harness::FaultyProgram;
 
-// The real programs, of which one is not as it says.
+// The real programs, except that one is not what it claims to be.
 FaultySubject with(const std::string& name, const std::function<void(FaultyProgram&)>& change) {
   FaultySubject subject = make_faulty_subject();
   const auto found = std::ranges::find(subject.faulty, name, &FaultyProgram::name);
@@ -30,7 +30,7 @@ TEST(FaultyPrograms, AnotherFindingThanExpectedIsCaught) {
   const auto subject = with(
       "wrong_tag", [](FaultyProgram& faulty) { faulty.finding = sim::finding_id::mismatch_root; });
   expect_caught(faulty_programs(subject), "every_fault_is_named",
-                "the finding is mismatch_tag, expected mismatch_root");
+                "the findings are [mismatch_tag], expected one mismatch_root");
 }
 
 TEST(FaultyPrograms, OtherRanksThanExpectedAreCaught) {
@@ -39,9 +39,9 @@ TEST(FaultyPrograms, OtherRanksThanExpectedAreCaught) {
                 "the finding names ranks [2], expected [1]");
 }
 
-void unmarked(harness::Rank& rank, const harness::Fault& fault) {
-  fault.here();
-  if (fault.is_planted() && rank.rank() == 2) return;
+void unmarked(harness::Rank& rank, const harness::PlantedBug& bug) {
+  bug.here();
+  if (bug.is_planted() && rank.rank() == 2) return;
   rank.root()->barrier();
 }
 
@@ -58,12 +58,13 @@ TEST(FaultyPrograms, ATextWithoutTheCallIsCaught) {
     result.report.blocked.clear();
     for (sim::Finding& finding : result.report.findings) {
       finding.message = "Something is wrong.";
+      finding.detail.clear();
       finding.divergence.reset();
     }
     return result;
   };
   expect_caught(faulty_programs(subject), "every_fault_is_named",
-                "the text does not show missing_participants.cc:");
+                "the report does not show missing_participants.cc:");
 }
 
 TEST(FaultyPrograms, AFaultThatIsNotFoundIsCaught) {
@@ -78,14 +79,14 @@ TEST(FaultyPrograms, AFaultThatIsNotFoundIsCaught) {
 
 TEST(FaultyPrograms, ARaceThatNoScheduleShowsIsCaught) {
   const auto subject = with("lost_wakeup", [](FaultyProgram& faulty) {
-    faulty.body = [](harness::Rank& rank, const harness::Fault&) { rank.root()->barrier(); };
+    faulty.body = [](harness::Rank& rank, const harness::PlantedBug&) { rank.root()->barrier(); };
   });
   expect_caught(faulty_programs(subject), "every_race_shows", "no schedule shows deadlock");
 }
 
 TEST(FaultyPrograms, ACorrectionThatIsNoneIsCaught) {
   const auto subject = with("wrong_tag", [](FaultyProgram& faulty) {
-    faulty.body = [](harness::Rank& rank, const harness::Fault&) {
+    faulty.body = [](harness::Rank& rank, const harness::PlantedBug&) {
       if (rank.rank() == 0) rank.root()->barrier();
     };
   });

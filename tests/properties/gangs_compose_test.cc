@@ -15,7 +15,7 @@ TEST(GangsCompose, AChildWithOtherMembersIsCaught) {
     return make_fake_gang({.rank = 0, .size = gang->size() + 1});
   };
   const Counterexample found = expect_caught(
-      gangs_compose(subject), "nested_create_gang_and_split_compose", "has other members");
+      gangs_compose(subject), "nested_create_gang_and_split_compose", "does not have the members");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 2 gangs"));
 }
 

@@ -7,7 +7,7 @@ namespace {
 using Connection = TcpStoreService::Connection;
 using Replies = std::vector<TcpStoreService::Reply>;
 
-TEST(HostileClients, HarmNobody) {
+TEST(HostileClients, HarmNoOne) {
   expect_hold({servers_survive_any_bytes([](TcpStoreService& service, Connection connection,
                                             const TcpStoreRequest& request) {
                 return service.execute(connection, request);
@@ -24,7 +24,7 @@ TEST(HostileClients, AServerThatDropsAKeyAtAnyDeletionIsCaughtAndShrunk) {
         return service.execute(connection, request);
       })},
       "servers_survive_any_bytes", "a bystander loses its connection");
-  EXPECT_THAT(found.text, ::testing::StartsWith("1 pieces"));
+  EXPECT_THAT(found.text, ::testing::StartsWith("1 piece,"));
 }
 
 TEST(HostileClients, AServerThatThrowsAnythingElseIsCaught) {
@@ -34,7 +34,7 @@ TEST(HostileClients, AServerThatThrowsAnythingElseIsCaught) {
                     throw std::out_of_range("planted");
                   return service.execute(connection, request);
                 })},
-                "servers_survive_any_bytes", "throws what nobody expects: planted");
+                "servers_survive_any_bytes", "throws an unexpected exception: planted");
 }
 
 }  // namespace

@@ -65,12 +65,12 @@ TEST(Law, ThatIsFalseIsShrunkToTheSmallestCase) {
 
 TEST(Law, TheRunOfTheShrunkCaseIsKept) {
   const auto verdict = [](const Number& number) {
-    return is_small(number).shown_by({.certainty = std::to_string(number.value)});
+    return is_small(number).shown_by({.virtual_time = Duration(number.value)});
   };
   const CheckResult result = to_property(law_of(verdict)).check({.cases = 100});
   ASSERT_TRUE(result.counterexample);
   ASSERT_NE(result.counterexample->run, nullptr);
-  EXPECT_EQ(result.counterexample->run->certainty, "37");
+  EXPECT_EQ(result.counterexample->run->virtual_time, Duration(37));
   EXPECT_EQ(verdict({1}).run(), nullptr) << "a law that holds keeps nothing";
 }
 

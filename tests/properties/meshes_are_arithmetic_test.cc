@@ -14,8 +14,8 @@ TEST(MeshesAreArithmetic, CoordinatesInReverseAreCaught) {
     if (mesh.axes().front().size == mesh.axes().back().size) std::ranges::reverse(coordinates);
     return coordinates;
   };
-  const Counterexample found = expect_caught(meshes_are_arithmetic(subject),
-                                             "coordinates_and_ranks_are_inverse", "where rank");
+  const Counterexample found = expect_caught(
+      meshes_are_arithmetic(subject), "coordinates_and_ranks_are_inverse", "but that is rank");
   EXPECT_EQ(found.text, "world 4, a=2 b=2");
 }
 

@@ -32,27 +32,19 @@ Subject changing(const std::function<void(Operation&)>& change) {
 
 TEST(MessagesKeepOrder, HoldsOnSimulatedGangs) { expect_hold(messages_keep_order(), 2000); }
 
-// Gangs that know no tags, as NCCL's, pass messages in batches.
+// Gangs without tags, such as NCCL's, pass messages in batches.
 TEST(MessagesKeepOrder, ABatchThatSwapsTwoMessagesOfOneTagIsCaught) {
   Subject subject;
   subject.has_tags = false;
   expect_hold(messages_keep_order(subject), 500);
-  subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
-    class Swapping final : public ForwardingGang {
-     public:
-      using ForwardingGang::ForwardingGang;
-
-     protected:
-      Received do_run(Operation& operation) override {
+  subject.wrap =
+      running_by([](Operation& operation, const auto& inner) {
         std::vector<PointToPoint> batch(operation.batch.begin(), operation.batch.end());
         if (batch.size() > 1 && batch[0].kind == batch[1].kind && batch[0].peer == batch[1].peer)
           std::swap(batch[0], batch[1]);
         operation.batch = batch;
-        return ForwardingGang::do_run(operation);
-      }
-    };
-    return std::make_shared<Swapping>(std::move(gang));
-  };
+        return inner(operation);
+      }).wrap;
   const Counterexample found =
       expect_caught(messages_keep_order(subject), name, "receives message 1 out of order");
   EXPECT_THAT(found.text, ::testing::HasSubstr("2 messages received by source and tag"));
@@ -65,15 +57,15 @@ TEST(MessagesKeepOrder, ATagThatIsLostIsCaughtAndShrunkToOneMessage) {
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 1 message received"));
 }
 
-// A payload of somebody else's.
-TEST(MessagesKeepOrder, AMessageThatNobodySentIsCaught) {
+// A payload that is not the message's own.
+TEST(MessagesKeepOrder, AMessageThatNoRankSentIsCaught) {
   const Subject subject = changing([](Operation& operation) {
     if (operation.collective.kind != OperationKind::send) return;
     auto* payload = reinterpret_cast<std::int32_t*>(operation.input.data());
     *payload += 100;
   });
   const Counterexample found =
-      expect_caught(messages_keep_order(subject), name, "which nobody sent");
+      expect_caught(messages_keep_order(subject), name, "which no rank sent");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 1 message received"));
 }
 

@@ -34,7 +34,7 @@ TEST_P(MissedFinding, IsCaught) {
     std::erase_if(report.findings, [id](const sim::Finding& finding) { return finding.id == id; });
   });
   expect_caught(misuse_is_found(subject), name,
-                "the findings are none, expected one " + std::string(GetParam()));
+                "the findings are [], expected one " + std::string(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Findings, MissedFinding,
@@ -43,11 +43,11 @@ INSTANTIATE_TEST_SUITE_P(Findings, MissedFinding,
                                            sim::finding_id::rank_failed),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST(MisuseIsFound, AFindingThatNamesSomebodyElseIsCaught) {
+TEST(MisuseIsFound, AFindingThatNamesAnotherRankIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks = {77};
   });
-  expect_caught(misuse_is_found(subject), name, "names ranks [77] without rank 0");
+  expect_caught(misuse_is_found(subject), name, "names ranks [77], but not rank 0");
 }
 
 }  // namespace

@@ -8,38 +8,21 @@ namespace {
 
 constexpr const char* law_name = "monitored_barriers_name_who_is_missing";
 
-// Gangs whose errors name others than the real ones.
+// Gangs whose errors name ranks other than the real ones.
 Subject naming(const std::function<std::vector<int>(std::vector<int>)>& falsify) {
-  Subject subject;
-  subject.wrap = [falsify](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
-    class Misnaming final : public ForwardingGang {
-     public:
-      Misnaming(std::shared_ptr<Gang> inner,
-                std::function<std::vector<int>(std::vector<int>)> falsify_ranks)
-          : ForwardingGang(std::move(inner)), falsify_(std::move(falsify_ranks)) {}
-
-     protected:
-      std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override { return child; }
-      Received do_run(Operation& operation) override {
-        try {
-          return ForwardingGang::do_run(operation);
-        } catch (const GangError& error) {
-          GangFailure failure;
-          failure.kind = error.kind();
-          failure.gang = error.gang();
-          failure.rank = error.rank();
-          failure.operation = error.operation();
-          failure.ranks_at_fault = falsify_(error.ranks_at_fault());
-          throw GangError(std::move(failure));
-        }
-      }
-
-     private:
-      std::function<std::vector<int>(std::vector<int>)> falsify_;
-    };
-    return std::make_shared<Misnaming>(std::move(gang), falsify);
-  };
-  return subject;
+  return running_by([falsify](Operation& operation, const auto& inner) {
+    try {
+      return inner(operation);
+    } catch (const GangError& error) {
+      GangFailure failure;
+      failure.kind = error.kind();
+      failure.gang = error.gang();
+      failure.rank = error.rank();
+      failure.operation = error.operation();
+      failure.ranks_at_fault = falsify(error.ranks_at_fault());
+      throw GangError(std::move(failure));
+    }
+  });
 }
 
 TEST(MonitoredBarriers, ARankThatIsForgottenIsCaught) {
@@ -47,31 +30,20 @@ TEST(MonitoredBarriers, ARankThatIsForgottenIsCaught) {
     if (ranks.size() > 1) ranks.pop_back();
     return ranks;
   });
-  expect_caught(faults_are_contained(subject), law_name, "is told timeout of");
+  expect_caught(faults_are_contained(subject), law_name, "gets timeout naming ranks");
 }
 
 TEST(MonitoredBarriers, ARankThatIsAccusedWronglyIsCaught) {
   const Subject subject = naming([](const std::vector<int>&) { return std::vector<int>{0}; });
-  expect_caught(faults_are_contained(subject), law_name, "is told");
+  expect_caught(faults_are_contained(subject), law_name, "naming ranks [0]");
 }
 
-TEST(MonitoredBarriers, APassThatNobodyWaitedForIsCaught) {
-  Subject subject;
-  subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
-    class Hasty final : public ForwardingGang {
-     public:
-      using ForwardingGang::ForwardingGang;
-
-     protected:
-      std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override { return child; }
-      Received do_run(Operation& operation) override {
-        if (operation.collective.kind == OperationKind::monitored_barrier) return {};
-        return ForwardingGang::do_run(operation);
-      }
-    };
-    return std::make_shared<Hasty>(std::move(gang));
-  };
-  expect_caught(faults_are_contained(subject), law_name, "has passed it without");
+TEST(MonitoredBarriers, ABarrierThatWaitsForNoRankIsCaught) {
+  const Subject subject = running_by([](Operation& operation, const auto& inner) -> Received {
+    if (operation.collective.kind == OperationKind::monitored_barrier) return {};
+    return inner(operation);
+  });
+  expect_caught(faults_are_contained(subject), law_name, "passed the barrier without");
 }
 
 TEST(MonitoredBarriers, ShrunkCasesAreValid) {

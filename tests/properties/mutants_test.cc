@@ -9,10 +9,7 @@ constexpr const char* name = "a_mistake_is_laid_at_its_ranks_door";
 
 TEST(Mutants, AreLaidAtTheirRanksDoor) {
   const CheckResult result = find_property(mutants(), name).check({.cases = 1500});
-  EXPECT_TRUE(result.held()) << result.gave_up
-                             << (result.counterexample ? result.counterexample->text + "\n" +
-                                                             result.counterexample->message
-                                                       : "");
+  EXPECT_TRUE(result.held()) << why_not(result);
   EXPECT_THAT(result.figures, ::testing::HasSubstr(" detected ("));
 }
 
@@ -37,15 +34,15 @@ TEST(Mutants, NoCallNamedIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     report.blocked.clear();
     for (sim::Finding& finding : report.findings) {
-      finding.location = finding.message = "elsewhere";
+      finding.location = finding.message = finding.detail = "elsewhere";
       finding.divergence.reset();
     }
   });
   expect_caught(mutants(subject), name, "the report names no call of step");
 }
 
-// A simulator that names everybody is never wrong, and of no use.
-TEST(Mutants, EverybodyNamedIsNotEnough) {
+// A simulator that names every rank is never wrong, and useless.
+TEST(Mutants, NamingEveryRankIsNotEnough) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings)
       if (finding.id != sim::finding_id::unwaited_work &&
@@ -53,7 +50,7 @@ TEST(Mutants, EverybodyNamedIsNotEnough) {
         for (int rank = 0; rank < 200; ++rank) finding.ranks.push_back(rank);
   });
   const CheckResult result = find_property(mutants(subject), name).check({.cases = 1500});
-  EXPECT_THAT(result.gave_up, ::testing::HasSubstr("named alone in 0.00 %"));
+  EXPECT_THAT(result.gave_up, ::testing::HasSubstr("is named in 0.00 %"));
 }
 
 Mutant all_reduce_of(int world, Mutation mutation) {

@@ -12,7 +12,7 @@ using harness::PipelineTransfer;
 using harness::ScheduleKind;
 using harness::SendForm;
 
-// Of every batch of receives of one rank from one peer, the first two the other way round.
+// Swaps the first two messages that one rank receives from one peer.
 void cross_receives(MessagePlan& plan) {
   for (auto& actions : plan.by_rank) {
     PipelineTransfer* first = nullptr;
@@ -70,14 +70,15 @@ TEST(PipelinesAreValid, APlanThatIsNotBatchedIsCaught) {
 TEST(PipelinesAreValid, ACheckThatOverlooksIsCaught) {
   PipelineSubject subject;
   subject.check = [](const PipelineSchedule&) { return std::vector<std::string>{}; };
-  expect_caught(pipelines_are_valid(subject), "mistakes_are_found", "nobody complains");
+  expect_caught(pipelines_are_valid(subject), "mistakes_are_found",
+                "the check does not report that");
 }
 
 TEST(PipelinesAreValid, AProofThatOverlooksAHangIsCaught) {
   PipelineSubject subject;
   subject.progress = [](const MessagePlan&, harness::Sending) { return harness::PlanProgress{}; };
   const Counterexample found = expect_caught(pipelines_are_valid(subject), "plans_run_as_predicted",
-                                             "one_by_one and rendezvous");
+                                             "one_by_one with rendezvous sends");
   EXPECT_NE(found.run, nullptr);
 }
 
@@ -92,7 +93,8 @@ TEST(PipelinesAreValid, MessagesThatAreMixedUpAreCaught) {
     if (plan.form == SendForm::batched) return harness::PlanProgress{};
     return harness::check_progress(plan, sending);
   };
-  expect_caught(pipelines_are_valid(subject), "plans_run_as_predicted", "batched and rendezvous");
+  expect_caught(pipelines_are_valid(subject), "plans_run_as_predicted",
+                "batched with rendezvous sends");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace gang::properties {
 
-// A gang that runs every collective to its end at once, and does something wrong after it.
+// A gang that runs every collective to its end at once, and then does something wrong.
 class PlantedGang final : public ForwardingGang {
  public:
   using Bug = std::function<void(Gang&, Operation&)>;
@@ -41,7 +42,7 @@ class PlantedGang final : public ForwardingGang {
   Bug bug_;
 };
 
-// The first byte that the operation gave this rank; null where it gave none.
+// The first byte that the operation gave this rank; null if it gave none.
 inline std::byte* first_output_byte(Operation& operation) {
   if (operation.output.size_bytes() > 0) return operation.output.data();
   if (!operation.outputs.empty() && operation.outputs.back().size_bytes() > 0) {
@@ -55,6 +56,43 @@ inline std::byte* first_output_byte(Operation& operation) {
 
 inline void corrupt(Operation& operation) {
   if (std::byte* byte = first_output_byte(operation)) *byte ^= std::byte{1};
+}
+
+// Gangs on which `run` runs the blocking operations; `inner` runs one as it should be.
+using RunOperation =
+    std::function<Received(Operation&, const std::function<Received(Operation&)>& inner)>;
+inline Subject running_by(RunOperation run) {
+  class Replaced final : public ForwardingGang {
+   public:
+    Replaced(std::shared_ptr<Gang> inner, RunOperation run_operation)
+        : ForwardingGang(std::move(inner)), run_(std::move(run_operation)) {}
+
+   protected:
+    std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override { return child; }
+    Received do_run(Operation& operation) override {
+      return run_(operation, [this](Operation& one) { return ForwardingGang::do_run(one); });
+    }
+
+   private:
+    RunOperation run_;
+  };
+  Subject subject;
+  subject.wrap = [run = std::move(run)](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
+    return std::make_shared<Replaced>(std::move(gang), run);
+  };
+  return subject;
+}
+
+// Gangs whose blocking operations turn errors into success, except those of kind `kept`.
+inline Subject forgiving(std::optional<GangErrorKind> kept = std::nullopt) {
+  return running_by([kept](Operation& operation, const auto& inner) -> Received {
+    try {
+      return inner(operation);
+    } catch (const GangError& error) {
+      if (error.kind() == kept) throw;
+      return {};
+    }
+  });
 }
 
 // Gangs whose operations of one kind give the last rank a wrong result.
@@ -80,7 +118,7 @@ inline Subject reporting(const std::function<void(sim::Report&)>& falsify) {
   return subject;
 }
 
-// A simulator that runs under other options than it is asked for.
+// A simulator that runs under options other than those it is given.
 inline Subject running_under(const std::function<void(sim::SimulationOptions&)>& change) {
   Subject subject;
   subject.simulate = [change](sim::SimulationOptions options, const sim::RankProgram& program) {
@@ -123,14 +161,17 @@ inline Counterexample expect_caught(const std::vector<Property>& properties,
   return expect_caught(find_property(properties, name), message);
 }
 
+// Why a check does not hold.
+inline std::string why_not(const CheckResult& result) {
+  const auto& found = result.counterexample;
+  return found ? found->text + "\n" + found->message : result.gave_up;
+}
+
 // That every one of the properties holds for the real thing, over a few hundred cases.
 inline void expect_hold(const std::vector<Property>& properties, std::uint64_t cases = 300) {
   for (const Property& property : properties) {
     const CheckResult result = property.check({.cases = cases});
-    EXPECT_TRUE(result.held()) << property.full_name() << "\n"
-                               << (result.counterexample ? result.counterexample->text + "\n" +
-                                                               result.counterexample->message
-                                                         : result.gave_up);
+    EXPECT_TRUE(result.held()) << property.full_name() << "\n" << why_not(result);
     EXPECT_GT(result.cases, 0U) << property.full_name();
   }
 }

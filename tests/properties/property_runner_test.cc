@@ -18,7 +18,7 @@ Property counting(std::string name, std::uint64_t cases) {
           }};
 }
 
-TEST(PropertyRunner, TellsResultsInListOrderWhateverFinishesFirst) {
+TEST(PropertyRunner, ReportsResultsInListOrderWhateverFinishesFirst) {
   std::vector<Property> properties;
   for (int i = 0; i < 20; ++i) {
     properties.push_back({"suite", std::to_string(i), "", [i](const Settings&) {
@@ -40,7 +40,7 @@ TEST(PropertyRunner, TellsResultsInListOrderWhateverFinishesFirst) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST(PropertyRunner, TellsProgressOfAllPropertiesTogether) {
+TEST(PropertyRunner, ReportsProgressOfAllPropertiesTogether) {
   std::vector<Property> properties = {counting("a", 500), counting("b", 300)};
   properties.push_back({"suite", "slow", "", [](const Settings&) {
                           std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -13,7 +13,7 @@ TEST(JudgeRanks, HoldsWhereNoRankComplains) {
   EXPECT_FALSE(judge_ranks(four, {}, [](sim::SimulatedRank&) { return ""; }).is_violated());
 }
 
-TEST(JudgeRanks, TellsTheLowestRankThatComplains) {
+TEST(JudgeRanks, NamesTheLowestRankThatComplains) {
   const Verdict verdict = judge_ranks(four, {}, [](sim::SimulatedRank& rank) {
     return rank.rank() >= 2 ? std::string("planted") : std::string();
   });

@@ -25,12 +25,12 @@ TEST(RunsAreExplained, AnOperationThatIsForgottenIsCaught) {
   const Subject subject = with_timeline([](sim::Timeline& timeline) {
     if (!timeline.lanes.front().slices.empty()) timeline.lanes.front().slices.pop_back();
   });
-  expect_caught(runs_are_explained(subject), "timelines_are_whole", "the timeline speaks of");
+  expect_caught(runs_are_explained(subject), "timelines_are_whole", "the timeline has");
 }
 
 TEST(RunsAreExplained, ABlockedOperationThatSeemsToEndIsCaught) {
   expect_timeline_caught([](sim::TimelineSlice& slice) { slice.status = sim::SliceStatus::failed; },
-                         "is blocked and has no operation that is open");
+                         "is blocked, but has no operation that stays open");
 }
 
 TEST(RunsAreExplained, MembersThatDoNotMeetAreCaught) {
@@ -39,7 +39,7 @@ TEST(RunsAreExplained, MembersThatDoNotMeetAreCaught) {
     if (!slices.empty() && slices.front().status == sim::SliceStatus::complete)
       ++slices.front().last_step;
   });
-  expect_caught(runs_are_explained(subject), "timelines_are_whole", "ends at step");
+  expect_caught(runs_are_explained(subject), "timelines_are_whole", "ends both at step");
 }
 
 TEST(RunsAreExplained, TimeThatGoesBackIsCaught) {
@@ -54,13 +54,13 @@ TEST(RunsAreExplained, ASavedRunThatSaysSomethingElseIsCaught) {
     if (!result.report.blocked.empty()) result.report.blocked.pop_back();
     return result;
   };
-  expect_caught(runs_are_explained({}, form), "saved_runs_say_the_same", "a saved run says");
+  expect_caught(runs_are_explained({}, form), "saved_runs_say_the_same", "the saved run says");
   form.parse = [](std::string_view text) {
     harness::RunResult result = harness::run_result_from_text(text);
     result.report.timeline = {};
     return result;
   };
-  expect_caught(runs_are_explained({}, form), "saved_runs_say_the_same", "timeline is another");
+  expect_caught(runs_are_explained({}, form), "saved_runs_say_the_same", "timeline is different");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Subject forgetting_its_seed() {
   });
 }
 
-// Only what must fail is checked for that: shrinking and replaying need a bug that stays.
+// That the property fails; shrinking and replaying would need a bug that stays.
 void expect_falsified(const std::vector<Property>& properties, const std::string& name) {
   EXPECT_TRUE(find_property(properties, name).check({}).counterexample) << name;
 }
@@ -69,7 +69,7 @@ TEST(RunsReplay, AResultThatIsWrongOnParallelRanksOnlyIsCaught) {
   expect_caught(runs_replay(subject), "parallel_ranks_give_the_same_results", "step 0");
 }
 
-// Whoever finishes an operation first gets a wrong result: that depends on the schedule.
+// The rank that finishes an operation first, which depends on the schedule, gets a wrong result.
 TEST(RunsReplay, AResultThatDependsOnTheScheduleIsCaught) {
   const auto finished = std::make_shared<std::atomic<int>>(0);
   Subject subject;
@@ -83,8 +83,8 @@ TEST(RunsReplay, AResultThatDependsOnTheScheduleIsCaught) {
       if ((*finished)++ == 0) corrupt(operation);
     });
   };
-  const Counterexample found =
-      expect_caught(runs_replay(subject), "results_do_not_depend_on_the_schedule", "other results");
+  const Counterexample found = expect_caught(
+      runs_replay(subject), "results_do_not_depend_on_the_schedule", "different results");
   EXPECT_THAT(found.text, ::testing::HasSubstr("world 2,"));
 }
 

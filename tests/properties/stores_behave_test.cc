@@ -35,7 +35,7 @@ TEST(StoresBehave, AMapThatIsNotSharedIsCaught) {
                 "planted_is_a_map", "step");
 }
 
-TEST(StoresBehave, ClientsThatShareNoMapSeeNoOneOrder) {
+TEST(StoresBehave, ClientsThatDoNotShareAMapAreCaught) {
   expect_caught(
       {concurrent_clients_see_one_order(planted(PlantedStore::Bug::client_has_its_own_map))},
       "planted_clients_see_one_order", "");
@@ -49,7 +49,7 @@ TEST(StoresBehave, ACaseIsShownOperationByOperation) {
                                  .text = "new",
                                  .expected = std::string("\0", 1)}}};
   EXPECT_EQ(to_text(one),
-            "1 steps of 2 clients\n"
+            "1 step of 2 clients\n"
             "  client 1: compare_set key/2 text \"new\" expected \"\\x00\" delta 0");
 }
 

@@ -29,7 +29,7 @@ TEST(StoresInSimulation, AWaitThatGivesUpEarlyIsCaughtAndShrunkToOneWaiter) {
   const Counterexample found =
       expect_caught({simulated_waits_end_on_time(planted(PlantedStore::Bug::wait_ends_at_once))},
                     "simulated_waits_end_on_time", "gives up at 0 s, expected 1 ms");
-  EXPECT_THAT(found.text, ::testing::StartsWith("1 waiters"));
+  EXPECT_THAT(found.text, ::testing::StartsWith("1 waiter,"));
 }
 
 }  // namespace

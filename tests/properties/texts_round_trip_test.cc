@@ -5,7 +5,7 @@
 namespace gang::properties {
 namespace {
 
-// Numbers whose text loses what `parse` says.
+// Numbers in decimal, read by `parse`.
 TextForm<int> numbers(std::function<int(const std::string&)> parse) {
   TextForm<int> form;
   form.name = "numbers";
@@ -23,7 +23,7 @@ TEST(TextsRoundTrip, HoldForEveryForm) { expect_hold(texts_round_trip(), 2000); 
 TEST(TextsRoundTrip, AParserThatLosesADigitIsCaughtAtTheSmallestValue) {
   const auto form = numbers([](const std::string& text) { return std::stoi(text.substr(0, 2)); });
   const Counterexample found =
-      expect_caught(round_trip_property(form), "it parses to another value:\n10");
+      expect_caught(round_trip_property(form), "it parses to a different value:\n10");
   EXPECT_EQ(found.text, "100");
 }
 

@@ -68,7 +68,7 @@ TEST(TrainingPipelines, AResultOfTheScheduleIsCaught) {
   };
   expect_caught(
       find_property(training_pipelines(program), "hybrid_results_do_not_depend_on_the_schedule"),
-      "on threads in order of streams", {.cases = 3000});
+      "on threads, ordered by streams", {.cases = 3000});
 }
 
 TEST(TrainingPipelines, AResultOfThePipelineScheduleIsCaught) {
@@ -88,7 +88,7 @@ TEST(TrainingPipelines, AnotherCallWithoutArithmeticIsCaught) {
     run(rank);
   };
   expect_caught(training_pipelines(program), "hybrid_communicates_the_same_without_arithmetic",
-                "a rank calls other operations");
+                "a rank calls different operations");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 using harness::Program;
 using harness::Rank;
 
-// The real programs, of which one does what `change` makes of it.
+// The real programs, one of them changed by `change`.
 TrainingSubject with(const std::string& name, const std::function<void(Program&)>& change) {
   TrainingSubject subject = make_training_subject();
   const auto found = std::ranges::find(subject.programs, name, &Program::name);
@@ -18,7 +18,7 @@ TrainingSubject with(const std::string& name, const std::function<void(Program&)
   return subject;
 }
 
-// The last rank puts out one value more than the program does.
+// The last rank outputs one value more than the program does.
 TrainingSubject with_another_output(const std::string& name) {
   return with(name, [](Program& program) {
     program.run = [run = program.run](Rank& rank) {
@@ -44,7 +44,7 @@ TEST(Training, AResultThatIsWrongIsCaught) {
 
 TEST(Training, AReplicaWithOtherBitsIsCaught) {
   expect_caught(find_property(training(with_another_output("ddp")), "replicas_are_equal"),
-                "have the same part of the model, and other bits", {.cases = 20'000});
+                "have the same part of the model, but different bits", {.cases = 20'000});
 }
 
 TEST(Training, AShardOfAnotherSizeIsCaught) {
@@ -64,7 +64,8 @@ TEST(Training, AResultThatDependsOnTheScheduleIsCaught) {
   subject.run = [](const Program& program, const harness::RunSpecification& specification,
                    const harness::RunRecording& recording) {
     harness::RunResult result = harness::run(program, specification, recording);
-    if (specification.execution != sim::ExecutionModel::independent) ++result.outputs.digest;
+    if (specification.options.execution != sim::ExecutionModel::independent)
+      ++result.outputs.digest;
     return result;
   };
   expect_caught(find_property(training(subject), "schedules_do_not_matter"),
@@ -75,7 +76,7 @@ TEST(Training, AFindingThatIsNotTheExpectedOneIsCaught) {
   TrainingSubject subject = make_training_subject();
   subject.faulty[0].finding = sim::finding_id::mismatch_root;
   expect_caught(find_property(training(subject), "wrong_trainers_are_found"),
-                "expected one finding, mismatch_root", {.cases = 20'000});
+                "expected one mismatch_root", {.cases = 20'000});
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(PartialDeadlock, IsFoundWhileOthersRunOn) {
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
   EXPECT_THAT(report.findings[0].consequences,
-              ElementsAre("ranks 2-3 were still going on when this was found"));
+              ElementsAre("ranks 2-3 were still running when this was found"));
   EXPECT_THAT(blocked_ranks(report), ElementsAre(0, 1));
   EXPECT_LT(rounds, 5000U);
   rounds = 0;

@@ -1,8 +1,8 @@
-"""Every command in README.md is run, and ends as the README says.
+"""Runs every command in README.md and checks its exit status.
 
 Commands are the lines of ```sh blocks that start with "tools/". "# exit 1" at the end of a line is
-the status it must end with; without one, 0. Each runs in an empty folder from which the checkout's
-folders can be seen, so that what it writes stays out of the checkout.
+the expected status; the default is 0. Each runs in an empty folder with links to tools/ and tests/,
+so that what it writes stays out of the checkout.
 """
 
 import pathlib
@@ -13,9 +13,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Not run here, and what runs them.
+# Not run here, and why.
 RUN_ELSEWHERE = {
-    "tools/test": "is what runs this",
+    "tools/test": "it runs this test",
 }
 
 

@@ -89,7 +89,7 @@ def unfiltered(kind, row, above, channels):
     return row
 
 
-@unittest.skipIf(MISSING, f"runs where {', '.join(MISSING)} is installed, as tools/test does")
+@unittest.skipIf(MISSING, f"needs {', '.join(MISSING)}; tools/test installs them")
 class ReportPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -112,7 +112,7 @@ class ReportPage(unittest.TestCase):
         self.prefer_colours("light")
 
     def open_run(self, program, *options, status=1):
-        """Runs a program, opens its report, and expects no complaint of the browser."""
+        """Runs a program, opens its report, and expects no complaint from the browser."""
         page = self.folder / "report.html"
         result = subprocess.run([GANGSIM, "run", program, "--report", page, *options], check=False,
                                 cwd=self.folder, text=True, stdout=subprocess.PIPE,
@@ -144,7 +144,7 @@ class ReportPage(unittest.TestCase):
         return self.find("#details").text
 
     def screenshot(self):
-        """Pixels of a screenshot at a quarter of the size."""
+        """The pixels of a screenshot at a quarter of its size."""
         size = self.browser.execute_script("return [innerWidth, innerHeight]")
         shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": {
             "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 0.25}})

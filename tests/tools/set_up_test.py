@@ -1,4 +1,4 @@
-"""The scripts install, build and run; here with stand-ins for apt-get, CMake and ctest."""
+"""The scripts install, build and run, here with stand-ins for apt-get, CMake and ctest."""
 
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ("tools/gangsim", "tools/test", "tools/set_up.sh", "tools/packages.txt", ".ci/run")
 
-# What the scripts call, each noting its arguments in $NOTES.
+# What the scripts call. Each writes its arguments to $NOTES.
 COMMANDS = {
     "dpkg-query": 'for package in $INSTALLED; do echo "installed $package"; done',
     "apt-get": 'echo "apt-get $*" >>"$NOTES"; exit "${APT_STATUS-0}"',
@@ -31,7 +31,7 @@ else
 fi''',
 }
 
-# What else they may call: nothing that a bare Debian machine lacks.
+# What else they may call: only what a bare Debian machine has.
 BARE_MACHINE = ("bash", "cat", "chmod", "cut", "dirname", "env", "find", "flock", "grep", "mkdir",
                 "mktemp", "mv", "readlink", "rm", "sed", "sh", "sleep", "tail", "tee", "touch")
 
@@ -100,7 +100,7 @@ class Installing(ScriptTest):
         self.checkout.run("tools/gangsim", installed=[])
         self.assertEqual(self.checkout.take_notes(), [])
 
-    def test_what_is_there_is_not_mentioned(self):
+    def test_what_is_installed_is_not_mentioned(self):
         self.assertEqual(self.checkout.run("tools/gangsim").stderr, "")
 
     def test_benchmarks_install_what_they_compare_with(self):
@@ -124,13 +124,13 @@ class InstallingWithoutSudo(ScriptTest):
         result = self.checkout.run("tools/gangsim", installed=["cmake"], USER_ID="1000")
         self.assertEqual(result.returncode, 3)
         self.assertRegex(result.stderr.splitlines()[-1],
-                         "^gangsim: not root and no sudo; install by hand: g.*ninja-build")
+                         "^gangsim: not root, and sudo not found; install by hand: g.*ninja-build")
 
 
 class NotOnDebian(ScriptTest):
     without = ("dpkg-query", "apt-get")
 
-    def test_it_builds_with_what_is_there(self):
+    def test_it_builds_with_what_is_installed(self):
         result = self.checkout.run("tools/gangsim")
         self.assertIn("not Debian", result.stderr)
         self.assertEqual(result.returncode, 7)
@@ -197,7 +197,7 @@ class Testing(ScriptTest):
         self.assertEqual(self.closing_line(self.SKIPPED, "0"),
                          ("11 passed, 0 failed, 1 skipped", 0))
 
-    def test_no_tests_are_no_success(self):
+    def test_a_run_without_tests_is_not_a_success(self):
         result = self.checkout.run("tools/test", CTEST_OUTPUT="No tests were found!!!")
         self.assertEqual(result.returncode, 3)
 
@@ -208,7 +208,7 @@ class Testing(ScriptTest):
     def test_an_unknown_sanitizer_is_bad_usage(self):
         result = self.checkout.run("tools/test", "--sanitizer", "memory")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("accepted are address, undefined, thread", result.stderr)
+        self.assertIn("must be one of: address, undefined, thread", result.stderr)
 
 
 if __name__ == "__main__":

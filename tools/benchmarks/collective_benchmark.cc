@@ -10,7 +10,7 @@
 namespace gang::benchmarks {
 namespace {
 
-// At least 100, so that creating the ranks does not show; more where ranks are few.
+// At least 100, so that creating the ranks does not show; more if there are few ranks.
 int iterations_for(int world_size) { return std::max(100, 2'000'000 / world_size); }
 
 sim::RankProgram repeated_all_reduce(int iterations, std::size_t count) {
@@ -42,8 +42,8 @@ BENCHMARK(all_reduce_4_bytes)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// Argument: ranks. Runs with a plan of faults of which none happens, one waiting for each rank, in
-// turns with clean ones: the counter "ratio" is the time of the former over that of the latter.
+// Argument: ranks. Runs with a fault plan, one fault per rank, none of which happens, take turns
+// with clean runs: the counter "ratio" is the time of the former over that of the latter.
 void all_reduce_4_bytes_with_faults(benchmark::State& state) {
   const int world_size = static_cast<int>(state.range(0));
   const sim::RankProgram program = repeated_all_reduce(iterations_for(world_size), 1);
@@ -70,7 +70,7 @@ BENCHMARK(all_reduce_4_bytes_with_faults)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// Argument: ranks. As the first, on one OS thread per rank.
+// Argument: ranks. Like the first, on one OS thread per rank.
 void all_reduce_4_bytes_on_threads(benchmark::State& state) {
   const sim::RankProgram program = repeated_all_reduce(200, 1);
   SimulatedRuns runs(state);

@@ -26,8 +26,8 @@ void switch_of_bare_fibers(benchmark::State& state) {
 }
 BENCHMARK(switch_of_bare_fibers);
 
-// Arguments: ranks, context. Ranks that yield to each other; a barrier now and then shows that they
-// are getting on, else they would be reported as polling for ever.
+// Arguments: ranks, context. Ranks that yield to each other; an occasional barrier shows progress,
+// without which they would be reported as polling forever.
 void yield(benchmark::State& state) {
   const auto context = static_cast<sim::ContextKind>(state.range(1));
   const int yields = context == sim::ContextKind::fiber ? 100'000 : 2'000;

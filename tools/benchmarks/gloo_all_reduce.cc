@@ -1,6 +1,6 @@
-// What a gang over Gloo costs beside hand-written calls of Gloo: all_reduce, the same algorithm on
-// the same kind of connections, in pairs, turn about. Prints JSON: for each size of tensor, the
-// median time of either and the median of the ratios of the pairs.
+// What a gang over Gloo costs compared with hand-written calls of Gloo: all_reduce, by the same
+// algorithm on the same kind of connections, in pairs that take turns. Prints JSON: for each size
+// of tensor, the median time of each and the median ratio of the pairs.
 //
 //   gloo_all_reduce PROCESSES [PAIRS]
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace gang::benchmarks {
 namespace {
 
-// What a program would write that uses Gloo directly.
+// What a program that uses Gloo directly would write.
 class RawContext final : public gloo::Context {
  public:
   explicit RawContext(std::shared_ptr<gloo::transport::Context> transport)
@@ -39,7 +39,7 @@ void raw_all_reduce(const std::shared_ptr<gloo::Context>& context, std::vector<f
   gloo::allreduce(options);
 }
 
-// Rank 0's measurements of one size: pairs of two calls each, more of them where calls are short.
+// Rank 0's measurements of one size: pairs of two calls each, more if calls are short.
 nlohmann::json measure(Gang& gang, const std::shared_ptr<gloo::Context>& raw, std::size_t bytes,
                        int pairs) {
   std::vector<float> values(bytes / sizeof(float), 0.0F);

@@ -1,6 +1,6 @@
-// What it is worth to reduce gradients while backward runs: steps of distributed data parallelism
-// over Gloo with asynchronous and with blocking buckets, turn about. Prints JSON: the median time
-// of either step and the median of the ratios of the pairs.
+// What reducing gradients while backward runs gains: steps of distributed data parallelism over
+// Gloo, with asynchronous and with blocking buckets, taking turns. Prints JSON: the median time of
+// each step and the median ratio of the pairs.
 //
 //   gloo_ddp PROCESSES [PAIRS]
 #include <algorithm>
@@ -64,7 +64,7 @@ class Trainer {
   double all_samples_;
 };
 
-// Rank 0's measurements. Who comes first alternates.
+// Rank 0's measurements. The two take turns at coming first.
 nlohmann::json measure(const std::shared_ptr<Gang>& gang, int pairs) {
   Trainer asynchronous(gang, Overlap::asynchronous);
   Trainer blocking(gang, Overlap::blocking);

@@ -35,7 +35,7 @@ int run_gloo_processes(std::string_view name, int argc, char** argv,
   const int size = argc > 1 ? std::atoi(argv[1]) : 2;
   const int pairs = argc > 2 ? std::atoi(argv[2]) : 101;
   if (size < 2 || pairs < 1) {
-    fmt::print(stderr, "{}: accepted are at least 2 processes and 1 pair\n", name);
+    fmt::print(stderr, "{}: needs at least 2 processes and 1 pair\n", name);
     return 2;
   }
   try {

@@ -1,4 +1,4 @@
-// What benchmarks share that measure on several processes over Gloo.
+// What benchmarks on several processes over Gloo share.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct GlooRank {
   int pairs = 0;  // of measurements
 };
 
-// main of a benchmark called `name` with the arguments PROCESSES [PAIRS]: runs `measure` in so many
-// processes, and prints what that of rank 0 gives. The exit status.
+// The main function of a benchmark called `name` with arguments PROCESSES [PAIRS]: runs `measure`
+// in that many processes and prints what rank 0 measures. Returns the exit status.
 int run_gloo_processes(std::string_view name, int argc, char** argv,
                        const std::function<nlohmann::json(const GlooRank&)>& measure);
 

@@ -1,10 +1,10 @@
-// What a gang over NCCL costs beside the calls of NCCL and CUDA that it makes: all_reduce on the
-// device, each call waited for, in pairs, turn about. Prints JSON: for each size of tensor, the
-// median time of either and the median of the ratios of the pairs.
+// What a gang over NCCL costs compared with the calls of NCCL and CUDA that it makes: all_reduce on
+// the device, waiting for each call, in pairs that take turns. Prints JSON: for each size of
+// tensor, the median time of each and the median ratio of the pairs.
 //
 //   nccl_all_reduce RANKS [PAIRS]
 //
-// With fewer GPUs than ranks it ends with status 3, as without a GPU, and says so.
+// With fewer GPUs than ranks it says so and ends with status 3.
 
 #include <algorithm>
 #include <cstdio>
@@ -28,7 +28,7 @@
 namespace gang::benchmarks {
 namespace {
 
-// What a program would write that uses NCCL directly: launch, record an event, wait for it.
+// What a program that uses NCCL directly would write: launch, record an event, wait for it.
 class RawNccl {
  public:
   RawNccl(std::shared_ptr<NcclApi> api, const NcclMembership& membership)
@@ -38,7 +38,7 @@ class RawNccl {
     for (int rank = 0; rank < membership.size; ++rank) info_->root_ranks.push_back(rank);
     communicator_ = api_->init(membership, {info_, {}});
     if (api_->await_ready(*communicator_, TimePoint::max()) != NcclStatus::success)
-      throw NcclError(NcclStatus::internal_error, "NCCL made no communicator");
+      throw NcclError(NcclStatus::internal_error, "NCCL did not create a communicator");
     stream_ = api_->make_stream(StreamPriority::normal);
     event_ = api_->make_event();
   }
@@ -110,7 +110,7 @@ std::string run_rank(int rank, int size, int pairs, const std::filesystem::path&
   return results.dump();
 }
 
-// Asked in another process: CUDA, once used, does not survive a fork.
+// Counted in another process, because CUDA, once used, does not survive a fork.
 int count_gpus() {
   const auto ends = harness::run_processes(
       1, [](int) { return std::to_string(gpu_count()); }, std::chrono::minutes(1));
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
   const int size = argc > 1 ? std::atoi(argv[1]) : 1;
   const int pairs = argc > 2 ? std::atoi(argv[2]) : 101;
   if (size < 1 || pairs < 1) {
-    std::fputs("nccl_all_reduce: accepted are at least 1 rank and 1 pair\n", stderr);
+    std::fputs("nccl_all_reduce: needs at least 1 rank and 1 pair\n", stderr);
     return 2;
   }
   if (const BackendAvailability nccl = nccl_availability(); !nccl.is_available)

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   const int iterations = argc > 1 ? std::atoi(argv[1]) : 2000;
 
   float value = 1.0F;
-  for (int i = 0; i < 100; ++i) {  // Connections are made by the first calls.
+  for (int i = 0; i < 100; ++i) {  // The first calls make the connections.
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
   }
   MPI_Barrier(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-// Two ways to do the same, measured in pairs.
+// Two ways to do the same thing, timed in pairs.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,8 @@ struct Pair {
   double raw = 0;
 };
 
-// `calls` of either, one by one and turn about, so that both meet the same moments of a machine
-// that does other things as well; who comes first alternates, since who comes second finds warm
-// caches and ranks that wait.
+// `calls` of each, one by one and in turns, so that both meet the same moments of a busy machine.
+// They alternate in coming first, since the second finds warm caches and waiting ranks.
 template <typename ByGang, typename ByHand>
 Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
   Pair pair;
@@ -49,7 +48,8 @@ Pair measure_pair(int calls, const ByGang& by_gang, const ByHand& by_hand) {
 }
 
 // Over many pairs: microseconds per call, and the ratio of the pairs. On a busy machine the median
-// of the sample says less of the true one: it lies between `low` and `high` with 95 %.
+// of the sample says little about the true one, which lies between `low` and `high` with 95 %
+// confidence.
 struct Comparison {
   double gang_us = 0;
   double raw_us = 0;
@@ -58,8 +58,8 @@ struct Comparison {
   double high = 0;
 };
 
-// `ratios` sorted, not empty. The number of values below the true median is binomial: n / 2 plus or
-// minus 1.96 of its standard deviations, which are sqrt(n) / 2.
+// `ratios` is sorted and not empty. The number of values below the true median is binomial: n / 2,
+// give or take 1.96 standard deviations of sqrt(n) / 2.
 inline std::pair<double, double> interval_of_median(const std::vector<double>& ratios) {
   const auto n = static_cast<double>(ratios.size());
   const double reach = 0.98 * std::sqrt(n);
@@ -68,7 +68,7 @@ inline std::pair<double, double> interval_of_median(const std::vector<double>& r
   return {ratios[low], ratios[std::min(high, ratios.size() - 1)]};
 }
 
-// `calls` of either in each of `pairs`, after one pair that does not count.
+// `calls` of each in each of `pairs`, after one pair that does not count.
 template <typename ByGang, typename ByHand>
 Comparison compare(int calls, int pairs, const ByGang& by_gang, const ByHand& by_hand) {
   measure_pair(calls, by_gang, by_hand);

@@ -1,4 +1,4 @@
-// How many random worlds a second can be created, run and checked.
+// How many random worlds can be created, run and checked per second.
 #include <array>
 #include <vector>
 

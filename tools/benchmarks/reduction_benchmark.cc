@@ -61,8 +61,8 @@ void sum_blocked(std::vector<std::vector<float>>& ranks, std::size_t first, std:
   }
 }
 
-// What a 16 MiB all_reduce of 8 ranks is to be compared with: the same buffers, summed by two
-// threads without any of ours.
+// What a 16 MiB all_reduce of 8 ranks is compared with: the same buffers, summed by two threads
+// without gangsim.
 void plain_sum_16_mib(benchmark::State& state) {
   std::vector<std::vector<float>> ranks(input_count);
   for (auto& rank : ranks) {

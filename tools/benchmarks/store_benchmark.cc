@@ -1,4 +1,4 @@
-// How long a client of a store waits for what it asks.
+// How long a client of a store waits for an answer.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,20 +1,20 @@
-# How everything of ours is compiled. None of it reaches a project that uses the installed package.
+# How our own code is compiled. None of this reaches a project that uses the installed package.
 
 option(GANGSIM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(GANGSIM_BUILD_BENCHMARKS "Build gangsim_benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(GANGSIM_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(GANGSIM_DEFAULT_CONTEXT "fiber" CACHE STRING
-  "Rank context used when none is asked for: fiber, or thread (for the sanitizers)")
+  "Default context of a rank: fiber, or thread (for the sanitizers)")
 set_property(CACHE GANGSIM_DEFAULT_CONTEXT PROPERTY STRINGS fiber thread)
 if(NOT GANGSIM_DEFAULT_CONTEXT MATCHES "^(fiber|thread)$")
   message(FATAL_ERROR
-    "GANGSIM_DEFAULT_CONTEXT is '${GANGSIM_DEFAULT_CONTEXT}'; accepted: fiber, thread")
+    "GANGSIM_DEFAULT_CONTEXT is '${GANGSIM_DEFAULT_CONTEXT}'; must be one of: fiber, thread")
 endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
-# -O3 buys nothing here and compiles slower.
+# -O3 gains nothing here and compiles slower.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -32,12 +32,12 @@ endif()
 
 find_program(GANGSIM_CCACHE ccache)
 if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers are cached only with this sloppiness.
+  # ccache caches precompiled headers only with this sloppiness.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGSIM_CCACHE})
 endif()
 
-# The flags of every target of ours. Source locations read "sim/simulation.cc", wherever this is.
+# The flags of all our targets. Source locations read "sim/simulation.cc", wherever the checkout is.
 # Options are structs with designated initialisers, so fields are left out on purpose.
 add_library(gangsim_build_settings INTERFACE)
 target_compile_options(gangsim_build_settings INTERFACE
@@ -46,5 +46,5 @@ target_compile_options(gangsim_build_settings INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${GANGSIM_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
-  # (The deprecated function is called by libstdc++ 12's own stable_sort.)
+  # libstdc++ 12's own stable_sort calls the deprecated function.
   "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp -Wno-deprecated-declarations>")

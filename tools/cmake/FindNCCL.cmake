@@ -1,5 +1,5 @@
-# NCCL and CUDA's runtime, for the backend nccl: their headers, and where their libraries are on
-# this machine. They are loaded when they are asked for, so nothing is linked.
+# NCCL and the CUDA runtime, for the backend nccl: their headers, and where their libraries are on
+# this machine. The libraries are loaded on demand, so nothing is linked.
 #
 # NCCL_FOUND, NCCL_INCLUDE_DIRS, and NCCL_LIBRARY_NAMES: compile definitions.
 
@@ -11,7 +11,7 @@ find_library(NCCL_CUDART_LIBRARY cudart PATHS ${_roots} PATH_SUFFIXES lib64 lib)
 mark_as_advanced(
   NCCL_HEADER_DIR NCCL_CUDA_HEADER_DIR NCCL_LIBRARY NCCL_CUDART_LIBRARY)
 
-# An older NCCL has no collectives of its own for all_to_all, gather and scatter.
+# An older NCCL has no all_to_all, gather and scatter.
 if(NCCL_HEADER_DIR)
   file(STRINGS "${NCCL_HEADER_DIR}/nccl.h" _lines REGEX "#define NCCL_(MAJOR|MINOR|PATCH) +[0-9]+")
   string(REGEX REPLACE "[^0-9;]" "" _numbers "${_lines}")

@@ -1,4 +1,6 @@
-# How a folder becomes a target, so that the folders' CMakeLists.txt say only what is theirs.
+# How a folder becomes a target, so that each CMakeLists.txt says only what is special about it.
+
+include(GangHeaders)
 
 set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
 
@@ -6,7 +8,7 @@ set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
 set(GANGSIM_PRECOMPILED_HEADERS
   <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
 
-# gangsim_find_sources(OUT): every .cc of this folder and below, but neither half of a pair
+# gangsim_find_sources(OUT): every .cc in this folder and below, except both halves of each pair
 # "x.cc" / "x_unavailable.cc": the folder's CMakeLists.txt adds the half that can be built here.
 function(gangsim_find_sources out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
@@ -30,7 +32,7 @@ function(gangsim_add_library name)
   set_property(GLOBAL APPEND PROPERTY GANGSIM_INSTALLED_TARGETS gangsim_${name})
 endfunction()
 
-# Both <gangsim/harness.h> and "gang/mesh.h" resolve, in the build and once installed.
+# Both <gangsim/harness.h> and "gang/mesh.h" resolve, in the build tree and once installed.
 function(gangsim_set_include_directories target scope)
   target_include_directories(${target} ${scope}
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
@@ -39,7 +41,7 @@ function(gangsim_set_include_directories target scope)
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/gangsim>")
 endfunction()
 
-# Warnings, source paths and precompiled headers for a target of ours; more headers may follow.
+# Warnings, source paths and precompiled headers for one of our targets; more headers may follow.
 function(gangsim_configure_target target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:gangsim_build_settings>)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
@@ -64,7 +66,7 @@ function(gangsim_add_tests folder)
   add_executable(${folder}_tests ${sources})
   gangsim_configure_target(${folder}_tests <gmock/gmock.h> <gtest/gtest.h>)
   target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
-  # Compiles a quarter faster; what is tested is optimised as ever.
+  # Compiles a quarter faster; what is tested is optimised as always.
   target_compile_options(${folder}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${folder}_tests PRIVATE
     GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
@@ -88,23 +90,54 @@ function(gangsim_add_python_tests)
 endfunction()
 
 # Writes <gangsim/gang.h>, <gangsim/sim.h>, <gangsim/harness.h> and <gangsim/gtest.h> into the build
-# tree; Packaging installs them. A new header at the top of gang/ is offered by itself; gang/store/
-# and sim/ have many that are theirs alone, so what they offer is listed.
+# tree; Packaging installs them. Their headers are listed, since most headers are private.
 function(gangsim_add_forwarding_headers)
-  file(GLOB gang_headers RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/gang/*.h")
-  gangsim_write_forwarding_header(gang ${gang_headers}
-    gang/store/faulty_store.h gang/store/file_store.h gang/store/memory_store.h
-    gang/store/prefix_store.h
-    gang/store/rendezvous.h gang/store/store.h gang/store/tcp_store.h
-    gang/store/tcp_store_protocol.h gang/store/tcp_store_server.h)
+  gangsim_write_forwarding_header(gang ${GANGSIM_GANG_HEADERS})
   gangsim_write_forwarding_header(sim
-    sim/faults/fault_plan.h
-    sim/verdict/message_race.h sim/schedule/random_stream.h sim/report/report.h sim/schedule/runnable_set.h sim/schedule/schedule.h
-    sim/schedule/scheduler.h sim/verdict/settled_certainty.h sim/simulation.h sim/options/simulation_options.h
-    sim/report/timeline.h sim/report/trace.h)
+    sim/faults/fault_plan.h sim/further_runs/further_run.h sim/further_runs/message_race.h
+    sim/further_runs/rechecked_run.h sim/further_runs/settled_certainty.h
+    sim/further_runs/settled_run.h sim/options/simulation_options.h sim/report/report.h
+    sim/report/timeline.h sim/report/trace.h sim/schedule/random_stream.h
+    sim/schedule/runnable_set.h sim/schedule/schedule.h sim/schedule/scheduler.h sim/simulation.h)
   gangsim_write_forwarding_header(harness harness/harness.h)
   gangsim_write_forwarding_header(gtest harness/gtest_support.h)
+  gangsim_keep_old_paths()
+endfunction()
+
+# Headers that were offered and have moved since; their old paths are installed, too. An old path is
+# for other projects only: what is built here says where a header is.
+set(GANGSIM_MOVED_HEADERS
+  "harness/digest.h -> harness/program/digest.h"
+  "harness/output.h -> harness/program/output.h"
+  "harness/parameter.h -> harness/program/parameter.h"
+  "harness/program.h -> harness/program/program.h"
+  "harness/rank.h -> harness/program/rank.h"
+  "harness/rank_log.h -> harness/program/rank_log.h"
+  "harness/run_specification.h -> harness/run/run_specification.h"
+  "harness/runner.h -> harness/run/runner.h"
+  "sim/message_race.h -> sim/further_runs/message_race.h"
+  "sim/nccl/nccl_model.h -> sim/options/nccl_model.h"
+  "sim/random_stream.h -> sim/schedule/random_stream.h"
+  "sim/report.h -> sim/report/report.h"
+  "sim/runnable_set.h -> sim/schedule/runnable_set.h"
+  "sim/schedule.h -> sim/schedule/schedule.h"
+  "sim/scheduler.h -> sim/schedule/scheduler.h"
+  "sim/settled_certainty.h -> sim/further_runs/settled_certainty.h"
+  "sim/simulation_options.h -> sim/options/simulation_options.h"
+  "sim/timeline.h -> sim/report/timeline.h"
+  "sim/trace.h -> sim/report/trace.h")
+
+function(gangsim_keep_old_paths)
+  foreach(moved IN LISTS GANGSIM_MOVED_HEADERS)
+    string(REGEX MATCH "^(.+) -> (.+)$" moved "${moved}")
+    set(old "${CMAKE_MATCH_1}")
+    set(new "${CMAKE_MATCH_2}")
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${old}" OR NOT EXISTS "${PROJECT_SOURCE_DIR}/${new}")
+      message(FATAL_ERROR "GANGSIM_MOVED_HEADERS: ${old} has not moved to ${new}")
+    endif()
+    file(CONFIGURE OUTPUT "${GANGSIM_FORWARDING_DIR}/gangsim/${old}"
+      CONTENT "// Generated: moved to \"${new}\".\n#pragma once\n\n#include \"${new}\"\n" @ONLY)
+  endforeach()
 endfunction()
 
 function(gangsim_write_forwarding_header name)

@@ -9,9 +9,13 @@ install(TARGETS ${installed_targets} EXPORT gangsimTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS gangsim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 
-install(DIRECTORY gang sim harness properties
+install(DIRECTORY sim harness properties
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gangsim"
   FILES_MATCHING PATTERN "*.h")
+foreach(header IN LISTS GANGSIM_GANG_HEADERS)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gangsim/${folder}")
+endforeach()
 install(DIRECTORY "${GANGSIM_FORWARDING_DIR}/gangsim"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")

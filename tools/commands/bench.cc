@@ -1,15 +1,11 @@
-#include "tools/commands/bench.h"
-
 #include <algorithm>
-#include <optional>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/text/output_file.h"
 #include "tools/commands/benchmark_table.h"
+#include "tools/commands/commands.h"
 
 namespace gang::tools {
 namespace {
@@ -24,25 +20,25 @@ std::string_view verdict_of(const Measurement& line) {
 class BenchCommand final : public harness::Command {
  public:
   std::string name() const override { return "bench"; }
-  std::string description() const override { return "measures speed and memory against the bars"; }
+  std::string description() const override {
+    return "measures speed and memory against stated bars";
+  }
   std::vector<std::string> examples() const override {
     return {"bench", "bench --quick", "bench --filter gloo", "bench --json bench.json"};
   }
 
-  void add_options(CLI::App& app) override {
-    app.add_flag("--quick", quick_, "each once, and nothing beyond 131,072 ranks");
-    app.add_option("--filter", filters_,
-                   "lines that hold this text, * and ? allowed; may be repeated")
-        ->type_name("GLOB")
-        ->allow_extra_args(false);
-    app.add_option("--json", json_path_, "the table as JSON")->type_name("FILE");
+  std::vector<harness::Option> options() override {
+    return {harness::flag_option("--quick", "measure once each, up to 131,072 ranks", quick_),
+            harness::list_option("--filter", "GLOB",
+                                 "lines that contain this text; * and ? match any text; repeatable",
+                                 filters_),
+            json_.option("the table as JSON")};
   }
 
   int run(CommandContext& context) override {
     const std::vector<Benchmark> benchmarks =
         select(all_benchmarks(quick_ ? Thoroughness::quick : Thoroughness::full), filters_);
-    std::optional<harness::OutputFile> file;
-    if (!json_path_.empty()) file.emplace("--json", json_path_);
+    json_.open();
     context.out << fmt::format("{:<35}{:<15}{:<24}\n", "work", "bar", "measured");
     context.out.flush();
     json lines = json::array();
@@ -60,14 +56,14 @@ class BenchCommand final : public harness::Command {
                        {"details", line.details},
                        {"holds", line.holds ? json(*line.holds) : json()}});
     }
-    if (file) file->commit(lines.dump(2) + "\n");
+    json_.write([&lines] { return lines.dump(2) + "\n"; });
     return all_hold ? harness::exit_status::holds : harness::exit_status::finding;
   }
 
  private:
   bool quick_ = false;
   std::vector<std::string> filters_;
-  std::string json_path_;
+  harness::FileOption json_{"--json"};
 };
 
 }  // namespace

@@ -29,14 +29,22 @@ struct MeasuredRun {
 
 std::string own_executable() { return executable_directory() + "/gangsim"; }
 
-// What a process wrote, as JSON.
-json json_of(const MeasuredProcess& process, const std::vector<std::string>& arguments) {
+// Runs a process that must end with status 0. Throws NotSupported if it does not.
+MeasuredProcess run_checked(const std::vector<std::string>& arguments) {
+  MeasuredProcess process = run_measured(arguments);
+  if (process.exit_status == 0) return process;
+  throw NotSupported(fmt::format("'{}' ended with exit status {}", fmt::join(arguments, " "),
+                                 process.exit_status));
+}
+
+json json_of(const MeasuredProcess& process, const std::string& program) {
   json result = json::parse(process.output, nullptr, false);
-  if (process.exit_status != 0 || result.is_discarded()) {
-    throw NotSupported(fmt::format("'{}' ended with exit status {}", fmt::join(arguments, " "),
-                                   process.exit_status));
-  }
+  if (result.is_discarded()) throw NotSupported(fmt::format("{} did not print JSON", program));
   return result;
+}
+
+json run_for_json(const std::vector<std::string>& arguments) {
+  return json_of(run_checked(arguments), arguments.front());
 }
 
 MeasuredRun run_program(const std::string& program, int world_size,
@@ -46,8 +54,8 @@ MeasuredRun run_program(const std::string& program, int world_size,
       own_executable(), "run",     program,  "--world", fmt::format("{}", world_size),
       "--json",         json_path, "--quiet"};
   arguments.insert(arguments.end(), further.begin(), further.end());
-  const MeasuredProcess process = run_measured(arguments);
-  const json result = json_of(process, arguments);
+  const MeasuredProcess process = run_checked(arguments);
+  const json result = json_of(process, arguments.front());
   return {.wall_ns = result.at("wall_time_ns").get<double>(),
           .rank_operations = result.at("rank_operations").get<double>(),
           .peak_gib = static_cast<double>(process.peak_bytes) / (1 << 30)};
@@ -139,7 +147,7 @@ Benchmark hybrid_step() {
                     .bar_seconds = 60});
 }
 
-// A case of gangsim_benchmarks; none where that was not built.
+// A case of gangsim_benchmarks; none if that is not built.
 std::optional<json> run_benchmark(const std::string& name) {
   const auto binary = find_executable(
       "gangsim_benchmarks", executable_directory() + "/benchmarks:" + executable_directory());
@@ -157,8 +165,8 @@ Measurement unmeasured(std::string bar, std::string reason) {
   return {std::move(bar), std::move(reason), std::nullopt};
 }
 
-// 16 MiB on 8 ranks, against the plain sum: the bar is 15 ms where that takes 12. Machines are
-// noisy, so both are taken in turn, and the pair of the median ratio counts.
+// 16 MiB on 8 ranks, against the plain sum: the bar is 15 ms if that takes 12. Machines are noisy,
+// so the two take turns, and the pair with the median ratio counts.
 Measurement measure_large_all_reduce(int repeats) {
   const auto wall_ns = [](int iterations) {
     return run_program(
@@ -200,11 +208,11 @@ Measurement compare_with_openmpi(int repeats) {
   const auto mpirun = find_executable("mpirun", path == nullptr ? "" : path);
   const auto binary = find_executable("openmpi_all_reduce", executable_directory() + "/benchmarks");
   if (!mpirun || !binary)
-    return unmeasured(bar, "needs libopenmpi-dev and openmpi-bin, then build again");
+    return unmeasured(bar, "install libopenmpi-dev and openmpi-bin, then rebuild");
   const std::vector<std::string> arguments = {
       *mpirun, "--allow-run-as-root", "--oversubscribe", "-np", "8", *binary};
   const double mpi_ns = median_of(repeats, [&arguments] {
-    return json_of(run_measured(arguments), arguments).at("ns_per_rank_operation").get<double>();
+    return run_for_json(arguments).at("ns_per_rank_operation").get<double>();
   });
   const double ns = measure_small({8, 200'000, 0}, repeats);
   return {.bar = bar,
@@ -212,8 +220,8 @@ Measurement compare_with_openmpi(int repeats) {
           .holds = mpi_ns >= 25 * ns};
 }
 
-// The ratios of several sizes, of which the worst counts. One is above the bar for certain only
-// where that is no noise: where all of its interval is.
+// The ratios of several sizes, of which the worst counts. A ratio is certainly above the bar only
+// if its whole interval is; otherwise it may be noise.
 Measurement worst_ratio(const std::string& bar, const json& lines) {
   constexpr double limit = 1.02;
   double worst = 0;
@@ -228,72 +236,67 @@ Measurement worst_ratio(const std::string& bar, const json& lines) {
     ratios += fmt::format("{}{:.3f}", ratios.empty() ? "" : " ", ratio);
     intervals += fmt::format(" {:.3f}-{:.3f}", low, line.at("high").get<double>());
   }
-  Measurement measured{.bar = bar, .measured = ratios, .details = "95 % sure:" + intervals};
+  Measurement measured{.bar = bar, .measured = ratios, .details = "95 % confidence:" + intervals};
   if (worst <= limit || worst_low > limit) measured.holds = worst <= limit;
   return measured;
 }
 
-// A gang over Gloo beside hand-written calls of Gloo: the worst of its sizes, 4 bytes to 16 MiB.
-Measurement compare_with_raw_gloo(int processes, Thoroughness thoroughness) {
-  const std::string bar = "1.02";
-  const auto binary = find_executable("gloo_all_reduce", executable_directory() + "/benchmarks");
-  if (!binary) return unmeasured(bar, "needs libgloo-dev, then build again");
-  const std::vector<std::string> arguments = {*binary, fmt::format("{}", processes),
-                                              thoroughness == Thoroughness::quick ? "11" : "101"};
-  return worst_ratio(bar, json_of(run_measured(arguments), arguments));
+// What a program of tools/benchmarks prints for `size` processes or GPUs; none if it is not built.
+std::optional<json> run_pairs(const std::string& program, int size, int pairs) {
+  const auto binary = find_executable(program, executable_directory() + "/benchmarks");
+  if (!binary) return std::nullopt;
+  return run_for_json({*binary, fmt::format("{}", size), fmt::format("{}", pairs)});
 }
 
-// A step of data parallelism with asynchronous buckets beside one with blocking buckets.
+int pairs_of(Thoroughness thoroughness) { return thoroughness == Thoroughness::quick ? 11 : 101; }
+
+constexpr const char* needs_gloo = "install libgloo-dev, then rebuild";
+
+// A gang over Gloo against hand-written calls of Gloo: the worst of its sizes, 4 bytes to 16 MiB.
+Measurement compare_with_raw_gloo(int processes, Thoroughness thoroughness) {
+  const auto lines = run_pairs("gloo_all_reduce", processes, pairs_of(thoroughness));
+  return lines ? worst_ratio("1.02", *lines) : unmeasured("1.02", needs_gloo);
+}
+
+// A step of data parallelism with asynchronous buckets against one with blocking buckets.
 Measurement compare_with_blocking_buckets(Thoroughness thoroughness) {
-  const std::string bar = "1.00";
-  const auto binary = find_executable("gloo_ddp", executable_directory() + "/benchmarks");
-  if (!binary) return unmeasured(bar, "needs libgloo-dev, then build again");
-  const std::vector<std::string> arguments = {*binary, "2",
-                                              thoroughness == Thoroughness::quick ? "21" : "201"};
-  const json result = json_of(run_measured(arguments), arguments);
-  const double ratio = result.at("median_ratio").get<double>();
-  return {.bar = bar,
+  const auto result = run_pairs("gloo_ddp", 2, 2 * pairs_of(thoroughness) - 1);
+  if (!result) return unmeasured("1.00", needs_gloo);
+  const double ratio = result->at("median_ratio").get<double>();
+  return {.bar = "1.00",
           .measured = fmt::format("{:.3f} ({:.1f} ms a step)", ratio,
-                                  result.at("asynchronous_us").get<double>() * 1e-3),
+                                  result->at("asynchronous_us").get<double>() * 1e-3),
           .holds = ratio <= 1.0};
 }
 
-// From nothing to a result that was compared: simulated, then on processes.
+// From start to a compared result: simulated, then on processes.
 Measurement measure_start_of_processes(int repeats) {
   const std::vector<std::string> arguments = {
       own_executable(), "compare", "all_reduce", "--backend", "gloo", "--world", "8", "--quiet"};
   const double seconds = median_of(repeats, [&arguments] {
     const auto began = std::chrono::steady_clock::now();
-    const MeasuredProcess process = run_measured(arguments);
-    if (process.exit_status != 0) {
-      throw NotSupported(fmt::format("'{}' ended with exit status {}", fmt::join(arguments, " "),
-                                     process.exit_status));
-    }
+    run_checked(arguments);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   });
   return {.bar = "1 s", .measured = fmt::format("{:.2f} s", seconds), .holds = seconds < 1};
 }
 
-// A gang over NCCL beside the calls that it makes: the worst of its sizes, 4 bytes to 1 GiB.
+// A gang over NCCL against the calls that it makes: the worst of its sizes, 4 bytes to 1 GiB.
 Measurement compare_with_raw_nccl(Thoroughness thoroughness) {
-  const std::string bar = "1.02";
   if (const BackendAvailability nccl = nccl_availability(); !nccl.is_available)
-    return unmeasured(bar, nccl.reason);
-  const auto binary = find_executable("nccl_all_reduce", executable_directory() + "/benchmarks");
-  if (!binary) return unmeasured(bar, "needs tools/benchmarks, built");
-  const std::vector<std::string> arguments = {*binary, "1",
-                                              thoroughness == Thoroughness::quick ? "11" : "101"};
-  return worst_ratio(bar, json_of(run_measured(arguments), arguments));
+    return unmeasured("1.02", nccl.reason);
+  const auto lines = run_pairs("nccl_all_reduce", 1, pairs_of(thoroughness));
+  return lines ? worst_ratio("1.02", *lines) : unmeasured("1.02", "nccl_all_reduce is not built");
 }
 
 void add_gloo(std::vector<Benchmark>& table, Thoroughness thoroughness, int repeats) {
   table.push_back(small_all_reduce({8, 20'000, 700, "fiber", "sim-gloo"}, repeats));
   table.push_back(small_all_reduce({512, 20, 100'000, "fiber", "sim-gloo"}, repeats));
   for (const int processes : {2, 4}) {
-    table.push_back({fmt::format("gloo, {} processes, by hand is 1", processes),
+    table.push_back({fmt::format("gloo, {} processes, vs raw Gloo", processes),
                      [=] { return compare_with_raw_gloo(processes, thoroughness); }});
   }
-  table.push_back({"gloo, 2, ddp, blocking is 1",
+  table.push_back({"gloo, 2, ddp, vs blocking",
                    [thoroughness] { return compare_with_blocking_buckets(thoroughness); }});
   table.push_back(
       {"gloo, 8 processes, compare", [repeats] { return measure_start_of_processes(repeats); }});
@@ -317,7 +320,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(
       {"8 ranks, against OpenMPI", [repeats] { return compare_with_openmpi(repeats); }});
   add_gloo(table, thoroughness, repeats);
-  table.push_back({"nccl, 1 rank, by hand is 1",
+  table.push_back({"nccl, 1 rank, vs raw NCCL",
                    [thoroughness] { return compare_with_raw_nccl(thoroughness); }});
   table.push_back(
       {"16 MiB f32 all_reduce, 8 ranks", [repeats] { return measure_large_all_reduce(repeats); }});

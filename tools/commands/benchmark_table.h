@@ -12,8 +12,8 @@ namespace gang::tools {
 struct Measurement {
   std::string bar;
   std::string measured;
-  std::optional<bool> holds;  // none: could not be told, `measured` or `details` say why
-  std::string details = {};   // a line beneath, where there is more to say
+  std::optional<bool> holds;  // none: undecided, `measured` or `details` says why
+  std::string details = {};   // a further line, if there is more to say
 };
 
 enum class Thoroughness { quick, full };
@@ -24,11 +24,11 @@ struct Benchmark {
   std::function<Measurement()> measure;
 };
 
-// All lines, in the order of the table; nothing beyond 131,072 ranks where quick.
+// All lines, in the order of the table; none beyond 131,072 ranks if quick.
 std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness);
 
-// Those whose work matches one of `patterns`, as a whole with * and ?, or in any part; all of them
-// without patterns. Throws InvalidArgument where a pattern matches nothing.
+// Those whose work contains one of `patterns` or matches it as a glob; all of them without
+// patterns. Throws InvalidArgument if a pattern matches nothing.
 std::vector<Benchmark> select(std::vector<Benchmark> benchmarks,
                               const std::vector<std::string>& patterns);
 

@@ -1,26 +1,23 @@
-#include "tools/commands/check.h"
-
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "gang/error.h"
 #include "harness/backends/backend.h"
 #include "harness/explanation/html_page.h"
-#include "harness/text/output_file.h"
 #include "properties/property_runner.h"
 #include "properties/selection.h"
 #include "tools/commands/check_report.h"
+#include "tools/commands/commands.h"
 
 namespace gang::tools {
 namespace {
 
 using harness::CommandContext;
-using harness::OutputFile;
 using properties::CheckResult;
 using properties::Progress;
 using properties::Property;
@@ -30,71 +27,78 @@ constexpr int largest_world = 1024;
 constexpr int most_jobs = 256;
 constexpr std::size_t terminal_columns = 80;
 
+harness::BackendKind parse_simulated(std::string_view text) {
+  const harness::BackendKind kind = harness::parse_backend(text);
+  if (harness::is_simulated(kind)) return kind;
+  throw InvalidArgument(
+      fmt::format("--backend is '{}'; must be one of: sim, sim-gloo, sim-nccl", text));
+}
+
 class CheckCommand final : public harness::Command {
  public:
   explicit CheckCommand(std::vector<Property> properties) : properties_(std::move(properties)) {}
 
   std::string name() const override { return "check"; }
-  std::string description() const override { return "check the properties that must always hold"; }
+  std::string description() const override { return "checks the properties that must always hold"; }
   std::vector<std::string> examples() const override {
     return {"check --seed 1", "check --filter 'meshes_partition.*' --cases 5000",
             "check --time-budget 10 --junit check.xml --report check.html",
             "check --backend sim-gloo --seed 1", "check --backend sim-nccl --seed 1"};
   }
 
-  void add_options(CLI::App& app) override;
+  std::vector<harness::Option> options() override;
   int run(CommandContext& context) override;
 
  private:
   void list(const std::vector<Property>& selected, CommandContext& context) const;
   CheckReport check(const std::vector<Property>& selected, CommandContext& context) const;
-  void tell(const CheckedProperty& checked, CommandContext& context) const;
+  void print(const CheckedProperty& checked, CommandContext& context) const;
 
   std::vector<Property> properties_;
   std::vector<std::string> filters_;
-  std::string backend_ = "sim";
+  harness::BackendKind backend_ = harness::BackendKind::sim;
   std::uint64_t cases_ = properties::Settings{}.cases;
   std::uint64_t seed_ = 1;
   int max_world_ = properties::Settings{}.max_world;
   std::optional<double> budget_seconds_;
   int jobs_ = 2;
-  std::string junit_path_;
-  std::string json_path_;
-  std::string report_path_;
+  harness::FileOption junit_{"--junit"};
+  harness::FileOption json_{"--json"};
+  harness::FileOption page_{"--report"};
   std::optional<std::string> reproduce_;
   bool is_quiet_ = false;
   bool is_list_ = false;
 };
 
-void CheckCommand::add_options(CLI::App& app) {
-  app.add_option("--filter", filters_, "names or suites, * and ? allowed; several with commas")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  app.add_option("--backend", backend_,
-                 "what the gangs are: sim; sim-gloo, Gloo's algorithms;\nsim-nccl, streams of a "
-                 "simulated NCCL")
-      ->check(CLI::IsMember({"sim", "sim-gloo", "sim-nccl"}))
-      ->capture_default_str();
-  app.add_option("--cases", cases_, "cases of a cheap property")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
-      ->capture_default_str();
-  app.add_option("--seed", seed_, "of everything random")->capture_default_str();
-  app.add_option("--max-world", max_world_, "ranks of the largest world that is generated")
-      ->check(CLI::Range(1, largest_world))
-      ->capture_default_str();
-  app.add_option("--time-budget", budget_seconds_, "seconds for all properties together")
-      ->check(CLI::Range(1e-3, longest_budget_seconds));
-  app.add_option("--jobs", jobs_, "properties checked at a time")
-      ->check(CLI::Range(1, most_jobs))
-      ->capture_default_str();
-  app.add_option("--junit", junit_path_, "write a JUnit XML report")->type_name("FILE");
-  app.add_option("--json", json_path_, "write a JSON report")->type_name("FILE");
-  app.add_option("--report", report_path_, "explain the first failure as one HTML page")
-      ->type_name("FILE");
-  app.add_option("--reproduce", reproduce_, "replay one shrunk case; with --filter NAME")
-      ->type_name("TOKEN");
-  app.add_flag("--quiet", is_quiet_, "only failures");
-  app.add_flag("--list", is_list_, "list the properties and stop");
+std::vector<harness::Option> CheckCommand::options() {
+  using harness::flag_option;
+  using harness::number_option;
+  const properties::Settings defaults;
+  return {
+      harness::list_option("--filter", "GLOB",
+                           "names or suites, * and ? allowed; several with commas", filters_),
+      {.name = "--backend",
+       .value_name = "NAME",
+       .description = "what the gangs are: sim, sim-gloo (Gloo's algorithms) or sim-nccl (streams\n"
+                      "of a simulated NCCL) [sim]",
+       .set = [this](std::string_view text) { backend_ = parse_simulated(text); }},
+      number_option("--cases", fmt::format("cases of a cheap property [{}]", defaults.cases),
+                    cases_, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
+      number_option("--seed", "seed for everything random [1]", seed_, std::uint64_t{0},
+                    std::numeric_limits<std::uint64_t>::max()),
+      number_option("--max-world",
+                    fmt::format("ranks of the largest generated world [{}]", defaults.max_world),
+                    max_world_, 1, largest_world),
+      number_option("--time-budget", "seconds for all properties together", budget_seconds_, 1e-3,
+                    longest_budget_seconds),
+      number_option("--jobs", "properties to check at a time [2]", jobs_, 1, most_jobs),
+      junit_.option("write a JUnit XML report"),
+      json_.option("write a JSON report"),
+      page_.option("explain the first failure as one HTML page"),
+      harness::text_option("--reproduce", "TOKEN", "replay one shrunk case; with --filter NAME",
+                           reproduce_),
+      flag_option("--quiet", "print only failures", is_quiet_),
+      flag_option("--list", "list the properties and stop", is_list_)};
 }
 
 void CheckCommand::list(const std::vector<Property>& selected, CommandContext& context) const {
@@ -103,7 +107,7 @@ void CheckCommand::list(const std::vector<Property>& selected, CommandContext& c
   }
 }
 
-void CheckCommand::tell(const CheckedProperty& checked, CommandContext& context) const {
+void CheckCommand::print(const CheckedProperty& checked, CommandContext& context) const {
   if (context.out_is_terminal) context.out << "\r\033[K";
   if (!is_quiet_ || !checked.result.held()) context.out << line_of(checked, context.binary);
   context.out.flush();
@@ -123,7 +127,7 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
   properties::RunnerEvents events;
   events.finished = [&](std::size_t index, const CheckResult& result) {
     report.properties.push_back({selected[index], result});
-    tell(report.properties.back(), context);
+    print(report.properties.back(), context);
   };
   if (context.out_is_terminal && !is_quiet_) {
     events.progress = [&context](const Progress& progress) {
@@ -150,25 +154,21 @@ int CheckCommand::run(CommandContext& context) {
   }
   if (reproduce_ && selected.size() != 1) {
     throw InvalidArgument(
-        fmt::format("--reproduce needs a --filter that chooses one property; this one chooses {}",
+        fmt::format("--reproduce needs a --filter that selects one property; this one selects {}",
                     selected.size()));
   }
-  std::optional<OutputFile> json;
-  std::optional<OutputFile> junit;
-  std::optional<OutputFile> page;
-  if (!json_path_.empty()) json.emplace("--json", json_path_);
-  if (!junit_path_.empty()) junit.emplace("--junit", junit_path_);
-  if (!report_path_.empty()) page.emplace("--report", report_path_);
+  for (harness::FileOption* file : {&json_, &junit_, &page_}) file->open();
   const CheckReport report = check(selected, context);
   if (!is_quiet_) context.out << summary_of(report);
-  if (json) json->commit(to_json_text(report, context.binary));
-  if (junit) junit->commit(to_junit_xml(report, context.binary));
-  const auto failure = page ? explained_failure(report, context.binary) : std::nullopt;
+  json_.write([&] { return to_json_text(report, context.binary); });
+  junit_.write(
+      [&] { return harness::to_junit_xml("gangsim check", to_junit(report, context.binary)); });
+  const auto failure = page_.is_given() ? explained_failure(report, context.binary) : std::nullopt;
   if (failure) {
-    page->commit(harness::to_html(*failure));
-    context.out << "  Look       " << report_path_ << '\n';
-  } else if (page && !is_quiet_) {
-    context.out << "No failure to explain: " << report_path_ << " is not written\n";
+    page_.write([&failure] { return harness::to_html(*failure); });
+    context.out << "  Report     " << page_.path() << '\n';
+  } else if (page_.is_given() && !is_quiet_) {
+    context.out << "No failure to explain; " << page_.path() << " was not written\n";
   }
   return report.held() ? harness::exit_status::holds : harness::exit_status::finding;
 }

@@ -6,18 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/text/markup.h"
-
+#include "properties/case_text.h"
 namespace gang::tools {
 namespace {
-
-using harness::xml_escaped;
 
 using properties::CheckResult;
 using properties::Counterexample;
 using properties::Property;
-
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string indented(const std::string& text) {
   std::string lines = "  ";
@@ -28,26 +23,27 @@ std::string indented(const std::string& text) {
   return lines;
 }
 
-// What the property counted, in lines under its own.
+// What the property counted, on lines of its own.
 std::string figures_of(const CheckResult& result) {
   return result.figures.empty() ? "" : indented(result.figures) + "\n";
 }
 
 std::string cases_of(const CheckResult& result) {
-  const char* const plural = result.cases == 1 ? "" : "s";
   return result.cases < result.planned_cases && result.held()
              ? fmt::format("{} of {} cases", result.cases, result.planned_cases)
-             : fmt::format("{} case{}", result.cases, plural);
+             : properties::counted(result.cases, "case");
 }
 
 std::string reproduce_command(const CheckedProperty& checked, const std::string& binary) {
   const Property& property = checked.property;
   return fmt::format("{} check {}--filter {} --reproduce {}", binary,
-                     property.backend == "sim" ? "" : "--backend " + property.backend + " ",
+                     property.backend == harness::BackendKind::sim
+                         ? ""
+                         : fmt::format("--backend {} ", to_string(property.backend)),
                      property.full_name(), checked.result.counterexample->reproduce);
 }
 
-// The report of the run that shows it.
+// The report of the run that shows the failure.
 std::string run_text(const sim::Report& run) {
   std::string text = to_string(run);
   while (text.ends_with('\n')) text.pop_back();
@@ -65,8 +61,8 @@ std::string failure_text(const CheckedProperty& checked, const std::string& bina
   std::string text = indented(found.text) + "\n\n" + indented(found.message) + "\n\n";
   if (found.run && !found.run->holds()) text += indented(run_text(*found.run)) + "\n\n";
   if (found.shrink_steps != 0 && !found.found_in.empty()) {
-    text += fmt::format("  Shrunk from {} in {} step{}.\n", found.found_in, found.shrink_steps,
-                        found.shrink_steps == 1 ? "" : "s");
+    text += fmt::format("  Shrunk from {} in {}.\n", found.found_in,
+                        properties::counted(found.shrink_steps, "step"));
   }
   return text + fmt::format("  Reproduce  {}\n", reproduce_command(checked, binary));
 }
@@ -100,17 +96,15 @@ nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary
   return json;
 }
 
-std::string testcase_of(const CheckedProperty& checked, const std::string& binary) {
-  std::string xml = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
-                                xml_escaped(checked.property.suite),
-                                xml_escaped(checked.property.name), seconds(checked.result.time));
-  if (checked.result.held()) return xml + "/>\n";
-  const bool is_falsified = checked.result.counterexample.has_value();
-  const std::string& message =
-      is_falsified ? checked.result.counterexample->message : checked.result.gave_up;
-  const std::string text = is_falsified ? failure_text(checked, binary) : message;
-  return xml + fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
-                           xml_escaped(message), xml_escaped(text));
+harness::JunitCase to_junit_case(const CheckedProperty& checked, const std::string& binary) {
+  harness::JunitCase one{.class_name = checked.property.suite,
+                         .name = checked.property.name,
+                         .time = checked.result.time};
+  if (checked.result.counterexample)
+    one.failure = {checked.result.counterexample->message, failure_text(checked, binary)};
+  else if (!checked.result.held())
+    one.failure = {checked.result.gave_up, checked.result.gave_up};
+  return one;
 }
 
 }  // namespace
@@ -125,7 +119,7 @@ std::string line_of(const CheckedProperty& checked, const std::string& binary) {
   const std::string name = checked.property.full_name();
   if (result.held()) {
     return fmt::format("✓ {:<62} {:>13} {:>8.2f} s\n{}", name, cases_of(result),
-                       seconds(result.time), figures_of(result));
+                       to_seconds(result.time), figures_of(result));
   }
   if (!result.counterexample) {
     return fmt::format("✗ {:<62} gave up after {}\n{}\n{}\n\n", name, cases_of(result),
@@ -146,7 +140,7 @@ std::string summary_of(const CheckReport& report) {
   const std::string verdict =
       failed == 0 ? (count == 1 ? "holds" : "hold") : fmt::format("checked, {} failed", failed);
   return fmt::format("{} propert{} {}: {} cases in {:.1f} s, seed {}\n", count,
-                     count == 1 ? "y" : "ies", verdict, cases, seconds(report.time),
+                     count == 1 ? "y" : "ies", verdict, cases, to_seconds(report.time),
                      report.settings.seed);
 }
 
@@ -164,7 +158,7 @@ std::optional<harness::RunResult> explained_failure(const CheckReport& report,
   if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
   result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
   result.specification.program = failed->property.full_name();
-  result.specification.seed = report.settings.seed;
+  result.specification.options.seed = report.settings.seed;
   result.world_size = 0;
   result.reproduce = reproduce_command(*failed, binary);
   return result;
@@ -183,28 +177,14 @@ std::string to_json_text(const CheckReport& report, const std::string& binary) {
   return json.dump(2) + "\n";
 }
 
-std::string to_junit_xml(const CheckReport& report, const std::string& binary) {
-  std::string xml =
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gangsim check\">\n";
-  const auto& all = report.properties;
-  for (auto first = all.begin(); first != all.end();) {
-    const auto last = std::find_if(first, all.end(), [first](const CheckedProperty& one) {
-      return one.property.suite != first->property.suite;
-    });
-    std::string cases;
-    double time = 0;
-    for (auto one = first; one != last; ++one) {
-      cases += testcase_of(*one, binary);
-      time += seconds(one->result.time);
-    }
-    const auto failures =
-        std::count_if(first, last, [](const CheckedProperty& one) { return !one.result.held(); });
-    xml += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" time=\"{:.6f}\">\n{}",
-                       xml_escaped(first->property.suite), last - first, failures, time, cases);
-    xml += "  </testsuite>\n";
-    first = last;
+std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::string& binary) {
+  std::vector<harness::JunitSuite> suites;
+  for (const CheckedProperty& checked : report.properties) {
+    if (suites.empty() || suites.back().name != checked.property.suite)
+      suites.push_back({checked.property.suite});
+    suites.back().cases.push_back(to_junit_case(checked, binary));
   }
-  return xml + "</testsuites>\n";
+  return suites;
 }
 
 }  // namespace gang::tools

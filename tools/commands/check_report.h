@@ -1,4 +1,4 @@
-// What `check` says: lines for people, JSON and JUnit XML.
+// What `check` reports: lines for people, JSON and JUnit XML.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/run/runner.h"
+#include "harness/text/junit.h"
 #include "properties/property.h"
 
 namespace gang::tools {
@@ -25,21 +26,19 @@ struct CheckReport {
 };
 
 // "✓ suite.name   1000 cases   0.12 s", or the failure with its shrunk case and how to reproduce
-// it. `binary` is what people type.
+// it. `binary` is the command that users type.
 std::string line_of(const CheckedProperty& checked, const std::string& binary);
 
 // The last line: how many held, cases and time.
 std::string summary_of(const CheckReport& report);
 
 // The first property that failed as a run, for the HTML explanation: what is wrong with the shrunk
-// case, and, where a run shows it, that run's findings and blocked calls. Nothing where all held.
+// case and, if a run shows it, that run's findings and blocked calls. None if all held.
 std::optional<harness::RunResult> explained_failure(const CheckReport& report,
                                                     const std::string& binary);
 
 std::string to_json_text(const CheckReport& report, const std::string& binary);
 
-// Source: the JUnit XML that Jenkins, GitLab and GitHub read
-// (testsuites/testsuite/testcase/failure).
-std::string to_junit_xml(const CheckReport& report, const std::string& binary);
+std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::string& binary);
 
 }  // namespace gang::tools

@@ -9,19 +9,19 @@
 namespace gang::tools {
 
 struct MeasuredProcess {
-  int exit_status = 0;           // 128 + signal where it was killed
+  int exit_status = 0;           // 128 + signal if it was killed
   std::string output;            // what it wrote to standard output
-  std::uint64_t peak_bytes = 0;  // resident memory, at most
+  std::uint64_t peak_bytes = 0;  // most resident memory
 };
 
-// Runs `arguments[0]` (looked for in PATH where it has no slash) to its end; standard error is
-// passed on. Blocks. Throws gang::NotSupported where it cannot be started.
+// Runs `arguments[0]` (looked up in PATH if it has no slash) to its end; standard error is passed
+// on. Blocks. Throws gang::NotSupported if it cannot be started.
 MeasuredProcess run_measured(const std::vector<std::string>& arguments);
 
 // The directory of the running executable, without a slash at the end.
 std::string executable_directory();
 
-// The first directory of `path` (colons between them) with an executable `name`; none: not there.
+// The executable `name` in the first directory of `path` (separated by colons) that has it.
 std::optional<std::string> find_executable(const std::string& name, const std::string& path);
 
 }  // namespace gang::tools

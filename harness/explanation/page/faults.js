@@ -13,7 +13,7 @@ function choose_fault(index) {
     ["Kind", element("code", {}, fault.kind)],
     ["Rank", String(fault.rank)],
     ["Virtual time", fault.time],
-    ["How often", fault.count > 1 ? `${fault.count} times, first then` : ""],
+    ["How often", fault.count > 1 ? `${fault.count} times; this is the first` : ""],
     ["In the plan", fault.planned],
   ]);
   document.getElementById("details").classList.add("open");
@@ -25,7 +25,7 @@ function choose_fault(index) {
 function fault_marks(lane, axis) {
   let free = 0;
   return run.faults.flatMap((fault, index) => {
-    if (lane.context || !holds_rank(lane.ranks, fault.rank)) return [];
+    if (lane.context || !holds_rank(lane, fault.rank)) return [];
     const place = axis.place(fault);
     const left = Math.max(place - 9, free);
     free = left + 20;
@@ -43,9 +43,9 @@ function draw_faults(main) {
   const items = run.faults.map((fault, index) => element("li", {},
     element("button.chip", {type: "button", "data-fault": index,
                             click: () => choose_fault(index)}, "rank " + fault.rank),
-    fault_words(fault) + (fault.count > 1 ? `, and ${fault.count - 1} times more` : ""),
+    fault_words(fault) + (fault.count > 1 ? `, ${fault.count} times` : ""),
     element("span.quiet", {}, `  at ${fault.time}`)));
-  const left_out = run.faults_left_out ? ` ${run.faults_left_out} further ones are left out.` : "";
-  main.append(section("Faults", "What the plan of faults made happen, in its order." + left_out,
+  const left_out = run.faults_left_out ? ` ${run.faults_left_out} more are not shown.` : "";
+  main.append(section("Faults", "The faults of the plan that happened, in the order of the plan." + left_out,
                       element("ul.card.items", {}, items)));
 }

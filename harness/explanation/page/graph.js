@@ -163,11 +163,11 @@ function shortened(text, most) {
 function node_box(index, place) {
   const node = run.nodes[index];
   const kind = !node.is_blocked ? ".gone" : node.is_core ? ".core" : "";
-  const title = shortened(rank_words(node.short_ranks) + (node.context ? " / " + node.context : ""),
+  const title = shortened(rank_words(node) + (node.context ? " / " + node.context : ""),
                           25);
   const what = node.is_blocked ? node.operation : "✕ " + operation_words(node);
   const where = [node.gang, node.location].filter((text) => text).join("  ");
-  const label = `${rank_words(node.short_ranks)}: ${operation_words(node)}`;
+  const label = `${rank_words(node)}: ${operation_words(node)}`;
   const left = -box.width / 2 + 12;
   const made = svg("g.node" + kind, {...choosing(() => choose_node(index)), "aria-label": label,
                                      transform: `translate(${place.x},${place.y})`},

@@ -27,8 +27,9 @@ function filled(made, classes, attributes, children) {
   return made;
 }
 
-function rank_words(ranks) {
-  return (/^\d+$/.test(ranks) ? "rank " : "ranks ") + ranks.replaceAll(",", ", ");
+// "rank 3", "ranks 0-3, 8": of a group, or of a call, by its `count`.
+function rank_words(group, ranks = group.short_ranks) {
+  return (group.count === 1 ? "rank " : "ranks ") + ranks.replaceAll(",", ", ");
 }
 
 // "0-3,8,10-14:2": "0-3, 8, 10-14 in steps of 2".
@@ -45,14 +46,9 @@ function rank_list(group) {
     [range_words(group.short_ranks), context].filter((text) => text).join(", ")), words);
 }
 
-// "0-3,8,10-14:2" holds 12.
-function holds_rank(ranks, rank) {
-  return ranks.split(",").some((range) => {
-    const [, first, last, stride] = /^(\d+)(?:-(\d+))?(?::(\d+))?$/.exec(range) || [];
-    if (first === undefined) return false;
-    const offset = rank - Number(first);
-    return offset >= 0 && rank <= Number(last ?? first) && offset % Number(stride ?? 1) === 0;
-  });
+function holds_rank(group, rank) {
+  return group.ranges.some(([first, last, stride]) =>
+    rank >= first && rank <= last && (rank - first) % stride === 0);
 }
 
 // What a choice is told with: Enter and Space work wherever a click does.
@@ -101,7 +97,7 @@ function close_details() {
 
 function chip(node) {
   return element("button.chip", {type: "button", click: () => choose_node(node)},
-                 rank_words(run.nodes[node].short_ranks));
+                 rank_words(run.nodes[node]));
 }
 
 function operation_words(node) {
@@ -150,7 +146,7 @@ function draw_verdict() {
   const mark = run.holds ? "✓ " : "✕ ";
   const advice = element("dl.advice");
   for (const [name, text] of run.advice) {
-    const value = name === "Reproduce" || name === "Look" ? element("code", {}, text) : text;
+    const value = name === "Reproduce" ? element("code", {}, text) : text;
     const copy = name === "Reproduce" && navigator.clipboard
         ? element("button.copy", {type: "button", click: (event) => copy_text(event, text)}, "Copy")
         : null;
@@ -187,10 +183,10 @@ function draw_divergence(divergence) {
   const cards = [];
   const common = divergence.last_common;
   cards.push(summary_card("common", common.operation ? "Last call of all" : "Before",
-    common.operation ? common : {note: "no call that all have made"}));
+    common.operation ? common : {note: "no call in common"}));
   divergence.next.forEach((call, i) => {
     cards.push(summary_card(i === 0 && divergence.has_majority ? "most" : "odd",
-                            "Then " + rank_words(call.ranks), call));
+                            "Then " + rank_words(call), call));
   });
   return element("div.card.parting", {}, cards);
 }
@@ -198,10 +194,10 @@ function draw_divergence(divergence) {
 function draw_near_misses(misses) {
   return element("ul.card.items", {}, misses.map((miss) => element("li", {},
     miss.field === "call site"
-      ? element("p", {}, "These have matched, called in different places:")
+      ? element("p", {}, "These calls matched, made in different places:")
       : element("p", {}, "These would match if ", element("strong", {}, miss.field),
                 " were equal:"),
-    [miss.first, miss.second].map((call) => element("p", {}, rank_words(call.ranks) + ": ",
+    [miss.first, miss.second].map((call) => element("p", {}, rank_words(call) + ": ",
       element("code", {}, [call.gang, call.operation].join(" ").trim()),
       call.location ? element("span.quiet", {}, "  at " + call.location) : "")))));
 }
@@ -240,11 +236,11 @@ function draw_blocked(main) {
   const core = blocked.filter((i) => run.nodes[i].is_core);
   const downstream = blocked.filter((i) => !run.nodes[i].is_core);
   if (core.length) {
-    main.append(section("The core", "The calls of which one must change.", rank_finder(),
+    main.append(section("The core", "One of these calls must change.", rank_finder(),
                         draw_table(core)));
   }
   if (downstream.length) {
-    main.append(section("Blocked because of those",
+    main.append(section("Blocked behind these",
                         "Nothing is wrong with these: they wait for the core, or for each other.",
                         core.length ? "" : rank_finder(), draw_table(downstream)));
   }
@@ -256,8 +252,8 @@ function rank_finder() {
   const find = (event) => {
     event.preventDefault();
     const rank = Number(event.target.elements.rank.value);
-    const index = run.nodes.findIndex((node) => holds_rank(node.ranks, rank));
-    message.textContent = index < 0 ? `Rank ${rank} is not blocked, and nobody waits for it.` : "";
+    const index = run.nodes.findIndex((node) => holds_rank(node, rank));
+    message.textContent = index < 0 ? `Rank ${rank} is not blocked, and no rank waits for it.` : "";
     if (index >= 0) choose_node(index);
   };
   return element("form.tools", {submit: find},
@@ -272,7 +268,7 @@ function draw_findings(main) {
       main.append(section("Also found: " + finding.id, "", element("ul.card.items", {},
         element("li", {}, finding.message),
         finding.fix && element("li", {}, "Fix: " + finding.fix),
-        finding.certainty && element("li", {}, "Certain: " + finding.certainty))));
+        finding.certainty && element("li", {}, "Certainty: " + finding.certainty))));
     }
     if (finding.divergence) {
       main.append(section("Where they part", "", draw_divergence(finding.divergence)));

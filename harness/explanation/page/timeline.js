@@ -11,7 +11,7 @@ function call_words(slice) {
 }
 
 function gang_name(slice) {
-  return run.timeline.gangs[slice.gang].split("[")[0];
+  return run.timeline.gangs[slice.gang].name;
 }
 
 // Where time begins and ends on the axis, and how many pixels a unit has.
@@ -53,8 +53,8 @@ function slice_state(lane, slice) {
 }
 
 const state_words = {
-  "complete": "completed", "failed": "failed", "pending": "started, had not ended",
-  "blocked": "blocked, never to go on", "blocked downstream": "blocked because of the core",
+  "complete": "completed", "failed": "failed", "pending": "started, not finished",
+  "blocked": "blocked forever", "blocked downstream": "blocked behind the core",
 };
 
 function choose_slice(lane, slice, drawn) {
@@ -68,7 +68,7 @@ function choose_slice(lane, slice, drawn) {
   show_details(call_words(slice), [
     ["State", state_words[slice_state(lane, slice)]],
     [lane.count > 1 ? `Ranks (${lane.count})` : "Rank", rank_list(lane)],
-    ["Gang", element("code", {}, run.timeline.gangs[slice.gang] + (lane.count > 1
+    ["Gang", element("code", {}, run.timeline.gangs[slice.gang].label + (lane.count > 1
         ? " (that of its first rank)" : ""))],
     ["Arguments", call.arguments],
     ["Sequence number", call.is_message ? "" : String(slice.sequence)],
@@ -133,8 +133,8 @@ function draw_lane(lane, axis) {
   const notes = [lane.context && "context " + lane.context,
                  lane.count > 1 && `${lane.count} ranks`,
                  lane.left_out && `${lane.left_out} earlier not shown`].filter((note) => note);
-  const who = element("div.who", {title: rank_words(lane.ranks)},
-    rank_words(shortened(lane.short_ranks, 40)),
+  const who = element("div.who", {title: rank_words(lane, lane.ranks)},
+    rank_words(lane, shortened(lane.short_ranks, 40)),
     notes.map((note) => element("small", {}, note)));
   const drawn = element("div.lane" + (lane.is_odd ? ".odd" : ""), {}, who, track);
   if (lane.node !== null) show_as(lane.node, drawn);
@@ -175,9 +175,9 @@ function timeline_key() {
     (slice) => slice_state(lane, slice))));
   const items = run.timeline.names.slice(0, 6).map((name, i) =>
     element("span", {}, element("span.swatch", {style: `background:var(--gang-${i})`}), name));
-  if (states.has("blocked")) items.push(element("span", {}, "‖ hatched: blocked for ever"));
+  if (states.has("blocked")) items.push(element("span", {}, "‖ hatched: blocked forever"));
   else if (states.has("blocked downstream")) items.push(element("span", {}, "‖ hatched: blocked"));
-  if (states.has("pending")) items.push(element("span", {}, "dashed: started, had not ended"));
+  if (states.has("pending")) items.push(element("span", {}, "dashed: started, not finished"));
   if (states.has("failed")) items.push(element("span", {}, "✕ failed"));
   if (run.faults.length) items.push(element("span", {}, element("span.struck-key", {}, "◆"),
                                             " a fault struck the rank"));
@@ -189,10 +189,10 @@ function draw_timeline(main) {
   if (timeline === null || !timeline.lanes.some((lane) => lane.slices.length)) return;
   const view = element("div.timeline");
   const grouped = timeline.lanes.some((lane) => lane.count > 1)
-      ? " Ranks that called the same share a lane." : "";
-  const cut = timeline.lanes_left_out ? ` ${timeline.lanes_left_out} further lanes are left out.` : "";
-  main.append(section("Timeline", "Each operation from its call to the step at which the last rank " +
-    "that it waits for has called." + grouped + cut,
+      ? " Ranks that made the same calls share a lane." : "";
+  const cut = timeline.lanes_left_out ? ` ${timeline.lanes_left_out} more lanes are not shown.` : "";
+  main.append(section("Timeline", "Each operation, from its call until the last rank that it " +
+    "waits for has called." + grouped + cut,
     axis_tools(view), element("div.card", {}, view, timeline_key())));
   fill_timeline(view);
 }

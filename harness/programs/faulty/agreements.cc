@@ -1,4 +1,4 @@
-// What every trainer must agree on: when data end, when to stop, what to skip, where to go on.
+// What ranks must agree on: when the data ends, when to stop, what to skip, where to resume.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +7,7 @@
 #include "gang/agreement.h"
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -19,87 +20,88 @@ void train_step(Gang& gang, const CallSite& call_site) {
   gang.all_reduce(view(gradient), ReduceOperation::mean, {}, call_site);
 }
 
-// Shards are filtered after they were made, and ranks read until their own ends. Right: they share
-// the counts of what they have read ahead, and all take the smallest.
-void end_of_data(Rank& rank, const Fault& fault) {
+// Filtering leaves shards of different lengths, and each rank reads to its own end. Fixed: ranks
+// share how many batches they have read ahead, and all take the smallest number.
+void end_of_data(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   const auto size = static_cast<std::size_t>(rank.world_size());
   std::int64_t unread = rank.rank() == 1 ? 5 : 8;
   while (true) {
     std::int64_t ahead = std::min<std::int64_t>(unread, 4);
     std::vector<std::int64_t> counts(size, ahead);
-    if (!fault.is_planted()) root.all_gather(view(counts), view_of(ahead));
+    if (!bug.is_planted()) root.all_gather(view(counts), view_of(ahead));
     const std::int64_t batches = *std::ranges::min_element(counts);
     if (batches == 0) return;
-    for (std::int64_t i = 0; i < batches; ++i) train_step(root, fault.here());
+    for (std::int64_t i = 0; i < batches; ++i) train_step(root, bug.here());
     unread -= ahead;
   }
 }
 
-// Every rank looks at its own validation score. Right: rank 0 decides for all.
-void early_stop(Rank& rank, const Fault& fault) {
+// Every rank stops by its own validation score. Fixed: rank 0 decides for all.
+void early_stop(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   for (int epoch = 0; epoch < 4; ++epoch) {
-    train_step(root, fault.here());
+    train_step(root, bug.here());
     const bool is_flat = epoch >= (rank.rank() == 2 ? 1 : 2);
-    if (fault.is_planted() ? is_flat : broadcast_flag(root, is_flat)) return;
+    if (bug.is_planted() ? is_flat : broadcast_flag(root, is_flat)) return;
   }
 }
 
-// The loss of one rank's batch is not finite, and it skips the step. Right: all skip it together.
-void skip_on_nan(Rank& rank, const Fault& fault) {
+// One rank's loss is not finite, and it skips the step. Fixed: all skip it together.
+void skip_on_nan(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   for (int step = 0; step < 4; ++step) {
     const bool has_overflow = step == 1 && rank.rank() == 3;
     const float loss = has_overflow ? std::numeric_limits<float>::infinity() : 1.0F;
     const std::int64_t is_bad = std::isfinite(loss) ? 0 : 1;
-    if ((fault.is_planted() ? is_bad : all_sum(root, is_bad)) != 0) continue;
-    train_step(root, fault.here());
+    if ((bug.is_planted() ? is_bad : all_sum(root, is_bad)) != 0) continue;
+    train_step(root, bug.here());
   }
 }
 
-// Gradients are clipped by the norm of a shard. Right: by the norm of all shards together.
-void clip_by_own_norm(Rank& rank, const Fault& fault) {
+// Clips gradients by the norm of a shard. Fixed: by the norm of all shards together.
+void clip_by_own_norm(Rank& rank, const PlantedBug& bug) {
   double square = rank.rank() == 0 ? 9.0 : 0.0;  // of the gradients of this rank's shard
-  if (!fault.is_planted()) square = all_sum(*rank.root(), square);
+  if (!bug.is_planted()) square = all_sum(*rank.root(), square);
   double factor = std::min(1.0, 1.0 / std::sqrt(std::max(square, 1e-12)));
   std::vector<double> factors(static_cast<std::size_t>(rank.world_size()));
   rank.root()->all_gather(view(factors), view_of(factor));
   const bool are_equal =
       std::ranges::all_of(factors, [&](double other) { return other == factors.front(); });
   if (!are_equal)
-    rank.wrong_result("Shards of one gradient are scaled by different factors.", fault.here());
+    rank.wrong_result("The shards of one gradient were scaled by different factors.", bug.here());
 }
 
-// After an overflow a rank halves its own loss scale, and the scaled gradients no longer add up.
-// Right: an overflow anywhere halves the scale everywhere.
-void loss_scale(Rank& rank, const Fault& fault) {
+// After an overflow a rank halves its own loss scale, and scaled gradients no longer add up. Fixed:
+// an overflow anywhere halves the scale everywhere.
+void loss_scale(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   float scale = 1024.0F;
   for (int step = 0; step < 3; ++step) {
     std::int32_t has_overflow = step == 1 && rank.rank() == 1 ? 1 : 0;
-    if (!fault.is_planted()) root.all_reduce(view_of(has_overflow), ReduceOperation::max);
+    if (!bug.is_planted()) root.all_reduce(view_of(has_overflow), ReduceOperation::max);
     if (has_overflow != 0) scale /= 2;
     float gradient = 3.0F * scale;
     root.all_reduce(view_of(gradient), ReduceOperation::sum);
     const float unscaled = gradient / scale / static_cast<float>(rank.world_size());
     if (unscaled != 3.0F) {
-      rank.wrong_result("The gradient is a sum of gradients of different scales.", fault.here());
+      rank.wrong_result("The gradient is a sum of gradients with different scales.", bug.here());
       return;
     }
   }
 }
 
-// Metrics are summed where tp's rank is 0, while the others go on to a barrier. Right: over dp,
-// whose members are all such ranks; wrong: over root, which the others have left for the barrier.
-void metrics_over_root(Rank& rank, const Fault& fault) {
+// Only ranks with tp rank 0 sum metrics; the others go straight to a barrier. Fixed: sums over dp,
+// whose members all have the same tp rank. Wrong: sums over root, where the others do not take
+// part.
+void metrics_over_root(Rank& rank, const PlantedBug& bug) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
   double loss = 2.5;
   if (gangs.tp->rank() == 0) {
-    Gang& gang = fault.is_planted() ? *gangs.root : *gangs.dp;
-    gang.all_reduce(view_of(loss), ReduceOperation::sum, {}, fault.here());
+    Gang& gang = bug.is_planted() ? *gangs.root : *gangs.dp;
+    gang.all_reduce(view_of(loss), ReduceOperation::sum, {}, bug.here());
   }
-  rank.root()->barrier({}, fault.here());
+  rank.root()->barrier({}, bug.here());
   gangs.close();
 }
 
@@ -107,58 +109,58 @@ void rename(bool is_disk_full) {
   if (is_disk_full) throw std::runtime_error("no space left on device: step_100.tmp");
 }
 
-// All shards are written, rank 0 commits, and its disk is full. Right: it tells the others, who
-// keep the checkpoint before and go on.
-void commit_fails(Rank& rank, const Fault& fault) {
+// All shards are written, and rank 0 fails to commit them because its disk is full. Fixed: it tells
+// the others, and all keep the previous checkpoint and continue.
+void commit_fails(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
-  root.barrier({}, fault.here());
+  root.barrier({}, bug.here());
   bool is_committed = true;
   try {
     rename(rank.rank() == 0);
   } catch (const std::runtime_error&) {
-    if (fault.is_planted()) throw;
+    if (bug.is_planted()) throw;
     is_committed = false;
   }
-  if (!fault.is_planted()) is_committed = broadcast_flag(root, is_committed);
+  if (!bug.is_planted()) is_committed = broadcast_flag(root, is_committed);
   if (is_committed) root.barrier();
   train_step(root, CallSite::here());
 }
 
-// A rank's last write had not reached the shared disk, and it goes on from the checkpoint before.
-// Right: all go on from the newest that every rank has.
-void resume_step(Rank& rank, const Fault& fault) {
+// One rank does not see its newest checkpoint yet and resumes from the previous one. Fixed: all
+// resume from the newest one that every rank has.
+void resume_step(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   std::int64_t step = rank.rank() == 2 ? 3 : 4;
-  if (!fault.is_planted()) root.all_reduce(view_of(step), ReduceOperation::min);
-  for (; step < 6; ++step) train_step(root, fault.here());
+  if (!bug.is_planted()) root.all_reduce(view_of(step), ReduceOperation::min);
+  for (; step < 6; ++step) train_step(root, bug.here());
 }
 
-// The score is reduced after every batch, of which ranks have different numbers. Right: each adds
-// up its own, and sums and counts are reduced once.
-void uneven_validation(Rank& rank, const Fault& fault) {
+// Reduces the score after every batch, although ranks have different numbers of batches. Fixed:
+// each sums its own scores, and sums and counts are reduced once.
+void uneven_validation(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   const int batches = rank.rank() == 0 ? 3 : 2;
   std::vector<double> sum_and_count = {0, 0};
   for (int i = 0; i < batches; ++i) {
     std::vector<double> batch = {4.0, 1.0};
-    if (fault.is_planted()) root.all_reduce(view(batch), ReduceOperation::sum, {}, fault.here());
+    if (bug.is_planted()) root.all_reduce(view(batch), ReduceOperation::sum, {}, bug.here());
     sum_and_count[0] += batch[0];
     sum_and_count[1] += batch[1];
   }
-  if (!fault.is_planted()) root.all_reduce(view(sum_and_count), ReduceOperation::sum);
+  if (!bug.is_planted()) root.all_reduce(view(sum_and_count), ReduceOperation::sum);
   if (sum_and_count[0] != 4.0 * sum_and_count[1])
-    rank.wrong_result("The score is not the mean.", fault.here());
+    rank.wrong_result("The score is not the mean.", bug.here());
 }
 
-// The scheduler signals the machine of rank 1, which saves at once, alone. Right: all ask at every
-// step whether anyone was told, and save together.
-void save_on_signal(Rank& rank, const Fault& fault) {
+// The scheduler signals the machine of rank 1, which saves at once, alone. Fixed: at every step all
+// ask whether any rank got a signal, and save together.
+void save_on_signal(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   for (int step = 0; step < 4; ++step) {
-    std::int32_t is_told = step == 2 && rank.rank() == 1 ? 1 : 0;
-    if (!fault.is_planted()) root.all_reduce(view_of(is_told), ReduceOperation::max);
-    if (is_told != 0) root.barrier({}, fault.here());
-    train_step(root, fault.here());
+    std::int32_t has_signal = step == 2 && rank.rank() == 1 ? 1 : 0;
+    if (!bug.is_planted()) root.all_reduce(view_of(has_signal), ReduceOperation::max);
+    if (has_signal != 0) root.barrier({}, bug.here());
+    train_step(root, bug.here());
   }
 }
 
@@ -167,13 +169,13 @@ void save_on_signal(Rank& rank, const Fault& fault) {
 std::vector<FaultyProgram> agreements() {
   namespace id = sim::finding_id;
   return {{.name = "end_of_data",
-           .description = "each rank reads to its own end",
+           .description = "each rank stops at its data end",
            .body = end_of_data,
            .finding = id::participant_missing,
            .ranks = {1},
            .fewest_ranks = 3},
           {.name = "early_stop",
-           .description = "each rank judges its own score",
+           .description = "each rank checks its own score",
            .body = early_stop,
            .finding = id::participant_missing,
            .ranks = {2},
@@ -185,7 +187,7 @@ std::vector<FaultyProgram> agreements() {
            .ranks = {3},
            .fewest_ranks = 4},
           {.name = "clip_by_own_norm",
-           .description = "clips by the norm of its shard",
+           .description = "clips by its own shard's norm",
            .body = clip_by_own_norm,
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3}},

@@ -1,6 +1,5 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
-
-#include <iterator>
+#include "harness/programs/faulty/faulty_program.h"
 
 namespace gang::harness {
 

@@ -1,13 +1,14 @@
-// All programs that are wrong on purpose.
+// All programs with a planted bug.
 #pragma once
 
 #include <vector>
 
-#include "harness/programs/faulty/faulty_program.h"
-
 namespace gang::harness {
 
-// By what is wrong with them; each is defined in a file of that name.
+struct FaultyProgram;
+struct Program;
+
+// Grouped by what is wrong with them; each group is defined in the file of its name.
 std::vector<FaultyProgram> agreements();
 std::vector<FaultyProgram> failing_ranks();
 std::vector<FaultyProgram> gang_order();
@@ -26,7 +27,7 @@ std::vector<FaultyProgram> training_layouts();
 // All of the above.
 std::vector<FaultyProgram> all_faulty_programs();
 
-// `programs` and, behind them, the faulty ones.
+// `programs`, followed by the faulty ones.
 std::vector<Program> with_faulty_programs(std::vector<Program> programs);
 
 }  // namespace gang::harness

@@ -8,43 +8,42 @@
 
 namespace gang::harness {
 
-void FaultRecord::mark(const CallSite& call_site) {
+void BugRecord::mark(const CallSite& call_site) {
   const std::lock_guard lock(mutex_);
   locations_.insert(to_string(call_site));
 }
 
-void FaultRecord::keep(std::shared_ptr<Gang> gang) {
+void BugRecord::keep(std::shared_ptr<Gang> gang) {
   const std::lock_guard lock(mutex_);
   kept_.push_back(std::move(gang));
 }
 
-int FaultRecord::count_up() {
+int BugRecord::count_up() {
   const std::lock_guard lock(mutex_);
   return count_++;
 }
 
-std::set<std::string> FaultRecord::locations() const {
+std::set<std::string> BugRecord::locations() const {
   const std::lock_guard lock(mutex_);
   return locations_;
 }
 
 Program to_program(const FaultyProgram& faulty) {
   const auto run = [body = faulty.body, record = faulty.record](Rank& rank) {
-    body(rank, Fault{rank.parameter<std::string>("fixed") == "false", *record});
+    body(rank, PlantedBug{rank.parameter<std::string>("fixed") == "false", *record});
   };
   const auto validate = [fewest = faulty.fewest_ranks, step = faulty.world_step,
                          name = faulty.name](int world_size, const ParameterValues&) {
     if (world_size >= fewest && world_size % step == 0) return;
-    const std::string accepted = step == 1 ? fmt::format("{} or more", fewest)
-                                           : fmt::format("multiples of {} from {}", step, fewest);
-    throw InvalidArgument(
-        fmt::format("{} does not run in a world of {}; accepted: {}", name, world_size, accepted));
+    const std::string multiple = step == 1 ? "" : fmt::format("a multiple of {} and ", step);
+    throw InvalidArgument(fmt::format("{}: world size is {}; must be {}at least {}", name,
+                                      world_size, multiple, fewest));
   };
   return {.name = faulty.name,
           .description = faulty.description,
           .run = run,
           .parameters = {choice_parameter("fixed", "false", {"false", "true"},
-                                          "the corrected program instead of the wrong one")},
+                                          "true: run the corrected program")},
           .validate = validate,
           .default_world_size = faulty.default_world_size,
           .options = faulty.options,

@@ -1,4 +1,4 @@
-// Programs that are wrong on purpose, each with what must be found in it and with its correction.
+// Programs with a planted bug, each with the finding that it must give and a corrected twin.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace gang::harness {
 
-// What the ranks of a faulty program leave behind for those who judge the run, and for the next
-// run. Threads: any.
-class FaultRecord {
+// What the ranks of a faulty program leave behind for the judge of the run, and for the next run.
+// Threads: any.
+class BugRecord {
  public:
   void mark(const CallSite& call_site);
   void keep(std::shared_ptr<Gang> gang);
@@ -32,56 +32,58 @@ class FaultRecord {
   int count_ = 0;
 };
 
-// What the body of a faulty program knows of its fault.
-class Fault {
+// What the body of a faulty program knows about its bug.
+class PlantedBug {
  public:
-  Fault(bool is_planted, FaultRecord& record) noexcept : record_(record), is_planted_(is_planted) {}
+  PlantedBug(bool is_planted, BugRecord& record) noexcept
+      : record_(record), is_planted_(is_planted) {}
 
-  // Whether this run goes wrong; false: it is the corrected one.
+  // Whether this run has the bug; false in the corrected twin.
   bool is_planted() const noexcept { return is_planted_; }
 
-  // The place of the call that this is an argument of: what the finding must point at or, of
-  // several such calls, may.
+  // The call site of the call that this is an argument of. The finding must point at a call that
+  // was marked so.
   CallSite here(CallSite call_site = CallSite::here()) const {
     record_.mark(call_site);
     return call_site;
   }
 
-  // Holds on to a gang after the run, as a cache of the process would.
+  // Keeps a gang alive after the run, as a cache of the process would.
   void keep(std::shared_ptr<Gang> gang) const { record_.keep(std::move(gang)); }
 
-  // How often this was asked in this process before: what a run must not depend on.
+  // How often this was called before in this process: something a run must not depend on.
   int count_up() const { return record_.count_up(); }
 
  private:
-  FaultRecord& record_;
+  BugRecord& record_;
   bool is_planted_;
 };
 
 enum class ShownIn : std::uint8_t {
   every_schedule,
-  some_schedules,  // a race: in the others the run is without findings
+  some_schedules,  // a race: under the others the run has no findings
 };
 
-// A program with one fault and what must be found in it. A value; copies share the record.
+// A program with one planted bug and the finding that it must give. A value; copies share the
+// record.
 struct FaultyProgram {
   std::string name;         // at most 20 characters
   std::string description;  // at most 31
-  // Where such a case was seen: public reports, "pytorch#130102", or places in the sources of
-  // fairseq2 at 027bdebca4b9, "fairseq2 trainer.py:599"; several with commas; mostly empty.
+  // Where such a bug was seen: public reports, "pytorch#130102", or places in the sources of
+  // fairseq2 at 027bdebca4b9, "fairseq2 trainer.py:599"; comma-separated; mostly empty.
   std::string seen_in = {};
-  void (*body)(Rank&, const Fault&) = nullptr;
-  std::string_view finding;    // the only one
+  void (*body)(Rank&, const PlantedBug&) = nullptr;
+  std::string_view finding;    // the only one that a run gives
   std::vector<int> ranks;      // that it names, in the default world
   int default_world_size = 4;  // runs with any multiple of `world_step` from `fewest_ranks` on
   int fewest_ranks = 2;
   int world_step = 1;
   std::map<std::string, std::string> options = {};  // of the run: execution, sends, ...
   ShownIn shown_in = ShownIn::every_schedule;
-  std::shared_ptr<FaultRecord> record = std::make_shared<FaultRecord>();
+  std::shared_ptr<BugRecord> record = std::make_shared<BugRecord>();
 };
 
-// The program to run: with the parameter fixed=true it is the corrected twin.
+// The program to run; with the parameter fixed=true, its corrected twin.
 Program to_program(const FaultyProgram& faulty);
 
 }  // namespace gang::harness

@@ -1,6 +1,7 @@
-// Several gangs: who calls which first.
+// Several gangs: which rank calls which gang first.
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -8,95 +9,95 @@ namespace {
 
 using Values = std::vector<float>;
 
-// Whether the rank stands on a white field of the (dp, tp) board.
+// Colors the (dp, tp) grid of ranks like a chessboard.
 bool is_white(const Gangs& gangs) { return (gangs.dp->rank() + gangs.tp->rank()) % 2 == 0; }
 
-// Half of the ranks reduce over dp before tp, the others over tp before dp.
-void dp_and_tp(Rank& rank, const Fault& fault) {
+// Half of the ranks reduce over dp before tp, the other half over tp before dp.
+void dp_and_tp(Rank& rank, const PlantedBug& bug) {
   const Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
   Values gradient(8, 1.0F);
-  const bool swaps = fault.is_planted() && !is_white(gangs);
+  const bool swaps = bug.is_planted() && !is_white(gangs);
   const auto& first = swaps ? gangs.tp : gangs.dp;
   const auto& second = swaps ? gangs.dp : gangs.tp;
-  first->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
-  second->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  first->all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
+  second->all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
 }
 
-// Three gangs of two among three ranks: each calls first the one that is named after it.
-void three_gangs(Rank& rank, const Fault& fault) {
+// Three ranks and a gang for each pair of them: each rank calls the gang of its own number first.
+void three_gangs(Rank& rank, const PlantedBug& bug) {
   std::vector<std::shared_ptr<Gang>> pairs;
   for (int i = 0; i < 3; ++i) {
     pairs.push_back(rank.root()->create_gang(std::vector{i, (i + 1) % 3},
                                              {.name = "pair" + std::to_string(i)}));
   }
-  const int first = fault.is_planted() ? rank.rank() : 0;
+  const int first = bug.is_planted() ? rank.rank() : 0;
   for (int i = first; i < first + 3; ++i) {
     const auto& pair = pairs[static_cast<std::size_t>(i % 3)];
-    if (pair) pair->barrier({}, fault.here());
+    if (pair) pair->barrier({}, bug.here());
   }
 }
 
-// Halos over pairs: every rank begins with the neighbour on its own side.
-void ring_of_gangs(Rank& rank, const Fault& fault) {
+// Halo exchange over pairs: every rank begins with a different neighbour.
+void ring_of_gangs(Rank& rank, const PlantedBug& bug) {
   const int size = rank.world_size();
   const auto right = rank.root()->split({.color = rank.rank() / 2}, {.name = "even_pairs"});
   const auto left =
       rank.root()->split({.color = (rank.rank() + 1) % size / 2}, {.name = "odd_pairs"});
   Values halo(4, 1.0F);
-  const bool swaps = fault.is_planted() && rank.rank() % 2 == 1;
-  (swaps ? left : right)->all_reduce(view(halo), ReduceOperation::sum, {}, fault.here());
-  (swaps ? right : left)->all_reduce(view(halo), ReduceOperation::sum, {}, fault.here());
+  const bool swaps = bug.is_planted() && rank.rank() % 2 == 1;
+  (swaps ? left : right)->all_reduce(view(halo), ReduceOperation::sum, {}, bug.here());
+  (swaps ? right : left)->all_reduce(view(halo), ReduceOperation::sum, {}, bug.here());
 }
 
-// A stage sends before it reduces, the next one reduces before it receives.
-void send_or_reduce(Rank& rank, const Fault& fault) {
+// A stage sends before it reduces; the next stage reduces before it receives.
+void send_or_reduce(Rank& rank, const PlantedBug& bug) {
   const auto pp = rank.root()->split({.color = rank.rank() / 2}, {.name = "pp"});
   Values activation(4, 1.0F);
   float norm = 1.0F;
-  if (pp->rank() == 0) pp->send(view(activation), 1, 0, {}, fault.here());
-  if (pp->rank() == 1 && !fault.is_planted()) pp->recv(view(activation), 0);
-  rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here());
-  if (pp->rank() == 1 && fault.is_planted()) pp->recv(view(activation), 0);
+  if (pp->rank() == 0) pp->send(view(activation), 1, 0, {}, bug.here());
+  if (pp->rank() == 1 && !bug.is_planted()) pp->recv(view(activation), 0);
+  rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here());
+  if (pp->rank() == 1 && bug.is_planted()) pp->recv(view(activation), 0);
 }
 
-// One rank synchronises its tensor gang, the other member is at the barrier of all.
-void extra_tp_barrier(Rank& rank, const Fault& fault) {
+// One rank enters a barrier of its tensor gang while the other members are at the barrier of all.
+void extra_tp_barrier(Rank& rank, const PlantedBug& bug) {
   const Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 3});
-  if (rank.rank() == 0 || !fault.is_planted()) gangs.tp->barrier({}, fault.here());
-  gangs.root->barrier({}, fault.here());
+  if (rank.rank() == 0 || !bug.is_planted()) gangs.tp->barrier({}, bug.here());
+  gangs.root->barrier({}, bug.here());
 }
 
-// Gang by gang it would do; on one stream the first launched keeps the second waiting.
-void stream_inversion(Rank& rank, const Fault& fault) {
+// Correct gang by gang, but on one stream the operation launched first holds up the second.
+void stream_inversion(Rank& rank, const PlantedBug& bug) {
   const Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
   Values gradient(8, 1.0F);
   Values activation(4, 1.0F);
-  const bool swaps = fault.is_planted() && !is_white(gangs);
+  const bool swaps = bug.is_planted() && !is_white(gangs);
   std::vector<Work> works;
   const auto reduce = [&] {
     works.push_back(
-        gangs.dp->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here()));
+        gangs.dp->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here()));
   };
   if (!swaps) reduce();
   works.push_back(
-      gangs.tp->start_all_reduce(view(activation), ReduceOperation::sum, {}, fault.here()));
+      gangs.tp->start_all_reduce(view(activation), ReduceOperation::sum, {}, bug.here()));
   if (swaps) reduce();
   Work::wait_all(works);
 }
 
 // A message launched before a reduction on one rank, after it on the other.
-void message_on_stream(Rank& rank, const Fault& fault) {
+void message_on_stream(Rank& rank, const PlantedBug& bug) {
   const auto pp = rank.root()->split({.color = rank.rank() / 2}, {.name = "pp"});
   Values activation(4, 1.0F);
   float norm = 1.0F;
   std::vector<Work> works;
-  if (pp->rank() == 0) works.push_back(pp->start_send(view(activation), 1, 0, {}, fault.here()));
-  if (pp->rank() == 1 && !fault.is_planted()) {
+  if (pp->rank() == 0) works.push_back(pp->start_send(view(activation), 1, 0, {}, bug.here()));
+  if (pp->rank() == 1 && !bug.is_planted()) {
     works.push_back(pp->start_recv(view(activation), 0));
   }
   works.push_back(
-      rank.root()->start_all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here()));
-  if (pp->rank() == 1 && fault.is_planted()) works.push_back(pp->start_recv(view(activation), 0));
+      rank.root()->start_all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here()));
+  if (pp->rank() == 1 && bug.is_planted()) works.push_back(pp->start_recv(view(activation), 0));
   Work::wait_all(works);
 }
 
@@ -112,7 +113,7 @@ std::vector<FaultyProgram> gang_order() {
            .fewest_ranks = 4,
            .world_step = 4},
           {.name = "three_gangs",
-           .description = "a circle through three gangs",
+           .description = "a cycle through three gangs",
            .seen_in = "torchrec#4149",
            .body = three_gangs,
            .finding = id::cross_gang_cycle,
@@ -120,7 +121,7 @@ std::vector<FaultyProgram> gang_order() {
            .default_world_size = 3,
            .fewest_ranks = 3},
           {.name = "ring_of_gangs",
-           .description = "a circle through all pairs",
+           .description = "a cycle through all pairs",
            .body = ring_of_gangs,
            .finding = id::cross_gang_cycle,
            .ranks = {0, 1, 2, 3, 4, 5},
@@ -128,7 +129,7 @@ std::vector<FaultyProgram> gang_order() {
            .fewest_ranks = 4,
            .world_step = 2},
           {.name = "send_or_reduce",
-           .description = "a message meets a reduction",
+           .description = "a send crosses a reduction",
            .body = send_or_reduce,
            .finding = id::buffering_hazard,
            .ranks = {0, 1},

@@ -1,5 +1,6 @@
-// Point to point: who sends first, with which tag, how much, and to whom.
+// Point to point: which rank sends first, with which tag, how much, and to which rank.
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -7,39 +8,39 @@ namespace {
 
 using Values = std::vector<float>;
 
-// Two neighbours exchange their halos, and both send first.
-void both_send_first(Rank& rank, const Fault& fault) {
+// Two neighbours exchange halos, and both send first.
+void both_send_first(Rank& rank, const PlantedBug& bug) {
   if (rank.rank() > 1) return;
   Values mine(4, 1.0F);
   Values theirs(4);
   const int peer = 1 - rank.rank();
-  const bool receives_first = !fault.is_planted() && rank.rank() == 1;
+  const bool receives_first = !bug.is_planted() && rank.rank() == 1;
   if (receives_first) rank.root()->recv(view(theirs), peer);
-  rank.root()->send(view(mine), peer, 0, {}, fault.here());
+  rank.root()->send(view(mine), peer, 0, {}, bug.here());
   if (!receives_first) rank.root()->recv(view(theirs), peer);
 }
 
-// Both wait for the other's request before they send their own.
-void both_recv_first(Rank& rank, const Fault& fault) {
+// Each waits for the other's request before it sends its own.
+void both_recv_first(Rank& rank, const PlantedBug& bug) {
   if (rank.rank() > 1) return;
   Values mine(4, 1.0F);
   Values theirs(4);
   const int peer = 1 - rank.rank();
-  const bool sends_first = !fault.is_planted() && rank.rank() == 0;
+  const bool sends_first = !bug.is_planted() && rank.rank() == 0;
   if (sends_first) rank.root()->send(view(mine), peer);
-  rank.root()->recv(view(theirs), peer, 0, {}, fault.here());
+  rank.root()->recv(view(theirs), peer, 0, {}, bug.here());
   if (!sends_first) rank.root()->send(view(mine), peer);
 }
 
-// A ring in which everybody sends to the right before receiving from the left.
-void ring_of_sends(Rank& rank, const Fault& fault) {
+// A ring in which every rank sends to the right before it receives from the left.
+void ring_of_sends(Rank& rank, const PlantedBug& bug) {
   const int size = rank.world_size();
   const int right = (rank.rank() + 1) % size;
   const int left = (rank.rank() + size - 1) % size;
   Values mine(4, 1.0F);
   Values theirs(4);
-  if (fault.is_planted()) {
-    rank.root()->send(view(mine), right, 0, {}, fault.here());
+  if (bug.is_planted()) {
+    rank.root()->send(view(mine), right, 0, {}, bug.here());
     rank.root()->recv(view(theirs), left);
     return;
   }
@@ -48,70 +49,69 @@ void ring_of_sends(Rank& rank, const Fault& fault) {
   rank.root()->batch(both);
 }
 
-// The sender counts tags from the step, the receiver from the microbatch.
-void wrong_tag(Rank& rank, const Fault& fault) {
+// The sender numbers its tags by step, the receiver by microbatch.
+void wrong_tag(Rank& rank, const PlantedBug& bug) {
   Values activation(4, 1.0F);
   if (rank.rank() == 0) rank.root()->send(view(activation), 1, 1);
   if (rank.rank() == 1)
-    rank.root()->recv(view(activation), 0, fault.is_planted() ? 2 : 1, {}, fault.here());
+    rank.root()->recv(view(activation), 0, bug.is_planted() ? 2 : 1, {}, bug.here());
 }
 
-// Three elements are sent, five are wanted.
-void short_message(Rank& rank, const Fault& fault) {
-  Values sent(fault.is_planted() ? 3 : 5, 1.0F);
+// Three elements are sent, but five are expected.
+void short_message(Rank& rank, const PlantedBug& bug) {
+  Values sent(bug.is_planted() ? 3 : 5, 1.0F);
   Values received(5);
-  if (rank.rank() == 0) rank.root()->send(view(sent), 1, 0, {}, fault.here());
-  if (rank.rank() == 1) rank.root()->recv(view(received), 0, 0, {}, fault.here());
+  if (rank.rank() == 0) rank.root()->send(view(sent), 1, 0, {}, bug.here());
+  if (rank.rank() == 1) rank.root()->recv(view(received), 0, 0, {}, bug.here());
 }
 
-// Token ids of 32 bits go to a rank that keeps them in 64.
-void token_type(Rank& rank, const Fault& fault) {
+// Sends 32-bit token ids to a rank that keeps 64-bit ones.
+void token_type(Rank& rank, const PlantedBug& bug) {
   std::vector<std::int32_t> narrow(4, 1);
   std::vector<std::int64_t> wide(4, 1);
-  const TensorView sent = fault.is_planted() ? view(narrow) : view(wide);
-  if (rank.rank() == 0) rank.root()->send(sent, 1, 0, {}, fault.here());
-  if (rank.rank() == 1) rank.root()->recv(view(wide), 0, 0, {}, fault.here());
+  const TensorView sent = bug.is_planted() ? view(narrow) : view(wide);
+  if (rank.rank() == 0) rank.root()->send(sent, 1, 0, {}, bug.here());
+  if (rank.rank() == 1) rank.root()->recv(view(wide), 0, 0, {}, bug.here());
 }
 
-// The producer sends a batch more than the consumer takes.
-void extra_message(Rank& rank, const Fault& fault) {
+// The producer sends one batch more than the consumer takes.
+void extra_message(Rank& rank, const PlantedBug& bug) {
   Values batch(4, 1.0F);
-  const int sent = fault.is_planted() ? 3 : 2;
+  const int sent = bug.is_planted() ? 3 : 2;
   if (rank.rank() == 0)
-    for (int i = 0; i < sent; ++i) rank.root()->send(view(batch), 1, 0, {}, fault.here());
+    for (int i = 0; i < sent; ++i) rank.root()->send(view(batch), 1, 0, {}, bug.here());
   if (rank.rank() == 1)
     for (int i = 0; i < 2; ++i) rank.root()->recv(view(batch), 0);
 }
 
-// A rank of the pair is taken for one of the root: the receive waits for somebody else.
-void wrong_source(Rank& rank, const Fault& fault) {
+// Uses a rank number of the pair on the root, so the receive waits for the wrong rank.
+void wrong_source(Rank& rank, const PlantedBug& bug) {
   const auto pair = rank.root()->split({.color = rank.rank() / 2}, {.name = "pair"});
   Values activation(4, 1.0F);
-  const int source = fault.is_planted() ? 0 : rank.rank() - pair->rank();
+  const int source = bug.is_planted() ? 0 : rank.rank() - pair->rank();
   if (rank.rank() % 2 == 0) {
-    if (rank.rank() == source || !fault.is_planted())
+    if (rank.rank() == source || !bug.is_planted())
       rank.root()->send(view(activation), rank.rank() + 1);
   } else {
-    rank.root()->recv(view(activation), source, 0, {}, fault.here());
+    rank.root()->recv(view(activation), source, 0, {}, bug.here());
   }
 }
 
-// A server applies gradients in the order in which they come, and its result depends on it.
-void first_come(Rank& rank, const Fault& fault) {
+// A server applies gradients in order of arrival, and its result depends on that order.
+void first_come(Rank& rank, const PlantedBug& bug) {
   float gradient = static_cast<float>(rank.rank());
   if (rank.rank() == 1 || rank.rank() == 2) rank.root()->send(view_of(gradient), 0);
   if (rank.rank() != 0) return;
   float weight = 0.0F;
   for (const int source : {1, 2}) {
-    rank.root()->recv(view_of(gradient), fault.is_planted() ? any_rank : source, 0, {},
-                      fault.here());
+    rank.root()->recv(view_of(gradient), bug.is_planted() ? any_rank : source, 0, {}, bug.here());
     weight = 2.0F * weight + gradient;
   }
   rank.output("weight", weight);
 }
 
-// Weights and biases come with tags, which a receiver of any tag does not look at.
-void any_tag(Rank& rank, const Fault& fault) {
+// Weight and bias carry different tags, but the receiver takes any tag.
+void any_tag(Rank& rank, const PlantedBug& bug) {
   std::int32_t weight = 7;
   std::int32_t bias = 2;
   constexpr int weight_tag = 1;
@@ -122,9 +122,9 @@ void any_tag(Rank& rank, const Fault& fault) {
     first.wait();
     second.wait();
   } else if (rank.rank() == 1) {
-    rank.root()->recv(view_of(weight), 0, fault.is_planted() ? gang::any_tag : weight_tag);
-    rank.root()->recv(view_of(bias), 0, fault.is_planted() ? gang::any_tag : bias_tag);
-    if (weight != 7 || bias != 2) rank.wrong_result("Weight and bias are swapped.", fault.here());
+    rank.root()->recv(view_of(weight), 0, bug.is_planted() ? gang::any_tag : weight_tag);
+    rank.root()->recv(view_of(bias), 0, bug.is_planted() ? gang::any_tag : bias_tag);
+    if (weight != 7 || bias != 2) rank.wrong_result("Weight and bias are swapped.", bug.here());
   }
 }
 
@@ -133,14 +133,14 @@ void any_tag(Rank& rank, const Fault& fault) {
 std::vector<FaultyProgram> messages() {
   namespace id = sim::finding_id;
   return {{.name = "both_send_first",
-           .description = "an exchange of sends",
+           .description = "both ranks send first",
            .seen_in = "pytorch#109401",
            .body = both_send_first,
            .finding = id::point_to_point_cycle,
            .ranks = {0, 1},
            .default_world_size = 2},
           {.name = "both_recv_first",
-           .description = "an exchange of receives",
+           .description = "both ranks receive first",
            .seen_in = "pytorch#108378",
            .body = both_recv_first,
            .finding = id::point_to_point_cycle,
@@ -152,21 +152,21 @@ std::vector<FaultyProgram> messages() {
            .finding = id::point_to_point_cycle,
            .ranks = {0, 1, 2, 3}},
           {.name = "wrong_tag",
-           .description = "sent with 1, wanted with 2",
+           .description = "tag 1 is sent, tag 2 expected",
            .seen_in = "pytorch#94819",
            .body = wrong_tag,
            .finding = id::mismatch_tag,
            .ranks = {0, 1},
            .default_world_size = 2},
           {.name = "short_message",
-           .description = "three are sent, five wanted",
+           .description = "three sent, five expected",
            .seen_in = "pytorch#113376",
            .body = short_message,
            .finding = id::mismatch_count,
            .ranks = {0, 1},
            .default_world_size = 2},
           {.name = "token_type",
-           .description = "32 bits are sent, 64 wanted",
+           .description = "32 bits sent, 64 expected",
            .body = token_type,
            .finding = id::mismatch_data_type,
            .ranks = {0, 1},
@@ -179,20 +179,20 @@ std::vector<FaultyProgram> messages() {
            .default_world_size = 2,
            .options = {{"sends", "buffered:4096"}}},
           {.name = "wrong_source",
-           .description = "a rank of another gang",
+           .description = "a rank number of another gang",
            .body = wrong_source,
            .finding = id::participant_missing,
            .ranks = {0},
            .world_step = 2},
           {.name = "first_come",
-           .description = "a result that senders race for",
+           .description = "a result that depends on a race",
            .body = first_come,
            .finding = id::message_race,
            .ranks = {0, 1, 2},
            .default_world_size = 3,
            .fewest_ranks = 3},
           {.name = "any_tag",
-           .description = "takes what comes first",
+           .description = "takes whatever comes first",
            .seen_in = "pytorch#125079",
            .body = any_tag,
            .finding = id::wrong_result,

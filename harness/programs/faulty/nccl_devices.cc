@@ -1,12 +1,14 @@
-// What goes wrong on devices that run what was launched first: on the backend sim-nccl.
+// Bugs that need devices which run kernels in launch order: the backend sim-nccl.
 #include <array>
 
 #include "gang/nccl/nccl_gang.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/backends/nccl/nccl_roots.h"
 #include "sim/backends/nccl/simulated_nccl.h"
-#include "sim/simulation.h"
 #include "sim/report/report.h"
+#include "sim/simulation.h"
+#include "sim/simulation.h"
 
 namespace gang::harness {
 namespace {
@@ -22,88 +24,86 @@ struct TwoGangs {
   std::shared_ptr<Gang> model;
 };
 
-// Gang by gang it would do; the device of each rank runs first what the other's runs last.
-void launch_order(Rank& rank, const Fault& fault) {
+// Correct gang by gang, but each rank's device runs first what the other's runs last.
+void launch_order(Rank& rank, const PlantedBug& bug) {
   const TwoGangs gangs(rank);
-  const bool swaps = fault.is_planted() && rank.rank() % 2 == 1;
+  const bool swaps = bug.is_planted() && rank.rank() % 2 == 1;
   Values gradient(8, 1.0F);
   Values activation(4, 1.0F);
   std::vector<Work> works;
   const auto reduce = [&] {
     works.push_back(
-        gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here()));
+        gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here()));
   };
   if (!swaps) reduce();
   works.push_back(
-      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, fault.here()));
+      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, bug.here()));
   if (swaps) reduce();
   Work::wait_all(works);
 }
 
-// Three pairs among three ranks: each rank begins with the pair that is named after it.
-void three_pairs(Rank& rank, const Fault& fault) {
+// Three ranks and a gang for each pair of them: each rank begins with the gang of its own number.
+void three_pairs(Rank& rank, const PlantedBug& bug) {
   std::vector<std::shared_ptr<Gang>> pairs;
   for (int i = 0; i < 3; ++i)
     pairs.push_back(rank.root()->create_gang(std::vector{i, (i + 1) % 3},
                                              {.name = "pair" + std::to_string(i)}));
-  const int first = fault.is_planted() ? rank.rank() : 0;
+  const int first = bug.is_planted() ? rank.rank() : 0;
   std::vector<Work> works;
   for (int i = first; i < first + 3; ++i) {
     const auto& pair = pairs[static_cast<std::size_t>(i % 3)];
-    if (pair) works.push_back(pair->start_barrier({}, fault.here()));
+    if (pair) works.push_back(pair->start_barrier({}, bug.here()));
   }
   Work::wait_all(works);
 }
 
-// A gang is made while a reduction spins: that waits until the device is idle, and the peer, which
-// makes the gang first, has not launched its side yet.
-void overlapping_init(Rank& rank, const Fault& fault) {
+// Creates a gang while a reduction spins. Creation waits until the device is idle, but the peer
+// creates the gang first and has not launched its side of the reduction yet.
+void overlapping_init(Rank& rank, const PlantedBug& bug) {
   const auto data = rank.root()->split({.color = 0}, {.name = "data"});
   Values gradient(8, 1.0F);
-  const bool makes_first = !fault.is_planted() || rank.rank() % 2 == 1;
-  if (makes_first) rank.root()->split({.color = 0}, {}, fault.here());
-  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
-  if (!makes_first) rank.root()->split({.color = 0}, {}, fault.here());
+  const bool makes_first = !bug.is_planted() || rank.rank() % 2 == 1;
+  if (makes_first) rank.root()->split({.color = 0}, {}, bug.here());
+  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
+  if (!makes_first) rank.root()->split({.color = 0}, {}, bug.here());
   work.wait();
 }
 
-// Started messages run one after the other on the stream of their gang, unless they are a batch.
-void sends_ahead(Rank& rank, const Fault& fault) {
+// Started messages run one after the other on their gang's stream, unless they form a batch.
+void sends_ahead(Rank& rank, const PlantedBug& bug) {
   const int peer = rank.rank() ^ 1;
   Values sent(4, 1.0F);
   Values received(4);
-  if (!fault.is_planted()) {
+  if (!bug.is_planted()) {
     const PointToPoint both[] = {{OperationKind::send, view(sent), peer},
                                  {OperationKind::recv, view(received), peer}};
     return rank.root()->batch(both);
   }
-  Work send = rank.root()->start_send(view(sent), peer, 0, {}, fault.here());
-  Work receive = rank.root()->start_recv(view(received), peer, 0, {}, fault.here());
+  Work send = rank.root()->start_send(view(sent), peer, 0, {}, bug.here());
+  Work receive = rank.root()->start_recv(view(received), peer, 0, {}, bug.here());
   send.wait();
   receive.wait();
 }
 
 // A message and a reduction of one gang share its stream.
-void message_on_stream(Rank& rank, const Fault& fault) {
+void message_on_stream(Rank& rank, const PlantedBug& bug) {
   Gang& gang = *rank.root();
   Values activation(4, 1.0F);
   float norm = 1.0F;
   std::vector<Work> works;
   const auto message = [&] {
-    if (rank.rank() == 0)
-      works.push_back(gang.start_send(view(activation), 1, 0, {}, fault.here()));
-    if (rank.rank() == 1)
-      works.push_back(gang.start_recv(view(activation), 0, 0, {}, fault.here()));
+    if (rank.rank() == 0) works.push_back(gang.start_send(view(activation), 1, 0, {}, bug.here()));
+    if (rank.rank() == 1) works.push_back(gang.start_recv(view(activation), 0, 0, {}, bug.here()));
   };
-  const bool comes_late = fault.is_planted() && rank.rank() == 1;
+  const bool comes_late = bug.is_planted() && rank.rank() == 1;
   if (!comes_late) message();
-  works.push_back(gang.start_all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here()));
+  works.push_back(gang.start_all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here()));
   if (comes_late) message();
   Work::wait_all(works);
 }
 
-// A reduction and a message, on communicators of their own.
-void message_and_reduction(Rank& rank, const Fault& fault) {
+// A reduction and a message, each on its own communicator.
+void message_and_reduction(Rank& rank, const PlantedBug& bug) {
   const int side = rank.rank() % 2;
   const auto data = rank.root()->split({.color = 0}, {.name = "data"});
   const auto pipe = rank.root()->split({.color = rank.rank() / 2}, {.name = "pipe"});
@@ -111,75 +111,75 @@ void message_and_reduction(Rank& rank, const Fault& fault) {
   Values gradient(8, 1.0F);
   std::vector<Work> works;
   const auto reduce = [&] {
-    works.push_back(data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here()));
+    works.push_back(data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here()));
   };
-  const bool reduces_first = !fault.is_planted() || side == 0;
+  const bool reduces_first = !bug.is_planted() || side == 0;
   if (reduces_first) reduce();
-  works.push_back(side == 0 ? pipe->start_send(view(activation), 1, 0, {}, fault.here())
-                            : pipe->start_recv(view(activation), 0, 0, {}, fault.here()));
+  works.push_back(side == 0 ? pipe->start_send(view(activation), 1, 0, {}, bug.here())
+                            : pipe->start_recv(view(activation), 0, 0, {}, bug.here()));
   if (!reduces_first) reduce();
   Work::wait_all(works);
 }
 
-// Four communicators at once, in orders that three kernels at a time would still sort out.
-void too_many_kernels(Rank& rank, const Fault& fault) {
+// Four communicators at once, in orders that would still work with three kernels at a time.
+void too_many_kernels(Rank& rank, const PlantedBug& bug) {
   std::vector<std::shared_ptr<Gang>> gangs;
   for (int i = 0; i < 4; ++i)
     gangs.push_back(rank.root()->split({.color = 0}, {.name = "bucket" + std::to_string(i)}));
   Values gradients(4, 1.0F);
   std::vector<Work> works;
-  const std::size_t first = fault.is_planted() && rank.rank() % 2 == 1 ? 2 : 0;
+  const std::size_t first = bug.is_planted() && rank.rank() % 2 == 1 ? 2 : 0;
   for (std::size_t i = 0; i < 4; ++i) {
     const std::size_t bucket = (first + i) % 4;
     works.push_back(gangs[bucket]->start_all_reduce(view_of(gradients[bucket]),
-                                                    ReduceOperation::sum, {}, fault.here()));
+                                                    ReduceOperation::sum, {}, bug.here()));
   }
   Work::wait_all(works);
 }
 
-// The ranks launch in one order, and nothing makes their devices keep to it.
-void no_launch_order(Rank& rank, const Fault& fault) {
+// All ranks launch in one order, but nothing makes their devices keep it.
+void no_launch_order(Rank& rank, const PlantedBug& bug) {
   const TwoGangs gangs(rank);
   Values gradient(8, 1.0F);
   Values activation(4, 1.0F);
-  Work first = gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
-  if (!fault.is_planted()) first.wait();
+  Work first = gangs.data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
+  if (!bug.is_planted()) first.wait();
   Work second =
-      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, fault.here());
+      gangs.model->start_all_reduce(view(activation), ReduceOperation::sum, {}, bug.here());
   second.wait();
-  if (fault.is_planted()) first.wait();
+  if (bug.is_planted()) first.wait();
 }
 
-// Two threads of each rank launch when they happen to run.
-void launching_threads(Rank& rank, const Fault& fault) {
+// Two threads of each rank launch in whatever order they run.
+void launching_threads(Rank& rank, const PlantedBug& bug) {
   const TwoGangs gangs(rank);
   Values gradient(8, 1.0F);
   Values activation(4, 1.0F);
   const auto reduce = [&] {
-    gangs.data->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+    gangs.data->all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
   };
   std::unique_ptr<RuntimeThread> thread;
-  if (fault.is_planted())
+  if (bug.is_planted())
     thread = rank.runtime().start_thread("gradients", reduce);
   else
     reduce();
-  gangs.model->all_reduce(view(activation), ReduceOperation::sum, {}, fault.here());
+  gangs.model->all_reduce(view(activation), ReduceOperation::sum, {}, bug.here());
   if (thread) thread->join();
 }
 
-// Hosts meet between a launch and the peers' launches: which launches that return at once forgive.
-void blocking_launch(Rank& rank, const Fault& fault) {
+// Hosts synchronize between their launches, which works only if launches return at once.
+void blocking_launch(Rank& rank, const PlantedBug& bug) {
   const auto data = rank.root()->split({.color = 0}, {.name = "data"});
   Values gradient(8, 1.0F);
-  const bool meets_first = fault.is_planted() && rank.rank() % 2 == 1;
+  const bool meets_first = bug.is_planted() && rank.rank() % 2 == 1;
   if (meets_first) rank.root()->monitored_barrier(default_timeout);
-  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+  Work work = data->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
   if (!meets_first) rank.root()->monitored_barrier(default_timeout);
   work.wait();
 }
 
-// Each pair has a gang for each direction, and both start their sends first.
-void blocking_sends(Rank& rank, const Fault& fault) {
+// Each pair has one gang per direction, and both ranks start their sends first.
+void blocking_sends(Rank& rank, const PlantedBug& bug) {
   const int side = rank.rank() % 2;
   const auto up = rank.root()->split({.color = rank.rank() / 2}, {.name = "up"});
   const auto down = rank.root()->split({.color = rank.rank() / 2}, {.name = "down"});
@@ -188,18 +188,18 @@ void blocking_sends(Rank& rank, const Fault& fault) {
   std::vector<Work> works;
   const auto send = [&] {
     Gang& gang = side == 0 ? *up : *down;
-    works.push_back(gang.start_send(view(sent), 1 - side, 0, {}, fault.here()));
+    works.push_back(gang.start_send(view(sent), 1 - side, 0, {}, bug.here()));
   };
-  const bool sends_first = fault.is_planted() || side == 0;
+  const bool sends_first = bug.is_planted() || side == 0;
   if (sends_first) send();
   Gang& gang = side == 0 ? *down : *up;
-  works.push_back(gang.start_recv(view(received), 1 - side, 0, {}, fault.here()));
+  works.push_back(gang.start_recv(view(received), 1 - side, 0, {}, bug.here()));
   if (!sends_first) send();
   Work::wait_all(works);
 }
 
-// The process of rank 0 drives two devices, each with a rank of a gang of its own.
-void one_thread(Rank& rank, const Fault& fault) {
+// One process drives two devices, each of them a rank of one gang.
+void one_thread(Rank& rank, const PlantedBug& bug) {
   if (rank.rank() != 0) return;
   sim::SimulatedNccl& machine = sim::simulated_nccl_of(rank.simulated()->world());
   const std::shared_ptr<NcclMeeting> meeting(std::shared_ptr<void>(), &machine);
@@ -217,130 +217,125 @@ void one_thread(Rank& rank, const Fault& fault) {
   };
   const auto reduce = [&](std::size_t device) {
     Values gradient(8, 1.0F);
-    gangs[device]->all_reduce(view(gradient), ReduceOperation::sum, {}, fault.here());
+    gangs[device]->all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here());
   };
   const auto second = rank.runtime().start_thread("device 1", [&] {
     make(1);
-    if (!fault.is_planted()) reduce(1);
+    if (!bug.is_planted()) reduce(1);
   });
   make(0);
-  if (fault.is_planted()) second->join();
+  if (bug.is_planted()) second->join();
   reduce(0);
-  if (fault.is_planted()) reduce(1);
+  if (bug.is_planted()) reduce(1);
 }
 
-// Kernels of different sizes meet, and spin.
-void kernels_differ(Rank& rank, const Fault& fault) {
-  Values values(fault.is_planted() && rank.rank() == 1 ? 5 : 4, 1.0F);
-  rank.root()->all_reduce(view(values), ReduceOperation::sum, {}, fault.here());
-}
-
-FaultyProgram on_nccl(FaultyProgram program) {
-  program.options.emplace("backend", "sim-nccl");
-  return program;
+// Kernels of different sizes meet and spin forever.
+void kernels_differ(Rank& rank, const PlantedBug& bug) {
+  Values values(bug.is_planted() && rank.rank() == 1 ? 5 : 4, 1.0F);
+  rank.root()->all_reduce(view(values), ReduceOperation::sum, {}, bug.here());
 }
 
 std::vector<FaultyProgram> inverted_orders() {
   namespace id = sim::finding_id;
-  return {on_nccl({.name = "nccl_launch_order",
-                   .description = "communicators in other orders",
-                   .body = launch_order,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
-          on_nccl({.name = "nccl_three_pairs",
-                   .description = "an order that goes in circles",
-                   .body = three_pairs,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1, 2},
-                   .default_world_size = 3,
-                   .fewest_ranks = 3}),
-          on_nccl({.name = "nccl_one_stream",
-                   .description = "a message behind a reduction",
-                   .body = message_on_stream,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2}),
-          on_nccl({.name = "nccl_message_order",
-                   .description = "a message and a reduction",
-                   .seen_in = "nccl#522",
-                   .body = message_and_reduction,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
-          on_nccl({.name = "nccl_many_kernels",
-                   .description = "more kernels than a device runs",
-                   .body = too_many_kernels,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2,
-                   .options = {{"nccl", "resident=2"}}}),
-          on_nccl({.name = "nccl_no_order",
-                   .description = "devices choose what runs first",
-                   .body = no_launch_order,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .options = {{"nccl", "order=any"}},
-                   .shown_in = ShownIn::some_schedules}),
-          on_nccl({.name = "nccl_threads",
-                   .description = "two threads launch in any order",
-                   .body = launching_threads,
-                   .finding = id::stream_order_inversion,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .shown_in = ShownIn::some_schedules})};
+  return {{.name = "nccl_launch_order",
+           .description = "communicators in two orders",
+           .body = launch_order,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2},
+          {.name = "nccl_three_pairs",
+           .description = "a cycle of launch orders",
+           .body = three_pairs,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1, 2},
+           .default_world_size = 3,
+           .fewest_ranks = 3},
+          {.name = "nccl_one_stream",
+           .description = "a message behind a reduction",
+           .body = message_on_stream,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "nccl_message_order",
+           .description = "a message and a reduction",
+           .seen_in = "nccl#522",
+           .body = message_and_reduction,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2},
+          {.name = "nccl_many_kernels",
+           .description = "more kernels than a device runs",
+           .body = too_many_kernels,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2,
+           .options = {{"nccl", "resident=2"}}},
+          {.name = "nccl_no_order",
+           .description = "devices choose what runs first",
+           .body = no_launch_order,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .options = {{"nccl", "order=any"}},
+           .shown_in = ShownIn::some_schedules},
+          {.name = "nccl_threads",
+           .description = "two threads launch in any order",
+           .body = launching_threads,
+           .finding = id::stream_order_inversion,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .shown_in = ShownIn::some_schedules}};
 }
 
 std::vector<FaultyProgram> waiting_sides() {
   namespace id = sim::finding_id;
-  return {on_nccl({.name = "nccl_gang_made_late",
-                   .description = "a gang is made under a kernel",
-                   .seen_in = "nccl#195",
-                   .body = overlapping_init,
-                   .finding = id::device_synchronization,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
-          on_nccl({.name = "nccl_sends_ahead",
-                   .description = "both send first, without batch",
-                   .body = sends_ahead,
-                   .finding = id::point_to_point_cycle,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2}),
-          on_nccl({.name = "nccl_launch_blocks",
-                   .description = "hosts meet between launches",
-                   .seen_in = "nccl#750",
-                   .body = blocking_launch,
-                   .finding = id::blocking_launch,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2,
-                   .options = {{"nccl", "launch=blocking"}}}),
-          on_nccl({.name = "nccl_blocking_sends",
-                   .description = "both send first, launches block",
-                   .body = blocking_sends,
-                   .finding = id::blocking_launch,
-                   .ranks = {0, 1},
-                   .default_world_size = 2,
-                   .world_step = 2,
-                   .options = {{"nccl", "resident=2,launch=blocking"}}}),
-          on_nccl({.name = "nccl_one_thread",
-                   .description = "a thread drives two devices",
-                   .body = one_thread,
-                   .finding = id::one_thread_many_ranks,
-                   .ranks = {0, 1},
-                   .default_world_size = 2}),
-          on_nccl({.name = "nccl_other_count",
-                   .description = "kernels that differ spin",
-                   .body = kernels_differ,
-                   .finding = id::mismatch_count,
-                   .ranks = {0, 1},
-                   .default_world_size = 2})};
+  return {{.name = "nccl_gang_made_late",
+           .description = "a gang created under a kernel",
+           .seen_in = "nccl#195",
+           .body = overlapping_init,
+           .finding = id::device_synchronization,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2},
+          {.name = "nccl_sends_ahead",
+           .description = "both send first, unbatched",
+           .body = sends_ahead,
+           .finding = id::point_to_point_cycle,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2},
+          {.name = "nccl_launch_blocks",
+           .description = "hosts sync between launches",
+           .seen_in = "nccl#750",
+           .body = blocking_launch,
+           .finding = id::blocking_launch,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2,
+           .options = {{"nccl", "launch=blocking"}}},
+          {.name = "nccl_blocking_sends",
+           .description = "both send first, launches block",
+           .body = blocking_sends,
+           .finding = id::blocking_launch,
+           .ranks = {0, 1},
+           .default_world_size = 2,
+           .world_step = 2,
+           .options = {{"nccl", "resident=2,launch=blocking"}}},
+          {.name = "nccl_one_thread",
+           .description = "one thread drives two devices",
+           .body = one_thread,
+           .finding = id::one_thread_many_ranks,
+           .ranks = {0, 1},
+           .default_world_size = 2},
+          {.name = "nccl_other_count",
+           .description = "kernels of different sizes",
+           .body = kernels_differ,
+           .finding = id::mismatch_count,
+           .ranks = {0, 1},
+           .default_world_size = 2}};
 }
 
 }  // namespace
@@ -348,6 +343,7 @@ std::vector<FaultyProgram> waiting_sides() {
 std::vector<FaultyProgram> nccl_devices() {
   std::vector<FaultyProgram> all = inverted_orders();
   for (FaultyProgram& program : waiting_sides()) all.push_back(std::move(program));
+  for (FaultyProgram& program : all) program.options.emplace("backend", "sim-nccl");
   return all;
 }
 

@@ -1,7 +1,8 @@
-// Pipeline schedules in which two stages do not agree.
+// Pipeline schedules on which two stages disagree.
 #include "harness/pipeline/executor.h"
 #include "harness/pipeline/stock_schedules.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -27,8 +28,8 @@ Stage stage_of(Rank& rank) {
           .is_last = rank.rank() == rank.world_size() - 1};
 }
 
-// One forward, one backward: both neighbours send first, the activation here, the gradient there.
-void both_stages_send(Rank& rank, const Fault& fault) {
+// One forward, one backward: both neighbours send first, one an activation, the other a gradient.
+void both_stages_send(Rank& rank, const PlantedBug& bug) {
   if (rank.rank() > 1) return;
   Stage stage = stage_of(rank);
   if (rank.rank() == 0) stage.gang.send(view(stage.activation), 1);
@@ -37,8 +38,8 @@ void both_stages_send(Rank& rank, const Fault& fault) {
     const int peer = 1 - rank.rank();
     auto& sent = rank.rank() == 0 ? stage.activation : stage.gradient;
     auto& received = rank.rank() == 0 ? stage.gradient : stage.activation;
-    if (fault.is_planted()) {
-      stage.gang.send(view(sent), peer, 0, {}, fault.here());
+    if (bug.is_planted()) {
+      stage.gang.send(view(sent), peer, 0, {}, bug.here());
       stage.gang.recv(view(received), peer);
     } else {
       const PointToPoint both[] = {{OperationKind::send, view(sent), peer, 0},
@@ -48,44 +49,42 @@ void both_stages_send(Rank& rank, const Fault& fault) {
   }
 }
 
-// The last stage was told of one microbatch less.
-void missing_microbatch(Rank& rank, const Fault& fault) {
+// The last stage expects one microbatch fewer.
+void missing_microbatch(Rank& rank, const PlantedBug& bug) {
   Stage stage = stage_of(rank);
-  const int count = stage.is_last && fault.is_planted() ? microbatches - 1 : microbatches;
+  const int count = stage.is_last && bug.is_planted() ? microbatches - 1 : microbatches;
   for (int i = 0; i < count; ++i) {
     if (!stage.is_first) stage.gang.recv(view(stage.activation), stage.rank - 1, i);
-    if (!stage.is_last)
-      stage.gang.send(view(stage.activation), stage.rank + 1, i, {}, fault.here());
+    if (!stage.is_last) stage.gang.send(view(stage.activation), stage.rank + 1, i, {}, bug.here());
   }
 }
 
-// The last stage goes backward from its newest microbatch, the others from the oldest.
-void backward_order(Rank& rank, const Fault& fault) {
+// The last stage runs backward from its newest microbatch, the others from their oldest.
+void backward_order(Rank& rank, const PlantedBug& bug) {
   Stage stage = stage_of(rank);
   for (int i = 0; i < microbatches; ++i) {
     if (!stage.is_first) stage.gang.recv(view(stage.activation), stage.rank - 1, forward_tag + i);
     if (!stage.is_last) stage.gang.send(view(stage.activation), stage.rank + 1, forward_tag + i);
   }
   for (int i = 0; i < microbatches; ++i) {
-    const bool is_reversed = fault.is_planted() && stage.is_last;
+    const bool is_reversed = bug.is_planted() && stage.is_last;
     const int tag = backward_tag + (is_reversed ? microbatches - 1 - i : i);
-    if (!stage.is_last)
-      stage.gang.recv(view(stage.gradient), stage.rank + 1, tag, {}, fault.here());
+    if (!stage.is_last) stage.gang.recv(view(stage.gradient), stage.rank + 1, tag, {}, bug.here());
     if (!stage.is_first) stage.gang.send(view(stage.gradient), stage.rank - 1, tag);
   }
 }
 
-// A stage reduces its gradients before its last backward message is sent.
-void reduce_too_early(Rank& rank, const Fault& fault) {
+// A stage reduces its gradients before it sends its last backward message.
+void reduce_too_early(Rank& rank, const PlantedBug& bug) {
   Stage stage = stage_of(rank);
-  if (!stage.is_last) stage.gang.recv(view(stage.gradient), stage.rank + 1, 0, {}, fault.here());
-  const bool is_early = fault.is_planted() && stage.is_last;
+  if (!stage.is_last) stage.gang.recv(view(stage.gradient), stage.rank + 1, 0, {}, bug.here());
+  const bool is_early = bug.is_planted() && stage.is_last;
   if (!is_early && !stage.is_first) stage.gang.send(view(stage.gradient), stage.rank - 1);
-  stage.gang.all_reduce(view(stage.gradient), ReduceOperation::mean, {}, fault.here());
+  stage.gang.all_reduce(view(stage.gradient), ReduceOperation::mean, {}, bug.here());
   if (is_early) stage.gang.send(view(stage.gradient), stage.rank - 1);
 }
 
-// Passes that compute nothing; what counts is their messages.
+// Passes that only exchange messages and compute nothing.
 class EmptyPasses final : public StageWork {
  public:
   StageBoundary boundary_before(int) const override { return {DataType::f32, 4}; }
@@ -99,18 +98,18 @@ void run_schedule(Rank& rank, ScheduleKind kind, SendForm form, CallSite call_si
   run_pipeline(*rank.root(), plan_messages(make_schedule(kind, sizes), form), passes, call_site);
 }
 
-// One forward, one backward, each message in a call of its own: a stage sends its activation on
-// while the next one sends its gradient back.
-void blocking_1f1b(Rank& rank, const Fault& fault) {
-  const SendForm form = fault.is_planted() ? SendForm::one_by_one : SendForm::batched;
-  run_schedule(rank, ScheduleKind::one_f_one_b, form, fault.here());
+// 1F1B with a separate call for each message: a stage sends an activation forward while the next
+// stage sends a gradient back.
+void blocking_1f1b(Rank& rank, const PlantedBug& bug) {
+  const SendForm form = bug.is_planted() ? SendForm::one_by_one : SendForm::batched;
+  run_schedule(rank, ScheduleKind::one_f_one_b, form, bug.here());
 }
 
-// The last stage was started with another schedule than the others.
-void other_schedule(Rank& rank, const Fault& fault) {
-  const bool is_other = fault.is_planted() && rank.rank() == rank.world_size() - 1;
+// The last stage was started with a different pipeline schedule.
+void other_schedule(Rank& rank, const PlantedBug& bug) {
+  const bool is_other = bug.is_planted() && rank.rank() == rank.world_size() - 1;
   run_schedule(rank, is_other ? ScheduleKind::gpipe : ScheduleKind::one_f_one_b, SendForm::batched,
-               fault.here());
+               bug.here());
 }
 
 }  // namespace
@@ -125,7 +124,7 @@ std::vector<FaultyProgram> pipelines() {
            .ranks = {0, 1},
            .default_world_size = 2},
           {.name = "missing_microbatch",
-           .description = "a stage takes one less",
+           .description = "a stage expects one fewer",
            .seen_in = "torchtitan#775",
            .body = missing_microbatch,
            .finding = id::participant_missing,
@@ -148,7 +147,7 @@ std::vector<FaultyProgram> pipelines() {
            .finding = id::point_to_point_cycle,
            .ranks = {2, 3}},
           {.name = "other_schedule",
-           .description = "a stage has another schedule",
+           .description = "one stage runs GPipe, not 1F1B",
            .body = other_schedule,
            .finding = id::point_to_point_cycle,
            .ranks = {2, 3}}};

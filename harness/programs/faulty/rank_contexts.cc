@@ -1,5 +1,6 @@
-// Ranks with threads of their own: locks, conditions, and gangs that two threads share.
+// Ranks with several threads: locks, conditions, and gangs shared by two threads.
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -8,10 +9,10 @@ namespace {
 using Lock = std::unique_lock<RuntimeMutex>;
 
 // The trainer locks model, then cache; the checkpoint thread locks cache, then model.
-void lock_order(Rank& rank, const Fault& fault) {
+void lock_order(Rank& rank, const PlantedBug& bug) {
   const auto model = rank.runtime().make_mutex();
   const auto cache = rank.runtime().make_mutex();
-  const bool swaps = fault.is_planted() && rank.rank() == 1;
+  const bool swaps = bug.is_planted() && rank.rank() == 1;
   auto checkpoint = rank.runtime().start_thread("checkpoint", [&] {
     const Lock first(swaps ? *cache : *model);
     const Lock second(swaps ? *model : *cache);
@@ -21,11 +22,11 @@ void lock_order(Rank& rank, const Fault& fault) {
     const Lock second(*cache);
   }
   checkpoint->join();
-  rank.root()->barrier({}, fault.here());
+  rank.root()->barrier({}, bug.here());
 }
 
-// The loader says "ready" before the trainer listens: a condition without a flag.
-void lost_wakeup(Rank& rank, const Fault& fault) {
+// The loader notifies "ready" before the trainer waits for it, and the trainer checks no flag.
+void lost_wakeup(Rank& rank, const PlantedBug& bug) {
   const auto mutex = rank.runtime().make_mutex();
   const auto ready = rank.runtime().make_condition();
   bool is_loaded = false;
@@ -35,22 +36,22 @@ void lost_wakeup(Rank& rank, const Fault& fault) {
     ready->notify_all();
   });
   Lock lock(*mutex);
-  if (fault.is_planted() && rank.rank() == 1) {
+  if (bug.is_planted() && rank.rank() == 1) {
     ready->wait(lock);
   } else {
     while (!is_loaded) ready->wait(lock);
   }
   lock.unlock();
   loader->join();
-  rank.root()->barrier({}, fault.here());
+  rank.root()->barrier({}, bug.here());
 }
 
-// The loader of one rank ends with its data, and the trainer waits for one more batch.
-void exhausted_loader(Rank& rank, const Fault& fault) {
+// One rank's loader runs out of data while its trainer waits for one more batch.
+void exhausted_loader(Rank& rank, const PlantedBug& bug) {
   const auto mutex = rank.runtime().make_mutex();
   const auto filled = rank.runtime().make_condition();
   int loaded = 0;
-  const int batches = fault.is_planted() && rank.rank() == 2 ? 2 : 3;
+  const int batches = bug.is_planted() && rank.rank() == 2 ? 2 : 3;
   auto loader = rank.runtime().start_thread("loader", [&] {
     for (int i = 0; i < batches; ++i) {
       const Lock lock(*mutex);
@@ -63,23 +64,23 @@ void exhausted_loader(Rank& rank, const Fault& fault) {
     Lock lock(*mutex);
     while (loaded <= step) filled->wait(lock);
     lock.unlock();
-    rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, fault.here());
+    rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, bug.here());
   }
   loader->join();
 }
 
-// A lock is held in a collective that the others come to only after one that needs the lock.
-void lock_in_collective(Rank& rank, const Fault& fault) {
+// Holds a lock in a collective that the others reach only after one that needs the lock.
+void lock_in_collective(Rank& rank, const PlantedBug& bug) {
   const bool reports = rank.rank() < 3;
   const auto metrics = rank.root()->split({.color = reports ? 0 : no_color}, {.name = "metrics"});
   const auto mutex = rank.runtime().make_mutex();
   float loss = 1.0F;
   float norm = 1.0F;
   const auto report = [&] {
-    metrics->all_reduce(view_of(loss), ReduceOperation::sum, {}, fault.here());
+    metrics->all_reduce(view_of(loss), ReduceOperation::sum, {}, bug.here());
   };
   const auto reduce = [&] {
-    rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here());
+    rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here());
   };
   if (rank.rank() != 0) {
     if (reports) report();
@@ -91,27 +92,27 @@ void lock_in_collective(Rank& rank, const Fault& fault) {
     const Lock own(*mutex);
     report();
   });
-  if (!fault.is_planted()) lock.unlock();
+  if (!bug.is_planted()) lock.unlock();
   reduce();
-  if (fault.is_planted()) lock.unlock();
+  if (bug.is_planted()) lock.unlock();
   reporter->join();
 }
 
-// Two threads call one gang. The other ranks wait for the one before the other goes on; one rank
-// does not, and who of its two is first is a matter of luck.
-void threads_share_gang(Rank& rank, const Fault& fault) {
+// Two threads call one gang. The other ranks join one thread before the other calls; one rank does
+// not, so the order of its two calls is a matter of luck.
+void threads_share_gang(Rank& rank, const PlantedBug& bug) {
   const auto objects = rank.root()->split({.color = 0}, {.name = "objects"});
   float loss = 1.0F;
   std::int32_t epoch = 1;
   auto prefetch = rank.runtime().start_thread(
-      "prefetch", [&] { (fault.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch)); });
-  if (fault.is_planted() && rank.rank() != 2) prefetch->join();
-  rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, fault.here());
+      "prefetch", [&] { (bug.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch)); });
+  if (bug.is_planted() && rank.rank() != 2) prefetch->join();
+  rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, bug.here());
   prefetch->join();
 }
 
-// All is done and the gangs are closed: one rank hangs in joining a thread that nobody stops.
-void stuck_in_teardown(Rank& rank, const Fault& fault) {
+// The work is done and the gangs are closed, but one rank joins a thread that it forgot to stop.
+void stuck_in_teardown(Rank& rank, const PlantedBug& bug) {
   const auto mutex = rank.runtime().make_mutex();
   const auto changed = rank.runtime().make_condition();
   bool is_stopped = false;
@@ -119,9 +120,9 @@ void stuck_in_teardown(Rank& rank, const Fault& fault) {
     Lock lock(*mutex);
     while (!is_stopped) changed->wait(lock);
   });
-  rank.root()->barrier({}, fault.here());
+  rank.root()->barrier({}, bug.here());
   rank.root()->close();
-  const bool forgets = fault.is_planted() && rank.rank() == 1;
+  const bool forgets = bug.is_planted() && rank.rank() == 1;
   if (!forgets) {
     const Lock lock(*mutex);
     is_stopped = true;
@@ -130,19 +131,19 @@ void stuck_in_teardown(Rank& rank, const Fault& fault) {
   saver->join();
 }
 
-// A thread sends to the next stage while the main thread reduces: on the one stream of a rank,
-// whichever is first keeps the other waiting, and ranks need not agree.
-void threads_on_stream(Rank& rank, const Fault& fault) {
+// A thread sends to the next stage while the main thread reduces. On a rank's single stream the
+// first call holds up the other, and ranks may disagree on which is first.
+void threads_on_stream(Rank& rank, const PlantedBug& bug) {
   const auto pp = rank.root()->split({.color = rank.rank() / 2}, {.name = "pp"});
   std::vector<float> activation(4, 1.0F);
   float norm = 1.0F;
   auto stage = rank.runtime().start_thread("stage", [&] {
-    if (pp->rank() == 0) pp->send(view(activation), 1, 0, {}, fault.here());
-    if (pp->rank() == 1) pp->recv(view(activation), 0, 0, {}, fault.here());
+    if (pp->rank() == 0) pp->send(view(activation), 1, 0, {}, bug.here());
+    if (pp->rank() == 1) pp->recv(view(activation), 0, 0, {}, bug.here());
   });
-  if (!fault.is_planted()) stage->join();
-  rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, fault.here());
-  if (fault.is_planted()) stage->join();
+  if (!bug.is_planted()) stage->join();
+  rank.root()->all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here());
+  if (bug.is_planted()) stage->join();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Started operations: what is forgotten, and what is touched too early.
+// Started operations that are never waited for, and buffers that are touched too early.
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -7,53 +8,53 @@ namespace {
 
 using Values = std::vector<float>;
 
-// The last bucket's work is not waited for: the loop ends one too early.
-void forgotten_wait(Rank& rank, const Fault& fault) {
+// The loop that waits ends one bucket too early.
+void forgotten_wait(Rank& rank, const PlantedBug& bug) {
   Values buckets[3] = {Values(4, 1.0F), Values(4, 2.0F), Values(4, 3.0F)};
   std::vector<Work> works;
   for (Values& bucket : buckets) {
     works.push_back(
-        rank.root()->start_all_reduce(view(bucket), ReduceOperation::mean, {}, fault.here()));
+        rank.root()->start_all_reduce(view(bucket), ReduceOperation::mean, {}, bug.here()));
   }
-  const std::size_t waited_for = fault.is_planted() && rank.rank() == 1 ? 2 : 3;
+  const std::size_t waited_for = bug.is_planted() && rank.rank() == 1 ? 2 : 3;
   for (std::size_t i = 0; i < waited_for; ++i) works[i].wait();
 }
 
-// A send in the background whose handle is let go at once.
-void dropped_send(Rank& rank, const Fault& fault) {
+// A background send whose handle is dropped at once.
+void dropped_send(Rank& rank, const PlantedBug& bug) {
   Values metrics(4, 1.0F);
   if (rank.rank() == 0) {
-    Work sending = rank.root()->start_send(view(metrics), 1, 0, {}, fault.here());
-    if (!fault.is_planted()) sending.wait();
+    Work sending = rank.root()->start_send(view(metrics), 1, 0, {}, bug.here());
+    if (!bug.is_planted()) sending.wait();
   }
   if (rank.rank() == 1) rank.root()->recv(view(metrics), 0);
 }
 
-// Writes too early. AddressSanitizer is not to see it, since it would end the process there and
-// then: this is for gangsim to find.
+// Writes too early. Hidden from AddressSanitizer, which would end the process here; gangsim is
+// supposed to find it.
 [[gnu::no_sanitize_address, gnu::noinline]] void write_early(float* values, std::size_t count,
                                                              float value) {
   for (std::size_t i = 0; i < count; ++i) values[i] = value;
 }
 
 // Gradients are zeroed while they are still being reduced.
-void zeroed_gradient(Rank& rank, const Fault& fault) {
+void zeroed_gradient(Rank& rank, const PlantedBug& bug) {
   Values gradient(8, 1.0F);
   Work reducing =
-      rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
-  const bool is_early = fault.is_planted() && rank.rank() == 2;
+      rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, bug.here());
+  const bool is_early = bug.is_planted() && rank.rank() == 2;
   if (is_early) write_early(gradient.data(), gradient.size(), 0.0F);
   reducing.wait();
   gradient.assign(gradient.size(), 0.0F);
 }
 
-// A batch buffer is filled again while the last one is on its way.
-void reused_buffer(Rank& rank, const Fault& fault) {
+// Refills a batch buffer while the previous batch is still being sent.
+void reused_buffer(Rank& rank, const PlantedBug& bug) {
   Values batch(8, 1.0F);
   for (int step = 0; step < 2; ++step) {
     if (rank.rank() == 0) {
-      Work sending = rank.root()->start_send(view(batch), 1, 0, {}, fault.here());
-      if (!fault.is_planted()) sending.wait();
+      Work sending = rank.root()->start_send(view(batch), 1, 0, {}, bug.here());
+      if (!bug.is_planted()) sending.wait();
       batch.assign(batch.size(), static_cast<float>(step));
       sending.wait();
     }
@@ -64,32 +65,32 @@ void reused_buffer(Rank& rank, const Fault& fault) {
   }
 }
 
-// Two reductions in flight: the second one's result goes where the first one's input lies.
-void shared_buffer(Rank& rank, const Fault& fault) {
+// Two reductions in flight: the second one writes its result over the first one's input.
+void shared_buffer(Rank& rank, const PlantedBug& bug) {
   const auto dp = rank.root()->split({.color = 0}, {.name = "dp"});
   Values gradient(8, 1.0F);
   Values reduced(8);
   Values norms(8, 2.0F);
   Values all_norms(8);
-  const bool aliases = fault.is_planted() && rank.rank() == 0;
+  const bool aliases = bug.is_planted() && rank.rank() == 0;
   Work first = rank.root()->start_all_reduce(view(reduced), view(gradient), ReduceOperation::sum,
-                                             {}, fault.here());
+                                             {}, bug.here());
   Work second =
       dp->start_all_reduce(view(aliases ? gradient : all_norms), view(norms), ReduceOperation::sum);
   second.wait();
   first.wait();
 }
 
-// Once all have met, the gradients have surely left: until then their memory serves as scratch.
-void lent_buffer(Rank& rank, const Fault& fault) {
+// Takes a barrier as proof that the gradients have been sent, and reuses their memory as scratch.
+void lent_buffer(Rank& rank, const PlantedBug& bug) {
   const auto control = rank.root()->split({.color = 0}, {.name = "control"});
   const Values gradient(8, 1.0F);
   Values lent = gradient;
   Values reduced(8);
   Work reducing = rank.root()->start_all_reduce(view(reduced), view(lent), ReduceOperation::sum, {},
-                                                fault.here());
+                                                bug.here());
   control->barrier();
-  const bool is_early = fault.is_planted() && rank.rank() == 2;
+  const bool is_early = bug.is_planted() && rank.rank() == 2;
   if (!is_early) reducing.wait();
   lent.assign(lent.size(), 0.0F);
   rank.runtime().sleep_for(std::chrono::milliseconds(5));
@@ -108,7 +109,7 @@ std::vector<FaultyProgram> started_work() {
        .finding = id::unwaited_work,
        .ranks = {1}},
       {.name = "dropped_send",
-       .description = "a send nobody waits for",
+       .description = "a send that is never awaited",
        .body = dropped_send,
        .finding = id::unwaited_work,
        .ranks = {0},
@@ -120,7 +121,7 @@ std::vector<FaultyProgram> started_work() {
        .ranks = {2},
        .fewest_ranks = 3},
       {.name = "reused_buffer",
-       .description = "filled while it is sent",
+       .description = "refilled while it is sent",
        .body = reused_buffer,
        .finding = id::buffer_in_flight,
        .ranks = {0},
@@ -131,7 +132,7 @@ std::vector<FaultyProgram> started_work() {
        .finding = id::buffer_in_flight,
        .ranks = {0}},
       {.name = "lent_buffer",
-       .description = "lent out on a barrier's word",
+       .description = "a barrier instead of a wait",
        .body = lent_buffer,
        .finding = id::buffer_in_flight,
        .ranks = {2},

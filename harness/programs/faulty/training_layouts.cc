@@ -1,9 +1,10 @@
-// Mistakes that belong to one layout of training: data parallel, sharded, tensor parallel.
+// Bugs of one training layout: data parallel, sharded, or tensor parallel.
 #include <fmt/format.h>
 
 #include "gang/agreement.h"
 #include "gang/gangs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "harness/training/gradient_buckets.h"
 #include "harness/training/replicas.h"
 #include "harness/training/training_run.h"
@@ -26,11 +27,11 @@ Model make_model(const TrainingPlan& plan) {
   return {plan.model.layers, build_options(plan.model, plan.seed)};
 }
 
-BucketOptions small_buckets(const Fault& fault) {
-  return {.bucket_elements = 8, .call_site = fault.here()};
+BucketOptions small_buckets(const PlantedBug& bug) {
+  return {.bucket_elements = 8, .call_site = bug.here()};
 }
 
-// Forward and backward, the gradients handed to `ready`; gives the loss.
+// Forward and backward; passes the gradients to `ready` and returns the loss.
 double pass(const TrainingPlan& plan, Model& model, const Batch& batch,
             const GradientReady& ready) {
   Activations activations;
@@ -48,77 +49,77 @@ Batch without_sample(const Batch& batch, Eigen::Index sample) {
   return rest;
 }
 
-// Samples go to one of two experts, and those of rank 2 all to the first: the second one's gradient
-// is never ready there. Right: what is unused counts as zero.
-void ddp_unused(Rank& rank, const Fault& fault) {
+// Samples go to one of two experts, but all of rank 2's go to the first, so the second one's
+// gradient is never ready there. Fixed: unused gradients count as zero.
+void ddp_unused(Rank& rank, const PlantedBug& bug) {
   const TrainingPlan plan = small_plan(2 * rank.world_size());
   Model experts[] = {make_model(plan), make_model(plan)};
   std::vector<ModelParameter*> all = experts[0].parameters();
   all.insert(all.end(), experts[1].parameters().begin(), experts[1].parameters().end());
-  GradientBuckets buckets(all, rank.root(), small_buckets(fault));
+  GradientBuckets buckets(all, rank.root(), small_buckets(bug));
   const Batch mine = plan.part(0, rank.rank(), rank.world_size());
   const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
   const bool has_both = rank.rank() != 2;
   if (has_both) pass(plan, experts[1], mine.slice(1, 1), ready);
   pass(plan, experts[0], has_both ? mine.slice(0, 1) : mine, ready);
-  if (!fault.is_planted()) buckets.ready_unused();
+  if (!bug.is_planted()) buckets.ready_unused();
   buckets.finish();
 }
 
-// Sums as they come: a rank that has not got as many samples as the others leaves a step before
-// them. Right: it joins in their collectives with nothing until nobody has any left.
-void ddp_join(Rank& rank, const Fault& fault) {
+// A rank with fewer batches leaves one step before the others. Fixed: it joins their collectives
+// with zeros until no rank has data left.
+void ddp_join(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   const TrainingPlan plan = small_plan(rank.world_size());
   Model model = make_model(plan);
   Sgd sgd(plan.sgd, model);
   Reference reference(plan);
-  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(fault));
+  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(bug));
   const int batches = rank.rank() == 1 ? 2 : 3;
   for (int step = 0;; ++step) {
     const bool has_data = step < batches;
-    if (fault.is_planted() && !has_data) return;
-    const std::int64_t samples = fault.is_planted() ? 1 : all_sum(root, has_data ? 1 : 0);
+    if (bug.is_planted() && !has_data) return;
+    const std::int64_t samples = bug.is_planted() ? 1 : all_sum(root, has_data ? 1 : 0);
     if (samples == 0) return;
     model.zero_gradients();
     const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
     if (has_data) pass(plan, model, plan.part(step, rank.rank(), rank.world_size()), ready);
     if (!has_data) buckets.ready_unused();
     buckets.finish();
-    if (fault.is_planted()) continue;
+    if (bug.is_planted()) continue;
     sgd.step(static_cast<double>(samples));
     reference.step(step < 2 ? plan.batch(step) : without_sample(plan.batch(step), 1));
     const std::string difference = gradient_difference_of(model, reference);
     if (!difference.empty())
-      rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), fault.here());
+      rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), bug.here());
   }
 }
 
-// Gradients are reduced one by one as they get ready, in an order of each rank's own: one rank's
-// graph was built the other way round. Right: an order that all know.
-void ddp_order(Rank& rank, const Fault& fault) {
+// Reduces gradients one by one as they become ready, and one rank built its graph in reverse.
+// Fixed: all ranks use one order.
+void ddp_order(Rank& rank, const PlantedBug& bug) {
   std::vector<float> weight(12, 1.0F);
   std::vector<float> bias(4, 1.0F);
-  const bool is_other_way_round = fault.is_planted() && rank.rank() == 1;
+  const bool is_reversed = bug.is_planted() && rank.rank() == 1;
   const auto reduce = [&](std::vector<float>& gradient) {
-    return rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, fault.here());
+    return rank.root()->start_all_reduce(view(gradient), ReduceOperation::mean, {}, bug.here());
   };
-  Work first = reduce(is_other_way_round ? weight : bias);
-  Work second = reduce(is_other_way_round ? bias : weight);
+  Work first = reduce(is_reversed ? weight : bias);
+  Work second = reduce(is_reversed ? bias : weight);
   first.wait();
   second.wait();
 }
 
-// Two passes are accumulated for each step, and one rank reduces after the first one, too. Right:
-// all reduce after the last one only.
-void ddp_no_sync(Rank& rank, const Fault& fault) {
+// Accumulates two passes per step, but one rank also reduces after the first pass. Fixed: all
+// reduce only after the last pass.
+void ddp_no_sync(Rank& rank, const PlantedBug& bug) {
   const TrainingPlan plan = small_plan(2 * rank.world_size());
   Model model = make_model(plan);
-  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(fault));
+  GradientBuckets buckets(model.parameters(), rank.root(), small_buckets(bug));
   const auto ready = [&buckets](ModelParameter& parameter) { buckets.ready(parameter); };
   for (int step = 0; step < 2; ++step) {
     const Batch mine = plan.part(step, rank.rank(), rank.world_size());
-    const bool reduces_first = fault.is_planted() && rank.rank() == 1 && step == 1;
+    const bool reduces_first = bug.is_planted() && rank.rank() == 1 && step == 1;
     pass(plan, model, mine.slice(0, 1), reduces_first ? GradientReady(ready) : nullptr);
     if (reduces_first) buckets.finish();
     pass(plan, model, mine.slice(1, 1), ready);
@@ -127,57 +128,57 @@ void ddp_no_sync(Rank& rank, const Fault& fault) {
   }
 }
 
-// Statistics of the data are no gradients, and every rank keeps its own. Right: rank 0's are sent
-// before they are used.
-void ddp_buffers(Rank& rank, const Fault& fault) {
+// Data statistics are not gradients, so every rank keeps its own. Fixed: rank 0 broadcasts its
+// statistics before they are used.
+void ddp_buffers(Rank& rank, const PlantedBug& bug) {
   Gang& root = *rank.root();
   double mean = 0;
   for (int step = 0; step < 3; ++step) {
-    if (!fault.is_planted()) root.broadcast(view_of(mean));
+    if (!bug.is_planted()) root.broadcast(view_of(mean));
     mean = 0.5 * mean + rank.rank();
   }
-  if (!fault.is_planted()) root.broadcast(view_of(mean));
+  if (!bug.is_planted()) root.broadcast(view_of(mean));
   const Matrix used = Matrix::Constant(1, 1, mean);
   if (!is_same_on_all(digest_of(used), root, "buffers")) {
-    rank.wrong_result("Ranks normalize by different statistics.", fault.here());
+    rank.wrong_result("Ranks normalize with different statistics.", bug.here());
   }
 }
 
-// One rank leaves a layer out, which is gathered by the others: what it gathers is the next one.
-// Right: a unit is gathered whether this rank needs it or not.
-void fsdp_skips_unit(Rank& rank, const Fault& fault) {
+// One rank skips a layer that the others gather, and gathers the next one instead. Fixed: every
+// rank gathers every unit, needed or not.
+void fsdp_skips_unit(Rank& rank, const PlantedBug& bug) {
   const auto size = static_cast<std::size_t>(rank.world_size());
   for (const std::size_t shard : {4U, 6U, 2U}) {
-    const bool leaves_out = rank.rank() == 1 && shard == 6U;
-    if (leaves_out && fault.is_planted()) continue;
+    const bool skips = rank.rank() == 1 && shard == 6U;
+    if (skips && bug.is_planted()) continue;
     std::vector<float> mine(shard, 1.0F);
     std::vector<float> whole(shard * size);
-    rank.root()->all_gather(view(whole), view(mine), {}, fault.here());
+    rank.root()->all_gather(view(whole), view(mine), {}, bug.here());
   }
 }
 
-// Small gradients are averaged by all_reduce; large ones by reduce_scatter, which only adds up.
-void undivided_shards(Rank& rank, const Fault& fault) {
+// all_reduce averages small gradients, but reduce_scatter only sums large ones.
+void undivided_shards(Rank& rank, const PlantedBug& bug) {
   const auto size = static_cast<std::size_t>(rank.world_size());
   std::vector<float> gradient(2 * size, static_cast<float>(rank.rank() + 1));
   std::vector<float> shard(2);
   rank.root()->reduce_scatter(view(shard), view(gradient),
-                              fault.is_planted() ? ReduceOperation::sum : ReduceOperation::mean);
+                              bug.is_planted() ? ReduceOperation::sum : ReduceOperation::mean);
   float small = gradient[0];
   rank.root()->all_reduce(view_of(small), ReduceOperation::mean);
   if (shard[0] != small)
-    rank.wrong_result("Large and small gradients are not scaled alike.", fault.here());
+    rank.wrong_result("Large and small gradients are scaled differently.", bug.here());
 }
 
-// Ranks of tp see different data: each takes the part of its rank in the world. Right: of its rank
-// in dp.
-void tp_own_data(Rank& rank, const Fault& fault) {
+// Ranks of tp see different data, because each takes the part of its rank in the world. Fixed: the
+// part of its rank in dp.
+void tp_own_data(Rank& rank, const PlantedBug& bug) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
   const TrainingPlan plan = small_plan(2 * rank.world_size());
   Model model(plan.model.layers, build_options(plan.model, plan.seed, gangs.tp));
-  const Gang& sampled_by = fault.is_planted() ? *gangs.root : *gangs.dp;
+  const Gang& sampled_by = bug.is_planted() ? *gangs.root : *gangs.dp;
   const Batch mine = plan.part(0, sampled_by.rank(), sampled_by.size());
-  GradientBuckets buckets(model.parameters(), gangs.dp, small_buckets(fault));
+  GradientBuckets buckets(model.parameters(), gangs.dp, small_buckets(bug));
   pass(plan, model, mine, [&buckets](ModelParameter& parameter) { buckets.ready(parameter); });
   buckets.finish();
   Sgd sgd(plan.sgd, model);
@@ -186,36 +187,36 @@ void tp_own_data(Rank& rank, const Fault& fault) {
   reference.step();
   const std::string difference = gradient_difference_of(model, reference);
   if (!difference.empty())
-    rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), fault.here());
+    rank.wrong_result(fmt::format("On rank {}, {}.", rank.rank(), difference), bug.here());
   gangs.close();
 }
 
-// To save memory a layer is computed again in backward, with its all_reduce, by one rank alone.
-// Right: all ranks of tp compute the same layers again.
-void tp_recompute(Rank& rank, const Fault& fault) {
+// To save memory, one rank recomputes a layer in backward, including its all_reduce. Fixed: all
+// ranks of tp recompute the same layers.
+void tp_recompute(Rank& rank, const PlantedBug& bug) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
   std::vector<float> partial(4, 1.0F);
   const auto row_parallel = [&] {
-    gangs.tp->all_reduce(view(partial), ReduceOperation::sum, {}, fault.here());
+    gangs.tp->all_reduce(view(partial), ReduceOperation::sum, {}, bug.here());
   };
   for (int layer = 0; layer < 3; ++layer) row_parallel();
-  const bool recomputes = !fault.is_planted() || rank.rank() == 0;
+  const bool recomputes = !bug.is_planted() || rank.rank() == 0;
   if (recomputes) row_parallel();
-  rank.root()->barrier({}, fault.here());
+  rank.root()->barrier({}, bug.here());
   gangs.close();
 }
 
-// In backward a layer reduces the gradient that it was handed over tp, in place, and the residual
-// around it adds that one, too. Right: it reduces into memory of its own.
-void tp_grad_in_place(Rank& rank, const Fault& fault) {
+// In backward, a layer reduces the gradient it received over tp in place, although the residual
+// connection adds the same gradient again. Fixed: it reduces into its own memory.
+void tp_grad_in_place(Rank& rank, const PlantedBug& bug) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
-  std::vector<double> handed = {1.0, 2.0};
-  std::vector<double> own = handed;
-  std::vector<double>& reduced = fault.is_planted() ? handed : own;
+  std::vector<double> received = {1.0, 2.0};
+  std::vector<double> own = received;
+  std::vector<double>& reduced = bug.is_planted() ? received : own;
   gangs.tp->all_reduce(view(reduced), ReduceOperation::sum);
-  const std::vector<double> gradient = {reduced[0] + handed[0], reduced[1] + handed[1]};
+  const std::vector<double> gradient = {reduced[0] + received[0], reduced[1] + received[1]};
   if (gradient != std::vector<double>{3.0, 6.0})
-    rank.wrong_result("The residual's gradient has been reduced with the layer's.", fault.here());
+    rank.wrong_result("The residual's gradient was reduced together with the layer's.", bug.here());
   gangs.close();
 }
 
@@ -230,7 +231,7 @@ std::vector<FaultyProgram> training_layouts() {
            .ranks = {2},
            .fewest_ranks = 3},
           {.name = "ddp_join",
-           .description = "inputs are uneven, nobody joins",
+           .description = "uneven inputs, and no join",
            .body = ddp_join,
            .finding = id::participant_missing,
            .ranks = {1},
@@ -253,33 +254,33 @@ std::vector<FaultyProgram> training_layouts() {
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3}},
           {.name = "fsdp_skips_unit",
-           .description = "a rank leaves a layer out",
+           .description = "a rank skips a layer",
            .body = fsdp_skips_unit,
            .finding = id::mismatch_count,
            .ranks = {1},
            .fewest_ranks = 3},
           {.name = "undivided_shards",
-           .description = "one path adds up, one averages",
+           .description = "one path sums, one averages",
            .seen_in = "pytorch#162338, pytorch#149781",
            .body = undivided_shards,
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3}},
           {.name = "tp_own_data",
-           .description = "other data on each tp rank",
+           .description = "different data on each tp rank",
            .body = tp_own_data,
            .finding = id::wrong_result,
            .ranks = {0, 1, 2, 3},
            .fewest_ranks = 4,
            .world_step = 2},
           {.name = "tp_recompute",
-           .description = "one tp rank reduces once more",
+           .description = "one tp rank recomputes a layer",
            .body = tp_recompute,
            .finding = id::blocked_in_other_gang,
            .ranks = {0},
            .fewest_ranks = 4,
            .world_step = 2},
           {.name = "tp_grad_in_place",
-           .description = "reduces what others still need",
+           .description = "reduces a gradient in use",
            .seen_in = "fairseq2 ops/tensor_parallel.py:23",
            .body = tp_grad_in_place,
            .finding = id::wrong_result,

@@ -64,7 +64,7 @@ class MemoryPair final : public gloo::transport::Pair {
   MemoryAddress address_;
 };
 
-// The collective that a slot belongs to. Source: Gloo, gloo/types.h.
+// The collective to which a slot belongs. Source: Gloo, gloo/types.h.
 std::string_view name_of_slot(std::uint64_t slot) noexcept {
   static constexpr std::array names = {"message",   "gather",     "all_gather",
                                        "reduce",    "all_reduce", "scatter",
@@ -75,8 +75,7 @@ std::string_view name_of_slot(std::uint64_t slot) noexcept {
 
 }  // namespace
 
-// -- GlooEndpoint
-// ---------------------------------------------------------------------------------
+// -- GlooEndpoint --
 
 GlooEndpoint::GlooEndpoint(World& world, std::shared_ptr<GlooMeeting> meeting, int member,
                            Strikes& strikes)
@@ -84,7 +83,7 @@ GlooEndpoint::GlooEndpoint(World& world, std::shared_ptr<GlooMeeting> meeting, i
       world_(world),
       meeting_(std::move(meeting)),
       strikes_(strikes) {
-  setTimeout(std::chrono::seconds(30));  // as Gloo's own contexts; the base leaves it open
+  setTimeout(std::chrono::seconds(30));  // as in Gloo's own contexts; the base class sets none
 }
 
 GlooEndpoint::~GlooEndpoint() {
@@ -110,8 +109,7 @@ std::unique_ptr<gloo::transport::UnboundBuffer> GlooEndpoint::createUnboundBuffe
   return std::make_unique<GlooBuffer>(*this, data, bytes);
 }
 
-// -- GlooBuffer
-// -----------------------------------------------------------------------------------
+// -- GlooBuffer --
 
 GlooBuffer::~GlooBuffer() {
   if (sends_.pending == 0 && receives_.pending == 0) return;

@@ -1,4 +1,4 @@
-// Gloo's abstract transport over the messages of a simulated meeting.
+// Implements Gloo's abstract transport over the messages of a simulated meeting.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace gang::sim {
 
-// One member's side of a meeting. Unbound buffers only: bound ones belong to algorithms that no
-// gang uses, and are refused. A wait blocks the calling context; one that reaches its timeout
-// closes all connections of the member, as over TCP.
+// One member's side of a meeting. Supports unbound buffers only and refuses bound ones, which only
+// algorithms that no gang uses need. A wait blocks the calling context; if it times out, it closes
+// all connections of the member, as over TCP.
 //
 // Threads: contexts of the member's rank.
 class GlooEndpoint final : public gloo::transport::Context {
@@ -45,7 +45,7 @@ class GlooEndpoint final : public gloo::transport::Context {
   Strikes& strikes_;
 };
 
-// Memory of a rank that takes part in messages.
+// A rank's memory from which messages are sent and into which they are received.
 class GlooBuffer final : public gloo::transport::UnboundBuffer,
                          public GlooParty,
                          public AwaitedMessage,
@@ -78,11 +78,11 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
  private:
   // Sends or receives of this buffer.
   struct Direction {
-    int completed = 0;       // completions that nobody has waited for
-    int last_peer = -1;      // of the last of them
-    std::string error;       // a connection was closed
-    int pending = 0;         // transfers without an end
-    std::uint64_t slot = 0;  // of the last one
+    int completed = 0;       // completions not yet consumed by a wait
+    int last_peer = -1;      // of the last completion
+    std::string error;       // set if a connection was closed
+    int pending = 0;         // transfers not yet ended
+    std::uint64_t slot = 0;  // of the last transfer
     bool is_aborted = false;
     Task* waiter = nullptr;
   };
@@ -98,8 +98,8 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
   GlooEndpoint& endpoint_;
   Direction sends_;
   Direction receives_;
-  const Direction* awaited_ = nullptr;      // what the rank waits for now
-  const GlooActivity* activity_ = nullptr;  // of the context that waits
+  const Direction* awaited_ = nullptr;      // what the rank currently waits for
+  const GlooActivity* activity_ = nullptr;  // of the waiting context
 };
 
 }  // namespace gang::sim

@@ -11,7 +11,7 @@ namespace {
 
 using Transfers = std::vector<GlooTransfer>;
 
-// Takes the first transfer on `slot` out of `transfers`, if there is one.
+// Removes the first transfer on `slot` from `transfers`, if any.
 bool take(Transfers& transfers, std::uint64_t slot, GlooTransfer& taken) {
   const auto found = std::ranges::find(transfers, slot, &GlooTransfer::slot);
   if (found == transfers.end()) return false;
@@ -61,7 +61,7 @@ void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive,
                           int destination) const {
   if (send.bytes > receive.bytes) {
     const std::string reason = fmt::format(
-        "a message of {} bytes came for a receive of {} bytes (over TCP, this ends the "
+        "a message of {} bytes matched a receive of {} bytes (over TCP, this ends the "
         "receiving process)",
         send.bytes, receive.bytes);
     send.party->failed(GlooParty::Side::send, reason);
@@ -88,7 +88,7 @@ const std::string* GlooMeeting::send(int source, int destination, const GlooTran
   return nullptr;
 }
 
-// Whether it does not arrive yet.
+// Returns whether the message is held back.
 bool GlooMeeting::hold(Link& link, GlooTransfer& send, int source, int destination) {
   const LinkFate fate = fates_->fate_of(
       {.from = root_rank_of(source), .to = root_rank_of(destination), .bytes = send.bytes});

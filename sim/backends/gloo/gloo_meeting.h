@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-// Whoever posts transfers: told of each one's end.
+// Posts transfers and is notified when each one ends.
 class GlooParty {
  public:
   enum class Side : std::uint8_t { send, receive };
@@ -22,42 +22,42 @@ class GlooParty {
   virtual void failed(Side side, const std::string& reason) = 0;
 };
 
-// A part of a party's memory that is to be sent or filled.
+// A part of a party's memory to send from or receive into.
 struct GlooTransfer {
   GlooParty* party = nullptr;
   std::uint64_t slot = 0;
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  const ArmedFault* corrupted_by = nullptr;  // a fault changes it on its way
+  const ArmedFault* corrupted_by = nullptr;  // the fault that corrupts it in transit
 };
 
-// What becomes of messages on their way under a plan of faults. Ranks are the root gang's.
+// Decides what a fault plan does to messages in transit. Ranks are those of the root gang.
 class MessageFates {
  public:
   virtual ~MessageFates() = default;
 
-  // Of one that `from` is about to send.
+  // The fate of a message that `from` is about to send.
   virtual LinkFate fate_of(const Crossing& crossing) = 0;
   virtual void corrupt(std::span<std::byte> payload, const ArmedFault& fault) = 0;
 
-  // Whether the process of the rank does nothing any more: what it has not sent yet, it never will.
+  // Whether the rank's process has stopped for good: it will never send its unsent messages.
   virtual bool is_silent(int rank) const = 0;
 };
 
 // Matches first in, first out per (source, destination, slot). Both sides complete, and the payload
-// is copied, when they match. A payload that is longer than its receive fails both sides (over TCP
-// it ends the receiving process); a shorter one completes. A closed connection fails what is
-// pending on it on both sides; receives from any source are on no connection in particular.
-// Members come in any order; messages to one that has not come yet wait for it.
+// is copied, when they match. A payload longer than its receive fails both sides (over TCP, it ends
+// the receiving process); a shorter one completes. Closing a connection fails its pending transfers
+// on both sides; a receive from any source belongs to no particular connection. Members arrive in
+// any order; messages to a member that has not arrived yet wait for it.
 //
-// With `fates`: a message that is held or lost holds up all that its source sends to its
-// destination after it, as bytes of one connection do: it arrives at `release`, a lost one never.
+// With `fates`, a held or lost message delays all later messages from its source to its
+// destination, like bytes of one connection. A held message arrives at `release`, a lost one never.
 // Source: Gloo 5b14351, transport/tcp.
 //
 // Threads: under the engine's Guard.
 class GlooMeeting {
  public:
-  // `root_ranks`: of its members. `fates`: null where nothing goes wrong; outlives the meeting.
+  // `root_ranks`: those of its members. `fates`: null without faults; must outlive the meeting.
   explicit GlooMeeting(std::span<const int> root_ranks, MessageFates* fates = nullptr);
 
   int size() const noexcept { return static_cast<int>(root_ranks_.size()); }
@@ -65,44 +65,44 @@ class GlooMeeting {
     return root_ranks_[static_cast<std::size_t>(member)];
   }
 
-  // Why the connection is closed, where it is: nothing is posted then. Else null.
+  // If the connection is closed, posts nothing and returns the reason. Otherwise, returns null.
   const std::string* send(int source, int destination, const GlooTransfer& transfer);
   const std::string* receive(int destination, int source, const GlooTransfer& transfer);
 
-  // `sources`: by member.
+  // `sources`: indexed by member.
   void receive_from_any(int destination, const GlooTransfer& transfer, std::vector<bool> sources);
 
-  // Fails what is pending between the two: for `member` with `reason`, for the other with
-  // "Connection closed by peer".
+  // Fails all pending transfers between the two: with `reason` for `member`, and with
+  // "Connection closed by peer" for `peer`.
   void close(int member, int peer, const std::string& reason);
 
-  // The process of a member is gone: all its connections close.
+  // Closes all connections of a member whose process is gone.
   void member_gone(int member);
 
-  // What was held until `now` arrives.
+  // Delivers the messages that were held until `now`.
   void release(TimePoint now);
 
-  // Forgets what `party` of `member` has posted.
+  // Drops all transfers posted by `party` of `member`.
   void cancel(int member, const GlooParty& party) noexcept;
 
-  // Members with whom transfers of `party` of `member` are pending, ascending. O(size).
+  // Members with which `party` of `member` has pending transfers, ascending. O(size).
   std::vector<int> sends_pending(int member, const GlooParty& party) const;
   std::vector<int> receives_pending(int member, const GlooParty& party) const;
-  // The sources of its receives from any source that are pending.
+  // The sources of its pending receives from any source.
   std::vector<int> open_receive_pending(int member, const GlooParty& party) const;
 
  private:
-  // What one source and one destination have posted for each other.
+  // The transfers that one source and one destination have posted for each other.
   struct Held {
     GlooTransfer send;
     TimePoint until;
   };
 
   struct Link {
-    std::vector<Held> held;           // sent, but not there yet; only under faults
-    std::vector<GlooTransfer> sends;  // few: vectors, and moving what is behind, cost least
+    std::vector<Held> held;           // sent but not yet arrived; only under faults
+    std::vector<GlooTransfer> sends;  // few, so shifting a vector is cheapest
     std::vector<GlooTransfer> receives;
-    std::string closed_for_sender;  // why; empty: open
+    std::string closed_for_sender;  // the reason; empty if open
     std::string closed_for_receiver;
   };
 
@@ -111,7 +111,7 @@ class GlooMeeting {
     std::vector<bool> sources;
   };
 
-  struct Mailbox {  // of a destination
+  struct Mailbox {  // of one destination
     std::vector<Link> links;
     std::vector<OpenReceive> open_receives;
   };

@@ -16,7 +16,7 @@ namespace gang::sim {
 
 struct World;
 
-// What TCP and a store are for real processes; one for all ranks of a run. Nothing is waited for:
+// Stands in for TCP and a store; one instance serves all ranks of a run. Connecting never waits:
 // members meet in their first message.
 //
 // Threads: the contexts of its run.
@@ -26,9 +26,9 @@ class GlooNetwork final : public GlooConnector, private MessageFates {
 
   Strikes& strikes() noexcept { return strikes_; }
 
-  // Under the engine's Guard, both. The process of a rank is gone, and its peers learn of it.
+  // Both require the engine's Guard. Tells the peers of a rank that its process is gone.
   void rank_gone(int rank);
-  // What faults have held until now arrives.
+  // Delivers the messages that faults have held until now.
   void release_held();
 
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership& membership,

@@ -44,7 +44,7 @@ class GlooRoots final : public ForeignGangs {
                            .watchdog = world_.options.watchdog ? Watchdog::on : Watchdog::off});
   }
 
-  // Of a rank that was started again: nobody is connected to it, and nothing gets to this gang.
+  // The gang of a restarted rank. No peer is connected to it, and no call reaches it.
   std::shared_ptr<Gang> make_refused(int rank) {
     return make_fake_gang({.rank = rank,
                            .size = world_.options.world_size,

@@ -1,4 +1,4 @@
-// Root gangs over the algorithms of Gloo, where it is built.
+// Root gangs that run Gloo's algorithms, in builds with Gloo.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@ namespace gang::sim {
 
 class GlooNetwork;
 
-// GlooGang over the messages of a GlooNetwork. Throws NotSupported in a build without Gloo.
+// Creates GlooGangs over the messages of a GlooNetwork. Throws NotSupported in builds without Gloo.
 std::unique_ptr<ForeignGangs> make_gloo_roots(World& world);
 
-// The network of a rank's run, for code that uses Gloo itself. Its run has SimulatedBackend::gloo.
+// The network of a run, for code that uses Gloo directly. Requires SimulatedBackend::gloo.
 GlooNetwork& gloo_network_of(World& world);
 
 }  // namespace gang::sim

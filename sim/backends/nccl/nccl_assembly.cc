@@ -26,7 +26,7 @@ NcclAssembly::Seat NcclAssembly::seat_of(int place) const {
   return seats_.at(static_cast<std::size_t>(place));
 }
 
-// By color, then key, then place.
+// Sorts by color, then key, then place.
 void NcclAssembly::form() {
   std::map<int, std::vector<std::pair<int, std::size_t>>> by_color;
   for (std::size_t place = 0; place < come_.size(); ++place)

@@ -1,4 +1,4 @@
-// How the members of new simulated communicators come together.
+// Assembles the members of new simulated communicators.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@
 
 namespace gang::sim {
 
-// All that are expected come, each with a color and a key; then there is a clique per color.
+// Collects a color and a key from every expected rank, then creates one clique per color.
 //
 // Threads: under the engine's Guard.
 class NcclAssembly {
  public:
-  // `expected`: root ranks, by place.
+  // `expected`: root ranks, indexed by place.
   NcclAssembly(World& world, std::string name, std::vector<int> expected)
       : world_(world),
         name_(std::move(name)),
@@ -30,12 +30,12 @@ class NcclAssembly {
   bool is_complete() const noexcept { return joined_ == root_ranks_.size(); }
   const std::vector<int>& root_ranks() const noexcept { return root_ranks_; }
 
-  // Root ranks of those who have not come.
+  // The root ranks that have not arrived.
   std::vector<int> missing() const;
 
-  // Once it is complete.
+  // Valid once the assembly is complete.
   struct Seat {
-    std::shared_ptr<NcclClique> clique;  // null: no color
+    std::shared_ptr<NcclClique> clique;  // null without a color
     int member = 0;
   };
   Seat seat_of(int place) const;

@@ -14,7 +14,7 @@
 namespace gang::sim {
 namespace {
 
-// Whether two members have launched the same operation, as far as NCCL would have to agree.
+// Whether two launches agree in everything that NCCL requires to match.
 bool is_same(const NcclLaunch& one, const NcclLaunch& other) noexcept {
   return one.kind == other.kind && one.count == other.count && one.data_type == other.data_type &&
          (!reduces(one.kind) || one.reduce_operation == other.reduce_operation) &&
@@ -26,7 +26,7 @@ TensorView view_of(const NcclLaunch& launch, const std::byte* data, std::int64_t
   return {const_cast<std::byte*>(data), launch.data_type, Shape::vector(launch.count * chunks)};
 }
 
-// A launch as the operation whose meaning the simulator computes. Pinned: it holds its lists.
+// Expresses a launch as an operation of the simulator. Pinned because it owns its lists.
 class Meaning {
  public:
   Meaning(const NcclLaunch& launch, int rank, int size) {
@@ -59,7 +59,7 @@ class Meaning {
   std::vector<TensorView> list_;
 };
 
-// Of these, the ones that wait for nothing any more, in the order of their ranks.
+// Those of `kernels` that no longer wait for anything, ordered by rank.
 std::vector<NcclKernel*> complete_among(std::vector<NcclKernel*> kernels) {
   std::ranges::sort(kernels, {}, [](const NcclKernel* one) { return one->member; });
   const auto again = std::ranges::unique(kernels);
@@ -110,7 +110,7 @@ std::vector<NcclKernel*> NcclClique::start_collective(NcclKernel& kernel) {
   return complete(kernel.collective);
 }
 
-// Its data goes around a ring of its members.
+// The data of a collective goes around a ring of the members.
 void NcclClique::cross_links(Slot& slot) {
   for (int member = 0; member < size() && size() > 1; ++member) {
     const int next = (member + 1) % size();
@@ -156,14 +156,14 @@ std::vector<NcclKernel*> NcclClique::release() {
 }
 
 void NcclClique::compute(const Slot& slot) {
-  GangState nobody(world_);  // an operation of the simulator's own is one of a gang
-  nobody.world = nullptr;
+  GangState placeholder(world_);  // the simulator's operations require a gang
+  placeholder.world = nullptr;
   std::deque<Meaning> meanings;
   std::deque<PendingOperation> pendings;
   std::vector<PendingOperation*> members;
   for (const NcclKernel* kernel : slot.members) {
     meanings.emplace_back(kernel->operations.front(), kernel->member, size());
-    pendings.emplace_back(meanings.back().operation, nobody, kernel->member,
+    pendings.emplace_back(meanings.back().operation, placeholder, kernel->member,
                           world_.engine.current());
     members.push_back(&pendings.back());
   }
@@ -175,7 +175,7 @@ void NcclClique::compute(const Slot& slot) {
   ++world_.counts.completed_operations;
 }
 
-// Whether the two are one message; else both spin for ever.
+// Whether the send and the receive match. If not, both spin forever.
 bool NcclClique::fits(const Message& send, const Message& receive) {
   const NcclLaunch& from = send.kernel->operations[send.operation];
   const NcclLaunch& to = receive.kernel->operations[receive.operation];
@@ -194,7 +194,7 @@ void NcclClique::pass(const Message& send, const Message& receive) {
   ++world_.counts.completed_operations;
 }
 
-// Whether it is there at once.
+// Returns whether the message arrives immediately.
 bool NcclClique::deliver(const Message& send, const Message& receive) {
   if (world_.interference == nullptr || send.kernel == receive.kernel) {
     pass(send, receive);
@@ -262,7 +262,7 @@ void NcclClique::withdraw(NcclKernel& kernel) {
   });
 }
 
-// Held, and not lost: it waits for no one.
+// Whether the message is held but not lost, so that it waits for no rank.
 bool NcclClique::is_on_its_way(const NcclKernel& kernel, std::size_t operation) const {
   return std::ranges::any_of(held_, [&](const HeldMessage& held) {
     const auto is_it = [&](const Message& message) {

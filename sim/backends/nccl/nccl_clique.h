@@ -17,20 +17,20 @@ struct World;
 class NcclClique;
 class NcclGpu;
 
-// What one rank has launched on a communicator: one collective, or messages that progress together.
+// A rank's launch on a communicator: one collective, or messages that progress together.
 struct NcclKernel {
   enum class State : std::uint8_t { queued, running, done };
 
   NcclGpu* gpu = nullptr;
   std::shared_ptr<NcclClique> clique;
   int member = 0;
-  std::uint64_t serial = 0;  // the order of launching on its device
+  std::uint64_t serial = 0;  // launch order on its device
   NcclPurpose purpose;
   std::vector<NcclLaunch> operations;
   State state = State::queued;
-  std::uint64_t collective = 0;        // while running, the how-manieth of its member
-  std::vector<std::size_t> waiting;    // operations without a partner yet, while running
-  NcclKernel* differs_from = nullptr;  // met in its place, but another operation
+  std::uint64_t collective = 0;        // while running, its index among its member's
+  std::vector<std::size_t> waiting;    // while running, operations without a partner yet
+  NcclKernel* differs_from = nullptr;  // the partner that launched another operation
 
   bool is_collective() const noexcept {
     return operations.front().kind != OperationKind::send &&
@@ -38,16 +38,16 @@ struct NcclKernel {
   }
 };
 
-// The k-th collective of every member is one operation, messages match first in, first out per
-// pair: in the order in which kernels start on their devices. A kernel spins until all its partners
-// have started. Partners that differ spin for ever: what NCCL makes of them is undefined.
-// Faults of links befall messages, and collectives as if these went from each member to the next:
-// one that is held or lost holds up all of them.
+// The k-th collectives of all members form one operation; messages match first in, first out per
+// pair. Both follow the order in which kernels start on their devices. A kernel spins until all its
+// partners have started. Mismatched partners spin forever: NCCL leaves their behavior undefined.
+// Link faults affect messages, and collectives as if their data went around a ring of the members:
+// a held or lost hop delays all members.
 //
 // Threads: under the engine's Guard.
 class NcclClique {
  public:
-  // `name`: no other's of the run.
+  // `name`: unique within the run.
   NcclClique(World& world, std::string name, std::vector<int> root_ranks);
 
   const std::string& name() const noexcept { return name_; }
@@ -58,38 +58,38 @@ class NcclClique {
     return root_ranks_[static_cast<std::size_t>(member)];
   }
 
-  // The kernel has started. Returns those that are complete with it, in the order of their ranks;
-  // results are in place.
+  // Registers a started kernel. Returns the kernels that this completes, ordered by rank, with
+  // their results in place.
   std::vector<NcclKernel*> start(NcclKernel& kernel);
 
-  // The kernel ends without its partners: these spin for ever.
+  // Ends the kernel without its partners, which spin forever.
   void withdraw(NcclKernel& kernel);
 
-  // Those that are complete now that faults of links hold them up no more, as from start.
+  // Like start, returns the kernels that complete because link faults no longer delay them.
   std::vector<NcclKernel*> release();
 
-  // Ranks of the communicator whose kernels a running one waits for, ascending.
+  // The communicator's ranks whose kernels a running kernel waits for, ascending.
   std::vector<int> awaited_by(const NcclKernel& kernel) const;
 
-  // How many collectives the member has started.
+  // The number of collectives that the member has started.
   std::uint64_t started(int member) const noexcept {
     return started_[static_cast<std::size_t>(member)];
   }
 
-  // A member whose process or communicator is gone.
+  // A lost member is one whose process or communicator is gone.
   bool has_lost_member() const noexcept { return has_lost_member_; }
   void lose_member() noexcept { has_lost_member_ = true; }
 
-  std::vector<std::uint64_t> assemblies;  // by member: splits and shrinks it has taken part in
+  std::vector<std::uint64_t> assemblies;  // by member: splits and shrinks joined so far
 
  private:
   struct Slot {
     std::vector<NcclKernel*> members;
-    NcclKernel* first = nullptr;  // whom the others are compared with
+    NcclKernel* first = nullptr;  // the reference for the others
     int come = 0;
     bool never_completes = false;                // members differ, or one has withdrawn
-    TimePoint held_until{0};                     // by faults; max: it is lost
-    std::map<int, const ArmedFault*> corrupted;  // by the member that gets it
+    TimePoint held_until{0};                     // by faults; max if lost
+    std::map<int, const ArmedFault*> corrupted;  // by receiving member
   };
   struct Message {
     NcclKernel* kernel = nullptr;
@@ -100,7 +100,7 @@ class NcclClique {
     Message receive;
     TimePoint until;
   };
-  struct Link {  // of a source and a destination
+  struct Link {  // from one source to one destination
     std::deque<Message> sends;
     std::deque<Message> receives;
   };
@@ -121,7 +121,7 @@ class NcclClique {
   std::vector<std::uint64_t> started_;
   std::map<std::uint64_t, Slot> slots_;
   std::map<std::pair<int, int>, Link> links_;
-  std::vector<HeldMessage> held_;  // in the order of their matching
+  std::vector<HeldMessage> held_;  // in matching order
   bool has_lost_member_ = false;
 };
 

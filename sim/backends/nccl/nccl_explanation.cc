@@ -25,8 +25,8 @@ std::string call_text(const NcclPurpose& purpose) {
 
 Finding finding_for(const NcclPurpose& purpose, std::string_view id) {
   return {.id = std::string(id),
-          .gang = label_of(*purpose.gang),
-          .operation = to_string(purpose.call),
+          .gang = gang_label_of(*purpose.gang),
+          .call = describe(purpose.call),
           .location = to_string(purpose.call.call_site)};
 }
 
@@ -54,7 +54,7 @@ class Explanation {
 
  private:
   void add(Finding finding) {
-    for (int rank = 0; rank < world_.options.world_size && finding.certainty.empty(); ++rank)
+    for (int rank = 0; rank < world_.options.world_size && !finding.certainty; ++rank)
       if (const Task* context = chain_.context_of(rank))
         finding.certainty = certainty_.of(*context);
     findings_.add(std::move(finding));
@@ -77,10 +77,9 @@ class Explanation {
   NcclWaitChain chain_;
 };
 
-// -- Calls that differ
-// ----------------------------------------------------------------------------
+// -- Mismatched calls --
 
-// The first field in which two calls of one operation differ.
+// The finding for the first field in which two calls of one operation differ.
 std::string_view mismatch_of(const Collective& one, const Collective& other) {
   if (one.kind != other.kind) return finding_id::mismatch_operation;
   if (one.data_type != other.data_type) return finding_id::mismatch_data_type;
@@ -98,18 +97,16 @@ bool Explanation::explain_mismatches() {
     Finding finding =
         finding_for(kernel->purpose, mismatch_of(kernel->purpose.call, other->purpose.call));
     finding.ranks = sorted({kernel->gpu->rank(), other->gpu->rank()});
-    finding.message = fmt::format(
-        "Rank {} called {} where rank {} called {}. What NCCL makes of it is undefined; here both "
-        "spin.",
-        kernel->gpu->rank(), call_text(kernel->purpose), other->gpu->rank(),
-        call_text(other->purpose));
+    finding.message =
+        fmt::format("Rank {} called {} where rank {} called {}.", kernel->gpu->rank(),
+                    call_text(kernel->purpose), other->gpu->rank(), call_text(other->purpose));
+    finding.detail = "NCCL leaves this undefined; here, both kernels spin.";
     add(std::move(finding));
   }
   return !seen.empty();
 }
 
-// -- Ranks that are gone
-// --------------------------------------------------------------------------
+// -- Missing ranks --
 
 bool Explanation::explain_missing() {
   std::map<std::vector<int>, std::pair<const NcclPurpose*, std::vector<int>>> missing;
@@ -132,17 +129,17 @@ bool Explanation::explain_missing() {
     const auto& [purpose, waiting] = waiters;
     Finding finding = finding_for(*purpose, finding_id::participant_missing);
     finding.ranks = gone;
-    finding.message =
-        fmt::format("{} never called {} on {}: its program has ended. {} for it.",
-                    capitalised(ranks_text(gone)), to_string(purpose->call), finding.gang,
-                    capitalised(ranks_do(sorted(waiting), "waits", "wait")));
+    finding.message = fmt::format("{} never called {} on {}: its program has ended.",
+                                  capitalised(ranks_text(gone)), to_string(purpose->call),
+                                  to_string(finding.gang));
+    finding.detail =
+        fmt::format("{} for it.", capitalised(ranks_do(sorted(waiting), "waits", "wait")));
     add(std::move(finding));
   }
   return !missing.empty();
 }
 
-// -- Cycles
-// ---------------------------------------------------------------------------------------
+// -- Cycles --
 
 // "0 → 1 → 0".
 std::string path_of(const std::vector<NcclWaiter>& cycle) {
@@ -180,7 +177,7 @@ Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
       const NcclKernel& kernel = *wait->kernels().front();
       Finding finding = blocks ? blocking_launch(kernel) : synchronization(*wait, kernel);
       finding.ranks = ranks_of(cycle);
-      finding.message += fmt::format(" Each waits for the next: {}.", path_of(cycle));
+      add_detail(finding, fmt::format("Each waits for the next: {}.", path_of(cycle)));
       return finding;
     }
   }
@@ -190,7 +187,7 @@ Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
   return has_queued ? inversion(cycle) : host_cycle(cycle);
 }
 
-// A queued kernel of the cycle is followed by the one that it is queued behind.
+// In the cycle, each queued kernel precedes the one that it is queued behind.
 Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
   std::vector<std::string> orders;
   std::set<std::string> gangs;
@@ -211,19 +208,17 @@ Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
   Finding finding = finding_for(
       *first, are_messages ? finding_id::point_to_point_cycle : finding_id::stream_order_inversion);
   finding.ranks = ranks_of(cycle);
-  finding.message = fmt::format(
-      "{} {} are launched in different orders: {}. A kernel keeps its place until its "
-      "peers have started theirs. Each waits for the next: {}.",
-      are_messages        ? "Messages of"
-      : gangs.size() == 1 ? "Operations of"
-                          : "Communicators",
-      fmt::join(gangs, " and "), fmt::join(orders, "; "), path_of(cycle));
-  const int resident = world_.options.nccl.resident;
+  finding.message = fmt::format("{} {} are launched in different orders: {}.",
+                                are_messages        ? "Messages of"
+                                : gangs.size() == 1 ? "Operations of"
+                                                    : "Communicators",
+                                fmt::join(gangs, " and "), fmt::join(orders, "; "));
+  finding.detail = fmt::format(
+      "A kernel holds its place until its peers have started theirs. Each waits for the next: {}.",
+      path_of(cycle));
   if (gangs.size() > 1)
-    finding.certainty =
-        certainty_text(world_.engine.choices().schedules(),
-                       fmt::format("on devices that run {} communicator kernel{} at a time",
-                                   resident, resident == 1 ? "" : "s"));
+    finding.certainty = Certainty{.schedules = world_.engine.choices().schedules(),
+                                  .resident_kernels = world_.options.nccl.resident};
   return finding;
 }
 
@@ -232,8 +227,8 @@ Finding Explanation::synchronization(const NcclHostWait& wait, const NcclKernel&
   const std::string caller =
       wait.purpose != nullptr ? fmt::format(" ({})", call_text(*wait.purpose)) : std::string();
   finding.message = fmt::format(
-      "Rank {} is in {}{}, which waits until its device is idle, while {} that it has launched "
-      "spins there.",
+      "Rank {} is in {}{}, which waits until its device is idle, but its earlier launch of {} "
+      "still spins there.",
       wait.gpu->rank(), wait.what, caller, call_text(kernel.purpose));
   return finding;
 }
@@ -242,13 +237,15 @@ Finding Explanation::blocking_launch(const NcclKernel& kernel) const {
   Finding finding = finding_for(kernel.purpose, finding_id::blocking_launch);
   finding.message = fmt::format(
       "Rank {} is in the launch of {}, which returns once the kernel has run (launch=blocking, as "
-      "with CUDA_LAUNCH_BLOCKING=1). It spins: a peer launches its side only after something that "
-      "rank {} comes to later.",
-      kernel.gpu->rank(), call_text(kernel.purpose), kernel.gpu->rank());
+      "with CUDA_LAUNCH_BLOCKING=1).",
+      kernel.gpu->rank(), call_text(kernel.purpose));
+  finding.detail = fmt::format(
+      "It spins: a peer launches its side only after something that rank {} does later.",
+      kernel.gpu->rank());
   return finding;
 }
 
-// The host waits for a side that it has to call itself.
+// The host waits for a call that it must make itself.
 Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) const {
   const std::vector<int> devices = chain_.devices_of(rank);
   const NcclPurpose* purpose = nullptr;
@@ -264,14 +261,14 @@ Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) 
                                                             label_of(*purpose->gang))
                                               : std::string("a call");
   finding.message = fmt::format(
-      "One thread drives {}: it waits in {}, called for one of them, until it is called for the "
-      "others, which the same thread comes to only afterwards. Outside of a group, a thread blocks "
-      "at the first of its ranks.",
+      "One thread drives {}: it blocks in {} for one of them until the others make the same "
+      "call, but this thread makes their calls only afterwards.",
       ranks_text(devices), call);
+  finding.detail = "Outside a group, a thread blocks in the call of its first rank.";
   return finding;
 }
 
-// Hosts that wait for kernels which their peers have not launched, or for each other.
+// Hosts wait for each other, or for kernels that their peers have not launched.
 Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
   std::set<std::string> gangs;
   bool has_collectives = false;

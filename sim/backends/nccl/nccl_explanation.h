@@ -1,4 +1,4 @@
-// Why a simulated world of NCCL cannot go on.
+// Explains deadlocks of a simulated NCCL world.
 #pragma once
 
 #include "sim/verdict/blocked_world.h"
@@ -10,16 +10,16 @@ class FindingLog;
 
 class SimulatedNccl;
 
-// Adds a finding for each cause among the kernels and hosts that dead contexts wait for:
-//   mismatch_...             kernels that meet are of different calls
+// Adds a finding for each cause among the kernels and hosts for which dead contexts wait:
+//   mismatch_...             matched kernels stem from different calls
 //   participant_missing      kernels, or hosts, wait for a rank that is gone
 //   stream_order_inversion   kernels wait for others that are queued behind kernels, in a cycle
-//   device_synchronization   a host waits in such a cycle until its device is idle
-//   blocking_launch          a host waits in such a cycle until what it has launched has run
-//   one_thread_many_ranks    a host waits for a device of its own, to which it comes later
+//   device_synchronization   a host waits in such a cycle for its device to become idle
+//   blocking_launch          a host waits in such a cycle for its own launch to finish
+//   one_thread_many_ranks    a host waits for another of its own devices, which it drives later
 //   cross_gang_cycle         hosts wait for each other in two or more gangs
 //   point_to_point_cycle     in messages of one gang
-// None where it knows no better than `deadlock`.
+// Adds nothing if it has no better explanation than `deadlock`.
 void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
                            VerdictCertainty& certainty, FindingLog& findings);
 

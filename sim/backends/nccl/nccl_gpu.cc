@@ -40,7 +40,7 @@ void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
                           }});
 }
 
-// Memory that the streams work with may be gone once the run is over.
+// Does nothing after the run, when the streams' memory may be gone.
 void NcclGpu::settle() {
   if (world_.engine.is_over()) return;
   std::vector<NcclGpu*> touched = {this};
@@ -63,7 +63,7 @@ void NcclGpu::step(std::vector<NcclGpu*>& touched) {
   }
 }
 
-// Whether there was one.
+// Returns whether any action ran.
 bool NcclGpu::run_actions() {
   bool has_run = false;
   for (GpuStream* stream : streams_) {
@@ -81,7 +81,7 @@ bool NcclGpu::run_actions() {
 NcclKernel* NcclGpu::next_kernel() {
   if (resident_.size() >= static_cast<std::size_t>(model_.resident)) return nullptr;
   std::vector<NcclKernel*> heads;
-  NcclKernel* first = nullptr;  // of all that have not started
+  NcclKernel* first = nullptr;  // among all queued kernels
   for (GpuStream* stream : streams_) {
     for (const GpuStream::Item& item : stream->items) {
       NcclKernel* const kernel = item.kernel.get();
@@ -107,7 +107,7 @@ void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
   world_.engine.note_progress();
 }
 
-// A running kernel heads its stream.
+// A running kernel is always at the head of its stream.
 void NcclGpu::retire(NcclKernel& kernel) {
   kernel.state = NcclKernel::State::done;
   std::erase(resident_, &kernel);
@@ -148,7 +148,7 @@ void NcclGpu::die() {
 }
 
 void NcclGpu::retire_all(const std::vector<NcclKernel*>& complete) {
-  std::vector<NcclGpu*> gpus;  // a kernel may be gone once it is retired
+  std::vector<NcclGpu*> gpus;  // retiring a kernel may destroy it
   for (NcclKernel* kernel : complete) {
     gpus.push_back(kernel->gpu);
     kernel->gpu->retire(*kernel);

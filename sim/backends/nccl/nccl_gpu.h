@@ -17,11 +17,11 @@ struct World;
 class NcclGpu;
 struct Task;
 
-// Work of a stream, first in, first out: kernels, and actions that take no time.
+// A first-in, first-out queue of kernels and of actions that take no time.
 class GpuStream final : public NcclStream {
  public:
   struct Item {
-    std::shared_ptr<NcclKernel> kernel;  // null: an action
+    std::shared_ptr<NcclKernel> kernel;  // null for an action
     std::function<void()> action;
   };
 
@@ -37,11 +37,11 @@ class GpuStream final : public NcclStream {
 class GpuEvent final : public NcclEvent {
  public:
   bool is_pending = false;
-  const GpuStream* stream = nullptr;  // where it was recorded, while it is pending
+  const GpuStream* stream = nullptr;  // while pending, where it was recorded
 };
 
-// The device of one rank. Kernels start at once where the order of launching decides, and when the
-// host waits, or at its next launch, where the schedule does: hosts run ahead of their devices.
+// The device of one rank. If the launch order decides, kernels start immediately. If the schedule
+// decides, they start at the host's next wait or launch: hosts run ahead of their devices.
 //
 // Threads: under the engine's Guard.
 class NcclGpu {
@@ -50,7 +50,7 @@ class NcclGpu {
 
   int rank() const noexcept { return rank_; }
 
-  // The rank whose process launches here: its own, unless another has opened the device.
+  // The rank whose process launches here: the device's own, unless another has opened it.
   int driver() const noexcept { return driver_; }
   void set_driver(int rank) noexcept { driver_ = rank; }
 
@@ -60,38 +60,38 @@ class NcclGpu {
   void act(GpuStream& stream, std::function<void()> action);
   void record(GpuStream& stream, GpuEvent& event);
 
-  // Runs what can run here and, where kernels complete, on the devices of their partners.
+  // Runs everything runnable here and, if kernels complete, on their partners' devices.
   void settle();
 
-  // Whether nothing is on any stream.
+  // Whether all streams are empty.
   bool is_idle() const noexcept;
 
-  // Ends the kernels of a member of a clique, running or not.
+  // Ends this member's kernels on `clique`, running or queued.
   void end_kernels(const NcclClique& clique);
 
-  // The process ends, and with it all that is on its streams.
+  // Discards all streams because the process ends.
   void die();
 
-  // These are complete, on whatever devices.
+  // Retires completed kernels, on any devices.
   static void retire_all(const std::vector<NcclKernel*>& complete);
 
-  // A running or queued kernel that keeps `event`, or the device, from being done; null where
-  // nothing does.
+  // A running or queued kernel that prevents `event` from completing, or the device from becoming
+  // idle; null if there is none.
   const NcclKernel* blocker_of(const GpuEvent& event) const;
   const NcclKernel* blocker() const;
 
-  // Those that a queued kernel waits for on this device: running ones, or one ahead of it.
+  // The kernels for which a queued one waits on this device: running ones, or one ahead of it.
   std::vector<const NcclKernel*> ahead_of(const NcclKernel& kernel) const;
 
-  // All of them, in the order of launching.
+  // All kernels, in launch order.
   std::vector<const NcclKernel*> kernels() const;
 
-  // -- Hosts that wait ----------------------------------------------------------------------------
+  // -- Waiting hosts ------------------------------------------------------------------------------
 
   void add_waiter(Task& task) { waiters_.push_back(&task); }
   void wake_waiters();
 
-  // Notes something that hosts look at.
+  // Records a change that hosts may observe.
   void note_change() {
     ++changes_;
     wake_waiters();
@@ -113,7 +113,7 @@ class NcclGpu {
   int driver_;
   std::vector<GpuStream*> streams_;
   std::vector<NcclKernel*> resident_;
-  bool is_touched_ = false;  // settle will come to it
+  bool is_touched_ = false;  // queued in settle
   std::uint64_t launched_ = 0;
   std::uint64_t changes_ = 0;
   std::vector<Task*> waiters_;

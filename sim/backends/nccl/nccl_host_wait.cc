@@ -76,7 +76,7 @@ std::string NcclHostWait::describe() const {
     case Reason::idle:
       return fmt::format("{}: its device must become idle", what);
     case Reason::launch:
-      return "a launch, which blocks";
+      return "a blocking launch";
     case Reason::assembly:
       return what;
     case Reason::meeting:

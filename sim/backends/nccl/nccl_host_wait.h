@@ -1,4 +1,4 @@
-// What a host waits for, in a simulated world of NCCL: for reports and the wait-for graph.
+// Describes a host's wait in a simulated NCCL world, for reports and the wait-for graph.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,28 @@ namespace gang::sim {
 
 class SimulatedNccl;
 
-// On the stack of the blocked function.
+// Lives on the stack of the blocked function.
 class NcclHostWait final : public AwaitedMessage {
  public:
   enum class Reason : std::uint8_t {
-    events,    // one of several on the device
-    idle,      // that the device has nothing to do: implicit synchronization
-    launch,    // that what it has launched has run
-    assembly,  // that the others come to a new communicator
-    meeting,   // that the others come to a meeting of hosts
+    events,    // until one of several on the device completes
+    idle,      // until the device is idle: implicit synchronization
+    launch,    // until its own launch has run
+    assembly,  // until the others join a new communicator
+    meeting,   // until the others join a meeting of hosts
   };
 
   Reason reason = Reason::events;
-  SimulatedNccl* nccl = nullptr;  // knows who drives which device; null: each rank its own
+  SimulatedNccl* nccl = nullptr;  // maps devices to drivers; null: each rank its own
   const NcclGpu* gpu = nullptr;   // events, idle and launch
   std::vector<const GpuEvent*> events = {};
   const NcclKernel* launched = nullptr;  // launch
   const NcclAssembly* assembly = nullptr;
-  std::function<std::vector<int>()> missing = {};  // meeting: root ranks of who has not come
-  const NcclPurpose* purpose = nullptr;            // of the call; null: that of what is waited for
+  std::function<std::vector<int>()> missing = {};  // meeting: absent root ranks
+  const NcclPurpose* purpose = nullptr;            // of the call; null: that of the awaited kernel
   const char* what = "";                           // "ncclCommSplit"
 
-  // The kernels that it waits for, on the host's own device.
+  // The awaited kernels on the host's own device.
   std::vector<const NcclKernel*> kernels() const;
 
   // AwaitedMessage
@@ -50,7 +50,7 @@ class NcclHostWait final : public AwaitedMessage {
   const NcclPurpose* purpose_here() const;
 };
 
-// Root ranks whose kernels `kernel` waits for, whatever is ahead of it on its device: ascending.
+// The root ranks whose kernels `kernel` waits for, ascending. Ignores its device's queue.
 std::vector<int> ranks_awaited_by(const NcclKernel& kernel);
 
 }  // namespace gang::sim

@@ -51,7 +51,7 @@ class NcclRoots final : public ForeignGangs {
          .tensors = NcclTensors::on_host});
   }
 
-  // Of a rank that was started again: it is in no communicator, and nothing gets to this gang.
+  // The gang of a restarted rank. It has no communicator, and no call reaches it.
   std::shared_ptr<Gang> make_refused(int rank) {
     return make_fake_gang({.rank = rank,
                            .size = world_.options.world_size,

@@ -9,11 +9,11 @@ namespace gang::sim {
 
 class SimulatedNccl;
 
-// NcclGang on the devices of a SimulatedNccl. Tensors are on the host, as those of programs for any
-// backend are.
+// Creates NcclGangs on the devices of a SimulatedNccl. Tensors are in host memory, as in programs
+// for any backend.
 std::unique_ptr<ForeignGangs> make_nccl_roots(World& world);
 
-// The devices of a rank's run, for code that uses NCCL itself. Its run has SimulatedBackend::nccl.
+// The devices of a run, for code that uses NCCL directly. Requires SimulatedBackend::nccl.
 SimulatedNccl& simulated_nccl_of(World& world);
 
 }  // namespace gang::sim

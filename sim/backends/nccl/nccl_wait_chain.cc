@@ -52,7 +52,7 @@ std::vector<int> NcclWaitChain::devices_of(int host) const {
   return ranks;
 }
 
-// What the member has launched for `kernel`, which is still queued; null where it has not.
+// The member's queued kernel that would match `kernel`; null if it has launched none.
 const NcclKernel* NcclWaitChain::partner_of(const NcclKernel& kernel, int member) const {
   const int rank = kernel.clique->root_rank_of(member);
   std::uint64_t collective = kernel.clique->started(member);
@@ -97,7 +97,7 @@ std::vector<NcclWaiter> NcclWaitChain::awaited_by(const NcclWaiter& waiter) cons
 std::vector<NcclWaiter> NcclWaitChain::find_cycle() const {
   std::vector<NcclWaiter> finished;
   std::vector<NcclWaiter> path;
-  std::vector<std::vector<NcclWaiter>> open;  // what each of the path still leads to
+  std::vector<std::vector<NcclWaiter>> open;  // per path element, successors not yet visited
   const auto contains = [](const std::vector<NcclWaiter>& list, const NcclWaiter& one) {
     return std::ranges::find(list, one) != list.end();
   };

@@ -1,4 +1,4 @@
-// Who waits for whom among the kernels and hosts of a simulated world of NCCL.
+// The wait-for graph of the kernels and hosts of a simulated NCCL world.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-// A kernel that is queued or runs, or, without one, the host program of a rank.
+// A queued or running kernel or, if `kernel` is null, the host program of a rank.
 struct NcclWaiter {
   const NcclKernel* kernel = nullptr;
   int rank = 0;  // of the kernel's device, or of the host's process
@@ -21,31 +21,31 @@ struct NcclWaiter {
   }
 };
 
-// The waits at a deadlock, as of its moment: valid while nothing runs.
+// A snapshot of the waits at a deadlock, valid while nothing runs.
 class NcclWaitChain {
  public:
   NcclWaitChain(SimulatedNccl& nccl, const BlockedWorld& blocked);
 
-  // What `waiter` waits for: of a running kernel, the kernels of its partners or, where these have
-  // launched none, their hosts; of a queued one, those ahead of it on its device.
+  // What `waiter` waits for. A running kernel waits for its partners' kernels or, if they have
+  // launched none, for their hosts; a queued one for the kernels ahead of it on its device.
   std::vector<NcclWaiter> awaited_by(const NcclWaiter& waiter) const;
 
-  // What the dead contexts of the rank wait for; empty where it has none.
+  // What the rank's dead contexts wait for; empty if it has none.
   std::vector<const NcclHostWait*> waits_of(int rank) const;
 
-  // The ranks whose processes drive the devices of `ranks`, and whose devices the process of `host`
-  // drives: ascending.
+  // The ranks whose processes drive the devices of `ranks`, and the ranks whose devices the process
+  // of `host` drives; both ascending.
   std::vector<int> hosts_of(const std::vector<int>& ranks) const;
   std::vector<int> devices_of(int host) const;
 
   // The first dead context of the rank that waits for NCCL; null if there is none.
   const Task* context_of(int rank) const;
 
-  // A cycle that a dead context leads to, in order, each waiting for the next; empty where there is
-  // none.
+  // A cycle reachable from a dead context, in which each element waits for the next; empty if there
+  // is none.
   std::vector<NcclWaiter> find_cycle() const;
 
-  // Kernels that the dead contexts lead to, by rank and order of launching.
+  // The kernels reachable from dead contexts, by rank and launch order.
   std::vector<const NcclKernel*> kernels() const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace gang::sim {
 
-// A rank launches an operation, begins to wait for it, and is woken.
+// Three steps: a rank launches an operation, begins to wait for it, and is woken.
 SimulatedNccl::SimulatedNccl(World& world) : world_(world), strikes_(world, {.always = 3}) {
   for (int rank = 0; rank < world.options.world_size; ++rank)
     gpus_.emplace_back(world, world.options.nccl, rank);

@@ -1,4 +1,4 @@
-// The devices of a simulated world, and how its hosts meet.
+// The devices of a simulated world, and the meetings of its hosts.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ namespace gang::sim {
 
 struct World;
 
-// What GPUs, a network and a store are for real processes; one for all ranks of a run.
+// Stands in for GPUs, a network and a store; one instance serves all ranks of a run.
 //
 // Threads: the contexts of its run.
 class SimulatedNccl final : public NcclMeeting {
@@ -30,8 +30,8 @@ class SimulatedNccl final : public NcclMeeting {
   World& world() const noexcept { return world_; }
   NcclGpu& gpu_of(int rank) noexcept { return gpus_[static_cast<std::size_t>(rank)]; }
 
-  // NCCL and CUDA as the rank sees them. The current context's rank drives the device from now on:
-  // its own, or another's, as a process of several ranks does.
+  // NCCL and CUDA as the rank sees them. From now on, the current context's rank drives the device:
+  // its own or, like a process that hosts several ranks, another's.
   std::shared_ptr<NcclApi> api_of(int rank);
 
   // NcclMeeting
@@ -45,23 +45,23 @@ class SimulatedNccl final : public NcclMeeting {
 
   NcclId next_id() noexcept;
 
-  // The assembly of that name, which is that of the first who asks.
+  // The assembly called `name`, created by the first caller.
   std::shared_ptr<NcclAssembly> assembly(const std::string& name, std::vector<int> expected);
 
-  // A rank is a member of `clique` now.
+  // Records that a rank has joined `clique`.
   void note_member(const std::shared_ptr<NcclClique>& clique);
 
-  // A member of `clique` is gone: tells the others, where the links do.
+  // Records that a member of `clique` is gone. Notifies the others if the links report it.
   void lose_member(NcclClique& clique);
 
   // -- Under faults -------------------------------------------------------------------------------
 
   Strikes& strikes() noexcept { return strikes_; }
 
-  // The network has noticed that the process of a rank is gone.
+  // Called when the network notices that the process of a rank is gone.
   void tell_of_lost(int rank);
 
-  // What faults of links have held up until now gets through.
+  // Delivers what link faults have held until now.
   void release_held();
 
  private:
@@ -69,7 +69,7 @@ class SimulatedNccl final : public NcclMeeting {
     std::vector<std::optional<std::string>> said;
     std::size_t come = 0;
     bool is_complete = false;
-    bool does_without_some = false;  // somebody there does not wait for all
+    bool does_without_some = false;  // a participant does not wait for all
     std::vector<Task*> waiters;
   };
 

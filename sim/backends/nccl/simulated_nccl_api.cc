@@ -39,8 +39,7 @@ SimulatedNcclApi::SimulatedNcclApi(SimulatedNccl& nccl, NcclGpu& gpu) : nccl_(nc
 
 Engine& SimulatedNcclApi::engine() const noexcept { return nccl_.world().engine; }
 
-// -- Communicators
-// --------------------------------------------------------------------------------
+// -- Communicators --
 
 NcclId SimulatedNcclApi::make_id() {
   const Engine::Guard guard(engine());
@@ -53,7 +52,7 @@ std::unique_ptr<NcclCommunicator> SimulatedNcclApi::init(const NcclMembership& m
   std::uint64_t id = 0;
   std::memcpy(&id, membership.id.data(), sizeof(id));
   if (purpose.gang->root_ranks.size() != static_cast<std::size_t>(membership.size))
-    refuse(NcclStatus::invalid_argument, "the size of the communicator is not that of its gang");
+    refuse(NcclStatus::invalid_argument, "the communicator and its gang differ in size");
   auto made = std::make_unique<SimulatedCommunicator>();
   made->joining = {.assembly = nccl_.assembly(fmt::format("id {}", id), purpose.gang->root_ranks),
                    .place = membership.rank,
@@ -123,8 +122,8 @@ NcclStatus SimulatedNcclApi::state(NcclCommunicator& communicator) {
   return tells && here.clique->has_lost_member() ? NcclStatus::remote_error : NcclStatus::success;
 }
 
-// Whether it has come to its assembly and that is complete. Memory for a new communicator is
-// allocated first, which waits for the whole device.
+// Returns whether the rank has joined its assembly and the assembly is complete. Joining first
+// allocates memory for the new communicator, which waits until the device is idle.
 bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
   SimulatedCommunicator::Joining& joining = *communicator.joining;
   if (!joining.has_joined && gpu_.is_idle()) {
@@ -204,19 +203,18 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
   if (here.clique != nullptr && !here.is_revoked) nccl_.lose_member(*here.clique);
 }
 
-// -- Launches
-// -------------------------------------------------------------------------------------
+// -- Launches --
 
 void SimulatedNcclApi::check_launcher() {
   if (launcher_ != nullptr && launcher_ != &engine().current())
-    refuse(NcclStatus::invalid_usage, "two threads launch on one device at once");
+    refuse(NcclStatus::invalid_usage, "two threads launch concurrently on one device");
 }
 
 void SimulatedNcclApi::begin_group() {
   const Engine::Guard guard(engine());
   engine().scheduling_point();
   check_launcher();
-  if (launcher_ != nullptr) refuse(NcclStatus::invalid_usage, "a group is open already");
+  if (launcher_ != nullptr) refuse(NcclStatus::invalid_usage, "a group is already open");
   launcher_ = &engine().current();
 }
 
@@ -233,7 +231,7 @@ void SimulatedNcclApi::end_group() {
   for (const Collected& one : group) start(*one.stream, one.kernel);
 }
 
-// Where launches block, those of a group do so one after the other. Source: NVIDIA/nccl#750.
+// If launches block, those of a group block one after the other. Source: NVIDIA/nccl#750.
 void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel) {
   gpu_.launch(stream, kernel);
   if (gpu_.model().launch == HostLaunch::asynchronous) return;
@@ -262,12 +260,12 @@ void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream
     refuse(NcclStatus::invalid_usage, "the communicator is not ready");
   if (here.is_revoked) refuse(NcclStatus::invalid_usage, "the communicator has been revoked");
   if (launch.data_type == DataType::boolean)
-    refuse(NcclStatus::invalid_argument, "bool is no data type");
+    refuse(NcclStatus::invalid_argument, "bool is not a supported data type");
   if (reduces(launch.kind) && launch.reduce_operation >= ReduceOperation::bitwise_and)
-    refuse(NcclStatus::invalid_argument, "there are no bitwise reductions");
+    refuse(NcclStatus::invalid_argument, "bitwise reductions are not supported");
   if (launch.peer != no_rank && (launch.peer < 0 || launch.peer >= here.clique->size()))
-    refuse(NcclStatus::invalid_argument, fmt::format("there is no rank {}", launch.peer));
-  if (launch.count == 0) return;  // dropped, without a word to the others
+    refuse(NcclStatus::invalid_argument, fmt::format("rank {} does not exist", launch.peer));
+  if (launch.count == 0) return;  // dropped without notifying the others
   const bool is_message = launch.kind == OperationKind::send || launch.kind == OperationKind::recv;
   const auto joined = std::ranges::find_if(group_, [&](const Collected& one) {
     return is_message && one.communicator == &here && one.stream == &queue &&
@@ -288,8 +286,7 @@ void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream
     start(queue, kernel);
 }
 
-// -- Streams
-// --------------------------------------------------------------------------------------
+// -- Streams --
 
 std::unique_ptr<NcclStream> SimulatedNcclApi::make_stream(StreamPriority) {
   const Engine::Guard guard(engine());

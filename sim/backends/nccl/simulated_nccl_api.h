@@ -15,10 +15,10 @@ namespace gang::sim {
 
 class SimulatedNccl;
 
-// What a communicator is on one rank.
+// One rank's handle of a communicator.
 class SimulatedCommunicator final : public NcclCommunicator {
  public:
-  // Its part in an assembly, until that is complete.
+  // The rank's part in an assembly, until it completes.
   struct Joining {
     std::shared_ptr<NcclAssembly> assembly;
     int place = 0;
@@ -28,17 +28,17 @@ class SimulatedCommunicator final : public NcclCommunicator {
     const char* what = "";
   };
 
-  std::shared_ptr<NcclClique> clique;  // null: not yet
+  std::shared_ptr<NcclClique> clique;  // null until assembled
   int member = 0;
   std::optional<Joining> joining;
   bool is_revoked = false;
 };
 
-// Keeps the rules that programs can break: streams run in order, hosts ahead of them; a kernel
-// occupies the device until its partners have started; making and freeing a communicator waits
-// until the device is idle; launches from two threads at once are InvalidUsage; nothing tells of a
-// peer that is gone, unless links are sockets. Device memory is host memory. What takes no time on
-// a device takes none. Source: NCCL 2.28.9, user guide; NCCL_LAUNCH_RACE_FATAL=1, its default.
+// Enforces the rules that programs can break: streams run in order, and hosts run ahead of them; a
+// kernel occupies the device until its partners have started; creating and freeing a communicator
+// waits until the device is idle; concurrent launches from two threads are InvalidUsage; the loss
+// of a peer goes unnoticed unless links are sockets. Device memory is host memory. Device work
+// takes no virtual time. Source: NCCL 2.28.9, user guide; NCCL_LAUNCH_RACE_FATAL=1, its default.
 class SimulatedNcclApi final : public NcclApi {
  public:
   SimulatedNcclApi(SimulatedNccl& nccl, NcclGpu& gpu);
@@ -89,7 +89,7 @@ class SimulatedNcclApi final : public NcclApi {
 
   SimulatedNccl& nccl_;
   NcclGpu& gpu_;
-  const Task* launcher_ = nullptr;  // has a group open
+  const Task* launcher_ = nullptr;  // the context with an open group
   std::vector<Collected> group_;
 };
 

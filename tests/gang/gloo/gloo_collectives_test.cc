@@ -46,7 +46,7 @@ TEST(TagOf, IsTheSameWhateverMembersMayDifferIn) {
   EXPECT_EQ(tag_of(collective), tag);
 }
 
-// Values of `type` whose reductions are exact in every order: small integers, powers of two.
+// Values of `type` whose reductions are exact in any order: small integers, powers of two.
 Bytes values_for(DataType type, ReduceOperation operation, int rank, std::size_t count) {
   Bytes bytes(count * size_bytes(type));
   std::mt19937 random(static_cast<unsigned>(rank) * 7919U + 1U);
@@ -189,7 +189,7 @@ TEST(GlooCollectives, GatherAndScatterWhereverTheListsLie) {
     gang->all_gather(view(gathered), view(own));
     EXPECT_EQ(gathered, all);
 
-    // Entries in reverse order of memory, so that nothing is where Gloo would put it.
+    // Entries in reverse memory order, so that nothing is where Gloo would put it.
     Values spread(3 * count);
     std::vector<TensorView> list;
     for (int rank = 0; rank < 3; ++rank)

@@ -15,7 +15,7 @@ using test::on_gloo_ranks;
 using test::RankError;
 using test::run_gloo_ranks;
 
-TEST(GlooGang, SaysWhoItIs) {
+TEST(GlooGang, HasTheInfoItWasMadeWith) {
   on_gloo_ranks({.size = 2, .timeout = 7s}, [](std::shared_ptr<Gang>& gang) {
     EXPECT_EQ(gang->size(), 2);
     EXPECT_EQ(gang->info().backend, "gloo");
@@ -83,7 +83,7 @@ TEST(GlooGang, ObjectsTravelByValue) {
   });
 }
 
-TEST(GlooGang, AnotherNumberOfObjectsIsAMismatch) {
+TEST(GlooGang, ADifferentNumberOfObjectsIsAMismatch) {
   const auto errors = run_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     std::vector<Object> objects(gang->rank() == 0 ? 2 : 3);
     gang->broadcast_objects(objects);
@@ -93,7 +93,7 @@ TEST(GlooGang, AnotherNumberOfObjectsIsAMismatch) {
   EXPECT_EQ(errors[1].kind, "mismatch");
 }
 
-TEST(GlooGang, OfOneRankNeedsNobody) {
+TEST(GlooGang, OfOneRankNeedsNoPeers) {
   on_gloo_ranks({.size = 1}, [](std::shared_ptr<Gang>& gang) {
     std::vector<float> values = {1, 2};
     std::vector<float> output(2);
@@ -135,8 +135,8 @@ TEST(GlooGang, ALateRankIsATimeoutForAll) {
   EXPECT_LT(errors[0].elapsed, Duration(600ms));
 }
 
-TEST(GlooGang, TimeoutsCoverAnOperationFromEndToEnd) {
-  // Rank 1 lets go a message of rank 0's scatter every now and then: each wait is short.
+TEST(GlooGang, TimeoutsCoverAWholeOperation) {
+  // Rank 1 sends a message of rank 0's scatter now and then, so that each wait is short.
   const auto errors = run_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
     std::int32_t value = 0;
     std::this_thread::sleep_for(gang->rank() * 200ms);
@@ -146,7 +146,7 @@ TEST(GlooGang, TimeoutsCoverAnOperationFromEndToEnd) {
   EXPECT_LT(errors[0].elapsed, Duration(700ms));
 }
 
-TEST(GlooGang, ALostPeerIsNoTimeoutAndEveryoneLearnsAtOnce) {
+TEST(GlooGang, ALostPeerIsNotATimeoutAndAllRanksLearnOfItAtOnce) {
   const auto began = std::chrono::steady_clock::now();
   const auto errors = run_gloo_ranks({.size = 5}, [](std::shared_ptr<Gang>& gang) {
     gang->barrier();
@@ -165,7 +165,7 @@ TEST(GlooGang, ALostPeerIsNoTimeoutAndEveryoneLearnsAtOnce) {
   }
 }
 
-TEST(GlooGang, AbortEndsWhatIsUnderWayAndWhatComesLaterOnEveryRank) {
+TEST(GlooGang, AbortEndsPendingAndLaterOperationsOnEveryRank) {
   const auto errors = run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
     gang->barrier();
     if (gang->rank() == 1) {
@@ -183,7 +183,7 @@ TEST(GlooGang, AbortEndsWhatIsUnderWayAndWhatComesLaterOnEveryRank) {
   }
 }
 
-TEST(GlooGang, AbortEndsOnesOwnStartedOperationsAtOnce) {
+TEST(GlooGang, AbortEndsTheCallersStartedOperationsAtOnce) {
   on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     float value = 0;
     if (gang->rank() == 1) {
@@ -215,7 +215,7 @@ TEST(GlooGang, CallsThatDoNotMatchEndWithATimeoutNotTheProcess) {
   }
 }
 
-TEST(GlooGang, IsClosedOnceAndRefusesWhatComesAfter) {
+TEST(GlooGang, IsClosedOnceAndRefusesLaterCalls) {
   on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     gang->barrier();
     gang->close();

@@ -29,7 +29,7 @@ TEST(GlooGroups, KeepTheOrderOfTheList) {
   });
 }
 
-TEST(GlooGroups, SplitByColourAndOrderByKeyAtAnyDepth) {
+TEST(GlooGroups, SplitByColorAndOrderByKeyAtAnyDepth) {
   on_gloo_ranks({.size = 6}, [](std::shared_ptr<Gang>& gang) {
     const int me = gang->rank();
     const auto half = gang->split({.color = me % 2, .key = -me}, {.timeout = 9000ms});
@@ -68,7 +68,7 @@ TEST(GlooGroups, OfALayoutAreMade) {
   });
 }
 
-TEST(GlooGroups, OtherListsAreAMismatchOnEveryRank) {
+TEST(GlooGroups, DifferentListsAreAMismatchOnEveryRank) {
   const auto errors = run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
     const std::vector<int> ranks =
         gang->rank() == 2 ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 1};
@@ -121,7 +121,7 @@ class FailingConnector final : public GlooConnector {
   std::shared_ptr<GlooConnector> inner_;
 };
 
-TEST(GlooGroups, WhoCannotConnectIsNotWaitedFor) {
+TEST(GlooGroups, AMemberThatCannotConnectIsNotWaitedFor) {
   const auto wrap = [](int rank, std::shared_ptr<GlooConnector> connector) {
     return std::shared_ptr<GlooConnector>(
         rank == 1 ? std::make_shared<FailingConnector>(std::move(connector)) : connector);

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-// A connector that connects nobody, and keeps one note.
+// A connector that connects no members and keeps one note.
 class NoteKeeper final : public GlooConnector {
  public:
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership&, Duration) override {
@@ -75,7 +75,7 @@ TEST_F(GlooMemberTest, ANoteOfAnotherMemberSaysWhy) {
   EXPECT_EQ(error.ranks_at_fault, std::vector<int>{5});
 }
 
-TEST_F(GlooMemberTest, ANoteThatIsNoneSaysNothing) {
+TEST_F(GlooMemberTest, ATextThatIsNotANoteIsIgnored) {
   for (const char* note : {"", "{}", "[1]", R"({"kind":"odd","ranks":[],"reason":""})",
                            R"({"kind":"timeout","ranks":"x","reason":3})"}) {
     notes->note = note;
@@ -94,7 +94,7 @@ TEST_F(GlooMemberTest, TheFirstCauseStays) {
   EXPECT_THROW(member->require_intact(call()), GangError);
 }
 
-TEST_F(GlooMemberTest, ErrorsOfOursPassUntouched) {
+TEST_F(GlooMemberTest, OurOwnErrorsPassUnchanged) {
   EXPECT_THROW(member->exchange(call(), 0, [] { throw NotSupported("this"); }), NotSupported);
   EXPECT_FALSE(member->is_broken());
 }

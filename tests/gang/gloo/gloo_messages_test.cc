@@ -34,7 +34,7 @@ TEST(GlooMessages, ArriveInOrderByTag) {
   });
 }
 
-TEST(GlooMessages, AReceiveFromAnyRankTellsWhoSent) {
+TEST(GlooMessages, AReceiveFromAnyRankReturnsItsSource) {
   on_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
     std::int32_t value = gang->rank() * 11;
     if (gang->rank() != 3) return gang->send(view_of(value), 3, 2);
@@ -91,7 +91,7 @@ TEST(GlooMessages, AreTestedAndWaitedForInAnyOrder) {
   });
 }
 
-TEST(GlooMessages, ToOneselfMeetTheirReceives) {
+TEST(GlooMessages, ToTheSameRankMeetTheirReceives) {
   for (const int size : {1, 2}) {
     on_gloo_ranks({.size = size}, [](std::shared_ptr<Gang>& gang) {
       std::int32_t out = 7;
@@ -119,7 +119,7 @@ TEST(GlooMessages, WithoutElementsMeetToo) {
   });
 }
 
-TEST(GlooMessages, OfAnotherSizeDoNotEndTheProcess) {
+TEST(GlooMessages, OfADifferentSizeDoNotEndTheProcess) {
   const auto errors =
       run_gloo_ranks({.size = 2, .timeout = 200ms}, [](std::shared_ptr<Gang>& gang) {
         std::vector<std::int32_t> values(gang->rank() == 0 ? 8 : 4);
@@ -130,7 +130,7 @@ TEST(GlooMessages, OfAnotherSizeDoNotEndTheProcess) {
   EXPECT_EQ(errors[1].kind, "timeout") << errors[1].text;
 }
 
-TEST(GlooMessages, ToOneselfTimeOutWhereNobodyReceives) {
+TEST(GlooMessages, ToTheSameRankTimeOutWithoutAReceive) {
   const auto errors = run_gloo_ranks({.size = 1}, [](std::shared_ptr<Gang>& gang) {
     float value = 0;
     gang->send(view_of(value), 0, 0, {.timeout = 50ms});

@@ -20,11 +20,11 @@ namespace gang::test {
 struct GlooRanksOptions {
   int size = 4;
   Duration timeout = std::chrono::seconds(20);
-  // What stands before a rank's connector, if anything.
+  // Wraps a rank's connector, if given.
   std::function<std::shared_ptr<GlooConnector>(int rank, std::shared_ptr<GlooConnector>)> wrap = {};
 };
 
-// The error that a rank's body ended with; kind empty where it was none of ours.
+// The error with which a rank's body ended.
 struct RankError {
   std::string kind;  // "timeout", ... of a GangError, "other"; "": none
   std::string text;
@@ -32,7 +32,7 @@ struct RankError {
   Duration elapsed{0};
 };
 
-// The device of all tests of this process: a thread of Gloo's that closes connections slowly.
+// The device of all tests of this process, since its thread closes connections slowly.
 inline std::shared_ptr<gloo::transport::Device> loopback_device() {
   static const std::shared_ptr<gloo::transport::Device> device = make_tcp_device("127.0.0.1");
   return device;
@@ -50,8 +50,8 @@ inline RankError error_of(const std::function<void()>& act) {
   return {};
 }
 
-// Runs `body` with the root gang of each rank; what became of each. A rank's gang is gone when its
-// body has ended.
+// Runs `body` with the root gang of each rank; returns how each ended. A rank's gang is gone when
+// its body has ended.
 inline std::vector<RankError> run_gloo_ranks(
     const GlooRanksOptions& options, const std::function<void(std::shared_ptr<Gang>&)>& body) {
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -76,7 +76,7 @@ inline std::vector<RankError> run_gloo_ranks(
   return errors;
 }
 
-// The same for a body that must not fail anywhere.
+// The same for a body that must not fail on any rank.
 inline void on_gloo_ranks(const GlooRanksOptions& options,
                           const std::function<void(std::shared_ptr<Gang>&)>& body) {
   const std::vector<RankError> errors = run_gloo_ranks(options, body);

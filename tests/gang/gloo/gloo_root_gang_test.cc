@@ -24,7 +24,7 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
-// What the processes below run. By itself it is a job of one process.
+// What the processes below run. On its own it is a job of one process.
 TEST(GlooRootGangWorker, DoesItsPart) {
   const auto environment = parse_environment(process_environment());
   const char* mode = std::getenv("GANGSIM_TEST_WORKER");
@@ -39,7 +39,7 @@ TEST(GlooRootGangWorker, DoesItsPart) {
   EXPECT_EQ(all_sum(*half, 1), half->size());
   if (mode == nullptr || is_monitored || size == 1) return root->close();
 
-  // One dies; the others learn it at once.
+  // One dies; the others learn of it at once.
   root->barrier();
   if (root->rank() == 1) ::raise(SIGKILL);
   const auto began = std::chrono::steady_clock::now();
@@ -61,7 +61,7 @@ pid_t start_worker(const Variables& variables) {
   ::_exit(127);
 }
 
-// The exit status of each; 1000 and the signal of those that were killed.
+// The exit status of each; 1000 plus the signal for those that were killed.
 std::vector<int> wait_for(const std::vector<pid_t>& workers) {
   std::vector<int> statuses;
   for (const pid_t worker : workers) {
@@ -96,7 +96,7 @@ TEST(GlooRootGang, IsMadeUnderPlainEnvironmentVariables) {
   EXPECT_THAT(run_workers(3, {}), testing::Each(0));
 }
 
-TEST(GlooRootGang, IsMonitoredWhereAsked) {
+TEST(GlooRootGang, IsMonitoredIfAsked) {
   EXPECT_THAT(run_workers(3, {{"GANGSIM_TEST_WORKER", "monitored"}}), testing::Each(0));
 }
 

@@ -13,7 +13,7 @@ using std::chrono_literals::operator""ms;
 using test::on_gloo_ranks;
 using test::run_gloo_ranks;
 
-TEST(GlooShrinking, SurvivorsGoOnInTheirOldOrder) {
+TEST(GlooShrinking, SurvivorsContinueInTheirOldOrder) {
   on_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
     gang->barrier();
     if (gang->rank() == 1) return;
@@ -23,7 +23,7 @@ TEST(GlooShrinking, SurvivorsGoOnInTheirOldOrder) {
     EXPECT_EQ(shrunk->info().root_ranks, (std::vector{0, 2, 3}));
     EXPECT_EQ(shrunk->rank(), gang->rank() == 0 ? 0 : gang->rank() - 1);
     EXPECT_EQ(all_sum(*shrunk, gang->rank()), 5);
-    // The old one is broken; the new one has gangs of its own.
+    // The old gang is broken; the new one can make gangs.
     EXPECT_EQ(test::error_of([&] { gang->barrier(); }).kind, "peer_failed");
     EXPECT_EQ(all_sum(*shrunk->split({.color = 0}), 1), 3);
   });
@@ -38,12 +38,12 @@ TEST(GlooShrinking, ASoundGangShrinksToAllWithoutWaiting) {
     EXPECT_EQ(shrunk->name(), "again");
     EXPECT_EQ(shrunk->timeout(), 5000ms);
     EXPECT_EQ(all_sum(*shrunk, 1), 3);
-    // Generation after generation.
+    // And again.
     EXPECT_EQ(all_sum(*shrunk->shrink(), 1), 3);
   });
 }
 
-TEST(GlooShrinking, WhoComesTooLateIsTold) {
+TEST(GlooShrinking, AMemberThatComesTooLateIsExcluded) {
   const auto errors =
       run_gloo_ranks({.size = 3, .timeout = 5000ms}, [](std::shared_ptr<Gang>& gang) {
         gang->barrier();
@@ -56,9 +56,6 @@ TEST(GlooShrinking, WhoComesTooLateIsTold) {
   EXPECT_EQ(errors[1].kind, "");
   EXPECT_EQ(errors[2].kind, "peer_failed");
   EXPECT_EQ(errors[2].ranks_at_fault, std::vector<int>{2});
-  EXPECT_NE(errors[2].text.find("excluded from the shrunk gang, which ranks 0,1 made without it"),
-            std::string::npos)
-      << errors[2].text;
 }
 
 TEST(GlooShrinking, AGangOfOneRemains) {
@@ -70,7 +67,7 @@ TEST(GlooShrinking, AGangOfOneRemains) {
   });
 }
 
-// Notes of a gang whose members have agreed, but of whom nobody else can be reached.
+// The notes of a gang whose members have agreed, but whose other members cannot be reached.
 class LonelyConnector final : public GlooConnector {
  public:
   std::shared_ptr<gloo::transport::Context> connect(const GlooMembership&, Duration) override {
@@ -111,7 +108,7 @@ class GlooShrinkingAlone : public testing::Test {
   std::unique_ptr<GlooMember> member;
 };
 
-TEST_F(GlooShrinkingAlone, WhereTheOthersHaveGoneMeanwhileTheNewGangIsBrokenFromTheFirst) {
+TEST_F(GlooShrinkingAlone, IfTheOthersHaveLeftTheNewGangIsBrokenFromTheStart) {
   connector->notes["dp/shrink/members"] = "[0,1]";
   const auto shrunk = shrink();
   EXPECT_EQ(shrunk->size(), 2);
@@ -123,8 +120,6 @@ TEST_F(GlooShrinkingAlone, WithoutAStoreNothingCanBeAgreed) {
   connector->keeps = false;
   const auto error = test::error_of([this] { shrink(); });
   EXPECT_EQ(error.kind, "connection");
-  EXPECT_NE(error.text.find("the store that members meet in cannot be reached"), std::string::npos)
-      << error.text;
 }
 
 }  // namespace

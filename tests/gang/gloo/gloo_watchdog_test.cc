@@ -8,7 +8,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// Four ranks in two gangs each, rows {0,1} {2,3} and columns {0,2} {1,3}: rank 3 leaves its row
+// Four ranks in two gangs each, rows {0,1} {2,3} and columns {0,2} {1,3}: rank 3 keeps its row
 // waiting, and rank 0 waits for its column.
 std::vector<test::RankError> run_grid(Watchdog watchdog) {
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -39,12 +39,12 @@ std::vector<test::RankError> run_grid(Watchdog watchdog) {
   return errors;
 }
 
-TEST(GlooWatchdog, OneBrokenGangAbortsAllOfItsRank) {
+TEST(GlooWatchdog, OneBrokenGangAbortsAllGangsOfItsRank) {
   const auto errors = run_grid(Watchdog::on);
   EXPECT_EQ(errors[2].kind, "timeout");
   EXPECT_EQ(errors[0].kind, "aborted") << errors[0].text;
   EXPECT_LT(errors[0].elapsed, 900ms);
-  EXPECT_NE(errors[0].text.find("the watchdog of rank 2 aborted it, since root.0[2,3] broke"),
+  EXPECT_NE(errors[0].text.find("the watchdog of rank 2 aborted it because root.0[2,3] broke"),
             std::string::npos)
       << errors[0].text;
 }

@@ -16,7 +16,7 @@ struct Base {
 
 struct Small final : Base, Recycled<Small> {};
 
-TEST(Recycled, MemoryOfADroppedObjectIsTheNextOnes) {
+TEST(Recycled, TheNextObjectGetsTheMemoryOfADroppedOne) {
   std::unique_ptr<Base> first = std::make_unique<Small>();
   first->value = 8;
   const void* const place = dynamic_cast<void*>(first.get());
@@ -26,7 +26,7 @@ TEST(Recycled, MemoryOfADroppedObjectIsTheNextOnes) {
   EXPECT_EQ(second->value, 7) << "it is made anew";
 }
 
-TEST(Recycled, ManyAreDroppedAndSomeOnOtherThreads) {
+TEST(Recycled, ManyAreDroppedSomeOnOtherThreads) {
   std::vector<std::unique_ptr<Base>> many(200);
   for (auto& one : many) one = std::make_unique<Small>();
   std::thread([&many] { many.resize(100); }).join();

@@ -65,7 +65,7 @@ TEST_F(StoreConnectorTest, AMemberThatDoesNotComeIsATimeoutOfTheStore) {
   }
 }
 
-TEST_F(StoreConnectorTest, AddressesOfAnotherSizeOfGangAreCorrupt) {
+TEST_F(StoreConnectorTest, AddressesOfAGangOfADifferentSizeAreCorrupt) {
   store->set_text("gang/1", "abcde");
   try {
     make_connector()->connect({"gang", 0, 3}, 5s);
@@ -75,7 +75,7 @@ TEST_F(StoreConnectorTest, AddressesOfAnotherSizeOfGangAreCorrupt) {
   }
 }
 
-// Two members of a gang, of whom the other goes while this one connects a gang of both.
+// Two members of a gang: the other leaves while this one connects a gang of both.
 class ConnectingTest : public StoreConnectorTest {
  protected:
   ConnectingTest() {
@@ -83,7 +83,7 @@ class ConnectingTest : public StoreConnectorTest {
     own_ = connector_->watched(connector_->connect({"parent", 0, 2}, 10s), "parent");
   }
 
-  // What becomes of it.
+  // How that ends.
   void expect_lost(int rank) {
     const std::array both = {0, 1};
     const TimePoint began = runtime->now();
@@ -98,7 +98,8 @@ class ConnectingTest : public StoreConnectorTest {
     EXPECT_LT(runtime->now() - began, 10s);
   }
 
-  // The other's, at `host`, where nobody listens any more. Of two addresses, the greater connects.
+  // The address of the other at `host`, where nothing listens any more. The greater of two
+  // addresses connects.
   void publish_address(in_addr_t host) {
     const auto transport = test::loopback_device()->createContext(1, 2);
     std::vector<char> address = transport->createPair(0)->address().bytes();
@@ -113,7 +114,7 @@ class ConnectingTest : public StoreConnectorTest {
   std::shared_ptr<gloo::transport::Context> other_;
 };
 
-TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatItsMemberIsLost) {
+TEST_F(ConnectingTest, AWaitForAnAddressEndsWhenItsMemberIsLost) {
   std::jthread other([this] {
     std::this_thread::sleep_for(50ms);
     other_.reset();
@@ -121,7 +122,7 @@ TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatItsMemberIsLost) {
   expect_lost(1);
 }
 
-TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatTheParentIsBroken) {
+TEST_F(ConnectingTest, AWaitForAnAddressEndsWhenTheParentIsBroken) {
   std::jthread other([this] {
     std::this_thread::sleep_for(50ms);
     other_connector_->leave_note("parent", "broken");
@@ -129,13 +130,13 @@ TEST_F(ConnectingTest, WhoWaitsForAnAddressLearnsThatTheParentIsBroken) {
   expect_lost(no_rank);
 }
 
-TEST_F(ConnectingTest, WhoIsRefusedLearnsThatItsMemberIsLost) {
+TEST_F(ConnectingTest, ARefusedConnectionShowsThatItsMemberIsLost) {
   publish_address(0);
   other_.reset();
   expect_lost(1);
 }
 
-TEST_F(ConnectingTest, WhoWaitsForAConnectionLearnsThatItsMemberIsLost) {
+TEST_F(ConnectingTest, AWaitForAConnectionEndsWhenItsMemberIsLost) {
   publish_address(0xffffffff);
   std::jthread other([this] {
     std::this_thread::sleep_for(50ms);

@@ -1,4 +1,4 @@
-// ValidatingGang on real connections: what hangs without it is told to every rank.
+// ValidatingGang on real connections: every rank gets an error where it would otherwise hang.
 #include <gtest/gtest.h>
 
 #include "gang/agreement.h"
@@ -16,7 +16,7 @@ std::shared_ptr<Gang> validating(const std::shared_ptr<Gang>& gang,
                               {.runtime = make_real_runtime(), .missing_ranks = missing_ranks});
 }
 
-// Runs `call` on three validating ranks, of which the last is odd.
+// Runs `call` on three validating ranks, the last of which is the odd one.
 std::vector<test::RankError> run_mismatch(
     const std::function<void(Gang& gang, bool is_odd)>& call) {
   return test::run_gloo_ranks({.size = 3}, [&call](std::shared_ptr<Gang>& gang) {
@@ -85,7 +85,7 @@ TEST(ValidatingGlooGang, GangsMadeFromItValidateToo) {
   expect_mismatch(errors, "numbers of elements");
 }
 
-TEST(ValidatingGlooGang, NamesWhoIsMissing) {
+TEST(ValidatingGlooGang, NamesTheMissingRanks) {
   const auto errors =
       test::run_gloo_ranks({.size = 3, .timeout = 300ms}, [](std::shared_ptr<Gang>& gang) {
         const auto validated = validating(gang, ValidatingGangOptions::MissingRanks::named);
@@ -101,7 +101,7 @@ TEST(ValidatingGlooGang, NamesWhoIsMissing) {
   }
 }
 
-TEST(ValidatingGlooGang, StartedOperationsGoOnWhileTheProgramWaitsElsewhere) {
+TEST(ValidatingGlooGang, StartedOperationsContinueWhileTheProgramWaitsElsewhere) {
   test::on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     const auto validated = validating(gang);
     float value = 1;
@@ -118,7 +118,7 @@ TEST(ValidatingGlooGang, StartedOperationsGoOnWhileTheProgramWaitsElsewhere) {
   });
 }
 
-// Ranks 0 and 1 of three deal with each other, while rank 2 waits for them.
+// Ranks 0 and 1 of three exchange messages while rank 2 waits for them.
 std::vector<test::RankError> run_message_mismatch(const std::function<void(Gang& gang)>& sender,
                                                   const std::function<void(Gang& gang)>& receiver) {
   return test::run_gloo_ranks({.size = 3}, [&](std::shared_ptr<Gang>& gang) {
@@ -174,7 +174,7 @@ TEST(ValidatingGlooGang, MessagesOfAnyOrderAndSourceStillArrive) {
     const auto validated = validating(gang);
     std::int32_t out = gang->rank() * 10;
     if (gang->rank() != 0) {
-      // The receives are in another order.
+      // The receives are in a different order.
       validated->send(view_of(out), 0, 2);
       Work later = validated->start_send(view_of(out), 0, 1);
       validated->barrier();
@@ -195,7 +195,7 @@ TEST(ValidatingGlooGang, MessagesOfAnyOrderAndSourceStillArrive) {
   });
 }
 
-TEST(ValidatingGlooGang, MessagesToOneselfAreValidatedToo) {
+TEST(ValidatingGlooGang, MessagesToTheSameRankAreValidatedToo) {
   const auto errors = test::run_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     const auto validated = validating(gang);
     std::vector<float> out = {1, 2};

@@ -43,13 +43,13 @@ class WaitWatchTest : public testing::Test {
   WaitWatch watch;
 };
 
-TEST_F(WaitWatchTest, EndsWhatIsInVainAgainAndAgain) {
+TEST_F(WaitWatchTest, EndsWaitsInVainRepeatedly) {
   FakeWait wait(watch, gang, true);
   EXPECT_TRUE(wait.has_ended_within(10s));
   EXPECT_TRUE(wait.has_ended_within(10s));
 }
 
-TEST_F(WaitWatchTest, EndsWaitsOfGangsThatSomebodyHasBroken) {
+TEST_F(WaitWatchTest, EndsWaitsOfBrokenGangs) {
   std::atomic<bool> other_has_note = false;
   const auto other_gang = make_gang(other_has_note);
   FakeWait wait(watch, gang, false);
@@ -60,8 +60,8 @@ TEST_F(WaitWatchTest, EndsWaitsOfGangsThatSomebodyHasBroken) {
   EXPECT_FALSE(other.has_ended_within(60ms));
 }
 
-// On a thread that nobody else waits for, and not while it is added or removed.
-TEST_F(WaitWatchTest, NotesAreAskedForWhileWaitsComeAndGo) {
+// On a thread that no other waits for, and not while it is added or removed.
+TEST_F(WaitWatchTest, LooksForNotesWhileWaitsComeAndGo) {
   std::binary_semaphore asked(0);
   std::binary_semaphore go_on(0);
   std::atomic<int> times = 0;

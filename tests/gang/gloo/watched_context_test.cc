@@ -16,7 +16,7 @@ namespace {
 using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
-// Two connected transports, of which the first is watched.
+// Two connected transports, the first of which is watched.
 class WatchedContextTest : public testing::Test {
  protected:
   WatchedContextTest() {
@@ -39,7 +39,7 @@ class WatchedContextTest : public testing::Test {
     return runtime->now() - began;
   }
 
-  // Which rank a meeting of both is told that it waits for in vain.
+  // The rank for which, as a meeting of both learns, it waits in vain.
   int lost_to_a_meeting() {
     std::promise<int> lost;
     std::atomic<bool> is_told = false;
@@ -72,7 +72,7 @@ TEST_F(WatchedContextTest, AWaitEndsWhenThereIsANote) {
   EXPECT_LT(time_to_fail(), 10s);
 }
 
-TEST_F(WatchedContextTest, AWaitThatIsNotInVainGoesOn) {
+TEST_F(WatchedContextTest, AWaitThatIsNotInVainContinues) {
   char sent = 'x';
   char got = 0;
   const auto out = peer->createUnboundBuffer(&sent, 1);
@@ -89,7 +89,7 @@ TEST_F(WatchedContextTest, AWaitThatIsNotInVainGoesOn) {
   EXPECT_EQ(got, 'x');
 }
 
-TEST_F(WatchedContextTest, AnAbortedWaitReturnsAsItDoes) {
+TEST_F(WatchedContextTest, AnAbortedWaitReturnsAsInGloo) {
   char byte = 0;
   const auto buffer = watched->createUnboundBuffer(&byte, 1);
   buffer->recv(1, 7, 0, 1);
@@ -97,17 +97,17 @@ TEST_F(WatchedContextTest, AnAbortedWaitReturnsAsItDoes) {
   EXPECT_FALSE(buffer->waitRecv(20s));
 }
 
-TEST_F(WatchedContextTest, AMeetingLearnsWhoIsLost) {
+TEST_F(WatchedContextTest, AMeetingLearnsWhichMemberIsLost) {
   peer.reset();
   EXPECT_EQ(lost_to_a_meeting(), 1);
 }
 
-TEST_F(WatchedContextTest, AMeetingLearnsThatSomebodyHasBrokenTheGang) {
+TEST_F(WatchedContextTest, AMeetingLearnsThatTheGangIsBroken) {
   noted = true;
   EXPECT_EQ(lost_to_a_meeting(), no_rank);
 }
 
-TEST_F(WatchedContextTest, AMeetingOfThoseWhoAreThereIsNotDisturbed) {
+TEST_F(WatchedContextTest, AMeetingOfMembersThatAreThereIsNotDisturbed) {
   const std::array both = {0, 1};
   bool is_told = false;
   {
@@ -157,7 +157,7 @@ class AbortingLate final : public gloo::transport::Context {
   std::unique_ptr<gloo::transport::Pair> none_;
 };
 
-TEST(WatchedContext, AnEndThatComesTooLateIsNotTheNextWaits) {
+TEST(WatchedContext, AnEndThatComesTooLateDoesNotEndTheNextWait) {
   const auto context = make_watched_context(std::make_shared<AbortingLate>(),
                                             std::make_shared<WaitWatch>(), [] { return true; });
   const auto buffer = context->createUnboundBuffer(nullptr, 0);
@@ -165,7 +165,7 @@ TEST(WatchedContext, AnEndThatComesTooLateIsNotTheNextWaits) {
   EXPECT_TRUE(buffer->waitRecv(20s));
 }
 
-TEST(WatchedGang, AReceiveFromAnyRankLearnsThatSomebodyBrokeTheGang) {
+TEST(WatchedGang, AReceiveFromAnyRankLearnsThatTheGangIsBroken) {
   const auto errors = test::run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
     std::int32_t value = 0;
     if (gang->rank() == 1) std::this_thread::sleep_for(50ms);

@@ -7,7 +7,7 @@
 namespace gang {
 namespace {
 
-TEST(NcclStatus, HasATextOfItsOwnForEachValue) {
+TEST(NcclStatus, HasADistinctTextForEachValue) {
   std::set<std::string_view> texts;
   for (auto status = NcclStatus::success; status <= NcclStatus::in_progress;
        status = static_cast<NcclStatus>(static_cast<int>(status) + 1))

@@ -47,7 +47,7 @@ TEST(NcclCollectives, BitwiseReductionsAreGathered) {
               ElementsAre("all_gather 3 i32", "gather 3 i32 1", "all_to_all 3 i32"));
 }
 
-TEST(NcclCollectives, WhatHasNoElementsStillMatches) {
+TEST(NcclCollectives, OperationsWithoutElementsStillMatch) {
   RecordedGang recorded;
   std::vector<float> none;
   recorded.gang->all_reduce(view(none), ReduceOperation::sum);
@@ -78,7 +78,7 @@ std::string refusal_of(const Body& body) {
   return "none";
 }
 
-TEST(NcclCollectives, WhatNcclCannotIsRefusedBeforeAnythingIsLaunched) {
+TEST(NcclCollectives, WhatNcclCannotDoIsRefusedBeforeAnythingIsLaunched) {
   RecordedGang recorded;
   Gang& gang = *recorded.gang;
   float value = 0;
@@ -86,7 +86,8 @@ TEST(NcclCollectives, WhatNcclCannotIsRefusedBeforeAnythingIsLaunched) {
   EXPECT_THAT(refusal_of([&] { gang.send(tensor, 1, 7); }), testing::HasSubstr("tag is 7"));
   EXPECT_THAT(refusal_of([&] { gang.recv(tensor); }), testing::HasSubstr("from any rank"));
   EXPECT_THAT(refusal_of([&] { gang.recv(tensor, 1, any_tag); }), testing::HasSubstr("no tags"));
-  EXPECT_THAT(refusal_of([&] { gang.start_send(tensor, 0); }), testing::HasSubstr("in batches"));
+  EXPECT_THAT(refusal_of([&] { gang.start_send(tensor, 0); }),
+              testing::HasSubstr("only in a batch"));
   const PointToPoint tagged[] = {{OperationKind::send, tensor, 1, 3}};
   EXPECT_THAT(refusal_of([&] { gang.batch(tagged); }), testing::HasSubstr("tag is 3"));
   EXPECT_THAT(recorded.nccl->log, testing::IsEmpty());

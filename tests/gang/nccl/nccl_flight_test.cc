@@ -7,7 +7,7 @@
 namespace gang {
 namespace {
 
-TEST(NcclFlight, CopiesBackWhatTheDeviceHasLeft) {
+TEST(NcclFlight, CopiesTheResultsOfTheDeviceBack) {
   test::RecordedFlight recorded;
   NcclFlight& flight = *recorded.flight;
   flight.copy_back();

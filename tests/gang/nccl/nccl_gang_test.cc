@@ -10,21 +10,21 @@
 namespace gang {
 namespace {
 
-TEST(NcclGang, SaysWhetherItIsAvailableAndElseWhy) {
+TEST(NcclGang, SaysWhetherItIsAvailableOrWhyNot) {
   const BackendAvailability availability = nccl_availability();
   EXPECT_EQ(availability.is_available, availability.reason.empty());
   EXPECT_EQ(availability.is_available, gpu_count() > 0);
 }
 
-TEST(NcclGang, WhereItIsUnavailableARootGangIsNotSupported) {
+TEST(NcclGang, ARootGangIsNotSupportedIfItIsUnavailable) {
   if (nccl_availability().is_available) GTEST_SKIP() << "runs where there is no GPU";
   EXPECT_EQ(
       test::message_of<NotSupported>([] { make_nccl_root_gang({.rank = 0, .world_size = 2}, {}); }),
       "a gang of 2 processes on cuda needs nccl: " + nccl_availability().reason);
 }
 
-// Tensors are on the gang's device, all of them; nothing is launched otherwise.
-TEST(NcclGang, TensorsOfAnotherDeviceAreRefused) {
+// All tensors must be on the gang's device; otherwise nothing is launched.
+TEST(NcclGang, TensorsOnAnotherDeviceAreRefused) {
   test::RecordedGang recorded(2, NcclTensors::on_device);
   std::vector<float> memory(8);
   const auto on = [&memory](Device device) {
@@ -34,15 +34,15 @@ TEST(NcclGang, TensorsOfAnotherDeviceAreRefused) {
   EXPECT_THAT(test::message_of<InvalidArgument>([&] {
                 recorded.gang->all_reduce(on({DeviceType::cpu, 0}), ReduceOperation::sum);
               }),
-              testing::HasSubstr("is on cpu; accepted are contiguous tensors on cuda:0"));
+              testing::HasSubstr("is on cpu; must be on cuda:0"));
   EXPECT_THAT(test::message_of<InvalidArgument>([&] {
                 recorded.gang->all_reduce(on({DeviceType::cuda, 1}), ReduceOperation::sum);
               }),
-              testing::HasSubstr("is on cuda:1; accepted are contiguous tensors on cuda:0"));
+              testing::HasSubstr("is on cuda:1; must be on cuda:0"));
   EXPECT_THAT(test::message_of<InvalidArgument>([&] {
                 recorded.gang->all_reduce(on(here), on({DeviceType::cpu, 0}), ReduceOperation::sum);
               }),
-              testing::HasSubstr("is on cpu; accepted are contiguous tensors on cuda:0"));
+              testing::HasSubstr("is on cpu; must be on cuda:0"));
   EXPECT_TRUE(recorded.nccl->log.empty());
   recorded.gang->all_reduce(on(here), ReduceOperation::sum);
   EXPECT_FALSE(recorded.nccl->log.empty());

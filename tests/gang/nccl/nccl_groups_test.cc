@@ -21,32 +21,32 @@ TEST(NcclGroups, AChildIsASplitOfTheCommunicator) {
   EXPECT_EQ(child->name(), "half");
 }
 
-TEST(NcclGroups, WhoIsNotInSplitsToo) {
+TEST(NcclGroups, RanksOutsideTheChildSplitToo) {
   RecordedGang recorded;
   recorded.nccl->others[1] = "gang 1,";
   EXPECT_EQ(recorded.gang->create_gang(std::vector{1}), nullptr);
   EXPECT_THAT(recorded.nccl->log, ElementsAre("meet root#0", "split -1 0"));
 }
 
-TEST(NcclGroups, OtherListsAreAMismatch) {
+TEST(NcclGroups, DifferentListsAreAMismatch) {
   RecordedGang recorded(3);
   recorded.nccl->others = {"", "gang 0,1,", "gang 0,2,"};
   try {
     recorded.gang->create_gang(std::vector{0, 1});
-    ADD_FAILURE() << "rank 2 asks for another gang";
+    ADD_FAILURE() << "rank 2 asked for a different gang";
   } catch (const GangError& error) {
     EXPECT_EQ(error.kind(), GangErrorKind::mismatch);
     EXPECT_THAT(error.ranks_at_fault(), ElementsAre(2));
   }
 }
 
-TEST(NcclGroups, WhatNoMemberSaysIsAMismatch) {
+TEST(NcclGroups, AnUnknownAnnouncementIsAMismatch) {
   RecordedGang recorded;
   recorded.nccl->others[1] = "[1,";
   EXPECT_THROW(recorded.gang->split({.color = 0}), GangError);
 }
 
-TEST(NcclGroups, AMonitoredBarrierNamesWhoIsMissing) {
+TEST(NcclGroups, AMonitoredBarrierNamesTheMissingRanks) {
   RecordedGang recorded(3);
   recorded.nccl->others.assign(3, std::nullopt);
   recorded.nccl->others[1] = "barrier";

@@ -12,7 +12,7 @@ using test::RecordedGang;
 using testing::Contains;
 using testing::ElementsAre;
 
-TEST(NcclMember, AnAbortIsToldAndEndsTheCommunicator) {
+TEST(NcclMember, AnAbortIsNotedAndEndsTheCommunicator) {
   RecordedGang recorded;
   recorded.gang->abort();
   EXPECT_THAT(recorded.nccl->log, ElementsAre("note root", "revoke 1"));
@@ -27,7 +27,7 @@ TEST(NcclMember, ItsCommunicatorIsFreedWhenItGoes) {
   EXPECT_THAT(recorded.nccl->log, ElementsAre("destroy"));
 }
 
-TEST(NcclMember, WhoIsLeftByAnExceptionTellsTheOthers) {
+TEST(NcclMember, AMemberThatAnExceptionLeavesTellsTheOthers) {
   RecordedGang recorded;
   try {
     const auto gang = std::exchange(recorded.gang, nullptr);

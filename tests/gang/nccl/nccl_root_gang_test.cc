@@ -14,7 +14,7 @@ TEST(NcclRootGang, OfOneProcessHasTheGpuToItself) {
   EXPECT_EQ(root->device(), (Device{DeviceType::cuda, 0}));
 }
 
-TEST(NcclRootGang, OfAGpuThatIsNotThereIsNotSupported) {
+TEST(NcclRootGang, OfAMissingGpuIsNotSupported) {
   EXPECT_THROW(
       make_nccl_root_gang({.rank = 0, .world_size = 1}, {.device = {DeviceType::cuda, 999}}),
       NotSupported);

@@ -11,7 +11,7 @@ namespace {
 using test::RecordedGang;
 using testing::Contains;
 
-TEST(NcclShrinking, TheCommunicatorIsShrunkByWhoIsGone) {
+TEST(NcclShrinking, TheCommunicatorIsShrunkByTheLostRanks) {
   RecordedGang recorded(3);
   recorded.nccl->others = {"0", "0", std::nullopt};  // how often they have split it
   const auto rest = recorded.gang->shrink({.name = "rest"});
@@ -30,7 +30,7 @@ TEST(NcclShrinking, WithoutLossItIsSplit) {
   EXPECT_THAT(recorded.nccl->log, Contains("split 0 0"));
 }
 
-TEST(NcclShrinking, WhereMembersHaveSplitItUnequallyItStartsFromNothing) {
+TEST(NcclShrinking, IfSplitsAreUnequalTheNewGangStartsFromScratch) {
   RecordedGang recorded(3);
   recorded.nccl->others = {"0", "1", "0"};
   EXPECT_EQ(recorded.gang->shrink()->size(), 3);

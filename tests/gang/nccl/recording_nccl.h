@@ -1,4 +1,4 @@
-// An NCCL of one process that notes what is launched; a test decides when it is done.
+// An NCCL of one process that records what is launched; a test decides when that is done.
 #pragma once
 
 #include <array>
@@ -134,7 +134,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   };
 };
 
-// Rank 0 of a gang of `size` over it.
+// Rank 0 of a gang of `size` over a RecordingNccl.
 struct RecordedGang {
   explicit RecordedGang(int size = 2, NcclTensors tensors = NcclTensors::on_host,
                         StreamPriority priority = StreamPriority::normal)
@@ -154,7 +154,7 @@ struct RecordedGang {
   std::shared_ptr<Gang> gang;
 };
 
-// An operation of a gang of one over it, with four pinned bytes to copy back to `result`.
+// An operation of a gang of one over it, with four pinned bytes to be copied back to `result`.
 struct RecordedFlight {
   RecordedFlight() : device(std::make_shared<NcclDevice>(NcclWorld{nccl, nccl, runtime})) {
     auto info = std::make_shared<GangInfo>();

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using Said = std::vector<std::optional<std::string>>;
 
-// What each rank of `ranks` is told at one meeting of `size`.
+// What each rank of `ranks` gets at one meeting of `size`.
 std::vector<Said> meet(const std::vector<int>& ranks, int size, Duration patience,
                        const std::string& note = "") {
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -38,12 +38,12 @@ std::vector<Said> meet(const std::vector<int>& ranks, int size, Duration patienc
   return told;
 }
 
-TEST(StoreMeeting, EveryoneIsToldWhatEachSays) {
+TEST(StoreMeeting, EachMemberGetsWhatAllSay) {
   for (const Said& said : meet({0, 1, 2}, 3, std::chrono::seconds(20)))
     EXPECT_THAT(said, ElementsAre("a", "b", "c"));
 }
 
-TEST(StoreMeeting, WhoDoesNotComeSaysNothing) {
+TEST(StoreMeeting, AnAbsentMemberSaysNothing) {
   for (const Said& said : meet({0, 2}, 3, milliseconds(50)))
     EXPECT_THAT(said, ElementsAre("a", std::nullopt, "c"));
   for (const Said& said : meet({1, 2}, 3, milliseconds(50))) EXPECT_EQ(said.front(), std::nullopt);

@@ -38,7 +38,7 @@ TEST_F(FaultyStores, WithoutFaultsEveryOperationIsThatOfTheStore) {
   EXPECT_EQ(store->description(), "memory");
 }
 
-TEST_F(FaultyStores, OneThatIsUnavailableAnswersLaterOrNotInTime) {
+TEST_F(FaultyStores, AnUnavailableStoreAnswersLaterOrNotInTime) {
   const auto for_ever = with({{.kind = StoreFaultKind::unavailable}});
   EXPECT_THAT(
       [&] { for_ever->set_text("a", "1"); },
@@ -53,14 +53,14 @@ TEST_F(FaultyStores, OneThatIsUnavailableAnswersLaterOrNotInTime) {
   EXPECT_EQ(intact_->get_text("a", 1s), "1");
 }
 
-TEST_F(FaultyStores, AFaultThatBeginsLaterLeavesWhatComesBeforeAlone) {
+TEST_F(FaultyStores, AFaultDoesNotAffectRequestsBeforeItBegins) {
   const auto store =
       with({{.kind = StoreFaultKind::unavailable, .begins = std::chrono::minutes(1)}});
   store->set_text("a", "1");
   EXPECT_EQ(store->get_text("a", 1s), "1");
 }
 
-TEST_F(FaultyStores, ASlowOneTakesItsTimeForEachAnswer) {
+TEST_F(FaultyStores, ASlowStoreDelaysEachAnswer) {
   const auto store = with({{.kind = StoreFaultKind::slow, .delay = 15ms}}, 10s);
   const TimePoint before = runtime_->now();
   store->set_text("a", "1");
@@ -71,7 +71,7 @@ TEST_F(FaultyStores, ASlowOneTakesItsTimeForEachAnswer) {
       fails_with(StoreErrorKind::timeout, "get of 'a' at memory got no answer within 5 ms"));
 }
 
-TEST_F(FaultyStores, WhatIsLostIsTheRequestOrTheAnswer) {
+TEST_F(FaultyStores, ALossyStoreLosesTheRequestOrTheAnswer) {
   int arrived = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto store = make_faulty_store(
@@ -131,14 +131,14 @@ TEST_F(FaultyStores, CancelEndsTheWaitForAnAnswer) {
               fails_with(StoreErrorKind::cancelled, "set of 'a' at memory was cancelled"));
 }
 
-TEST_F(FaultyStores, WhatCannotBeIsRefused) {
+TEST_F(FaultyStores, ImpossibleOptionsAreRefused) {
   EXPECT_THROW(make_faulty_store(*runtime_, nullptr, {}), InvalidArgument);
   EXPECT_THROW(with({}, Duration(0)), InvalidArgument);
   EXPECT_THROW(with({{.delay = -1ms}}), InvalidArgument);
   EXPECT_THROW(with({{.probability = 1.5}}), InvalidArgument);
 }
 
-TEST(StoreFault, IsALineForPeople) {
+TEST(StoreFault, IsPrintedOnOneLine) {
   EXPECT_EQ(to_string(StoreFault{}), "unavailable");
   EXPECT_EQ(to_string(StoreFault{.begins = 1s, .lasts = 2s}), "unavailable from 1 s for 2 s");
   EXPECT_EQ(to_string(StoreFault{.kind = StoreFaultKind::slow, .delay = 5ms}), "slow by 5 ms");

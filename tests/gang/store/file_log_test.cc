@@ -47,7 +47,7 @@ class FileLogs : public testing::Test {
   std::vector<std::string> seen_;
 };
 
-TEST_F(FileLogs, WhatOneWritesAnotherReads) {
+TEST_F(FileLogs, WhatOneClientWritesAnotherReads) {
   FileLog writer = open();
   FileLog reader = open();
   set(writer, "a", "1");
@@ -72,7 +72,7 @@ TEST_F(FileLogs, AppendsAndErasuresAreRead) {
   EXPECT_EQ(reader.contents(), writer.contents());
 }
 
-TEST_F(FileLogs, EveryKeyThatExistsIsTold) {
+TEST_F(FileLogs, EveryNewKeyIsReported) {
   FileLog writer = open();
   set(writer, "a", "1");
   seen_.clear();
@@ -103,7 +103,7 @@ TEST_F(FileLogs, OneHoldsTheLock) {
 }
 
 // A writer killed after any number of bytes.
-TEST_F(FileLogs, ARecordIsThereWholeOrNotAtAll) {
+TEST_F(FileLogs, ARecordIsReadCompletelyOrNotAtAll) {
   FileLog writer = open();
   set(writer, "a", "1");
   const std::size_t first = bytes().size();

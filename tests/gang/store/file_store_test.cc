@@ -28,7 +28,7 @@ class FileStores : public testing::Test {
     return make_file_store(*runtime_, {.path = path_, .poll_interval = 500us});
   }
 
-  // Runs `body` in a process of its own.
+  // Runs `body` in its own process.
   template <typename Body>
   pid_t fork_child(const Body& body) {
     const pid_t child = ::fork();
@@ -103,7 +103,7 @@ TEST_F(FileStores, AWaitSeesAKeyThatCameAndWent) {
   EXPECT_FALSE(store->check(keys));
 }
 
-TEST_F(FileStores, AWaitForWhatIsThereReturns) {
+TEST_F(FileStores, AWaitForAnExistingKeyReturns) {
   const std::shared_ptr<Store> store = open();
   store->set_text("a", "1");
   const std::vector<std::string> keys = {"a"};
@@ -148,7 +148,7 @@ TEST_F(FileStores, ConcurrentAddsOfProcessesAllCount) {
   EXPECT_EQ(open()->get_text("n", 1s), std::to_string(3 * adds));
 }
 
-TEST_F(FileStores, AKilledProcessHarmsNobody) {
+TEST_F(FileStores, AKilledProcessDoesNotHarmOthers) {
   void* memory = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -171,7 +171,7 @@ TEST_F(FileStores, AKilledProcessHarmsNobody) {
   ::munmap(memory, sizeof(std::atomic<int>));
 }
 
-TEST_F(FileStores, ALockThatIsNotGivenBackIsATimeout) {
+TEST_F(FileStores, ALockThatIsNotReleasedIsATimeout) {
   const std::shared_ptr<Store> store =
       make_file_store(*runtime_, {.path = path_, .lock_timeout = 5ms});
   const int holder = ::open(path_.c_str(), O_RDONLY);

@@ -29,7 +29,7 @@ TEST(HostResolution, ANameThatDoesNotExistIsAnError) {
               fails_with(StoreErrorKind::connection, "the name 'no such host' cannot be resolved"));
 }
 
-TEST(HostResolution, WaitsNoLongerThanWanted) {
+TEST(HostResolution, WaitsNoLongerThanItsDeadline) {
   EXPECT_THAT([] { resolve("localhost", true); },
               fails_with(StoreErrorKind::cancelled, "resolving 'localhost' was cancelled"));
   EXPECT_THAT([] { addresses_of("localhost", steady_clock::now() - 1s, [] { return false; }); },

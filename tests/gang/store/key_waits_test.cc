@@ -52,7 +52,7 @@ TEST_F(Waits, OthersAreNotTouched) {
   EXPECT_TRUE(waits_.is_waiting(1));
 }
 
-TEST_F(Waits, WhoLeavesIsNotWoken) {
+TEST_F(Waits, AWaiterThatLeftIsNotWoken) {
   add(1, {"a", "b"});
   add(2, {"a"});
   waits_.remove(1);
@@ -63,7 +63,7 @@ TEST_F(Waits, WhoLeavesIsNotWoken) {
   EXPECT_THAT(waits_.key_exists("b"), IsEmpty());
 }
 
-TEST_F(Waits, TheirSizeIsThatOfTheKeysThatAreMissing) {
+TEST_F(Waits, TheirSizeIsThatOfTheMissingKeys) {
   const std::vector<std::string> keys = {"a", "bbb"};
   add(1, keys);
   add(2, {"a"});
@@ -75,7 +75,7 @@ TEST_F(Waits, TheirSizeIsThatOfTheKeysThatAreMissing) {
   EXPECT_EQ(waits_.size_bytes(), 0U);
 }
 
-TEST_F(Waits, WhoLeftMayComeAgain) {
+TEST_F(Waits, AWaiterThatLeftMayReturn) {
   add(1, {"a"});
   waits_.remove(1);
   add(1, {"b"});

@@ -37,7 +37,7 @@ TEST_F(MemoryStores, ClientsShareTheMap) {
   EXPECT_EQ(store_->try_get("a"), std::nullopt);
 }
 
-TEST_F(MemoryStores, AMapIsItsOwn) {
+TEST_F(MemoryStores, MapsAreIndependent) {
   store_->set_text("a", "1");
   EXPECT_EQ(make_memory_store(*runtime_)->num_keys(), 0);
 }
@@ -59,12 +59,12 @@ TEST_F(MemoryStores, EveryWayToMakeAKeyWakesWaiters) {
   EXPECT_TRUE(store_->check(keys));
 }
 
-TEST_F(MemoryStores, ACompareSetThatStoresNothingWakesNobody) {
+TEST_F(MemoryStores, ACompareSetThatStoresNothingWakesNoWaiter) {
   const auto setter = later([this] { store_->compare_set_text("a", "old", "new"); });
   EXPECT_THAT([&] { store_->get("a", 10ms); }, fails_with(StoreErrorKind::timeout, "'a'"));
 }
 
-TEST_F(MemoryStores, ATimeoutNamesTheKeysThatAreMissing) {
+TEST_F(MemoryStores, ATimeoutNamesTheMissingKeys) {
   store_->set_text("b", "");
   const std::vector<std::string> keys = {"a", "b", "c"};
   EXPECT_THAT([&] { store_->wait(keys, 1ms); },
@@ -77,7 +77,7 @@ TEST_F(MemoryStores, CancellingEndsAPendingGet) {
               fails_with(StoreErrorKind::cancelled, "get of 'a' at memory was cancelled"));
 }
 
-TEST_F(MemoryStores, CancellingIsFinalForItsClientAlone) {
+TEST_F(MemoryStores, CancellingIsFinalForItsClientOnly) {
   const std::shared_ptr<Store> other = store_->new_client();
   store_->cancel();
   store_->cancel();

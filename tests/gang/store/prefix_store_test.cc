@@ -30,7 +30,7 @@ TEST_F(PrefixStores, EveryOperationAddsThePrefix) {
   EXPECT_EQ(whole_->num_keys(), 4);
 }
 
-TEST_F(PrefixStores, EveryQuestionIsAboutThePart) {
+TEST_F(PrefixStores, EveryQueryIsAboutThePart) {
   whole_->set_text("part/a", "1");
   whole_->set_text("b", "2");
   const std::vector<std::string> in_part = {"a"};

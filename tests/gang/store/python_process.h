@@ -1,4 +1,4 @@
-// A Python with PyTorch that evaluates what a test asks it.
+// A Python with PyTorch that evaluates expressions for a test.
 #pragma once
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 namespace gang {
 
-// Runs GANGSIM_TORCH_PYTHON, a command that runs a Python, or else the system's.
+// Runs GANGSIM_TORCH_PYTHON, a command that runs a Python, or the system's Python.
 class PythonProcess {
  public:
   PythonProcess() {
@@ -47,7 +47,7 @@ class PythonProcess {
     ::waitpid(child_, nullptr, 0);
   }
 
-  // Empty where there is no Python with PyTorch.
+  // Empty if there is no Python with PyTorch.
   const std::string& torch_version() const { return version_; }
   static constexpr const char* how_to_get_it =
       "runs where Python has PyTorch: apt-get install python3-torch, or set GANGSIM_TORCH_PYTHON "

@@ -1,4 +1,4 @@
-// Our stores and PyTorch's: each one's client with the other one's server.
+// Our stores and PyTorch's: the client of one with the server of the other.
 #include <cstdlib>
 #include <thread>
 

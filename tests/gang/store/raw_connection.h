@@ -1,4 +1,4 @@
-// A TCP connection of a test that sends and receives bytes as they are.
+// A TCP connection for tests that sends and receives raw bytes.
 #pragma once
 
 #include <poll.h>
@@ -45,7 +45,7 @@ class RawConnection {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   }
 
-  // As much as the other side takes within a second; how much that was.
+  // Sends as much as the other side takes within a second; returns how much that was.
   std::size_t send(std::span<const std::byte> bytes) {
     std::size_t sent = 0;
     while (sent < bytes.size() && is_ready(POLLOUT, std::chrono::seconds(1))) {
@@ -58,7 +58,7 @@ class RawConnection {
   }
   std::size_t send(const std::vector<std::byte>& bytes) { return send(std::span(bytes)); }
 
-  // Up to `size` bytes; fewer where the other side closes or sends none for ten seconds.
+  // Up to `size` bytes; fewer if the other side closes or sends none for ten seconds.
   std::vector<std::byte> receive(std::size_t size) {
     std::vector<std::byte> bytes(size);
     std::size_t have = 0;
@@ -71,7 +71,7 @@ class RawConnection {
     return bytes;
   }
 
-  // Whether the other side closes within ten seconds. Drops what it sends before.
+  // Whether the other side closes within ten seconds. Drops what it sends before that.
   bool is_closed() {
     std::vector<std::byte> dropped(1 << 16);
     while (is_ready(POLLIN, std::chrono::seconds(10)))
@@ -79,7 +79,7 @@ class RawConnection {
     return false;
   }
 
-  // Whether nothing comes within a moment, and the connection is open.
+  // Whether nothing comes for a moment and the connection is open.
   bool is_silent() { return !is_ready(POLLIN, std::chrono::milliseconds(20)); }
 
   static sockaddr_in loopback(std::uint16_t port) {

@@ -10,7 +10,7 @@
 
 namespace gang {
 
-// A request and its reply, in hexadecimal; the reply is empty where there is none.
+// A request and its reply, in hexadecimal; the reply is empty if there is none.
 struct RecordedExchange {
   std::string_view sent;
   std::string_view received;

@@ -34,7 +34,7 @@ class Rendezvous : public testing::Test {
             .run_id = "job"};
   }
 
-  // Runs `ranks` on a thread each; what each has thrown, as text, or "met".
+  // Runs `ranks` on a thread each; returns what each has thrown, as text, or "met".
   static std::vector<std::string> run(const std::vector<Environment>& ranks, Duration timeout) {
     std::vector<std::future<std::string>> outcomes;
     outcomes.reserve(ranks.size());
@@ -82,7 +82,7 @@ TEST_F(Rendezvous, AllRanksMeetAtAnAgentsStoreOf1_13) {
   EXPECT_THAT(run(ranks, 20s), testing::Each("met"));
 }
 
-TEST_F(Rendezvous, ARestartMeetsAnewAtTheSameStore) {
+TEST_F(Rendezvous, ARestartMeetsAgainAtTheSameStore) {
   const TcpStoreServer agent;
   for (int restart = 0; restart < 2; ++restart) {
     std::vector<Environment> ranks = {environment(0, 2), environment(1, 2)};
@@ -117,7 +117,7 @@ TEST_F(Rendezvous, AJobOfOneNeedsNoAddress) {
   EXPECT_EQ(store->new_client()->get_text("a", 1s), "1");
 }
 
-TEST_F(Rendezvous, RanksThatDoNotComeAreNamedToAllWhoCame) {
+TEST_F(Rendezvous, RanksThatDoNotComeAreNamedToThoseThatDid) {
   const std::vector<std::string> texts = run({environment(0, 4), environment(2, 4)}, 200ms);
   EXPECT_THAT(texts, testing::Each(AllOf(HasSubstr("2 of 4 ranks came to the store at 127.0.0.1:" +
                                                    std::to_string(port_) + " within 200 ms"),
@@ -131,7 +131,7 @@ TEST_F(Rendezvous, TwoProcessesOfOneRankAreNamed) {
                          AllOf(HasSubstr("RANK is 1 for process"), HasSubstr("has it: process"))));
 }
 
-TEST_F(Rendezvous, AnotherWorldSizeIsNamed) {
+TEST_F(Rendezvous, ADifferentWorldSizeIsNamed) {
   const std::vector<std::string> texts = run({environment(0, 2), environment(1, 3)}, 300ms);
   EXPECT_THAT(texts, testing::Contains(AllOf(HasSubstr("WORLD_SIZE is"), HasSubstr("was told"))));
 }
@@ -178,14 +178,14 @@ TEST_F(Rendezvous, AMasterThatIsNotThereIsNamed) {
                          "connecting to the store at 127.0.0.1:" + std::to_string(port_)));
 }
 
-TEST_F(Rendezvous, AMasterThatIsNoStoreIsNamed) {
+TEST_F(Rendezvous, AMasterThatIsNotAStoreIsNamed) {
   const ScriptedServer web({[](RawConnection& peer) {
     peer.receive(10);
     peer.send(std::as_bytes(std::span("HTTP/1.1 400 Bad Request\r\n")));
   }});
   port_ = web.port();
   EXPECT_THAT([&] { make_rendezvous_store(environment(1, 2), 5s); },
-              fails_with(StoreErrorKind::dialect, "is no store"));
+              fails_with(StoreErrorKind::dialect, "is not a store"));
 }
 
 TEST_F(Rendezvous, RankZeroStaysUntilTheOthersHaveLeft) {

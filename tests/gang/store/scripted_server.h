@@ -1,4 +1,4 @@
-// A server of a test that answers as it is told, right or wrong.
+// A server for tests that answers as scripted, right or wrong.
 #pragma once
 
 #include <functional>

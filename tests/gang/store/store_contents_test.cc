@@ -48,7 +48,7 @@ TEST_F(Contents, AddWrapsAround) {
   EXPECT_EQ(contents_.add("n", 1), std::numeric_limits<std::int64_t>::min());
 }
 
-TEST_F(Contents, AddRefusesWhatIsNotANumberAndLeavesIt) {
+TEST_F(Contents, AddRefusesAValueThatIsNotANumberAndKeepsIt) {
   for (const char* value : {"", "x", "1x", " 1", "1 ", "9223372036854775808", "0x1"}) {
     set("a", value);
     EXPECT_FALSE(contents_.add("a", 1)) << value;
@@ -56,7 +56,7 @@ TEST_F(Contents, AddRefusesWhatIsNotANumberAndLeavesIt) {
   }
 }
 
-TEST_F(Contents, CompareSetOfAMissingKeyStoresWhereNothingIsExpected) {
+TEST_F(Contents, CompareSetOfAMissingKeyStoresIfNothingIsExpected) {
   EXPECT_EQ(compare_set("a", "", "new"), "new");
   EXPECT_EQ(text("a"), "new");
 }
@@ -66,13 +66,13 @@ TEST_F(Contents, CompareSetOfAMissingKeyReturnsAnyOtherExpectation) {
   EXPECT_FALSE(contents_.has("a"));
 }
 
-TEST_F(Contents, CompareSetStoresWhereTheValueIsAsExpected) {
+TEST_F(Contents, CompareSetStoresIfTheValueIsAsExpected) {
   set("a", "old");
   EXPECT_EQ(compare_set("a", "old", "new"), "new");
   EXPECT_EQ(text("a"), "new");
 }
 
-TEST_F(Contents, CompareSetReturnsTheValueWhereItIsAnother) {
+TEST_F(Contents, CompareSetReturnsAnUnexpectedValue) {
   set("a", "other");
   EXPECT_EQ(compare_set("a", "old", "new"), "other");
   EXPECT_EQ(compare_set("a", "", "new"), "other");

@@ -38,9 +38,9 @@ TEST_F(StoreFailures, ACancellationNamesTheOperation) {
               fails_with(StoreErrorKind::cancelled, "num_keys at memory was cancelled"));
 }
 
-TEST_F(StoreFailures, WhatIsNoNumberIsSaid) {
+TEST_F(StoreFailures, AValueThatIsNotANumberIsReported) {
   EXPECT_THAT([&] { throw_not_a_number(*store_, "a"); },
-              fails_with(StoreErrorKind::not_a_number, "add of 'a' at memory met a value"));
+              fails_with(StoreErrorKind::not_a_number, "add of 'a' at memory found a value"));
 }
 
 TEST_F(StoreFailures, KeysAreShownOnOneReadableLine) {

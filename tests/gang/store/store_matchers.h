@@ -1,4 +1,4 @@
-// What tests of stores expect of errors.
+// Matchers for the errors of stores.
 #pragma once
 
 #include <functional>

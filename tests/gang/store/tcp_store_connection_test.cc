@@ -70,7 +70,7 @@ TEST_F(Connection, APeerThatReadsNothingIsATimeout) {
   connect();
   const std::vector<std::byte> much(std::size_t{64} << 20U);
   EXPECT_THAT([&] { connection_.send(much, Clock::now() + 100ms); },
-              fails_with(StoreErrorKind::timeout, "the other side takes no more data"));
+              fails_with(StoreErrorKind::timeout, "the other side accepts no more data"));
 }
 
 TEST_F(Connection, APeerThatClosesIsALostConnection) {
@@ -81,7 +81,7 @@ TEST_F(Connection, APeerThatClosesIsALostConnection) {
               fails_with(StoreErrorKind::connection, "the other side closed the connection"));
 }
 
-TEST_F(Connection, NobodyListensThere) {
+TEST_F(Connection, NothingListensThere) {
   const std::uint16_t port = listener_.port();
   listener_.close();
   EXPECT_THAT([&] { connection_.connect(localhost_, port, soon()); },

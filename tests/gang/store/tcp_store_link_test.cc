@@ -75,7 +75,7 @@ TEST_P(LinkInDialect, AWaitEndsAtItsDeadlineAndTheLinkIsUsable) {
 }
 
 // As PyTorch's servers do at a compare_set.
-TEST(Link, AKeyOfWhichTheServerSaysNothingIsNoticed) {
+TEST(Link, AKeyThatTheServerDoesNotAnnounceIsNoticed) {
   const ScriptedServer server({[](RawConnection& peer) {
     ScriptedServer::greet(peer);
     peer.receive(19);  // the wait for "/a"
@@ -106,7 +106,7 @@ TEST(Link, KeysThatComeWithTheCancellationHaveCome) {
   EXPECT_EQ(link.num_keys(soon()), 1);
 }
 
-TEST(Link, LearnsADialectByItself) {
+TEST(Link, FindsOutTheDialect) {
   for (const auto dialect : {TcpStoreDialect::pytorch_1_13, TcpStoreDialect::pytorch_2}) {
     const TcpStoreServer server({.dialect = dialect});
     TcpStoreLink link(token);
@@ -129,8 +129,8 @@ TEST(Link, AServerOfAnotherDialectIsNamed) {
                          "the server does not speak the dialect of PyTorch 1.13: it closed"));
 }
 
-// PyTorch 1.13's server takes the greeting for a set, and must find the key's length impossible:
-// else it waits for the key, and nobody else is served.
+// PyTorch 1.13's server takes the greeting for a set, and must find the key's length impossible;
+// otherwise it waits for the key and serves no other client.
 TEST(Link, TheGreetingDoesNotHoldUpAServerOf1_13) {
   const ScriptedServer server({[](RawConnection& peer) {
     const auto greeting = peer.receive(10);
@@ -144,7 +144,7 @@ TEST(Link, TheGreetingDoesNotHoldUpAServerOf1_13) {
   connect(link, server.port());
 }
 
-TEST(Link, WhoIsNoStoreIsNamed) {
+TEST(Link, APeerThatIsNotAStoreIsNamed) {
   const ScriptedServer web({[](RawConnection& peer) {
     peer.receive(10);
     peer.send(std::as_bytes(std::span("HTTP/1.1 400 Bad Request\r\n")));
@@ -152,11 +152,11 @@ TEST(Link, WhoIsNoStoreIsNamed) {
   TcpStoreLink link(token);
   EXPECT_THAT([&] { connect(link, web.port()); },
               fails_with(StoreErrorKind::dialect,
-                         "who listens there is no store: it answered the greeting of PyTorch 2 "
-                         "with 48545450"));
+                         "the peer at that address is not a store: it answered the greeting of "
+                         "PyTorch 2 with 48545450"));
 }
 
-TEST(Link, WhoClosesAtBothGreetingsSpeaksNeither) {
+TEST(Link, AServerThatClosesAtBothGreetingsSpeaksNeither) {
   const ScriptedServer closing({[](RawConnection& peer) { peer.receive(10); },
                                 [](RawConnection& peer) { peer.receive(9); }});
   TcpStoreLink link(token);
@@ -164,7 +164,7 @@ TEST(Link, WhoClosesAtBothGreetingsSpeaksNeither) {
               fails_with(StoreErrorKind::dialect, "speaks neither dialect"));
 }
 
-TEST(Link, WhoDoesNotAnswerIsATimeout) {
+TEST(Link, APeerThatDoesNotAnswerIsATimeout) {
   const ScriptedServer silent({[](RawConnection& peer) { peer.receive(11); }});
   TcpStoreLink link(token);
   EXPECT_THAT([&] { connect(link, silent.port(), TcpStoreDialect::automatic, 20ms); },
@@ -190,7 +190,7 @@ TEST(Link, WaitsForAServerThatStartsLater) {
   starter.join();
 }
 
-TEST(Link, SaysWhyNobodyWasReached) {
+TEST(Link, SaysWhyNoServerWasReached) {
   std::uint16_t port = 0;
   {
     const TcpStoreServer earlier;
@@ -201,7 +201,7 @@ TEST(Link, SaysWhyNobodyWasReached) {
               fails_with(StoreErrorKind::connection, "Connection refused"));
 }
 
-TEST(Link, RepliesThatNoServerSendsAreCorrupt) {
+TEST(Link, RepliesThatNoServerWouldSendAreCorrupt) {
   struct Case {
     std::string reply;
     std::function<void(TcpStoreLink&)> call;

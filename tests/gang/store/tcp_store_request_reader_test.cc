@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// All requests in `bytes`, which come in pieces of `piece` bytes.
+// All requests in `bytes`, which arrive in pieces of `piece` bytes.
 std::vector<TcpStoreRequest> read_all(TcpStoreRequestReader& reader, const Bytes& bytes,
                                       std::size_t piece) {
   std::vector<TcpStoreRequest> requests;
@@ -87,7 +87,7 @@ TEST(RequestReader, AnUnknownCommandIsRefused) {
   for (const auto* bytes : {"07", "ff", "47455420"}) {
     TcpStoreRequestReader reader(TcpStoreDialect::automatic);
     EXPECT_THAT([&] { read(reader, hexadecimal(bytes)); },
-                fails_with(StoreErrorKind::dialect, "is no command of PyTorch 1.13"));
+                fails_with(StoreErrorKind::dialect, "is not a command of PyTorch 1.13"));
   }
 }
 
@@ -107,15 +107,16 @@ TEST(RequestReader, ALengthBombIsRefusedBeforeAnythingIsHeld) {
   TcpStoreRequestReader key(TcpStoreDialect::pytorch_1_13);
   EXPECT_THAT([&] { read(key, hexadecimal("02ffffffffffffffff")); },
               fails_with(StoreErrorKind::corrupt,
-                         "a key of 18446744073709551615; accepted are up "
-                         "to 8192"));
+                         "size of a key is 18446744073709551615; must be "
+                         "at most 8192"));
   TcpStoreRequestReader value(TcpStoreDialect::pytorch_1_13);
   EXPECT_THAT(
       [&] { read(value, hexadecimal("000100000000000000610100800000000000")); },
-      fails_with(StoreErrorKind::corrupt, "a value of 8388609; accepted are up to 8388608"));
+      fails_with(StoreErrorKind::corrupt, "size of a value is 8388609; must be at most 8388608"));
   TcpStoreRequestReader list(TcpStoreDialect::pytorch_1_13);
-  EXPECT_THAT([&] { read(list, hexadecimal("040100020000000000")); },
-              fails_with(StoreErrorKind::corrupt, "a list of 131073; accepted are up to 131072"));
+  EXPECT_THAT(
+      [&] { read(list, hexadecimal("040100020000000000")); },
+      fails_with(StoreErrorKind::corrupt, "size of a list is 131073; must be at most 131072"));
 }
 
 TEST(RequestReader, HoldsOnlyWhatHasArrived) {
@@ -132,7 +133,8 @@ TEST(RequestReader, ARequestOfManyValuesIsBoundedAsAWhole) {
   const Bytes value(100);
   encode({TcpStoreCommand::multi_set, {"a", "b", "c"}, {value, value, value}},
          TcpStoreDialect::pytorch_2, bytes);
-  EXPECT_THAT([&] { read(reader, bytes); }, fails_with(StoreErrorKind::corrupt, "a request of"));
+  EXPECT_THAT([&] { read(reader, bytes); },
+              fails_with(StoreErrorKind::corrupt, "size of a request is"));
 }
 
 TEST(RequestReader, IsInsideARequestFromItsFirstByte) {
@@ -142,7 +144,7 @@ TEST(RequestReader, IsInsideARequestFromItsFirstByte) {
   EXPECT_TRUE(reader.is_inside_request());
 }
 
-// Whatever comes, it is requests or it is refused; and those requests are what was sent.
+// Any bytes are either refused or read as requests, which are then those that were sent.
 TEST(RequestReader, SurvivesGarbage) {
   std::mt19937 random(1);
   int refused = 0;

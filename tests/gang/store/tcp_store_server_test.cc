@@ -18,7 +18,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 
-// A server, and a client that must not notice what others do.
+// A server, and a client that must not notice what other clients do.
 class Server : public testing::Test {
  protected:
   void start(TcpStoreServerOptions options = {}) {
@@ -82,14 +82,14 @@ TEST_F(Server, GarbageCostsItsConnectionOnly) {
   start();
   RawConnection web = connect();
   web.send(std::as_bytes(std::span("GET / HTTP/1.1\r\n\r\n")));
-  expect_refused(web, "71 is no command of PyTorch 1.13");
+  expect_refused(web, "71 is not a command of PyTorch 1.13");
 }
 
 TEST_F(Server, ALengthBombCostsItsConnectionOnly) {
   start();
   RawConnection bomber = connect();
   bomber.send(bytes_of_hexadecimal("02ffffffffffffff7f"));
-  expect_refused(bomber, "a key of 9223372036854775807; accepted are up to 8192");
+  expect_refused(bomber, "size of a key is 9223372036854775807; must be at most 8192");
 }
 
 TEST_F(Server, AGetOfAMissingKeyCostsItsConnectionOnly) {
@@ -99,7 +99,7 @@ TEST_F(Server, AGetOfAMissingKeyCostsItsConnectionOnly) {
   expect_refused(client, "get of a key without a value");
 }
 
-TEST_F(Server, ADialectThatIsNotItsOwnIsRefused) {
+TEST_F(Server, AnotherDialectIsRefused) {
   start({.dialect = TcpStoreDialect::pytorch_2});
   RawConnection client = connect();
   client.send(all_sent(session_of_1_13));
@@ -153,8 +153,8 @@ TEST_F(Server, AWaitingClientDoesNotStall) {
   EXPECT_EQ(waiting.receive(1), bytes_of_hexadecimal("00"));
 }
 
-// It asks for a gigabyte in all and takes nothing.
-TEST_F(Server, RepliesThatNobodyTakesAreNotPiledUp) {
+// The client asks for a gigabyte in all and takes nothing.
+TEST_F(Server, RepliesThatAreNotTakenDoNotPileUp) {
   start({.limits = {.max_memory_bytes = std::size_t{40} << 20U}, .stall_timeout = 100ms});
   bystander_->set("big", Bytes(std::size_t{4} << 20U));
   RawConnection greedy = connect();
@@ -169,7 +169,7 @@ TEST_F(Server, RepliesThatNobodyTakesAreNotPiledUp) {
   expect_refused(greedy, "no progress");
 }
 
-TEST_F(Server, RepliesToASlowReaderAllCome) {
+TEST_F(Server, RepliesToASlowReaderAllArrive) {
   start();
   bystander_->set("big", Bytes(std::size_t{1} << 20U, std::byte{7}));
   RawConnection reader = connect();
@@ -189,11 +189,11 @@ TEST_F(Server, MemoryIsBounded) {
         for (int i = 0;; ++i) hoarder->set("key " + std::to_string(i), Bytes(1000));
       },
       fails_with(StoreErrorKind::connection, "set of 'key "));
-  EXPECT_THAT(server_->statistics().last_refusal, testing::HasSubstr("no memory"));
+  EXPECT_THAT(server_->statistics().last_refusal, testing::HasSubstr("not enough memory"));
   EXPECT_GT(bystander_->num_keys(), 50);
 }
 
-TEST_F(Server, RequestsThatAreUnderWayCountAsMemory) {
+TEST_F(Server, RequestsUnderWayCountAsMemory) {
   start({.limits = {.max_memory_bytes = 1'000'000}});
   RawConnection first = connect();
   Bytes half = bytes_of_hexadecimal("0001000000000000006200008000000000000000");
@@ -202,7 +202,7 @@ TEST_F(Server, RequestsThatAreUnderWayCountAsMemory) {
   EXPECT_TRUE(first.is_silent());
   RawConnection second = connect();
   second.send(half);
-  expect_refused(second, "no memory for a request");
+  expect_refused(second, "not enough memory for a request");
 }
 
 TEST_F(Server, ConnectionsAreBounded) {
@@ -210,7 +210,7 @@ TEST_F(Server, ConnectionsAreBounded) {
   RawConnection second = connect();
   EXPECT_TRUE(second.is_silent());
   RawConnection third = connect();
-  expect_refused(third, "there are 2 connections");
+  expect_refused(third, "there are already 2 connections");
 }
 
 TEST_F(Server, APortInUseIsNamed) {
@@ -229,7 +229,7 @@ TEST_F(Server, APortIsFreeAgainAtOnce) {
   start({.port = port});
 }
 
-TEST_F(Server, ListensOnThisHostAloneUnlessToldOtherwise) {
+TEST_F(Server, ListensOnlyOnThisHostUnlessToldOtherwise) {
   start();
   EXPECT_THAT(
       [&] { make_tcp_store({.host = "127.0.0.2", .port = server_->port(), .timeout = 10ms}); },

@@ -76,7 +76,7 @@ TEST_F(Service, EveryWayToMakeAKeyAnswersWaits) {
   }
 }
 
-TEST_F(Service, AComparisonThatStoresNothingAnswersNoWait) {
+TEST_F(Service, AComparisonThatStoresNothingDoesNotAnswerWaits) {
   service_.execute(1, {wait, {"a"}});
   EXPECT_EQ(service_.execute(2, {compare_set, {"a"}, {value("x"), value("y")}}).size(), 1U);
   EXPECT_EQ(service_.waiting_connections(), 1U);
@@ -91,7 +91,7 @@ TEST_F(Service, AWaitCanBeCancelled) {
               ElementsAre(Reply{1, {tcp_store_reply::stop_waiting}}));
 }
 
-TEST_F(Service, WhoIsGoneIsNotAnswered) {
+TEST_F(Service, AConnectionThatIsGoneIsNotAnswered) {
   service_.execute(1, {wait, {"a"}});
   service_.disconnect(1);
   EXPECT_THAT(set("a"), IsEmpty());
@@ -122,7 +122,7 @@ TEST(ServiceLimits, MemoryIsBounded) {
           service.execute(1,
                           {TcpStoreCommand::set, {"key " + std::to_string(stored)}, {Bytes(100)}});
       },
-      fails_with(StoreErrorKind::corrupt, "set for which there is no memory; the limit is 2000"));
+      fails_with(StoreErrorKind::corrupt, "not enough memory for set; the limit is 2000"));
   EXPECT_EQ(stored, 7);
   EXPECT_LE(service.memory_bytes(), 2000U);
   service.execute(1, {delete_key, {"key 0"}});
@@ -133,7 +133,7 @@ TEST(ServiceLimits, MemoryOfWaitsIsBounded) {
   TcpStoreService service({.max_memory_bytes = 2000});
   service.execute(1, {wait, {std::string(500, 'a')}});
   EXPECT_THAT([&] { service.execute(2, {wait, {std::string(500, 'b')}}); },
-              fails_with(StoreErrorKind::corrupt, "a wait for which there is no memory"));
+              fails_with(StoreErrorKind::corrupt, "not enough memory for a wait"));
   service.disconnect(1);
   EXPECT_EQ(service.memory_bytes(), 0U);
   service.execute(2, {wait, {std::string(500, 'b')}});

@@ -83,7 +83,7 @@ TEST_P(TcpStores, GetWaitsForTheKey) {
   setter.join();
 }
 
-TEST_P(TcpStores, ACallThatWaitsDoesNotHoldUpOthersOfItsClient) {
+TEST_P(TcpStores, AWaitingCallDoesNotHoldUpOthersOfItsClient) {
   std::thread setter = later([this] { store_->set_text("a", "1"); });
   EXPECT_EQ(store_->get_text("a", 10s), "1");
   setter.join();
@@ -103,7 +103,7 @@ TEST_P(TcpStores, CancellingEndsAPendingGet) {
   canceller.join();
 }
 
-TEST_P(TcpStores, CancellingIsFinalForItsClientAlone) {
+TEST_P(TcpStores, CancellingIsFinalForItsClientOnly) {
   const std::shared_ptr<Store> other = store_->new_client();
   store_->cancel();
   EXPECT_THAT([&] { store_->set_text("a", ""); }, fails_with(StoreErrorKind::cancelled, "set"));
@@ -174,7 +174,7 @@ TEST(TcpStore, AServerThatFallsSilentIsATimeout) {
               fails_with(StoreErrorKind::timeout, "set of 'a' at 127.0.0.1:"));
 }
 
-TEST(TcpStore, SaysWhomItCouldNotReach) {
+TEST(TcpStore, NamesTheServerItCouldNotReach) {
   std::uint16_t port = 0;
   {
     const TcpStoreServer earlier;

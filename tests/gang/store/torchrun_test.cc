@@ -1,4 +1,4 @@
-// Under a real torchrun: its store, its restarts, and what it says of a failure.
+// Under a real torchrun: its store, its restarts, and its report of a failure.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
-// The worker of the tests below. Without torchrun, it is a job of its own.
+// The worker of the tests below. Without torchrun, it is a job of one process.
 TEST(TorchrunWorker, MeetsTheOthersOfItsJob) {
   const Environment environment = parse_environment(process_environment()).value_or(Environment{});
   const std::shared_ptr<Store> store = make_rendezvous_store(environment, 60s);
@@ -42,7 +42,7 @@ TEST(TorchrunWorker, MeetsTheOthersOfItsJob) {
 
 class Torchrun : public testing::Test {
  protected:
-  // GANGSIM_TORCHRUN, a command, or else the system's.
+  // GANGSIM_TORCHRUN, a command, or the system's torchrun.
   static std::string command() {
     const char* chosen = std::getenv("GANGSIM_TORCHRUN");
     return chosen != nullptr ? chosen : "/usr/bin/torchrun";
@@ -54,7 +54,7 @@ class Torchrun : public testing::Test {
                       "GANGSIM_TORCHRUN to a command that runs it";
   }
 
-  // Whether it succeeds with two workers; its output.
+  // Runs it with two workers; returns whether it succeeds, and keeps its output.
   bool run(const std::string& options) {
     const std::string worker = std::filesystem::read_symlink("/proc/self/exe").string() +
                                " --gtest_filter=TorchrunWorker.*";
@@ -74,7 +74,7 @@ class Torchrun : public testing::Test {
   std::string output_;
 };
 
-TEST_F(Torchrun, WorkersThatAreRestartedMeetAnew) {
+TEST_F(Torchrun, RestartedWorkersMeetAgain) {
   EXPECT_TRUE(run("--max_restarts 1 --rdzv_backend c10d --rdzv_endpoint localhost:0")) << output_;
 }
 

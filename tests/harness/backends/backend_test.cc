@@ -14,7 +14,7 @@ using testing::ThrowsMessage;
 
 TEST(Backends, AreNamedWhetherOrNotTheyAreBuilt) {
   std::vector<std::string> names;
-  for (const Backend& backend : all_backends()) names.push_back(backend.name);
+  for (const Backend& backend : all_backends()) names.emplace_back(to_string(backend.kind));
   EXPECT_THAT(names, testing::ElementsAre("fake", "sim", "sim-gloo", "sim-nccl", "gloo", "nccl"));
 }
 
@@ -23,20 +23,21 @@ TEST(RequireBackend, SaysWhyOneIsUnavailable) {
     if (backend.is_available()) {
       EXPECT_TRUE(backend.run);
     } else {
-      EXPECT_THAT([&] { require_backend(backend.name); },
+      EXPECT_THAT([&] { require_backend(backend.kind); },
                   ThrowsMessage<NotSupported>(HasSubstr(backend.unavailable)));
     }
   }
 }
 
-TEST(FindBackend, ListsTheNames) {
-  EXPECT_THAT([] { find_backend("mpi"); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("accepted: fake, sim,")));
+TEST(ParseBackend, ListsTheNames) {
+  EXPECT_EQ(parse_backend("sim-nccl"), BackendKind::sim_nccl);
+  EXPECT_THAT([] { parse_backend("mpi"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("must be one of: fake, sim,")));
 }
 
 RunResult run_on_fake(int world_size, Program::Run body) {
   const Program program{.name = "test", .description = "", .run = std::move(body)};
-  return run(program, {.program = "test", .world_size = world_size, .backend = "fake"});
+  return run(program, {.program = "test", .world_size = world_size, .backend = BackendKind::fake});
 }
 
 TEST(FakeBackend, RunsRankZeroForAll) {

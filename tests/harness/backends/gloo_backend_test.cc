@@ -30,7 +30,10 @@ class GlooBackend : public testing::Test {
   static RunResult run_on(int world, Program::Run body, Duration timeout = 20s) {
     const Program program{.name = "test", .description = "", .run = std::move(body)};
     return run(program,
-               {.program = "test", .world_size = world, .backend = "gloo", .timeout = timeout},
+               {.program = "test",
+                .world_size = world,
+                .backend = BackendKind::gloo,
+                .options = {.timeout = timeout}},
                {.outputs = KeepOutputs::data});
   }
 };

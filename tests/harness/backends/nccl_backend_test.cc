@@ -19,7 +19,10 @@ TEST(NcclBackend, WithoutAGpuItIsNotSupported) {
   if (nccl_availability().is_available) GTEST_SKIP() << "runs where there is no GPU";
   const Program program = every_collective_program();
   EXPECT_THAT(
-      [&] { run(program, {.program = "every_collective", .world_size = 1, .backend = "nccl"}); },
+      [&] {
+        run(program,
+            {.program = "every_collective", .world_size = 1, .backend = BackendKind::nccl});
+      },
       testing::ThrowsMessage<NotSupported>(testing::HasSubstr(nccl_availability().reason)));
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
   const Environment environment;
@@ -32,11 +35,11 @@ TEST(NcclBackend, OnAGpuEveryCollectiveIsAsSimulated) {
     GTEST_SKIP() << "runs where there is a GPU: " << nccl_availability().reason;
   const Program program = every_collective_program();
   const RunRecording recording{.outputs = KeepOutputs::data};
-  const auto on = [&](const char* backend) {
+  const auto on = [&](BackendKind backend) {
     return run(program, {.program = "every_collective", .world_size = 1, .backend = backend},
                recording);
   };
-  const AgreementReport report = compare_runs(on("sim-nccl"), on("nccl"));
+  const AgreementReport report = compare_runs(on(BackendKind::sim_nccl), on(BackendKind::nccl));
   EXPECT_TRUE(report.agrees()) << to_string(report);
 }
 

@@ -20,7 +20,8 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
       .note = std::string("a\0b", 3),
       .wrong_result = "not this",
       .wrong_result_location = "train.cc:41",
-      .failure = RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}, Duration(5)},
+      .failure =
+          RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}, Duration(5), true},
       .operations = 17,
       .struck = 2};
   EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome);

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,9 +23,9 @@ class Probe final : public Command {
   std::string name() const override { return "probe"; }
   std::string description() const override { return "fails as it is told"; }
   std::vector<std::string> examples() const override { return {"probe --fail yes"}; }
-  void add_options(CLI::App& app) override {
-    app.add_option("--fail", how_, "how");
-    app.add_option("--cases", cases_, "how many");
+  std::vector<Option> options() override {
+    return {text_option("--fail", "HOW", "how", how_),
+            number_option("--cases", "how many", cases_, 1, 9)};
   }
   int run(CommandContext& context) override {
     if (how_ == "input") throw InvalidArgument("two\nlines");
@@ -96,17 +95,19 @@ INSTANTIATE_TEST_SUITE_P(
     CommandLine, BadCommandLine,
     testing::Values(
         Case{{}, "a command is missing"},
-        Case{{"prob"}, "command 'prob' is unknown (did you mean 'probe'?); accepted: "},
+        Case{{"prob"}, "command 'prob' is unknown (did you mean 'probe'?); must be one of: "},
         Case{{"probe", "--fial", "x"}, "option '--fial' is unknown (did you mean"},
-        Case{{"probe", "extra"}, "'extra' is one argument too many"},
-        Case{{"probe", "--fail"}, "--fail"}, Case{{"probe", "--cases", "many"}, "many"},
+        Case{{"probe", "extra"}, "unexpected argument 'extra'"},
+        Case{{"probe", "--fail"}, "--fail needs a value"},
+        Case{{"probe", "--cases", "many"}, "--cases is 'many'; must be 1 to 9"},
+        Case{{"probe", "--cases", "1", "--cases", "2"}, "--cases is given 2 times; must be once"},
         Case{{"probe", "--fail", "input"}, "probe: two lines"},
         Case{{"probe", "--fail", "environment"}, "no such backend", exit_status::environment},
         Case{{"probe", "--fail", "memory"}, "too little memory", exit_status::environment},
         Case{{"probe", "--fail", "threads"},
              "Resource temporarily unavailable",
              exit_status::environment},
-        Case{{"run"}, "PROGRAM"}, Case{{"run", "mesh", "--set", "tp"}, "key=value"},
+        Case{{"run"}, "PROGRAM is required"}, Case{{"run", "mesh", "--set", "tp"}, "key=value"},
         Case{{"run", "mesh", "--world", "6", "--set", "tp=4"}, "does not divide"},
         Case{{"run", "ring", "--backend", "nccl"}, "backend nccl", exit_status::environment}));
 

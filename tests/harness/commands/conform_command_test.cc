@@ -1,11 +1,10 @@
-#include "harness/commands/conform_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/root_gang.h"
 #include "gang/store/tcp_store_server.h"
 #include "harness/backends/launcher.h"
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 

@@ -35,8 +35,8 @@ TEST(CostOptions, WriteJson) {
 
 TEST(CostOptions, SayWhatIsAccepted) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
-      {{"--cost", "--intra-link", "fast"}, "accepted: LATENCY:BANDWIDTH"},
-      {{"--cost", "--inter-link", "1us"}, "accepted: LATENCY:BANDWIDTH"},
+      {{"--cost", "--intra-link", "fast"}, "expected LATENCY:BANDWIDTH"},
+      {{"--cost", "--inter-link", "1us"}, "expected LATENCY:BANDWIDTH"},
       {{"--cost", "--ranks-per-node", "0"}, "--ranks-per-node"},
       {{"--cost-json", "/nowhere/cost.json"}, "--cost-json"}};
   for (const auto& [options, expected] : refused) {

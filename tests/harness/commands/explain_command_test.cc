@@ -1,11 +1,10 @@
-#include "harness/commands/explain_command.h"
-
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -76,7 +75,8 @@ TEST(ExplainCommand, TellsEveryRunOfAFolder) {
   EXPECT_THAT(answer.out, HasSubstr(second));
   const Answer page = ask({"explain", folder, "--html", temporary("none.html")});
   EXPECT_EQ(page.status, 2);
-  EXPECT_THAT(page.err, HasSubstr("holds 2 saved runs; --html, --dot and --json take one"));
+  EXPECT_THAT(page.err,
+              HasSubstr("has 2 saved runs; --html, --dot and --json need the file of one"));
   EXPECT_FALSE(std::filesystem::exists(temporary("none.html")));
 }
 
@@ -92,7 +92,7 @@ TEST(ExplainCommand, AFolderWithoutRunsIsBadInput) {
   const std::string folder = new_folder("none");
   const Answer answer = ask({"explain", folder});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.err, HasSubstr("holds no saved run among 0 .json files"));
+  EXPECT_THAT(answer.err, HasSubstr("has no saved run among its 0 .json files"));
 }
 
 TEST(ExplainCommand, ARunOfAFolderThatIsCutOffIsNamedAfterTheOthers) {
@@ -125,7 +125,7 @@ TEST(ExplainCommand, BadInputIsOneLineThatNamesFileAndField) {
   other = nlohmann::json::parse(good);
   other["timeline"]["lanes"][2]["slices"][0]["gang"] = "dp";
   EXPECT_THAT(error_of(other.dump()), HasSubstr("field timeline: lanes[2]: slices[0]: field gang"));
-  EXPECT_THAT(error_of("{\"traceEvents\": []}"), HasSubstr("is no saved run"));
+  EXPECT_THAT(error_of("{\"traceEvents\": []}"), HasSubstr("is not a saved run"));
   EXPECT_THAT(ask({"explain", "/absent.json"}).err, HasSubstr("/absent.json: cannot be read"));
   EXPECT_EQ(ask({"explain"}).status, 2);
 }

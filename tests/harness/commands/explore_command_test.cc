@@ -1,8 +1,7 @@
-#include "harness/commands/explore_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -39,7 +38,7 @@ TEST(ExploreCommand, RefusesWhatItCannotDo) {
   EXPECT_EQ(ask({"explore", "ring", "--context", "parallel"}).status, 2);
   const Answer answer = ask({"explore", "ring", "--faults", "heavy"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.err, HasSubstr("no faults are called 'heavy'"));
+  EXPECT_THAT(answer.err, HasSubstr("fault plan 'heavy' is unknown"));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "harness/commands/list_command.h"
-
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/commands/commands.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {

@@ -1,9 +1,8 @@
-#include "harness/commands/mesh_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -16,7 +15,7 @@ TEST(MeshCommand, DrawsASmallWorld) {
   const Answer answer =
       ask({"mesh", "--world", "16", "--tp", "2", "--pp", "2", "--intra-node", "2"});
   EXPECT_EQ(answer.status, 0) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("world 16 = pp 2 x dp 4 x tp 2, 2 dp ranks to a node\n"));
+  EXPECT_THAT(answer.out, HasSubstr("world 16 = pp 2 x dp 4 x tp 2, 2 dp ranks per node\n"));
   EXPECT_THAT(answer.out, HasSubstr("tp   tensor parallel: 8 gangs of 2\n"));
   EXPECT_THAT(answer.out, HasSubstr("[0,1] [2,3] [4,5]"));
 }

@@ -1,9 +1,8 @@
-#include "harness/commands/pipeline_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -75,16 +74,17 @@ TEST(PipelineCommand, SaysWhatIsWrongWithAScheduleOfAFile) {
   EXPECT_EQ(ask({"pipeline", "--file", path, "--stages", "2"}).status, 2);
   EXPECT_EQ(ask({"pipeline", "--file", "/nowhere/schedule.csv"}).status, 2);
   EXPECT_THAT(ask({"pipeline", "--file", schedule_file("0F0,what\n")}).err,
-              HasSubstr("schedule.csv:1: 'what' is no pass; accepted"));
+              HasSubstr("schedule.csv:1: 'what' is not a pass; expected"));
 }
 
 TEST(PipelineCommand, SaysWhichSizesWouldDo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
-      {{"--microbatches", "3"}, "accepted: at least 4"},
-      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "6 or 8 would do"},
-      {{"--schedule", "interleaved_1f1b", "--microbatches", "5"}, "4 or 6 would do"},
-      {{"--schedule", "1f1b", "--stages-per-rank", "2"}, "accepted: 1"},
-      {{"--schedule", "2f2b"}, "accepted: gpipe"},
+      {{"--microbatches", "3"}, "must be at least 4"},
+      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "6 or 8 would work"},
+      {{"--schedule", "interleaved_1f1b", "--microbatches", "5"},
+       "must be a multiple of 2, such as 4 or 6"},
+      {{"--schedule", "1f1b", "--stages-per-rank", "2"}, "must be 1 for schedule 1f1b"},
+      {{"--schedule", "2f2b"}, "must be one of: gpipe"},
       {{"--stages", "0"}, "--stages"}};
   for (const auto& [options, expected] : refused) {
     std::vector<std::string> arguments{"pipeline"};

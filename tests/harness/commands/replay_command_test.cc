@@ -1,8 +1,7 @@
-#include "harness/commands/replay_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -40,10 +39,10 @@ TEST(ReplayCommand, SavesAndExplainsTheRun) {
   const std::string page = temporary("replayed.html");
   ask({"run", program_file("tp_dp_deadlock.toml"), "--save-schedule", schedule});
   const Answer replayed = ask({"replay", schedule, "--json", json, "--report", page});
-  EXPECT_THAT(replayed.out, testing::EndsWith("\n  Look       " + page + "\n"));
+  EXPECT_THAT(replayed.out, testing::EndsWith("\n  Report     " + page + "\n"));
   EXPECT_THAT(read_file("file", page), HasSubstr("cross_gang_cycle"));
   const Answer explained = ask({"explain", json});
-  EXPECT_EQ(explained.out + "  Look       " + page + "\n", replayed.out);
+  EXPECT_EQ(explained.out + "  Report     " + page + "\n", replayed.out);
 }
 
 TEST(ReplayCommand, NamesTheFirstDivergenceOfAChangedProgram) {
@@ -55,7 +54,7 @@ TEST(ReplayCommand, NamesTheFirstDivergenceOfAChangedProgram) {
   const Answer replayed = ask({"replay", schedule});
   EXPECT_EQ(replayed.status, 2);
   EXPECT_THAT(replayed.err, HasSubstr("all_reduce #0"));
-  EXPECT_THAT(replayed.err, HasSubstr("recorded was"));
+  EXPECT_THAT(replayed.err, HasSubstr("was recorded"));
   EXPECT_THAT(replayed.err, HasSubstr("another program or version"));
 }
 

@@ -1,9 +1,8 @@
-#include "harness/commands/run_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -48,7 +47,7 @@ TEST(RunCommand, WritesTheExplanationAsAPageAndSaysWhere) {
   const std::string page = temporary("run.html");
   const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml"), "--report", page});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_THAT(answer.out, testing::EndsWith("--seed 1\n  Look       " + page + "\n"));
+  EXPECT_THAT(answer.out, testing::EndsWith("--seed 1\n  Report     " + page + "\n"));
   EXPECT_THAT(read_file("file", page), testing::StartsWith("<!doctype html>"));
   EXPECT_EQ(ask({"run", "ring", "--quiet", "--report", page}).out, "");
 }

@@ -11,8 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A run on `backend` whose rank 1 put out `values`.
-RunResult run_with(const std::string& backend, const std::vector<float>& values) {
+// A run on `backend` whose rank 1 output `values`.
+RunResult run_with(BackendKind backend, const std::vector<float>& values) {
   RunResult result{.world_size = 2};
   result.specification.program = "train";
   result.specification.backend = backend;
@@ -42,7 +42,8 @@ TEST(VerdictOf, IsOneWordThatBackendsShare) {
 }
 
 TEST(CompareRuns, EqualOutputsAreEqualBitForBit) {
-  const auto report = compare_runs(run_with("sim", {1, 2}), run_with("gloo", {1, 2}));
+  const auto report =
+      compare_runs(run_with(BackendKind::sim, {1, 2}), run_with(BackendKind::gloo, {1, 2}));
   EXPECT_TRUE(report.agrees());
   EXPECT_EQ(to_string(report),
             "AGREE  train, world 2: sim and gloo\n\n"
@@ -55,34 +56,35 @@ TEST(CompareRuns, EqualOutputsAreEqualBitForBit) {
 
 TEST(CompareRuns, SumsInAnotherOrderAgreeButForRounding) {
   // Beside 1000, a difference in the last places of a small number is rounding.
-  const auto report =
-      compare_runs(run_with("sim", {1000.0F, 1.0F}), run_with("gloo", {1000.0F, 1.0001F}));
+  const auto report = compare_runs(run_with(BackendKind::sim, {1000.0F, 1.0F}),
+                                   run_with(BackendKind::gloo, {1000.0F, 1.0001F}));
   EXPECT_TRUE(report.agrees());
   EXPECT_EQ(report.allowed_units, 2);
-  EXPECT_THAT(to_string(report), HasSubstr("all 1 equal but for rounding"));
+  EXPECT_THAT(to_string(report), HasSubstr("all 1 equal except for rounding"));
 }
 
 TEST(CompareRuns, TheSameAlgorithmsGiveTheSameBits) {
-  EXPECT_FALSE(
-      compare_runs(run_with("sim-gloo", {1000.0F, 1.0F}), run_with("gloo", {1000.0F, 1.0001F}))
-          .agrees());
+  EXPECT_FALSE(compare_runs(run_with(BackendKind::sim_gloo, {1000.0F, 1.0F}),
+                            run_with(BackendKind::gloo, {1000.0F, 1.0001F}))
+                   .agrees());
 }
 
 TEST(CompareRuns, TheFirstDifferenceIsNamed) {
-  const auto report = compare_runs(run_with("sim", {1, 2}), run_with("gloo", {1, 3}));
+  const auto report =
+      compare_runs(run_with(BackendKind::sim, {1, 2}), run_with(BackendKind::gloo, {1, 3}));
   EXPECT_FALSE(report.agrees());
   EXPECT_THAT(to_string(report), HasSubstr("Difference rank 1, gradient[1]: 2 on sim, 3 on gloo"));
   EXPECT_EQ(to_json(report)["difference"], "rank 1, gradient[1]: 2 on sim, 3 on gloo");
 }
 
 TEST(CompareRuns, OtherOutcomesDiffer) {
-  RunResult left = run_with("sim", {1});
+  RunResult left = run_with(BackendKind::sim, {1});
   left.report = with_finding("cross_gang_cycle", sim::Outcome::deadlock);
-  const auto report = compare_runs(left, run_with("gloo", {1}));
+  const auto report = compare_runs(left, run_with(BackendKind::gloo, {1}));
   EXPECT_FALSE(report.agrees());
   EXPECT_THAT(to_string(report), HasSubstr("Outcome    stuck on sim, completed on gloo"));
   EXPECT_THAT(to_string(report), HasSubstr("It is so."));
-  RunResult right = run_with("gloo", {2});
+  RunResult right = run_with(BackendKind::gloo, {2});
   right.report = with_finding("timed_out", sim::Outcome::failed);
   EXPECT_TRUE(compare_runs(left, right).agrees());
 }

@@ -29,7 +29,7 @@ class Conformance : public testing::Test {
   static ConformanceCase make_case(Program program) {
     ConformanceCase one{.program = std::move(program)};
     one.specification.program = one.program.name;
-    one.specification.timeout = 20s;
+    one.specification.options.timeout = 20s;
     return one;
   }
 
@@ -46,7 +46,8 @@ class Conformance : public testing::Test {
             .rank = rank, .world_size = 3, .master_address = "127.0.0.1", .master_port = 1};
         auto& text = texts[static_cast<std::size_t>(rank)];
         try {
-          text = to_string(run_conformance(cases(rank), "gloo", environment, store->new_client()));
+          text = to_string(
+              run_conformance(cases(rank), BackendKind::gloo, environment, store->new_client()));
         } catch (const Error& error) {
           text = error.what();
         }
@@ -74,7 +75,7 @@ TEST_F(Conformance, FaultsOfARankAreContained) {
     for (const ProcessFaultKind kind : {ProcessFaultKind::exception, ProcessFaultKind::delay}) {
       for (std::uint64_t index = 0; index < 2; ++index) {
         cases.push_back(make_case(ring_program()));
-        cases.back().specification.timeout = 2s;
+        cases.back().specification.options.timeout = 2s;
         cases.back().fault = kind;
         cases.back().fault_index = index;
       }
@@ -96,7 +97,7 @@ TEST_F(Conformance, ADifferenceOnOneRankIsToldToAll) {
                     }};
   for (const std::string& text : run_ranks([&odd](int) { return std::vector{make_case(odd)}; })) {
     EXPECT_THAT(text, HasSubstr("DIFFERS"));
-    EXPECT_THAT(text, HasSubstr("rank 1, value[0]: 1 on the left, 2 on the right"));
+    EXPECT_THAT(text, HasSubstr("rank 1, value[0]: 1 on sim, 2 on gloo"));
   }
 }
 
@@ -112,7 +113,7 @@ TEST_F(Conformance, MisuseIsTheSameMismatchOnBoth) {
 TEST_F(Conformance, OtherCasesOnOneRankAreBadInputForAll) {
   for (const std::string& text : run_ranks([](int rank) {
          auto one = make_case(ring_program());
-         one.specification.seed = rank == 1 ? 7 : 1;
+         one.specification.options.seed = rank == 1 ? 7 : 1;
          return std::vector{one};
        }))
     EXPECT_THAT(text, HasSubstr("rank 1 runs other cases than rank 0"));
@@ -120,7 +121,7 @@ TEST_F(Conformance, OtherCasesOnOneRankAreBadInputForAll) {
 
 TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
   const ConformanceReport report{
-      .backend = "gloo",
+      .backend = BackendKind::gloo,
       .world_size = 4,
       .seed = 3,
       .cases = {{"ring", true, "", 250'000'000ns}, {"odd<&\">", false, "it is \"so\"", 1s}}};
@@ -130,19 +131,18 @@ TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
             "  ✓  ring                        0.25 s\n"
             "  ✗  odd<&\">                     1.00 s\n"
             "       it is \"so\"\n");
-  EXPECT_EQ(to_junit_xml(report),
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<testsuite name=\"conform gloo\" tests=\"2\" failures=\"1\">\n"
-            "  <testcase classname=\"conform\" name=\"ring\" time=\"0.250\"/>\n"
-            "  <testcase classname=\"conform\" name=\"odd&lt;&amp;&quot;&gt;\" time=\"1.000\">\n"
-            "    <failure message=\"it is &quot;so&quot;\"/>\n"
-            "  </testcase>\n"
-            "</testsuite>\n");
+  const JunitSuite suite = to_junit(report);
+  EXPECT_EQ(suite.name, "conform gloo");
+  ASSERT_EQ(suite.cases.size(), 2U);
+  EXPECT_FALSE(suite.cases[0].failure);
+  EXPECT_EQ(suite.cases[1].name, "odd<&\">");
+  ASSERT_TRUE(suite.cases[1].failure);
+  EXPECT_EQ(suite.cases[1].failure->message, "it is \"so\"");
   EXPECT_EQ(to_json(report)["cases"][1]["text"], "it is \"so\"");
 }
 
 TEST(RunConformance, OfABackendThatCannotBeCheckedIsNotSupported) {
-  EXPECT_THROW(run_conformance({}, "sim", {}, nullptr), NotSupported);
+  EXPECT_THROW(run_conformance({}, BackendKind::sim, {}, nullptr), NotSupported);
 }
 
 }  // namespace

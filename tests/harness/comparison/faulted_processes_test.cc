@@ -42,18 +42,18 @@ TEST(ProblemOf, ARightResultOrATypedErrorInTimeIsNone) {
 }
 
 TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
-  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(8)}}), "put out a wrong 'sum'");
-  EXPECT_EQ(problem_with({.outputs = {output_of(6)}}), "put out 1 of 2 results");
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(8)}}), "output a wrong 'sum'");
+  EXPECT_EQ(problem_with({.outputs = {output_of(6)}}), "output 1 of 2 results");
   EXPECT_EQ(problem_with({.outputs = {output_of(5)},
                           .failure = failure_of_kind(GangErrorKind::peer_failed)}),
-            "put out a wrong 'sum'");
+            "output a wrong 'sum'");
 }
 
 TEST(ProblemOf, AHangALateErrorAndAFalseOneAre) {
   EXPECT_EQ(problem_with({.failure = RankOutcome::Failure{.text = "had not ended"}}),
             "had not ended");
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 3500ms)}),
-            "was told after 3.5 s only: it failed");
+            "got its error only after 3.5 s: it failed");
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::corrupt)}),
             "got a false corrupt: it failed");
   EXPECT_EQ(
@@ -85,7 +85,7 @@ class FaultedProcessesTest : public testing::TestWithParam<ProcessFaultKind> {
   static FaultedProcessesReport run_with(const Program& program, ProcessFaultKind kind,
                                          std::uint64_t count, Duration timeout = 500ms) {
     const RunSpecification specification{
-        .program = program.name, .world_size = 3, .seed = 3, .timeout = timeout};
+        .program = program.name, .world_size = 3, .options = {.seed = 3, .timeout = timeout}};
     return run_faulted_processes(program, specification,
                                  {.name = std::string(to_string(kind)),
                                   .draw = process_faults_called(std::string(to_string(kind))),
@@ -120,13 +120,13 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
                      }};
   const auto report = run_with(liar, ProcessFaultKind::exception, 4);
   EXPECT_FALSE(report.holds());
-  EXPECT_THAT(to_string(report), HasSubstr("put out a wrong 'sum'"));
+  EXPECT_THAT(to_string(report), HasSubstr("output a wrong 'sum'"));
   EXPECT_FALSE(to_json(report)["holds"].get<bool>());
 }
 
 TEST_F(FaultedProcessesTest, APlanBefallsProcessesAsFarAsItCan) {
   const RunSpecification specification{
-      .program = "ring", .world_size = 3, .seed = 3, .timeout = 500ms};
+      .program = "ring", .world_size = 3, .options = {.seed = 3, .timeout = 500ms}};
   const auto draw = process_faults_called(
       "fault = [{kind = \"crash\", ranks = [1], operation = 0}, "
       "{kind = \"drop_message\", ranks = [0], to = [2], message = 0}]");
@@ -134,7 +134,7 @@ TEST_F(FaultedProcessesTest, APlanBefallsProcessesAsFarAsItCan) {
                                             {.name = "plan", .draw = draw, .count = 1}, {});
   EXPECT_TRUE(report.holds()) << to_string(report);
   EXPECT_THAT(to_string(report), HasSubstr("Fired      1 of 1 faults"));
-  EXPECT_THAT(to_string(report), HasSubstr("cannot meet: 1 drop_message (of a link)"));
+  EXPECT_THAT(to_string(report), HasSubstr("cannot have: 1 drop_message (of a link)"));
 }
 
 TEST_F(FaultedProcessesTest, APlanStrikesAtATimeOfTheWall) {
@@ -146,7 +146,7 @@ TEST_F(FaultedProcessesTest, APlanStrikesAtATimeOfTheWall) {
                         }};
   const auto fired = [&program](const std::string& time) {
     const RunSpecification specification{
-        .program = "rounds", .world_size = 2, .seed = 3, .timeout = 10s};
+        .program = "rounds", .world_size = 2, .options = {.seed = 3, .timeout = 10s}};
     const auto draw =
         process_faults_called("fault = [{kind = \"crash\", ranks = [1], time = \"" + time + "\"}]");
     const auto report = run_faulted_processes(program, specification,

@@ -76,7 +76,7 @@ TEST(CostAccount, CountsMessagesByTheLinkToTheirPeer) {
               ElementsAre("root 4 intra recv 1x 8 B", "root 4 inter batch 1x 8 B"));
 }
 
-TEST(CostAccount, CountsGangsMadeFromGangs) {
+TEST(CostAccount, CountsGangsCreatedFromGangs) {
   const RankCounts counts = counts_of(
       [](Rank& rank) {
         Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 2});
@@ -99,10 +99,10 @@ TEST(CostAccount, DoesNotDependOnTheBackend) {
     rank.root()->broadcast(view(values), 1);
   };
   const RankCounts on_sim = counts_of(body, 3);
-  EXPECT_EQ(counts_of(body, 3, {.backend = "sim-gloo"}), on_sim);
-  EXPECT_EQ(counts_of(body, 3, {.context = sim::ContextKind::parallel}), on_sim);
-  EXPECT_EQ(counts_of(body, 3, {.backend = "fake"}).front(), on_sim.front());
-  EXPECT_EQ(counts_of(body, 3, {.backend = "gloo"}), on_sim);
+  EXPECT_EQ(counts_of(body, 3, {.backend = BackendKind::sim_gloo}), on_sim);
+  EXPECT_EQ(counts_of(body, 3, {.options = {.context = sim::ContextKind::parallel}}), on_sim);
+  EXPECT_EQ(counts_of(body, 3, {.backend = BackendKind::fake}).front(), on_sim.front());
+  EXPECT_EQ(counts_of(body, 3, {.backend = BackendKind::gloo}), on_sim);
 }
 
 TEST(CostAccount, ARunThatIsRepeatedIsCountedOnce) {
@@ -111,7 +111,7 @@ TEST(CostAccount, ARunThatIsRepeatedIsCountedOnce) {
   EXPECT_THAT(texts_of(counts[1]), ElementsAre("root 2 intra barrier 1x 0 B"));
 }
 
-TEST(CostAccount, ARankThatFailsTellsWhatItHasCalled) {
+TEST(CostAccount, ARankThatFailsStillReportsItsCalls) {
   const Program program{"counted", "", [](Rank& rank) {
                           rank.root()->barrier();
                           throw std::runtime_error("no more");

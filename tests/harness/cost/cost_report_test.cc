@@ -41,7 +41,7 @@ TEST(CostReport, IsATablePerStep) {
   const std::string text = to_string(example());
   EXPECT_THAT(text, testing::StartsWith(R"(Cost of a step: example, world 2, 2 steps
 
-  Rank 1, which takes longest: 2.50 ms
+  Rank 1, the slowest: 2.50 ms
 
   gang      size link  operation         calls      bytes on the bus      time
   a_long_~     2 intra send                0.5       50 B       50 B  500.0 us

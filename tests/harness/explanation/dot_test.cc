@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/collective.h"
 #include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
@@ -17,13 +18,19 @@ using testing::HasSubstr;
 sim::Report some_deadlock() {
   sim::Report report{.outcome = sim::Outcome::deadlock};
   report.blocked = {{.rank = 0,
-                     .gang = "dp[0,1]",
-                     .operation = "barrier #0 \"a \\ \n <b>\"",
+                     .gang = {"dp", "0,1"},
+                     .call = {.kind = "barrier", .sequence = 0, .qualifiers = "\"a \\ \n <b>\""},
                      .waits_for = {1, 3}},
-                    {.rank = 1, .gang = "tp[0,1]", .operation = "barrier #0", .waits_for = {0}},
+                    {.rank = 1,
+                     .gang = {"tp", "0,1"},
+                     .call = {.kind = "barrier", .sequence = 0},
+                     .waits_for = {0}},
                     {.rank = 2,
-                     .gang = "root[0-3]",
-                     .operation = "recv f32[1] from any rank",
+                     .gang = {"root", "0-3"},
+                     .call = {.kind = "recv",
+                              .payload = "f32[1]",
+                              .direction = CallText::Direction::from,
+                              .peer = any_rank},
                      .waits_for = {0, 1},
                      .waits_for_any = true,
                      .is_core = false}};

@@ -10,9 +10,14 @@ using sim::BlockedCall;
 using sim::Report;
 using testing::ElementsAre;
 
-BlockedCall blocked_in(int rank, std::string gang, std::string operation,
-                       std::vector<int> waits_for) {
-  BlockedCall call{.rank = rank, .gang = std::move(gang), .operation = std::move(operation)};
+CallText barrier(std::uint64_t sequence) { return {.kind = "barrier", .sequence = sequence}; }
+
+CallText send_to(int peer) {
+  return {.kind = "send", .payload = "f32[4]", .direction = CallText::Direction::to, .peer = peer};
+}
+
+BlockedCall blocked_in(int rank, GangLabel gang, CallText called, std::vector<int> waits_for) {
+  BlockedCall call{.rank = rank, .gang = std::move(gang), .call = std::move(called)};
   call.location = "train.cc:7";
   call.waits_for_count = waits_for.size();
   call.waits_for = std::move(waits_for);
@@ -23,7 +28,8 @@ BlockedCall blocked_in(int rank, std::string gang, std::string operation,
 Report barrier_without(int world_size, int absent) {
   Report report{.outcome = sim::Outcome::deadlock};
   for (int rank = 0; rank < world_size; ++rank)
-    if (rank != absent) report.blocked.push_back(blocked_in(rank, "root", "barrier #1", {absent}));
+    if (rank != absent)
+      report.blocked.push_back(blocked_in(rank, {"root", "0-3"}, barrier(1), {absent}));
   return report;
 }
 
@@ -45,9 +51,10 @@ TEST(GroupedWaits, WhoIsNotBlockedHasANodeToo) {
 
 TEST(GroupedWaits, DifferentCallsAreDifferentNodes) {
   Report report{.outcome = sim::Outcome::deadlock};
-  report.blocked = {
-      blocked_in(0, "root", "barrier #0", {2}), blocked_in(1, "root", "barrier #1", {2}),
-      blocked_in(2, "root", "barrier #0", {1}), blocked_in(3, "dp", "barrier #0", {2})};
+  report.blocked = {blocked_in(0, {"root", "0-3"}, barrier(0), {2}),
+                    blocked_in(1, {"root", "0-3"}, barrier(1), {2}),
+                    blocked_in(2, {"root", "0-3"}, barrier(0), {1}),
+                    blocked_in(3, {"dp", "0-3"}, barrier(0), {2})};
   EXPECT_EQ(group_waits(report).nodes.size(), 4U);
 }
 
@@ -56,20 +63,20 @@ TEST(GroupedWaits, AnyNumberInTheSameCallShareANode) {
   const GroupedWaits waits = group_waits(report);
   ASSERT_EQ(waits.nodes.size(), 2U);
   EXPECT_EQ(waits.nodes[0].ranks.size(), 99'999U);
-  EXPECT_TRUE(waits.nodes[0].is_alike);
+  EXPECT_TRUE(waits.nodes[0].group->is_alike);
   EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 1}));
 }
 
 TEST(GroupedWaits, GangsOfOneNameShareANodeWhereThereAreMany) {
   Report report{.outcome = sim::Outcome::deadlock};
   for (int rank = 0; rank < 200; ++rank) {
-    const std::string gang = "tp[" + std::to_string(rank) + "," + std::to_string(rank ^ 1) + "]";
-    report.blocked.push_back(blocked_in(rank, gang, "barrier #0", {rank ^ 1}));
+    const std::string members = std::to_string(rank) + "," + std::to_string(rank ^ 1);
+    report.blocked.push_back(blocked_in(rank, {"tp", members}, barrier(0), {rank ^ 1}));
   }
   const GroupedWaits waits = group_waits(report);
   ASSERT_EQ(waits.nodes.size(), 1U);
-  EXPECT_EQ(waits.nodes[0].gang, "tp (200 gangs)");
-  EXPECT_FALSE(waits.nodes[0].is_alike);
+  EXPECT_EQ(waits.nodes[0].group->gang_text(), "tp (200 gangs)");
+  EXPECT_FALSE(waits.nodes[0].group->is_alike);
   EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 0}));
 }
 
@@ -77,16 +84,16 @@ TEST(GroupedWaits, MessagesToDifferentPeersShareANodeWhereThereAreMany) {
   Report report{.outcome = sim::Outcome::deadlock};
   for (int rank = 0; rank < 200; ++rank) {
     const int next = (rank + 1) % 200;
-    report.blocked.push_back(
-        blocked_in(rank, "root", "send f32[4] to rank " + std::to_string(next), {next}));
+    report.blocked.push_back(blocked_in(rank, {"root", "0-199"}, send_to(next), {next}));
   }
   EXPECT_EQ(group_waits(report).nodes.size(), 1U);
 }
 
 TEST(GroupedWaits, TheCoreComesFirst) {
   Report report{.outcome = sim::Outcome::deadlock};
-  report.blocked = {blocked_in(0, "root", "barrier #0", {1}),
-                    blocked_in(1, "dp", "barrier #0", {2}), blocked_in(2, "tp", "barrier #0", {1})};
+  report.blocked = {blocked_in(0, {"root", "0-3"}, barrier(0), {1}),
+                    blocked_in(1, {"dp", "0-3"}, barrier(0), {2}),
+                    blocked_in(2, {"tp", "0-3"}, barrier(0), {1})};
   report.blocked[0].is_core = false;
   const GroupedWaits waits = group_waits(report);
   ASSERT_EQ(waits.nodes.size(), 3U);
@@ -98,8 +105,9 @@ TEST(GroupedWaits, TheCoreComesFirst) {
 TEST(GroupedWaits, RanksThatAreNotBlockedSayWhatTheyDidInstead) {
   Report report = barrier_without(3, 2);
   report.findings.push_back(
-      {.divergence = sim::Divergence{.next = {{.ranks = {0, 1}, .operation = "barrier #1"},
-                                              {.ranks = {2}, .note = "returned"}}}});
+      {.divergence =
+           sim::Divergence{.next = {{.ranks = {0, 1}, .call = {.kind = "barrier", .sequence = 1}},
+                                    {.ranks = {2}, .note = "returned"}}}});
   EXPECT_EQ(group_waits(report).nodes.back().note, "returned");
 }
 
@@ -113,11 +121,11 @@ TEST(GroupedWaits, TheTimelineKnowsHowRanksEnded) {
 TEST(GroupedWaits, ARingOfMessagesIsOneNodeThatNamesNoPeer) {
   Report report{.outcome = sim::Outcome::deadlock};
   for (int rank = 0; rank < 64; ++rank)
-    report.blocked.push_back(blocked_in(
-        rank, "root", "send f32[4] to rank " + std::to_string((rank + 1) % 64), {(rank + 1) % 64}));
+    report.blocked.push_back(
+        blocked_in(rank, {"root", "0-63"}, send_to((rank + 1) % 64), {(rank + 1) % 64}));
   const GroupedWaits waits = group_waits(report);
   ASSERT_EQ(waits.nodes.size(), 1U);
-  EXPECT_EQ(operation_of(waits.nodes[0]), "send f32[4] to one rank each");
+  EXPECT_EQ(to_string(waits.nodes[0].group->call), "send f32[4] to one rank each");
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ TEST(PageData, DoesNotGrowWithTheNumberOfEqualRanks) {
   EXPECT_EQ(page["nodes"].size(), 2U);
   EXPECT_EQ(page["nodes"][0]["ranks"], "0-515,517-999");
   EXPECT_EQ(page["nodes"][0]["count"], 999);
+  EXPECT_EQ(page["nodes"][0]["ranges"], json::parse("[[0,515,1],[517,999,1]]"));
   ASSERT_EQ(page["timeline"]["lanes"].size(), 2U);
   EXPECT_EQ(page["timeline"]["lanes"][0]["ranks"], "516") << "the odd one comes first";
 }
@@ -105,24 +106,22 @@ TEST(PageData, ARunWithoutTimelineHasNone) {
 
 TEST(PageData, DivergenceAndNearMissesAreThere) {
   RunResult result;
-  const sim::CallSummary send{.ranks = {0}, .operation = "send f32[1] to rank 1 tag 3"};
-  const sim::CallSummary recv{.ranks = {1, 2}, .operation = "recv f32[1] from rank 0 tag 4"};
+  const sim::CallSummary send{.ranks = {0}, .call = {.kind = "send", .qualifiers = "tag 3"}};
+  const sim::CallSummary recv{.ranks = {1, 2}, .call = {.kind = "recv", .qualifiers = "tag 4"}};
   result.report.findings.push_back(
       {.id = "deadlock",
        .divergence = sim::Divergence{.last_common = send, .next = {recv, send}},
        .near_misses = {{.first = send, .second = recv, .field = "tag"}}});
   const json finding = make_page_data(result)["findings"][0];
   EXPECT_EQ(finding["divergence"]["has_majority"], true);
-  EXPECT_EQ(finding["divergence"]["next"][0]["ranks"], "1-2");
+  EXPECT_EQ(finding["divergence"]["next"][0]["short_ranks"], "1-2");
   EXPECT_EQ(finding["near_misses"][0]["field"], "tag");
 }
 
-TEST(FirstSentence, EndsWhereTheNextBegins) {
-  const auto split = [](const char* text) { return split_first_sentence(text); };
-  EXPECT_EQ(split("Rank 5 left at train.cc:41. Others wait.").first, "Rank 5 left at train.cc:41.");
-  EXPECT_EQ(split("Rank 5 left at train.cc:41. Others wait.").rest, "Others wait.");
-  EXPECT_EQ(split("See a. b and c").first, "See a. b and c");
-  EXPECT_EQ(split("").rest, "");
+TEST(PageData, TheVerdictIsTheFirstSentenceOfTheFinding) {
+  const json page = page_without(4, 1);
+  EXPECT_THAT(page["verdict"].get<std::string>(), testing::StartsWith("Rank 1 never called"));
+  EXPECT_EQ(page["more"], "Ranks 0,2-3 wait for it.");
 }
 
 }  // namespace

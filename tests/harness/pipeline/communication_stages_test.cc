@@ -21,8 +21,8 @@ RankCounts counts_of(Settings settings, int world_size, const std::string& mode)
   return harness::counts_of(result);
 }
 
-// Every rank calls the same, of the same sizes, as with arithmetic.
-TEST(CommunicationStages, CallWhatNumericStagesCall) {
+// Every rank makes the same calls with the same sizes as with arithmetic.
+TEST(CommunicationStages, MakeTheSameCallsAsNumericStages) {
   const std::vector<std::pair<int, Settings>> runs = {
       {8, {{"pp", "2"}, {"tp", "2"}}},
       {8, {{"pp", "2"}, {"tp", "2"}, {"schedule", "interleaved_1f1b"}}},

@@ -10,13 +10,13 @@
 namespace gang::harness {
 namespace {
 
-// Stage s adds s + 1 going forward and multiplies by s + 2 going backward, so that each stage that
-// is missed, or taken twice, shows. The gradient of the last stage is the activation it made.
+// Stage s adds s + 1 going forward and multiplies by s + 2 going backward, so any stage that is
+// skipped or run twice shows. The gradient of the last stage is the activation it computed.
 class Counting final : public StageWork {
  public:
   explicit Counting(const PipelineSizes& sizes) : sizes_(sizes) {}
 
-  // Stages of different widths, to see that none is taken for another.
+  // Stages of different widths, so none can be mistaken for another.
   StageBoundary boundary_before(int stage) const override { return {DataType::i64, stage}; }
 
   void compute(const StagePass& pass, const PassTensors& tensors) override {
@@ -98,19 +98,20 @@ TEST(Executor, TakesEveryMicrobatchThroughEveryStageWithoutBuffers) {
 }
 
 TEST(Executor, GivesTheSameOnTheAlgorithmsOfGloo) {
-  const RunResult result = run_case(cases[3], SendForm::batched, {.backend = "sim-gloo"});
+  const RunResult result =
+      run_case(cases[3], SendForm::batched, {.backend = BackendKind::sim_gloo});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
-TEST(Executor, OneByOneWorksWhereSendsAreBuffered) {
+TEST(Executor, OneByOneWorksIfSendsAreBuffered) {
   for (const Case& wanted : cases) {
-    const RunResult result =
-        run_case(wanted, SendForm::one_by_one, {.sends = sim::SendMode::buffered(1 << 20)});
+    const RunResult result = run_case(wanted, SendForm::one_by_one,
+                                      {.options = {.sends = sim::SendMode::buffered(1 << 20)}});
     EXPECT_TRUE(result.holds()) << to_string(result);
   }
 }
 
-TEST(Executor, OneByOneHangsWhereSendsWait) {
+TEST(Executor, OneByOneHangsIfSendsWait) {
   const RunResult result = run_case(cases[1], SendForm::one_by_one, {});
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   ASSERT_EQ(result.report.findings.size(), 1U);

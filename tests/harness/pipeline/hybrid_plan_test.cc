@@ -20,7 +20,7 @@ std::string refusal(const HybridOptions& options) {
   return "";
 }
 
-TEST(HybridPlan, FillsInWhatIsNotSaid) {
+TEST(HybridPlan, FillsInDefaults) {
   const HybridPlan plan = make_hybrid_plan({.world_size = 8, .pp = 2, .tp = 2});
   EXPECT_EQ(plan.dp, 2);
   EXPECT_EQ(plan.sizes(), (PipelineSizes{2, 1, 4}));
@@ -44,28 +44,30 @@ TEST(HybridPlan, TheBenchmarkHasThirtyTwoMicrobatches) {
   EXPECT_EQ(plan.sizes().microbatches, 32);
 }
 
-TEST(HybridPlan, KnowsWhatEntersAStage) {
+TEST(HybridPlan, KnowsTheSizeOfWhatEntersAStage) {
   const HybridPlan plan = make_hybrid_plan(
       {.world_size = 4, .pp = 2, .tp = 2, .split = "relu0", .hidden = 8, .samples = 3});
   EXPECT_EQ(plan.columns(), 3);
   EXPECT_EQ(plan.boundary_count(1), 8 / 2 * 3);
 }
 
-TEST(HybridPlan, SaysWhichSizesWouldDo) {
-  EXPECT_THAT(refusal({.world_size = 8, .tp = 3}), HasSubstr("accepted: 1, 2, 4, 8"));
-  EXPECT_THAT(refusal({.world_size = 8, .pp = 3, .tp = 2}), HasSubstr("accepted: 1, 2, 4"));
-  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 1}), HasSubstr("accepted: 0, 2, 4, 8"));
-  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 3}), HasSubstr("accepted: 0, 2, 4, 8"));
+TEST(HybridPlan, NamesThePossibleSizes) {
+  EXPECT_THAT(refusal({.world_size = 8, .tp = 3}), HasSubstr("must be one of: 1, 2, 4, 8"));
+  EXPECT_THAT(refusal({.world_size = 8, .pp = 3, .tp = 2}),
+              HasSubstr("pp 3 does not divide world / tp = 4; must be one of: 1, 2, 4"));
+  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 1}), HasSubstr("must be one of: 0, 2, 4, 8"));
+  EXPECT_THAT(refusal({.world_size = 8, .intra_node = 3}), HasSubstr("must be one of: 0, 2, 4, 8"));
   EXPECT_THAT(refusal({.world_size = 4, .pp = 4, .microbatches = 3}),
-              HasSubstr("accepted: at least 4"));
+              HasSubstr("must be at least 4"));
   EXPECT_THAT(
       refusal({.world_size = 4, .pp = 4, .schedule = "interleaved_1f1b", .microbatches = 6}),
-      HasSubstr("4 or 8 would do"));
-  EXPECT_THAT(refusal({.world_size = 4, .pp = 4, .layers = 2}), HasSubstr("accepted: 1 to 3"));
-  EXPECT_THAT(refusal({.world_size = 32, .tp = 32}), HasSubstr("accepted: 1, 2, 4, 8, 16"));
-  EXPECT_THAT(refusal({.world_size = 2, .pp = 2, .split = "linear7"}), HasSubstr("not there"));
+      HasSubstr("must be a multiple of 4, such as 4 or 8"));
+  EXPECT_THAT(refusal({.world_size = 4, .pp = 4, .layers = 2}), HasSubstr("must be 1 to 3"));
+  EXPECT_THAT(refusal({.world_size = 32, .tp = 32}), HasSubstr("must be one of: 1, 2, 4, 8, 16"));
+  EXPECT_THAT(refusal({.world_size = 2, .pp = 2, .split = "linear7"}),
+              HasSubstr("'linear7' is unknown"));
   EXPECT_THAT(refusal({.world_size = 1, .model = "transformer", .hidden = 6}),
-              HasSubstr("multiples of 4"));
+              HasSubstr("must be a multiple of 4"));
 }
 
 }  // namespace

@@ -58,12 +58,12 @@ TEST(PlanProgress, AMessageThatIsNeverSentHangsItsReceiver) {
               testing::ElementsAre("rank 0 receives gradient for 0B1 from rank 1"));
 }
 
-TEST(PlanProgress, AMessageThatNobodyReceivesIsNamed) {
+TEST(PlanProgress, AMessageThatNoRankReceivesIsNamed) {
   MessagePlan plan = plan_of(ScheduleKind::gpipe, {2, 1, 2}, SendForm::one_by_one);
   const auto last_receive = plan.by_rank[0].end() - 2;
   plan.by_rank[0].erase(last_receive, plan.by_rank[0].end());
   EXPECT_EQ(check_progress(plan, Sending::buffered).complaint,
-            "Nobody receives the gradient for 0B1 that rank 1 sends to rank 0.");
+            "No rank receives the gradient for 0B1 that rank 1 sends to rank 0.");
 }
 
 TEST(PlanProgress, AMessageTakenForAnotherIsNamed) {
@@ -72,7 +72,7 @@ TEST(PlanProgress, AMessageTakenForAnotherIsNamed) {
   PipelineTransfer& second = transfers_of(plan.by_rank[1][2]).front();
   std::swap(first.message, second.message);
   EXPECT_EQ(check_progress(plan, Sending::rendezvous).complaint,
-            "Rank 1 receives the activation for 1F0 where it expects the activation for 1F1.");
+            "Rank 1 expects the activation for 1F1 but receives the activation for 1F0.");
 }
 
 TEST(PlanProgress, APassBeforeItsInputIsNamed) {

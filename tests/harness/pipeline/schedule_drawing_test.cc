@@ -24,7 +24,7 @@ TEST(ScheduleDrawing, HasARowPerRankAndAColumnPerUnitOfTime) {
 )");
 }
 
-TEST(ScheduleDrawing, NamesTheStageWhereARankHasSeveral) {
+TEST(ScheduleDrawing, NamesTheStageIfARankHasSeveral) {
   EXPECT_THAT(drawing_of(ScheduleKind::interleaved_1f1b, {2, 2, 2}),
               testing::HasSubstr("  rank   1   . 1F0 1F1 3F0 3B0 ==="));
 }

@@ -7,7 +7,7 @@
 namespace gang::harness {
 namespace {
 
-TEST(Schedule, IsSaidInShort) {
+TEST(Schedule, HasAShortForm) {
   EXPECT_EQ(to_string(StagePass{2, 0, Pass::forward}), "2F0");
   EXPECT_EQ(to_string(StagePass{0, 13, Pass::backward_weight}), "0W13");
   EXPECT_EQ(to_string(PipelineSizes{4, 1, 8}), "4 ranks, 1 stage per rank, 8 microbatches");

@@ -23,13 +23,13 @@ TEST(ScheduleText, CellsMayBeEmptyAndLinesEndInAnyWay) {
   EXPECT_EQ(to_text(schedule), "0F0,0B0\n1F0,1I0,1W0\n");
 }
 
-TEST(ScheduleText, SaysWhatIsNoPassAndWhere) {
+TEST(ScheduleText, RejectsOtherCellsWithTheirPlace) {
   for (const char* cell : {"F0", "0F", "0X0", "0F0x", "-1F0", "0F-1", "0SEND_F1", "99999999F0"}) {
     const std::string text = std::string("0F0\n") + cell + "\n";
     EXPECT_THAT([&] { parse_schedule(text, "s.csv"); },
-                testing::ThrowsMessage<InvalidArgument>(
-                    testing::AllOf(testing::StartsWith(std::string("s.csv:2: '") + cell),
-                                   testing::HasSubstr("accepted: a stage, F, B, I or W"))))
+                testing::ThrowsMessage<InvalidArgument>(testing::AllOf(
+                    testing::StartsWith(std::string("s.csv:2: '") + cell),
+                    testing::HasSubstr("is not a pass; expected a stage, F, B, I or W"))))
         << cell;
   }
 }
@@ -37,15 +37,16 @@ TEST(ScheduleText, SaysWhatIsNoPassAndWhere) {
 TEST(ScheduleText, RanksHaveEqualNumbersOfStages) {
   for (const char* text : {"", "\n\n", "0F0\n1F0,2F0\n"}) {
     EXPECT_THAT([text] { parse_schedule(text, "s.csv"); },
-                testing::ThrowsMessage<InvalidArgument>(
-                    testing::HasSubstr("a line for each rank, and as many stages on each")))
+                testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr(
+                    "must have a line for each rank and equally many stages on each")))
         << text;
   }
 }
 
-TEST(ScheduleText, RefusesTooLargeOnes) {
+TEST(ScheduleText, RejectsSchedulesThatAreTooLarge) {
   EXPECT_THAT([] { parse_schedule("65000F65000\n", "s.csv"); },
-              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("accepted: up to")));
+              testing::ThrowsMessage<InvalidArgument>(
+                  testing::HasSubstr("their product must be at most 4194304")));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gang::harness {
 namespace {
 
-TEST(ScheduleTimeline, StartsAPassWhenWhatItNeedsIsThere) {
+TEST(ScheduleTimeline, StartsAPassWhenItsInputsAreReady) {
   const ScheduleTimeline timeline = timeline_of(make_schedule(ScheduleKind::gpipe, {2, 1, 2}));
   const std::vector<TimedPass>& last = timeline.by_rank[1];
   EXPECT_EQ(last[0].start, 1);  // 1F0 after 0F0

@@ -29,7 +29,7 @@ std::string refusal(int stages, std::string_view specification) {
   return "";
 }
 
-TEST(StageSplit, IsEvenWhereNothingIsSaid) {
+TEST(StageSplit, IsEvenByDefault) {
   EXPECT_THAT(firsts_of(split_stages(four_linears.layers, 4)),
               ElementsAre("linear0", "linear1", "linear2", "linear3"));
   EXPECT_THAT(firsts_of(split_stages(four_linears.layers, 2)), ElementsAre("linear0", "linear2"));
@@ -43,16 +43,16 @@ TEST(StageSplit, BeginsStagesWithTheNamedLayers) {
   EXPECT_EQ(stages[2].size(), 1U);
 }
 
-TEST(StageSplit, SaysWhatWouldDo) {
-  EXPECT_THAT(refusal(2, "linear9"), HasSubstr("a layer that is not there: 'linear9' is unknown"));
+TEST(StageSplit, SaysWhatIsPossible) {
+  EXPECT_THAT(refusal(2, "linear9"), HasSubstr("split: layer 'linear9' is unknown"));
   EXPECT_THAT(refusal(2, "linear0"), HasSubstr("leaves stage 0 empty"));
   EXPECT_THAT(refusal(3, "linear2,linear2"), HasSubstr("leaves stage 1 empty"));
   EXPECT_THAT(refusal(3, "linear2,linear1"), HasSubstr("leaves stage 1 empty"));
-  EXPECT_THAT(refusal(3, "linear2"), HasSubstr("names 1 layers; accepted: 2"));
-  EXPECT_THAT(refusal(1, "linear2"), HasSubstr("names 1 layers; accepted: 0"));
+  EXPECT_THAT(refusal(3, "linear2"), HasSubstr("names 1 layers; must name 2"));
+  EXPECT_THAT(refusal(1, "linear2"), HasSubstr("names 1 layers; must name 0"));
   EXPECT_THAT(refusal(3, "linear2,"), HasSubstr("'' is unknown"));
-  EXPECT_THAT(refusal(8, ""), HasSubstr("accepted: 1 to 7"));
-  EXPECT_THAT(refusal(0, ""), HasSubstr("accepted: 1 to 7"));
+  EXPECT_THAT(refusal(8, ""), HasSubstr("must be 1 to 7"));
+  EXPECT_THAT(refusal(0, ""), HasSubstr("must be 1 to 7"));
 }
 
 TEST(StageSplit, ABoundaryWithinAPairIsAPart) {

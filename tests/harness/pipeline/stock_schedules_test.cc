@@ -69,19 +69,19 @@ TEST(StockSchedules, HaveNamesThatParse) {
           testing::HasSubstr("did you mean '1f1b'"), testing::HasSubstr("zero_bubble_h1"))));
 }
 
-TEST(StockSchedules, SayWhichSizesWouldDo) {
+TEST(StockSchedules, NameThePossibleSizes) {
   EXPECT_EQ(refusal(ScheduleKind::one_f_one_b, {4, 1, 3}),
-            "3 microbatches are fewer than the 4 ranks of the pipeline; accepted: at least 4");
+            "the number of microbatches is 3; must be at least 4, the number of pipeline ranks");
   EXPECT_THAT(refusal(ScheduleKind::interleaved_1f1b, {4, 2, 3}),
-              testing::HasSubstr("accepted: multiples of 4"));
+              testing::HasSubstr("must be a multiple of 4"));
   EXPECT_THAT(refusal(ScheduleKind::interleaved_1f1b, {4, 2, 10}),
-              testing::HasSubstr("8 or 12 would do"));
-  EXPECT_THAT(
-      refusal(ScheduleKind::gpipe, {4, 2, 8}),
-      testing::HasSubstr("one stage per rank, not 2; accepted: 1, or schedule interleaved"));
+              testing::HasSubstr("must be a multiple of 4, such as 8 or 12"));
+  EXPECT_THAT(refusal(ScheduleKind::gpipe, {4, 2, 8}),
+              testing::HasSubstr("stages per rank is 2; must be 1 for schedule"));
   EXPECT_THAT(refusal(ScheduleKind::gpipe, {0, 1, 8}), testing::HasSubstr("at least 1"));
   EXPECT_THAT(refusal(ScheduleKind::gpipe, {1, 1, 0}), testing::HasSubstr("at least 1"));
-  EXPECT_THAT(refusal(ScheduleKind::gpipe, {4096, 1, 4096}), testing::HasSubstr("too large"));
+  EXPECT_THAT(refusal(ScheduleKind::gpipe, {4096, 1, 4096}),
+              testing::HasSubstr("the product must be at most 4194304"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(RankSelection, NamesRanksAndRanges) {
 TEST(RankSelection, RefusesWhatNamesNone) {
   for (const char* text : {"", ",", "1,", "a", "-1", "3-1", "0-3:0", "0:2", "1-2-3", "0-", "1 2"}) {
     EXPECT_THAT([text] { RankSelection selection(text); },
-                testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("accepted: all, none")))
+                testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("must be all, none")))
         << text;
   }
 }
@@ -40,7 +40,7 @@ TEST(RankSelection, RefusesRanksOutsideTheWorld) {
   EXPECT_NO_THROW(RankSelection("all").check_within(1));
   EXPECT_THAT([] { RankSelection("0,3-8").check_within(8); },
               testing::ThrowsMessage<InvalidArgument>(
-                  testing::HasSubstr("names rank 8; accepted: ranks 0 to 7")));
+                  testing::HasSubstr("names rank 8; ranks are 0 to 7")));
 }
 
 TEST(RankLog, WritesTheSelectedRanksOfARun) {

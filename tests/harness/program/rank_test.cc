@@ -15,9 +15,9 @@ TEST(Rank, HasTheSameRandomStreamsOnEveryBackend) {
   const Program program{.name = "draw", .description = "", .run = [](Rank& rank) {
                           rank.output("drawn", rank.random_stream("data")());
                         }};
-  const RunSpecification specification{.program = "draw", .world_size = 1, .seed = 5};
+  const RunSpecification specification{.program = "draw", .world_size = 1, .options = {.seed = 5}};
   RunSpecification on_fake = specification;
-  on_fake.backend = "fake";
+  on_fake.backend = BackendKind::fake;
   EXPECT_EQ(run(program, specification).outputs.digest, run(program, on_fake).outputs.digest);
 }
 

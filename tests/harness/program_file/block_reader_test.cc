@@ -28,7 +28,7 @@ TEST(ParseRankSelection, ReadsRangesAndWords) {
   EXPECT_THAT(ranks_below_twelve("odd"), testing::ElementsAre(1, 3, 5, 7, 9, 11));
 }
 
-TEST(ParseRankSelection, SaysWhatIsAccepted) {
+TEST(ParseRankSelection, RejectsMalformedSelections) {
   for (const char* text : {"", "3-1", "0-4:0", "some", "1,,2", "-1", "99999999"}) {
     EXPECT_THROW(parse_rank_selection(text, {"f.toml", 1, 1}), InvalidArgument) << text;
   }
@@ -39,7 +39,7 @@ std::vector<Block> read(std::string_view text) {
   return read_blocks(TomlNodes{"f.toml"}, *root.get("do"));
 }
 
-TEST(ReadBlocks, ReadsBlocksWithinBlocks) {
+TEST(ReadBlocks, ReadsNestedBlocks) {
   const std::vector<Block> blocks = read(R"(
 [[do]]
 repeat = 3
@@ -67,16 +67,19 @@ calls = [
   EXPECT_EQ(blocks[0].calls[1].place.line, 4U);
 }
 
-TEST(ReadBlocks, SaysWhereAndWhatIsAccepted) {
+TEST(ReadBlocks, ErrorsNameThePlaceAndWhatWasExpected) {
   EXPECT_THAT([] { read("[[do]]\nrepaet = 3"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("f.toml:2:1: key 'repaet' is unknown")));
   EXPECT_THAT([] { read("[[do]]\nrepeat = -1"); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("repeat is -1; accepted: 0 to")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("repeat is -1; must be 0 to")));
   EXPECT_THAT([] { read("[[do]]\ncalls = [\"root\"]"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("f.toml:2:15:")));
   EXPECT_THAT([] { read("[[do]]\nwhen = \"rank ==\""); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("f.toml:2:16: found the end")));
-  EXPECT_THAT([] { read("do = 3"); }, ThrowsMessage<InvalidArgument>(HasSubstr("an array")));
+              ThrowsMessage<InvalidArgument>(
+                  HasSubstr("f.toml:2:16: expected a whole-number expression over rank, "
+                            "world and iteration, found the end")));
+  EXPECT_THAT([] { read("do = 3"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("do: expected an array, found an integer")));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(ParseCall, ReadsStartedOperations) {
   EXPECT_EQ(parse("test a").action, Call::Action::test);
 }
 
-TEST(ParseCall, ReadsWhatIsNoOperation) {
+TEST(ParseCall, ReadsOtherStatements) {
   EXPECT_EQ(parse("sleep 5 ms").duration, std::chrono::milliseconds{5});
   EXPECT_EQ(parse("throw \"out of paper\"").text, "out of paper");
   EXPECT_EQ(parse("return").action, Call::Action::end_program);
@@ -67,7 +67,7 @@ TEST(ParseCall, ReadsNewGangs) {
   const Call split = parse("root split color rank%2 key -rank as half");
   EXPECT_EQ(split.color->evaluate({.rank = 3}), 1);
   EXPECT_EQ(split.key->evaluate({.rank = 3}), -3);
-  EXPECT_FALSE(parse("root split color none as nobody").color);
+  EXPECT_FALSE(parse("root split color none as empty").color);
 }
 
 TEST(ParseCall, ReadsBatches) {
@@ -97,7 +97,7 @@ struct Case {
 
 class BadCall : public testing::TestWithParam<Case> {};
 
-TEST_P(BadCall, IsToldWithItsPlaceAndWhatIsAccepted) {
+TEST_P(BadCall, IsRejectedWithItsPlaceAndWhatWasExpected) {
   EXPECT_THAT([] { parse(GetParam().line); },
               ThrowsMessage<InvalidArgument>(HasSubstr(GetParam().message)))
       << GetParam().line;
@@ -106,24 +106,28 @@ TEST_P(BadCall, IsToldWithItsPlaceAndWhatIsAccepted) {
 INSTANTIATE_TEST_SUITE_P(
     ParseCall, BadCall,
     testing::Values(
-        Case{"", "suspect.toml:6:1: found the end; accepted: a gang, wait,"},
+        Case{
+            "",
+            "suspect.toml:6:1: expected a gang, wait, test, sleep, throw or return, found the end"},
         Case{"dp all_redcue sum f32[8]", "6:4: operation 'all_redcue' is unknown (did you mean"},
         Case{"dp all_reduce add f32[8]", "6:15: reduce operation 'add' is unknown"},
         Case{"dp all_reduce sum f33[8]", "6:19: data type 'f33' is unknown"},
-        Case{"dp all_reduce sum", "found the end; accepted: a tensor"},
-        Case{"dp all_reduce", "found the end; accepted: a reduce operation"},
-        Case{"dp all_reduce sum f32", "found the end; accepted: '['"},
+        Case{"dp all_reduce sum", "expected a tensor, such as f32[1024], found the end"},
+        Case{"dp all_reduce", "expected a reduce operation, found the end"},
+        Case{"dp all_reduce sum f32", "expected '[', found the end"},
         Case{"dp all_reduce sum f32[4k]", "found '4k'"},
-        Case{"dp all_reduce sum f32[8] root 1", "6:26: found 'root'; accepted: label"},
-        Case{"dp barrier barrier", "6:12: found 'barrier'"},
-        Case{"root send f32[4]", "accepted: 'to'"}, Case{"root send f32[4] to any", "found 'any'"},
-        Case{"a = root barrier", "6:1: only a started operation has a name"},
+        Case{"dp all_reduce sum f32[8] root 1",
+             "6:26: expected label \"TEXT\", timeout DURATION or the end, found 'root'"},
+        Case{"dp barrier barrier",
+             "6:12: expected label \"TEXT\", timeout DURATION or the end, found 'barrier'"},
+        Case{"root send f32[4]", "expected 'to'"}, Case{"root send f32[4] to any", "found 'any'"},
+        Case{"a = root barrier", "6:1: only a started operation can have a name"},
         Case{"root start monitored_barrier", "has no start form"},
-        Case{"root create_gang [0]", "accepted: 'as'"},
-        Case{"root batch barrier", "accepted: send, recv"},
-        Case{"sleep soon", "duration 'soon' is not understood"},
-        Case{"throw oops", "accepted: a text in quotes"}, Case{"test", "name of a started"},
-        Case{"return 3", "found '3'; accepted: nothing more"}));
+        Case{"root create_gang [0]", "expected 'as', found the end"},
+        Case{"root batch barrier", "expected send or recv, found 'barrier'"},
+        Case{"sleep soon", "duration is 'soon'"},
+        Case{"throw oops", "expected a quoted string, found 'oops'"},
+        Case{"test", "name of a started"}, Case{"return 3", "expected the end, found '3'"}));
 
 }  // namespace
 }  // namespace gang::harness::program_file

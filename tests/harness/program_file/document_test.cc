@@ -43,8 +43,8 @@ findings = ["participant_missing"]
   EXPECT_EQ(document.program_file->gangs[1].rank_lists, (std::vector<std::vector<int>>{{0, 3}}));
   EXPECT_EQ(document.specification.world_size, 4);
   EXPECT_EQ(document.specification.schedule, ScheduleChoice::random);
-  EXPECT_EQ(document.specification.seed, 9U);
-  EXPECT_TRUE(document.specification.strict_blocking);
+  EXPECT_EQ(document.specification.options.seed, 9U);
+  EXPECT_TRUE(document.specification.options.strict_blocking);
   EXPECT_EQ(document.expectation.outcome, "deadlock");
 }
 
@@ -78,11 +78,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"world = [", ":1:"}, Case{"wrld = 4", ":1:1: key 'wrld' is unknown (did you mean"},
         Case{"world = 4", ": neither 'program'"}, Case{"[[do]]", ": a program file says 'world"},
-        Case{"world = 0\n[[do]]", ":1:9: world is 0; accepted: 1 to 4194304"},
+        Case{"world = 0\n[[do]]", ":1:9: world is 0; must be 1 to 4194304"},
         Case{"program = \"ring\"\n[[do]]", ":2:1: do belongs to a program file"},
         Case{"program = \"ring\"\n[options]\nsede = 1", ":3:8: option 'sede' is unknown"},
         Case{"program = \"ring\"\n[options]\nseed = \"x\"", ":3:8: --seed is 'x'"},
-        Case{"program = \"ring\"\n[faults]\ndrop = 1", ":3: key 'drop' is unknown; accepted: "},
+        Case{"program = \"ring\"\n[faults]\ndrop = 1",
+             ":3: key 'drop' is unknown; must be one of: "},
         Case{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
              ":3:11: outcome 'hang' is unknown"},
         Case{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},

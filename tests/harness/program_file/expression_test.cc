@@ -44,30 +44,30 @@ INSTANTIATE_TEST_SUITE_P(Expression, ExpressionValues,
                                          Case{"1 or 0 and 0", 1}, Case{"0 and 1 / 0", 0},
                                          Case{"1 or 1 / 0", 1}, Case{"not not 5", 1}));
 
-TEST(Expression, StopsBeforeWhatIsNoneOfIt) {
+TEST(Expression, StopsAfterItsLastWord) {
   Tokens tokens{"rank + 1 tag 3", place};
   EXPECT_EQ(Expression::parse(tokens).evaluate({.rank = 4}), 5);
   EXPECT_TRUE(tokens.at("tag"));
 }
 
-TEST(Expression, SaysWhereAndWhatIsAccepted) {
+TEST(Expression, ErrorsNameThePlaceAndWhatWasExpected) {
   EXPECT_THAT([] { value_of("rank + size"); },
               ThrowsMessage<InvalidArgument>(
-                  "suspect.toml:6:18: found 'size'; accepted: a whole-number expression over "
-                  "rank, world and iteration"));
+                  "suspect.toml:6:18: expected a whole-number expression over rank, world and "
+                  "iteration, found 'size'"));
   EXPECT_THAT([] { value_of("(rank"); }, ThrowsMessage<InvalidArgument>(HasSubstr("')'")));
 }
 
-TEST(Expression, NamesThePlaceOfWhatCannotBeCalculated) {
+TEST(Expression, NamesThePlaceOfAFailedCalculation) {
   EXPECT_THAT([] { value_of("4 / rank"); },
               ThrowsMessage<InvalidArgument>("suspect.toml:6:13: division by zero"));
   EXPECT_THAT([] { value_of("9223372036854775807 + 1"); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("beyond 64 bits")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("does not fit in 64 bits")));
   EXPECT_THAT([] { value_of("(-9223372036854775807 - 1) / -1"); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("beyond 64 bits")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("does not fit in 64 bits")));
 }
 
-TEST(Expression, IsNotNestedWithoutEnd) {
+TEST(Expression, HasALimitOnNesting) {
   std::string deep(10'000, '(');
   deep.append("1").append(10'000, ')');
   EXPECT_THAT([&] { value_of(deep); },

@@ -77,7 +77,7 @@ calls = [
   EXPECT_EQ(result.report.virtual_time, std::chrono::milliseconds{5});
 }
 
-TEST(Interpret, FailsARankThatWaitsForWhatItHasNotStarted) {
+TEST(Interpret, ARankThatWaitsForUnstartedWorkFails) {
   const RunResult result = run_text(R"(
 world = 1
 [[do]]
@@ -87,7 +87,7 @@ calls = ["a = root start barrier", "wait a", "wait a"]
   EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("has not started a"));
 }
 
-TEST(Interpret, LeavesWorkThatNobodyWaitedForAsAFinding) {
+TEST(Interpret, WorkThatIsNeverAwaitedIsAFinding) {
   const RunResult result = run_text(R"(
 world = 2
 [[do]]
@@ -97,7 +97,7 @@ calls = ["a = root start send f32[4] to 1"]
   EXPECT_FALSE(result.holds());
 }
 
-TEST(Interpret, MakesDeclaredGangsInTheGivenOrder) {
+TEST(Interpret, CreatesDeclaredGangsInTheGivenOrder) {
   const RunResult result = run_text(R"(
 world = 4
 [gangs]
@@ -124,7 +124,7 @@ calls = ["throw \"out of paper\""]
   EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("out of paper"));
 }
 
-TEST(Interpret, FailsARankThatIsNotInTheGangItNames) {
+TEST(Interpret, ARankThatNamesAnotherGangFails) {
   const RunResult result = run_text(R"(world = 2
 [gangs]
 one = [0]
@@ -132,7 +132,7 @@ one = [0]
 calls = ["one barrier"])");
   ASSERT_FALSE(result.report.findings.empty());
   EXPECT_THAT(result.report.findings[0].message,
-              testing::HasSubstr("suspect.toml:5:11: rank 1 is in no gang one"));
+              testing::HasSubstr("suspect.toml:5:11: rank 1 is not a member of gang 'one'"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(OperationCall, EvaluatesItsArgumentsForTheRank) {
   EXPECT_EQ(operation.outputs()[0].count(), 8);
 }
 
-TEST(OperationCall, GivesContributions) {
+TEST(OperationCall, FillsInputsWithContributions) {
   const auto gang = make_fake_gang({.size = 1});
   const Call call = parse_call("a = root start all_reduce sum f32[10]", place);
   OperationCall operation{call, *gang, {}};
@@ -30,12 +30,12 @@ TEST(OperationCall, GivesContributions) {
   EXPECT_TRUE(is_reduction(operation.outputs()[0], ReduceOperation::sum, 1));
 }
 
-TEST(OperationCall, RefusesSizesThatCannotBe) {
+TEST(OperationCall, RejectsImpossibleSizes) {
   const auto gang = make_fake_gang({.size = 1});
   const Call negative = parse_call("root all_reduce sum f32[rank - 1]", place);
   EXPECT_THAT([&] { OperationCall(negative, *gang, {}); },
               testing::ThrowsMessage<InvalidArgument>(
-                  testing::HasSubstr("suspect.toml:6:1: extent -1 makes no tensor")));
+                  testing::HasSubstr("suspect.toml:6:1: tensor extent is -1; must be 0 to")));
   const Call far = parse_call("root broadcast f32[1] root 4294967296", place);
   OperationCall operation{far, *gang, {}};
   EXPECT_THROW(operation.perform(), InvalidArgument);

@@ -9,6 +9,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {

@@ -35,19 +35,19 @@ TEST(Tokens, KnowTheirPlaces) {
   EXPECT_EQ(tokens.peek().place.column, 22U);
 }
 
-TEST(Tokens, SayWhatWasFoundAndWhatIsAccepted) {
+TEST(Tokens, ErrorsNameWhatWasExpectedAndFound) {
   Tokens tokens{"dp 99999999999999999999", place};
   EXPECT_THAT([&] { tokens.expect("root"); },
-              ThrowsMessage<InvalidArgument>("suspect.toml:6:11: found 'dp'; accepted: 'root'"));
+              ThrowsMessage<InvalidArgument>("suspect.toml:6:11: expected 'root', found 'dp'"));
   tokens.next();
   EXPECT_THAT([&] { tokens.expect_end(); }, ThrowsMessage<InvalidArgument>(HasSubstr("6:14")));
   EXPECT_THAT([&] { tokens.expect_number("a number"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("too large")));
 }
 
-TEST(Tokens, RejectWhatBeginsNoWord) {
+TEST(Tokens, RejectCharactersThatBeginNoWord) {
   EXPECT_THAT([] { Tokens("dp ?", place); },
-              ThrowsMessage<InvalidArgument>("suspect.toml:6:14: '?' is not understood"));
+              ThrowsMessage<InvalidArgument>("suspect.toml:6:14: unexpected character '?'"));
   EXPECT_THAT([] { Tokens("throw \"oops", place); },
               ThrowsMessage<InvalidArgument>(HasSubstr("no closing quote")));
 }

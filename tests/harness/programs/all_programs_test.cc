@@ -14,11 +14,11 @@ TEST_P(BuiltInProgram, HoldsInWorldsSchedulesAndModels) {
     for (const auto execution :
          {sim::ExecutionModel::independent, sim::ExecutionModel::stream_ordered}) {
       for (const std::uint64_t seed : {1, 2, 3}) {
-        const RunResult result = run(GetParam(), {.program = GetParam().name,
-                                                  .world_size = world_size,
-                                                  .schedule = ScheduleChoice::random,
-                                                  .seed = seed,
-                                                  .execution = execution});
+        const RunResult result =
+            run(GetParam(), {.program = GetParam().name,
+                             .world_size = world_size,
+                             .schedule = ScheduleChoice::random,
+                             .options = {.seed = seed, .execution = execution}});
         EXPECT_TRUE(result.holds()) << to_string(result);
       }
     }
@@ -36,9 +36,9 @@ TEST_P(BuiltInProgram, HasAResultThatDoesNotDependOnTheSchedule) {
 
 TEST_P(BuiltInProgram, RunsOnThreadsAsOnFibers) {
   RunSpecification specification{.program = GetParam().name, .world_size = 4};
-  specification.context = sim::ContextKind::thread;
+  specification.options.context = sim::ContextKind::thread;
   const RunResult on_threads = run(GetParam(), specification);
-  specification.context = sim::ContextKind::parallel;
+  specification.options.context = sim::ContextKind::parallel;
   const RunResult in_parallel = run(GetParam(), specification);
   EXPECT_TRUE(on_threads.holds()) << to_string(on_threads);
   EXPECT_TRUE(in_parallel.holds()) << to_string(in_parallel);

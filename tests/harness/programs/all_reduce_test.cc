@@ -19,7 +19,7 @@ TEST(AllReduce, HoldsWithOtherParameters) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
-TEST(AllReduce, RefusesAnOperationThatHasNoMeaningForTheType) {
+TEST(AllReduce, RejectsAnOperationNotDefinedForTheType) {
   EXPECT_THROW(run_with({{"type", "f32"}, {"op", "bxor"}}), InvalidArgument);
 }
 

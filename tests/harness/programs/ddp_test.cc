@@ -40,7 +40,7 @@ TEST(Ddp, GivesTheSameForAnyBucketsAndAccumulation) {
   EXPECT_EQ(one_bucket.outputs.by_rank, run_with({{"accumulate", "4"}}).outputs.by_rank);
 }
 
-TEST(Ddp, ReducesOnceAStepHoweverManyPassesAreAccumulated) {
+TEST(Ddp, ReducesOncePerStepHoweverManyPassesAreAccumulated) {
   EXPECT_EQ(run_with({{"accumulate", "4"}}).report.counts.rank_operations,
             run_with({}).report.counts.rank_operations);
 }
@@ -52,12 +52,12 @@ TEST(Ddp, EveryRankHasTheSameModel) {
   }
 }
 
-TEST(Ddp, NeedNotCompareInALargeWorld) {
+TEST(Ddp, CanSkipTheComparisonInALargeWorld) {
   const RunResult result = run_with({{"samples", "64"}, {"steps", "1"}, {"compare", "false"}}, 512);
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
-TEST(Ddp, RefusesWhatItCannotCheck) {
+TEST(Ddp, RejectsWhatItCannotCheck) {
   EXPECT_THROW(run_with({{"samples", "256"}}, 128), InvalidArgument);
   EXPECT_THROW(run_with({{"model", "transformer"}, {"hidden", "9"}}), InvalidArgument);
 }

@@ -35,7 +35,7 @@ TEST(Fsdp, EqualsOneProcessForALanguageModel) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
-TEST(Fsdp, KeepsToThePlanOfMemoryWithAndWithoutPrefetch) {
+TEST(Fsdp, KeepsToItsMemoryPlanWithAndWithoutPrefetch) {
   for (const char* units : {"1", "2", "5"}) {
     for (const char* prefetch : {"true", "false"}) {
       const RunResult result = run_with({{"units", units}, {"prefetch", prefetch}}, 3);
@@ -44,7 +44,7 @@ TEST(Fsdp, KeepsToThePlanOfMemoryWithAndWithoutPrefetch) {
   }
 }
 
-// The elements that a rank puts out as its shards.
+// The number of elements in the shards that a rank outputs.
 std::int64_t shard_elements(const std::vector<Output>& outputs) {
   std::int64_t count = 0;
   for (const Output& output : outputs)
@@ -65,12 +65,12 @@ TEST(Fsdp, ReplicasHaveEqualShards) {
   EXPECT_NE(result.outputs.by_rank[1], result.outputs.by_rank[2]);
 }
 
-TEST(Fsdp, RefusesSizesThatDoNotDivideWithThoseThatWouldDo) {
+TEST(Fsdp, ListsThePossibleSizes) {
   EXPECT_EQ(refusal({{"intra_node", "3"}}),
-            "intra_node is 3; accepted in a world of 8: 0, 2, 4, 8");
+            "intra_node is 3 and dp is 8; must be one of: 0, 2, 4, 8");
   EXPECT_EQ(refusal({{"intra_node", "1"}}),
-            "intra_node is 1; accepted in a world of 8: 0, 2, 4, 8");
-  EXPECT_EQ(refusal({{"units", "6"}}), "units is 6; accepted for a model of 5 layers: 1 to 5");
+            "intra_node is 1 and dp is 8; must be one of: 0, 2, 4, 8");
+  EXPECT_EQ(refusal({{"units", "6"}}), "units is 6; must be 1 to 5, the layers of the model");
 }
 
 }  // namespace

@@ -58,13 +58,13 @@ TEST(Hybrid, ResultsDoNotDependOnScheduleOrContext) {
   const std::uint64_t digest = run(hybrid_program(), in_order).outputs.digest;
   RunSpecification at_random = in_order;
   at_random.schedule = ScheduleChoice::random;
-  at_random.seed = 7;
+  at_random.options.seed = 7;
   EXPECT_EQ(run(hybrid_program(), at_random).outputs.digest, digest);
-  at_random.context = sim::ContextKind::thread;
-  at_random.execution = sim::ExecutionModel::stream_ordered;
+  at_random.options.context = sim::ContextKind::thread;
+  at_random.options.execution = sim::ExecutionModel::stream_ordered;
   EXPECT_EQ(run(hybrid_program(), at_random).outputs.digest, digest);
   RunSpecification in_parallel = in_order;
-  in_parallel.context = sim::ContextKind::parallel;
+  in_parallel.options.context = sim::ContextKind::parallel;
   EXPECT_EQ(run(hybrid_program(), in_parallel).outputs.digest, digest);
 }
 
@@ -73,16 +73,16 @@ TEST(Hybrid, GivesTheSameBitsOnGloo) {
   for (const Settings& more : {Settings{}, Settings{{"schedule", "interleaved_1f1b"}}}) {
     RunSpecification specification = hybrid(4, with(two_by_two, more));
     const RunResult expected = run(hybrid_program(), specification);
-    for (const char* backend : {"sim-gloo", "gloo"}) {
+    for (const BackendKind backend : {BackendKind::sim_gloo, BackendKind::gloo}) {
       specification.backend = backend;
       const RunResult result = run(hybrid_program(), specification);
       EXPECT_TRUE(result.holds()) << to_string(result);
-      EXPECT_EQ(result.outputs.digest, expected.outputs.digest) << backend;
+      EXPECT_EQ(result.outputs.digest, expected.outputs.digest) << to_string(backend);
     }
   }
 }
 
-// Exact numbers: another order of the microbatches gives the same bits.
+// With exact numbers, any order of the microbatches gives the same bits.
 TEST(Hybrid, ResultsDoNotDependOnThePipelineSchedule) {
   const Settings settings{{"pp", "2"}, {"layers", "4"}, {"steps", "2"}};
   const auto digest_of = [&](const Settings& more) {
@@ -92,14 +92,14 @@ TEST(Hybrid, ResultsDoNotDependOnThePipelineSchedule) {
   EXPECT_EQ(digest_of({{"schedule", "gpipe"}}), digest_of({{"schedule", "zero_bubble_h1"}}));
 }
 
-TEST(Hybrid, MessagesOneByOneHangWhereSendsWait) {
+TEST(Hybrid, MessagesOneByOneHangUnlessSendsAreBuffered) {
   RunSpecification specification =
       hybrid(4, {{"pp", "4"}, {"layers", "4"}, {"messages", "one_by_one"}});
   const RunResult result = run(hybrid_program(), specification);
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::point_to_point_cycle);
-  specification.sends = sim::SendMode::buffered(1 << 20);
+  specification.options.sends = sim::SendMode::buffered(1 << 20);
   EXPECT_TRUE(run(hybrid_program(), specification).holds());
 }
 
@@ -128,18 +128,18 @@ TEST(Hybrid, ChecksThatReplicasAreEqual) {
       program.check(
           {.digest = 0,
            .by_rank = {{output("a", 1), output("a", 2)}, {}, {output("a", 1), output("a", 3)}}}),
-      "a is not the same on ranks 0 and 2.");
+      "a differs between ranks 0 and 2.");
 }
 
 TEST(Hybrid, RefusesSizesThatDoNotFit) {
   EXPECT_THAT([] { run_hybrid(8, {{"tp", "3"}}); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("accepted: 1, 2, 4, 8")));
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("must be one of: 1, 2, 4, 8")));
   EXPECT_THAT([] { run_hybrid(8, {{"pp", "4"}, {"microbatches", "3"}}); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("at least 4")));
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("must be at least 4")));
   EXPECT_THAT([] { run_hybrid(1024, {{"microbatches", "64"}}); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("or mode=communication")));
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("or set mode=communication")));
   EXPECT_THAT([] { run_hybrid(8, {{"hidden", "4096"}, {"layers", "4"}}); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("accepted: up to 8388608")));
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("must be at most 8388608")));
 }
 
 }  // namespace

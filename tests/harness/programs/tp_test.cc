@@ -40,12 +40,13 @@ TEST(Tp, DividesTheModel) {
   EXPECT_EQ(embedding(whole).count, 2 * embedding(halves).count);
 }
 
-TEST(Tp, RefusesSizesThatDoNotDivideWithThoseThatWouldDo) {
-  EXPECT_EQ(refusal({{"tp", "3"}}), "tp 3 does not divide world 4; accepted: 1, 2, 4");
+TEST(Tp, ListsThePossibleSizes) {
+  EXPECT_EQ(refusal({{"tp", "3"}}), "tp 3 does not divide world 4; must be one of: 1, 2, 4");
   EXPECT_EQ(refusal({{"tp", "8"}}, 8),
-            "tp 8 does not divide the 4 heads of attention0; accepted: 1, 2, 4");
-  EXPECT_THAT(refusal({{"model", "mlp"}, {"layers", "2"}, {"hidden", "9"}, {"tp", "2"}}),
-              testing::HasSubstr("tp 2 does not divide the 9 outputs of linear0; accepted: 1, 3"));
+            "tp 8 does not divide the 4 heads of attention0; must be one of: 1, 2, 4");
+  EXPECT_THAT(
+      refusal({{"model", "mlp"}, {"layers", "2"}, {"hidden", "9"}, {"tp", "2"}}),
+      testing::HasSubstr("tp 2 does not divide the 9 outputs of linear0; must be one of: 1, 3"));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ RunResult run_with(std::map<std::string, std::string> parameters, int world_size
              {.outputs = KeepOutputs::data});
 }
 
-// What every rank puts out under `name`; -1 where they differ.
+// What every rank outputs under `name`; -1 if they differ.
 std::int64_t agreed(const RunResult& result, std::string_view name) {
   std::optional<std::int64_t> all;
   for (const auto& outputs : result.outputs.by_rank) {
@@ -44,13 +44,13 @@ TEST(Trainer, EndsWithTheShortestShard) {
   EXPECT_EQ(agreed(run_with({{"steps", "5"}}), "steps"), 5);
 }
 
-TEST(Trainer, StopsWhereRank0IsContent) {
+TEST(Trainer, StopsWhenRank0IsSatisfied) {
   EXPECT_EQ(agreed(run_with({{"steps", "9"}, {"stop_below", "0.25"}}), "steps"), 4);
 }
 
 TEST(Trainer, SavesTogetherWhenOneRankIsSignaled) { EXPECT_EQ(agreed(run_with({}), "saved"), 2); }
 
-TEST(Trainer, GoesOnWithoutACheckpointThatCouldNotBeCommitted) {
+TEST(Trainer, ContinuesWithoutACheckpointThatCouldNotBeCommitted) {
   const RunResult result = run_with({{"disk", "full"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_EQ(agreed(result, "saved"), 0);

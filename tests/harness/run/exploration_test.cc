@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/program_file/fault_file.h"
 #include "harness/programs/all_programs.h"
+#include "harness/run/fault_file.h"
 
 namespace gang::harness {
 namespace {
@@ -56,7 +56,7 @@ TEST(Exploration, TheFirstFailureDoesNotDependOnTheNumberOfJobs) {
         explore(careless_program(), specification, {.schedules = 500, .jobs = jobs});
     ASSERT_TRUE(exploration.failure);
     EXPECT_EQ(exploration.failure->uncontained, "the finding wrong_result");
-    seeds.push_back(exploration.failure->specification.seed);
+    seeds.push_back(exploration.failure->specification.options.seed);
   }
   EXPECT_THAT(seeds, testing::Each(seeds.front()));
 }
@@ -68,7 +68,7 @@ TEST(Exploration, WithoutFaultsAnythingThatDoesNotHoldIsAFailure) {
   const Exploration exploration =
       explore(lonely, {.program = "lonely", .world_size = 2}, {.schedules = 10});
   ASSERT_TRUE(exploration.failure);
-  EXPECT_EQ(exploration.failure->specification.seed, 1u);
+  EXPECT_EQ(exploration.failure->specification.options.seed, 1u);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/program_file/fault_file.h"
 #include "harness/program_file/program_source.h"
 #include "harness/run/exploration.h"
+#include "harness/run/fault_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -55,8 +55,8 @@ class FailureShrinking : public testing::Test {
         failure_(run(program_, {.program = "careless",
                                 .world_size = 8,
                                 .schedule = ScheduleChoice::random,
-                                .seed = 3,
-                                .faults = parse_faults(many_faults, "")})) {}
+                                .faults = parse_faults(many_faults, ""),
+                                .options = {.seed = 3}})) {}
 
   Program program_;
   RunResult failure_;

@@ -41,12 +41,12 @@ std::string error_of(std::string_view text) {
 
 TEST(RunFile, HasEveryFieldThatIsPromised) {
   const json to = to_json(run_body(4, [](Rank& rank) { rank.root()->barrier(); }));
-  for (const char* field :
-       {"format",     "version",       "outcome",         "world",        "backend",
-        "context",    "seed",          "findings",        "blocked",      "certainty",
-        "divergence", "specification", "virtual_time_ns", "wall_time_ns", "rank_operations",
-        "switches",   "gangs",         "counts",          "trace_digest", "result_digest",
-        "reproduce",  "timeline"}) {
+  for (const char* field : {"format",       "version",         "outcome",       "world",
+                            "backend",      "context",         "seed",          "findings",
+                            "blocked",      "divergence",      "specification", "virtual_time_ns",
+                            "wall_time_ns", "rank_operations", "switches",      "gangs",
+                            "counts",       "trace_digest",    "result_digest", "reproduce",
+                            "timeline"}) {
     EXPECT_TRUE(to.contains(field)) << field;
   }
   EXPECT_EQ(to["outcome"], "completed");
@@ -82,8 +82,8 @@ TEST(RunFile, BytesThatAreNoTextDoNotKeepItFromBeingWritten) {
   const RunResult again = run_result_from_text(to_file_text(deadlock(4,
                                                                      "a\xff"
                                                                      "b")));
-  EXPECT_THAT(again.report.blocked.at(1).operation, HasSubstr("\"a\xEF\xBF\xBD"
-                                                              "b\""));
+  EXPECT_THAT(to_string(again.report.blocked.at(1).call), HasSubstr("\"a\xEF\xBF\xBD"
+                                                                    "b\""));
 }
 
 TEST(RunFile, ContextsInTheSameCallShareAnEntryWhereThereAreMany) {
@@ -97,6 +97,40 @@ TEST(RunFile, ContextsInTheSameCallShareAnEntryWhereThereAreMany) {
   const RunResult again = run_result_from_json(to);
   EXPECT_EQ(again.report.blocked.size(), 499U);
   EXPECT_EQ(again.report.blocked.at(7).rank, 8);
+}
+
+// Each rank's barrier waits, on its stream, behind a send to the next rank.
+TEST(RunFile, KeepsWhatCallsAreQueuedBehindWhereThereAreMany) {
+  const Program program{.name = "test", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 0;
+                          const int next = (rank.rank() + 1) % rank.world_size();
+                          Work send = rank.root()->start_send(view_of(value), next);
+                          rank.root()->barrier();
+                          send.wait();
+                        }};
+  const RunResult result =
+      run(program, {.program = "test",
+                    .world_size = 100,
+                    .options = {.execution = sim::ExecutionModel::stream_ordered}});
+  const RunResult again = run_result_from_text(to_file_text(result));
+  ASSERT_EQ(again.report.blocked.size(), 100U);
+  for (std::size_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(result.report.blocked[i].behind);
+    EXPECT_EQ(again.report.blocked[i].behind, result.report.blocked[i].behind) << i;
+  }
+  EXPECT_EQ(to_string(again), to_string(result));
+}
+
+TEST(RunFile, FaultsAreReadBackWithWhatTheyLedTo) {
+  RunSpecification specification{.program = "test", .world_size = 2};
+  set_option(specification, "faults", "fault = [{kind = \"stall\", ranks = [1], operation = 0}]");
+  const Program program{
+      .name = "test", .description = "", .run = [](Rank& rank) { rank.root()->barrier(); }};
+  const RunResult result = run(program, specification);
+  const RunResult again = run_result_from_text(to_file_text(result));
+  EXPECT_EQ(again.report.faults, result.report.faults);
+  EXPECT_THAT(to_string(again), HasSubstr("Certainty  only because rank 1 stalled"));
+  EXPECT_EQ(to_string(again), to_string(result));
 }
 
 TEST(RunFile, StaysSmallInALargeWorld) {
@@ -123,17 +157,17 @@ TEST(RunFile, ATextThatIsCutOffIsSaidToBe) {
 }
 
 TEST(RunFile, AForeignFileIsSaidToBe) {
-  EXPECT_THAT(error_of("[]"), HasSubstr("is no saved run: field format is missing"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("is not a saved run: field format is missing"));
   EXPECT_THAT(error_of(R"({"format": "gangsim schedule"})"),
-              HasSubstr("field format is \"gangsim schedule\"; accepted is \"gangsim run\""));
-  EXPECT_THAT(error_of(R"({"format": "gangsim run", "version": 2})"),
-              HasSubstr("field version is 2; accepted is 1"));
+              HasSubstr("field format is \"gangsim schedule\"; must be \"gangsim run\""));
+  EXPECT_THAT(error_of(R"({"format": "gangsim run", "version": 3})"),
+              HasSubstr("field version is 3; must be 1 to 2"));
 }
 
 // Fields that a file may lack.
 bool is_optional(std::string_view name) {
-  for (const std::string_view optional : {"timeline", "program", "backend", "context", "seed",
-                                          "switches", "gangs", "rank_operations"})
+  for (const std::string_view optional : {"timeline", "certainty", "program", "backend", "context",
+                                          "seed", "switches", "gangs", "rank_operations"})
     if (name == optional) return true;
   return false;
 }
@@ -143,7 +177,7 @@ TEST(RunFile, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
   for (const auto& [name, value] : good.items()) {
     json other = good;
     other[name] = name == "version" ? json(7) : json(json::value_t::null);
-    if (!is_optional(name) || name == "timeline") {
+    if (!is_optional(name) || name == "timeline" || name == "certainty") {
       EXPECT_THAT(error_of(other.dump(-1, ' ', false, json::error_handler_t::replace)),
                   HasSubstr("field " + name));
     }

@@ -11,16 +11,16 @@ namespace {
 RunSpecification with_everything() {
   RunSpecification specification{.program = "ring", .world_size = 4};
   specification.parameters = {{"count", "8"}, {"note", "a b"}};
-  specification.context = sim::ContextKind::parallel;
+  specification.options.context = sim::ContextKind::parallel;
   specification.schedule = ScheduleChoice::random;
-  specification.seed = 7;
-  specification.execution = sim::ExecutionModel::stream_ordered;
-  specification.sends = sim::SendMode::buffered(64);
-  specification.timeout = std::chrono::milliseconds{5};
-  specification.pending_timeouts = sim::PendingTimeouts::fire;
-  specification.strict_blocking = true;
-  specification.deadlock_search = sim::DeadlockSearch::while_others_run;
-  specification.step_limit = 99;
+  specification.options.seed = 7;
+  specification.options.execution = sim::ExecutionModel::stream_ordered;
+  specification.options.sends = sim::SendMode::buffered(64);
+  specification.options.timeout = std::chrono::milliseconds{5};
+  specification.options.pending_timeouts = sim::PendingTimeouts::fire;
+  specification.options.strict_blocking = true;
+  specification.options.deadlock_search = sim::DeadlockSearch::while_others_run;
+  specification.options.step_limit = 99;
   return specification;
 }
 
@@ -56,9 +56,9 @@ TEST(RunSpecificationFromJson, NamesTheField) {
   json["options"]["seed"] = 7;
   try {
     run_specification_from_json(json);
-    FAIL() << "a seed that is no text was accepted";
+    FAIL() << "a seed that is not a string was accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "specification.options.seed is no text");
+    EXPECT_STREQ(error.what(), "field specification.options.seed: expected a string");
   }
   EXPECT_THROW(run_specification_from_json(nlohmann::json::array()), InvalidArgument);
   EXPECT_THROW(run_specification_from_json({{"program", "p"}}), InvalidArgument);

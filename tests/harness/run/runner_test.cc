@@ -20,7 +20,7 @@ void sum_ranks(Rank& rank) {
 
 TEST(Run, GivesTheSameResultForTheSameSpecification) {
   const RunSpecification specification{
-      .program = "test", .schedule = ScheduleChoice::random, .seed = 3};
+      .program = "test", .schedule = ScheduleChoice::random, .options = {.seed = 3}};
   const RunResult first = run(program_of(sum_ranks), specification);
   const RunResult second = run(program_of(sum_ranks), specification);
   EXPECT_TRUE(first.holds());
@@ -44,7 +44,7 @@ TEST(Run, TurnsWhatARankFindsWrongIntoAFinding) {
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
   EXPECT_EQ(result.report.findings[0].ranks, (std::vector{6, 7}));
   EXPECT_THAT(result.report.findings[0].location, testing::StartsWith("runner_test.cc:"));
-  EXPECT_EQ(result.report.findings[0].message,
+  EXPECT_EQ(sim::full_message(result.report.findings[0]),
             "Nothing adds up. Ranks 6-7 said so at " + result.report.findings[0].location + ".");
   EXPECT_FALSE(result.holds());
 }
@@ -57,7 +57,7 @@ TEST(Run, GivesTheCheckAllOutputs) {
   };
   const RunResult result = run(program, {.program = "test"});
   ASSERT_EQ(result.report.findings.size(), 1U);
-  EXPECT_EQ(result.report.findings[0].message, "The sum is odd.");
+  EXPECT_EQ(sim::full_message(result.report.findings[0]), "The sum is odd.");
 }
 
 TEST(Run, RefusesWhatTheProgramDoesNotAccept) {
@@ -67,7 +67,7 @@ TEST(Run, RefusesWhatTheProgramDoesNotAccept) {
   };
   EXPECT_THROW(run(program, {.program = "test", .world_size = 3}), InvalidArgument);
   EXPECT_THROW(run(program, {.program = "test", .parameters = {{"x", "1"}}}), InvalidArgument);
-  EXPECT_THROW(run(program, {.program = "test", .backend = "nccl"}), NotSupported);
+  EXPECT_THROW(run(program, {.program = "test", .backend = BackendKind::nccl}), NotSupported);
 }
 
 TEST(Run, RechecksThatTheScheduleExplainsTheRun) {
@@ -85,7 +85,7 @@ TEST(Run, RechecksThatTheScheduleExplainsTheRun) {
 
 TEST(Replay, FollowsTheRecordedSchedule) {
   const RunSpecification specification{
-      .program = "test", .schedule = ScheduleChoice::random, .seed = 9};
+      .program = "test", .schedule = ScheduleChoice::random, .options = {.seed = 9}};
   const RunResult recorded =
       run(program_of(sum_ranks), specification, {.schedule = sim::Recording::on});
   const RunResult replayed = replay(program_of(sum_ranks), specification, recorded.report.schedule);

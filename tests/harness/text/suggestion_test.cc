@@ -18,8 +18,8 @@ TEST(Suggestion, IsNoneWhereNothingIsNear) {
 
 TEST(UnknownName, SaysWhatIsAccepted) {
   EXPECT_EQ(unknown_name("rn", {"run", "list"}),
-            "'rn' is unknown (did you mean 'run'?); accepted: run, list");
-  EXPECT_EQ(unknown_name("x", {}), "'x' is unknown; accepted: none");
+            "'rn' is unknown (did you mean 'run'?); must be one of: run, list");
+  EXPECT_EQ(unknown_name("x", std::vector<std::string>{}), "'x' is unknown; there are none");
 }
 
 TEST(UnknownName, ListsAtMost24) {

@@ -17,12 +17,12 @@ std::unique_ptr<Layer> attention(int heads) {
                     {.seed = 5, .numbers = Numbers::real, .tp = nullptr});
 }
 
-TEST(Attention, GradientsAreThoseThatChangesShow) {
+TEST(Attention, GradientsMatchFiniteDifferences) {
   expect_gradients(*attention(1), some_input(4, 6));
   expect_gradients(*attention(2), some_input(4, 6));
 }
 
-TEST(Attention, ATokenSeesThoseBeforeItInItsSampleOnly) {
+TEST(Attention, ATokenSeesOnlyEarlierTokensOfItsSample) {
   const auto layer = attention(2);
   Matrix input = some_input(4, 6);
   Saved saved;

@@ -43,7 +43,7 @@ TEST(Batch, PartsAreTheWholeInOrder) {
   EXPECT_EQ(first, whole.inputs.cols());
 }
 
-TEST(Batch, APartIsMadeAsInTheWhole) {
+TEST(Batch, APartIsTheSameAsInTheWhole) {
   for (const ModelSpecification& model : {mlp(), transformer()}) {
     const Batch whole = make_batch(model, 1, 2, 7);
     for (int part = 0; part < 3; ++part) {

@@ -53,8 +53,8 @@ GANG_TEST(GradientBuckets, SumTheGradientsOfAllRanks, 3) {
   }
 }
 
-// The last rank's gradients get ready the other way round; buckets are of one parameter each.
-GANG_TEST(GradientBuckets, AreReducedInOneOrderHoweverGradientsGetReady, 3) {
+// The last rank's gradients become ready in reverse order; each bucket has one parameter.
+GANG_TEST(GradientBuckets, AreReducedInOneOrderHoweverGradientsBecomeReady, 3) {
   Model model = two_layers();
   GradientBuckets buckets(model.parameters(), rank.root(), {.bucket_elements = 1});
   fill(model, 1);
@@ -67,7 +67,7 @@ GANG_TEST(GradientBuckets, AreReducedInOneOrderHoweverGradientsGetReady, 3) {
   EXPECT_EQ(model.parameters()[2]->gradient.sum(), 3 * 4);
 }
 
-GANG_TEST(GradientBuckets, WhatARankDoesNotUseIsZeroThere, 2) {
+GANG_TEST(GradientBuckets, UnusedGradientsAreZero, 2) {
   Model model = two_layers();
   GradientBuckets buckets(model.parameters(), rank.root(), {.bucket_elements = 1});
   model.zero_gradients();

@@ -1,4 +1,4 @@
-// Whether the gradients of a layer are those that small changes show.
+// Compares the gradients of a layer with finite differences.
 #pragma once
 
 #include <algorithm>

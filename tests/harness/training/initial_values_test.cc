@@ -33,13 +33,13 @@ TEST(InitialValues, OfAPartAreThoseOfTheWhole) {
   EXPECT_EQ(part.gradient, Matrix::Zero(4, 2));
 }
 
-TEST(InitialValues, AreOnTheGridWhereNumbersAreExact) {
+TEST(InitialValues, AreOnTheGridForExactNumbers) {
   const Matrix value = make_parameter({.name = "w", .rows = 20, .columns = 20}, {}).value;
   EXPECT_EQ(value, (value / weight_grid).array().round().matrix() * weight_grid);
   EXPECT_EQ(value.cwiseAbs().maxCoeff(), largest_weight);
 }
 
-TEST(InitialValues, AreScaledByTheInputsWhereNumbersAreReal) {
+TEST(InitialValues, AreScaledByTheInputsForRealNumbers) {
   const Matrix value =
       make_parameter({.name = "w", .rows = 20, .columns = 16}, {.numbers = Numbers::real}).value;
   EXPECT_LE(value.cwiseAbs().maxCoeff(), 0.25);

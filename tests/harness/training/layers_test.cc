@@ -1,6 +1,5 @@
-#include "harness/training/layers.h"
-
 #include "gang/error.h"
+#include "harness/training/layer.h"
 #include "tests/harness/training/gradient_check.h"
 
 namespace gang::harness::training {
@@ -12,20 +11,20 @@ std::unique_ptr<Layer> layer_of(LayerKind kind, int inputs, int outputs) {
   return make_layer({.kind = kind, .name = "layer", .inputs = inputs, .outputs = outputs}, real);
 }
 
-TEST(Layers, GradientsOfALinearLayerAreThoseThatChangesShow) {
+TEST(Layers, GradientsOfALinearLayerMatchFiniteDifferences) {
   expect_gradients(*layer_of(LayerKind::linear, 3, 4), some_input(3, 5));
 }
 
-TEST(Layers, GradientsOfActivationsAreThoseThatChangesShow) {
+TEST(Layers, GradientsOfActivationsMatchFiniteDifferences) {
   expect_gradients(*layer_of(LayerKind::relu, 3, 3), some_input(3, 5));
   expect_gradients(*layer_of(LayerKind::gelu, 3, 3), some_input(3, 5));
 }
 
-TEST(Layers, GradientsOfALayerNormAreThoseThatChangesShow) {
+TEST(Layers, GradientsOfALayerNormMatchFiniteDifferences) {
   expect_gradients(*layer_of(LayerKind::layer_norm, 4, 4), some_input(4, 3));
 }
 
-TEST(Layers, GradientsOfAnEmbeddingAreThoseThatChangesShow) {
+TEST(Layers, GradientsOfAnEmbeddingMatchFiniteDifferences) {
   Matrix tokens(1, 4);
   tokens << 2, 0, 2, 1;
   expect_gradients(*layer_of(LayerKind::embedding, 3, 2), tokens, false);

@@ -35,7 +35,7 @@ TEST(Model, FindsParametersByName) {
   EXPECT_THROW(model.parameter("linear9.bias"), InvalidArgument);
 }
 
-TEST(Model, TellsOfGradientsInReverseOrder) {
+TEST(Model, ReportsGradientsInReverseOrder) {
   Model model = make_model(mlp({.linears = 2}));
   Activations activations;
   const Matrix output = model.forward(Matrix::Ones(8, 3), activations);
@@ -80,7 +80,7 @@ TEST(Model, StagesAreTheWholeModel) {
             whole.forward(batch.inputs, of_whole));
 }
 
-TEST(Model, ForgetsItsGradients) {
+TEST(Model, ZeroesItsGradients) {
   Model model = make_model(mlp());
   Activations activations;
   model.backward(model.forward(Matrix::Ones(8, 3), activations), activations);

@@ -21,7 +21,7 @@ Matrix some_labels() {
   return labels;
 }
 
-TEST(Objective, GradientsAreThoseThatChangesShow) {
+TEST(Objective, GradientsMatchFiniteDifferences) {
   expect_gradient(Objective::squared_error, some_input(4, 3), Matrix::Ones(4, 3));
   expect_gradient(Objective::cross_entropy, some_input(4, 3), some_labels());
 }

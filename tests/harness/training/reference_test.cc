@@ -12,7 +12,7 @@ TrainingPlan plan_of(const ModelSpecification& model, double momentum = 0) {
   return {.model = model, .sgd = sgd_for(model.numbers, momentum), .samples = 16};
 }
 
-// The gradients of parts of a batch, summed by twos from the last one on.
+// The gradients of parts of a batch, summed pairwise from the last part.
 void train_in_parts(Model& model, Sgd& sgd, const TrainingPlan& plan, const Batch& batch,
                     int parts) {
   std::vector<std::vector<Matrix>> gradients;
@@ -46,8 +46,8 @@ TEST(Reference, TrainingMakesTheLossSmaller) {
   }
 }
 
-// Weights of models of exact numbers change and stay within their limit, and no sum is rounded: in
-// whatever order it is taken, training gives the same bits.
+// Weights of exact models change but stay within their limit, and no sum is rounded, so training
+// gives the same bits in any order of summation.
 TEST(Reference, ExactNumbersDoNotDependOnTheOrderOfSums) {
   for (const int linears : {1, 2, 3, 4}) {
     const TrainingPlan plan = plan_of(mlp({.hidden = 32, .linears = linears}), 0.5);
@@ -91,7 +91,7 @@ TEST(Reference, SaysWhichElementDiffersAndByHowMuch) {
     ModelParameter& wrong = *mine.parameters().back();
     wrong.value(2, 0) += 1e-9;
     EXPECT_THAT(difference_of(mine, reference), HasSubstr(wrong.name + "(2,0) is "));
-    EXPECT_THAT(difference_of(mine, reference), HasSubstr("in step 0, and "));
+    EXPECT_THAT(difference_of(mine, reference), HasSubstr("in step 0, but "));
     EXPECT_EQ(gradient_difference_of(mine, reference), "");
     wrong.gradient(1, 0) -= 1e-9;
     EXPECT_THAT(gradient_difference_of(mine, reference),

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/training/model.h"
+
 namespace gang::harness::training {
 namespace {
 

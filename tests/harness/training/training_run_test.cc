@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gang/error.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness::training {
@@ -11,52 +10,12 @@ namespace {
 
 using testing::HasSubstr;
 
-ParameterValues values_with(const std::map<std::string, std::string>& given,
-                            const std::string& model = "mlp") {
-  return {training_parameters(model), given};
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-TEST(TrainingRun, ThePlanIsWhatTheParametersSay) {
-  const TrainingPlan plan =
-      training_plan(values_with({{"hidden", "24"}, {"layers", "2"}, {"samples", "3"}}), 4);
-  EXPECT_EQ(plan.model, mlp({.hidden = 24, .linears = 2}));
-  EXPECT_EQ(plan.samples, 12);
-  EXPECT_EQ(training_plan(values_with({}, "transformer"), 1).model, transformer());
-}
-
-TEST(TrainingRun, ABatchThatOneProcessCannotCheckIsRefused) {
-  EXPECT_NO_THROW(validate_training(64, values_with({{"samples", "256"}})));
-  EXPECT_THAT(refusal([] { validate_training(65, values_with({{"samples", "256"}})); }),
-              HasSubstr("accepted: up to 16384, or compare=false"));
-  EXPECT_NO_THROW(validate_training(65, values_with({{"samples", "256"}, {"compare", "false"}})));
-}
-
-TEST(TrainingRun, AWidthThatHeadsDoNotDivideIsRefused) {
-  EXPECT_THAT(refusal([] { validate_training(1, values_with({{"hidden", "10"}}, "transformer")); }),
-              HasSubstr("multiples of 4"));
-}
-
-TEST(TrainingRun, SizesThatDoNotDivideAreRefusedWithThoseThatWouldDo) {
-  EXPECT_EQ(refusal([] { check_divides("tp", 4, "world", 6); }),
-            "tp 4 does not divide world 6; accepted: 1, 2, 3, 6");
-  EXPECT_NO_THROW(check_divides("tp", 3, "world", 6));
-}
-
 TEST(TrainingRun, WithoutComparingNothingDiffers) {
   const Program program{.name = "compares_nothing",
                         .description = "",
                         .run =
                             [](Rank& rank) {
-                              TrainingCheck check(rank, training_plan(rank, 1),
+                              TrainingCheck check(rank, training_plan(rank.parameters(), 1),
                                                   comparison_of(rank));
                               check.after_step(1e9);
                               EXPECT_FALSE(check.compares());
@@ -66,9 +25,9 @@ TEST(TrainingRun, WithoutComparingNothingDiffers) {
       run(program, {.program = program.name, .parameters = {{"compare", "false"}}}).holds());
 }
 
-// A program that does nothing right.
+// A program that gets everything wrong.
 void train_wrongly(Rank& rank) {
-  const TrainingPlan plan = training_plan(rank, 1);
+  const TrainingPlan plan = training_plan(rank.parameters(), 1);
   Model model(plan.model.layers, build_options(plan.model, plan.seed));
   TrainingCheck check(rank, plan);
   const double loss = Reference(plan).step();
@@ -77,7 +36,7 @@ void train_wrongly(Rank& rank) {
   if (rank.rank() == 2) check.compare_gradients(model);
 }
 
-TEST(TrainingRun, WhatDiffersFromOneProcessIsAFinding) {
+TEST(TrainingRun, ADifferenceFromOneProcessIsAFinding) {
   const Program program{.name = "train_wrongly",
                         .description = "",
                         .run = train_wrongly,

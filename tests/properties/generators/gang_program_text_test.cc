@@ -34,7 +34,7 @@ TEST(GangProgramText, ReadsAsWhatTheRanksDo) {
       "step 2  gang 0  send i32[1] from rank 1 to rank 2, started and waited for\n"
       "step 3  gang 2  barrier\n"
       "step 4  gang 0  ring i32[1] by 3, started and polled\n"
-      "step 5  gang 0  recv i32[0] on rank 2 from every other, any source\n"
+      "step 5  gang 0  recv i32[0] on rank 2 from every other rank, any source\n"
       "step 6  gang 0  all_to_all i32[1] with split sizes");
 }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Three steps of everybody on the root, and one on a pair.
+// Two steps of every rank on the root, and one of a pair.
 Mutant mutant_of(Mutation mutation) {
   Mutant mutant;
   mutant.program.world = 4;
@@ -75,7 +75,7 @@ TEST(Mutant, ChangesWhatTheMutationSays) {
   EXPECT_EQ(mistaken_program(rooted)->steps[1].root, 1);
 }
 
-TEST(VisibleCalls, AreThoseThatOthersCanTell) {
+TEST(VisibleCalls, AreThoseThatOthersSee) {
   const VisibleCalls calls = visible_calls(mutant_of(Mutation::skip).program, 1);
   ASSERT_EQ(calls.size(), 4U);
   EXPECT_EQ(calls.at("gang 0").front().text, "all_reduce i32[2] sum");

@@ -13,7 +13,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 using testing::Contains;
 using testing::SizeIs;
 
-// Gangs that are not the simulator's own; over sockets, as Gloo is.
+// Foreign backends, with NCCL over sockets like Gloo.
 class ObservedGangOver : public testing::TestWithParam<SimulatedBackend> {
  protected:
   static SimulationOptions on(int world_size, std::vector<Fault> faults) {
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, ObservedGangOver, testing::ValuesIn(backends(
                            return backend.param == SimulatedBackend::nccl ? "nccl" : "gloo";
                          });
 
-// What each rank met in five all_reduces: the error, or none and the right sums.
+// Each rank's outcome of five all_reduces: the error, or none and correct sums.
 std::vector<std::optional<GangError>> errors_of(const SimulationOptions& options, Report& report) {
   std::vector<std::optional<GangError>> errors(static_cast<std::size_t>(options.world_size));
   report = run(options, [&](SimulatedRank& rank) {
@@ -63,8 +63,8 @@ TEST_P(ObservedGangOver, BlockingCallsAreTraced) {
   EXPECT_EQ(report.trace.digest, run(options, program).trace.digest);
 }
 
-// Whose connection it was, NCCL does not say.
-TEST_P(ObservedGangOver, ACrashThatIsNoticedFailsItsPeers) {
+// NCCL does not say whose connection failed.
+TEST_P(ObservedGangOver, NoticedCrashFailsItsPeers) {
   Report report;
   const auto errors = errors_of(on(4, {{.kind = FaultKind::crash,
                                         .ranks = {1},
@@ -85,7 +85,7 @@ TEST_P(ObservedGangOver, ACrashThatIsNoticedFailsItsPeers) {
             "rank 1 crashed before all_reduce #2 sum i64[] on root[0-3]");
 }
 
-TEST_P(ObservedGangOver, AStallOrAnUnnoticedCrashIsATimeout) {
+TEST_P(ObservedGangOver, StallOrUnnoticedCrashIsATimeout) {
   for (const FaultKind kind : {FaultKind::stall, FaultKind::crash}) {
     Report report;
     const auto errors =
@@ -96,7 +96,7 @@ TEST_P(ObservedGangOver, AStallOrAnUnnoticedCrashIsATimeout) {
   }
 }
 
-TEST_P(ObservedGangOver, ARankThatDiesInsideDiesInTheMiddleOfTheAlgorithm) {
+TEST_P(ObservedGangOver, CrashInsideACallStrikesMidAlgorithm) {
   std::set<int> with_result;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SimulationOptions options = on(4, {{.kind = FaultKind::crash,
@@ -118,7 +118,7 @@ TEST_P(ObservedGangOver, ARankThatDiesInsideDiesInTheMiddleOfTheAlgorithm) {
   EXPECT_GT(with_result.size(), 1U);  // in other runs, some had what they needed
 }
 
-TEST_P(ObservedGangOver, FaultsOfLinksBefallMessagesOfTheAlgorithms) {
+TEST_P(ObservedGangOver, LinkFaultsHitMessagesOfTheAlgorithms) {
   const auto fault_of = [](FaultKind kind) {
     Fault fault{
         .kind = kind, .ranks = {0}, .to = {1, 2}, .one_way = true, .trigger = {.message = 2}};
@@ -145,7 +145,7 @@ SimulationOptions over_gloo(int world_size, std::vector<Fault> faults) {
   return options;
 }
 
-TEST(ObservedGangOverGloo, ALateCopyHoldsBackWhatTheRankSends) {
+TEST(ObservedGangOverGloo, LateCopyDelaysWhatTheRankSends) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
   std::vector<std::int64_t> sums(3);
@@ -167,7 +167,7 @@ TEST(ObservedGangOverGloo, ALateCopyHoldsBackWhatTheRankSends) {
   EXPECT_EQ(run(over_gloo(3, {}), program(1s)).virtual_time, 1s);
 }
 
-TEST(ObservedGangOverGloo, AWatchdogAbortsTheOtherGangsOfItsRank) {
+TEST(ObservedGangOverGloo, WatchdogAbortsTheOtherGangsOfItsRank) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
   SimulationOptions options{.world_size = 3,
@@ -192,7 +192,7 @@ TEST(ObservedGangOverGloo, AWatchdogAbortsTheOtherGangsOfItsRank) {
   EXPECT_EQ(kinds[0], GangErrorKind::aborted);
 }
 
-TEST_P(ObservedGangOver, AnExceptionLeavesTheProgram) {
+TEST_P(ObservedGangOver, ExceptionLeavesTheProgram) {
   const Report report =
       run(on(2, {{.kind = FaultKind::exception, .ranks = {1}, .trigger = {.operation = 1}}}),
           three_barriers);
@@ -200,7 +200,7 @@ TEST_P(ObservedGangOver, AnExceptionLeavesTheProgram) {
   EXPECT_THAT(ids_of(report), Contains("rank_failed"));
 }
 
-TEST_P(ObservedGangOver, AWatchdogAbortsTheGangOnEveryRank) {
+TEST_P(ObservedGangOver, WatchdogAbortsTheGangOnEveryRank) {
   Report report;
   const auto errors = errors_of(
       on(3, {{.kind = FaultKind::watchdog_abort, .ranks = {1}, .trigger = {.operation = 1}}}),
@@ -211,7 +211,7 @@ TEST_P(ObservedGangOver, AWatchdogAbortsTheGangOnEveryRank) {
   }
 }
 
-TEST_P(ObservedGangOver, CorruptResultsAndContributionsAreTaken) {
+TEST_P(ObservedGangOver, CorruptResultsAndContributionsAreAccepted) {
   for (const FaultKind kind : {FaultKind::corrupt_contribution, FaultKind::corrupt_result}) {
     int right = 0;
     run(on(3, {{.kind = kind, .ranks = {1}, .trigger = {.operation = 0}}}),
@@ -222,7 +222,7 @@ TEST_P(ObservedGangOver, CorruptResultsAndContributionsAreTaken) {
   }
 }
 
-TEST_P(ObservedGangOver, ARankThatWasStartedAgainIsRefused) {
+TEST_P(ObservedGangOver, RestartedRankIsRefused) {
   int refused = 0;
   run(on(3, {{.kind = FaultKind::restart,
               .ranks = {1},
@@ -239,7 +239,7 @@ TEST_P(ObservedGangOver, ARankThatWasStartedAgainIsRefused) {
   EXPECT_EQ(refused, 1);
 }
 
-TEST_P(ObservedGangOver, AMonitoredBarrierNamesWhoIsGoneOrStalled) {
+TEST_P(ObservedGangOver, MonitoredBarrierNamesLostAndStalledRanks) {
   for (const bool is_noticed : {false, true}) {
     Fault fault{.kind = is_noticed ? FaultKind::crash : FaultKind::stall,
                 .ranks = {2},
@@ -255,7 +255,7 @@ TEST_P(ObservedGangOver, AMonitoredBarrierNamesWhoIsGoneOrStalled) {
   }
 }
 
-TEST_P(ObservedGangOver, APlanThatFiresNothingChangesNothing) {
+TEST_P(ObservedGangOver, PlanWithoutFiredFaultsChangesNothing) {
   SimulationOptions clean{.world_size = 3, .backend = GetParam()};
   SimulationOptions faulted = on(
       3, {{.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 1000}},

@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-TEST(RootGangs, AreTheSimulatorsOwnUnlessOptionsSayOtherwise) {
+TEST(RootGangs, DefaultToTheSimulatorsOwn) {
   const Report report = run(2, [](SimulatedRank& rank) {
     EXPECT_EQ(rank.root()->info().backend, "sim");
     EXPECT_EQ(rank.root()->size(), 2);

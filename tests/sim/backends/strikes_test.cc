@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// How far the rest of the world got with 12 gathers to rank 0, of which the last died in one.
+// The progress of the other ranks in 12 gathers to rank 0, during which the last rank died.
 int gathers_of(SimulatedBackend backend, std::uint64_t seed) {
   SimulationOptions options = with(2, {{.kind = FaultKind::crash,
                                         .ranks = {1},
@@ -38,15 +38,15 @@ void expect_two_ends(SimulatedBackend backend) {
     counts.insert(gathers_of(backend, seed));
     EXPECT_EQ(gathers_of(backend, seed), gathers_of(backend, seed));
   }
-  EXPECT_EQ(counts, (std::set{3, 4}));  // it died in the fourth: early, or having brought its part
+  EXPECT_EQ(counts, (std::set{3, 4}));  // it died in the fourth, before or after contributing
 }
 
-TEST(Strikes, FallOnOneOfTheMessagesOfAnAlgorithm) {
+TEST(Strikes, HitOneOfTheMessagesOfAnAlgorithm) {
   if (!gloo_availability().is_available) GTEST_SKIP() << gloo_availability().reason;
   expect_two_ends(SimulatedBackend::gloo);
 }
 
-TEST(Strikes, FallBeforeALaunchOrWhileItIsWaitedFor) { expect_two_ends(SimulatedBackend::nccl); }
+TEST(Strikes, HitBeforeALaunchOrDuringItsWait) { expect_two_ends(SimulatedBackend::nccl); }
 
 }  // namespace
 }  // namespace gang::sim

@@ -91,7 +91,7 @@ TEST(ParallelContexts, AMismatchOfStartedOperationsDoesNotHideADeadlock) {
   EXPECT_EQ(report.findings.at(0).id, "mismatch_root");
 }
 
-TEST(ParallelContexts, AFailureIsToldToTheOthers) {
+TEST(ParallelContexts, AFailureReachesTheOthers) {
   const Report report = run_parallel(4, [](SimulatedRank& rank) {
     if (rank.rank() == 1) throw std::runtime_error("gone");
     rank.root()->barrier();

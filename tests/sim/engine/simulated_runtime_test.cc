@@ -184,7 +184,7 @@ TEST(SimulatedRuntime, ANotificationWakesOneOrAll) {
     condition->notify_all();
     for (const auto& thread : threads) thread->join();
     EXPECT_THAT(woken, testing::UnorderedElementsAre(0, 1, 2, 3));
-    condition->notify_all();  // nobody waits any more
+    condition->notify_all();  // no context waits any more
   });
 }
 

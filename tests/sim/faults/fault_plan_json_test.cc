@@ -59,14 +59,14 @@ TEST(FaultPlanJson, SaysWhatIsWrongAndWhere) {
     return std::string("accepted");
   };
   EXPECT_THAT(complaint_of(R"({"fault": [{"kind": "crush"}]})"),
-              testing::StartsWith("fault 1: kind 'crush' is unknown; accepted: crash, exception"));
+              testing::StartsWith("fault 1: kind is \"crush\"; must be one of: crash, exception"));
   EXPECT_EQ(complaint_of(R"({"fault": [{}]})"), "fault 1: kind is missing");
   EXPECT_THAT(complaint_of(R"({"fault": [{"kind": "crash", "rank": 1}]})"),
-              testing::StartsWith("fault 1: key 'rank' is unknown; accepted: kind, ranks"));
+              testing::StartsWith("fault 1: key 'rank' is unknown; must be one of: kind, ranks"));
   EXPECT_EQ(complaint_of(R"({"fault": [{"kind": "crash", "operation": -1}]})"),
-            "fault 1: operation is -1; accepted: a whole number, 0 and more, or [least, most]");
-  EXPECT_EQ(complaint_of(R"({"mean": "two"})"), "mean is \"two\"; accepted: a number");
-  EXPECT_EQ(complaint_of(R"({"fault": {}})"), "fault is no list; accepted: [[fault]] tables");
+            "fault 1: operation is -1; must be a whole number, 0 or more, or [least, most]");
+  EXPECT_EQ(complaint_of(R"({"mean": "two"})"), "mean is \"two\"; must be a number");
+  EXPECT_EQ(complaint_of(R"({"fault": {}})"), "fault: expected [[fault]] tables, found object");
 }
 
 }  // namespace

@@ -12,13 +12,14 @@ using std::chrono_literals::operator""ms;
 
 TEST(FaultPlan, KindsHaveNamesThatParseBack) {
   std::set<std::string_view> names;
-  for (const FaultKind kind : all_fault_kinds()) {
-    EXPECT_EQ(parse_fault_kind(to_string(kind)), kind);
+  for (const auto& [kind, name] : fault_kind_names) {
+    EXPECT_EQ(to_string(kind), name);
+    EXPECT_EQ(parse_name(fault_kind_names, name), kind);
     names.insert(to_string(kind));
   }
   EXPECT_EQ(names.size(), 21u);
   EXPECT_EQ(to_string(FaultKind::corrupt_message), "corrupt_message") << "the last one";
-  EXPECT_EQ(parse_fault_kind("earthquake"), std::nullopt);
+  EXPECT_EQ(parse_name(fault_kind_names, "earthquake"), std::nullopt);
 }
 
 TEST(FaultPlan, KindsAreOfRanksOrOfLinks) {

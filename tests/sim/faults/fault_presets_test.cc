@@ -39,7 +39,7 @@ TEST(FaultPresets, AnUnknownNameListsTheKnownOnes) {
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
-                 "no faults are called 'heavy'; accepted: none, light, swarm, production, "
+                 "fault plan 'heavy' is unknown; must be one of: none, light, swarm, production, "
                  "byzantine, or a .toml file");
   }
 }

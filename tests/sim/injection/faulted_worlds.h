@@ -9,7 +9,7 @@
 
 namespace gang::sim::test {
 
-// A world of which every operation has ten seconds, and these faults, drawn.
+// A world with these faults, drawn, and ten seconds for every operation.
 inline SimulationOptions with(int world_size, std::vector<Fault> faults) {
   SimulationOptions options;
   options.world_size = world_size;

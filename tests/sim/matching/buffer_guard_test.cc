@@ -42,7 +42,7 @@ TEST(BufferGuard, FindsAWrittenInput) {
   const Report report = touched([](Buffers& buffers, SimulatedRank&) { buffers.input[4] = 1; });
   ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
-  EXPECT_THAT(report.findings[0].operation, HasSubstr("all_reduce #0 sum i32[5]"));
+  EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("all_reduce #0 sum i32[5]"));
   EXPECT_THAT(report.findings[0].location, HasSubstr("buffer_guard_test.cc:"));
 }
 
@@ -165,7 +165,8 @@ TEST(BufferGuard, FindsAReadOutput) {
   expect_found([] { return read_by_rank_1(start_sum, true, true); }, 1);
   if constexpr (!MemoryFence::is_fatal) {
     const Report report = read_by_rank_1(start_sum, true, true);
-    EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 1 read a buffer of all_reduce #0"));
+    EXPECT_THAT(full_message(report.findings[0]),
+                HasSubstr("Rank 1 read a buffer of all_reduce #0"));
   }
 }
 

@@ -64,7 +64,7 @@ TEST_P(ForeignGangsOn, AWorkThatOutlivesItsRunRefusesToBeWaitedFor) {
     if (rank.rank() == 1) return;
     kept.push_back(rank.root()->start_all_reduce(view_of(value), ReduceOperation::sum));
     kept.push_back(rank.root()->start_recv(view_of(received), 1));
-    rank.root()->split({.color = 0});  // nobody else comes
+    rank.root()->split({.color = 0});  // no other rank arrives
   });
   EXPECT_FALSE(report.holds());
   for (Work& work : kept) {

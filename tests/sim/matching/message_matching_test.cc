@@ -227,7 +227,7 @@ TEST(SendModes, ABufferedMessageIsWhatItWasWhenSent) {
 
 TEST(Batches, ProgressTogether) {
   expect_holds_in_every_mode(3, [](SimulatedRank& rank) {
-    // A ring in which everybody sends and receives at once.
+    // A ring in which every rank sends and receives at once.
     const int next = (rank.rank() + 1) % 3;
     const int previous = (rank.rank() + 2) % 3;
     std::int32_t own = rank.rank();
@@ -258,7 +258,7 @@ TEST(Batches, AreCompleteWhenAllOfThemAre) {
   EXPECT_TRUE(report.holds());
 }
 
-TEST(Messages, ThatNobodyReceivesAreAFinding) {
+TEST(Messages, UnreceivedOnesAreAFinding) {
   const Report report =
       run({.world_size = 2, .sends = SendMode::buffered(64)}, [](SimulatedRank& rank) {
         if (rank.rank() == 0) send_value(*rank.root(), 1, 1, 7);
@@ -267,7 +267,7 @@ TEST(Messages, ThatNobodyReceivesAreAFinding) {
   ASSERT_THAT(ids_of(report), ElementsAre("unreceived_message"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1))
       << "one sends too much, or one too little";
-  EXPECT_THAT(report.findings[0].operation, HasSubstr("to rank 1 tag 7"));
+  EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("to rank 1 tag 7"));
   EXPECT_THAT(report.findings[0].location, HasSubstr("message_matching_test.cc:"));
 }
 
@@ -278,7 +278,7 @@ TEST(Messages, AreMissedOnChildrenToo) {
         if (rank.rank() == 0) send_value(*child, 1, 1);
       });
   ASSERT_THAT(ids_of(report), ElementsAre("unreceived_message"));
-  EXPECT_EQ(report.findings[0].gang, "pair[0,1]");
+  EXPECT_EQ(to_string(report.findings[0].gang), "pair[0,1]");
 }
 
 TEST(Messages, LeftBehindByADeadlockAreNoFindingOfTheirOwn) {
@@ -314,8 +314,8 @@ TEST(Messages, OfAnotherCountOrTypeAreAMismatch) {
     const Report counts = exchange(mode, view(two), view(three));
     ASSERT_THAT(ids_of(counts), ElementsAre("mismatch_count"));
     EXPECT_THAT(counts.findings[0].ranks, ElementsAre(0, 1));
-    EXPECT_THAT(counts.findings[0].message, HasSubstr("i32[2]"));
-    EXPECT_THAT(counts.findings[0].message, HasSubstr("i32[3]"));
+    EXPECT_THAT(full_message(counts.findings[0]), HasSubstr("i32[2]"));
+    EXPECT_THAT(full_message(counts.findings[0]), HasSubstr("i32[3]"));
     EXPECT_THAT(ids_of(exchange(mode, view(two), view(floats))), ElementsAre("mismatch_data_type"));
   }
 }

@@ -86,7 +86,7 @@ TEST(OperationDeadlines, ACallMayHaveItsOwn) {
     ASSERT_TRUE(error);
     EXPECT_EQ(rank.runtime().now(), 3ms);
   });
-  EXPECT_THAT(report.findings[0].message, HasSubstr("timed out after 3 ms"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("timed out after 3 ms"));
 }
 
 TEST(OperationDeadlines, ThereIsNoneWithoutTimeout) {
@@ -183,7 +183,7 @@ Watched run_watched(std::optional<Duration> watchdog, const CallOptions& of_barr
 TEST(OperationDeadlines, AWatchdogAbortsTheGangsOfItsRankWhereNobodyWaits) {
   const Watched watched = run_watched(3s);
   EXPECT_THAT(ids_of(watched.report), ElementsAre("timed_out"));
-  EXPECT_THAT(watched.report.findings[0].message, HasSubstr("timed out after 3 s"));
+  EXPECT_THAT(full_message(watched.report.findings[0]), HasSubstr("timed out after 3 s"));
   for (const std::size_t rank : {0U, 1U}) {
     ASSERT_TRUE(watched.pair[rank]) << rank;
     EXPECT_EQ(watched.pair[rank]->kind(), GangErrorKind::aborted);
@@ -208,7 +208,7 @@ TEST(OperationDeadlines, AWatchdogActsOnTimeoutsThatComeSooner) {
   const Watched watched = run_watched(60s, {.timeout = 2s});
   ASSERT_TRUE(watched.pair[1]);
   EXPECT_EQ(watched.pair[1]->kind(), GangErrorKind::aborted);
-  EXPECT_THAT(watched.report.findings[0].message, HasSubstr("timed out after 2 s"));
+  EXPECT_THAT(full_message(watched.report.findings[0]), HasSubstr("timed out after 2 s"));
   EXPECT_FALSE(run_watched(std::nullopt, {.timeout = 2s}).pair[1]) << "gangs break one by one";
 }
 

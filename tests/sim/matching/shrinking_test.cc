@@ -26,7 +26,7 @@ TEST(Shrinking, SurvivorsOfAFailureGoOnInTheirOldOrder) {
     EXPECT_EQ(sum_of_ranks(*survivors, static_cast<float>(rank.rank())), 7);
   });
   EXPECT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_EQ(report.virtual_time, Duration(0)) << "nobody waits for those who are known to be gone";
+  EXPECT_EQ(report.virtual_time, Duration(0)) << "no rank waits for ranks known to be gone";
 }
 
 TEST(Shrinking, AHealthyGangMayBeShrunkAndIsBrokenThen) {
@@ -55,7 +55,7 @@ TEST(Shrinking, TheGraceBoundsTheWaitForMembersThatStayAway) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(Shrinking, WhoComesTooLateIsExcludedAndToldSo) {
+TEST(Shrinking, ALateMemberIsExcludedAndLearnsOfIt) {
   const Report report = run(3, [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
       rank.runtime().sleep_for(10s);
@@ -72,7 +72,7 @@ TEST(Shrinking, WhoComesTooLateIsExcludedAndToldSo) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(Shrinking, WhoComesAtTheLastMomentIsInTime) {
+TEST(Shrinking, AMemberAtTheDeadlineIsInTime) {
   const Report report = run(2, [](SimulatedRank& rank) {
     if (rank.rank() == 1) rank.runtime().sleep_for(1s);
     EXPECT_EQ(rank.root()->shrink({.grace = 1s})->size(), 2);

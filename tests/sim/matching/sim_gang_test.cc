@@ -74,7 +74,7 @@ TEST(SimGang, GangsOfOneRankMayBeUsedFromItsFurtherContexts) {
   EXPECT_TRUE(report.holds());
 }
 
-TEST(SimGang, AWorldOfOneNeedsNobody) {
+TEST(SimGang, AWorldOfOneNeedsNoPeer) {
   const Report report = run(1, [](SimulatedRank& rank) {
     EXPECT_EQ(count_members(*rank.root()), 1);
     rank.root()->barrier();

@@ -116,7 +116,7 @@ TEST(SimWork, DroppingItIsAFindingAndTheBuffersAreSafe) {
   EXPECT_EQ(report.outcome, Outcome::completed);
   ASSERT_THAT(ids_of(report), ElementsAre("unwaited_work"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
-  EXPECT_THAT(report.findings[0].operation, HasSubstr("all_reduce #0"));
+  EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("all_reduce #0"));
   EXPECT_THAT(report.findings[0].location, HasSubstr("sim_work_test.cc:"));
 }
 

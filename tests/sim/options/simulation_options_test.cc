@@ -13,20 +13,19 @@ void expect_refused(const SimulationOptions& options, const std::string& message
 }
 
 TEST(SimulationOptions, WhatIsWrongIsNamedWithItsValueAndWhatIsAccepted) {
-  expect_refused({.world_size = 0}, "world size is 0; accepted is 1 to 4194304");
-  expect_refused({.world_size = -3}, "world size is -3; accepted is 1 to 4194304");
-  expect_refused({.world_size = 4'194'305}, "world size is 4194305; accepted is 1 to 4194304");
+  expect_refused({.world_size = 0}, "world size is 0; must be 1 to 4194304");
+  expect_refused({.world_size = -3}, "world size is -3; must be 1 to 4194304");
+  expect_refused({.world_size = 4'194'305}, "world size is 4194305; must be 1 to 4194304");
   expect_refused({.world_size = 20'000, .context = ContextKind::thread},
-                 "world size is 20000 on context thread; accepted is 1 to 16384 there");
-  expect_refused({.timeout = Duration(0)},
-                 "timeout is 0 s; accepted is more than zero, or no_timeout");
-  expect_refused({.timeout = Duration(-1)}, "accepted is more than zero, or no_timeout");
-  expect_refused({.watchdog = Duration(0)}, "watchdog is 0 s; accepted is more than zero, or none");
+                 "world size is 20000 on context thread; must be 1 to 16384");
+  expect_refused({.timeout = Duration(0)}, "timeout is 0 s; must be more than zero, or no_timeout");
+  expect_refused({.timeout = Duration(-1)}, "must be more than zero, or no_timeout");
+  expect_refused({.watchdog = Duration(0)}, "watchdog is 0 s; must be more than zero, or none");
   expect_refused({.backend = SimulatedBackend::nccl, .watchdog = Duration(1)},
-                 "watchdog on sim-nccl, whose gangs bring one; accepted there is none");
-  expect_refused({.step_limit = 0}, "step limit is 0; accepted is 1 or more");
-  expect_refused({.stack_bytes = 1024}, "stack size is 1024 bytes; accepted is 16384 or more");
-  expect_refused({.reduction_threads = 0}, "reduction threads are 0; accepted is 1 or more");
+                 "watchdog is set on sim-nccl, whose gangs have their own; must be none");
+  expect_refused({.step_limit = 0}, "step limit is 0; must be 1 or more");
+  expect_refused({.stack_bytes = 1024}, "stack size is 1024 bytes; must be 16384 or more");
+  expect_refused({.reduction_threads = 0}, "reduction threads are 0; must be 1 or more");
   expect_refused({.scheduler = SchedulerKind::replay}, "scheduler replay needs a schedule");
   expect_refused({.replay = Schedule{}}, "a schedule to replay needs scheduler replay");
   expect_refused({.context = ContextKind::parallel, .scheduler = SchedulerKind::random},

@@ -15,7 +15,7 @@ Timeline timeline_of(SimulationOptions options, const RankProgram& program) {
 
 // "barrier #0 1-3 complete"
 std::string to_text(const Timeline& timeline, const TimelineSlice& slice) {
-  return timeline.gangs[slice.gang] + " " + timeline.calls[slice.call].operation + " #" +
+  return to_string(timeline.gangs[slice.gang]) + " " + timeline.calls[slice.call].call.kind + " #" +
          std::to_string(slice.sequence_number) + " " + std::to_string(slice.first_step) + "-" +
          std::to_string(slice.last_step) + " " + std::string(to_string(slice.status));
 }
@@ -89,7 +89,8 @@ TEST(TimelineRecorder, SenderAndReceiverWaitForEachOther) {
   });
   EXPECT_THAT(lane_text(met, 0).back(), "root[0,1] send #0 2-3 complete");
   EXPECT_THAT(lane_text(met, 1).back(), "root[0,1] recv #0 3-3 complete");
-  EXPECT_EQ(met.calls.at(met.lanes[0].slices.back().call).arguments, "i32[] to rank 1 tag 7");
+  EXPECT_EQ(to_string(met.calls.at(met.lanes[0].slices.back().call).call),
+            "send i32[] to rank 1 tag 7");
 }
 
 TEST(TimelineRecorder, KeepsTheLastOperationsAndCountsTheOthers) {

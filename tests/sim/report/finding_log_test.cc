@@ -43,17 +43,21 @@ TEST(FindingLog, AMessageAboutRanksBeginsWithAllOfThem) {
 TEST(FindingLog, AnyOtherFieldMakesAnotherCause) {
   FindingLog log;
   Finding base = finding("a", {1});
-  base.gang = "g";
-  base.operation = "o";
+  base.gang = {"g", "0"};
+  base.call = {.kind = "o"};
   base.location = "l";
   log.add(base);
   for (std::string Finding::* field :
-       {&Finding::id, &Finding::gang, &Finding::operation, &Finding::location, &Finding::message}) {
+       {&Finding::id, &Finding::location, &Finding::message, &Finding::detail}) {
     Finding other = base;
     other.*field += "x";
     log.add(other);
   }
-  EXPECT_EQ(log.take().size(), 6U);
+  for (std::string* field : {&base.gang.members, &base.call.kind}) {
+    *field += "x";
+    log.add(base);
+  }
+  EXPECT_EQ(log.take().size(), 7U);
 }
 
 TEST(FindingLog, ConsequencesStandInsideTheirFinding) {

@@ -1,8 +1,5 @@
 #include "sim/report/report.h"
 
-#include <sstream>
-
-#include "sim/text/text_layout.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -10,26 +7,11 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-TEST(RankRanges, FoldsRunsAndStrides) {
-  EXPECT_EQ(to_rank_ranges({}), "");
-  EXPECT_EQ(to_rank_ranges({7}), "7");
-  EXPECT_EQ(to_rank_ranges({0, 1}), "0-1");
-  EXPECT_EQ(to_rank_ranges({0, 2}), "0,2");
-  EXPECT_EQ(to_rank_ranges({0, 1, 2, 3, 8, 10, 12, 14}), "0-3,8-14:2");
-  EXPECT_EQ(to_rank_ranges({0, 1, 2, 3, 8, 20, 22, 24}), "0-3,8,20-24:2");
-  EXPECT_EQ(to_rank_ranges({0, 4, 8, 12}), "0-12:4");
-}
-
-TEST(RankRanges, KeepsAtMostSoMany) {
-  EXPECT_EQ(to_rank_ranges({0, 5, 7, 20}, 2), "0,5,...");
-  EXPECT_EQ(to_rank_ranges({0, 5}, 2), "0,5");
-}
-
 Finding some_finding() {
   return {.id = "mismatch_count",
           .ranks = {1, 5},
-          .gang = "dp[0,2]",
-          .operation = "all_reduce #3 sum f32[1024]",
+          .gang = {"dp", "0,2"},
+          .call = {.kind = "all_reduce", .sequence = 3, .payload = "sum f32[1024]"},
           .message = "Ranks 1,5 called something else.",
           .location = "train.cc:41",
           .consequences = {"rank 3: failed"}};
@@ -45,103 +27,20 @@ TEST(Report, HoldsOnlyIfCompletedWithoutAFinding) {
   EXPECT_FALSE(report.holds());
 }
 
-TEST(ReportText, GroupsRanksInTheSameCall) {
+TEST(Report, ItsCertaintyIsItsOwnOrThatOfItsFirstFinding) {
   Report report;
-  report.outcome = Outcome::deadlock;
-  for (int rank = 0; rank < 7; ++rank)
-    report.blocked.push_back({.rank = rank,
-                              .gang = "root[0-7]",
-                              .operation = "barrier #0",
-                              .location = "train.cc:41",
-                              .waits_for = {7},
-                              .waits_for_count = 1,
-                              .would_time_out_after_ns = 900'000'000'000});
-  EXPECT_EQ(to_string(report),
-            "DEADLOCK\n"
-            "\n"
-            "  rank  blocked in             waits for  at\n"
-            "  0-6   root[0-7]  barrier #0  7          train.cc:41\n"
-            "\n"
-            "  Timeout    would fail after 15 min\n");
+  EXPECT_EQ(certainty_of(report), nullptr);
+  report.findings = {some_finding()};
+  EXPECT_EQ(certainty_of(report), nullptr);
+  report.findings[0].certainty = Certainty{.sends = Dependence::open};
+  EXPECT_EQ(certainty_of(report)->sends, Dependence::open);
+  report.certainty = Certainty{.schedules = Schedules::every};
+  EXPECT_EQ(certainty_of(report)->schedules, Schedules::every);
 }
 
-TEST(ReportText, ShowsTheRootCauseFirstAndConsequencesInsideIt) {
-  Report report;
-  report.outcome = Outcome::failed;
-  report.findings = {some_finding(), {.id = "unwaited_work", .message = "Rank 0 dropped it."}};
-  EXPECT_EQ(to_string(report),
-            "FAILED  mismatch_count\n"
-            "\n"
-            "  Ranks 1,5 called something else.\n"
-            "    then rank 3: failed\n"
-            "\n"
-            "unwaited_work\n"
-            "\n"
-            "  Rank 0 dropped it.\n"
-            "\n"
-            "  Fix        pass the same number of elements on every member\n");
-}
-
-void expect_eighty_columns(const Report& report) {
-  std::istringstream stream(to_string(report));
-  int lines = 0;
-  for (std::string line; std::getline(stream, line); ++lines)
-    EXPECT_LE(column_count(line), 80U) << line;
-  EXPECT_LT(lines, 100);
-}
-
-TEST(ReportText, StaysWithinEightyColumnsForLongNames) {
-  const std::string name(120, 'n');
-  const Report report = run(4, [&name](SimulatedRank& rank) {
-    const auto gang = child_of(*rank.root(), {0, 1, 2, 3}, {.name = name});
-    if (rank.rank() != 3) gang->barrier({}, CallSite::at(name.c_str(), 4'000'000'000));
-  });
-  ASSERT_EQ(report.outcome, Outcome::deadlock);
-  EXPECT_THAT(report.findings[0].message, HasSubstr(name));
-  expect_eighty_columns(report);
-}
-
-TEST(ReportText, StaysWithinEightyColumnsForThousandsOfRanks) {
-  const Report report = run(4000, [](SimulatedRank& rank) {
-    RandomStream random = rank.random_stream("leave");
-    if (random.below(2) == 0) rank.root()->barrier();
-  });
-  ASSERT_EQ(report.outcome, Outcome::deadlock);
-  EXPECT_GT(report.blocked.size(), 1000U);
-  expect_eighty_columns(report);
-}
-
-TEST(ReportText, ARingOfSendsIsOneRow) {
-  Report report{.outcome = Outcome::deadlock};
-  for (int rank = 0; rank < 1000; ++rank)
-    report.blocked.push_back(
-        {.rank = rank,
-         .gang = "root[0-999]",
-         .operation = "send f32[4] to rank " + std::to_string((rank + 1) % 1000),
-         .location = "ring.cc:4",
-         .waits_for = {(rank + 1) % 1000},
-         .waits_for_count = 1});
-  EXPECT_THAT(to_string(report), HasSubstr("0-999  root[0-999]  send f32[4] to one rank each  -"));
-}
-
-TEST(ReportText, OfManyFindingsOfAKindAFewAreShown) {
-  Report report;
-  for (int rank = 0; rank < 100; ++rank)
-    report.findings.push_back({.id = "unreceived_message",
-                               .ranks = {rank},
-                               .message = "Message " + std::to_string(rank) + " is left."});
-  const std::string text = to_string(report);
-  EXPECT_THAT(text, HasSubstr("Message 3 is left."));
-  EXPECT_THAT(text, testing::Not(HasSubstr("Message 4 is left.")));
-  EXPECT_THAT(text, HasSubstr("96 more findings unreceived_message, of ranks 4-99"));
-}
-
-TEST(ReportText, TellsContextsOfOneRankApart) {
-  Report report;
-  report.outcome = Outcome::deadlock;
-  report.blocked = {{.rank = 2, .operation = "join of loader"},
-                    {.rank = 2, .context = "loader", .operation = "lock of a mutex"}};
-  EXPECT_THAT(to_string(report), HasSubstr("2/loader  lock of a mutex"));
+TEST(Finding, ItsSentencesAreItsMessageAndItsDetail) {
+  EXPECT_EQ(full_message({.message = "It is so."}), "It is so.");
+  EXPECT_EQ(full_message({.message = "It is so.", .detail = "Thus."}), "It is so. Thus.");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(Trace, AJsonErrorNamesTheField) {
   expect_error(json, "field gangs is missing");
   json = good;
   json["events"][0]["kind"] = "began";
-  expect_error(json, "field kind is 'began'; accepted are post, complete");
+  expect_error(json, "field kind is 'began'; must be one of: post, complete");
   json = good;
   json["events"][0].erase("time_ns");
   expect_error(json, "field time_ns is missing");

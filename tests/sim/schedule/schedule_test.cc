@@ -36,19 +36,19 @@ TEST(Schedule, RoundTripsThroughText) {
 
 TEST(Schedule, AnErrorNamesThePositionAndWhatIsAccepted) {
   EXPECT_EQ(message_of("gangsim-schedule 2 "),
-            "schedule is malformed at character 1: accepted is 'gangsim-schedule 1 '");
+            "schedule is malformed at character 1: expected 'gangsim-schedule 1 '");
   EXPECT_EQ(message_of("gangsim-schedule 1 everywhere ;"),
-            "schedule is malformed at character 20: accepted is 'blocking_calls'");
+            "schedule is malformed at character 20: expected 'blocking_calls'");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 3-8 ;"),
-            "schedule is malformed at character 31: accepted is '/'");
+            "schedule is malformed at character 31: expected '/'");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 3/x ;"),
-            "schedule is malformed at character 32: accepted is a number");
+            "schedule is malformed at character 32: expected a number");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 3/8"),
-            "schedule is malformed at character 33: accepted is ' '");
+            "schedule is malformed at character 33: expected ' '");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls ; 7 -1"),
-            "schedule is malformed at character 34: accepted is a number");
+            "schedule is malformed at character 34: expected a number");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 5000000000/8 ;"),
-            "schedule is malformed at character 30: accepted is a number");
+            "schedule is malformed at character 30: expected a number");
 }
 
 TEST(SchedulerKind, RoundTripsThroughText) {

@@ -29,8 +29,11 @@ TEST(RaceWatch, NamesTheReceiveAndBothSends) {
                                .receive_index = 0,
                                .taken_source = 1,
                                .other_source = 2,
-                               .gang = "root[0-2]",
-                               .operation = "recv i32[] from any rank",
+                               .gang = {"root", "0-2"},
+                               .call = {.kind = "recv",
+                                        .payload = "i32[]",
+                                        .direction = CallText::Direction::from,
+                                        .peer = any_rank},
                                .location = "race.cc:5",
                                .taken_location = "race.cc:3",
                                .other_location = "race.cc:3"};

@@ -122,14 +122,10 @@ TEST(Table, DoesNotCutACodePointInTwo) {
   EXPECT_TRUE(line.ends_with("→..."));
 }
 
-TEST(TextLayout, MessagesWithOtherPeersReadTheSame) {
-  EXPECT_EQ(with_any_peer("recv f32[4] from rank 31 tag 4"),
-            "recv f32[4] from one rank each tag 4");
-  EXPECT_EQ(with_any_peer("blocked in pp[0-3] send f32[4] to rank 2"),
-            "blocked in pp[0-3] send f32[4] to one rank each");
-  for (const char* other :
-       {"recv f32[4] from any rank", "broadcast #0 f32[1] from rank 3", "sleep"})
-    EXPECT_EQ(with_any_peer(other), other);
+TEST(Table, ItsTitlesAreFaint) {
+  const MarkedText text = marked_table({{"rank", "at"}, {"0", "a.cc:1"}});
+  EXPECT_THAT(text.spans(), ElementsAre(TextSpan{"  rank  at", TextRole::faint},
+                                        TextSpan{"\n  0     a.cc:1\n", TextRole::plain}));
 }
 
 }  // namespace

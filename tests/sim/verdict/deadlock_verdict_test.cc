@@ -28,9 +28,9 @@ TEST(DeadlockVerdict, NamesARankThatHasReturned) {
                                             rank.root()->barrier({}, CallSite::at("train.cc", 41));
                                         },
                                         "participant_missing", {5});
-  EXPECT_EQ(report.findings[0].operation, "barrier #1");
+  EXPECT_EQ(to_string(report.findings[0].call), "barrier #1");
   EXPECT_EQ(report.findings[0].location, "train.cc:41");
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 0-4,6-7 wait for it"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Ranks 0-4,6-7 wait for it"));
 }
 
 // The barrier is queued behind a send that rank 0 does not receive: what is shown is both.
@@ -46,10 +46,14 @@ TEST(DeadlockVerdict, SaysWhatAQueuedCallIsBehind) {
     if (rank.rank() == 1) sending.wait();
   });
   ASSERT_EQ(report.blocked.size(), 2U);
-  EXPECT_EQ(report.blocked[0].behind, "");
-  EXPECT_EQ(report.blocked[1].operation, "barrier #0");
-  EXPECT_EQ(report.blocked[1].behind, "root[0,1]  send i32[] to rank 0");
-  EXPECT_EQ(report.blocked[1].behind_location, "train.cc:5");
+  EXPECT_EQ(report.blocked[0].behind, std::nullopt);
+  EXPECT_EQ(to_string(report.blocked[1].call), "barrier #0");
+  EXPECT_EQ(
+      report.blocked[1].behind,
+      (QueuedBehind{
+          {"root", "0,1"},
+          {.kind = "send", .payload = "i32[]", .direction = CallText::Direction::to, .peer = 0},
+          "train.cc:5"}));
   EXPECT_THAT(to_string(report), HasSubstr("behind root[0,1]  send i32[] to rank 0"));
 }
 
@@ -72,15 +76,15 @@ TEST(DeadlockVerdict, ListsEveryBlockedRankWithWhatItWaitsFor) {
   });
   ASSERT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_THAT(blocked_ranks(report), ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(report.blocked[0].operation, "barrier #0");
-  EXPECT_EQ(report.blocked[0].gang, "root[0-4]");
+  EXPECT_EQ(to_string(report.blocked[0].call), "barrier #0");
+  EXPECT_EQ(to_string(report.blocked[0].gang), "root[0-4]");
   EXPECT_THAT(report.blocked[0].location, HasSubstr("deadlock_verdict_test.cc:"));
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1, 2, 4));
-  EXPECT_THAT(report.blocked[1].operation, HasSubstr("to rank 4 tag 2"));
+  EXPECT_THAT(to_string(report.blocked[1].call), HasSubstr("to rank 4 tag 2"));
   EXPECT_THAT(report.blocked[1].waits_for, ElementsAre(4));
   EXPECT_THAT(report.blocked[2].waits_for, ElementsAre(0, 1, 3, 4));
   EXPECT_EQ(report.blocked[2].waits_for_count, 4U);
-  EXPECT_EQ(report.blocked[3].operation, "barrier #0");
+  EXPECT_EQ(to_string(report.blocked[3].call), "barrier #0");
   EXPECT_EQ(report.blocked[3].would_time_out_after_ns, 900'000'000'000U);
 }
 
@@ -96,7 +100,7 @@ TEST(DeadlockVerdict, FindsGangsCalledInDifferentOrders) {
         (is_on_diagonal ? rows : columns)->barrier();
       },
       "cross_gang_cycle", {0, 1, 2, 3});
-  EXPECT_THAT(report.findings[0].message, HasSubstr("0 → 2 → 3 → 1 → 0"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("0 → 2 → 3 → 1 → 0"));
 }
 
 TEST(DeadlockVerdict, FindsACycleOfMessages) {
@@ -107,7 +111,7 @@ TEST(DeadlockVerdict, FindsACycleOfMessages) {
                                           rank.root()->recv(view_of(value));
                                         },
                                         "point_to_point_cycle", {0, 1, 2});
-  EXPECT_THAT(report.findings[0].message, HasSubstr("0 → 1 → 2 → 0"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("0 → 1 → 2 → 0"));
 }
 
 TEST(DeadlockVerdict, FindsTagsThatDiffer) {
@@ -120,8 +124,8 @@ TEST(DeadlockVerdict, FindsTagsThatDiffer) {
                                             rank.root()->recv(view_of(value), 0, 8);
                                         },
                                         "mismatch_tag", {0, 1});
-  EXPECT_THAT(report.findings[0].message, HasSubstr("tag 7"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("tag 8"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("tag 7"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("tag 8"));
 }
 
 TEST(DeadlockVerdict, FindsStreamsLaunchedInDifferentOrders) {
@@ -138,7 +142,7 @@ TEST(DeadlockVerdict, FindsStreamsLaunchedInDifferentOrders) {
     works[0].wait();
   });
   ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("a[0,1] and b[0,1]"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("a[0,1] and b[0,1]"));
 }
 
 TEST(DeadlockVerdict, FindsAMessageThatNobodyCouldSendAnyMore) {
@@ -167,7 +171,7 @@ TEST(DeadlockVerdict, ManyMessagesToOneThatHasReturnedAreOneFinding) {
                                             rank.root()->send(view_of(value), 0);
                                         },
                                         "participant_missing", {0});
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 1-499 wait for it"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Ranks 1-499 wait for it"));
 }
 
 TEST(DeadlockVerdict, FindsARankThatWaitsForItself) {
@@ -196,12 +200,12 @@ TEST(DeadlockVerdict, SeesMutexesJoinsAndConditions) {
   ASSERT_EQ(report.outcome, Outcome::deadlock);
   EXPECT_THAT(ids_of(report), ElementsAre("deadlock"));
   ASSERT_EQ(report.blocked.size(), 3U);
-  EXPECT_EQ(report.blocked[0].operation, "join of waiter");
+  EXPECT_EQ(to_string(report.blocked[0].call), "join of waiter");
   EXPECT_EQ(report.blocked[1].context, "locker");
-  EXPECT_EQ(report.blocked[1].operation, "lock of a mutex");
+  EXPECT_EQ(to_string(report.blocked[1].call), "lock of a mutex");
   EXPECT_THAT(report.blocked[1].waits_for, ElementsAre(0));
   EXPECT_EQ(report.blocked[2].context, "waiter");
-  EXPECT_EQ(report.blocked[2].operation, "wait for a condition");
+  EXPECT_EQ(to_string(report.blocked[2].call), "wait for a condition");
 }
 
 TEST(DeadlockVerdict, IsNotGivenWhileASleeperWillReleaseTheOthers) {
@@ -238,7 +242,7 @@ TEST(DeadlockVerdict, EndsPollLoopsThatNeverSucceed) {
   });
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_EQ(report.blocked.size(), 1U);
-  EXPECT_EQ(report.blocked[0].operation, "barrier #0");
+  EXPECT_EQ(to_string(report.blocked[0].call), "barrier #0");
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1));
 }
 

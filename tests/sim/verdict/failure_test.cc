@@ -16,7 +16,7 @@ TEST(Failure, AnExceptionThatLeavesAProgramIsAFindingOfThatRank) {
   EXPECT_EQ(report.outcome, Outcome::failed);
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].message,
+  EXPECT_EQ(full_message(report.findings[0]),
             "Rank 1 ended with an exception before its first call: out of cheese");
   EXPECT_EQ(report.findings[0].location, "");
 }
@@ -33,7 +33,7 @@ TEST(Failure, ItSaysWhatTheRankCalledLast) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_EQ(report.findings[0].location, "train.cc:9");
-  EXPECT_EQ(report.findings[0].message,
+  EXPECT_EQ(full_message(report.findings[0]),
             "Rank 2 ended with an exception after recv on root.0[1,2] at train.cc:9: out of "
             "cheese");
 }
@@ -55,7 +55,8 @@ TEST(Failure, ItSaysSoToWhenTheGangOfThatCallIsGone) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_EQ(report.findings[0].location, "train.cc:5");
-  EXPECT_THAT(report.findings[0].message, HasSubstr("after barrier #0 on root.0[0,1] at train.cc"));
+  EXPECT_THAT(full_message(report.findings[0]),
+              HasSubstr("after barrier #0 on root.0[0,1] at train.cc"));
 }
 
 // Rank 1 leaves out the first call: its second one meets the first of the others.
@@ -88,7 +89,7 @@ TEST(Failure, ACallThatIsRefusedIsPointedAt) {
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
   EXPECT_EQ(report.findings[0].location, "train.cc:4");
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 1 ended with an exception at train.cc:4: broadcast on root"));
 }
 
@@ -99,14 +100,14 @@ TEST(Failure, RanksThatFailAlikeShareAFinding) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_EQ(report.findings[0].ranks.size(), 1024U);
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               testing::StartsWith("Ranks 0-1023 ended with an exception after barrier #0 on root"));
 }
 
 TEST(Failure, OfSomethingElseThanAStandardExceptionIsAFindingToo) {
   const Report report = run(1, [](SimulatedRank&) { throw 42; });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("not a std::exception"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("not a std::exception"));
 }
 
 TEST(Failure, TheOthersAreToldAndNotLeftHanging) {
@@ -148,7 +149,7 @@ TEST(Failure, OneOfAFurtherContextNamesIt) {
   });
   EXPECT_EQ(report.outcome, Outcome::failed);
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_EQ(report.findings[0].message,
+  EXPECT_EQ(full_message(report.findings[0]),
             "Rank 0 ended its context 'loader' with an exception before its first call: no such "
             "file");
 }
@@ -242,8 +243,9 @@ TEST(Failure, AGangStillOpenAfterTheProgramsIsAFinding) {
   EXPECT_EQ(report.outcome, Outcome::completed);
   ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
-  EXPECT_EQ(report.findings[0].gang, "root[0,1]");
-  EXPECT_EQ(report.findings[0].message, "Rank 0 left root[0,1] open when every program had ended.");
+  EXPECT_EQ(to_string(report.findings[0].gang), "root[0,1]");
+  EXPECT_EQ(full_message(report.findings[0]),
+            "Rank 0 left root[0,1] open when every program had ended.");
   EXPECT_THROW(kept[0]->barrier(), InvalidOperation) << "it lives on without its simulation";
 }
 
@@ -258,10 +260,10 @@ TEST(Failure, AnOpenGangIsSaidToBeMadeOrLastCalledWhereItWas) {
     kept.push_back(child);
   });
   ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed", "gang_not_closed"));
-  EXPECT_EQ(report.findings[0].message,
+  EXPECT_EQ(full_message(report.findings[0]),
             "Ranks 0-1 left child[0,1], made at train.cc:4, open when every program had ended.");
   EXPECT_EQ(report.findings[0].location, "train.cc:4");
-  EXPECT_EQ(report.findings[1].message,
+  EXPECT_EQ(full_message(report.findings[1]),
             "Ranks 0-1 left root[0,1], last called at train.cc:5, open when every program had "
             "ended.");
   EXPECT_EQ(report.findings[1].location, "train.cc:5");

@@ -19,13 +19,13 @@ TEST(FirstDivergence, OfAMismatchHasTheCallsSideBySide) {
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count"));
   ASSERT_TRUE(report.findings[0].divergence);
   const Divergence& divergence = *report.findings[0].divergence;
-  EXPECT_EQ(divergence.last_common.operation, "barrier #0");
+  EXPECT_EQ(to_string(divergence.last_common.call), "barrier #0");
   EXPECT_EQ(divergence.last_common.location, "train.cc:3");
   ASSERT_EQ(divergence.next.size(), 2U);
   EXPECT_THAT(divergence.next[0].ranks, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(divergence.next[0].operation, "all_reduce #1 sum i32[4]");
+  EXPECT_EQ(to_string(divergence.next[0].call), "all_reduce #1 sum i32[4]");
   EXPECT_THAT(divergence.next[1].ranks, ElementsAre(4));
-  EXPECT_EQ(divergence.next[1].operation, "all_reduce #1 sum i32[2]");
+  EXPECT_EQ(to_string(divergence.next[1].call), "all_reduce #1 sum i32[2]");
   EXPECT_THAT(to_string(report), HasSubstr("  all 5  barrier #0 "));
 }
 
@@ -129,11 +129,11 @@ TEST(FirstDivergence, ARankThatThrewIsNamedWithThoseThatWaitForIt) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   const Finding& finding = report.findings[0];
-  EXPECT_EQ(finding.message,
+  EXPECT_EQ(full_message(finding),
             "Rank 1 ended with an exception after barrier #0 on root[0-3] at train.cc:4: out of "
             "memory. Ranks 0,2-3 could not complete barrier #1 on root[0-3] at train.cc:8.");
   ASSERT_TRUE(finding.divergence);
-  EXPECT_EQ(finding.divergence->last_common.operation, "barrier #0");
+  EXPECT_EQ(to_string(finding.divergence->last_common.call), "barrier #0");
   EXPECT_THAT(finding.divergence->next.at(0).ranks, ElementsAre(0, 2, 3));
   EXPECT_EQ(finding.divergence->next.at(1).note, "ended with an exception");
 }

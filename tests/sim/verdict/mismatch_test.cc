@@ -67,12 +67,12 @@ TEST(Mismatch, InAnyFieldIsFoundAndNamesTheOddRankAndBothCalls) {
     ASSERT_THAT(ids_of(report), ElementsAre(difference.id));
     const Finding& finding = report.findings[0];
     EXPECT_THAT(finding.ranks, ElementsAre(odd_rank)) << finding.message;
-    EXPECT_EQ(finding.gang, "root[0-4]");
+    EXPECT_EQ(to_string(finding.gang), "root[0-4]");
     EXPECT_THAT(finding.message, HasSubstr("Rank 3 called"));
     EXPECT_THAT(finding.message, HasSubstr("ranks 0-2,4 called"));
     EXPECT_THAT(finding.message, HasSubstr(difference.usual_text));
     EXPECT_THAT(finding.message, HasSubstr(difference.odd_text));
-    EXPECT_THAT(finding.operation, HasSubstr(difference.odd_text));
+    EXPECT_THAT(to_string(finding.call), HasSubstr(difference.odd_text));
     EXPECT_EQ(report.outcome, Outcome::completed) << "everybody has handled the error";
   }
 }
@@ -82,9 +82,9 @@ TEST(Mismatch, InTheBlockingFormIsOneOnlyWhereAskedFor) {
   const Call started = [](Gang& g) { g.start_barrier().wait(); };
   const Report report = differ(blocking, started, true);
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_blocking"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 3 called start_barrier #1 at "));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("ranks 0-2,4 called barrier #1 at "));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("They differ in the blocking form."));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Rank 3 called start_barrier #1 at "));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("ranks 0-2,4 called barrier #1 at "));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("They differ in the blocking form."));
   ASSERT_TRUE(report.findings[0].divergence);
   EXPECT_EQ(report.findings[0].divergence->next.at(0).note, "blocking");
   EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "started");
@@ -105,8 +105,8 @@ TEST(Mismatch, TheMessageNamesBothCallSites) {
   const Report report =
       differ([](Gang& g) { g.barrier({}, CallSite::at("usual.cc", 10)); },
              [](Gang& g) { g.broadcast(view(ints), 0, {}, CallSite::at("odd.cc", 20)); });
-  EXPECT_THAT(report.findings[0].message, HasSubstr("at odd.cc:20"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("at usual.cc:10"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("at odd.cc:20"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("at usual.cc:10"));
   EXPECT_EQ(report.findings[0].location, "odd.cc:20");
 }
 
@@ -130,8 +130,8 @@ TEST(Mismatch, ATieNamesEverybody) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_reduce_operation"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Ranks 0-1 called"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("ranks 2-3 called"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Ranks 0-1 called"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("ranks 2-3 called"));
 }
 
 TEST(Mismatch, RanksAreThoseOfTheRoot) {
@@ -144,7 +144,7 @@ TEST(Mismatch, RanksAreThoseOfTheRoot) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_root"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1)) << "of the root";
-  EXPECT_EQ(report.findings[0].gang, "tail[3,2,1]");
+  EXPECT_EQ(to_string(report.findings[0].gang), "tail[3,2,1]");
 }
 
 TEST(Mismatch, IsFoundAtQuiescenceWhereFurtherMembersNeverCome) {
@@ -208,7 +208,7 @@ TEST(Mismatch, SplitsThatFitButForOneRankNameThatRank) {
   ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
   EXPECT_EQ(report.findings[0].id, "mismatch_count");
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 2 sends 2 elements to rank 0, which expects 1 from it."));
 }
 

@@ -21,14 +21,14 @@ TEST(MissingParticipants, ShowsWhatTheMissingRankDidInstead) {
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(2));
   ASSERT_TRUE(finding.divergence);
-  EXPECT_EQ(finding.divergence->last_common.operation, "barrier #0");
+  EXPECT_EQ(to_string(finding.divergence->last_common.call), "barrier #0");
   EXPECT_EQ(finding.divergence->last_common.location, "train.cc:1");
   EXPECT_THAT(finding.divergence->last_common.ranks, ElementsAre(0, 1, 2, 3));
   ASSERT_EQ(finding.divergence->next.size(), 2U);
   EXPECT_THAT(finding.divergence->next[0].ranks, ElementsAre(0, 1, 3));
-  EXPECT_EQ(finding.divergence->next[0].operation, "barrier #1");
+  EXPECT_EQ(to_string(finding.divergence->next[0].call), "barrier #1");
   EXPECT_THAT(finding.divergence->next[1].ranks, ElementsAre(2));
-  EXPECT_EQ(finding.divergence->next[1].operation, "");
+  EXPECT_EQ(to_string(finding.divergence->next[1].call), "");
   EXPECT_EQ(finding.divergence->next[1].note, "returned");
 }
 
@@ -45,7 +45,7 @@ TEST(MissingParticipants, FewThatDoAnIterationMoreThanMostAreTheOddOnes) {
   ASSERT_THAT(ids_of(report), ElementsAre("uneven_iterations"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
   EXPECT_EQ(report.findings[0].location, "loop.cc:7");
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 2 called barrier #3 at loop.cc:7 on root[0-3] (4 members) once more "
                         "than ranks 0-1,3, which returned from their programs after barrier #2."));
 }
@@ -53,7 +53,7 @@ TEST(MissingParticipants, FewThatDoAnIterationMoreThanMostAreTheOddOnes) {
 TEST(MissingParticipants, HalvesThatDoDifferentNumbersOfIterationsAreUneven) {
   const Report report = run(2, [](SimulatedRank& rank) { call_barriers(rank, 3 + rank.rank()); });
   ASSERT_THAT(ids_of(report), ElementsAre("uneven_iterations"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 1 called barrier #3"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Rank 1 called barrier #3"));
 }
 
 TEST(MissingParticipants, AnotherCallThanTheLastIsNoIteration) {
@@ -79,7 +79,7 @@ TEST(MissingParticipants, AFewThatCallWhatMostDoNotAreTheOddOnes) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Only rank 3 called barrier #0 at loop.cc:9 on root[0-4] (5 members); "
                         "ranks 0-2,4 never call it: they returned from their programs. Rank 3 "
                         "waits for them."));
@@ -105,7 +105,7 @@ TEST(MissingParticipants, AFewThatMakeACallMoreThanMostWhoHaveReturnedAreTheOddO
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
   EXPECT_EQ(report.findings[0].location, "buckets.cc:1");
   EXPECT_THAT(
-      report.findings[0].message,
+      full_message(report.findings[0]),
       HasSubstr("Only rank 1 called all_reduce #4 at buckets.cc:1 on root[0-3] (4 members); "
                 "ranks 0,2-3 never call it: they returned from their programs after "
                 "all_reduce #3."));
@@ -126,15 +126,14 @@ TEST(MissingParticipants, ItsCertaintySaysWhetherAnotherScheduleCouldAvoidIt) {
   const auto leave = [](SimulatedRank& rank) {
     if (rank.rank() == 0) rank.root()->barrier();
   };
-  EXPECT_EQ(run(2, leave).findings.at(0).certainty,
-            "in every schedule: no choice point was passed");
+  EXPECT_EQ(run(2, leave).findings.at(0).certainty, Certainty{.schedules = Schedules::every});
   const Report polled = run(2, [&leave](SimulatedRank& rank) {
     Work work = rank.root()->start_barrier();
     while (!work.test()) {
     }
     leave(rank);
   });
-  EXPECT_EQ(polled.findings.at(0).certainty, "seen in this schedule: others may avoid it");
+  EXPECT_EQ(polled.findings.at(0).certainty, Certainty{.schedules = Schedules::at_least_this});
 }
 
 // Rank 1 is on the wrong gang; rank 3 has returned, and three wait for rank 1 in the right one.

@@ -17,7 +17,7 @@ TEST(NearMisses, ATagThatDiffersIsNamedWithBothCalls) {
   ASSERT_EQ(report.findings[0].near_misses.size(), 1U);
   const NearMiss& miss = report.findings[0].near_misses[0];
   EXPECT_EQ(miss.field, "tag");
-  EXPECT_EQ(miss.first.operation, "send i32[] to rank 1 tag 7");
+  EXPECT_EQ(to_string(miss.first.call), "send i32[] to rank 1 tag 7");
   EXPECT_THAT(miss.first.ranks, ElementsAre(0));
   EXPECT_THAT(miss.second.ranks, ElementsAre(1));
 }
@@ -47,8 +47,8 @@ TEST(NearMisses, MessagesOnTwoGangsOfTheSameRanksAreAMixUp) {
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_gang"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
   EXPECT_EQ(report.findings[0].near_misses.at(0).field, "gang");
-  EXPECT_THAT(report.findings[0].message, HasSubstr("gang one[0,1]"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("gang other[0,1]"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("gang one[0,1]"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("gang other[0,1]"));
 }
 
 TEST(NearMisses, AWrongDestinationIsNamed) {

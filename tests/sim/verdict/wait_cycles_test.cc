@@ -9,9 +9,8 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-constexpr const char* with_rendezvous =
-    "in every schedule with rendezvous sends: no choice point was passed";
-constexpr const char* every = "in every schedule: no choice point was passed";
+const Certainty every{.schedules = Schedules::every};
+const Certainty with_rendezvous{.schedules = Schedules::every, .sends = Dependence::open};
 
 TEST(WaitCycles, SendsThatComeFirstDependOnHowSendsWork) {
   const Report report = run(2, [](SimulatedRank& rank) {
@@ -21,7 +20,7 @@ TEST(WaitCycles, SendsThatComeFirstDependOnHowSendsWork) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
   EXPECT_EQ(report.findings[0].certainty, with_rendezvous);
-  EXPECT_THAT(report.findings[0].message, HasSubstr("which sends first too"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("which sends first too"));
   EXPECT_EQ(report.certainty, with_rendezvous);
 }
 
@@ -30,7 +29,7 @@ TEST(WaitCycles, ALongCycleIsAbbreviated) {
     std::int32_t value = 0;
     rank.root()->send(view_of(value), (rank.rank() + 1) % 100);
   });
-  EXPECT_THAT(report.findings.at(0).message,
+  EXPECT_THAT(full_message(report.findings.at(0)),
               HasSubstr(": 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → (90 more) → 98 → 99 → 0."));
 }
 
@@ -63,8 +62,8 @@ TEST(WaitCycles, ASendThatIsReceivedAfterABarrierMayDependOnSends) {
 TEST(WaitCycles, ABufferThatIsTooSmallIsNamed) {
   const Report report =
       run({.world_size = 2, .sends = SendMode::buffered(3)}, send_before_a_barrier);
-  EXPECT_EQ(report.findings.at(0).certainty,
-            "in every schedule with 3 bytes of buffer: no choice point was passed");
+  EXPECT_EQ(report.findings.at(0).certainty.value().sends, Dependence::open);
+  EXPECT_EQ(report.findings.at(0).certainty.value().buffered_bytes, 3U);
 }
 
 TEST(WaitCycles, OneThatIsInAnotherGangThanItsPeersIsTheOddOne) {
@@ -77,7 +76,7 @@ TEST(WaitCycles, OneThatIsInAnotherGangThanItsPeersIsTheOddOne) {
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(2));
   EXPECT_EQ(finding.location, "odd.cc:9");
-  EXPECT_EQ(finding.message,
+  EXPECT_EQ(full_message(finding),
             "Rank 2 is blocked in barrier #0 on four[0-3] at odd.cc:9, while ranks 0-1,3, which "
             "four waits for, are blocked in barrier #1 on root[0-4] at odd.cc:10. Each side waits "
             "for the other.");
@@ -96,7 +95,7 @@ TEST(WaitCycles, WhereNobodyIsOddItIsACycleOfGangs) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("cross_gang_cycle"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 1 called most (at cycle.cc:5) before some; rank 0 called some (at "
                         "cycle.cc:4) before most."));
 }
@@ -115,11 +114,11 @@ TEST(WaitCycles, OfThreeGangsOrMoreWhoIsWhereIsNamed) {
   };
   const Report three = run_pairs(3);
   ASSERT_THAT(ids_of(three), ElementsAre("cross_gang_cycle"));
-  EXPECT_EQ(three.findings[0].message,
+  EXPECT_EQ(full_message(three.findings[0]),
             "Ranks call their gangs in different orders: rank 0 called p0 (at pairs.cc:7); rank 1 "
             "called p1 (at pairs.cc:7); rank 2 called p2 (at pairs.cc:7). Each waits for the next: "
             "0 → 1 → 2 → 0.");
-  EXPECT_THAT(run_pairs(7).findings.at(0).message,
+  EXPECT_THAT(full_message(run_pairs(7).findings.at(0)),
               HasSubstr("rank 3 called p3 (at pairs.cc:7); others 3 more gangs. Each waits"));
 }
 
@@ -131,7 +130,7 @@ TEST(WaitCycles, ACollectiveWhoseMemberIsBlockedInAMessageOfItsGangMissesIt) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
-  EXPECT_EQ(report.findings[0].operation, "barrier #0");
+  EXPECT_EQ(to_string(report.findings[0].call), "barrier #0");
   EXPECT_EQ(report.findings[0].certainty, every);
   EXPECT_EQ(report.findings[0].divergence->next.at(1).note,
             "blocked in root[0-3] recv i32[] from rank 0");
@@ -159,12 +158,12 @@ TEST(WaitCycles, StreamsAreNamedWhereTheyAreNeeded) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
   EXPECT_THAT(
-      report.findings[0].message,
+      full_message(report.findings[0]),
       HasSubstr("Rank 0 launched barrier #0 on a[0,1] at train.cc:3 before barrier #0 on b[0,1] at "
                 "train.cc:4; rank 1 launched barrier #0 on b[0,1] at train.cc:3 before barrier #0 "
                 "on a[0,1] at train.cc:4. Each rank waits for the next: 0 → 1 → 0."));
   EXPECT_EQ(report.findings[0].certainty,
-            "in every schedule under stream order: no choice point was passed");
+            (Certainty{.schedules = Schedules::every, .streams = Dependence::open}));
 }
 
 TEST(WaitCycles, BlockingCallsOnStreamsDeadlockWithoutThemToo) {

@@ -1,8 +1,8 @@
-#include "tools/commands/bench.h"
-
 #include <sstream>
 
 #include <gtest/gtest.h>
+
+#include "tools/commands/commands.h"
 
 namespace gang::tools {
 namespace {

@@ -27,7 +27,7 @@ TEST(BenchmarkTable, APatternIsPartOfALineOrAGlobOfAllOfIt) {
             (std::vector<std::string>{"4 byte, 8 ranks", "sim-gloo, 8"}));
 }
 
-TEST(BenchmarkTable, APatternThatMatchesNothingIsTold) {
+TEST(BenchmarkTable, APatternThatMatchesNothingIsRefused) {
   try {
     works_of({"gloo", "glue"});
     FAIL() << "accepted";

@@ -1,5 +1,3 @@
-#include "tools/commands/check.h"
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +8,7 @@
 
 #include "properties/law.h"
 #include "tests/temporary_directory.h"
+#include "tools/commands/commands.h"
 
 namespace gang::properties {
 
@@ -84,7 +83,7 @@ TEST(CheckCommand, SaysALineForEveryPropertyAndEndsWith0) {
   EXPECT_EQ(ended.status, 0);
   EXPECT_THAT(ended.out, HasSubstr("✓ numbers.hold"));
   EXPECT_THAT(ended.out, HasSubstr("50 cases"));
-  EXPECT_THAT(ended.out, Not(HasSubstr("\r")));  // no progress where nobody watches
+  EXPECT_THAT(ended.out, Not(HasSubstr("\r")));  // no progress unless it is a terminal
   EXPECT_EQ(ended.err, "");
 }
 
@@ -140,7 +139,7 @@ TEST(CheckCommand, ExplainsTheFirstFailureAsAPage) {
   EXPECT_THAT(check({"--filter", "*hold", "--report", path}).out,
               HasSubstr("No failure to explain"));
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_THAT(check({"--report", path}).out, testing::EndsWith("\n  Look       " + path + "\n"));
+  EXPECT_THAT(check({"--report", path}).out, testing::EndsWith("\n  Report     " + path + "\n"));
   std::ifstream file(path);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   EXPECT_THAT(page, HasSubstr("<title>numbers.fail: numbers.fail</title>"));
@@ -177,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--cases", "0"}, "--cases"}, BadInput{{"--max-world", "0"}, "--max-world"},
         BadInput{{"--max-world", "100000"}, "--max-world"}, BadInput{{"--jobs", "0"}, "--jobs"},
         BadInput{{"--time-budget", "-1"}, "--time-budget"}, BadInput{{"--seed", "many"}, "--seed"},
-        BadInput{{"--reproduce", "1-1-1-1"}, "chooses 2"},
+        BadInput{{"--reproduce", "1-1-1-1"}, "selects 2"},
         BadInput{{"--filter", "fail", "--reproduce", "nonsense"}, "reproduce token"},
         BadInput{{"--filtre", "x"}, "--filtre"}));
 

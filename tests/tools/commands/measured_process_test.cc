@@ -14,11 +14,11 @@ TEST(RunMeasured, ReturnsOutputStatusAndPeakMemory) {
   EXPECT_GT(process.peak_bytes, 100'000U);
 }
 
-TEST(RunMeasured, TellsADeathBySignal) {
+TEST(RunMeasured, GivesTheSignalThatKilled) {
   EXPECT_EQ(run_measured({"sh", "-c", "kill -9 $$"}).exit_status, 128 + 9);
 }
 
-TEST(RunMeasured, SaysWhatCannotBeStarted) {
+TEST(RunMeasured, RefusesWhatCannotBeStarted) {
   EXPECT_THROW(run_measured({"/absent/program"}), NotSupported);
 }
 

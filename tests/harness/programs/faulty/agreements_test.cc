@@ -3,7 +3,7 @@
 namespace gang::harness {
 namespace {
 
-TEST(Agreements, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(agreements()); }
+TEST(Agreements, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(agreements); }
 
 }  // namespace
 }  // namespace gang::harness

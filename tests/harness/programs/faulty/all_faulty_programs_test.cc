@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/faulty_program.h"
+#include "harness/run/runner.h"
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
 namespace gang::harness {
@@ -12,7 +14,7 @@ namespace {
 
 namespace id = sim::finding_id;
 
-TEST(AllFaultyPrograms, HaveShortNamesOfTheirOwn) {
+TEST(AllFaultyPrograms, HaveShortUniqueNames) {
   std::set<std::string> names;
   for (const Program& program : all_programs()) names.insert(program.name);
   for (const FaultyProgram& faulty : all_faulty_programs()) {
@@ -65,58 +67,56 @@ TEST(AllFaultyPrograms, AreManyAndShowEveryFinding) {
   }
 }
 
-// Something that has gone wrong in real life, and the programs that show it.
+// A bug seen in practice, and the programs that show it.
 struct Cause {
   std::string what;
-  std::string seen_in;  // as in FaultyProgram; each of them is named by one of the programs
+  std::string seen_in;  // as in FaultyProgram; one of the programs names each place
   std::vector<std::string> shown_by;
 };
 
-// What people have reported of PyTorch, NCCL and what is built on them.
+// What people have reported about PyTorch, NCCL and software built on them.
 std::vector<Cause> reported_causes() {
   return {
-      {"each rank makes only its own group", "pytorch#130102", {"own_gang_only"}},
+      {"each rank creates only its own group", "pytorch#130102", {"own_gang_only"}},
       {"a member splits lazily, the others at once", "pytorch#134314", {"lazy_split"}},
-      {"a group of other ranks on two nodes", "sglang#15805", {"old_rank_list"}},
-      {"communicators used in other orders by threads",
+      {"a group with different ranks on two nodes", "sglang#15805", {"old_rank_list"}},
+      {"threads use communicators in different orders",
        "pytorch#18300, pytorch#131895",
        {"threads_share_gang", "nccl_threads", "nccl_launch_order"}},
-      {"a circle of groups, and waiting for the device",
+      {"a cycle of groups, and waiting for the device",
        "torchrec#4149, nccl#195",
        {"three_gangs", "nccl_three_pairs", "nccl_gang_made_late"}},
       {"a message and a reduction in either order", "nccl#522", {"nccl_message_order"}},
       {"launches that wait for the device", "nccl#750", {"nccl_launch_blocks"}},
       {"messages on one thread, reductions on another", "pytorch#175145", {"threads_on_stream"}},
-      {"a file is there for some ranks only", "KempnerForge#49", {"resume_by_listing"}},
+      {"a file exists for some ranks only", "KempnerForge#49", {"resume_by_listing"}},
       {"rank 0 saves, which ends in a barrier",
        "autocast#386",
        {"save_on_rank_0", "barrier_off_by_one"}},
       {"a rank has fewer batches", "pytorch#33148, pytorch#141069", {"uneven_batches", "ddp_join"}},
-      {"other sizes: some hang, some are wrong",
+      {"different sizes: some hang, some are wrong",
        "nccl#1417, nccl#1394",
        {"last_batch", "nccl_other_count"}},
-      {"another data type on one rank", "pytorch#150433", {"mixed_precision"}},
-      {"tags that a backend does not look at",
-       "pytorch#94819, pytorch#125079",
-       {"wrong_tag", "any_tag"}},
+      {"a different data type on one rank", "pytorch#150433", {"mixed_precision"}},
+      {"tags that a backend ignores", "pytorch#94819, pytorch#125079", {"wrong_tag", "any_tag"}},
       {"sends and receives cross",
        "pytorch#109401, pytorch#108378",
        {"both_send_first", "both_recv_first", "nccl_sends_ahead"}},
-      {"a batch of messages with one side only", "nccl#2130, PiPPy#969", {"one_sided_batch"}},
+      {"a batch of messages on one side only", "nccl#2130, PiPPy#969", {"one_sided_batch"}},
       {"a message shorter than its receive", "pytorch#113376", {"short_message"}},
-      {"stages that both send, too few microbatches",
+      {"two stages that both send, too few microbatches",
        "pytorch#172668, torchtitan#775",
        {"both_stages_send", "missing_microbatch"}},
-      {"rank 0 ends and takes the store along",
+      {"rank 0 exits and takes the store down",
        "pytorch#128096, pytorch#123969, pytorch#69520",
        {"store_goes_first"}},
       {"a barrier before the device is set", "pytorch#124714, ray#42751", {"guessed_device"}},
       {"the mean is not divided on one path",
        "pytorch#162338, pytorch#149781",
        {"undivided_shards"}},
-      {"the mean is divided by another number", "torchcomms#287", {"mean_of_means"}},
-      {"a rank hangs in its teardown", "pytorch#196968", {"stuck_in_teardown"}},
-      {"1,025 elements against 262,144, of 128 ranks", "pytorch#140563", {"one_of_128"}},
+      {"the mean is divided by the wrong number", "torchcomms#287", {"mean_of_means"}},
+      {"a rank hangs in teardown", "pytorch#196968", {"stuck_in_teardown"}},
+      {"1,025 elements against 262,144, on 128 ranks", "pytorch#140563", {"one_of_128"}},
   };
 }
 
@@ -124,13 +124,13 @@ std::vector<Cause> reported_causes() {
 std::vector<Cause> causes_in_fairseq2() {
   return {
       {"a rank without targets skips a sum", "fairseq2 trainer.py:599", {"empty_batch"}},
-      {"ranks whose data have ended do nothing",
+      {"ranks that run out of data do nothing",
        "fairseq2#794, fairseq2 datasets/data_reader.py:24",
        {"extra_batch"}},
-      {"a request to stop that one rank hears",
+      {"a request to stop that only one rank gets",
        "fairseq2#679, fairseq2 recipe/internal/task.py:38",
        {"stop_signal", "save_on_signal"}},
-      {"rank 0 reads or writes, fails, and nobody hears",
+      {"rank 0 reads or writes, fails, and tells no other rank",
        "fairseq2 models/family.py:567, fairseq2 checkpoint/manager.py:494",
        {"download_fails", "commit_fails", "tokenize_on_rank_0"}},
       {"each rank lists the checkpoints",
@@ -139,17 +139,15 @@ std::vector<Cause> causes_in_fairseq2() {
       {"metrics over dp, a barrier over root, keys",
        "fairseq2 trainer.py:860, fairseq2 validator.py:269",
        {"metrics_over_root", "metric_keys"}},
-      {"the root alone fails without scores", "fairseq2 validator.py:362", {"no_scores_on_root"}},
+      {"only the root fails without scores", "fairseq2 validator.py:362", {"no_scores_on_root"}},
       {"one rank runs out of memory, no abort", "fairseq2 trainer.py:590", {"out_of_memory"}},
       {"an export that fails on the root", "fairseq2 checkpoint/hg.py:180", {"export_fails"}},
-      {"a mesh numbered within dp", "fairseq2 nn/fsdp/fsdp2.py:86", {"mesh_of_dp_ranks"}},
-      {"a gradient that is reduced in place",
-       "fairseq2 ops/tensor_parallel.py:23",
-       {"tp_grad_in_place"}},
+      {"a mesh with rank numbers of dp", "fairseq2 nn/fsdp/fsdp2.py:86", {"mesh_of_dp_ranks"}},
+      {"a gradient reduced in place", "fairseq2 ops/tensor_parallel.py:23", {"tp_grad_in_place"}},
   };
 }
 
-// What PyTorch's ProcessGroupWrapper and monitored_barrier do not see, or tell wrongly.
+// What PyTorch's ProcessGroupWrapper and monitored_barrier do not detect, or report wrongly.
 std::vector<Cause> blind_spots() {
   return {
       {"the root", "", {"broadcast_from_self", "gather_on_leader"}},
@@ -162,8 +160,8 @@ std::vector<Cause> blind_spots() {
       {"all_gather and all_to_all of uneven sizes", "", {"last_batch", "uneven_splits"}},
       {"sends and receives", "", {"short_message", "token_type", "wrong_source", "extra_message"}},
       {"cycles of several groups", "", {"dp_and_tp", "three_gangs", "ring_of_gangs"}},
-      {"barrier against all_reduce, told as another operation", "", {"stop_signal"}},
-      {"all who are missing at a barrier, at once", "", {"stragglers"}},
+      {"barrier against all_reduce, reported as another operation", "", {"stop_signal"}},
+      {"all ranks missing at a barrier, at once", "", {"stragglers"}},
       {"rank 0 missing at a barrier", "", {"late_leader"}},
       {"why a rank is missing", "", {"heartbeat", "lock_in_collective", "exhausted_loader"}},
   };
@@ -190,10 +188,10 @@ TEST(AllFaultyPrograms, ShowWhatPeopleHaveReported) { expect_shown(reported_caus
 
 TEST(AllFaultyPrograms, ShowWhatCallersOfFairseq2DoWrong) { expect_shown(causes_in_fairseq2()); }
 
-TEST(AllFaultyPrograms, ShowWhatOtherChecksDoNotSee) { expect_shown(blind_spots()); }
+TEST(AllFaultyPrograms, ShowWhatOtherChecksMiss) { expect_shown(blind_spots()); }
 
-// Nothing is said to have been seen somewhere that the lists above do not know.
-TEST(AllFaultyPrograms, WereSeenWhereTheCausesWere) {
+// Every place in `seen_in` is in the lists above.
+TEST(AllFaultyPrograms, NameOnlyListedPlaces) {
   std::string known;
   for (const auto& causes : {reported_causes(), causes_in_fairseq2()})
     for (const Cause& cause : causes) known += cause.seen_in + ", ";
@@ -204,15 +202,14 @@ TEST(AllFaultyPrograms, WereSeenWhereTheCausesWere) {
   }
 }
 
-// A rank that stops early is found and explained in a world of thousands, not only in a small one.
 TEST(AllFaultyPrograms, AMissingRankIsFoundInALargeWorld) {
   const RunResult result =
-      run_faulty(find_faulty(missing_participants(), "missing_rank"), false, 2048);
+      run_faulty(find_faulty(missing_participants, "missing_rank"), false, 2048);
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_THAT(result.report.findings.front().ranks, testing::ElementsAre(1024));
 }
 
-TEST(AllFaultyPrograms, AreBehindTheCorrectOnes) {
+TEST(AllFaultyPrograms, FollowTheCorrectOnes) {
   const std::vector<Program> programs = with_faulty_programs(all_programs());
   EXPECT_EQ(programs.size(), all_programs().size() + all_faulty_programs().size());
   EXPECT_TRUE(programs.front().finding.empty());

@@ -1,6 +1,7 @@
 #include "harness/programs/faulty/faulty_program.h"
 
 #include "gang/error.h"
+#include "harness/program_file/program_source.h"
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
 namespace gang::harness {
@@ -8,14 +9,14 @@ namespace {
 
 using testing::ElementsAre;
 
-void last_rank_leaves(Rank& rank, const Fault& fault) {
-  if (fault.is_planted() && rank.rank() == rank.world_size() - 1) return;
-  rank.root()->barrier({}, fault.here());
+void last_rank_leaves(Rank& rank, const PlantedBug& bug) {
+  if (bug.is_planted() && rank.rank() == rank.world_size() - 1) return;
+  rank.root()->barrier({}, bug.here());
 }
 
 FaultyProgram program() {
   return {.name = "leaves",
-          .description = "the last one leaves",
+          .description = "the last rank leaves",
           .body = last_rank_leaves,
           .finding = sim::finding_id::participant_missing,
           .ranks = {2},
@@ -37,27 +38,28 @@ TEST(FaultyProgram, RemembersTheCallsThatItMarks) {
   EXPECT_THAT(faulty.record->locations(), ElementsAre(wrong.report.findings.front().location));
 }
 
-TEST(FaultyProgram, SaysInWhichWorldsItRuns) {
+TEST(FaultyProgram, NamesTheWorldSizesItNeeds) {
   EXPECT_THAT([] { run_faulty(program(), false, 4); },
-              testing::ThrowsMessage<InvalidArgument>(
-                  testing::HasSubstr("a world of 4; accepted: multiples of 3 from 3")));
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr(
+                  "leaves: world size is 4; must be a multiple of 3 and at least 3")));
   FaultyProgram any = program();
   any.world_step = 1;
   EXPECT_THAT([&] { run_faulty(any, false, 2); },
-              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("accepted: 3 or more")));
+              testing::ThrowsMessage<InvalidArgument>(
+                  testing::HasSubstr("world size is 2; must be at least 3")));
 }
 
-TEST(FaultyProgram, ComesWithItsOptionsUnlessOthersAreGiven) {
+TEST(FaultyProgram, HasItsOwnRunOptions) {
   FaultyProgram faulty = program();
   faulty.options = {{"execution", "stream_ordered"}};
   const Program with_options = to_program(faulty);
   const ProgramSource source = find_program_source({with_options}, "leaves");
-  EXPECT_EQ(source.specification.execution, sim::ExecutionModel::stream_ordered);
+  EXPECT_EQ(source.specification.options.execution, sim::ExecutionModel::stream_ordered);
   EXPECT_EQ(with_options.finding, "participant_missing");
 }
 
-TEST(FaultRecord, CountsAndKeepsForTheNextRun) {
-  FaultRecord record;
+TEST(BugRecord, CountsAndKeepsForTheNextRun) {
+  BugRecord record;
   EXPECT_EQ(record.count_up(), 0);
   EXPECT_EQ(record.count_up(), 1);
   record.mark(CallSite::at("a.cc", 7));

@@ -1,14 +1,14 @@
-// What is wrong in each is in faulty_programs, a property: here, larger worlds and the words.
+// The property faulty_programs checks every finding; this checks larger worlds and the wording.
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
 namespace gang::harness {
 namespace {
 
-TEST(Messages, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(messages()); }
+TEST(Messages, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(messages); }
 
 TEST(Messages, TheTagsAreNamed) {
-  EXPECT_THAT(message_of(messages(), "wrong_tag"),
-              testing::HasSubstr("They would meet if the tags were equal"));
+  EXPECT_THAT(message_of(messages, "wrong_tag"),
+              testing::HasSubstr("They would match if the tags were equal"));
 }
 
 }  // namespace

@@ -1,25 +1,27 @@
-// What is wrong in each is in faulty_programs, a property: here, the words.
+// The property faulty_programs checks every finding; this checks causes, larger worlds and wording.
 #include <set>
 
+#include "harness/programs/faulty/faulty_program.h"
+#include "harness/run/runner.h"
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
 namespace gang::harness {
 namespace {
 
 TEST(NcclDevices, BothCommunicatorsAreNamedWithTheirCalls) {
-  EXPECT_THAT(message_of(nccl_devices(), "nccl_launch_order"),
+  EXPECT_THAT(message_of(nccl_devices, "nccl_launch_order"),
               testing::HasSubstr("Communicators data[0,1] and model[0,1] are launched in different "
                                  "orders: rank 0 launched all_reduce #0 sum f32[8] on data[0,1]"));
 }
 
 TEST(NcclDevices, TheHostThatWaitsForItsDeviceIsNamed) {
-  EXPECT_THAT(message_of(nccl_devices(), "nccl_gang_made_late"),
+  EXPECT_THAT(message_of(nccl_devices, "nccl_gang_made_late"),
               testing::HasSubstr("Rank 0 is in ncclCommSplit"));
 }
 
-// What NCCL's rules of order, of threads and of groups say to avoid, each with the programs that do
-// not. Source: NCCL 2.28.9, user guide ("Thread Safety", "Group Calls", "Using multiple NCCL
-// communicators concurrently"), environment variables, and the issues that are named.
+// What NCCL's rules on order, threads and groups forbid, each with the programs that do it. Source:
+// NCCL 2.28.9, user guide ("Thread Safety", "Group Calls", "Using multiple NCCL communicators
+// concurrently"), environment variables, and the issues named.
 struct Cause {
   const char* description;
   std::vector<std::string> programs;
@@ -32,7 +34,7 @@ const std::vector<Cause>& causes() {
       {"too few multiprocessors for kernels that spin together", {"nccl_many_kernels"}},
       {"no order among streams: NCCL_LAUNCH_ORDER_IMPLICIT=0", {"nccl_no_order"}},
       {"threads of one device that launch in any order", {"nccl_threads"}},
-      {"a device must become idle between two launches: making, freeing (#195, #623)",
+      {"a device must become idle between two launches: creating, freeing (#195, #623)",
        {"nccl_gang_made_late"}},
       {"CUDA_LAUNCH_BLOCKING=1 (#750)", {"nccl_launch_blocks", "nccl_blocking_sends"}},
       {"one thread for several ranks, without a group", {"nccl_one_thread"}},
@@ -43,29 +45,29 @@ const std::vector<Cause>& causes() {
   return all;
 }
 
-TEST(NcclDevices, ShowEveryCauseAndNoneBesides) {
+TEST(NcclDevices, ShowEveryCauseAndNoOther) {
   std::set<std::string> listed;
   for (const Cause& cause : causes())
     for (const std::string& program : cause.programs) {
       EXPECT_TRUE(listed.insert(program).second) << program;
-      EXPECT_NO_THROW(find_faulty(nccl_devices(), program)) << cause.description;
+      EXPECT_NO_THROW(find_faulty(nccl_devices, program)) << cause.description;
     }
   std::set<std::string> present;
   for (const FaultyProgram& faulty : nccl_devices()) present.insert(faulty.name);
   EXPECT_EQ(listed, present);
 }
 
-TEST(NcclDevices, FindingsAndTwinsAreTheSameInLargerWorlds) {
+TEST(NcclDevices, AreFoundInLargerWorlds) {
   std::vector<FaultyProgram> growing = nccl_devices();
   std::erase_if(growing, [](const FaultyProgram& faulty) { return faulty.world_step == 1; });
   EXPECT_GE(growing.size(), 7U);
-  expect_alike_in_larger_worlds(growing);
+  for (const FaultyProgram& faulty : growing) expect_alike(faulty);
 }
 
-// The programs that need a device of a certain kind to go wrong: on another, they hold.
-TEST(NcclDevices, WhatADeviceForgivesHolds) {
+// Some bugs need a certain kind of device; on another kind the program holds.
+TEST(NcclDevices, HoldOnDevicesThatForgiveTheBug) {
   const auto holds = [](const std::string& name, const char* model) {
-    FaultyProgram faulty = find_faulty(nccl_devices(), name);
+    FaultyProgram faulty = find_faulty(nccl_devices, name);
     faulty.options["nccl"] = model;
     return run_faulty(faulty).holds();
   };
@@ -76,11 +78,11 @@ TEST(NcclDevices, WhatADeviceForgivesHolds) {
   EXPECT_TRUE(holds("nccl_no_order", "order=host"));
 }
 
-TEST(NcclDevices, OneThreadOfTwoDevicesIsToldSo) {
+TEST(NcclDevices, AThreadThatDrivesTwoDevicesIsNamed) {
   EXPECT_THAT(
-      message_of(nccl_devices(), "nccl_one_thread"),
-      testing::HasSubstr("One thread drives ranks 0-1: it waits in all_reduce #0 sum f32[8] on "
-                         "devices[0,1], called for one of them"));
+      message_of(nccl_devices, "nccl_one_thread"),
+      testing::HasSubstr("One thread drives ranks 0-1: it blocks in all_reduce #0 sum f32[8] on "
+                         "devices[0,1] for one of them"));
 }
 
 }  // namespace

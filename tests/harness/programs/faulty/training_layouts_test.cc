@@ -3,7 +3,7 @@
 namespace gang::harness {
 namespace {
 
-TEST(TrainingLayouts, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(training_layouts()); }
+TEST(TrainingLayouts, AreFoundInLargerWorlds) { expect_alike_in_larger_worlds(training_layouts); }
 
 }  // namespace
 }  // namespace gang::harness

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// Two or more ranks with an endpoint each and nothing above it: what Gloo's algorithms see.
+// Two or more ranks, each with a bare endpoint: what Gloo's algorithms see.
 class GlooEndpointTest : public testing::Test {
  protected:
   using Body = std::function<void(gloo::transport::Context&, Runtime&)>;
@@ -22,7 +22,7 @@ class GlooEndpointTest : public testing::Test {
     std::vector<int> root_ranks;
     for (int rank = 0; rank < options.world_size; ++rank) root_ranks.push_back(rank);
     return run(options, [&](SimulatedRank& rank) {
-      // The network of the run is the root gang's; a membership of its own is apart from it.
+      // The run's network belongs to the root gang; a separate membership keeps clear of it.
       const auto endpoint = gloo_network_of(rank.world())
                                 .connect({.prefix = "test",
                                           .rank = rank.rank(),
@@ -55,7 +55,7 @@ TEST_F(GlooEndpointTest, SendsAndReceives) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST_F(GlooEndpointTest, AWaitEndsAtItsTimeoutAndClosesTheConnections) {
+TEST_F(GlooEndpointTest, WaitTimeoutClosesConnections) {
   const Report report = run_endpoints(
       {.world_size = 2, .pending_timeouts = PendingTimeouts::fire},
       [](gloo::transport::Context& context, Runtime& runtime) {
@@ -64,7 +64,7 @@ TEST_F(GlooEndpointTest, AWaitEndsAtItsTimeoutAndClosesTheConnections) {
         buffer->recv(peer, 5);
         try {
           buffer->waitRecv(std::chrono::seconds(context.rank == 0 ? 8 : 30));
-          ADD_FAILURE() << "nobody has sent anything";
+          ADD_FAILURE() << "received a message that was never sent";
         } catch (const gloo::IoException& error) {
           EXPECT_EQ(runtime.now(), 8s);
           EXPECT_THAT(error.what(),
@@ -76,7 +76,7 @@ TEST_F(GlooEndpointTest, AWaitEndsAtItsTimeoutAndClosesTheConnections) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
-TEST_F(GlooEndpointTest, AnAbortedWaitReturnsFalse) {
+TEST_F(GlooEndpointTest, AbortedWaitReturnsFalse) {
   const Report report =
       run_endpoints({.world_size = 1}, [](gloo::transport::Context& context, Runtime& runtime) {
         const auto buffer = context.createUnboundBuffer(nullptr, 0);
@@ -106,7 +106,7 @@ TEST_F(GlooEndpointTest, ClosingAPairReachesThePeer) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST_F(GlooEndpointTest, WaitsThatNobodyWillEndAreADeadlock) {
+TEST_F(GlooEndpointTest, UnsatisfiableWaitsAreADeadlock) {
   const Report report =
       run_endpoints({.world_size = 2}, [](gloo::transport::Context& context, Runtime&) {
         const auto buffer = context.createUnboundBuffer(nullptr, 0);
@@ -115,7 +115,7 @@ TEST_F(GlooEndpointTest, WaitsThatNobodyWillEndAreADeadlock) {
       });
   ASSERT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_EQ(report.blocked.size(), 2U);
-  EXPECT_EQ(report.blocked[0].operation, "receive of all_reduce");
+  EXPECT_EQ(to_string(report.blocked[0].call), "receive of all_reduce");
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1));
   EXPECT_EQ(report.blocked[0].would_time_out_after_ns, 60'000'000'000U);
 }

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Memory of a member, and what it has been told.
+// A member's memory, and the notifications that it received.
 struct Party final : GlooParty {
   explicit Party(std::string_view text) { std::memcpy(bytes.data(), text.data(), text.size()); }
   std::byte* data() const noexcept override { return bytes.data(); }
@@ -41,7 +41,7 @@ GlooTransfer whole(Party& party, std::uint64_t slot = 7) {
   return {.party = &party, .slot = slot, .bytes = 4};
 }
 
-TEST(GlooMeeting, AMessageMeetsItsReceiveInEitherOrder) {
+TEST(GlooMeeting, MessagesMatchReceivesInEitherOrder) {
   for (const bool sends_first : {false, true}) {
     GlooMeeting meeting(root_ranks);
     Party sender("data");
@@ -56,7 +56,7 @@ TEST(GlooMeeting, AMessageMeetsItsReceiveInEitherOrder) {
   }
 }
 
-TEST(GlooMeeting, SlotsSourcesAndDestinationsAreApart) {
+TEST(GlooMeeting, SlotsSourcesAndDestinationsAreIndependent) {
   GlooMeeting meeting(root_ranks);
   Party sender("data");
   Party receiver("----");
@@ -69,7 +69,7 @@ TEST(GlooMeeting, SlotsSourcesAndDestinationsAreApart) {
   EXPECT_THAT(meeting.sends_pending(0, sender), ElementsAre(1, 2));
 }
 
-TEST(GlooMeeting, AStreamIsFirstInFirstOut) {
+TEST(GlooMeeting, MessagesMatchFirstInFirstOut) {
   GlooMeeting meeting(root_ranks);
   Party first("aaaa");
   Party second("bbbb");
@@ -82,7 +82,7 @@ TEST(GlooMeeting, AStreamIsFirstInFirstOut) {
   EXPECT_EQ(receiver.text(), "bbbb");
 }
 
-TEST(GlooMeeting, AShorterMessageCompletesAndALongerOneFailsBothSides) {
+TEST(GlooMeeting, ShorterMessageCompletesAndLongerOneFailsBothSides) {
   GlooMeeting meeting(root_ranks);
   Party sender("data");
   Party receiver("----");
@@ -93,11 +93,11 @@ TEST(GlooMeeting, AShorterMessageCompletesAndALongerOneFailsBothSides) {
   meeting.send(0, 1, whole(sender));
   EXPECT_EQ(receiver.text(), "at--");
   ASSERT_EQ(receiver.errors.size(), 1U);
-  EXPECT_THAT(receiver.errors[0], HasSubstr("4 bytes came for a receive of 2 bytes"));
+  EXPECT_THAT(receiver.errors[0], HasSubstr("4 bytes matched a receive of 2 bytes"));
   EXPECT_EQ(sender.errors, receiver.errors);
 }
 
-TEST(GlooMeeting, AReceiveFromSeveralTakesWhoeverSends) {
+TEST(GlooMeeting, ReceiveFromSeveralMatchesAnySource) {
   GlooMeeting meeting(root_ranks);
   Party sender("data");
   Party receiver("----");
@@ -108,10 +108,10 @@ TEST(GlooMeeting, AReceiveFromSeveralTakesWhoeverSends) {
   meeting.send(2, 1, whole(sender));
   EXPECT_THAT(receiver.got_from, ElementsAre(2));
   meeting.receive_from_any(1, whole(receiver), {true, false, true});
-  EXPECT_THAT(receiver.got_from, ElementsAre(2, 0)) << "what has been sent already comes first";
+  EXPECT_THAT(receiver.got_from, ElementsAre(2, 0)) << "earlier messages match first";
 }
 
-TEST(GlooMeeting, AClosedConnectionFailsWhatIsPendingOnItOnBothSides) {
+TEST(GlooMeeting, ClosingAConnectionFailsPendingTransfersOnBothSides) {
   GlooMeeting meeting(root_ranks);
   Party zero("zero");
   Party one("one!");
@@ -129,7 +129,7 @@ TEST(GlooMeeting, AClosedConnectionFailsWhatIsPendingOnItOnBothSides) {
   EXPECT_EQ(meeting.send(0, 2, whole(zero)), nullptr);
 }
 
-TEST(GlooMeeting, WhatIsCancelledIsForgotten) {
+TEST(GlooMeeting, CancelledTransfersAreDropped) {
   GlooMeeting meeting(root_ranks);
   Party zero("zero");
   Party one("one!");
@@ -150,7 +150,7 @@ TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
   EXPECT_EQ(meeting.root_rank_of(2), 6);
 }
 
-// Does with each message what a test says.
+// Applies the fate that a test chooses to each message.
 struct ScriptedFates final : MessageFates {
   LinkFate fate_of(const Crossing& crossing) override {
     asked.emplace_back(crossing.from, crossing.to);
@@ -166,7 +166,7 @@ struct ScriptedFates final : MessageFates {
   std::vector<std::pair<int, int>> asked;
 };
 
-TEST(GlooMeeting, AMessageThatIsHeldHoldsUpWhatComesAfterIt) {
+TEST(GlooMeeting, HeldMessageDelaysLaterOnes) {
   ScriptedFates fates;
   GlooMeeting meeting(root_ranks, &fates);
   Party first("one_");
@@ -188,7 +188,7 @@ TEST(GlooMeeting, AMessageThatIsHeldHoldsUpWhatComesAfterIt) {
   EXPECT_EQ(fates.asked.front(), (std::pair{4, 5}));
 }
 
-TEST(GlooMeeting, AMessageThatIsLostStallsItsConnectionForEver) {
+TEST(GlooMeeting, LostMessageStallsItsConnectionForever) {
   ScriptedFates fates;
   GlooMeeting meeting(root_ranks, &fates);
   Party lost("lost");
@@ -207,7 +207,7 @@ TEST(GlooMeeting, AMessageThatIsLostStallsItsConnectionForEver) {
   EXPECT_THAT(receiver.errors, ElementsAre("timed out"));
 }
 
-TEST(GlooMeeting, AHeldMessageIsForgottenWithItsMemory) {
+TEST(GlooMeeting, HeldMessageIsDroppedWithItsMemory) {
   ScriptedFates fates;
   GlooMeeting meeting(root_ranks, &fates);
   Party held("data");
@@ -220,7 +220,7 @@ TEST(GlooMeeting, AHeldMessageIsForgottenWithItsMemory) {
   EXPECT_EQ(receiver.text(), "----");
 }
 
-TEST(GlooMeeting, AMessageMayBeChangedOnItsWay) {
+TEST(GlooMeeting, MessagesMayBeCorruptedInTransit) {
   ScriptedFates fates;
   const ArmedFault fault;
   GlooMeeting meeting(root_ranks, &fates);
@@ -233,7 +233,7 @@ TEST(GlooMeeting, AMessageMayBeChangedOnItsWay) {
   EXPECT_EQ(sender.text(), "data");
 }
 
-TEST(GlooMeeting, WhatASilentProcessHasNotSentItNeverWill) {
+TEST(GlooMeeting, SilentProcessNeverSendsItsUnsentMessages) {
   ScriptedFates fates;
   GlooMeeting meeting(root_ranks, &fates);
   Party sender("data");

@@ -14,7 +14,7 @@ Report run_on_gloo(int world_size, const RankProgram& program) {
   return run({.world_size = world_size, .backend = SimulatedBackend::gloo}, program);
 }
 
-TEST(GlooNetwork, PrefixesAreApart) {
+TEST(GlooNetwork, PrefixesAreIndependent) {
   const Report report = run_on_gloo(2, [](SimulatedRank& rank) {
     const std::array root_ranks = {0, 1};
     const auto connect = [&](std::string prefix) {
@@ -43,7 +43,7 @@ TEST(GlooNetwork, PrefixesAreApart) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(GlooNetwork, TheFirstNoteStays) {
+TEST(GlooNetwork, FirstNoteWins) {
   const Report report = run_on_gloo(1, [](SimulatedRank& rank) {
     GlooNetwork& network = gloo_network_of(rank.world());
     EXPECT_EQ(network.find_note("a"), std::nullopt);

@@ -11,7 +11,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 class GlooRootsOfSize : public testing::TestWithParam<int> {};
 
-TEST_P(GlooRootsOfSize, GangsGiveTheMeaningOfTheirOperations) {
+TEST_P(GlooRootsOfSize, OperationsMatchTheirDefinition) {
   const int size = GetParam();
   const Report report =
       run({.world_size = size, .backend = SimulatedBackend::gloo}, [size](SimulatedRank& rank) {
@@ -35,8 +35,8 @@ TEST_P(GlooRootsOfSize, GangsGiveTheMeaningOfTheirOperations) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GlooRootsOfSize, testing::Values(1, 2, 3, 4, 8, 33));
 
-// Sums of values over eight decades: another order of additions gives other bits.
-TEST(GlooRoots, SumsAreInTheOrderOfGloosRing) {
+// Sums values across eight decades: a different order of additions gives different bits.
+TEST(GlooRoots, SumsFollowTheOrderOfGloosRing) {
   std::vector<float> gloo;
   for (const ContextKind context : deterministic_contexts()) {
     std::vector<float> result(97);
@@ -55,14 +55,14 @@ TEST(GlooRoots, SumsAreInTheOrderOfGloosRing) {
   }
 }
 
-TEST(GlooRoots, ARankThatIsGoneFailsTheOthersAtOnce) {
+TEST(GlooRoots, LostRankFailsItsPeersImmediately) {
   const Report report =
       run({.world_size = 4, .backend = SimulatedBackend::gloo}, [](SimulatedRank& rank) {
         float value = 1.0F;
         if (rank.rank() == 2) return;
         try {
           rank.root()->all_reduce(view_of(value), ReduceOperation::sum);
-          ADD_FAILURE() << "rank 2 takes no part";
+          ADD_FAILURE() << "rank 2 does not participate";
         } catch (const GangError& error) {
           EXPECT_EQ(error.kind(), GangErrorKind::peer_failed);
           EXPECT_EQ(rank.runtime().now(), TimePoint{0});
@@ -71,7 +71,7 @@ TEST(GlooRoots, ARankThatIsGoneFailsTheOthersAtOnce) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
-TEST(GlooRoots, SurvivorsShrinkTheGangAndGoOn) {
+TEST(GlooRoots, SurvivorsShrinkTheGangAndContinue) {
   for (const ContextKind context : deterministic_contexts()) {
     const Report report =
         run({.world_size = 5, .context = context, .backend = SimulatedBackend::gloo},
@@ -117,7 +117,7 @@ TEST(GlooRoots, TimeoutsAreInVirtualTime) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
-TEST(GlooRoots, ADeadlockShowsTheCallsOfTheProgram) {
+TEST(GlooRoots, DeadlockReportShowsTheProgramsCalls) {
   const Report report =
       run({.world_size = 2, .backend = SimulatedBackend::gloo}, [](SimulatedRank& rank) {
         float value = 1.0F;
@@ -125,8 +125,8 @@ TEST(GlooRoots, ADeadlockShowsTheCallsOfTheProgram) {
       });
   ASSERT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_EQ(report.blocked.size(), 2U);
-  EXPECT_THAT(report.blocked[0].operation, HasSubstr("recv f32[] from rank 1"));
-  EXPECT_THAT(report.blocked[0].gang, HasSubstr("root[0,1]"));
+  EXPECT_THAT(to_string(report.blocked[0].call), HasSubstr("recv f32[] from rank 1"));
+  EXPECT_THAT(to_string(report.blocked[0].gang), HasSubstr("root[0,1]"));
   EXPECT_THAT(report.blocked[0].location, HasSubstr("gloo_roots_test.cc:"));
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1));
 }

@@ -12,7 +12,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 class NcclCliqueOf : public testing::TestWithParam<OperationKind> {};
 
-// Inputs are 0, 1, 2, ... plus ten times the rank; what each rank must find.
+// The expected output of each rank, for inputs 0, 1, 2, ... plus ten times the rank.
 std::vector<std::int32_t> expected(OperationKind kind, int rank, int size) {
   using enum OperationKind;
   std::vector<std::int32_t> result;
@@ -58,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NcclCliqueOf,
                                          OperationKind::gather, OperationKind::scatter,
                                          OperationKind::all_to_all, OperationKind::broadcast));
 
-// Revoking ends a kernel for good: who comes later meets nobody in its place.
-TEST(NcclClique, WhatOneHasWithdrawnFromNeverCompletes) {
+// Revoking ends a kernel for good: a later kernel finds no partner in its place.
+TEST(NcclClique, OperationsWithAWithdrawnMemberNeverComplete) {
   SimulationOptions options{.world_size = 3};
   options.pending_timeouts = PendingTimeouts::fire;
   const Report report = run_nccl(options, [](NcclRank& rank) {
@@ -75,7 +75,7 @@ TEST(NcclClique, WhatOneHasWithdrawnFromNeverCompletes) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-// How one all_reduce of two ranks and one message from 0 to 1 fare under a fault of the link.
+// Outcomes of a two-rank all_reduce and of a message from 0 to 1 under a link fault.
 struct Fared {
   bool arrived[2] = {};
   TimePoint at{0};
@@ -111,7 +111,7 @@ Fared fare_under(Fault fault, bool is_message) {
   return fared;
 }
 
-TEST(NcclClique, FaultsOfLinksHoldLoseAndCorruptWhatCrossesThem) {
+TEST(NcclClique, LinkFaultsHoldLoseAndCorruptMessages) {
   for (const bool is_message : {false, true}) {
     const Fared held =
         fare_under({.kind = FaultKind::delay_message, .delay = Between<Duration>(3s)}, is_message);

@@ -33,7 +33,7 @@ void start_in_order(SimulatedRank& rank, bool swaps) {
   Work::wait_all(works);
 }
 
-TEST(NcclExplanation, CommunicatorsLaunchedInDifferentOrdersAreNamedWithTheirCalls) {
+TEST(NcclExplanation, NamesTheCallsOfCommunicatorsLaunchedInDifferentOrders) {
   const Report report =
       run(nccl(2), [](SimulatedRank& rank) { start_in_order(rank, rank.rank() == 1); });
   ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion")) << to_string(report);
@@ -45,14 +45,14 @@ TEST(NcclExplanation, CommunicatorsLaunchedInDifferentOrdersAreNamedWithTheirCal
                         "all_reduce #0 sum f32[] on b[0,1] at train.cc:2 before all_reduce"));
 }
 
-TEST(NcclExplanation, OneOrderOrRoomForBothHolds) {
+TEST(NcclExplanation, SameOrderOrRoomForBothKernelsPasses) {
   EXPECT_TRUE(run(nccl(2), [](SimulatedRank& rank) { start_in_order(rank, false); }).holds());
   EXPECT_TRUE(run(nccl(2, {.resident = 2}), [](SimulatedRank& rank) {
                 start_in_order(rank, rank.rank() == 1);
               }).holds());
 }
 
-TEST(NcclExplanation, WithoutAnOrderOfLaunchingSomeScheduleHangs) {
+TEST(NcclExplanation, WithoutALaunchOrderSomeScheduleHangs) {
   int hung = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SimulationOptions options = nccl(2, {.order = LaunchOrder::any});
@@ -67,7 +67,7 @@ TEST(NcclExplanation, WithoutAnOrderOfLaunchingSomeScheduleHangs) {
   EXPECT_LT(hung, 20);
 }
 
-TEST(NcclExplanation, AHostThatWaitsUntilItsDeviceIsIdleIsNamed) {
+TEST(NcclExplanation, NamesAHostThatWaitsForAnIdleDevice) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     const auto a = rank.root()->split({.color = 0}, {.name = "a"});
     float value = 0;
@@ -78,11 +78,11 @@ TEST(NcclExplanation, AHostThatWaitsUntilItsDeviceIsIdleIsNamed) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("device_synchronization")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 0 is in ncclCommSplit"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("on a[0,1]"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Rank 0 is in ncclCommSplit"));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("on a[0,1]"));
 }
 
-TEST(NcclExplanation, KernelsOfDifferentCallsThatMeetAreAMismatch) {
+TEST(NcclExplanation, MatchedKernelsOfDifferentCallsAreAMismatch) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     std::vector<float> values(rank.rank() == 0 ? 4 : 5);
     rank.root()->all_reduce(view(values), ReduceOperation::sum);
@@ -100,7 +100,7 @@ TEST(NcclExplanation, BlockingCallsInDifferentOrdersAreACycleOfGangs) {
   ASSERT_THAT(ids_of(report), ElementsAre("cross_gang_cycle")) << to_string(report);
 }
 
-TEST(NcclExplanation, SendsThatWaitForEachOtherAreACycleOfMessages) {
+TEST(NcclExplanation, MutuallyWaitingSendsAreACycleOfMessages) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     float value = 0;
     rank.root()->send(view_of(value), 1 - rank.rank());
@@ -109,7 +109,7 @@ TEST(NcclExplanation, SendsThatWaitForEachOtherAreACycleOfMessages) {
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle")) << to_string(report);
 }
 
-// Rank 0 launches and waits for rank 1 elsewhere, which launches only then.
+// Rank 0 launches, then waits elsewhere for rank 1, which launches only after that.
 void meet_between_launches(SimulatedRank& rank) {
   const auto a = rank.root()->split({.color = 0}, {.name = "a"});
   float value = 0;
@@ -120,17 +120,17 @@ void meet_between_launches(SimulatedRank& rank) {
   work.wait();
 }
 
-TEST(NcclExplanation, ALaunchThatBlocksIsNamedAsWhatItIs) {
+TEST(NcclExplanation, NamesABlockingLaunch) {
   EXPECT_TRUE(run(nccl(2), meet_between_launches).holds());
   const Report report = run(nccl(2, {.launch = HostLaunch::blocking}), meet_between_launches);
   ASSERT_THAT(ids_of(report), ElementsAre("blocking_launch")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
   EXPECT_EQ(report.findings[0].location, "train.cc:1");
-  EXPECT_THAT(report.findings[0].message,
+  EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 0 is in the launch of all_reduce #0 sum f32[] on a[0,1] at "
                         "train.cc:1, which returns once the kernel has run (launch=blocking, as "
                         "with CUDA_LAUNCH_BLOCKING=1)"));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Each waits for the next: "));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Each waits for the next: "));
 }
 
 // A batch is one launch: blocking or not, its messages progress together.

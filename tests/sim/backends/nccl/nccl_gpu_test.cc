@@ -25,7 +25,7 @@ void look_at_two_kernels(const NcclModel& model,
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(NcclGpu, RunsAsManyKernelsAtATimeAsItHasRoomFor) {
+TEST(NcclGpu, RunsOnlyAsManyKernelsAsFit) {
   look_at_two_kernels({.resident = 1}, [](const std::vector<const NcclKernel*>& kernels) {
     ASSERT_EQ(kernels.size(), 2U);
     EXPECT_EQ(kernels[0]->state, NcclKernel::State::running);
@@ -38,7 +38,7 @@ TEST(NcclGpu, RunsAsManyKernelsAtATimeAsItHasRoomFor) {
   });
 }
 
-TEST(NcclGpu, AnEventThatWaitsForNothingIsComplete) {
+TEST(NcclGpu, EventOnAnEmptyStreamIsComplete) {
   const Report report = run_nccl({.world_size = 1}, [](NcclRank& rank) {
     const auto event = rank.api->make_event();
     EXPECT_TRUE(rank.api->is_done(*event));

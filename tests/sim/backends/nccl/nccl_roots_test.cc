@@ -15,7 +15,7 @@ SimulationOptions nccl(int world_size) {
 
 class NcclRootsOfSize : public testing::TestWithParam<int> {};
 
-TEST_P(NcclRootsOfSize, GangsGiveTheMeaningOfTheirOperations) {
+TEST_P(NcclRootsOfSize, OperationsMatchTheirDefinition) {
   const int size = GetParam();
   const Report report = run(nccl(size), [size](SimulatedRank& rank) {
     Gang& root = *rank.root();
@@ -56,8 +56,8 @@ TEST(NcclRoots, MessagesOfABatchProgressTogether) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-// A look that ends a work tells so before others, or time, go on.
-TEST(NcclRoots, PollingWorksThatAreDoneTakesNoTime) {
+// A poll that completes a work reports it before other contexts, or time, advance.
+TEST(NcclRoots, PollingCompletedWorksTakesNoTime) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     std::array<std::int32_t, 3> values{};
     if (rank.rank() == 1) {
@@ -76,7 +76,7 @@ TEST(NcclRoots, PollingWorksThatAreDoneTakesNoTime) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(NcclRoots, ALeftRankIsNamed) {
+TEST(NcclRoots, NamesARankThatLeft) {
   const Report report = run(nccl(3), [](SimulatedRank& rank) {
     if (rank.rank() != 1) rank.root()->barrier();
   });
@@ -84,7 +84,7 @@ TEST(NcclRoots, ALeftRankIsNamed) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
 }
 
-TEST(NcclRoots, AnExceptionOfOneRankEndsTheOthersOperations) {
+TEST(NcclRoots, ExceptionOfOneRankEndsItsPeersOperations) {
   const Report report = run(nccl(3), [](SimulatedRank& rank) {
     if (rank.rank() == 1) throw std::runtime_error("planted");
     const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
@@ -150,7 +150,7 @@ TEST(NcclRoots, FibersAndThreadsGiveTheSameResults) {
   }
 }
 
-TEST(NcclRoots, SurvivorsOfAFailureGoOnInTheirOldOrder) {
+TEST(NcclRoots, SurvivorsOfAFailureKeepTheirOrder) {
   const Report report = run(nccl(4), [](SimulatedRank& rank) {
     if (rank.rank() == 2) throw std::runtime_error("gone");
     EXPECT_TRUE(gang_error_of([&rank] { rank.root()->barrier(); }));
@@ -161,7 +161,7 @@ TEST(NcclRoots, SurvivorsOfAFailureGoOnInTheirOldOrder) {
   EXPECT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
 }
 
-TEST(NcclRoots, WhoDoesNotKnowThatARankIsGoneGoesOnWithThoseWhoDo) {
+TEST(NcclRoots, RanksUnawareOfALossContinueWithThoseAware) {
   const Report report = run(nccl(4), [](SimulatedRank& rank) {
     if (rank.rank() == 2) throw std::runtime_error("gone");
     if (rank.rank() != 1) {
@@ -174,7 +174,7 @@ TEST(NcclRoots, WhoDoesNotKnowThatARankIsGoneGoesOnWithThoseWhoDo) {
   EXPECT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
 }
 
-// NCCL knows a new communicator by how often the old one was split.
+// NCCL identifies a new communicator by the number of splits of the old one.
 TEST(NcclRoots, ShrinkingDoesNotNeedEqualNumbersOfSplits) {
   SimulationOptions options = nccl(3);
   options.pending_timeouts = PendingTimeouts::fire;
@@ -187,7 +187,7 @@ TEST(NcclRoots, ShrinkingDoesNotNeedEqualNumbersOfSplits) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(NcclRoots, WhoStaysAwayIsLeftBehindAfterTheGrace) {
+TEST(NcclRoots, AbsentRanksAreExcludedAfterTheGracePeriod) {
   const Report report = run(nccl(3), [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
       rank.runtime().sleep_for(10s);
@@ -203,7 +203,7 @@ TEST(NcclRoots, WhoStaysAwayIsLeftBehindAfterTheGrace) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(NcclRoots, OverSocketsARankThatIsGoneFailsTheOthersAtOnce) {
+TEST(NcclRoots, OverSocketsALostRankFailsItsPeersImmediately) {
   SimulationOptions options = nccl(3);
   options.nccl.links = PeerLinks::sockets;
   const Report report = run(options, [](SimulatedRank& rank) {
@@ -217,7 +217,7 @@ TEST(NcclRoots, OverSocketsARankThatIsGoneFailsTheOthersAtOnce) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-// Freeing a communicator waits for the whole device: a gang lets that be until it is idle.
+// Freeing a communicator waits for the whole device, so a gang defers it until that is idle.
 TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     const auto closed = rank.root()->split({.color = 0});
@@ -236,7 +236,7 @@ TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(NcclRoots, ClosingAGangEndsWhatItHasUnderWay) {
+TEST(NcclRoots, ClosingAGangEndsItsPendingOperations) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     const auto child = rank.root()->split({.color = 0});
     if (rank.rank() == 1) return;
@@ -250,8 +250,8 @@ TEST(NcclRoots, ClosingAGangEndsWhatItHasUnderWay) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-// However a run ends, destructors of gangs and works come to their end.
-TEST(NcclRoots, ARunThatIsStoppedUnwinds) {
+// However a run ends, the destructors of gangs and works finish.
+TEST(NcclRoots, StoppedRunUnwinds) {
   for (std::uint64_t limit = 1; limit < 200; limit += 3) {
     SimulationOptions options = nccl(3);
     options.scheduler = SchedulerKind::random;
@@ -275,7 +275,7 @@ TEST(NcclRoots, CallsAreCounted) {
   EXPECT_EQ(report.counts.rank_operations, 6U);
 }
 
-// Nobody is told of it over device links: each waits for its own timeout.
+// Device links report no crash: each peer waits for its own timeout.
 TEST(NcclRoots, OverDeviceLinksACrashIsNotNoticed) {
   for (const PeerLinks links : {PeerLinks::device, PeerLinks::sockets}) {
     SimulationOptions options = with(3, {{.kind = FaultKind::crash,
@@ -298,8 +298,8 @@ TEST(NcclRoots, OverDeviceLinksACrashIsNotNoticed) {
   }
 }
 
-// A process that is stopped has a device that goes on; that of one which is gone does not.
-TEST(NcclRoots, ADeviceOutlivesAHostThatStallsNotOneThatCrashes) {
+// The device of a stopped process keeps running; the device of a dead one does not.
+TEST(NcclRoots, DeviceOutlivesAStalledHostButNotACrashedOne) {
   for (const FaultKind kind : {FaultKind::stall, FaultKind::crash}) {
     SimulationOptions options =
         with(2, {{.kind = kind, .ranks = {1}, .trigger = {.time = Between<Duration>(1ms)}}});

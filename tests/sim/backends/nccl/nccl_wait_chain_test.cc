@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// Three ranks, three pairs: each begins with the pair that is named after it.
+// Three ranks, three pairs: each rank starts with the pair named after it.
 TEST(NcclWaitChain, FindsCyclesThroughManyDevices) {
   const Report report =
       run({.world_size = 3, .backend = SimulatedBackend::nccl}, [](SimulatedRank& rank) {

@@ -27,7 +27,7 @@ struct NcclRank {
     stream = api->make_stream(StreamPriority::normal);
   }
 
-  // The k-th of them, made by all ranks.
+  // The k-th communicator, created by all ranks.
   std::unique_ptr<NcclCommunicator> make_communicator(int k) {
     NcclId id{};
     id[0] = static_cast<std::byte>(100 + k);
@@ -47,9 +47,9 @@ struct NcclRank {
                 purpose);
   }
 
-  // How a wait for all that is on the stream ends.
+  // The outcome of a wait for everything on the stream.
   NcclWake::Reason wait(NcclStream& on, TimePoint deadline = TimePoint::max()) {
-    recorded.push_back(api->make_event());  // a stream may come to it later
+    recorded.push_back(api->make_event());  // a stream may reach it later
     api->record(*recorded.back(), on);
     NcclEvent* const events[] = {recorded.back().get()};
     return api->wait_any(events, deadline, api->changes()).reason;

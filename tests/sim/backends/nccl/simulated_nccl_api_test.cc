@@ -26,7 +26,7 @@ TEST(SimulatedNcclApi, HostsRunAheadOfTheirDevices) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNcclApi, LaunchesFromTwoThreadsAtOnceAreInvalidUsage) {
+TEST(SimulatedNcclApi, ConcurrentLaunchesFromTwoThreadsAreInvalidUsage) {
   const Report report = run_nccl({.world_size = 1}, [](NcclRank& rank) {
     std::int32_t value = 1;
     rank.api->begin_group();
@@ -44,7 +44,7 @@ TEST(SimulatedNcclApi, LaunchesFromTwoThreadsAtOnceAreInvalidUsage) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNcclApi, WhatIsWrongByItselfIsRefused) {
+TEST(SimulatedNcclApi, InvalidCallsAreRefused) {
   const Report report = run_nccl({.world_size = 1}, [](NcclRank& rank) {
     const auto status_of = [&rank](NcclLaunch launch) {
       std::byte bytes[8] = {};
@@ -71,7 +71,7 @@ TEST(SimulatedNcclApi, WhatIsWrongByItselfIsRefused) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-// What each rank's wait ends with, and the state of its communicator, when rank 1 goes.
+// The outcome of each rank's wait, and the state of its communicator, when rank 1 is lost.
 void lose_a_peer(PeerLinks links, NcclWake::Reason expected, NcclStatus status) {
   SimulationOptions options{.world_size = 2, .nccl = {.links = links}};
   options.pending_timeouts = PendingTimeouts::fire;
@@ -91,12 +91,12 @@ void lose_a_peer(PeerLinks links, NcclWake::Reason expected, NcclStatus status) 
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNcclApi, APeerThatIsGoneIsNoticedOverSocketsOnly) {
+TEST(SimulatedNcclApi, LossOfAPeerIsNoticedOverSocketsOnly) {
   lose_a_peer(PeerLinks::device, NcclWake::Reason::deadline, NcclStatus::success);
   lose_a_peer(PeerLinks::sockets, NcclWake::Reason::look, NcclStatus::remote_error);
 }
 
-TEST(SimulatedNcclApi, ANewCommunicatorIsInProgressUntilAllHaveCome) {
+TEST(SimulatedNcclApi, NewCommunicatorIsInProgressUntilAllHaveJoined) {
   const Report report = run_nccl({.world_size = 2}, [](NcclRank& rank) {
     if (rank.rank == 1) rank.runtime.sleep_for(1ms);
     auto child = rank.api->split(*rank.communicator, {.color = 0, .key = -rank.rank}, rank.purpose);
@@ -111,7 +111,7 @@ TEST(SimulatedNcclApi, SurvivorsShrinkACommunicator) {
   const Report report = run_nccl({.world_size = 3}, [](NcclRank& rank) {
     if (rank.rank == 1) return;
     std::int32_t value = rank.rank;
-    rank.all_reduce(*rank.communicator, *rank.stream, value);  // would wait for ever
+    rank.all_reduce(*rank.communicator, *rank.stream, value);  // would wait forever
     const int excluded[] = {1};
     auto rest =
         rank.api->shrink(*rank.communicator, excluded, NcclShrink::abort_parent, rank.purpose);
@@ -132,7 +132,7 @@ TEST(SimulatedNcclApi, OperationsWithoutElementsAreDropped) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNcclApi, WhatIsOnAStreamRunsInOrder) {
+TEST(SimulatedNcclApi, StreamsRunInOrder) {
   const Report report = run_nccl({.world_size = 2}, [](NcclRank& rank) {
     std::int32_t value = 1;
     std::int32_t copy = 0;
@@ -148,7 +148,7 @@ TEST(SimulatedNcclApi, WhatIsOnAStreamRunsInOrder) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNcclApi, HostsWaitInLaunchesThatBlock) {
+TEST(SimulatedNcclApi, HostsWaitInBlockingLaunches) {
   const SimulationOptions options{.world_size = 2, .nccl = {.launch = HostLaunch::blocking}};
   const Report report = run_nccl(options, [](NcclRank& rank) {
     std::int32_t value = 1;

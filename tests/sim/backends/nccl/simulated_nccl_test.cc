@@ -27,7 +27,7 @@ TEST(SimulatedNccl, HostsMeet) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNccl, AMeetingEndsAtItsDeadline) {
+TEST(SimulatedNccl, MeetingEndsAtItsDeadline) {
   SimulationOptions options{.world_size = 3};
   options.pending_timeouts = PendingTimeouts::fire;
   const Report report = run_nccl(options, [](NcclRank& rank) {
@@ -38,7 +38,7 @@ TEST(SimulatedNccl, AMeetingEndsAtItsDeadline) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SimulatedNccl, ANoteEndsAMeetingAndIsFound) {
+TEST(SimulatedNccl, NoteEndsAMeetingAndIsFound) {
   const Report report = run_nccl({.world_size = 2}, [](NcclRank& rank) {
     if (rank.rank == 1) {
       rank.runtime.sleep_for(1ms);

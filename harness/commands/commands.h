@@ -1,0 +1,26 @@
+// The commands that every binary has.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gang/environment.h"
+#include "harness/commands/command_line.h"
+
+namespace gang::harness {
+
+std::unique_ptr<Command> make_run_command();       // a program on N ranks
+std::unique_ptr<Command> make_replay_command();    // a saved schedule again
+std::unique_ptr<Command> make_explore_command();   // many schedules and faults
+std::unique_ptr<Command> make_explain_command();   // a saved run, or a folder of them
+std::unique_ptr<Command> make_compare_command();   // simulated against real processes
+std::unique_ptr<Command> make_mesh_command();      // the gangs of a parallel layout
+std::unique_ptr<Command> make_pipeline_command();  // a pipeline schedule
+std::unique_ptr<Command> make_list_command();      // programs, backends, ...
+
+// Inside torchrun: a real backend against simulation. `variables` are read when the command runs;
+// they are those of the process, except in tests.
+std::unique_ptr<Command> make_conform_command(
+    std::function<EnvironmentVariables()> variables = process_environment);
+
+}  // namespace gang::harness

@@ -1,0 +1,40 @@
+// Numbers as people write them.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+
+namespace gang::harness {
+
+// The number that the whole of `text` stands for; none for any other text.
+template <typename T>
+std::optional<T> parse_number(std::string_view text) noexcept {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional{number} : std::nullopt;
+}
+
+// The same of 16 digits or fewer, as to_hex writes them.
+inline std::optional<std::uint64_t> parse_hex(std::string_view text) noexcept {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, 16);
+  return error == std::errc{} && stop == end ? std::optional{number} : std::nullopt;
+}
+
+// A number from `least` to `most`. Throws InvalidArgument: "--jobs is '0'; must be 1 to 256".
+template <typename T>
+T parse_number(std::string_view name, std::string_view text, T least, T most) {
+  const std::optional<T> number = parse_number<T>(text);
+  if (number && *number >= least && *number <= most) return *number;
+  throw InvalidArgument(fmt::format("{} is '{}'; must be {} to {}", name, text, least, most));
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,43 @@
+#include "sim/report/call_json.h"
+
+#include "sim/text/json_fields.h"
+
+namespace gang::sim {
+namespace {
+
+using Direction = CallText::Direction;
+
+constexpr std::array directions = {EnumName{Direction::none, "none"}, EnumName{Direction::to, "to"},
+                                   EnumName{Direction::from, "from"}};
+
+}  // namespace
+
+nlohmann::json to_json(const CallText& call) {
+  nlohmann::json to = {{"kind", call.kind}};
+  if (call.sequence) to["sequence"] = *call.sequence;
+  if (!call.payload.empty()) to["payload"] = call.payload;
+  if (call.direction != Direction::none) to["direction"] = name_of(directions, call.direction);
+  if (call.peer) to["peer"] = *call.peer;
+  if (!call.qualifiers.empty()) to["qualifiers"] = call.qualifiers;
+  return to;
+}
+
+nlohmann::json to_json(const GangLabel& gang) {
+  return {{"name", gang.name}, {"members", gang.members}};
+}
+
+CallText call_text_from_json(const nlohmann::json& from) {
+  CallText call{.kind = field<std::string>(from, "kind"),
+                .sequence = optional_field<std::uint64_t>(from, "sequence"),
+                .payload = optional_field<std::string>(from, "payload").value_or(""),
+                .peer = optional_field<int>(from, "peer"),
+                .qualifiers = optional_field<std::string>(from, "qualifiers").value_or("")};
+  if (from.contains("direction")) call.direction = enum_field(from, "direction", directions);
+  return call;
+}
+
+GangLabel gang_label_from_json(const nlohmann::json& from) {
+  return {field<std::string>(from, "name"), field<std::string>(from, "members")};
+}
+
+}  // namespace gang::sim

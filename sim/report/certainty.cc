@@ -1,0 +1,115 @@
+#include "sim/report/certainty.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "gang/enum_names.h"
+#include "sim/report/report.h"
+#include "sim/text/json_fields.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr std::array schedules_names = {EnumName{Schedules::every, "every"},
+                                        EnumName{Schedules::at_least_this, "at_least_this"}};
+
+constexpr std::array dependence_names = {
+    EnumName{Dependence::none, "none"}, EnumName{Dependence::open, "open"},
+    EnumName{Dependence::needed, "needed"}, EnumName{Dependence::not_needed, "not_needed"}};
+
+// "rank 1 stalled before barrier #2", "... and 2 more faults".
+std::string causes_text(const std::vector<FiredFault>& faults) {
+  constexpr std::size_t most_named = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_named, faults.size()); ++i)
+    text += (i == 0 ? "" : "; ") + faults[i].description;
+  if (faults.size() > most_named)
+    text += fmt::format("; and {} more faults", faults.size() - most_named);
+  return text;
+}
+
+std::string faults_text(const Certainty& certainty, const std::vector<FiredFault>& faults) {
+  const std::string without = faults.size() == 1 ? "without that fault" : "without the faults";
+  switch (certainty.faults) {
+    case Dependence::open:
+      return "seen with the injected faults; no run without them was made";
+    case Dependence::needed:
+      return faults.empty() ? "only because of the injected faults: without them the run completes"
+                            : fmt::format("only because {}: {} the run completes",
+                                          causes_text(faults), without);
+    default:
+      break;
+  }
+  return certainty.otherwise.empty()
+             ? "also without the injected faults: they are not the cause"
+             : fmt::format("seen with the injected faults; without them the run ends with {}",
+                           certainty.otherwise);
+}
+
+// " under stream order", ", but only under stream order".
+std::string condition_text(Dependence dependence, std::string_view condition) {
+  if (dependence == Dependence::none) return "";
+  return fmt::format("{} {}", dependence == Dependence::needed ? ", but only" : "", condition);
+}
+
+// What the deciding run came to, the one without what is needed or not; else empty.
+std::string decision_text(Dependence dependence, std::string_view without,
+                          const std::string& otherwise) {
+  if (dependence == Dependence::needed) return fmt::format("{} the run completes", without);
+  if (dependence != Dependence::not_needed) return "";
+  return otherwise.empty() ? fmt::format("it happens {} too", without)
+                           : fmt::format("{} the run ends with {}", without, otherwise);
+}
+
+std::string reason_text(const Certainty& certainty) {
+  std::string text = decision_text(certainty.sends, "with buffered sends", certainty.otherwise);
+  if (text.empty()) text = decision_text(certainty.streams, "without streams", certainty.otherwise);
+  if (!text.empty()) return text;
+  return certainty.schedules == Schedules::every ? "the run made no scheduling choice"
+                                                 : "another may avoid it";
+}
+
+}  // namespace
+
+std::string to_string(const Certainty& certainty, const std::vector<FiredFault>& faults) {
+  if (certainty.faults != Dependence::none) return faults_text(certainty, faults);
+  std::string text =
+      certainty.schedules == Schedules::every ? "every schedule" : "seen in this schedule";
+  if (certainty.resident_kernels)
+    text += fmt::format(" on devices that run {} communicator kernel{} at a time",
+                        *certainty.resident_kernels, *certainty.resident_kernels == 1 ? "" : "s");
+  text += condition_text(certainty.streams, "under stream order");
+  text += condition_text(certainty.sends,
+                         certainty.buffered_bytes
+                             ? fmt::format("with {} bytes of buffer", *certainty.buffered_bytes)
+                             : std::string("with rendezvous sends"));
+  return text + ": " + reason_text(certainty);
+}
+
+std::string to_string(const Certainty& certainty) { return to_string(certainty, {}); }
+
+nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>& faults) {
+  nlohmann::json to = {{"schedules", name_of(schedules_names, certainty.schedules)},
+                       {"sends", name_of(dependence_names, certainty.sends)},
+                       {"streams", name_of(dependence_names, certainty.streams)},
+                       {"faults", name_of(dependence_names, certainty.faults)},
+                       {"text", to_string(certainty, faults)}};
+  if (certainty.buffered_bytes) to["buffered_bytes"] = *certainty.buffered_bytes;
+  if (certainty.resident_kernels) to["resident_kernels"] = *certainty.resident_kernels;
+  if (!certainty.otherwise.empty()) to["otherwise"] = certainty.otherwise;
+  return to;
+}
+
+Certainty certainty_from_json(const nlohmann::json& from) {
+  Certainty certainty{.schedules = enum_field(from, "schedules", schedules_names),
+                      .sends = enum_field(from, "sends", dependence_names),
+                      .streams = enum_field(from, "streams", dependence_names),
+                      .faults = enum_field(from, "faults", dependence_names)};
+  certainty.buffered_bytes = optional_field<std::uint64_t>(from, "buffered_bytes");
+  certainty.resident_kernels = optional_field<int>(from, "resident_kernels");
+  certainty.otherwise = optional_field<std::string>(from, "otherwise").value_or("");
+  return certainty;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,50 @@
+// In which runs a finding happens, as far as is known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace gang::sim {
+
+struct FiredFault;
+
+// In which schedules a finding happens, as far as one run can tell.
+enum class Schedules : std::uint8_t { every, at_least_this };
+
+// Whether a finding depends on a condition of the run that another run can remove.
+enum class Dependence : std::uint8_t {
+  none,        // it happens regardless of the condition
+  open,        // unknown: no run without the condition was made
+  needed,      // a run without the condition completed, without findings
+  not_needed,  // a run without the condition did not; see Certainty::otherwise
+};
+
+// A value. It claims only what was shown, by the state at the verdict or by a further run.
+struct Certainty {
+  Schedules schedules = Schedules::at_least_this;
+  Dependence sends = Dependence::none;          // that sends wait to be received
+  std::optional<std::uint64_t> buffered_bytes;  // SendMode of the run; none: rendezvous
+  Dependence streams = Dependence::none;        // that a stream runs in launch order
+  std::optional<int> resident_kernels;   // that devices run this many communicator kernels at once
+  Dependence faults = Dependence::none;  // that faults were injected
+  // For not_needed: the finding_id that the deciding run ended with, or its outcome; empty if it
+  // ended with the same finding.
+  std::string otherwise;
+
+  friend bool operator==(const Certainty&, const Certainty&) = default;
+};
+
+// "every schedule: the run made no scheduling choice". `faults` are those of the run; if the
+// finding needs them, the first few are named.
+std::string to_string(const Certainty& certainty, const std::vector<FiredFault>& faults);
+std::string to_string(const Certainty& certainty);
+
+// Its fields, and "text": to_string.
+nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>& faults);
+Certainty certainty_from_json(const nlohmann::json& json);  // throws InvalidArgument
+
+}  // namespace gang::sim

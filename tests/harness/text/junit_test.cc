@@ -1,0 +1,31 @@
+#include "harness/text/junit.h"
+
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Junit, HasSuitesWithTheirFailuresEscaped) {
+  const std::vector<JunitSuite> suites = {
+      {"first", {{"first", "holds", 250ms}}},
+      {"<second>",
+       {{"second", "fails", 1s, JunitCase::Failure{"it is \"so\"", "at length\n& in full"}}}}};
+  EXPECT_EQ(to_junit_xml("gangsim", suites),
+            R"(<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="gangsim">
+  <testsuite name="first" tests="1" failures="0" time="0.250000">
+    <testcase classname="first" name="holds" time="0.250000"/>
+  </testsuite>
+  <testsuite name="&lt;second&gt;" tests="1" failures="1" time="1.000000">
+    <testcase classname="second" name="fails" time="1.000000">
+      <failure message="it is &quot;so&quot;">at length&#10;&amp; in full</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+)");
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,148 @@
+#include "sim/further_runs/settled_certainty.h"
+
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+// The report of a run, settled by another one where it leaves something open.
+Report settled(const SimulationOptions& options, const RankProgram& program) {
+  Report report = run(options, program);
+  if (const auto settling = settling_options(options, report))
+    settle(report, run(*settling, program));
+  return report;
+}
+
+TEST(SettledCertainty, ADeadlockThatBuffersAvoidIsABufferingHazard) {
+  const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+    rank.root()->barrier();
+    if (rank.rank() == 1) rank.root()->recv(view_of(value), 0);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
+  EXPECT_EQ(report.findings[0].certainty,
+            (Certainty{.schedules = Schedules::every, .sends = Dependence::needed}));
+  EXPECT_EQ(report.certainty, report.findings[0].certainty);
+  EXPECT_THAT(full_message(report.findings[0]),
+              HasSubstr("with buffered sends the program completes"));
+}
+
+TEST(SettledCertainty, ACycleOfSendsKeepsItsName) {
+  const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    rank.root()->send(view_of(value), 1 - rank.rank());
+    rank.root()->recv(view_of(value), 1 - rank.rank());
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  EXPECT_EQ(report.findings[0].certainty.value().sends, Dependence::needed);
+}
+
+TEST(SettledCertainty, ADeadlockThatBuffersDoNotAvoidSaysWhatBecomesOfIt) {
+  const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1, 1);
+    if (rank.rank() == 1) rank.root()->recv(view_of(value), 0, 2);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_tag"));
+  EXPECT_EQ(report.findings[0].certainty, (Certainty{.schedules = Schedules::every,
+                                                     .sends = Dependence::not_needed,
+                                                     .otherwise = "participant_missing"}));
+}
+
+TEST(SettledCertainty, StreamsAreSettledByARunWithoutThem) {
+  const SimulationOptions options{.world_size = 2, .execution = ExecutionModel::stream_ordered};
+  const Report report = settled(options, [](SimulatedRank& rank) {
+    const auto a = child_of(*rank.root(), {0, 1}, {.name = "a"});
+    const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
+    Work first = (rank.rank() == 0 ? a : b)->start_barrier();
+    Work second = (rank.rank() == 0 ? b : a)->start_barrier();
+    first.wait();
+    second.wait();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
+  EXPECT_EQ(report.findings[0].certainty,
+            (Certainty{.schedules = Schedules::every, .streams = Dependence::needed}));
+}
+
+TEST(SettledCertainty, LeavesAloneWhatIsNotOpen) {
+  const SimulationOptions options{.world_size = 2};
+  const Report report = run(options, [](SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.root()->barrier();
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(settling_options(options, report), std::nullopt);
+  EXPECT_EQ(settling_options(options, Report{}), std::nullopt);
+}
+
+// A message that nobody will receive hangs with rendezvous sends, and is lost with buffered ones.
+TEST(SettledCertainty, BufferingIsNoCureForAMessageThatNobodyReceives) {
+  const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_EQ(report.certainty.value().sends, Dependence::not_needed);
+  EXPECT_EQ(report.certainty.value().otherwise, "unreceived_message");
+}
+
+TEST(SettledCertainty, AReplayedScheduleIsNotFollowed) {
+  const RankProgram program = [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    rank.root()->send(view_of(value), 1 - rank.rank());
+    rank.root()->recv(view_of(value), 1 - rank.rank());
+  };
+  SimulationOptions options{.world_size = 2, .scheduler = SchedulerKind::random};
+  options.schedule = Recording::on;
+  const Report recorded = run(options, program);
+  options.scheduler = SchedulerKind::replay;
+  options.replay = recorded.schedule;
+  const Report report = settled(options, program);
+  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  EXPECT_EQ(report.certainty.value().sends, Dependence::needed);
+}
+
+Report with_a_fault(const char* id) {
+  Report report{.outcome = Outcome::deadlock};
+  report.findings = {{.id = id, .certainty = Certainty{.faults = Dependence::open}},
+                     {.id = "wrong_result"}};
+  report.certainty = report.findings[0].certainty;
+  report.faults = {{.description = "rank 1 stalled"}};
+  return report;
+}
+
+TEST(SettledFaults, AreTheCauseWhereTheRunWithoutThemCompletes) {
+  Report report = with_a_fault("timed_out");
+  settle_faults(report, Report{});
+  EXPECT_EQ(report.certainty, Certainty{.faults = Dependence::needed});
+  for (const Finding& finding : report.findings)
+    EXPECT_EQ(finding.certainty, Certainty{.faults = Dependence::needed});
+}
+
+TEST(SettledFaults, AreNotWhereTheSameIsFoundWithoutThem) {
+  Report report = with_a_fault("timed_out");
+  Report clean{.outcome = Outcome::failed};
+  clean.findings = {{.id = "rank_failed"}, {.id = "timed_out"}};
+  settle_faults(report, clean);
+  EXPECT_EQ(report.findings[0].certainty, Certainty{.faults = Dependence::not_needed});
+  EXPECT_EQ(report.certainty, report.findings[0].certainty);
+  EXPECT_EQ(report.findings[1].certainty,
+            (Certainty{.faults = Dependence::not_needed, .otherwise = "rank_failed"}));
+}
+
+TEST(SettledFaults, AnOutcomeWithoutAFindingIsNamed) {
+  Report report = with_a_fault("timed_out");
+  settle_faults(report, Report{.outcome = Outcome::step_limit});
+  EXPECT_EQ(report.findings[0].certainty.value().otherwise, "step_limit");
+}
+
+TEST(SettledFaults, ADeadlockWithFaultsIsNotSettledOtherwise) {
+  Report report = with_a_fault("deadlock");
+  report.certainty->sends = Dependence::open;
+  EXPECT_EQ(settling_options({}, report), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,21 @@
+// The commands that only gangsim has.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/commands/command_line.h"
+#include "properties/property.h"
+
+namespace gang::tools {
+
+// `bench`: is gangsim as fast as it promises?
+std::unique_ptr<harness::Command> make_bench_command();
+
+// `check`: those of `properties` that are about the chosen backend and that the filters choose.
+std::unique_ptr<harness::Command> make_check_command(std::vector<properties::Property> properties);
+
+// The properties, for `list`.
+harness::Listing list_properties(std::vector<properties::Property> properties);
+
+}  // namespace gang::tools
