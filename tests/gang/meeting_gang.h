@@ -77,7 +77,7 @@ class MeetingGang final : public Gang {
     return count;
   }
 
-  int fails_after = 1000;  // the how-manieth group creation throws
+  int fails_after = 1000;  // index of the group creation that throws, from 0
 
  protected:
   Work do_start(Operation& operation) override {
