@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "gang/collective.h"
+#include "gang/visible_text.h"
 
 namespace gang {
 namespace {
@@ -65,7 +66,7 @@ std::string qualifiers_of(const Collective& collective) {
     else if (collective.tag != 0)
       text = "tag " + std::to_string(collective.tag);
   }
-  if (!collective.label.empty()) append(text, "\"" + std::string(collective.label) + "\"");
+  if (!collective.label.empty()) append(text, "\"" + visible(collective.label) + "\"");
   return text;
 }
 

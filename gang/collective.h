@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,11 @@
 
 namespace gang {
 
-inline constexpr int any_rank = -1;  // recv: from the first rank that sends
-inline constexpr int any_tag = -1;   // recv: with any tag
-inline constexpr int no_rank = -2;   // an operation without a root or peer
+// Far from every rank and tag, so that no arithmetic on those yields them: the left neighbour of
+// rank 0, `rank - 1`, is no rank, and not any rank either.
+inline constexpr int any_rank = std::numeric_limits<int>::min();  // recv: from the first that sends
+inline constexpr int any_tag = std::numeric_limits<int>::min();   // recv: with any tag
+inline constexpr int no_rank = -2;  // an operation without a root or peer
 
 // What a rank asked its gang to do, without the buffers: a value that can be copied, compared and
 // printed. Describes point-to-point operations too.

@@ -16,6 +16,13 @@ struct EnumName {
   std::string_view name;
 };
 
+// The table of an enum whose enumerators count from 0, named in their order.
+template <typename Enum, typename... Names>
+constexpr std::array<EnumName<Enum>, sizeof...(Names)> names_in_order(Names... names) noexcept {
+  std::size_t index = 0;
+  return {{EnumName<Enum>{static_cast<Enum>(index++), names}...}};
+}
+
 // The name of `value`; empty where the table lacks it.
 template <typename Enum, std::size_t count>
 constexpr std::string_view name_of(const std::array<EnumName<Enum>, count>& names,
@@ -43,22 +50,6 @@ std::string list_names(const std::array<EnumName<Enum>, count>& names) {
     list += entry.name;
   }
   return list;
-}
-
-// The same where `names` are in the order of the enumerators, which count from 0.
-template <typename Enum, std::size_t count>
-constexpr std::string_view enum_name(const std::array<std::string_view, count>& names,
-                                     Enum value) noexcept {
-  const auto index = static_cast<std::size_t>(value);
-  return index < count ? names[index] : "unknown";
-}
-
-template <typename Enum, std::size_t count>
-constexpr std::optional<Enum> find_enum(const std::array<std::string_view, count>& names,
-                                        std::string_view text) noexcept {
-  for (std::size_t index = 0; index < count; ++index)
-    if (names[index] == text) return static_cast<Enum>(index);
-  return std::nullopt;
 }
 
 }  // namespace gang

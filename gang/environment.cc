@@ -16,7 +16,6 @@ namespace {
   throw InvalidArgument(name + " is '" + value + "'; must be " + expected);
 }
 
-// Typed access to the variables by name.
 class Reader {
  public:
   explicit Reader(const EnvironmentVariables& variables) : variables_(variables) {}
@@ -147,13 +146,12 @@ std::optional<Environment> parse_environment(const EnvironmentVariables& variabl
   const Names slurm{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true};
   const Reader reader(variables);
   Environment environment;
-  if (is_described(reader, torch)) {
+  if (is_described(reader, torch))
     read_place(reader, torch, environment);
-  } else if (reader.has(slurm.rank) && is_described(reader, slurm)) {
+  else if (reader.has(slurm.rank) && is_described(reader, slurm))
     read_place(reader, slurm, environment);
-  } else {
+  else
     return std::nullopt;
-  }
   read_meeting_point(reader, environment);
   read_elastic(reader, environment);
   if (environment.master_address.empty() && !reader.has(torch.rank))

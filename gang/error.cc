@@ -1,6 +1,5 @@
 #include "gang/error.h"
 
-#include <array>
 #include <utility>
 
 #include "gang/enum_names.h"
@@ -8,8 +7,12 @@
 namespace gang {
 namespace {
 
-constexpr std::array<std::string_view, 6> kind_names = {"timeout", "peer_failed", "mismatch",
-                                                        "aborted", "connection",  "corrupt"};
+constexpr auto kind_names = names_in_order<GangErrorKind>("timeout", "peer_failed", "mismatch",
+                                                          "aborted", "connection", "corrupt");
+
+constexpr auto differences =
+    names_in_order<CallDifference>("operations", "data types", "ranks", "numbers of elements",
+                                   "reduce operations", "roots", "labels");
 
 std::string sentence_of(const GangFailure& failure) {
   std::string text = "rank " + std::to_string(failure.rank) + " of " + failure.gang +
@@ -29,10 +32,14 @@ GangFailure without_borrowed_texts(GangFailure failure) {
 
 }  // namespace
 
-std::string_view to_string(GangErrorKind kind) noexcept { return enum_name(kind_names, kind); }
+std::string_view to_string(GangErrorKind kind) noexcept { return name_of(kind_names, kind); }
 
 std::optional<GangErrorKind> parse_gang_error_kind(std::string_view text) noexcept {
-  return find_enum<GangErrorKind>(kind_names, text);
+  return parse_name(kind_names, text);
+}
+
+std::string_view to_string(CallDifference difference) noexcept {
+  return name_of(differences, difference);
 }
 
 void check_timeout(std::string_view where, Duration timeout) {

@@ -51,6 +51,18 @@ enum class GangErrorKind : std::uint8_t {
 std::string_view to_string(GangErrorKind kind) noexcept;
 std::optional<GangErrorKind> parse_gang_error_kind(std::string_view text) noexcept;
 
+// What calls that do not match differ in; what() names it in the plural, "data types".
+enum class CallDifference : std::uint8_t {
+  operation,
+  data_type,
+  ranks,
+  count,
+  reduce_operation,
+  root,
+  label
+};
+std::string_view to_string(CallDifference difference) noexcept;
+
 // What a GangError knows. `ranks_at_fault` are ranks of the gang; empty if unknown.
 struct GangFailure {
   GangErrorKind kind = GangErrorKind::aborted;
@@ -59,7 +71,8 @@ struct GangFailure {
   Collective operation;  // what it was doing; a GangError does not keep its label and call site
   Duration elapsed{0};   // since the operation began
   std::vector<int> ranks_at_fault = {};
-  std::string reason;  // the clause after the colon in what()
+  std::string reason;                             // the clause after the colon in what()
+  std::optional<CallDifference> difference = {};  // of a mismatch, where known
 };
 
 // Communication failed. The gang is broken: later calls on it fail at once, with the first cause.
@@ -75,6 +88,7 @@ class GangError : public Error {
   std::uint64_t sequence_number() const noexcept { return failure_->operation.sequence_number; }
   Duration elapsed() const noexcept { return failure_->elapsed; }
   const std::vector<int>& ranks_at_fault() const noexcept { return failure_->ranks_at_fault; }
+  std::optional<CallDifference> difference() const noexcept { return failure_->difference; }
 
  private:
   std::shared_ptr<const GangFailure> failure_;  // copying an exception must not throw

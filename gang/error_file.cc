@@ -8,7 +8,6 @@
 #include <fstream>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <typeinfo>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gang/rank_list.h"
+#include "gang/visible_text.h"
 
 namespace gang {
 
@@ -58,7 +59,8 @@ Received Gang::run_on(Gang& gang, Operation& operation) {
 }
 
 std::string to_string(const GangLabel& label) {
-  return label.members.empty() ? label.name : label.name + "[" + label.members + "]";
+  const std::string name = visible(label.name);
+  return label.members.empty() ? name : name + "[" + label.members + "]";
 }
 
 GangLabel gang_label_of(const GangInfo& info) {

@@ -5,32 +5,17 @@
 namespace gang {
 namespace {
 
-constexpr std::array<std::string_view, all_operation_kinds.size() + 1> names = {
-    "all_reduce",
-    "reduce",
-    "reduce_scatter",
-    "all_gather",
-    "all_gather_to_list",
-    "gather",
-    "scatter",
-    "all_to_all",
-    "broadcast",
-    "broadcast_objects",
-    "barrier",
-    "monitored_barrier",
-    "create_gang",
-    "split",
-    "send",
-    "recv",
-    "batch",
-    "shrink"};
+constexpr auto names = names_in_order<OperationKind>(
+    "all_reduce", "reduce", "reduce_scatter", "all_gather", "all_gather_to_list", "gather",
+    "scatter", "all_to_all", "broadcast", "broadcast_objects", "barrier", "monitored_barrier",
+    "create_gang", "split", "send", "recv", "batch", "shrink");
 
 }  // namespace
 
-std::string_view to_string(OperationKind kind) noexcept { return enum_name(names, kind); }
+std::string_view to_string(OperationKind kind) noexcept { return name_of(names, kind); }
 
 std::optional<OperationKind> parse_operation_kind(std::string_view text) noexcept {
-  const auto kind = find_enum<OperationKind>(names, text);
+  const auto kind = parse_name(names, text);
   return kind == OperationKind::shrink ? std::nullopt : kind;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -29,23 +30,11 @@ enum class OperationKind : std::uint8_t {
   shrink,  // describes Gang::shrink in errors; never an Operation, nor in all_operation_kinds
 };
 
-inline constexpr std::array all_operation_kinds = {OperationKind::all_reduce,
-                                                   OperationKind::reduce,
-                                                   OperationKind::reduce_scatter,
-                                                   OperationKind::all_gather,
-                                                   OperationKind::all_gather_to_list,
-                                                   OperationKind::gather,
-                                                   OperationKind::scatter,
-                                                   OperationKind::all_to_all,
-                                                   OperationKind::broadcast,
-                                                   OperationKind::broadcast_objects,
-                                                   OperationKind::barrier,
-                                                   OperationKind::monitored_barrier,
-                                                   OperationKind::create_gang,
-                                                   OperationKind::split,
-                                                   OperationKind::send,
-                                                   OperationKind::recv,
-                                                   OperationKind::batch};
+inline constexpr auto all_operation_kinds = [] {
+  std::array<OperationKind, static_cast<std::size_t>(OperationKind::batch) + 1> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<OperationKind>(i);
+  return kinds;
+}();
 
 // Sends, receives and batches of them, which match by source, destination and tag, not by sequence.
 constexpr bool is_point_to_point(OperationKind kind) noexcept {

@@ -5,17 +5,15 @@
 namespace gang {
 namespace {
 
-constexpr std::array<std::string_view, all_reduce_operations.size()> names = {
-    "sum", "mean", "product", "min", "max", "band", "bor", "bxor"};
+constexpr auto names =
+    names_in_order<ReduceOperation>("sum", "mean", "product", "min", "max", "band", "bor", "bxor");
 
 }  // namespace
 
-std::string_view to_string(ReduceOperation operation) noexcept {
-  return enum_name(names, operation);
-}
+std::string_view to_string(ReduceOperation operation) noexcept { return name_of(names, operation); }
 
 std::optional<ReduceOperation> parse_reduce_operation(std::string_view text) noexcept {
-  return find_enum<ReduceOperation>(names, text);
+  return parse_name(names, text);
 }
 
 }  // namespace gang

@@ -49,12 +49,13 @@ Announcement announcement_of(const Collective& call) {
   return announcement;
 }
 
-// What the two sides differ in; "" if they match.
-std::string_view difference(const Announcement& left, const Announcement& right) {
-  if (left.data_type != right.data_type) return "data types";
-  if (left.count != right.count) return "numbers of elements";
-  if (left.label != right.label && left.label[0] != 0 && right.label[0] != 0) return "labels";
-  return "";
+// What the two sides differ in, if they do not match.
+std::optional<CallDifference> difference(const Announcement& left, const Announcement& right) {
+  if (left.data_type != right.data_type) return CallDifference::data_type;
+  if (left.count != right.count) return CallDifference::count;
+  if (left.label != right.label && left.label[0] != 0 && right.label[0] != 0)
+    return CallDifference::label;
+  return std::nullopt;
 }
 
 TensorView bytes_of(Announcement& announcement) {
@@ -213,7 +214,7 @@ void ValidatedMessages::compare() {
   for (Message& message : messages_) {
     message.hearing.wait();
     message.announcing.wait();
-    if (!difference(message.own, message.theirs).empty()) fail_mismatch(message);
+    if (difference(message.own, message.theirs)) fail_mismatch(message);
   }
 }
 
@@ -258,8 +259,9 @@ void ValidatedMessages::fail_mismatch(Message& message) {
   if (message.peer == own_rank) failure.ranks_at_fault = {own_rank};
   const Announcement& sent = is_send ? message.own : message.theirs;
   const Announcement& expected = is_send ? message.theirs : message.own;
+  failure.difference = difference(sent, expected);
   failure.reason =
-      "the " + std::string(difference(sent, expected)) + " differ: rank " +
+      "the " + std::string(to_string(*failure.difference)) + " differ: rank " +
       std::to_string(is_send ? own_rank : message.peer) + " calls " + sent.call.data() + ", rank " +
       std::to_string(is_send ? message.peer : own_rank) + " calls " + expected.call.data();
   throw gang_.break_with(message.call, began_, std::move(failure));

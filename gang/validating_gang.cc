@@ -53,16 +53,17 @@ Fingerprint fingerprint_of(const Operation& operation) {
   return fingerprint;
 }
 
-// What the two calls differ in; "" if they match.
-std::string_view difference(const Fingerprint& left, const Fingerprint& right) {
-  if (left.kind != right.kind || left.has_splits != right.has_splits) return "operations";
-  if (left.data_type != right.data_type) return "data types";
-  if (left.detail != right.detail) return "ranks";
-  if (left.count != right.count) return "numbers of elements";
-  if (left.reduce_operation != right.reduce_operation) return "reduce operations";
-  if (left.peer != right.peer) return "roots";
-  if (left.label != right.label && left.label != 0 && right.label != 0) return "labels";
-  return "";
+// What the two calls differ in, if they do not match.
+std::optional<CallDifference> difference(const Fingerprint& left, const Fingerprint& right) {
+  using enum CallDifference;
+  if (left.kind != right.kind || left.has_splits != right.has_splits) return operation;
+  if (left.data_type != right.data_type) return data_type;
+  if (left.detail != right.detail) return ranks;
+  if (left.count != right.count) return count;
+  if (left.reduce_operation != right.reduce_operation) return reduce_operation;
+  if (left.peer != right.peer) return root;
+  if (left.label != right.label && left.label != 0 && right.label != 0) return label;
+  return std::nullopt;
 }
 
 // What all members are compared with: the first call with a label, since two calls that match a
@@ -75,7 +76,7 @@ const Fingerprint& reference_of(const std::vector<Fingerprint>& all) {
 std::vector<int> ranks_unlike(const Fingerprint& reference, const std::vector<Fingerprint>& all) {
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (!difference(reference, all[rank]).empty()) ranks.push_back(static_cast<int>(rank));
+    if (difference(reference, all[rank])) ranks.push_back(static_cast<int>(rank));
   return ranks;
 }
 
@@ -83,7 +84,7 @@ std::vector<int> ranks_unlike(const Fingerprint& reference, const std::vector<Fi
 std::vector<int> odd_ranks(const std::vector<Fingerprint>& all) {
   const auto agreeing = [&all](const Fingerprint& one) {
     return std::ranges::count_if(
-        all, [&one](const Fingerprint& other) { return difference(one, other).empty(); });
+        all, [&one](const Fingerprint& other) { return !difference(one, other); });
   };
   const std::vector<int> odd = ranks_unlike(*std::ranges::max_element(all, {}, agreeing), all);
   return odd.empty() ? ranks_unlike(reference_of(all), all) : odd;
@@ -130,7 +131,6 @@ class ValidatingGang final : public ForwardingGang, private ValidatedGang {
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override;
 
  private:
-  // A call under validation.
   struct Validation {
     const Operation& operation;
     TimePoint began;
@@ -266,6 +266,7 @@ void ValidatingGang::compare_splits(const Validation& validation) {
   if (odd.empty()) return;
   GangFailure failure;
   failure.kind = GangErrorKind::mismatch;
+  failure.difference = CallDifference::count;
   failure.reason = "rank " + std::to_string(odd.front()) +
                    " does not send the number of elements that its peers expect";
   failure.ranks_at_fault = std::move(odd);
@@ -283,8 +284,9 @@ void ValidatingGang::fail_mismatch(const Validation& validation,
   failure.ranks_at_fault = odd_ranks(all);
   const auto odd = static_cast<std::size_t>(failure.ranks_at_fault.front());
   std::size_t usual = 0;
-  while (difference(all[usual], all[odd]).empty()) ++usual;
-  failure.reason = "the " + std::string(difference(all[usual], all[odd])) + " differ: rank " +
+  while (!difference(all[usual], all[odd])) ++usual;
+  failure.difference = difference(all[usual], all[odd]);
+  failure.reason = "the " + std::string(to_string(*failure.difference)) + " differ: rank " +
                    std::to_string(usual) + " calls " + texts[usual].data() + ", rank " +
                    std::to_string(odd) + " calls " + texts[odd].data();
   fail(validation, std::move(failure));

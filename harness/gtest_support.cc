@@ -1,7 +1,6 @@
 #include "harness/gtest_support.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -35,9 +34,8 @@ std::string reproduce_command(const RunSpecification& specification) {
   for (const auto& [variable, option_name] : settings) {
     for (const RunOption& option : run_options()) {
       if (option.name != option_name) continue;
-      if (const auto text = option.text(specification)) {
+      if (const auto text = option.text(specification))
         command += fmt::format("{}={} ", variable, *text);
-      }
     }
   }
   return fmt::format("{}{} --gtest_filter={}", command, shell_quoted(program_invocation_name),
@@ -87,9 +85,8 @@ std::string page_line(const RunResult& result) {
 
 RunSpecification test_specification(int world_size) {
   RunSpecification specification{.program = current_test(), .world_size = world_size};
-  for (const auto& [variable, option_name] : settings) {
+  for (const auto& [variable, option_name] : settings)
     if (const char* text = std::getenv(variable)) set_option(specification, option_name, text);
-  }
   return specification;
 }
 
@@ -101,12 +98,11 @@ RunResult expect_holds(const RunSpecification& specification,
   RunResult result = run(program, specification, {.timeline = timeline});
   result.reproduce = reproduce_command(specification);
   const bool failed_in_body = !had_failed && testing::Test::HasFailure();
-  if (!result.holds()) {
+  if (!result.holds())
     ADD_FAILURE() << to_string(result) << page_line(result);
-  } else if (failed_in_body) {
+  else if (failed_in_body)
     ADD_FAILURE() << "on simulated ranks; Reproduce  " << result.reproduce << '\n'
                   << page_line(result);
-  }
   return result;
 }
 

@@ -1,18 +1,15 @@
-#include "properties/algorithms_agree.h"
-
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "properties/all_properties.h"
 #include "properties/program_run.h"
 #include "properties/rank_check.h"
 
 namespace gang::properties {
 namespace {
 
-// The elements of one tensor of one rank.
 class Tensor {
  public:
   Tensor(const Step& step, int count)
@@ -217,15 +214,14 @@ Verdict judge_equation(const GangProgram& program, Equation equation, const Subj
 }  // namespace
 
 std::vector<Property> algorithms_agree(const Subject& subject) {
-  return generated_laws<GangProgram>(
-      "algorithms_agree", equations,
-      [](Draw& draw) {
-        return generate_program(
-            draw, {.most_gangs = 2, .most_steps = 1, .kinds = {OperationKind::all_reduce}});
-      },
-      [subject](Equation equation, const GangProgram& program) {
-        return judge_equation(program, equation, subject);
-      });
+  const auto generate = [](Draw& draw) {
+    return generate_program(
+        draw, {.most_gangs = 2, .most_steps = 1, .kinds = {OperationKind::all_reduce}});
+  };
+  return laws_of<GangProgram>(equations, {.suite = "algorithms_agree", .generate = generate},
+                              [subject](Equation equation, const GangProgram& program) {
+                                return judge_equation(program, equation, subject);
+                              });
 }
 
 }  // namespace gang::properties

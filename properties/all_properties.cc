@@ -1,13 +1,13 @@
 #include "properties/all_properties.h"
 
-#include "properties/algorithms_agree.h"
+#include "properties/certainty_holds.h"
 #include "properties/collectives_match_model.h"
+#include "properties/culprits.h"
 #include "properties/deadlocks_are_exact.h"
 #include "properties/errors_reach_everyone.h"
 #include "properties/fake_gang_agrees.h"
 #include "properties/faults_are_contained.h"
 #include "properties/faulty_programs.h"
-#include "properties/gangs_compose.h"
 #include "properties/gangs_follow_meshes.h"
 #include "properties/invalid_arguments_stay_local.h"
 #include "properties/meshes_are_arithmetic.h"
@@ -18,7 +18,6 @@
 #include "properties/mutants.h"
 #include "properties/pipelines_are_valid.h"
 #include "properties/runs_are_explained.h"
-#include "properties/runs_replay.h"
 #include "properties/runtimes_are_deterministic.h"
 #include "properties/stores_behave.h"
 #include "properties/texts_round_trip.h"
@@ -67,12 +66,12 @@ std::vector<Property> properties_over(harness::BackendKind backend, const Subjec
 }  // namespace
 
 std::vector<Property> all_properties(const Subject& subject) {
-  return joined({meshes_partition(), meshes_are_arithmetic(), laws_of_gangs(subject),
-                 mismatches_are_found(subject), deadlocks_are_exact(subject),
-                 misuse_is_found(subject), runtimes_are_deterministic(subject),
-                 runs_replay(subject), runs_are_explained(subject), texts_round_trip(),
-                 pipelines_are_valid(), training_pipelines(), faulty_programs(), training(),
-                 stores_behave(subject), mutants(subject)});
+  return joined(
+      {meshes_partition(), meshes_are_arithmetic(), laws_of_gangs(subject),
+       mismatches_are_found(subject), deadlocks_are_exact(subject), certainty_holds(subject),
+       misuse_is_found(subject), runtimes_are_deterministic(subject), runs_replay(subject),
+       runs_are_explained(subject), texts_round_trip(), pipelines_are_valid(), training_pipelines(),
+       faulty_programs(), training(), stores_behave(subject), mutants(subject), culprits()});
 }
 
 std::vector<Property> properties_over_gloo() {

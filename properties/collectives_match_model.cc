@@ -47,10 +47,9 @@ Property model_law(const char* name, const char* description, const ProgramShape
 
 std::vector<Property> collectives_match_model(const Subject& subject) {
   std::vector<Property> properties;
-  for (const auto& [name, meaning, kind] : operation_laws) {
+  for (const auto& [name, meaning, kind] : operation_laws)
     properties.push_back(
         model_law(name, meaning, {.most_gangs = 2, .most_steps = 2, .kinds = {kind}}, subject));
-  }
   properties.push_back(
       model_law("random_programs",
                 "Any program, on any tree of gangs, leaves the memory that the model predicts.",

@@ -86,11 +86,10 @@ sim::Report run_missing(const MissingCall& missing, const sim::SimulationOptions
       if (before_step) before_step(rank);
       const auto& gang = gangs[static_cast<std::size_t>(program.steps[i].node)];
       if (!gang || leaves_out(missing, rank.rank(), static_cast<int>(i))) continue;
-      if (program.steps[i].form == Form::blocking) {
+      if (program.steps[i].form == Form::blocking)
         gang->barrier();
-      } else {
+      else
         gang->start_barrier().wait();
-      }
     }
   });
 }
@@ -101,9 +100,8 @@ sim::Report run_missing(const MissingCall& missing, const Subject& subject) {
 
 std::vector<int> ranks_that_block(const std::vector<int>& blocked_at) {
   std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < blocked_at.size(); ++rank) {
+  for (std::size_t rank = 0; rank < blocked_at.size(); ++rank)
     if (blocked_at[rank] != no_step) ranks.push_back(static_cast<int>(rank));
-  }
   return ranks;
 }
 
@@ -133,17 +131,15 @@ std::string check_blocked(const MissingCall& missing, const sim::Report& report,
                           const std::vector<int>& blocked_at) {
   const std::vector<int> reported = blocked_ranks(report);
   const std::vector<int> expected = ranks_that_block(blocked_at);
-  if (reported != expected) {
+  if (reported != expected)
     return fmt::format("ranks [{}] are reported as blocked, expected [{}]",
                        fmt::join(reported, ","), fmt::join(expected, ","));
-  }
   for (const sim::BlockedCall& blocked : report.blocked) {
     std::vector<int> waits = expected_waits(missing, blocked_at, blocked.rank);
     if (waits.size() > 16) waits.resize(16);
-    if (blocked.waits_for != waits) {
+    if (blocked.waits_for != waits)
       return fmt::format("rank {} is reported to wait for [{}], expected [{}]", blocked.rank,
                          fmt::join(blocked.waits_for, ","), fmt::join(waits, ","));
-    }
   }
   return {};
 }
@@ -152,17 +148,14 @@ Verdict verdict_of(const MissingCall& missing, const sim::Report& report) {
   const std::vector<int> blocked_at = blocked_steps(missing);
   const bool must_block = !ranks_that_block(blocked_at).empty();
   const sim::Outcome expected = must_block ? sim::Outcome::deadlock : sim::Outcome::completed;
-  if (report.outcome != expected) {
+  if (report.outcome != expected)
     return Verdict::violated(fmt::format("the run ended as '{}', expected '{}'",
                                          to_string(report.outcome), to_string(expected)));
-  }
-  if (!must_block && !report.findings.empty()) {
+  if (!must_block && !report.findings.empty())
     return Verdict::violated("a correct program has finding " + report.findings.front().id);
-  }
-  if (must_block && report.findings.size() != 1) {
+  if (must_block && report.findings.size() != 1)
     return Verdict::violated(
         fmt::format("a deadlock has {} findings, expected one", report.findings.size()));
-  }
   return Verdict::holds_unless(check_blocked(missing, report, blocked_at));
 }
 
@@ -255,11 +248,11 @@ std::vector<MissingCall> shrinks(const MissingCall& missing) {
 }
 
 std::vector<Property> deadlocks_are_exact(const Subject& subject) {
-  return generated_laws<MissingCall>("deadlocks_are_exact", missing_call_laws,
-                                     generate_missing_call,
-                                     [subject](JudgeMissingCall judge, const MissingCall& missing) {
-                                       return judge(missing, subject);
-                                     });
+  return laws_of<MissingCall>(missing_call_laws,
+                              {.suite = "deadlocks_are_exact", .generate = generate_missing_call},
+                              [subject](JudgeMissingCall judge, const MissingCall& missing) {
+                                return judge(missing, subject);
+                              });
 }
 
 }  // namespace gang::properties

@@ -51,29 +51,26 @@ bool may_succeed(const FailureCase& failure, std::size_t steps_done, const Subje
 
 std::string check_survivor(const FailureCase& failure, int rank, const RankProgress& progress,
                            const Subject& subject) {
-  if (!may_succeed(failure, progress.steps_done, subject)) {
+  if (!may_succeed(failure, progress.steps_done, subject))
     return fmt::format("step {} succeeds on rank {}, although rank {} never reached it",
                        progress.steps_done - 1, rank, failure.failing_rank());
-  }
   const GangErrorKind expected =
       failure.failure == Failure::throws ? GangErrorKind::peer_failed : GangErrorKind::aborted;
   const bool has_done_all = progress.steps_done == failure.program.steps.size();
   if (!progress.error && has_done_all && !subject.completes_together) return {};
   if (!progress.error) return fmt::format("rank {} ends without an error", rank);
-  if (*progress.error != expected) {
+  if (*progress.error != expected)
     return fmt::format("rank {} gets {}, expected {}", rank, to_string(*progress.error),
                        to_string(expected));
-  }
   return {};
 }
 
 std::string check_report(const FailureCase& failure, const sim::Report& report) {
   const bool throws = failure.failure == Failure::throws;
   const sim::Outcome expected = throws ? sim::Outcome::failed : sim::Outcome::completed;
-  if (report.outcome != expected) {
+  if (report.outcome != expected)
     return fmt::format("the run ended as '{}', expected '{}'", to_string(report.outcome),
                        to_string(expected));
-  }
   if (!throws) return {};
   if (report.findings.size() != 1 || report.findings.front().id != sim::finding_id::rank_failed ||
       report.findings.front().ranks != std::vector{failure.failing_rank()}) {

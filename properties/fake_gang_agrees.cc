@@ -36,9 +36,8 @@ GangProgram generate_for_fakes(Draw& draw) {
 // The image that the ranks leave when each runs alone on a fake gang.
 Image run_faked(const ProgramMemory& memory, const FakeGangFactory& make_fake) {
   Image image = memory.initial_image();
-  for (int rank = 0; rank < memory.program().world; ++rank) {
+  for (int rank = 0; rank < memory.program().world; ++rank)
     run_rank(memory, make_fake({.rank = rank, .size = memory.program().world}), Subject{}, image);
-  }
   return image;
 }
 
@@ -46,12 +45,10 @@ Verdict judge_faked(const GangProgram& program, const FakeGangFactory& make_fake
                     const Subject& subject) {
   const ProgramMemory memory(program, Inputs::equal);
   const ProgramRun simulated = run_program(memory, options_of(program), subject);
-  if (std::string problem = problem_of(simulated.report); !problem.empty()) {
+  if (std::string problem = problem_of(simulated.report); !problem.empty())
     return Verdict::violated(std::move(problem));
-  }
-  if (auto difference = memory.first_difference(simulated.image, run_faked(memory, make_fake))) {
+  if (auto difference = memory.first_difference(simulated.image, run_faked(memory, make_fake)))
     return Verdict::violated("on a fake gang, " + *difference);
-  }
   return Verdict::holds();
 }
 
@@ -66,10 +63,9 @@ Verdict judge_scatter(GangProgram program, const FakeGangFactory& make_fake,
     run_rank(memory, make_fake({.rank = rank, .size = program.world}), Subject{}, faked);
     const Place& place = memory.place(0, rank);
     const DataType type = data_type_of(program.steps.front());
-    if (read(simulated.image, place.output, type) != read(faked, place.output, type)) {
+    if (read(simulated.image, place.output, type) != read(faked, place.output, type))
       return Verdict::violated(
           "the source of a scatter on a fake gang gets a chunk other than its own");
-    }
   }
   return Verdict::holds();
 }

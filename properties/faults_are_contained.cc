@@ -10,7 +10,7 @@
 #include "gang/replica_verifying_gang.h"
 #include "properties/law.h"
 #include "properties/monitored_barriers.h"
-#include "properties/program_meaning.h"
+#include "properties/program_memory.h"
 #include "properties/program_run.h"
 #include "properties/simpler_cases.h"
 #include "sim/injection/fault_injector.h"
@@ -18,7 +18,6 @@
 namespace gang::properties {
 namespace {
 
-// How one rank fared.
 struct RankFate {
   std::size_t steps_done = 0;          // that succeeded for it
   std::optional<GangErrorKind> error;  // that ended its program
@@ -285,11 +284,15 @@ std::vector<FaultedProgram> shrinks(const FaultedProgram& faulted) {
 std::vector<Property> faults_are_contained(const Subject& subject) {
   std::vector<Property> properties;
   for (const FaultLaw& row : fault_laws) {
-    const auto verdict = [subject, judge = row.judge](const FaultedProgram& faulted) {
-      return judge(faulted, subject);
-    };
-    properties.push_back(to_property(Law<FaultedProgram>{
-        "faults_are_contained", row.name, row.description, row.cost, row.generate, verdict}));
+    properties.push_back(to_property(
+        Law<FaultedProgram>{.suite = "faults_are_contained",
+                            .name = row.name,
+                            .description = row.description,
+                            .cost = row.cost,
+                            .generate = row.generate,
+                            .verdict = [subject, judge = row.judge](const FaultedProgram& faulted) {
+                              return judge(faulted, subject);
+                            }}));
   }
   properties.push_back(to_property(Law<RollCall>{
       .suite = "faults_are_contained",

@@ -125,11 +125,10 @@ std::vector<Trial> over_schedules(const std::vector<Trial>& trials, std::uint64_
 
 std::vector<Trial> faulty_trials(const FaultySubject& subject, bool is_fixed) {
   std::vector<Trial> trials;
-  for (const FaultyProgram& faulty : subject.faulty) {
+  for (const FaultyProgram& faulty : subject.faulty)
     trials.push_back({.faulty = &faulty,
                       .program = std::make_shared<const Program>(to_program(faulty)),
                       .is_fixed = is_fixed});
-  }
   return trials;
 }
 
@@ -142,33 +141,32 @@ std::vector<Trial> built_in_trials(const FaultySubject& subject) {
 
 std::vector<Race> races(const FaultySubject& subject, std::uint64_t schedules) {
   std::vector<Race> all;
-  for (const Trial& trial : faulty_trials(subject, false)) {
+  for (const Trial& trial : faulty_trials(subject, false))
     if (trial.faulty->shown_in == harness::ShownIn::some_schedules)
       all.push_back({trial, schedules});
-  }
   return all;
 }
 
 using SharedSubject = std::shared_ptr<const FaultySubject>;
 
-EnumeratedLaw<Trial> faults_law(const SharedSubject& subject, std::uint64_t schedules) {
+Law<Trial> faults_law(const SharedSubject& subject, std::uint64_t schedules) {
   return {
       .enumerate = [=](int) { return over_schedules(faulty_trials(*subject, false), schedules); },
       .verdict = [=](const Trial& trial) { return judge_faulty(*subject, trial); }};
 }
 
-EnumeratedLaw<Trial> corrected_law(const SharedSubject& subject, std::uint64_t schedules) {
+Law<Trial> corrected_law(const SharedSubject& subject, std::uint64_t schedules) {
   return {
       .enumerate = [=](int) { return over_schedules(faulty_trials(*subject, true), schedules); },
       .verdict = [=](const Trial& trial) { return judge_correct(*subject, trial); }};
 }
 
-EnumeratedLaw<Trial> built_in_law(const SharedSubject& subject, std::uint64_t schedules) {
+Law<Trial> built_in_law(const SharedSubject& subject, std::uint64_t schedules) {
   return {.enumerate = [=](int) { return over_schedules(built_in_trials(*subject), schedules); },
           .verdict = [=](const Trial& trial) { return judge_correct(*subject, trial); }};
 }
 
-EnumeratedLaw<Race> races_law(const SharedSubject& subject, std::uint64_t schedules) {
+Law<Race> races_law(const SharedSubject& subject, std::uint64_t schedules) {
   return {.enumerate =
               [=](int) { return races(*subject, std::max(schedules, fewest_schedules_of_a_race)); },
           .verdict = [=](const Race& race) { return judge_race(*subject, race); }};

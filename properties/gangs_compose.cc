@@ -1,12 +1,11 @@
-#include "properties/gangs_compose.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "properties/all_properties.h"
 #include "properties/generators/program_pair.h"
-#include "properties/program_meaning.h"
+#include "properties/program_memory.h"
 #include "properties/program_verdict.h"
 #include "properties/rank_check.h"
 
@@ -19,19 +18,17 @@ std::string check_gang(const std::shared_ptr<Gang>& gang, const std::vector<int>
   if (!gang && !expected) return {};
   if (!gang) return "is in no gang, but must be a member";
   if (!expected) return "is in " + label_of(gang->info()) + ", but must not be a member";
-  if (gang->size() != static_cast<int>(expected->size()) || gang->info().root_ranks != *expected) {
+  if (gang->size() != static_cast<int>(expected->size()) || gang->info().root_ranks != *expected)
     return fmt::format("{} does not have the members [{}]", label_of(gang->info()),
                        fmt::join(*expected, ","));
-  }
   if (gang->rank() < 0 || gang->rank() >= gang->size() ||
       (*expected)[static_cast<std::size_t>(gang->rank())] != root_rank) {
     return fmt::format("is rank {} of {}", gang->rank(), label_of(gang->info()));
   }
   std::vector<std::int32_t> gathered(expected->size());
   gang->all_gather(view(gathered), view_of(root_rank));
-  if (!std::ranges::equal(gathered, *expected)) {
+  if (!std::ranges::equal(gathered, *expected))
     return fmt::format("{} gathers [{}]", label_of(gang->info()), fmt::join(gathered, ","));
-  }
   return {};
 }
 
@@ -59,9 +56,8 @@ Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
     const auto root = subject.wrapped(rank.root())->split({.color = half, .key = rank.rank()});
     run_rank(memories[half], root, subject, images[half]);
   });
-  if (std::string problem = problem_of(report); !problem.empty()) {
+  if (std::string problem = problem_of(report); !problem.empty())
     return Verdict::violated(std::move(problem)).shown_by(report);
-  }
   for (const int half : {0, 1}) {
     if (auto difference =
             memories[half].first_difference(expected_image(memories[half]), images[half])) {

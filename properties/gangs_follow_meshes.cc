@@ -19,18 +19,16 @@ std::string check_field(const Gangs& gangs, const GangLayout& layout, const char
   if (found == nullptr) return fmt::format("no {} gang of the layout holds rank {}", name, rank);
   const std::vector<int>& members = *found;
   const auto place = std::ranges::find(members, rank) - members.begin();
-  if (gang->size() != static_cast<int>(members.size()) || gang->rank() != place) {
+  if (gang->size() != static_cast<int>(members.size()) || gang->rank() != place)
     return fmt::format("is rank {} of {} in {}, expected rank {} of [{}]", gang->rank(),
                        gang->size(), name, place, fmt::join(members, ","));
-  }
   if (rank == 0 && gang->rank() != 0) return fmt::format("rank 0 is not rank 0 of {}", name);
   std::int32_t own = rank;
   std::vector<std::int32_t> gathered(members.size());
   gang->all_gather(view(gathered), view_of(own));
-  if (!std::ranges::equal(gathered, members)) {
+  if (!std::ranges::equal(gathered, members))
     return fmt::format("{} is [{}], expected [{}]", name, fmt::join(gathered, ","),
                        fmt::join(members, ","));
-  }
   return {};
 }
 
@@ -106,10 +104,11 @@ Gangs make_layout_gangs(const std::shared_ptr<Gang>& root, const ParallelSizes& 
 }
 
 std::vector<Property> gangs_follow_meshes(const GangsFunction& make, const Subject& subject) {
-  return enumerated_laws<LayoutCase>("gangs_follow_meshes", layout_laws, all_layouts,
-                                     [make, subject](JudgeLayout judge, const LayoutCase& layout) {
-                                       return judge(layout, make, subject);
-                                     });
+  return laws_of<LayoutCase>(layout_laws,
+                             {.suite = "gangs_follow_meshes", .enumerate = all_layouts},
+                             [make, subject](JudgeLayout judge, const LayoutCase& layout) {
+                               return judge(layout, make, subject);
+                             });
 }
 
 }  // namespace gang::properties

@@ -1,7 +1,5 @@
 #include "properties/invalid_arguments_stay_local.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "properties/law.h"
@@ -31,7 +29,6 @@ ErrorClass error_of(const WrongCall& wrong, Gang& gang) {
   }
 }
 
-// One wrong call, on every rank of a world.
 struct WrongCallCase {
   WrongCall wrong;
   int world = 1;
@@ -71,9 +68,8 @@ Verdict judge_everywhere(const WrongCallCase& one, const FakeGangFactory& make_f
                          const Subject& subject) {
   for (int rank = 0; rank < one.world; ++rank) {
     const auto fake = make_fake({.rank = rank, .size = one.world});
-    if (std::string complaint = check_call(one.wrong, *fake); !complaint.empty()) {
+    if (std::string complaint = check_call(one.wrong, *fake); !complaint.empty())
       return Verdict::violated(std::move(complaint));
-    }
   }
   return judge_ranks({.world_size = one.world}, subject, [&](sim::SimulatedRank& rank) {
     return check_call(one.wrong, *subject.wrapped(rank.root()));
@@ -86,9 +82,8 @@ Verdict judge_alone(const WrongCallCase& one, const Subject& subject) {
     const auto gang = subject.wrapped(rank.root());
     const bool is_wrong = rank.rank() == one.world - 1;
     if (is_wrong) {
-      if (std::string complaint = check_error(one.wrong, *gang); !complaint.empty()) {
+      if (std::string complaint = check_error(one.wrong, *gang); !complaint.empty())
         return complaint;
-      }
     }
     return check_usable(one.wrong, *gang);
   });
@@ -101,13 +96,12 @@ std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_f
                                                    const std::vector<WrongCall>& calls) {
   const auto enumerate = [calls](int max_world) {
     std::vector<WrongCallCase> cases;
-    for (int world = 1; world <= std::min(max_world, 4); ++world) {
+    for (int world = 1; world <= std::min(max_world, 4); ++world)
       for (const WrongCall& wrong : calls) cases.push_back({wrong, world});
-    }
     return cases;
   };
   return {
-      to_property(EnumeratedLaw<WrongCallCase>{
+      to_property(Law<WrongCallCase>{
           .suite = "invalid_arguments_stay_local",
           .name = "every_backend_raises_one_error",
           .description = "A wrong call gives one class of error on fake and simulated gangs, which "
@@ -117,7 +111,7 @@ std::vector<Property> invalid_arguments_stay_local(const FakeGangFactory& make_f
               [make_fake, subject](const WrongCallCase& one) {
                 return judge_everywhere(one, make_fake, subject);
               }}),
-      to_property(EnumeratedLaw<WrongCallCase>{
+      to_property(Law<WrongCallCase>{
           .suite = "invalid_arguments_stay_local",
           .name = "nothing_is_sent",
           .description =

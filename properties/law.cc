@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <rapidcheck/Check.h>

@@ -77,18 +77,10 @@ struct Law {
   std::string name;
   std::string description;
   std::uint64_t cost = 1;  // runs Settings::cases / cost cases
-  std::function<Case(Draw&)> generate;
+  std::function<Case(Draw&)> generate = {};
+  // Instead of `generate`: every case of a small space, never empty.
+  std::function<std::vector<Case>(int max_world)> enumerate = {};
   std::function<Verdict(const Case&)> verdict;  // an exception is a violation
-};
-
-// A law over every case of a small space.
-template <typename Case>
-struct EnumeratedLaw {
-  std::string suite;
-  std::string name;
-  std::string description;
-  std::function<std::vector<Case>(int max_world)> enumerate;  // never empty
-  std::function<Verdict(const Case&)> verdict;
 };
 
 // A row in the table of a suite whose laws judge the same type of case.
@@ -136,65 +128,41 @@ std::vector<ErasedLaw::Case> erase_all(std::vector<Case> cases) {
   return erased;
 }
 
-template <typename Case, typename SomeLaw>
-ErasedLaw erase(const SomeLaw& law) {
-  ErasedLaw erased;
-  erased.suite = law.suite;
-  erased.name = law.name;
-  erased.description = law.description;
-  erased.verdict = [verdict = law.verdict](const ErasedLaw::Case& one) {
-    return verdict(get<Case>(one));
-  };
-  erased.shrinks = [](const ErasedLaw::Case& one) { return erase_all(shrinks(get<Case>(one))); };
-  erased.to_text = [](const ErasedLaw::Case& one) { return to_text(get<Case>(one)); };
-  return erased;
-}
-
 }  // namespace detail
 
 template <typename Case>
 Property to_property(const Law<Case>& law) {
-  ErasedLaw erased = detail::erase<Case>(law);
-  erased.cost = law.cost;
-  erased.generate = [generate = law.generate](Draw& draw) -> ErasedLaw::Case {
-    return std::make_shared<const Case>(generate(draw));
+  ErasedLaw erased{
+      .suite = law.suite, .name = law.name, .description = law.description, .cost = law.cost};
+  if (law.generate)
+    erased.generate = [generate = law.generate](Draw& draw) -> ErasedLaw::Case {
+      return std::make_shared<const Case>(generate(draw));
+    };
+  if (law.enumerate)
+    erased.enumerate = [enumerate = law.enumerate](int max_world) {
+      return detail::erase_all(enumerate(max_world));
+    };
+  erased.verdict = [verdict = law.verdict](const ErasedLaw::Case& one) {
+    return verdict(detail::get<Case>(one));
   };
+  erased.shrinks = [](const ErasedLaw::Case& one) {
+    return detail::erase_all(shrinks(detail::get<Case>(one)));
+  };
+  erased.to_text = [](const ErasedLaw::Case& one) { return to_text(detail::get<Case>(one)); };
   return to_property(std::move(erased));
 }
 
-template <typename Case>
-Property to_property(const EnumeratedLaw<Case>& law) {
-  ErasedLaw erased = detail::erase<Case>(law);
-  erased.enumerate = [enumerate = law.enumerate](int max_world) {
-    return detail::erase_all(enumerate(max_world));
-  };
-  return to_property(std::move(erased));
-}
-
-// The properties of a table of laws over generated cases; `apply(judge, case)` judges a case.
+// The properties of a table of laws over the cases of `law`; `apply(judge, case)` judges a case.
 template <typename Case, typename Judge, std::size_t count, typename Apply>
-std::vector<Property> generated_laws(const char* suite, const LawRow<Judge> (&rows)[count],
-                                     const std::function<Case(Draw&)>& generate,
-                                     const Apply& apply) {
+std::vector<Property> laws_of(const LawRow<Judge> (&rows)[count], Law<Case> law,
+                              const Apply& apply) {
   std::vector<Property> properties;
   for (const LawRow<Judge>& row : rows) {
-    const auto verdict = [judge = row.judge, apply](const Case& one) { return apply(judge, one); };
-    properties.push_back(
-        to_property(Law<Case>{suite, row.name, row.description, row.cost, generate, verdict}));
-  }
-  return properties;
-}
-
-// The same over enumerated cases.
-template <typename Case, typename Judge, std::size_t count, typename Apply>
-std::vector<Property> enumerated_laws(
-    const char* suite, const LawRow<Judge> (&rows)[count],
-    const std::function<std::vector<Case>(int max_world)>& enumerate, const Apply& apply) {
-  std::vector<Property> properties;
-  for (const LawRow<Judge>& row : rows) {
-    const auto verdict = [judge = row.judge, apply](const Case& one) { return apply(judge, one); };
-    properties.push_back(
-        to_property(EnumeratedLaw<Case>{suite, row.name, row.description, enumerate, verdict}));
+    law.name = row.name;
+    law.description = row.description;
+    law.cost = row.cost;
+    law.verdict = [judge = row.judge, apply](const Case& one) { return apply(judge, one); };
+    properties.push_back(to_property(law));
   }
   return properties;
 }

@@ -1,7 +1,5 @@
 #include "properties/meshes_are_arithmetic.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,17 +16,14 @@ std::string coordinates_invert(const MeshSubject& subject, const Mesh& mesh) {
     const std::vector<int> coordinates = subject.coordinates(mesh, rank);
     if (coordinates.size() != mesh.axes().size())
       return "a rank does not have one coordinate per axis";
-    for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
-      if (coordinates[axis] < 0 || coordinates[axis] >= mesh.axes()[axis].size) {
+    for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
+      if (coordinates[axis] < 0 || coordinates[axis] >= mesh.axes()[axis].size)
         return fmt::format("rank {} has coordinate {} on axis {}", rank, coordinates[axis],
                            mesh.axes()[axis].name);
-      }
-    }
     const int back = mesh.rank_at(coordinates);
-    if (back != rank) {
+    if (back != rank)
       return fmt::format("rank {} is said to be at [{}], but that is rank {}", rank,
                          fmt::join(coordinates, ","), back);
-    }
   }
   return {};
 }
@@ -39,9 +34,8 @@ std::string last_axis_is_adjacent(const MeshSubject& subject, const Mesh& mesh) 
     const std::vector<int> line = subject.line(mesh, rank, mesh.axes().back().name);
     for (std::size_t i = 0; i < line.size(); ++i) {
       const int expected = rank - rank % mesh.axes().back().size + static_cast<int>(i);
-      if (line[i] != expected) {
+      if (line[i] != expected)
         return fmt::format("the last axis at rank {} is [{}]", rank, fmt::join(line, ","));
-      }
     }
   }
   return {};
@@ -62,13 +56,10 @@ std::string check_line(const MeshSubject& subject, const Mesh& mesh, int rank, s
 }
 
 std::string lines_vary_one_coordinate(const MeshSubject& subject, const Mesh& mesh) {
-  for (int rank = 0; rank < mesh.size(); ++rank) {
-    for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis) {
-      if (std::string complaint = check_line(subject, mesh, rank, axis); !complaint.empty()) {
+  for (int rank = 0; rank < mesh.size(); ++rank)
+    for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis)
+      if (std::string complaint = check_line(subject, mesh, rank, axis); !complaint.empty())
         return complaint;
-      }
-    }
-  }
   return {};
 }
 
@@ -100,10 +91,9 @@ std::string sub_meshes_cross_lines(const MeshSubject& subject, const Mesh& mesh)
         expected.insert(expected.end(), line.begin(), line.end());
       }
       const std::vector<int> ranks = subject.sub_mesh(mesh, rank, axes);
-      if (ranks != expected) {
+      if (ranks != expected)
         return fmt::format("the sub-mesh {}×{} at rank {} is [{}], expected [{}]", axes[0], axes[1],
                            rank, fmt::join(ranks, ","), fmt::join(expected, ","));
-      }
     }
   }
   return {};
@@ -114,12 +104,10 @@ std::string flattening_merges_axes(const MeshSubject& subject, const Mesh& mesh)
     const std::string axes[] = {mesh.axes()[first].name, mesh.axes()[first + 1].name};
     const Mesh flat = subject.flattened(mesh, axes);
     if (flat.size() != mesh.size()) return "flattening changes the number of ranks";
-    for (int rank = 0; rank < mesh.size(); ++rank) {
-      if (flat.line(rank, "flat") != mesh.sub_mesh(rank, axes)) {
+    for (int rank = 0; rank < mesh.size(); ++rank)
+      if (flat.line(rank, "flat") != mesh.sub_mesh(rank, axes))
         return fmt::format("the flattened axis at rank {} is not the sub-mesh {}×{}", rank, axes[0],
                            axes[1]);
-      }
-    }
   }
   return {};
 }
@@ -141,10 +129,10 @@ constexpr LawRow<CheckMesh> mesh_laws[] = {
 }  // namespace
 
 std::vector<Property> meshes_are_arithmetic(const MeshSubject& subject) {
-  return generated_laws<MeshCase>("meshes_are_arithmetic", mesh_laws, generate_mesh,
-                                  [subject](CheckMesh check, const MeshCase& mesh) {
-                                    return Verdict::holds_unless(check(subject, mesh_of(mesh)));
-                                  });
+  return laws_of<MeshCase>(mesh_laws, {.suite = "meshes_are_arithmetic", .generate = generate_mesh},
+                           [subject](CheckMesh check, const MeshCase& mesh) {
+                             return Verdict::holds_unless(check(subject, mesh_of(mesh)));
+                           });
 }
 
 }  // namespace gang::properties

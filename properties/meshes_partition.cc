@@ -29,21 +29,18 @@ std::string partition_the_root(const LayoutCase& wanted, const GangLayout& layou
     const RankLists& gangs = lists_of(layout, name);
     for (std::size_t gang = 0; gang < gangs.size(); ++gang) {
       for (const int rank : gangs[gang]) {
-        if (rank < 0 || rank >= wanted.world()) {
+        if (rank < 0 || rank >= wanted.world())
           return fmt::format("gang {}[{}] holds rank {}, which is outside 0 … {}", name, gang, rank,
                              wanted.world() - 1);
-        }
         int& holder = holders[static_cast<std::size_t>(rank)];
-        if (holder >= 0) {
+        if (holder >= 0)
           return fmt::format("rank {} is in {}[{}] and in {}[{}]", rank, name, holder, name, gang);
-        }
         holder = static_cast<int>(gang);
       }
     }
     const auto missing = std::ranges::find(holders, -1);
-    if (missing != holders.end()) {
+    if (missing != holders.end())
       return fmt::format("no {} gang holds rank {}", name, missing - holders.begin());
-    }
   }
   return {};
 }
@@ -58,10 +55,9 @@ std::string meet_in_one_rank(const LayoutCase&, const GangLayout& layout) {
       for (const std::vector<int>& b : lists_of(layout, other)) {
         const auto shared =
             std::ranges::count_if(b, [&](int rank) { return members.contains(rank); });
-        if (shared > 1) {
+        if (shared > 1)
           return fmt::format("{} [{}] and {} [{}] share {} ranks", one, fmt::join(a, ","), other,
                              fmt::join(b, ","), shared);
-        }
       }
     }
   }
@@ -73,14 +69,11 @@ std::string have_their_sizes(const LayoutCase& wanted, const GangLayout& layout)
   const std::pair<const char*, int> sizes[] = {{"root", wanted.world()},  {"dp", wanted.dp},
                                                {"rdp", wanted.dp / node}, {"sdp", node},
                                                {"tp", wanted.tp},         {"pp", wanted.pp}};
-  for (const auto& [name, size] : sizes) {
-    for (const std::vector<int>& gang : lists_of(layout, name)) {
-      if (static_cast<int>(gang.size()) != size) {
+  for (const auto& [name, size] : sizes)
+    for (const std::vector<int>& gang : lists_of(layout, name))
+      if (static_cast<int>(gang.size()) != size)
         return fmt::format("gang {} [{}] has {} members, expected {}", name, fmt::join(gang, ","),
                            gang.size(), size);
-      }
-    }
-  }
   return {};
 }
 
@@ -110,10 +103,9 @@ std::string start_with_rank_0(const LayoutCase&, const GangLayout& layout) {
   for (const char* name : layout_gangs) {
     for (const std::vector<int>& gang : lists_of(layout, name)) {
       const auto found = std::ranges::find(gang, 0);
-      if (found != gang.end() && found != gang.begin()) {
+      if (found != gang.end() && found != gang.begin())
         return fmt::format("rank 0 of the root is rank {} of {} [{}]", found - gang.begin(), name,
                            fmt::join(gang, ","));
-      }
     }
   }
   return {};
@@ -150,8 +142,9 @@ constexpr LawRow<CheckLayout> partition_laws[] = {
 }  // namespace
 
 std::vector<Property> meshes_partition(const LayoutFunction& layout) {
-  return enumerated_laws<LayoutCase>(
-      "meshes_partition", partition_laws, [](int max_world) { return all_layouts(4 * max_world); },
+  const auto enumerate = [](int max_world) { return all_layouts(4 * max_world); };
+  return laws_of<LayoutCase>(
+      partition_laws, {.suite = "meshes_partition", .enumerate = enumerate},
       [layout](CheckLayout check, const LayoutCase& wanted) {
         return Verdict::holds_unless(
             check(wanted, layout(wanted.world(), wanted.sizes(), wanted.intra_node_size)));

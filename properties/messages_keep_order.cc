@@ -25,9 +25,8 @@ Message message_of(const MessageCase& messages, Index index) {
 // The messages to `rank`, in the order in which it asks for them.
 std::vector<Index> asked_by(const MessageCase& messages, int rank) {
   std::vector<Index> asked;
-  for (Index index = 0; index < static_cast<Index>(messages.messages.size()); ++index) {
+  for (Index index = 0; index < static_cast<Index>(messages.messages.size()); ++index)
     if (message_of(messages, index).destination == rank) asked.push_back(index);
-  }
   if (messages.shuffle == 0) return asked;
   sim::RandomStream random(messages.shuffle, "receives", static_cast<std::uint64_t>(rank));
   for (std::size_t i = asked.size(); i > 1; --i) std::swap(asked[i - 1], asked[random.below(i)]);
@@ -50,9 +49,8 @@ std::vector<Work> start_sends(const MessageCase& messages, Gang& gang,
 // The index of the message among those with its source, destination and tag.
 int place_of(const MessageCase& messages, Index index) {
   int place = 0;
-  for (Index before = 0; before < index; ++before) {
+  for (Index before = 0; before < index; ++before)
     if (message_of(messages, before) == message_of(messages, index)) ++place;
-  }
   return place;
 }
 
@@ -62,20 +60,17 @@ class Inbox {
   explicit Inbox(const MessageCase& messages) : messages_(messages) {}
 
   std::string take(Index index, const Received& received, int rank) {
-    if (index < 0 || index >= static_cast<Index>(messages_.messages.size())) {
+    if (index < 0 || index >= static_cast<Index>(messages_.messages.size()))
       return fmt::format("receives {}, which no rank sent", index);
-    }
     const Message message = message_of(messages_, index);
     if (message.destination != rank)
       return fmt::format("receives message {}, sent to rank {}", index, message.destination);
-    if (received.source_rank != message.source || received.tag != message.tag) {
+    if (received.source_rank != message.source || received.tag != message.tag)
       return fmt::format("receives message {} as if from rank {} with tag {}", index,
                          received.source_rank, received.tag);
-    }
     int& expected = next_[{message.source, message.tag}];
-    if (place_of(messages_, index) != expected) {
+    if (place_of(messages_, index) != expected)
       return fmt::format("receives message {} out of order", index);
-    }
     ++expected;
     return {};
   }
@@ -153,10 +148,9 @@ MessageCase generate_messages(Draw& draw) {
   MessageCase messages;
   messages.world = draw.world();
   messages.messages.resize(static_cast<std::size_t>(draw.between(1, 8)));
-  for (Message& message : messages.messages) {
+  for (Message& message : messages.messages)
     message = {draw.between(0, messages.world - 1), draw.between(0, messages.world - 1),
                draw.between(0, 2)};
-  }
   messages.receives = static_cast<Receives>(draw.between(0, 2));
   messages.shuffle = draw.random.below(4);
   messages.run = generate_run_choices(draw);
@@ -180,14 +174,12 @@ std::string to_text(const MessageCase& messages) {
 
 std::vector<MessageCase> shrinks(const MessageCase& messages) {
   SimplerCases simpler(messages);
-  for (const int world : {1, 2, messages.world - 1}) {
+  for (const int world : {1, 2, messages.world - 1})
     if (world >= 1) simpler.lower(&MessageCase::world, world);
-  }
   simpler.drop_each(&MessageCase::messages, 1);
-  for (std::size_t i = 0; i < messages.messages.size(); ++i) {
+  for (std::size_t i = 0; i < messages.messages.size(); ++i)
     for (const auto field : {&Message::tag, &Message::source, &Message::destination})
       simpler.add([i, field](MessageCase& one) { one.messages[i].*field = 0; });
-  }
   simpler.reset(&MessageCase::shuffle);
   simpler.reset(&MessageCase::receives);
   simpler.reset(&MessageCase::run);

@@ -21,32 +21,18 @@ struct FieldText {
 
 FieldText text_of(MatchField field) {
   namespace id = sim::finding_id;
-  switch (field) {
-    case MatchField::operation:
-      return {"operation", id::mismatch_operation};
-    case MatchField::count:
-      return {"count", id::mismatch_count};
-    case MatchField::data_type:
-      return {"data type", id::mismatch_data_type};
-    case MatchField::reduce_operation:
-      return {"reduce operation", id::mismatch_reduce_operation};
-    case MatchField::root:
-      return {"root", id::mismatch_root};
-    case MatchField::label:
-      return {"label", id::mismatch_label};
-    case MatchField::blocking:
-      return {"blocking", id::mismatch_blocking};
-    case MatchField::ranks:
-      return {"rank list", id::mismatch_ranks};
-  }
-  return {"", ""};
+  static constexpr FieldText texts[] = {
+      {"operation", id::mismatch_operation}, {"count", id::mismatch_count},
+      {"data type", id::mismatch_data_type}, {"reduce operation", id::mismatch_reduce_operation},
+      {"root", id::mismatch_root},           {"label", id::mismatch_label},
+      {"blocking", id::mismatch_blocking},   {"rank list", id::mismatch_ranks}};
+  return texts[static_cast<std::size_t>(field)];
 }
 
 constexpr MatchField all_fields[] = {
     MatchField::operation, MatchField::count, MatchField::data_type, MatchField::reduce_operation,
     MatchField::root,      MatchField::label, MatchField::blocking,  MatchField::ranks};
 
-// The operations that have the field.
 std::vector<OperationKind> kinds_with(MatchField field) {
   using enum OperationKind;
   switch (field) {
@@ -123,9 +109,8 @@ class Memory {
   TensorView one_out() { return whole().slice(whole().count() / 2, count_); }
   std::vector<TensorView> list_out() {
     std::vector<TensorView> list;
-    for (std::int64_t i = whole().count() / 2; i < whole().count(); i += count_) {
+    for (std::int64_t i = whole().count() / 2; i < whole().count(); i += count_)
       list.push_back(whole().slice(i, count_));
-    }
     return list;
   }
 
@@ -227,11 +212,10 @@ Verdict verdict_of(const MismatchCase& mismatch, const CheckedRun& run) {
   const auto& findings = run.report.findings;
   if (std::string problem = problem_of(findings, expected); !problem.empty())
     return Verdict::violated(std::move(problem));
-  if (findings.front().ranks != std::vector{mismatch.odd_rank}) {
+  if (findings.front().ranks != std::vector{mismatch.odd_rank})
     return Verdict::violated(fmt::format("the finding names ranks [{}], expected [{}]",
                                          fmt::join(findings.front().ranks, ","),
                                          mismatch.odd_rank));
-  }
   return Verdict::holds();
 }
 

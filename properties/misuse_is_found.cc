@@ -78,16 +78,14 @@ Verdict verdict_of(const MisuseCase& misuse, const sim::Report& report) {
   if (std::string problem = problem_of(report.findings, expected); !problem.empty())
     return Verdict::violated(std::move(problem));
   const sim::Finding& finding = report.findings.front();
-  if (std::ranges::count(finding.ranks, misuse.rank) == 0) {
+  if (std::ranges::count(finding.ranks, misuse.rank) == 0)
     return Verdict::violated(fmt::format("the finding names ranks [{}], but not rank {}",
                                          fmt::join(finding.ranks, ","), misuse.rank));
-  }
   const bool fails = misuse.misuse == Misuse::throws;
   const sim::Outcome outcome = fails ? sim::Outcome::failed : sim::Outcome::completed;
-  if (report.outcome != outcome) {
+  if (report.outcome != outcome)
     return Verdict::violated(fmt::format("the run ended as '{}', expected '{}'",
                                          to_string(report.outcome), to_string(outcome)));
-  }
   return Verdict::holds();
 }
 

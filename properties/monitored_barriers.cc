@@ -198,9 +198,8 @@ std::string to_text(const RollCall& roll_call) {
 std::vector<RollCall> shrinks(const RollCall& roll_call) {
   SimplerCases simpler(roll_call);
   simpler.drop_each([](RollCall& one) -> auto& { return one.plan.faults; });
-  for (std::size_t rank = 0; rank < roll_call.pauses.size(); ++rank) {
+  for (std::size_t rank = 0; rank < roll_call.pauses.size(); ++rank)
     simpler.add([rank](RollCall& one) { one.pauses[rank] = least_pause(static_cast<int>(rank)); });
-  }
   return simpler.take();
 }
 

@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "properties/generators/mutant.h"

@@ -16,11 +16,10 @@ namespace {
 template <typename Values, typename Parse>
 void add_names(const char* enumeration, const Values& values, Parse parse,
                std::vector<NamedValue>& names) {
-  for (const auto value : values) {
+  for (const auto value : values)
     names.push_back({enumeration, std::string(to_string(value)),
                      [parse, value](const std::string& text) { return parse(text) == value; },
                      [parse](const std::string& text) { return !parse(text).has_value(); }});
-  }
 }
 
 Verdict judge_name(const NamedValue& value) {
@@ -28,9 +27,8 @@ Verdict judge_name(const NamedValue& value) {
   if (!value.parses_to_it(value.name)) return Verdict::violated("its name does not parse to it");
   for (const std::string& other :
        {value.name + "x", "x" + value.name, value.name + " ", std::string()}) {
-    if (!value.is_rejected(other)) {
+    if (!value.is_rejected(other))
       return Verdict::violated(fmt::format("'{}' is accepted too", other));
-    }
   }
   return Verdict::holds();
 }
@@ -59,12 +57,12 @@ std::vector<NamedValue> all_named_values() {
 }
 
 Property names_round_trip(const std::vector<NamedValue>& values) {
-  return to_property(EnumeratedLaw<NamedValue>{
-      .suite = "texts_round_trip",
-      .name = "names_of_enumerations",
-      .description = "Every name parses to its value, and nothing else does.",
-      .enumerate = [values](int) { return values; },
-      .verdict = judge_name});
+  return to_property(
+      Law<NamedValue>{.suite = "texts_round_trip",
+                      .name = "names_of_enumerations",
+                      .description = "Every name parses to its value, and nothing else does.",
+                      .enumerate = [values](int) { return values; },
+                      .verdict = judge_name});
 }
 
 }  // namespace gang::properties

@@ -65,9 +65,8 @@ TextForm<sim::SendMode> send_modes() {
   form.simpler = [](const sim::SendMode& mode) {
     std::vector<sim::SendMode> simpler;
     if (mode.buffered_bytes) simpler.push_back(sim::SendMode::rendezvous());
-    if (mode.buffered_bytes.value_or(0) > 0) {
+    if (mode.buffered_bytes.value_or(0) > 0)
       simpler.push_back(sim::SendMode::buffered(*mode.buffered_bytes / 2));
-    }
     return simpler;
   };
   return form;
@@ -100,9 +99,8 @@ TextForm<ReproduceToken> reproduce_tokens() {
                          draw.between(0, 100),
                          draw.between(1, 64),
                          {}};
-    for (int i = draw.between(0, 8); i > 0; --i) {
+    for (int i = draw.between(0, 8); i > 0; --i)
       token.shrink_path.insert(token.shrink_path.end(), draw.random.below(4), draw.random.below(3));
-    }
     return token;
   };
   form.print = [](const ReproduceToken& token) { return to_string(token); };

@@ -23,7 +23,7 @@ Verdict verdict_of(const std::vector<std::string>& complaints) {
   return Verdict::holds_unless(fmt::format("{}", fmt::join(complaints, " ")));
 }
 
-EnumeratedLaw<StockSchedule> stock_law(std::string name, std::string description) {
+Law<StockSchedule> stock_law(std::string name, std::string description) {
   return {.suite = "pipelines_are_valid",
           .name = std::move(name),
           .description = std::move(description),

@@ -7,7 +7,6 @@
 
 #include "harness/pipeline/message_plan.h"
 #include "harness/pipeline/plan_progress.h"
-#include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/stock_schedules.h"
 #include "properties/property.h"
 

@@ -1,4 +1,4 @@
-#include "properties/program_meaning.h"
+#include "properties/program_memory.h"
 
 namespace gang::properties {
 namespace {
@@ -97,9 +97,8 @@ Image expected_image(const ProgramMemory& memory) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const auto node = static_cast<std::size_t>(program.steps[i].node);
     const bool is_fan_in = program.steps[i].kind == OperationKind::recv;
-    for (const std::vector<int>& gang : memory.members()[node]) {
+    for (const std::vector<int>& gang : memory.members()[node])
       (is_fan_in ? write_fan_in : write_outputs)(memory, i, gang, image);
-    }
   }
   return image;
 }

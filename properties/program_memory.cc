@@ -98,17 +98,15 @@ int split_size(const Step& step, int from, int to) noexcept {
 model::Values read(const Image& image, const Region& region, DataType type) {
   const std::size_t width = size_bytes(type);
   model::Values values(static_cast<std::size_t>(region.count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i)
     std::memcpy(&values[i], image.data() + region.offset + i * width, width);
-  }
   return values;
 }
 
 void write(Image& image, const Region& region, DataType type, const model::Values& values) {
   const std::size_t width = size_bytes(type);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i)
     std::memcpy(image.data() + region.offset + i * width, &values[i], width);
-  }
 }
 
 ProgramMemory::ProgramMemory(const GangProgram& program, Inputs inputs)
@@ -120,13 +118,11 @@ ProgramMemory::ProgramMemory(const GangProgram& program, Inputs inputs)
 
 void ProgramMemory::add_step(std::size_t index) {
   const Step& step = program_.steps[index];
-  for (const std::vector<int>& gang : members_[static_cast<std::size_t>(step.node)]) {
-    for (std::size_t rank = 0; rank < gang.size(); ++rank) {
+  for (const std::vector<int>& gang : members_[static_cast<std::size_t>(step.node)])
+    for (std::size_t rank = 0; rank < gang.size(); ++rank)
       places_[index * static_cast<std::size_t>(program_.world) +
               static_cast<std::size_t>(gang[rank])] =
           make_place(step, gang, static_cast<int>(rank));
-    }
-  }
 }
 
 Place ProgramMemory::make_place(const Step& step, const std::vector<int>& members, int rank) {
@@ -182,9 +178,8 @@ std::optional<std::string> ProgramMemory::difference_in(std::size_t index, int r
         !reduces(step.kind) || !there.takes_part() || model::is_exact(reduction, there.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
       if (want[i] == got[i]) continue;
-      if (!is_exact && model::is_close(want[i], got[i], {type, there.size(), largest_float})) {
+      if (!is_exact && model::is_close(want[i], got[i], {type, there.size(), largest_float}))
         continue;
-      }
       return fmt::format("step {}: element {} of the {} of rank {} is {:#x}, expected {:#x}", index,
                          i, name, rank, got[i], want[i]);
     }
@@ -206,11 +201,9 @@ std::optional<std::string> ProgramMemory::first_difference(const Image& expected
       }
     }
   }
-  for (std::size_t i = 0; i < size_bytes_; ++i) {
-    if (!is_buffer[i] && expected[i] != actual[i]) {
+  for (std::size_t i = 0; i < size_bytes_; ++i)
+    if (!is_buffer[i] && expected[i] != actual[i])
       return fmt::format("byte {} of the memory was written, but belongs to no buffer", i);
-    }
-  }
   return std::nullopt;
 }
 

@@ -84,4 +84,7 @@ int split_size(const Step& step, int from, int to) noexcept;
 model::Values read(const Image& image, const Region& region, DataType type);
 void write(Image& image, const Region& region, DataType type, const model::Values& values);
 
+// The image after the program has run, computed with the reference model, step after step.
+Image expected_image(const ProgramMemory& memory);
+
 }  // namespace gang::properties

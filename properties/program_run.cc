@@ -19,7 +19,6 @@ struct Started {
   std::vector<Work> works;
 };
 
-// One rank's view of one step.
 class StepRun {
  public:
   StepRun(const ProgramMemory& memory, std::size_t index, const Place& place, Gang& gang,
@@ -68,14 +67,12 @@ class StepRun {
   void keep_messages();
   void touch();
 
-  // Either form of one call.
   template <typename Blocking, typename Start>
   void call(const Blocking& blocking, const Start& start) {
-    if (step_.form == Form::blocking) {
+    if (step_.form == Form::blocking)
       blocking();
-    } else {
+    else
       started_.works.push_back(start());
-    }
   }
 
   TensorView tensor(const Region& region, const Shape& shape) const {
@@ -182,16 +179,15 @@ void StepRun::list_kind() {
   const bool has_list = is_root() || step_.kind == OperationKind::all_gather_to_list;
   const auto tensors =
       has_list ? list(is_scatter ? place_.input : place_.output) : std::vector<TensorView>();
-  if (is_scatter) {
+  if (is_scatter)
     call([&] { gang_.scatter(output(), tensors, root(), {}, site_); },
          [&] { return gang_.start_scatter(output(), tensors, root(), {}, site_); });
-  } else if (step_.kind == OperationKind::gather) {
+  else if (step_.kind == OperationKind::gather)
     call([&] { gang_.gather(tensors, input(), root(), {}, site_); },
          [&] { return gang_.start_gather(tensors, input(), root(), {}, site_); });
-  } else {
+  else
     call([&] { gang_.all_gather_to_list(tensors, input(), {}, site_); },
          [&] { return gang_.start_all_gather_to_list(tensors, input(), {}, site_); });
-  }
 }
 
 void StepRun::all_to_all() {
@@ -224,9 +220,8 @@ void StepRun::broadcast_objects() {
   }
   gang_.broadcast_objects(objects, root(), {}, site_);
   const auto& bytes = objects[0].get_binary();
-  if (objects[1] != step_.count || bytes.size() != static_cast<std::size_t>(step_.count)) {
+  if (objects[1] != step_.count || bytes.size() != static_cast<std::size_t>(step_.count))
     throw std::runtime_error(fmt::format("step {}: the objects are not those of the source", tag_));
-  }
   if (!bytes.empty()) std::memcpy(image_.data() + place_.output.offset, bytes.data(), bytes.size());
 }
 
@@ -239,13 +234,12 @@ void StepRun::send() {
     return call([&] { gang_.batch(both, {}, site_); },
                 [&] { return gang_.start_batch(both, {}, site_); });
   }
-  if (is_root()) {
+  if (is_root())
     call([&] { gang_.send(input(), destination, tag_, {}, site_); },
          [&] { return gang_.start_send(input(), destination, tag_, {}, site_); });
-  } else if (receives) {
+  else if (receives)
     call([&] { gang_.recv(output(), root(), tag_, {}, site_); },
          [&] { return gang_.start_recv(output(), root(), tag_, {}, site_); });
-  }
 }
 
 void StepRun::ring() {
@@ -258,10 +252,9 @@ void StepRun::ring() {
 }
 
 void StepRun::fan_in() {
-  if (!is_root()) {
+  if (!is_root())
     return call([this] { gang_.send(input(), root(), tag_, {}, site_); },
                 [this] { return gang_.start_send(input(), root(), tag_, {}, site_); });
-  }
   const std::size_t message_bytes =
       static_cast<std::size_t>(step_.count) * size_bytes(step_.data_type);
   started_.staging.resize(message_bytes * static_cast<std::size_t>(gang_.size() - 1));

@@ -1,7 +1,6 @@
 // Random gang programs on a Gang.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "properties/program_memory.h"

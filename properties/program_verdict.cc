@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "properties/program_meaning.h"
+#include "properties/program_memory.h"
 
 namespace gang::properties {
 
@@ -27,12 +27,10 @@ std::string problem_of(const std::vector<sim::Finding>& findings, std::string_vi
 Verdict judge_against_model(const ProgramMemory& memory, const sim::SimulationOptions& options,
                             const Subject& subject) {
   const ProgramRun run = run_program(memory, options, subject);
-  if (std::string problem = problem_of(run.report); !problem.empty()) {
+  if (std::string problem = problem_of(run.report); !problem.empty())
     return Verdict::violated(std::move(problem)).shown_by(run.report);
-  }
-  if (auto difference = memory.first_difference(expected_image(memory), run.image)) {
+  if (auto difference = memory.first_difference(expected_image(memory), run.image))
     return Verdict::violated(std::move(*difference)).shown_by(run.report);
-  }
   return Verdict::holds();
 }
 

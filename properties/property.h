@@ -6,8 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "gang/duration.h"
 #include "harness/backends/backend.h"

@@ -22,7 +22,6 @@ class PropertyRun {
       deadline_ = SteadyClock::now() + *options.settings.time_budget;
   }
 
-  // A worker thread: checks one property after another.
   void work() {
     std::unique_lock lock(mutex_);
     while (next_ < properties_.size()) {

@@ -15,10 +15,9 @@ CheckedRun run_checked(const sim::SimulationOptions& options, const Subject& sub
   run.report = subject.simulate(options, [&check, &complaints](sim::SimulatedRank& rank) {
     complaints[static_cast<std::size_t>(rank.rank())] = check(rank);
   });
-  for (std::size_t rank = 0; rank < complaints.size() && run.complaint.empty(); ++rank) {
+  for (std::size_t rank = 0; rank < complaints.size() && run.complaint.empty(); ++rank)
     if (!complaints[rank].empty())
       run.complaint = fmt::format("rank {}: {}", rank, complaints[rank]);
-  }
   return run;
 }
 
@@ -26,9 +25,8 @@ Verdict judge_ranks(const sim::SimulationOptions& options, const Subject& subjec
                     const RankCheck& check) {
   const CheckedRun run = run_checked(options, subject, check);
   if (!run.complaint.empty()) return Verdict::violated(run.complaint).shown_by(run.report);
-  if (std::string problem = problem_of(run.report); !problem.empty()) {
+  if (std::string problem = problem_of(run.report); !problem.empty())
     return Verdict::violated(std::move(problem)).shown_by(run.report);
-  }
   return Verdict::holds();
 }
 

@@ -1,6 +1,5 @@
 #include "properties/reference_model.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -129,9 +128,8 @@ std::uint64_t reduce_element(std::span<const std::uint64_t> elements, const Redu
     return is_mean ? scale(word, reduction.type, elements.size()) : word;
   };
   std::uint64_t result = contribution(elements.front());
-  for (const std::uint64_t element : elements.subspan(1)) {
+  for (const std::uint64_t element : elements.subspan(1))
     result = combine(result, contribution(element), reduction);
-  }
   return is_mean && !is_floating_point(reduction.type)
              ? divide(result, elements.size(), reduction.type)
              : result;
@@ -161,19 +159,16 @@ Ranks gather(const Ranks& inputs, int destination) {
 
 Ranks scatter(const Values& source_input, int size) {
   Ranks outputs(static_cast<std::size_t>(size));
-  for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
+  for (std::size_t rank = 0; rank < outputs.size(); ++rank)
     outputs[rank] = chunk(source_input, rank, outputs.size());
-  }
   return outputs;
 }
 
 Ranks all_to_all(const std::vector<Ranks>& chunks) {
   Ranks outputs(chunks.size());
-  for (std::size_t to = 0; to < chunks.size(); ++to) {
-    for (const Ranks& from : chunks) {
+  for (std::size_t to = 0; to < chunks.size(); ++to)
+    for (const Ranks& from : chunks)
       outputs[to].insert(outputs[to].end(), from[to].begin(), from[to].end());
-    }
-  }
   return outputs;
 }
 
@@ -183,9 +178,8 @@ Ranks broadcast(const Ranks& inputs, int source) {
 
 Ranks ring(const Ranks& inputs, int distance) {
   Ranks outputs(inputs.size());
-  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank)
     outputs[(rank + static_cast<std::size_t>(distance)) % inputs.size()] = inputs[rank];
-  }
   return outputs;
 }
 

@@ -1,7 +1,6 @@
-#include "properties/runs_replay.h"
-
 #include <fmt/format.h>
 
+#include "properties/all_properties.h"
 #include "properties/program_verdict.h"
 
 namespace gang::properties {
@@ -22,9 +21,8 @@ std::string trace_difference(const sim::Trace& one, const sim::Trace& other) {
 
 // Everything but the wall-clock time.
 std::string report_difference(const sim::Report& one, const sim::Report& other) {
-  if (std::string difference = trace_difference(one.trace, other.trace); !difference.empty()) {
+  if (std::string difference = trace_difference(one.trace, other.trace); !difference.empty())
     return difference;
-  }
   if (one.outcome != other.outcome) return "the outcomes differ";
   if (one.findings != other.findings) return "the findings differ";
   if (one.blocked != other.blocked) return "the blocked calls differ";
@@ -35,9 +33,8 @@ std::string report_difference(const sim::Report& one, const sim::Report& other) 
 }
 
 std::string run_difference(const ProgramRun& one, const ProgramRun& other) {
-  if (std::string difference = report_difference(one.report, other.report); !difference.empty()) {
+  if (std::string difference = report_difference(one.report, other.report); !difference.empty())
     return difference;
-  }
   return one.image == other.image ? "" : "the results differ";
 }
 
@@ -84,9 +81,8 @@ Verdict judge_schedules(const GangProgram& program, const Subject& subject) {
   for (int i = 0; i < 3; ++i) {
     ++options.seed;
     const ProgramRun shuffled = run_program(memory, options, subject);
-    if (shuffled.image == in_turn.image && shuffled.report.findings == in_turn.report.findings) {
+    if (shuffled.image == in_turn.image && shuffled.report.findings == in_turn.report.findings)
       continue;
-    }
     return Verdict::violated(
         fmt::format("random schedule seed {} gives different results", options.seed));
   }
@@ -118,11 +114,11 @@ constexpr LawRow<JudgeProgram> replay_laws[] = {
 }  // namespace
 
 std::vector<Property> runs_replay(const Subject& subject) {
-  return generated_laws<GangProgram>(
-      "runs_replay", replay_laws, [](Draw& draw) { return generate_program(draw); },
-      [subject](JudgeProgram judge, const GangProgram& program) {
-        return judge(program, subject);
-      });
+  const auto generate = [](Draw& draw) { return generate_program(draw); };
+  return laws_of<GangProgram>(replay_laws, {.suite = "runs_replay", .generate = generate},
+                              [subject](JudgeProgram judge, const GangProgram& program) {
+                                return judge(program, subject);
+                              });
 }
 
 }  // namespace gang::properties

@@ -16,7 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A bounded queue between the threads of one rank.
 class Queue {
  public:
   Queue(Runtime& runtime, int capacity)
@@ -35,11 +34,10 @@ class Queue {
   std::int64_t pop(bool polls) {
     std::unique_lock lock(*mutex_);
     while (items_.empty()) {
-      if (polls) {
+      if (polls)
         has_item_->wait_for(lock, milliseconds(1));
-      } else {
+      else
         has_item_->wait(lock);
-      }
     }
     const std::int64_t item = items_.front();
     items_.pop_front();
@@ -181,9 +179,8 @@ std::string to_text(const LoaderCase& loader) {
 
 std::vector<LoaderCase> shrinks(const LoaderCase& loader) {
   SimplerCases simpler(loader);
-  for (const int world : {1, 2, loader.world - 1}) {
+  for (const int world : {1, 2, loader.world - 1})
     if (world >= 1) simpler.lower(&LoaderCase::world, world);
-  }
   for (const auto field : {&LoaderCase::items, &LoaderCase::capacity}) {
     simpler.lower(field, 1);
     simpler.lower(field, std::max(1, loader.*field - 1));
@@ -199,8 +196,8 @@ std::vector<LoaderCase> shrinks(const LoaderCase& loader) {
 }
 
 std::vector<Property> runtimes_are_deterministic(const Subject& subject) {
-  return generated_laws<LoaderCase>(
-      "runtimes_are_deterministic", loader_laws, generate_loader,
+  return laws_of<LoaderCase>(
+      loader_laws, {.suite = "runtimes_are_deterministic", .generate = generate_loader},
       [subject](JudgeLoader judge, const LoaderCase& loader) { return judge(loader, subject); });
 }
 

@@ -30,9 +30,8 @@ bool matches(const std::string& pattern, const Property& property) {
 // Suggests the suites, else the properties, that a pattern which matches nothing may have meant.
 [[noreturn]] void reject(const std::string& pattern, const std::vector<Property>& properties) {
   std::vector<std::string> names;
-  for (const Property& property : properties) {
+  for (const Property& property : properties)
     if (std::ranges::find(names, property.suite) == names.end()) names.push_back(property.suite);
-  }
   std::string near = harness::suggestion(pattern, names);
   if (near.empty()) {
     std::vector<std::string> full_names;
@@ -75,11 +74,10 @@ bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
 std::vector<Property> select(const std::vector<Property>& properties,
                              const std::vector<std::string>& filters) {
   const std::vector<std::string> patterns = split_at_commas(filters);
-  for (const std::string& pattern : patterns) {
+  for (const std::string& pattern : patterns)
     if (std::ranges::none_of(properties,
                              [&](const Property& one) { return matches(pattern, one); }))
       reject(pattern, properties);
-  }
   std::vector<Property> selected;
   for (const Property& property : properties) {
     if (patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {

@@ -326,10 +326,9 @@ std::string to_text(const AddingCase& one) {
 std::vector<AddingCase> shrinks(const AddingCase& one) {
   SimplerCases simpler(one);
   simpler.drop_each(&AddingCase::deltas, 2);
-  for (std::size_t who = 0; who < one.deltas.size(); ++who) {
+  for (std::size_t who = 0; who < one.deltas.size(); ++who)
     if (one.deltas[who].size() > 1)
       simpler.add([who](AddingCase& other) { other.deltas[who].pop_back(); });
-  }
   return simpler.take();
 }
 

@@ -184,10 +184,9 @@ std::vector<WaitingCase> shrinks(const WaitingCase& one) {
     simpler.add([i](WaitingCase& other) { other.waiters[i].comes_at_ms = 0; });
     simpler.add([i](WaitingCase& other) { other.waiters[i].timeout_ms = 1; });
   }
-  for (std::size_t i = 0; i < one.set_at_ms.size(); ++i) {
+  for (std::size_t i = 0; i < one.set_at_ms.size(); ++i)
     simpler.add(
         [i](WaitingCase& other) { other.set_at_ms[i] = std::max(-1, other.set_at_ms[i] - 1); });
-  }
   return simpler.take();
 }
 

@@ -106,9 +106,8 @@ TextForm<sim::Finding> findings() {
     simpler.reset(&sim::Finding::gang);
     simpler.reset(&sim::Finding::call);
     simpler.reset(&sim::Finding::certainty);
-    for (auto field : {&sim::Finding::message, &sim::Finding::detail, &sim::Finding::location}) {
+    for (auto field : {&sim::Finding::message, &sim::Finding::detail, &sim::Finding::location})
       simpler.reset(field);
-    }
     return simpler.take();
   };
   return form;
@@ -144,9 +143,8 @@ TextForm<sim::BlockedCall> blocked_calls() {
     simpler.reset(&sim::BlockedCall::gang);
     simpler.reset(&sim::BlockedCall::call);
     simpler.reset(&sim::BlockedCall::behind);
-    for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::location}) {
+    for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::location})
       simpler.reset(field);
-    }
     return simpler.take();
   };
   return form;
@@ -226,9 +224,8 @@ Object generate_object(Draw& draw, int depth) {
     }
     default: {
       Object map = Object::object();
-      for (int i = draw.between(0, 3); i > 0; --i) {
+      for (int i = draw.between(0, 3); i > 0; --i)
         map[generate_text(draw)] = generate_object(draw, depth - 1);
-      }
       return map;
     }
   }

@@ -40,17 +40,14 @@ std::string check_error(const TimeoutCase& timeout, int rank, TimePoint now, con
   const TimePoint expected = std::max(came, broken);
   const TimePoint latest =
       subject.times_out_together ? expected : came + milliseconds(timeout.timeout_ms);
-  if (now < expected || now > std::max(expected, latest)) {
+  if (now < expected || now > std::max(expected, latest))
     return fmt::format("gets its error at {}, expected {}", to_string(now), to_string(expected));
-  }
-  if (error.elapsed() != now - came) {
+  if (error.elapsed() != now - came)
     return fmt::format("gets an error after {} elapsed, expected {}", to_string(error.elapsed()),
                        to_string(now - came));
-  }
   const bool gave_up = came + milliseconds(timeout.timeout_ms) == broken;
-  if (gave_up && error.kind() != GangErrorKind::timeout) {
+  if (gave_up && error.kind() != GangErrorKind::timeout)
     return fmt::format("gets {}, although its own timeout passed", to_string(error.kind()));
-  }
   return {};
 }
 
@@ -81,10 +78,9 @@ std::string run_late_rank(const TimeoutCase& timeout, sim::SimulatedRank& rank,
 // The ranks' own complaints decide; the run as such must not be a deadlock.
 Verdict verdict_of(const CheckedRun& run) {
   if (!run.complaint.empty()) return Verdict::violated(run.complaint).shown_by(run.report);
-  if (run.report.outcome != sim::Outcome::completed) {
+  if (run.report.outcome != sim::Outcome::completed)
     return Verdict::violated(fmt::format("the run ended as '{}'", to_string(run.report.outcome)))
         .shown_by(run.report);
-  }
   return Verdict::holds();
 }
 
@@ -180,9 +176,8 @@ constexpr LawRow<JudgeTimeout> timeout_laws[] = {
 
 Duration TimeoutCase::first_timeout() const noexcept {
   int first = std::numeric_limits<int>::max();
-  for (int rank = 0; rank < world(); ++rank) {
+  for (int rank = 0; rank < world(); ++rank)
     if (rank != missing_rank) first = std::min(first, delays_ms[static_cast<std::size_t>(rank)]);
-  }
   return milliseconds(first + timeout_ms);
 }
 
@@ -213,11 +208,9 @@ std::vector<TimeoutCase> shrinks(const TimeoutCase& timeout) {
       one.missing_rank = std::min(one.missing_rank, one.world() - 1);
     });
   }
-  for (std::size_t rank = 0; rank < timeout.delays_ms.size(); ++rank) {
-    for (const int delay : {0, timeout.delays_ms[rank] / 2, timeout.delays_ms[rank] - 1}) {
+  for (std::size_t rank = 0; rank < timeout.delays_ms.size(); ++rank)
+    for (const int delay : {0, timeout.delays_ms[rank] / 2, timeout.delays_ms[rank] - 1})
       if (delay >= 0) simpler.add([=](TimeoutCase& one) { one.delays_ms[rank] = delay; });
-    }
-  }
   simpler.lower(&TimeoutCase::missing_rank, 0);
   simpler.lower(&TimeoutCase::timeout_ms, 1);
   simpler.lower(&TimeoutCase::timeout_ms, timeout.timeout_ms / 2 + 1);
@@ -228,10 +221,11 @@ std::vector<TimeoutCase> shrinks(const TimeoutCase& timeout) {
 }
 
 std::vector<Property> timeouts_fire_on_time(const Subject& subject) {
-  return generated_laws<TimeoutCase>("timeouts_fire_on_time", timeout_laws, generate_timeout,
-                                     [subject](JudgeTimeout judge, const TimeoutCase& timeout) {
-                                       return judge(timeout, subject);
-                                     });
+  return laws_of<TimeoutCase>(timeout_laws,
+                              {.suite = "timeouts_fire_on_time", .generate = generate_timeout},
+                              [subject](JudgeTimeout judge, const TimeoutCase& timeout) {
+                                return judge(timeout, subject);
+                              });
 }
 
 }  // namespace gang::properties

@@ -51,12 +51,11 @@ Verdict judge_replicas(const TrainingSubject& subject, const TrainingCase& one) 
   const auto& outputs = result.outputs.by_rank;
   for (int rank = 0; rank < one.world; ++rank) {
     const int first = first_replica(one, rank);
-    if (outputs[static_cast<std::size_t>(rank)] != outputs[static_cast<std::size_t>(first)]) {
+    if (outputs[static_cast<std::size_t>(rank)] != outputs[static_cast<std::size_t>(first)])
       return violated(
           fmt::format("ranks {} and {} have the same part of the model, but different bits", first,
                       rank),
           result);
-    }
   }
   return Verdict::holds();
 }
@@ -91,11 +90,10 @@ Verdict judge_shards(const TrainingSubject& subject, const TrainingCase& one) {
   const RunResult result = run(subject, one);
   for (const auto& outputs : result.outputs.by_rank) {
     const std::int64_t all = elements_of(outputs) * parts;
-    if (all < whole || all > whole + padding) {
+    if (all < whole || all > whole + padding)
       return violated(fmt::format("{} shards of {} elements for a model of {}", parts,
                                   elements_of(outputs), whole),
                       result);
-    }
   }
   return Verdict::holds();
 }
@@ -175,9 +173,8 @@ TrainingSubject make_training_subject() {
   TrainingSubject subject;
   subject.programs = {harness::data_parallel_program(), harness::ddp_program(),
                       harness::fsdp_program(), harness::tp_program(), harness::trainer_program()};
-  for (const auto& some : {harness::agreements(), harness::training_layouts()}) {
+  for (const auto& some : {harness::agreements(), harness::training_layouts()})
     subject.faulty.insert(subject.faulty.end(), some.begin(), some.end());
-  }
   subject.run = [](const harness::Program& program, const harness::RunSpecification& specification,
                    const harness::RunRecording& recording) {
     return harness::run(program, specification, recording);
@@ -198,9 +195,9 @@ TrainingSubject make_training_subject_on(harness::BackendKind backend) {
 
 std::vector<Property> training(const TrainingSubject& subject) {
   const auto shared = std::make_shared<const TrainingSubject>(subject);
-  std::vector<Property> all = generated_laws<TrainingCase>(
-      "training", training_laws,
-      [shared](Draw& draw) { return generate_training(draw, shared->programs); },
+  const auto generate = [shared](Draw& draw) { return generate_training(draw, shared->programs); };
+  std::vector<Property> all = laws_of<TrainingCase>(
+      training_laws, {.suite = "training", .generate = generate},
       [shared](JudgeTraining judge, const TrainingCase& one) { return judge(*shared, one); });
   if (!subject.faulty.empty()) all.push_back(law_of_twins(shared));
   return all;

@@ -1,7 +1,5 @@
 #include "properties/training_pipelines.h"
 
-#include <memory>
-
 #include <fmt/format.h>
 
 #include "harness/cost/cost_account.h"

@@ -17,9 +17,8 @@ struct Operands {
 
   static std::vector<TensorView> slices_of(std::vector<float>& chunks) {
     std::vector<TensorView> slices;
-    for (std::size_t i = 0; i < chunks.size(); i += 3) {
+    for (std::size_t i = 0; i < chunks.size(); i += 3)
       slices.push_back(view(chunks).slice(static_cast<std::int64_t>(i), 3));
-    }
     return slices;
   }
 

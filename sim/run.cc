@@ -15,7 +15,6 @@
 namespace gang::sim {
 namespace {
 
-// A gang of all ranks.
 GangInfo root_gang_info(const SimulationOptions& options) {
   GangInfo info;
   info.name = "root";
@@ -45,15 +44,19 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
              .recorder = recorder_,
              .matching = matching_,
              .diagnosis = diagnosis_,
+             .named_gangs = named_gangs_,
+             .awaiting = awaiting_,
              .runtime = *runtime_,
              .reduction_pool = reduction_pool_},
       diagnosis_(world_),
-      matching_(world_) {
+      matching_(world_),
+      time_(world_) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) ranks_[i].rank = static_cast<int>(i);
   if (options.faults) {
     faults_ = std::make_unique<FaultInjector>(world_, *options.faults,
                                               [this](int rank) { restart(rank); });
     world_.interference = faults_.get();
+    time_.set_faults(faults_.get());
   }
   world_.root = matching_.make_gang(root_gang_info(options_));
   foreign_gangs_ = make_root_gangs(world_);
@@ -91,7 +94,7 @@ void Run::run_program(Task& task) noexcept {
     SimulatedRank rank(*this, task.rank->rank, root_gang_of(task), task.rank->incarnation);
     program_(rank);
     const Engine::Guard guard(engine_);
-    // What a former incarnation has left went with it.
+    // The work of a former incarnation ended with it.
     if (!engine_.is_over() && task.rank->incarnation == 0) report_outliving_works(*task.rank);
   } catch (const RunOver&) {
   } catch (...) {
@@ -113,8 +116,16 @@ void Run::context_ended(const Task& task) {
 }
 
 void Run::context_failed(Task& task, const std::exception_ptr& error) {
-  if (outcome_ == Outcome::completed) outcome_ = Outcome::failed;
+  if (ending_.outcome == Outcome::completed) ending_.outcome = Outcome::failed;
   report_rank_failure(world_, task, error);
+}
+
+void Run::context_left_behind(const Task& task, LeftBehindBy why) {
+  ending_.left_behind.push_back(
+      {task.rank->rank, task.further ? task.further->name : std::string(), why});
+  // Nobody will ever destroy them.
+  for (SimWork* work = task.rank->works; work != nullptr; work = work->next_of_rank())
+    work->release_buffers();
 }
 
 void Run::restart(int rank) {
@@ -140,92 +151,53 @@ bool Run::timeouts_fire() const noexcept {
          (faults_ != nullptr && faults_->have_fired());
 }
 
-std::optional<TimePoint> Run::next_event() {
-  const std::optional<TimePoint> wake_up = engine_.clock().events().next_time();
-  if (faults_ == nullptr || faults_->next_event() == TimePoint::max()) return wake_up;
-  return std::min(wake_up.value_or(TimePoint::max()), faults_->next_event());
-}
-
 bool Run::let_time_pass() {
-  if (only_frozen_are_left()) return end(outcome_), true;
-  const std::optional<TimePoint> event = next_event();
+  if (matching_.mismatches().fail_complete()) return true;
+  if (only_frozen_are_left()) return end(ending_.outcome), true;
+  if (time_.is_slept_away() && gives_verdict(Moment::naps_in_vain)) return true;
+  const std::optional<TimePoint> event = time_.next_event();
   if (!event && !timeouts_fire()) return false;
-  Clock& clock = engine_.clock();
   const TimePoint limit = event.value_or(TimePoint::max());
-  TimePoint next = limit;
-  if (clock.deadline_bound() < limit) {
-    clock.set_deadline_bound(earliest_deadline());
-    if (clock.deadline_bound() < limit) {
-      if (searches_while_others_run(options_) && finds_deadlock_while_others_run()) return true;
-      next = clock.deadline_bound();
-    }
-  }
-  if (next == TimePoint::max() && !event) return false;
-  if (faults_ != nullptr && faults_->next_trigger() <= next) {
-    advance_to(faults_->next_trigger());
-    faults_->act();
+  const std::optional<TimePoint> timeout = time_.next_timeout(limit);
+  if (timeout && searches_while_others_run(options_) && finds_deadlock_while_others_run())
     return true;
-  }
-  advance_to(next);
-  if (next == limit) return process_due_events(next), true;
-  engine_.choices().note_choice_point();
-  time_out();
-  clock.set_deadline_bound(earliest_deadline());
+  if (!timeout && !event) return false;
+  if (faults_ != nullptr && faults_->next_trigger() <= timeout.value_or(limit))
+    time_.reach_trigger();
+  else if (timeout)
+    time_.reach_timeout(*timeout);
+  else
+    time_.reach_event(limit);
   return true;
-}
-
-void Run::process_due_events(TimePoint time) {
-  if (faults_ != nullptr && faults_->next_event() <= time) faults_->act();
-  EventQueue& events = engine_.clock().events();
-  while (events.next_time() == time) engine_.wake(events.pop());
-}
-
-TimePoint Run::earliest_deadline() {
-  TimePoint earliest = matching_.deadlines().earliest();
-  engine_.contexts().for_each([&earliest](const Task& task) {
-    if (task.wait != nullptr) earliest = std::min(earliest, task.wait->deadline);
-  });
-  return earliest;
-}
-
-void Run::time_out() {
-  matching_.deadlines().time_out_operations();
-  const TimePoint now = engine_.now();
-  engine_.contexts().for_each([this, now](Task& task) {
-    if (task.wait != nullptr && task.wait->deadline <= now) engine_.wake(task);
-  });
-}
-
-void Run::advance_to(TimePoint time) {
-  engine_.clock().advance_to(time);
-  engine_.note_progress();
 }
 
 // -- The verdict --
 
 void Run::give_verdict() {
-  if (!matching_.fail_mismatched_operations()) end_with_verdict(Moment::at_rest);
+  if (!matching_.mismatches().fail_all()) end_with_verdict(Moment::at_rest);
 }
 
 void Run::search() { finds_deadlock_while_others_run(); }
 
 // If it does, it has ended the run, or a gang.
-bool Run::finds_deadlock_while_others_run() {
-  const BlockedWorld blocked(world_, Moment::while_others_run);
+bool Run::finds_deadlock_while_others_run() { return gives_verdict(Moment::while_others_run); }
+
+bool Run::gives_verdict(Moment moment) {
+  const BlockedWorld blocked(world_, moment);
   if (blocked.dead_contexts().empty()) return false;
-  if (!matching_.fail_mismatched_operations()) end_with_verdict(Moment::while_others_run);
+  if (!matching_.mismatches().fail_all()) end_with_verdict(moment);
   return true;
 }
 
 void Run::end_with_verdict(Moment moment) {
-  verdict_ = reach_verdict(world_, moment);
+  ending_.verdict = reach_verdict(world_, moment);
   if (options_.call_stacks == Recording::on)
-    call_stacks_.want(verdict_.blocked, engine_.contexts());
+    call_stacks_.want(ending_.verdict.blocked, engine_.contexts());
   end(Outcome::deadlock);
 }
 
 void Run::end(Outcome outcome) {
-  outcome_ = outcome;
+  ending_.outcome = outcome;
   engine_.end_run();
 }
 
@@ -249,7 +221,7 @@ void Run::note_faults(Report& report) const {
   report.fault_plan = options_.faults;
   report.faults = faults_->fired();
   if (report.faults.empty()) return;
-  // Whether they are the cause, a run without them shows.
+  // Only a run without the faults can show whether they are the cause.
   for (Finding& finding : report.findings) {
     if (!finding.certainty) finding.certainty.emplace();
     finding.certainty->faults = Dependence::open;
@@ -258,23 +230,25 @@ void Run::note_faults(Report& report) const {
 }
 
 Report Run::make_report() {
-  if (outcome_ == Outcome::completed || outcome_ == Outcome::failed) {
+  if (ending_.outcome == Outcome::completed || ending_.outcome == Outcome::failed) {
     for (const GangState* gang : matching_.gangs()) diagnosis_.unreceived(*gang);
     report_open_gangs(world_);
   }
   Choices& choices = engine_.choices();
-  if (outcome_ != Outcome::diverged && outcome_ != Outcome::step_limit) {
+  if (ending_.outcome != Outcome::diverged && ending_.outcome != Outcome::step_limit) {
     choices.check_replayed_to_the_end();
-    if (!choices.divergence().empty()) outcome_ = Outcome::diverged;
+    if (!choices.divergence().empty()) ending_.outcome = Outcome::diverged;
   }
-  call_stacks_.describe(verdict_.blocked);
+  call_stacks_.describe(ending_.verdict.blocked);
   for (RankState& rank : ranks_) detach_gangs(rank);
-  for (Finding& finding : verdict_.findings) findings_.add(std::move(finding));
+  for (Finding& finding : ending_.verdict.findings) findings_.add(std::move(finding));
   Report report;
-  report.outcome = outcome_;
+  report.outcome = ending_.outcome;
   report.findings = findings_.take();
-  report.blocked = std::move(verdict_.blocked);
-  report.certainty = std::move(verdict_.certainty);
+  report.handled = diagnosis_.take_handled(report.findings);
+  report.blocked = std::move(ending_.verdict.blocked);
+  report.certainty = std::move(ending_.verdict.certainty);
+  report.schedules = choices.schedules();
   report.divergence = choices.divergence();
   report.race_candidates = matching_.messages().take_race_candidates();
   report.forced_receive_completed = matching_.messages().forced_receive_completed();
@@ -284,7 +258,10 @@ Report Run::make_report() {
   report.counts.switches = engine_.switches();
   report.counts.choices = choices.counted();
   report.virtual_time = engine_.now();
+  std::ranges::stable_sort(ending_.left_behind, {}, &LeftBehind::rank);
+  report.left_behind = std::move(ending_.left_behind);
   note_faults(report);
+  report.histories = recorder_.histories();
   report.timeline = recorder_.take_timeline(report.virtual_time);
   matching_.release_gangs();
   world_.root.reset();

@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/awaiting.h"
 #include "sim/engine/engine.h"
 #include "sim/injection/fault_injector.h"
 #include "sim/matching/foreign_gangs.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/named_gangs.h"
 #include "sim/matching/reduction_pool.h"
+#include "sim/passing_time.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/finding_log.h"
 #include "sim/report/report.h"
@@ -46,7 +49,9 @@ class Run final : public EngineClient {
   void context_ended(const Task& task) override;
   void context_failed(Task& task, const std::exception_ptr& error) override;
   void unwinding(const Task& self) override { call_stacks_.note(self); }
+  void context_left_behind(const Task& task, LeftBehindBy why) override;
   bool let_time_pass() override;
+  void pass_time(Duration step) override { time_.pass(step); }
   void give_verdict() override;
   void search() override;
   void step_limit_reached() override { end(Outcome::step_limit); }
@@ -58,16 +63,19 @@ class Run final : public EngineClient {
   void restart(int rank);
   bool only_frozen_are_left() noexcept;
   bool timeouts_fire() const noexcept;
-  std::optional<TimePoint> next_event();
-  void process_due_events(TimePoint time);
-  TimePoint earliest_deadline();
-  void time_out();
-  void advance_to(TimePoint time);
   bool finds_deadlock_while_others_run();
+  bool gives_verdict(Moment moment);  // if there is anything to say
   void end_with_verdict(Moment moment);
   void end(Outcome outcome);
   void note_faults(Report& report) const;
   Report make_report();
+
+  // How it has ended.
+  struct Ending {
+    Outcome outcome = Outcome::completed;
+    Verdict verdict;
+    std::vector<LeftBehind> left_behind;
+  };
 
   const SimulationOptions& options_;
   const RankProgram& program_;
@@ -81,11 +89,13 @@ class Run final : public EngineClient {
   World world_;
   VerdictDiagnosis diagnosis_;
   Matching matching_;
+  PassingTime time_;
   std::unique_ptr<FaultInjector> faults_;
   std::unique_ptr<ForeignGangs> foreign_gangs_;  // null: SimGang
   std::shared_ptr<GangState> second_root_;       // once asked for
-  Outcome outcome_ = Outcome::completed;
-  Verdict verdict_;
+  NamedGangs named_gangs_{world_};
+  Awaiting awaiting_{engine_};
+  Ending ending_;
   CallStacks call_stacks_;
 };
 

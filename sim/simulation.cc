@@ -1,6 +1,8 @@
 #include "sim/simulation.h"
 
 #include "sim/contexts/wall_clock.h"
+#include "sim/engine/awaiting.h"
+#include "sim/matching/named_gangs.h"
 #include "sim/run.h"
 
 namespace gang::sim {
@@ -31,6 +33,38 @@ std::shared_ptr<Gang> SimulatedRank::second_root() {
 void SimulatedRank::stop_faults() noexcept {
   const Engine::Guard guard(run_.world().engine);
   if (run_.faults() != nullptr) run_.faults()->stop(rank_);
+}
+
+void SimulatedRank::wait_outside() {
+  const Engine::Guard guard(run_.world().engine);
+  sim::wait_outside(run_.world().engine);
+}
+
+std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call_site,
+                                             std::string_view key) {
+  const Engine::Guard guard(run_.world().engine);
+  const std::string known_as(key.empty() ? info.name : key);
+  return run_.world().named_gangs.join(std::move(info), known_as, rank_, call_site);
+}
+
+void SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come) {
+  const Engine::Guard guard(run_.world().engine);
+  run_.world().awaiting.await(message, has_come);
+}
+
+void SimulatedRank::announce() {
+  const Engine::Guard guard(run_.world().engine);
+  run_.world().awaiting.announce();
+}
+
+void SimulatedRank::note_choice() {
+  const Engine::Guard guard(run_.world().engine);
+  run_.world().engine.choices().note_choice_point();
+}
+
+void SimulatedRank::add_finding(Finding finding) {
+  const Engine::Guard guard(run_.world().engine);
+  run_.world().findings.add(std::move(finding));
 }
 
 Report SimulatedRank::examine() const {

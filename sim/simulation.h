@@ -1,7 +1,6 @@
 // A world of N ranks in one process.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -13,6 +12,7 @@
 
 namespace gang::sim {
 
+class AwaitedMessage;
 class Run;
 struct World;
 
@@ -47,6 +47,30 @@ class SimulatedRank {
   // its wait. The outcome is deadlock, with findings and blocked contexts, or completed if all
   // others may still continue. The run's own report is not affected. O(blocked contexts + waits).
   Report examine() const;
+
+  // -- For a rank whose program runs in another process --
+
+  // Lets all other contexts run until none of them can. Then, before time passes or a verdict
+  // falls, the contexts that wait here may run, in an order that the scheduler chooses; the caller
+  // then waits, in real time, for its process. Not under ContextKind::parallel.
+  void wait_outside();
+
+  // This rank's handle of the gang with this key (none: its name) and the members of `info`. The
+  // first member that asks for it makes it; not collective. Throws InvalidArgument unless the ranks
+  // are different ones of this world, and this one is among them.
+  std::shared_ptr<Gang> gang_of(GangInfo info, const CallSite& call_site,
+                                std::string_view key = {});
+
+  // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
+  // for `message`.
+  void await(const AwaitedMessage& message, const std::function<bool()>& has_come);
+  void announce();
+
+  // What happens next depends on the order of the ranks, as with a receive from any source.
+  void note_choice();
+
+  // Adds to what the run finds.
+  void add_finding(Finding finding);
 
   // The parts of the run. For sim/ only, not for programs.
   World& world() noexcept;

@@ -9,8 +9,8 @@ from tidy_sources import Violation, includes
 ROOMS = {
     "sim": ("text", "schedule", "faults", "options", "report", "state", "contexts", "recording",
             "engine", "matching", "verdict", "injection", "backends", "", "further_runs"),
-    "harness": ("text", "program", "backends", "run", "program_file", "comparison", "cost",
-                "explanation", "training", "pipeline", "programs", "commands", ""),
+    "harness": ("text", "program", "backends", "run", "conductor", "program_file", "comparison",
+                "cost", "explanation", "training", "pipeline", "programs", "commands", ""),
 }
 MAX_ROOM_README_LINES = 30
 
@@ -26,6 +26,11 @@ MAY_TAKE_TEXT_APART = {
     "harness/backends/launcher.cc": "what the process of a rank said: a mark and the rest",
     "harness/comparison/agreement_report.cc": "ids of findings, by prefix; the indent it asked for",
     "harness/comparison/faulted_processes.cc": "--faults, as typed",
+    "harness/conductor/plain_run.cc": "looks a variable up",
+    "harness/conductor/python.cc": "looks a variable up",
+    "harness/conductor/rank_output.cc": "what ranks print, by lines",
+    "harness/conductor/rank_process.cc": "/proc",
+    "harness/commands/python_command.cc": "looks a variable up",
     "harness/cost/cost_model.cc": "--link and --compute, as typed",
     "harness/cost/cost_report.cc": "shortens a name to its column",
     "harness/explanation/html_page.cc": "fills the template, whose marks are in a file",

@@ -42,7 +42,6 @@ std::optional<ChildGang> agree_on_colors(GlooMember& parent, const GlooCall& cal
   return child_of_split(places, parent.rank());
 }
 
-// A gang to be connected by a deadline.
 struct Plan {
   std::shared_ptr<const GangInfo> info;
   int rank = 0;

@@ -73,11 +73,10 @@ void GlooMember::fail_lost(const GlooCall& call, int peer, const std::string& er
 
 GangCause GlooMember::diagnose(const GlooCall& call, int peer, const std::string& error) const {
   const std::string who = peer >= 0 ? "rank " + std::to_string(peer) : "a member";
-  if (runtime().now() >= call.deadline) {
+  if (runtime().now() >= call.deadline)
     return {.kind = GangErrorKind::timeout,
             .reason = "rank " + std::to_string(rank_) + " waited for " + who + " in " +
                       to_string(call.collective)};
-  }
   // A member that closed its connections has left a note, if it could.
   if (std::optional<GangCause> noted = noted_cause()) return *std::move(noted);
   GangCause cause{

@@ -68,7 +68,6 @@ std::uint64_t slot_of(int tag, const TensorView& tensor) {
   return prefix << 56U | static_cast<std::uint64_t>(tag) << 25U | hash >> 39U;
 }
 
-// One send or receive of a work.
 struct Transfer {
   PointToPoint what;
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer;  // to or from others
@@ -217,11 +216,10 @@ void MessageWork::wait_for_own(const OwnMessage& message) {
   while (!message.is_done) {
     lock.unlock();
     member_->require_intact(call());
-    if (member_->runtime().now() >= deadline_) {
+    if (member_->runtime().now() >= deadline_)
       member_->fail(call(), {.kind = GangErrorKind::timeout,
                              .reason = "rank " + std::to_string(member_->rank()) +
                                        " waited for itself in " + to_string(collective_)});
-    }
     lock.lock();
     if (message.is_done || member_->is_broken(lock)) continue;
     if (deadline_ == TimePoint::max())
@@ -244,12 +242,11 @@ Work GlooMessages::start(const Operation& operation) {
   const bool is_batch = collective.kind == OperationKind::batch;
   const std::span<const PointToPoint> entries =
       is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
-  for (const PointToPoint& entry : entries) {
+  for (const PointToPoint& entry : entries)
     if (entry.tag == any_tag)
       throw NotSupported(std::string(to_string(collective.kind)) + " on " +
                          label_of(*member_->info()) +
                          ": gloo cannot receive with any_tag; simulated gangs can");
-  }
   auto work = std::make_shared<MessageWork>(member_, box_, operation);
   work->post(entries);
   return Work(std::move(work));

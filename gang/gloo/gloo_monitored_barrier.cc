@@ -21,7 +21,6 @@ class RollCall {
     }
   }
 
-  // The ranks that have not arrived by the deadline.
   std::vector<int> missing_ranks() {
     std::vector<int> missing;
     for (int rank = 0; rank < member_.size(); ++rank)

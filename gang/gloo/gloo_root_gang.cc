@@ -23,10 +23,9 @@ std::shared_ptr<Gang> make_gloo_root_gang(const Environment& environment,
                        .size = environment.world_size,
                        .timeout = options.timeout,
                        .watchdog = options.watchdog};
-  if (environment.world_size > 1) {
+  if (environment.world_size > 1)
     gloo.connector =
         make_job_connector(environment, meet_as_root_gang(environment, options.timeout), runtime);
-  }
   std::shared_ptr<Gang> root = make_gloo_gang(gloo);
   if (options.monitored == Monitoring::off) return root;
   return make_validating_gang(

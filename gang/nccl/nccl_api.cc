@@ -5,10 +5,10 @@
 namespace gang {
 
 std::string_view to_string(NcclStatus status) noexcept {
-  static constexpr std::array<std::string_view, 8> names = {
-      "success",          "unhandled CUDA error", "system error", "internal error",
-      "invalid argument", "invalid usage",        "remote error", "in progress"};
-  return enum_name(names, status);
+  static constexpr auto names = names_in_order<NcclStatus>(
+      "success", "unhandled CUDA error", "system error", "internal error", "invalid argument",
+      "invalid usage", "remote error", "in progress");
+  return name_of(names, status);
 }
 
 }  // namespace gang

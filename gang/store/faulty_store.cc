@@ -15,7 +15,6 @@ namespace {
 
 using Lock = std::unique_lock<RuntimeMutex>;
 
-// What happens to one request.
 struct RequestFate {
   TimePoint answered_from{0};  // max(): never
   Duration delay{0};           // of the answer
@@ -23,7 +22,6 @@ struct RequestFate {
   bool is_answer_lost = false;
 };
 
-// What all clients of a faulty store share.
 class Faults {
  public:
   Faults(Runtime& runtime, FaultyStoreOptions options)
@@ -193,11 +191,11 @@ class FaultyStore final : public Store {
   bool is_cancelled_ = false;  // under the mutex
 };
 
-constexpr std::array<std::string_view, 3> kind_names = {"unavailable", "slow", "lossy"};
+constexpr auto kind_names = names_in_order<StoreFaultKind>("unavailable", "slow", "lossy");
 
 }  // namespace
 
-std::string_view to_string(StoreFaultKind kind) noexcept { return enum_name(kind_names, kind); }
+std::string_view to_string(StoreFaultKind kind) noexcept { return name_of(kind_names, kind); }
 
 std::string to_string(const StoreFault& fault) {
   std::string text(to_string(fault.kind));

@@ -143,13 +143,12 @@ class MemoryStore final : public Store {
     while (!call.is_complete) {
       if (is_cancelled_) throw_cancelled(*this, operation, missing.front());
       const Duration elapsed = map_->runtime.now() - limit.start;
-      if (limit.timeout == no_timeout) {
+      if (limit.timeout == no_timeout)
         call.condition->wait(lock);
-      } else if (elapsed < limit.timeout) {
+      else if (elapsed < limit.timeout)
         call.condition->wait_for(lock, limit.timeout - elapsed);
-      } else {
+      else
         throw_wait_timeout(*this, operation, map_->waits.missing_keys(waiter), elapsed);
-      }
     }
   }
 

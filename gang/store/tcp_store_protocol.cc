@@ -67,9 +67,9 @@ void encode_pairs(const TcpStoreRequest& request, std::vector<std::byte>& out) {
 }  // namespace
 
 std::string_view to_string(TcpStoreDialect dialect) noexcept {
-  static constexpr std::array<std::string_view, 3> names = {"automatic", "PyTorch 1.13",
-                                                            "PyTorch 2"};
-  return enum_name(names, dialect);
+  static constexpr auto names =
+      names_in_order<TcpStoreDialect>("automatic", "PyTorch 1.13", "PyTorch 2");
+  return name_of(names, dialect);
 }
 
 std::string_view to_string(TcpStoreCommand command) noexcept { return layout_of(command).name; }

@@ -17,10 +17,8 @@ namespace gang::harness {
 
 enum class BackendKind : std::uint8_t { fake, sim, sim_gloo, sim_nccl, gloo, nccl };
 
-inline constexpr std::array backend_names = {
-    EnumName{BackendKind::fake, "fake"},         EnumName{BackendKind::sim, "sim"},
-    EnumName{BackendKind::sim_gloo, "sim-gloo"}, EnumName{BackendKind::sim_nccl, "sim-nccl"},
-    EnumName{BackendKind::gloo, "gloo"},         EnumName{BackendKind::nccl, "nccl"}};
+inline constexpr auto backend_names =
+    names_in_order<BackendKind>("fake", "sim", "sim-gloo", "sim-nccl", "gloo", "nccl");
 
 constexpr std::string_view to_string(BackendKind kind) noexcept {
   return name_of(backend_names, kind);

@@ -19,7 +19,6 @@ struct Processes {
   const MeetingPlace& place;
 };
 
-// The gang of one rank.
 std::shared_ptr<Gang> join(const Processes& processes, int rank,
                            const std::shared_ptr<Runtime>& runtime, FaultTally& tally) {
   const sim::SimulationOptions& world = processes.launch.options;
@@ -38,7 +37,6 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
   return make_faulted_gang(std::move(gang), rank, processes.options.faults, tally);
 }
 
-// One rank, in its own process.
 RankOutcome run_process(const Processes& processes, int rank, int incarnation) {
   const Launch& launch = processes.launch;
   const std::shared_ptr<Runtime> runtime = make_real_runtime();

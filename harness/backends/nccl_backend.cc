@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -60,7 +59,6 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
                              .timeout = processes.launch.options.timeout});
 }
 
-// One rank, in its own process.
 RankOutcome run_process(const Processes& processes, int rank) {
   const Launch& launch = processes.launch;
   const std::shared_ptr<Runtime> runtime = make_real_runtime();

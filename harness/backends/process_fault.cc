@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -23,35 +21,8 @@
 namespace gang::harness {
 namespace {
 
-std::string_view words_for(ProcessFaultKind kind) noexcept {
-  switch (kind) {
-    case ProcessFaultKind::kill:
-    case ProcessFaultKind::restart:
-      return "is killed";
-    case ProcessFaultKind::stop:
-      return "is stopped";
-    case ProcessFaultKind::exit:
-      return "exits";
-    case ProcessFaultKind::exception:
-      return "throws";
-    case ProcessFaultKind::delay:
-      return "is delayed";
-    case ProcessFaultKind::store:
-      return "has a store that is";
-  }
-  return "";
-}
-
-std::string_view words_for(FaultMoment moment) noexcept {
-  switch (moment) {
-    case FaultMoment::before:
-      return "before";
-    case FaultMoment::inside:
-      return "inside";
-    default:
-      return "after";
-  }
-}
+constexpr auto kind_words = names_in_order<ProcessFaultKind>(
+    "is killed", "is stopped", "exits", "throws", "is delayed", "is killed", "has a store that is");
 
 // Applies the fault to this process, now.
 void strike(const ProcessFault& fault) {
@@ -105,7 +76,6 @@ class FaultState {
     return found;
   }
 
-  // Applies the fault to this process, now.
   void strike(const ProcessFault& fault) {
     ++tally_.struck;
     harness::strike(fault);
@@ -177,13 +147,14 @@ class FaultedGang final : public ForwardingGang {
 
 std::string to_string(const ProcessFault& fault) {
   if (fault.store)
-    return fmt::format("rank {} {} {}", fault.rank, words_for(fault.kind),
+    return fmt::format("rank {} {} {}", fault.rank, name_of(kind_words, fault.kind),
                        gang::to_string(*fault.store));
-  std::string text = fmt::format("rank {} {} ", fault.rank, words_for(fault.kind));
+  std::string text = fmt::format("rank {} {} ", fault.rank, name_of(kind_words, fault.kind));
   if (fault.time) {
     text += gang::to_string(*fault.time) + " after its start";
   } else {
-    text += fmt::format("{} operation {}", words_for(fault.moment), fault.operation);
+    text += fmt::format("{} operation {}", name_of(sim::fault_moment_names, fault.moment),
+                        fault.operation);
     if (fault.during) text += fmt::format(" of {}", gang::to_string(*fault.during));
     if (!fault.gang.empty()) text += " on " + fault.gang;
     if (fault.moment == FaultMoment::inside) text += ", after " + gang::to_string(fault.span);

@@ -37,11 +37,8 @@ constexpr bool is_of_process(ProcessFaultKind kind) noexcept {
          kind != ProcessFaultKind::store;
 }
 
-inline constexpr std::array process_fault_names = {
-    EnumName{ProcessFaultKind::kill, "kill"},   EnumName{ProcessFaultKind::stop, "stop"},
-    EnumName{ProcessFaultKind::exit, "exit"},   EnumName{ProcessFaultKind::exception, "exception"},
-    EnumName{ProcessFaultKind::delay, "delay"}, EnumName{ProcessFaultKind::restart, "restart"},
-    EnumName{ProcessFaultKind::store, "store"}};
+inline constexpr auto process_fault_names = names_in_order<ProcessFaultKind>(
+    "kill", "stop", "exit", "exception", "delay", "restart", "store");
 constexpr std::string_view to_string(ProcessFaultKind kind) noexcept {
   return name_of(process_fault_names, kind);
 }

@@ -37,7 +37,9 @@ json to_json(const RankOutcome::Failure& failure) {
           {"kind", failure.kind ? json(static_cast<int>(*failure.kind)) : json(nullptr)},
           {"ranks", failure.ranks_at_fault},
           {"elapsed_ns", failure.elapsed.count()},
-          {"injected", failure.is_injected}};
+          {"injected", failure.is_injected},
+          {"difference",
+           failure.difference ? json(static_cast<int>(*failure.difference)) : json(nullptr)}};
 }
 
 RankOutcome::Failure failure_from_json(const json& value) {
@@ -47,22 +49,18 @@ RankOutcome::Failure failure_from_json(const json& value) {
                                .is_injected = value.at("injected")};
   if (value.at("kind").is_number())
     failure.kind = static_cast<GangErrorKind>(value.at("kind").get<int>());
+  if (value.at("difference").is_number())
+    failure.difference = static_cast<CallDifference>(value.at("difference").get<int>());
   return failure;
 }
 
-// The finding that a validating gang's message stands for.
-std::string mismatch_id(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> words = {{
-      {"the data types differ", sim::finding_id::mismatch_data_type},
-      {"of elements", sim::finding_id::mismatch_count},
-      {"the reduce operations differ", sim::finding_id::mismatch_reduce_operation},
-      {"the roots differ", sim::finding_id::mismatch_root},
-      {"the labels differ", sim::finding_id::mismatch_label},
-      {"the ranks differ", sim::finding_id::mismatch_ranks},
-  }};
-  for (const auto& [part, id] : words)
-    if (text.find(part) != std::string::npos) return std::string{id};
-  return std::string{sim::finding_id::mismatch_operation};
+// The finding that a simulated run has where calls differ in this.
+std::string_view mismatch_id(CallDifference difference) {
+  namespace id = sim::finding_id;
+  constexpr std::array ids = {
+      id::mismatch_operation,        id::mismatch_data_type, id::mismatch_ranks, id::mismatch_count,
+      id::mismatch_reduce_operation, id::mismatch_root,      id::mismatch_label};
+  return ids.at(static_cast<std::size_t>(difference));
 }
 
 // How near to the cause an error is: the program's own exceptions before errors of a gang, and a
@@ -83,7 +81,8 @@ int distance(const RankOutcome::Failure& failure) {
 }
 
 std::string id_of(const RankOutcome::Failure& failure) {
-  if (failure.kind == GangErrorKind::mismatch) return mismatch_id(failure.text);
+  if (failure.kind == GangErrorKind::mismatch)
+    return std::string{mismatch_id(failure.difference.value_or(CallDifference::operation))};
   if (failure.kind == GangErrorKind::timeout) return std::string{sim::finding_id::timed_out};
   return std::string{sim::finding_id::rank_failed};
 }
@@ -97,6 +96,7 @@ RankOutcome::Failure failure_of(const std::exception& error) {
     failure.kind = gang_error->kind();
     failure.ranks_at_fault = gang_error->ranks_at_fault();
     failure.elapsed = gang_error->elapsed();
+    failure.difference = gang_error->difference();
   }
   return failure;
 }

@@ -19,10 +19,11 @@ struct RankOutcome {
   // What a rank's program ended with.
   struct Failure {
     std::string text;
-    std::optional<GangErrorKind> kind;  // of a GangError; none for anything else
-    std::vector<int> ranks_at_fault;    // of the gang that failed
-    Duration elapsed{0};                // of a GangError: since its operation began
-    bool is_injected = false;           // an InjectedFault
+    std::optional<GangErrorKind> kind;              // of a GangError; none for anything else
+    std::vector<int> ranks_at_fault;                // of the gang that failed
+    Duration elapsed{0};                            // of a GangError: since its operation began
+    bool is_injected = false;                       // an InjectedFault
+    std::optional<CallDifference> difference = {};  // of a GangError that knows it
 
     friend bool operator==(const Failure&, const Failure&) = default;
   };

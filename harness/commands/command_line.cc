@@ -33,9 +33,8 @@ std::string one_line(std::string_view text) {
 void print_usage(const CommandLine& command_line, std::ostream& out) {
   out << fmt::format("{}\n\nusage: {} COMMAND [OPTIONS]\n\nCommands:\n", command_line.description,
                      command_line.binary);
-  for (const auto& command : command_line.commands) {
+  for (const auto& command : command_line.commands)
     out << fmt::format("  {:<10}{}\n", command->name(), command->description());
-  }
   out << fmt::format("\n'{} COMMAND --help' explains a command and gives examples.\n",
                      command_line.binary);
 }
@@ -51,9 +50,8 @@ std::string footer_of(const Command& command, std::string_view binary) {
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
+  for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
   return names;
 }
 
@@ -63,11 +61,9 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch))
     return what.substr(0, what.find(':')) + " needs a value";
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return what;
-  for (const std::string& word : app.remaining()) {
-    if (word.starts_with("-")) {
+  for (const std::string& word : app.remaining())
+    if (word.starts_with("-"))
       return "option " + unknown_name(word.substr(0, word.find('=')), option_names(app));
-    }
-  }
   return fmt::format("unexpected argument '{}'", app.remaining().front());
 }
 
@@ -78,11 +74,24 @@ class ParsedOptions {
     for (const Option& option : options_) parsed_.push_back(&add(option, app));
   }
 
+  // The words from the first argument on, if one of the options takes the rest; they are removed.
+  std::vector<std::string> take_rest(std::vector<std::string>& words) const {
+    if (std::ranges::none_of(options_, is_rest)) return {};
+    std::size_t begin = 0;
+    while (begin < words.size() && begins_option(words[begin]))
+      begin += takes_next(words[begin]) ? 2 : 1;
+    begin = std::min(begin, words.size());
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<std::string> rest(first, words.end());
+    words.erase(first, words.end());
+    return rest;
+  }
+
   // After parsing. Throws what the options throw.
-  void set() const {
+  void set(const std::vector<std::string>& rest) const {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const Option& option = options_[i];
-      const std::vector<std::string>& texts = parsed_[i]->results();
+      const std::vector<std::string>& texts = is_rest(option) ? rest : parsed_[i]->results();
       if (option.form == Option::Form::value && texts.size() > 1)
         throw InvalidArgument(
             fmt::format("{} is given {} times; must be once", option.name, texts.size()));
@@ -92,9 +101,23 @@ class ParsedOptions {
   }
 
  private:
+  static bool is_rest(const Option& option) { return option.form == Option::Form::rest; }
+
+  // "-m MODULE" and "-- COMMAND" belong to the rest.
+  static bool begins_option(const std::string& word) {
+    return word.starts_with("-") && word != "--" && word != "-m";
+  }
+
+  // Whether the value of the option is the next word.
+  bool takes_next(const std::string& word) const {
+    return std::ranges::any_of(options_, [&word](const Option& option) {
+      return option.name == word && option.form != Option::Form::flag;
+    });
+  }
+
   static CLI::Option& add(const Option& option, CLI::App& app) {
     if (option.form == Option::Form::flag) return *app.add_flag(option.name, option.description);
-    const bool is_list = option.form == Option::Form::list;
+    const bool is_list = option.form == Option::Form::list || is_rest(option);
     const bool is_argument = !option.name.starts_with("-");
     CLI::Option& added = *app.add_option(option.name, CLI::callback_t{}, option.description);
     added.type_name(option.value_name)->type_size(1)->required(option.is_required);
@@ -114,15 +137,18 @@ int run_command(Command& command, const std::vector<std::string>& words, Command
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   const ParsedOptions options{command.options(), app};
+  std::vector<std::string> rest;
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    std::vector<std::string> own = words;
+    rest = options.take_rest(own);
+    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {
     context.out << app.help();
     return exit_status::holds;
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(explain(error, app));
   }
-  options.set();
+  options.set(rest);
   return command.run(context);
 }
 
@@ -137,10 +163,9 @@ Command& find_command(const CommandLine& command_line, const std::string& name) 
 
 int dispatch(CommandLine& command_line, const std::vector<std::string>& arguments,
              CommandContext& context) {
-  if (arguments.empty()) {
+  if (arguments.empty())
     throw InvalidArgument(
         fmt::format("a command is missing; '{} --help' lists them", command_line.binary));
-  }
   if (asks_for_help(arguments.front())) {
     print_usage(command_line, context.out);
     return exit_status::holds;
@@ -168,6 +193,8 @@ std::vector<std::unique_ptr<Command>> make_standard_commands() {
   commands.push_back(make_run_command());
   commands.push_back(make_replay_command());
   commands.push_back(make_explore_command());
+  commands.push_back(make_torch_command());
+  commands.push_back(make_python_command());
   commands.push_back(make_explain_command());
   commands.push_back(make_compare_command());
   commands.push_back(make_conform_command());

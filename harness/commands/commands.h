@@ -17,6 +17,8 @@ std::unique_ptr<Command> make_compare_command();   // simulated against real pro
 std::unique_ptr<Command> make_mesh_command();      // the gangs of a parallel layout
 std::unique_ptr<Command> make_pipeline_command();  // a pipeline schedule
 std::unique_ptr<Command> make_list_command();      // programs, backends, ...
+std::unique_ptr<Command> make_python_command();    // a Python program, a process per rank
+std::unique_ptr<Command> make_torch_command();     // a PyTorch program, likewise
 
 // Inside torchrun: a real backend against simulation. `variables` are read when the command runs;
 // they are those of the process, except in tests.

@@ -51,6 +51,7 @@ class CompareCommand final : public Command {
                     faults_),
         number_option("--case", "only this one of the runs with faults", case_, std::uint64_t{0},
                       std::numeric_limits<std::uint64_t>::max())};
+    run_options_.add_parameters_to(options);
     run_options_.add_to(options, {"world", "backend", "seed", "timeout"});
     std::ranges::find(options, "--backend", &Option::name)->description = "the real backend [gloo]";
     options.push_back(

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <ostream>
 #include <system_error>
 
@@ -10,7 +9,7 @@
 #include "gang/error.h"
 #include "harness/commands/commands.h"
 #include "harness/explanation/coloured_text.h"
-#include "harness/explanation/dot.h"
+#include "harness/explanation/grouped_waits.h"
 #include "harness/explanation/html_page.h"
 #include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
@@ -41,13 +40,11 @@ std::vector<std::filesystem::path> json_files_of(const std::string& path) {
   std::error_code error;
   for (std::filesystem::directory_iterator place(path, error), end; !error && place != end;
        place.increment(error)) {
-    if (place->path().extension() == ".json" && place->is_regular_file()) {
+    if (place->path().extension() == ".json" && place->is_regular_file())
       files.push_back(place->path());
-    }
   }
-  if (error) {
+  if (error)
     throw InvalidArgument(fmt::format("folder {}: cannot read: {}", path, error.message()));
-  }
   std::ranges::sort(files);
   return files;
 }
@@ -66,11 +63,10 @@ Folder read_folder(const std::string& path) {
       folder.problems.push_back(fmt::format("run file {}: {}", file.string(), error.what()));
     }
   }
-  if (folder.runs.empty() && folder.problems.empty()) {
+  if (folder.runs.empty() && folder.problems.empty())
     throw InvalidArgument(
         fmt::format("folder {} has no saved run among its {} .json file{}; run --json writes one",
                     path, folder.others, folder.others == 1 ? "" : "s"));
-  }
   return folder;
 }
 
@@ -121,11 +117,10 @@ class ExplainCommand final : public Command {
 
   int run(CommandContext& context) override {
     std::error_code error;
-    if (std::filesystem::is_directory(path_, error)) {
+    if (std::filesystem::is_directory(path_, error))
       explain_folder(context);
-    } else {
+    else
       explain_run(read_run_file(path_), context);
-    }
     return exit_status::holds;
   }
 
@@ -134,9 +129,8 @@ class ExplainCommand final : public Command {
 
   void explain_run(const RunResult& result, CommandContext& context) {
     for (FileOption* file : {&html_, &dot_, &json_}) file->open();
-    if (wants_text_ || !writes_files()) {
+    if (wants_text_ || !writes_files())
       context.out << styled(marked_text(result), text_style(context.out_is_terminal));
-    }
     html_.write([&result] { return to_html(result); });
     dot_.write([&result] { return to_dot(result.report); });
     json_.write([&result] { return to_file_text(result); });
@@ -158,19 +152,17 @@ class ExplainCommand final : public Command {
   void explain_folder(CommandContext& context) {
     const Folder folder = read_folder(path_);
     if (writes_files()) {
-      if (folder.runs.size() != 1 || !folder.problems.empty()) {
+      if (folder.runs.size() != 1 || !folder.problems.empty())
         throw InvalidArgument(fmt::format(
             "folder {} has {} saved runs; --html, --dot and --json need the file of one", path_,
             folder.runs.size() + folder.problems.size()));
-      }
       return explain_run(folder.runs.front().result, context);
     }
     context.out << table_of(folder);
     const TextStyle style = text_style(context.out_is_terminal);
-    for (const NamedRun& run : folder.runs) {
+    for (const NamedRun& run : folder.runs)
       context.out << fmt::format("\n{}\n{}\n\n", run.file, std::string(run.file.size(), '-'))
                   << styled(marked_text(run.result), style);
-    }
     if (!folder.problems.empty()) throw InvalidArgument(folder.problems.front());
   }
 

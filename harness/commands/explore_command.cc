@@ -54,6 +54,7 @@ class ExploreCommand final : public Command {
         number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
         text_option("--save", "FILE", "where to save a failure, as a scenario [explored.toml]",
                     save_path_)};
+    run_options_.add_parameters_to(options);
     run_options_.add_to(options);
     return options;
   }

@@ -44,14 +44,12 @@ class ListCommand final : public Command {
   int run(CommandContext& context) override {
     std::vector<std::string> names = {"programs", "faulty"};
     for (const Listing& listing : context.listings) names.push_back(listing.name);
-    if (!what_.empty() && std::ranges::find(names, what_) == names.end()) {
+    if (!what_.empty() && std::ranges::find(names, what_) == names.end())
       throw InvalidArgument(unknown_name(what_, names));
-    }
     if (is_wanted("programs")) list_programs(context);
     if (is_wanted("faulty")) list_faulty(context);
-    for (const Listing& listing : context.listings) {
+    for (const Listing& listing : context.listings)
       if (is_wanted(listing.name)) print(listing, context.out);
-    }
     return exit_status::holds;
   }
 
@@ -77,9 +75,8 @@ class ListCommand final : public Command {
     out << listing.name << '\n';
     const std::vector<Listing::Entry> entries = listing.entries();
     if (entries.empty()) out << "  none\n";
-    for (const Listing::Entry& entry : entries) {
+    for (const Listing::Entry& entry : entries)
       out << fmt::format("  {:<22}{}\n", entry.name, entry.description);
-    }
   }
 
   std::string what_;
@@ -87,11 +84,10 @@ class ListCommand final : public Command {
 
 std::vector<Listing::Entry> backend_entries() {
   std::vector<Listing::Entry> entries;
-  for (const Backend& backend : all_backends()) {
+  for (const Backend& backend : all_backends())
     entries.push_back(
         {std::string(to_string(backend.kind)),
          backend.is_available() ? backend.description : "unavailable: " + backend.unavailable});
-  }
   return entries;
 }
 

@@ -75,9 +75,8 @@ std::string drawing(const Layout& layout) {
           layout.intra_node_size && row > 0 && row % *layout.intra_node_size == 0;
       if (begins_node) text += fmt::format("          {:->{}}\n", "", 6 * tp_size);
       text += fmt::format("    dp {:<3}", row);
-      for (int column = 0; column < tp_size; ++column) {
+      for (int column = 0; column < tp_size; ++column)
         text += fmt::format("{:>6}", (stage * dp_size + row) * tp_size + column);
-      }
       text += '\n';
     }
   }
@@ -91,9 +90,8 @@ std::string to_text(const Layout& layout, const GangLayout& gangs) {
     text += fmt::format(", {} dp ranks per node", *layout.intra_node_size);
   text += '\n';
   if (layout.world_size <= most_drawn_ranks && layout.sizes.tp_size <= 11) text += drawing(layout);
-  for (const auto& [name, purpose] : gang_names) {
+  for (const auto& [name, purpose] : gang_names)
     text += lines_of_gangs(name, purpose, gangs.gangs.at(std::string{name}));
-  }
   return text;
 }
 

@@ -21,6 +21,14 @@ Option list_option(std::string name, std::string value_name, std::string descrip
           .set = [&texts](std::string_view text) { texts.emplace_back(text); }};
 }
 
+Option rest_option(std::string name, std::string description, std::vector<std::string>& words) {
+  return {.name = std::move(name),
+          .value_name = "",
+          .description = std::move(description),
+          .form = Option::Form::rest,
+          .set = [&words](std::string_view word) { words.emplace_back(word); }};
+}
+
 Option program_argument(std::string& program) {
   Option option =
       text_option("PROGRAM", "", "a name from 'list programs', or a .toml file", program);
@@ -36,9 +44,12 @@ void FileOption::open() {
   if (is_given() && !file_) file_.emplace(name_, path_);
 }
 
-void RunOptions::add_to(std::vector<Option>& options, const std::vector<std::string_view>& only) {
+void RunOptions::add_parameters_to(std::vector<Option>& options) {
   options.push_back(list_option("--set", "KEY=VALUE", "a parameter of the program; may be repeated",
                                 assignments_));
+}
+
+void RunOptions::add_to(std::vector<Option>& options, const std::vector<std::string_view>& only) {
   for (const RunOption& option : run_options()) {
     if (!only.empty() && std::ranges::find(only, option.name) == only.end()) continue;
     options.push_back(

@@ -17,7 +17,8 @@ namespace gang::harness {
 
 // One option of a command, or one of its arguments ("PROGRAM").
 struct Option {
-  enum class Form : std::uint8_t { value, flag, list };
+  // rest: from the first argument on, all words, which belong to something that the command runs.
+  enum class Form : std::uint8_t { value, flag, list, rest };
 
   std::string name;         // "--json"; without dashes: an argument
   std::string value_name;   // "FILE"; of a flag or an argument: empty
@@ -25,13 +26,14 @@ struct Option {
   Form form = Form::value;
   bool is_required = false;
 
-  // Takes the text of a value, of each one of a list; of a flag that is given: "true". Throws
-  // InvalidArgument: the option, the text, what it must be.
+  // Takes the text of a value, of each one of a list or rest; of a flag that is given: "true".
+  // Throws InvalidArgument: the option, the text, what it must be.
   std::function<void(std::string_view)> set;
 };
 
 // Options that set what they are given, which outlives them.
 Option flag_option(std::string name, std::string description, bool& flag);
+Option rest_option(std::string name, std::string description, std::vector<std::string>& words);
 Option list_option(std::string name, std::string value_name, std::string description,
                    std::vector<std::string>& texts);
 
@@ -88,7 +90,10 @@ class FileOption {
 // The options of a run and --set.
 class RunOptions {
  public:
-  // Adds those called `only` (all, if there are none) and --set.
+  // Adds --set.
+  void add_parameters_to(std::vector<Option>& options);
+
+  // Adds those called `only` (all, if there are none).
   void add_to(std::vector<Option>& options, const std::vector<std::string_view>& only = {});
 
   bool is_given(std::string_view name) const { return texts_.contains(name); }

@@ -8,10 +8,9 @@
 #include "gang/error.h"
 #include "harness/commands/commands.h"
 #include "harness/pipeline/plan_progress.h"
-#include "harness/pipeline/schedule_check.h"
-#include "harness/pipeline/schedule_drawing.h"
-#include "harness/pipeline/schedule_text.h"
+#include "harness/pipeline/schedule.h"
 #include "harness/pipeline/schedule_timeline.h"
+#include "harness/pipeline/stock_schedules.h"
 #include "harness/text/output_file.h"
 #include "sim/report/report.h"
 #include "sim/text/text_layout.h"
@@ -64,10 +63,9 @@ std::string peaks_text(const std::vector<int>& peaks) {
 
 std::string bubble_text(const StudiedSchedule& studied) {
   std::string text = fmt::format("{:.1f} % of the time", 100 * studied.timeline.bubble_fraction());
-  if (studied.bounds) {
+  if (studied.bounds)
     text += fmt::format(", {} = {}/{}", studied.bounds->bubble_formula, studied.bounds->idle_units,
                         studied.bounds->total_units);
-  }
   return text;
 }
 
@@ -195,11 +193,10 @@ class PipelineCommand final : public Command {
   PipelineSizes sizes_of(ScheduleKind kind) const {
     const int per_rank = stages_per_rank_.value_or(kind == ScheduleKind::interleaved_1f1b ? 2 : 1);
     const int stages = stages_.value_or(4);
-    if (stages % per_rank != 0) {
+    if (stages % per_rank != 0)
       throw InvalidArgument(fmt::format(
           "{} stages are not a multiple of {} stages per rank; {} or {} would work", stages,
           per_rank, std::max(1, stages / per_rank) * per_rank, (stages / per_rank + 1) * per_rank));
-    }
     const int ranks = stages / per_rank;
     return {.ranks = ranks,
             .stages_per_rank = per_rank,

@@ -39,9 +39,8 @@ class ReplayCommand final : public Command {
     if (json_.is_given() || report_.is_given()) recording.timeline = sim::Recording::on;
     RunResult result =
         replay(source.program, saved.specification, saved.schedule, recording, context.binary);
-    if (const auto divergence = first_divergence(saved, source.program, result)) {
+    if (const auto divergence = first_divergence(saved, source.program, result))
       throw InvalidArgument(fmt::format("{}: {}", path_, *divergence));
-    }
     result.reproduce = fmt::format("{} replay {}", context.binary, shell_quoted(path_));
     const bool speaks = !result.holds() || !quiet_;
     json_.write([&result] { return to_file_text(result); });

@@ -28,6 +28,7 @@ class RunCommand final : public Command {
 
   std::vector<Option> options() override {
     std::vector<Option> options = {program_argument(program_)};
+    options_.add_parameters_to(options);
     options_.add_to(options);
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));

@@ -1,7 +1,6 @@
 #include "harness/comparison/agreement_report.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -91,19 +90,17 @@ std::string to_string(const AgreementReport& report) {
     const std::string lines = sim::wrapped(value, std::string(13, ' '));
     text += fmt::format("  {:<11}{}", name, std::string_view(lines).substr(13));
   };
-  if (report.left_verdict == report.right_verdict) {
+  if (report.left_verdict == report.right_verdict)
     line("Outcome", fmt::format("{} on both", report.left_verdict));
-  } else {
+  else
     line("Outcome", fmt::format("{} on {}, {} on {}", report.left_verdict, to_string(report.left),
                                 report.right_verdict, to_string(report.right)));
-  }
   if (!report.left_text.empty()) line(to_string(report.left), report.left_text);
   if (!report.right_text.empty()) line(to_string(report.right), report.right_text);
-  if (report.difference) {
+  if (report.difference)
     line("Difference", difference_text(report));
-  } else if (report.left_verdict == report.right_verdict) {
+  else if (report.left_verdict == report.right_verdict)
     line("Outputs", equality_text(report));
-  }
   line("Time",
        fmt::format("{} on {}, {} on {}", milliseconds(report.left_time), to_string(report.left),
                    milliseconds(report.right_time), to_string(report.right)));

@@ -56,9 +56,8 @@ std::string element_text(const Output& output, std::int64_t element) {
 
 std::optional<Difference> compare(int rank, const Output& left, const Output& right,
                                   const Tolerance& tolerance) {
-  if (left.name != right.name || left.type != right.type || left.count != right.count) {
+  if (left.name != right.name || left.type != right.type || left.count != right.count)
     return Difference{rank, left.name, -1, describe(left), describe(right)};
-  }
   if (left.data == right.data) return std::nullopt;
   const bool is_relative_to_largest =
       tolerance.relative_to == Tolerance::RelativeTo::largest_of_output &&
@@ -75,9 +74,8 @@ std::optional<Difference> compare(int rank, const Output& left, const Output& ri
 std::optional<Difference> compare(int rank, const std::vector<Output>& left,
                                   const std::vector<Output>& right, const Tolerance& tolerance) {
   const std::size_t both = std::min(left.size(), right.size());
-  for (std::size_t i = 0; i < both; ++i) {
+  for (std::size_t i = 0; i < both; ++i)
     if (auto difference = compare(rank, left[i], right[i], tolerance)) return difference;
-  }
   if (left.size() == right.size()) return std::nullopt;
   return Difference{rank, "", -1, fmt::format("{} outputs", left.size()),
                     fmt::format("{} outputs", right.size())};

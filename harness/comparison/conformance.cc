@@ -163,7 +163,6 @@ class Conformance {
     return verdict;
   }
 
-  // A gang of all ranks, and their faults.
   struct RootPlan {
     std::string prefix;
     Duration timeout{0};
@@ -236,11 +235,10 @@ class Conformance {
     RunResult result{.report = report_of(outcomes), .specification = one.specification};
     result.specification.backend = is_nccl_ ? BackendKind::nccl : BackendKind::gloo;
     result.world_size = environment_.world_size;
-    if (own.wrong_result) {
+    if (own.wrong_result)
       result.report.findings.push_back({.id = std::string{sim::finding_id::wrong_result},
                                         .ranks = {environment_.rank},
                                         .message = *own.wrong_result});
-    }
     OutputRecorder recorder(environment_.world_size, KeepOutputs::data);
     record(outcomes, recorder);
     result.outputs = recorder.take_outputs();

@@ -27,14 +27,12 @@ constexpr Duration slack = std::chrono::seconds(1);
 
 using Faults = std::span<const ProcessFault>;
 
-// Whether the rank has a fault of `kind`.
 bool has_fault(Faults faults, int rank, ProcessFaultKind kind) {
   return std::ranges::any_of(faults, [rank, kind](const ProcessFault& fault) {
     return fault.rank == rank && fault.kind == kind;
   });
 }
 
-// Whether a fault ends the process of the rank.
 bool is_ended_by(Faults faults, int rank) {
   return has_fault(faults, rank, ProcessFaultKind::kill) ||
          has_fault(faults, rank, ProcessFaultKind::exit);
@@ -63,10 +61,9 @@ bool is_true_kind(GangErrorKind kind) {
 
 std::optional<std::string> problem_of_outputs(const RankOutcome& outcome,
                                               const std::vector<Output>& expected) {
-  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i)
     if (i >= expected.size() || outcome.outputs[i] != expected[i])
       return fmt::format("output a wrong '{}'", outcome.outputs[i].name);
-  }
   if (!outcome.failure && outcome.outputs.size() < expected.size())
     return fmt::format("output {} of {} results", outcome.outputs.size(), expected.size());
   return std::nullopt;
@@ -172,7 +169,6 @@ class FaultedProcesses {
   std::vector<std::uint64_t> operations_;
 };
 
-// Over all cases.
 struct Totals {
   std::size_t fired = 0;
   std::size_t faults = 0;

@@ -123,10 +123,9 @@ class CountingGang final : public ForwardingGang {
   static std::int64_t bytes_of_batch(const Operation& operation) {
     std::int64_t sent = 0;
     std::int64_t received = 0;
-    for (const PointToPoint& entry : operation.batch) {
+    for (const PointToPoint& entry : operation.batch)
       (entry.kind == OperationKind::send ? sent : received) +=
           static_cast<std::int64_t>(entry.tensor.size_bytes());
-    }
     return std::max(sent, received);
   }
 
@@ -145,10 +144,9 @@ class CountingGang final : public ForwardingGang {
 
 std::string to_note(const std::vector<OperationCount>& counts) {
   json value = json::array();
-  for (const OperationCount& count : counts) {
+  for (const OperationCount& count : counts)
     value.push_back({count.gang, count.size, static_cast<int>(count.link),
                      static_cast<int>(count.kind), count.calls, count.bytes, count.seconds});
-  }
   std::string note;
   json::to_msgpack(value, note);
   return note;

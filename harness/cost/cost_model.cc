@@ -44,17 +44,9 @@ std::string quantity_text(double value, const std::array<Unit, n>& units) {
 }
 
 bool moves_parts(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::reduce_scatter:
-    case OperationKind::all_gather:
-    case OperationKind::all_gather_to_list:
-    case OperationKind::all_to_all:
-    case OperationKind::gather:
-    case OperationKind::scatter:
-      return true;
-    default:
-      return false;
-  }
+  using enum OperationKind;
+  return kind == reduce_scatter || kind == all_gather || kind == all_gather_to_list ||
+         kind == all_to_all || kind == gather || kind == scatter;
 }
 
 }  // namespace

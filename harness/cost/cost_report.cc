@@ -60,12 +60,11 @@ class Table {
   std::string text(const std::vector<OperationCount>& counts) const {
     std::string text =
         line("gang", "size", "link", "operation", "calls", "bytes", "on the bus", "time");
-    for (const OperationCount& count : counts) {
+    for (const OperationCount& count : counts)
       text += line(shortened(count.gang), fmt::format("{}", count.size), to_string(count.link),
                    to_string(count.kind), count_text(static_cast<double>(count.calls) / steps_),
                    bytes_text(static_cast<double>(count.bytes) / steps_),
                    bytes_text(bus_bytes_of(count) / steps_), time_text(count.seconds / steps_));
-    }
     const Totals all(counts);
     return text + line("all", "", "", "", count_text(static_cast<double>(all.calls) / steps_),
                        bytes_text(static_cast<double>(all.bytes) / steps_),

@@ -2,24 +2,13 @@
 
 #include <cstdlib>
 
+#include "gang/enum_names.h"
+
 namespace gang::harness {
 namespace {
 
-std::string_view style_of(sim::TextRole role) noexcept {
-  switch (role) {
-    case sim::TextRole::plain:
-      return "";
-    case sim::TextRole::good_verdict:
-      return "\033[1;32m";
-    case sim::TextRole::bad_verdict:
-      return "\033[1;31m";
-    case sim::TextRole::strong:
-      return "\033[1m";
-    case sim::TextRole::faint:
-      return "\033[2m";
-  }
-  return "";
-}
+constexpr auto styles =
+    names_in_order<sim::TextRole>("", "\033[1;32m", "\033[1;31m", "\033[1m", "\033[2m");
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
@@ -39,7 +28,7 @@ std::string styled(const sim::MarkedText& text, TextStyle style) {
   if (style == TextStyle::plain) return plain_text(text);
   std::string result;
   for (const sim::TextSpan& span : text.spans()) {
-    const std::string_view begin = style_of(span.role);
+    const std::string_view begin = name_of(styles, span.role);
     result.append(begin).append(span.text).append(begin.empty() ? "" : "\033[0m");
   }
   return result;

@@ -1,5 +1,3 @@
-#include "harness/explanation/dot.h"
-
 #include <fmt/format.h>
 
 #include "harness/explanation/grouped_waits.h"
@@ -12,11 +10,10 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char character : text) {
     if (character == '"' || character == '\\') result += '\\';
-    if (character == '\n' || character == '\r') {
+    if (character == '\n' || character == '\r')
       result += ' ';
-    } else if (static_cast<unsigned char>(character) >= 0x20) {
+    else if (static_cast<unsigned char>(character) >= 0x20)
       result += character;
-    }
   }
   return result;
 }
@@ -53,10 +50,9 @@ std::string to_dot(const sim::Report& report) {
       "  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n";
   if (waits.nodes.empty()) text += "  nobody [label=\"nobody waits\", shape=plaintext];\n";
-  for (std::size_t i = 0; i < waits.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < waits.nodes.size(); ++i)
     text += fmt::format("  n{} [label=\"{}\"{}];\n", i, label_of(waits.nodes[i]),
                         style_of(waits.nodes[i]));
-  }
   for (const WaitEdge& edge : waits.edges) {
     const WaitNode& from = waits.nodes[edge.from];
     const bool is_core =

@@ -40,4 +40,10 @@ struct GroupedWaits {
 // O(blocked contexts · log + edges).
 GroupedWaits group_waits(const sim::Report& report);
 
+// A DOT digraph of these groups, for Graphviz. The core has bold red boxes and edges; what waits
+// for any one of others is an ellipse with dashed edges, what waits for all of them a box; ranks
+// that are not blocked are dotted. If no rank waits, the graph says so. Source: graphviz.org, "DOT
+// Language".
+std::string to_dot(const sim::Report& report);
+
 }  // namespace gang::harness

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/explanation/page_data.h"
 #include "harness/text/markup.h"
 
 namespace gang::harness {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "harness/run/runner.h"
 
 namespace gang::harness {
@@ -13,6 +15,11 @@ namespace gang::harness {
 // messages, paths) are shown as they are and never become markup. Without scripts it shows the text
 // report. UTF-8; deterministic but for what the report says of wall time.
 std::string to_html(const RunResult& result);
+
+// What the page shows, as JSON for its script: an object with the verdict, findings, grouped waits
+// (`nodes`, `edges`) and timeline of a run, with all texts ready to be shown and ranks as ranges
+// ("0-3,8"). Its size grows with what differs, not with the number of ranks.
+nlohmann::json make_page_data(const RunResult& result);
 
 // The files of page/, as the build found them.
 struct PageTemplate {

@@ -1,5 +1,3 @@
-#include "harness/explanation/page_data.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -10,6 +8,7 @@
 
 #include "gang/duration.h"
 #include "harness/explanation/grouped_waits.h"
+#include "harness/explanation/html_page.h"
 #include "harness/program/digest.h"
 #include "sim/faults/fault_plan.h"
 
@@ -57,10 +56,9 @@ json to_page(const sim::Divergence& divergence) {
 
 json to_page(const sim::Finding& finding, const std::vector<sim::FiredFault>& faults) {
   json misses = json::array();
-  for (const sim::NearMiss& miss : finding.near_misses) {
+  for (const sim::NearMiss& miss : finding.near_misses)
     misses.push_back(
         {{"first", to_page(miss.first)}, {"second", to_page(miss.second)}, {"field", miss.field}});
-  }
   return {{"id", finding.id},
           {"message", sim::full_message(finding)},
           {"fix", sim::fix_for(finding.id)},
@@ -198,12 +196,11 @@ json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
   const sim::Timeline& timeline = result.report.timeline;
   if (timeline.empty()) return nullptr;
   json calls = json::array();
-  for (const sim::TimelineCall& call : timeline.calls) {
+  for (const sim::TimelineCall& call : timeline.calls)
     calls.push_back({{"operation", call.call.kind},
                      {"arguments", arguments_text(call.call)},
                      {"at", call.location},
                      {"is_message", sim::is_message(call)}});
-  }
   std::vector<std::string> names;
   json gangs = json::array();
   for (const GangLabel& gang : timeline.gangs) {

@@ -31,9 +31,8 @@ void CommunicationStages::compute(const StagePass& pass, const PassTensors&) {
 }
 
 void CommunicationStages::reduce(const std::vector<TensorParallelCall>& calls) {
-  for (const TensorParallelCall& call : calls) {
+  for (const TensorParallelCall& call : calls)
     tp_->all_reduce(view(zeros_).slice(0, call.count), ReduceOperation::sum, {.label = call.label});
-  }
 }
 
 // The calls of loss_of under cross-entropy.

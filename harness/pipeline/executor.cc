@@ -101,12 +101,11 @@ class Execution {
       for (const PipelineTransfer& transfer : transfers) exchange_alone(transfer);
     } else {
       batch_.clear();
-      for (const PipelineTransfer& transfer : transfers) {
+      for (const PipelineTransfer& transfer : transfers)
         batch_.push_back({.kind = transfer.kind,
                           .tensor = tensor_of(transfer),
                           .peer = transfer.peer,
                           .tag = transfer.tag});
-      }
       pp_.batch(batch_, {}, call_site_);
     }
     for (const PipelineTransfer& transfer : transfers)
@@ -137,10 +136,9 @@ class Execution {
 }  // namespace
 
 std::size_t run_pipeline(Gang& pp, const MessagePlan& plan, StageWork& work, CallSite call_site) {
-  if (pp.size() != plan.sizes.ranks) {
+  if (pp.size() != plan.sizes.ranks)
     throw InvalidArgument(fmt::format("the plan is for {} ranks, but {} has {}", plan.sizes.ranks,
                                       label_of(pp.info()), pp.size()));
-  }
   return Execution(pp, plan, work, call_site).run();
 }
 

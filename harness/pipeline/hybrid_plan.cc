@@ -1,6 +1,6 @@
 #include "harness/pipeline/hybrid_plan.h"
 
-#include "harness/pipeline/schedule_check.h"
+#include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {
 namespace {

@@ -30,10 +30,9 @@ NumericStages::NumericStages(const HybridPlan& plan, int pp_rank, std::shared_pt
 }
 
 void NumericStages::begin_step(training::Batch batch) {
-  for (auto& [stage, model] : models_) {
+  for (auto& [stage, model] : models_)
     for (training::ModelParameter* parameter : model.parameters())
       parameter->gradient.setZero(parameter->value.rows(), parameter->value.cols());
-  }
   batch_ = std::move(batch);
   loss_ = 0;
 }

@@ -90,11 +90,10 @@ class ProgressCheck {
   }
 
   void meet(const Posted& send, const Posted& receive) {
-    if (send.transfer->message != receive.transfer->message) {
+    if (send.transfer->message != receive.transfer->message)
       complain(fmt::format("Rank {} expects the {} but receives the {}.", receive.rank,
                            to_string(receive.transfer->message),
                            to_string(send.transfer->message)));
-    }
     arrived_.insert(key_of(receive.transfer->message));
     for (const Posted& one : {send, receive}) {
       const bool was_waiting = std::erase(ranks_[one.rank].unmatched, one.transfer) > 0;

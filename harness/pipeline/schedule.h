@@ -60,4 +60,25 @@ struct PipelineSchedule {
 std::size_t index_of(const StagePass& pass, const PipelineSizes& sizes) noexcept;
 std::size_t pass_count(const PipelineSizes& sizes) noexcept;
 
+// A schedule as text: one line per rank, with passes separated by commas, as in "0F0,0F1,,0B0":
+// stage, F, B, I or W, and microbatch. Cells may be empty. The passes determine the number of
+// stages and microbatches.
+// (The form of PyTorch's pipelining schedules before messages are added.)
+//
+// Throws InvalidArgument: `source` and the line, what is wrong, what is accepted. The result may
+// still be an invalid schedule (check_schedule).
+PipelineSchedule parse_schedule(std::string_view text, std::string_view source);
+
+// The same form, without empty cells.
+std::string to_text(const PipelineSchedule& schedule);
+
+// What is wrong with `schedule`, in at most 8 sentences; empty if it is valid: every microbatch
+// passes through every stage once, on the stage's rank, forward and then backward (whole, or input
+// before weight), and no two passes wait for each other.
+std::vector<std::string> check_schedule(const PipelineSchedule& schedule);
+
+// The most activations that each rank stores at once, by rank: one per stage and microbatch, from
+// its forward pass to the end of its backward (or backward weight) pass.
+std::vector<int> peak_activations(const PipelineSchedule& schedule);
+
 }  // namespace gang::harness

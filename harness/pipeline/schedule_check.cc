@@ -1,10 +1,9 @@
-#include "harness/pipeline/schedule_check.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "harness/pipeline/schedule_timeline.h"
+#include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {
 namespace {
@@ -36,12 +35,11 @@ class ScheduleCheck {
   }
 
   bool has_its_sizes() {
-    if (sizes_.ranks < 1 || sizes_.stages_per_rank < 1 || sizes_.microbatches < 1) {
+    if (sizes_.ranks < 1 || sizes_.stages_per_rank < 1 || sizes_.microbatches < 1)
       complain(fmt::format("A schedule of {} has nothing to compute.", to_string(sizes_)));
-    } else if (schedule_.by_rank.size() != static_cast<std::size_t>(sizes_.ranks)) {
+    else if (schedule_.by_rank.size() != static_cast<std::size_t>(sizes_.ranks))
       complain(fmt::format("The schedule has passes for {} ranks, but the pipeline has {}.",
                            schedule_.by_rank.size(), sizes_.ranks));
-    }
     return complaints_.empty();
   }
 
@@ -84,11 +82,10 @@ class ScheduleCheck {
       return;
     }
     comes_first(forward, backward);
-    for (const StagePass& part : {input, weight}) {
+    for (const StagePass& part : {input, weight})
       if (place_of(part) != never)
         complain(fmt::format("{} is part of {}, so it is computed twice.", to_string(part),
                              to_string(backward)));
-    }
   }
 
   bool is_there(const StagePass& pass) {
@@ -148,16 +145,14 @@ std::vector<std::string> check_bounds(const PipelineSchedule& schedule,
   const std::vector<int> peaks = peak_activations(schedule);
   const ScheduleTimeline timeline = timeline_of(schedule);
   for (std::size_t rank = 0; rank < peaks.size(); ++rank) {
-    if (peaks[rank] > bounds.most_activations[rank]) {
+    if (peaks[rank] > bounds.most_activations[rank])
       complaints.push_back(fmt::format("Rank {} stores {} activations at once; the bound is {}.",
                                        rank, peaks[rank], bounds.most_activations[rank]));
-    }
     const std::int64_t idle = timeline.idle_units(static_cast<int>(rank));
-    if (idle != bounds.idle_units || timeline.length != bounds.total_units) {
+    if (idle != bounds.idle_units || timeline.length != bounds.total_units)
       complaints.push_back(
           fmt::format("Rank {} is idle for {} of {} units of time; by the formula, {} of {}.", rank,
                       idle, timeline.length, bounds.idle_units, bounds.total_units));
-    }
   }
   return complaints;
 }

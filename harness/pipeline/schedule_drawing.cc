@@ -1,8 +1,8 @@
-#include "harness/pipeline/schedule_drawing.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
+
+#include "harness/pipeline/schedule_timeline.h"
 
 namespace gang::harness {
 namespace {

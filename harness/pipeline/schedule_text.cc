@@ -1,5 +1,3 @@
-#include "harness/pipeline/schedule_text.h"
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/pipeline/schedule.h"
 
 namespace gang::harness {
 namespace {
@@ -54,11 +53,10 @@ std::vector<StagePass> parse_rank(std::string_view line, std::string_view source
     const std::string_view cell = trimmed(take(',', line));
     if (cell.empty()) continue;
     const auto pass = parse_pass(cell);
-    if (!pass) {
+    if (!pass)
       throw InvalidArgument(fmt::format(
           "{}:{}: '{}' is not a pass; expected a stage, F, B, I or W, and a microbatch, as in 2F0",
           source, number, cell));
-    }
     passes.push_back(*pass);
   }
   return passes;
@@ -81,19 +79,17 @@ PipelineSchedule parse_schedule(std::string_view text, std::string_view source) 
   }
   while (!schedule.by_rank.empty() && schedule.by_rank.back().empty()) schedule.by_rank.pop_back();
   const std::size_t ranks = schedule.by_rank.size();
-  if (ranks == 0 || static_cast<std::size_t>(stages) % ranks != 0) {
+  if (ranks == 0 || static_cast<std::size_t>(stages) % ranks != 0)
     throw InvalidArgument(
         fmt::format("{} has {} stages on {} ranks; must have a line for each rank and equally many "
                     "stages on each",
                     source, stages, ranks));
-  }
   schedule.sizes.ranks = static_cast<int>(ranks);
   schedule.sizes.stages_per_rank = stages / schedule.sizes.ranks;
-  if (passes > most_passes || pass_count(schedule.sizes) > 4 * most_passes) {
+  if (passes > most_passes || pass_count(schedule.sizes) > 4 * most_passes)
     throw InvalidArgument(
         fmt::format("{} has {} stages and {} microbatches; their product must be at most {}",
                     source, stages, schedule.sizes.microbatches, most_passes));
-  }
   return schedule;
 }
 

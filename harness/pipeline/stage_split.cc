@@ -36,20 +36,18 @@ std::size_t place_of(StageLayers layers, const std::string& name) {
 // Where each stage begins, followed by the number of layers.
 std::vector<std::size_t> named_cuts(StageLayers layers, int stages, std::string_view text) {
   const std::vector<std::string> names = names_in(text);
-  if (names.size() != static_cast<std::size_t>(stages) - 1) {
+  if (names.size() != static_cast<std::size_t>(stages) - 1)
     throw InvalidArgument(
         fmt::format("split '{}' names {} layers; must name {}, the first layers of stages 1 to {}",
                     text, names.size(), stages - 1, stages - 1));
-  }
   std::vector<std::size_t> cuts{0};
   for (const std::string& name : names) {
     const std::size_t place = place_of(layers, name);
-    if (place <= cuts.back()) {
+    if (place <= cuts.back())
       throw InvalidArgument(fmt::format(
           "split '{}' leaves stage {} empty, since {} does not come after {}; must name layers in "
           "order, from {} on",
           text, cuts.size() - 1, name, layers[cuts.back()].name, layers[1].name));
-    }
     cuts.push_back(place);
   }
   cuts.push_back(layers.size());

@@ -139,16 +139,14 @@ void check_sizes(ScheduleKind kind, const PipelineSizes& sizes) {
   check_at_least_one("the number of stages per rank", sizes.stages_per_rank);
   check_at_least_one("the number of microbatches", sizes.microbatches);
   const bool interleaves = kind == ScheduleKind::interleaved_1f1b;
-  if (!interleaves && sizes.stages_per_rank != 1) {
+  if (!interleaves && sizes.stages_per_rank != 1)
     throw InvalidArgument(fmt::format(
         "stages per rank is {}; must be 1 for schedule {} (only {} takes more)",
         sizes.stages_per_rank, to_string(kind), to_string(ScheduleKind::interleaved_1f1b)));
-  }
-  if (sizes.microbatches < sizes.ranks) {
+  if (sizes.microbatches < sizes.ranks)
     throw InvalidArgument(
         fmt::format("the number of microbatches is {}; must be {} {}, the number of pipeline ranks",
                     sizes.microbatches, interleaves ? "a multiple of" : "at least", sizes.ranks));
-  }
   if (interleaves && sizes.microbatches % sizes.ranks != 0) {
     const int below = sizes.microbatches / sizes.ranks * sizes.ranks;
     throw InvalidArgument(fmt::format(
@@ -156,11 +154,10 @@ void check_sizes(ScheduleKind kind, const PipelineSizes& sizes) {
         sizes.microbatches, to_string(kind), sizes.ranks, below, below + sizes.ranks));
   }
   const std::int64_t passes = std::int64_t{sizes.ranks} * sizes.stages_per_rank;
-  if (passes > most_passes || passes * sizes.microbatches > most_passes) {
+  if (passes > most_passes || passes * sizes.microbatches > most_passes)
     throw InvalidArgument(
         fmt::format("{} stages times {} microbatches; the product must be at most {}", passes,
                     sizes.microbatches, most_passes));
-  }
 }
 
 PipelineSchedule make_schedule(ScheduleKind kind, const PipelineSizes& sizes) {

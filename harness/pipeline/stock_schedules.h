@@ -45,4 +45,9 @@ struct ScheduleBounds {
 };
 ScheduleBounds bounds_of(ScheduleKind kind, const PipelineSizes& sizes);
 
+// Where `schedule`, which must be valid, deviates from its formulas; empty if nowhere. It may store
+// fewer activations, but idle times must be equal.
+std::vector<std::string> check_bounds(const PipelineSchedule& schedule,
+                                      const ScheduleBounds& bounds);
+
 }  // namespace gang::harness

@@ -72,9 +72,8 @@ struct Block {
 Block contribution_block(ReduceOperation operation, DataType type, int rank, std::int64_t first) {
   Block block;
   const TensorView view = block.view(type);
-  for (std::int64_t i = 0; i < period; ++i) {
+  for (std::int64_t i = 0; i < period; ++i)
     write_element(view, i, contribution_of(operation, type, rank, first + i));
-  }
   return block;
 }
 
@@ -84,11 +83,10 @@ Block reduced_block(ReduceOperation operation, DataType type, int size, std::int
   for (int rank = 0; rank < std::min(size, contributors + 1); ++rank) {
     Block block = contribution_block(operation, type, rank, first);
     if (operation == ReduceOperation::mean) scale_for_mean(type, block.bytes.data(), period, size);
-    if (rank == 0) {
+    if (rank == 0)
       result = block;
-    } else {
+    else
       combine(operation, type, result.bytes.data(), block.bytes.data(), period);
-    }
   }
   if (operation == ReduceOperation::mean) finish_mean(type, result.bytes.data(), period, size);
   return result;
@@ -98,9 +96,8 @@ bool is_near(const TensorView& tensor, const TensorView& block) {
   const double tolerance = 4 * unit_in_last_place(tensor.type());
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
     const double expected = read_element(block, i % period);
-    if (!(std::abs(read_element(tensor, i) - expected) <= tolerance * std::abs(expected))) {
+    if (!(std::abs(read_element(tensor, i) - expected) <= tolerance * std::abs(expected)))
       return false;
-    }
   }
   return true;
 }

@@ -71,12 +71,10 @@ Parameter reduce_operation_parameter(std::string name, ReduceOperation default_v
 }
 
 std::string describe_accepted(const Parameter& parameter) {
-  if (const auto* range = std::get_if<IntegerRange>(&parameter.accepted)) {
+  if (const auto* range = std::get_if<IntegerRange>(&parameter.accepted))
     return fmt::format("{} to {}", range->minimum, range->maximum);
-  }
-  if (const auto* range = std::get_if<NumberRange>(&parameter.accepted)) {
+  if (const auto* range = std::get_if<NumberRange>(&parameter.accepted))
     return fmt::format("a number from {} to {}", range->minimum, range->maximum);
-  }
   const auto& choices = std::get<std::vector<std::string>>(parameter.accepted);
   return choices.empty() ? "any text" : fmt::format("one of {}", fmt::join(choices, ", "));
 }
@@ -90,10 +88,9 @@ std::string to_string(const ParameterValue& value) {
 ParameterValue parse_parameter_value(const Parameter& parameter, std::string_view text) {
   auto value = std::visit([text](const auto& accepted) { return parse_as(accepted, text); },
                           parameter.accepted);
-  if (!value) {
+  if (!value)
     throw InvalidArgument(
         fmt::format("{} is '{}'; must be {}", parameter.name, text, describe_accepted(parameter)));
-  }
   return *std::move(value);
 }
 
@@ -106,18 +103,15 @@ ParameterValues::ParameterValues(const std::vector<Parameter>& parameters,
   }
   for (const auto& [name, text] : given) {
     const auto found = std::ranges::find(parameters, name, &Parameter::name);
-    if (found == parameters.end()) {
-      throw InvalidArgument("parameter " + unknown_name(name, names));
-    }
+    if (found == parameters.end()) throw InvalidArgument("parameter " + unknown_name(name, names));
     values_[name] = parse_parameter_value(*found, text);
   }
 }
 
 const ParameterValue& ParameterValues::at(std::string_view name) const {
   const auto found = values_.find(name);
-  if (found == values_.end()) {
+  if (found == values_.end())
     throw InvalidArgument(fmt::format("the program does not declare a parameter '{}'", name));
-  }
   return found->second;
 }
 

@@ -48,9 +48,8 @@ sim::RandomStream Rank::random_stream(std::string_view name) const noexcept {
 }
 
 void Rank::output(std::string_view name, const TensorView& values) {
-  if (!values.is_contiguous()) {
+  if (!values.is_contiguous())
     throw InvalidArgument("output '" + std::string{name} + "' is not contiguous");
-  }
   context_->recorder.record(rank_, name, values);
 }
 

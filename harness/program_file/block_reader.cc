@@ -33,9 +33,8 @@ RankSelection::Range read_range(Tokens& tokens) {
 }
 
 RankSelection read_selection(const TomlNodes& nodes, const toml::node& node) {
-  if (const auto* text = node.as_string()) {
+  if (const auto* text = node.as_string())
     return parse_rank_selection(text->get(), nodes.inside(*text));
-  }
   if (!node.is_array()) nodes.fail(node, fmt::format("ranks: expected {}", expected_ranks));
   RankSelection selection;
   for (const int rank : nodes.ranks(node, "ranks")) {
@@ -66,9 +65,8 @@ Block read_block(const TomlNodes& nodes, const toml::node& node, int depth) {
   } else {
     block.ranks = parse_rank_selection("all", block.place);
   }
-  if (const toml::node* repeat = table.get("repeat")) {
+  if (const toml::node* repeat = table.get("repeat"))
     block.repeat = nodes.integer(*repeat, "repeat", 0, std::numeric_limits<int>::max());
-  }
   if (const toml::node* when = table.get("when")) block.when = read_condition(nodes, *when);
   if (const toml::node* calls = table.get("calls")) {
     for (const toml::node& call : nodes.array(*calls, "calls")) {
@@ -76,17 +74,15 @@ Block read_block(const TomlNodes& nodes, const toml::node& node, int depth) {
       block.calls.push_back(parse_call(text.get(), nodes.inside(text)));
     }
   }
-  if (const toml::node* blocks = table.get("do")) {
+  if (const toml::node* blocks = table.get("do"))
     block.blocks = read_blocks_within(nodes, *blocks, depth + 1);
-  }
   return block;
 }
 
 std::vector<Block> read_blocks_within(const TomlNodes& nodes, const toml::node& array, int depth) {
   std::vector<Block> blocks;
-  for (const toml::node& block : nodes.array(array, "do")) {
+  for (const toml::node& block : nodes.array(array, "do"))
     blocks.push_back(read_block(nodes, block, depth));
-  }
   return blocks;
 }
 

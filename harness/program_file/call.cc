@@ -17,7 +17,6 @@ std::vector<std::string> operation_names() {
   return names;
 }
 
-// Whether there is a start_ form.
 bool can_start(OperationKind kind) {
   return kind != OperationKind::broadcast_objects && kind != OperationKind::monitored_barrier &&
          kind != OperationKind::create_gang && kind != OperationKind::split;
@@ -28,7 +27,6 @@ bool has_tensor(OperationKind kind) {
          kind == OperationKind::recv;
 }
 
-// Reads one call from left to right.
 class CallParser {
  public:
   CallParser(std::string_view line, const Place& place) : tokens_(line, place) {
@@ -96,22 +94,19 @@ class CallParser {
       call_.starts = tokens_.take("start");
       parse_operation();
     }
-    if (!call_.works.empty() && !call_.starts) {
+    if (!call_.works.empty() && !call_.starts)
       fail_at(named_at, "only a started operation can have a name; write 'NAME = GANG start ...'");
-    }
   }
 
   void parse_operation() {
     const Token token = tokens_.peek();
     const auto kind = parse_operation_kind(token.text);
-    if (token.kind != Token::Kind::name || !kind) {
+    if (token.kind != Token::Kind::name || !kind)
       fail_at(token.place, "operation " + unknown_name(token.text, operation_names()));
-    }
     tokens_.next();
     call_.operation = *kind;
-    if (call_.starts && !can_start(*kind)) {
+    if (call_.starts && !can_start(*kind))
       fail_at(token.place, fmt::format("{} has no start form", to_string(*kind)));
-    }
     if (reduces(*kind)) parse_reduce_operation();
     if (has_tensor(*kind)) call_.tensor = parse_tensor();
     parse_arguments();
@@ -143,33 +138,29 @@ class CallParser {
       default:
         break;
     }
-    if (has_root(call_.operation) && tokens_.take("root")) {
-      call_.peer = Expression::parse(tokens_);
-    }
+    if (has_root(call_.operation) && tokens_.take("root")) call_.peer = Expression::parse(tokens_);
   }
 
   void parse_options() {
     while (!tokens_.at_end()) {
-      if (tokens_.take("label")) {
+      if (tokens_.take("label"))
         call_.label = tokens_.expect(Token::Kind::text, "a quoted string");
-      } else if (tokens_.take("timeout")) {
+      else if (tokens_.take("timeout"))
         call_.duration = parse_duration_text();
-      } else if (call_.operation == OperationKind::monitored_barrier && tokens_.take("all")) {
+      else if (call_.operation == OperationKind::monitored_barrier && tokens_.take("all"))
         call_.names_all_missing = true;
-      } else {
+      else
         tokens_.fail(has_root(call_.operation)
                          ? "root RANK, label \"TEXT\", timeout DURATION or the end"
                          : "label \"TEXT\", timeout DURATION or the end");
-      }
     }
   }
 
   void parse_reduce_operation() {
     const Token token = tokens_.peek();
     std::vector<std::string> names;
-    for (const ReduceOperation operation : all_reduce_operations) {
+    for (const ReduceOperation operation : all_reduce_operations)
       names.emplace_back(to_string(operation));
-    }
     const auto operation = gang::parse_reduce_operation(token.text);
     if (!operation) {
       if (token.kind == Token::Kind::end) tokens_.fail("a reduce operation");
@@ -209,24 +200,22 @@ class CallParser {
     }
     call.tag = Expression{0};
     if (!tokens_.take("tag")) return;
-    if (call.operation == OperationKind::recv && tokens_.take("any")) {
+    if (call.operation == OperationKind::recv && tokens_.take("any"))
       call.tag = std::nullopt;
-    } else {
+    else
       call.tag = Expression::parse(tokens_);
-    }
   }
 
   // "send f32[4] to 1, recv f32[4] from 1".
   void parse_batch() {
     do {
       Call part{.place = tokens_.peek().place};
-      if (tokens_.take("send")) {
+      if (tokens_.take("send"))
         part.operation = OperationKind::send;
-      } else if (tokens_.take("recv")) {
+      else if (tokens_.take("recv"))
         part.operation = OperationKind::recv;
-      } else {
+      else
         tokens_.fail("send or recv");
-      }
       part.tensor = parse_tensor();
       parse_peer(part);
       call_.batch.push_back(std::move(part));
@@ -257,9 +246,8 @@ class CallParser {
     const Place place = tokens_.peek().place;
     std::string text = tokens_.next().text;
     const bool has_unit = tokens_.peek().kind == Token::Kind::name;
-    if (has_unit && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+    if (has_unit && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }))
       text += tokens_.next().text;
-    }
     try {
       return parse_duration(text);
     } catch (const InvalidArgument& error) {

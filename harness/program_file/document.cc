@@ -18,7 +18,6 @@
 namespace gang::harness::program_file {
 namespace {
 
-// Reads one document, section by section.
 class Reader {
  public:
   Reader(const std::string& path, std::string source)
@@ -33,15 +32,13 @@ class Reader {
     const toml::table root = parse();
     nodes_.check_keys(
         root, {"program", "world", "layout", "gangs", "do", "options", "set", "faults", "expect"});
-    if (const toml::node* program = root.get("program")) {
+    if (const toml::node* program = root.get("program"))
       read_scenario(root, *program);
-    } else {
+    else
       read_program(root);
-    }
-    if (const toml::node* world = root.get("world")) {
+    if (const toml::node* world = root.get("world"))
       document_.specification.world_size = static_cast<int>(
           nodes_.integer(*world, "world", 1, sim::SimulationOptions::max_world_size));
-    }
     if (const toml::node* options = root.get("options")) read_options(*options);
     if (const toml::node* parameters = root.get("set")) read_parameters(*parameters);
     if (const toml::node* faults = root.get("faults")) read_faults(*faults);
@@ -61,24 +58,20 @@ class Reader {
 
   void read_scenario(const toml::table& root, const toml::node& program) {
     document_.program_name = nodes_.text(program, "program").get();
-    for (const char* key : {"layout", "gangs", "do"}) {
-      if (const toml::node* node = root.get(key)) {
+    for (const char* key : {"layout", "gangs", "do"})
+      if (const toml::node* node = root.get(key))
         nodes_.fail(*node, fmt::format("{} belongs to a program file; this is a scenario of "
                                        "program {}",
                                        key, document_.program_name));
-      }
-    }
   }
 
   void read_program(const toml::table& root) {
     const toml::node* blocks = root.get("do");
-    if (blocks == nullptr) {
+    if (blocks == nullptr)
       throw InvalidArgument(fmt::format(
           "{}: neither 'program' (a scenario) nor '[[do]]' (a program file)", file_->path));
-    }
-    if (root.get("world") == nullptr) {
+    if (root.get("world") == nullptr)
       throw InvalidArgument(fmt::format("{}: a program file says 'world = N'", file_->path));
-    }
     if (const toml::node* layout = root.get("layout")) read_layout(*layout);
     if (const toml::node* gangs = root.get("gangs")) read_gangs(*gangs);
     file_->blocks = read_blocks(nodes_, *blocks);
@@ -107,9 +100,8 @@ class Reader {
       const toml::array& array = nodes_.array(lists, "a gang");
       if (array.empty()) nodes_.fail(lists, "a gang has at least one rank");
       if (array.front().is_array()) {
-        for (const toml::node& ranks : array) {
+        for (const toml::node& ranks : array)
           gang.rank_lists.push_back(nodes_.ranks(ranks, "a gang's ranks"));
-        }
       } else {
         gang.rank_lists.push_back(nodes_.ranks(lists, "a gang's ranks"));
       }
@@ -124,13 +116,10 @@ class Reader {
 
   void check_unique(const toml::node& node, const DeclaredGang& gang) const {
     std::set<int> seen;
-    for (const std::vector<int>& ranks : gang.rank_lists) {
-      for (const int rank : ranks) {
-        if (!seen.insert(rank).second) {
+    for (const std::vector<int>& ranks : gang.rank_lists)
+      for (const int rank : ranks)
+        if (!seen.insert(rank).second)
           nodes_.fail(node, fmt::format("rank {} is in {} twice", rank, gang.name));
-        }
-      }
-    }
   }
 
   void read_options(const toml::node& node) {
@@ -144,9 +133,8 @@ class Reader {
   }
 
   void read_parameters(const toml::node& node) {
-    for (const auto& [key, value] : nodes_.table(node, "set")) {
+    for (const auto& [key, value] : nodes_.table(node, "set"))
       document_.specification.parameters[std::string{key.str()}] = nodes_.scalar(value, key.str());
-    }
   }
 
   void read_faults(const toml::node& node) {
@@ -167,9 +155,8 @@ class Reader {
     if (const toml::node* outcome = table.get("outcome")) {
       const std::string& text = nodes_.text(*outcome, "outcome").get();
       const std::vector<std::string> accepted = {"completed", "deadlock", "failed", "step_limit"};
-      if (std::ranges::find(accepted, text) == accepted.end()) {
+      if (std::ranges::find(accepted, text) == accepted.end())
         nodes_.fail(*outcome, "outcome " + unknown_name(text, accepted));
-      }
       document_.expectation.outcome = text;
     }
     if (const toml::node* findings = table.get("findings"))

@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace gang::harness::program_file {
 
@@ -33,9 +34,15 @@ enum class Operator : std::uint8_t {
 struct Expression::Node {
   Operator operation = Operator::constant;
   std::int64_t constant = 0;
-  NodePointer left;
+  mutable NodePointer left;
   NodePointer right;
   Place place;
+
+  // A chain of ten thousand terms is a tree of that depth, on its left: no recursion follows it.
+  ~Node() {
+    NodePointer next = std::move(left);
+    while (next != nullptr && next.use_count() == 1) next = NodePointer(std::move(next->left));
+  }
 };
 
 namespace {
@@ -98,9 +105,8 @@ class Parser {
       return std::make_shared<Expression::Node>(
           Expression::Node{Operator::constant, constant, nullptr, nullptr, token.place});
     }
-    for (const auto& [name, variable] : variables_by_name) {
+    for (const auto& [name, variable] : variables_by_name)
       if (tokens_.take(name)) return make(variable, token.place);
-    }
     if (tokens_.take("-")) {
       return nested([&] {
         return make(Operator::minus, token.place, make(Operator::constant, token.place),
@@ -119,9 +125,8 @@ class Parser {
     while (true) {
       const Place place = tokens_.peek().place;
       const Spelling* taken = nullptr;
-      for (const Spelling& spelling : level) {
+      for (const Spelling& spelling : level)
         if (taken == nullptr && tokens_.take(spelling.first)) taken = &spelling;
-      }
       if (taken == nullptr) return left;
       left = make(taken->second, place, left, parse_operand());
     }
@@ -153,9 +158,8 @@ std::int64_t floor_divide(std::int64_t left, std::int64_t right) {
 
 std::int64_t divide(Operator operation, std::int64_t left, std::int64_t right, const Place& place) {
   if (right == 0) fail_at(place, "division by zero");
-  if (right == -1 && left == std::numeric_limits<std::int64_t>::min()) {
+  if (right == -1 && left == std::numeric_limits<std::int64_t>::min())
     fail_at(place, "the result does not fit in 64 bits");
-  }
   const std::int64_t quotient = floor_divide(left, right);
   return operation == Operator::over ? quotient : left - quotient * right;
 }
@@ -171,8 +175,12 @@ std::int64_t calculate(Operator operation, std::int64_t left, std::int64_t right
   return result;
 }
 
-std::int64_t evaluate_node(const Expression::Node& node, const Variables& variables) {
-  const auto left = [&] { return evaluate_node(*node.left, variables); };
+std::int64_t evaluate_node(const Expression::Node& node, const Variables& variables);
+
+// `value` is that of the left operand, if the node has one.
+std::int64_t evaluate_with(const Expression::Node& node, std::int64_t value,
+                           const Variables& variables) {
+  const auto left = [value] { return value; };
   const auto right = [&] { return evaluate_node(*node.right, variables); };
   switch (node.operation) {
     case Operator::constant:
@@ -210,6 +218,16 @@ std::int64_t evaluate_node(const Expression::Node& node, const Variables& variab
       break;
   }
   return calculate(node.operation, left(), right(), node.place);
+}
+
+std::int64_t evaluate_node(const Expression::Node& node, const Variables& variables) {
+  std::vector<const Expression::Node*> chain;  // from the node to its leftmost operand
+  for (const Expression::Node* next = &node; next != nullptr; next = next->left.get())
+    chain.push_back(next);
+  std::int64_t value = 0;
+  for (auto next = chain.rbegin(); next != chain.rend(); ++next)
+    value = evaluate_with(**next, value, variables);
+  return value;
 }
 
 }  // namespace

@@ -37,9 +37,8 @@ class Interpreter {
     if (!file_.layout) return;
     const CallSite site = CallSite::at(file_.layout->place.file, file_.layout->place.line);
     Gangs gangs = create_parallel_gangs(rank_.root(), file_.layout->sizes, site);
-    if (file_.layout->intra_node_size) {
+    if (file_.layout->intra_node_size)
       gangs = create_fsdp_gangs(gangs, file_.layout->intra_node_size, site);
-    }
     for (const char* name : {"dp", "rdp", "sdp", "tp", "pp"}) gangs_[name] = gangs.at(name);
   }
 
@@ -57,9 +56,8 @@ class Interpreter {
   }
 
   Flow run_blocks(const std::vector<Block>& blocks) {
-    for (const Block& block : blocks) {
+    for (const Block& block : blocks)
       if (block.ranks.contains(rank_.rank()) && run_block(block) == Flow::ends) return Flow::ends;
-    }
     return Flow::continues;
   }
 
@@ -68,9 +66,8 @@ class Interpreter {
     for (std::int64_t i = 0; i < block.repeat; ++i) {
       if (block.repeat > 1) variables_.iteration = i;
       if (block.when && block.when->evaluate(variables_) == 0) continue;
-      for (const Call& call : block.calls) {
+      for (const Call& call : block.calls)
         if (run_call(call) == Flow::ends) return Flow::ends;
-      }
       if (run_blocks(block.blocks) == Flow::ends) return Flow::ends;
     }
     variables_.iteration = outer_iteration;
@@ -139,9 +136,8 @@ class Interpreter {
     std::vector<Work> works;
     for (const std::string& name : call.works) works.push_back(std::move(started(call, name).work));
     const std::size_t index = Work::wait_any(works);
-    for (std::size_t i = 0; i < works.size(); ++i) {
+    for (std::size_t i = 0; i < works.size(); ++i)
       started(call, call.works[i]).work = std::move(works[i]);
-    }
     wait_for(call, call.works[index]);
   }
 
@@ -157,18 +153,16 @@ class Interpreter {
 
   Gang& gang_of(const Call& call) {
     const auto found = gangs_.find(call.gang);
-    if (found == gangs_.end() || found->second == nullptr) {
+    if (found == gangs_.end() || found->second == nullptr)
       fail_at(call.place,
               fmt::format("rank {} is not a member of gang '{}'", rank_.rank(), call.gang));
-    }
     return *found->second;
   }
 
   Started& started(const Call& call, const std::string& name) {
     const auto found = works_.find(name);
-    if (found == works_.end()) {
+    if (found == works_.end())
       fail_at(call.place, fmt::format("rank {} has not started {}", rank_.rank(), name));
-    }
     return found->second;
   }
 
@@ -182,11 +176,9 @@ class Interpreter {
 }  // namespace
 
 bool RankSelection::contains(int rank) const noexcept {
-  for (const Range& range : ranges) {
-    if (rank >= range.first && rank <= range.last && (rank - range.first) % range.step == 0) {
+  for (const Range& range : ranges)
+    if (rank >= range.first && rank <= range.last && (rank - range.first) % range.step == 0)
       return true;
-    }
-  }
   return false;
 }
 

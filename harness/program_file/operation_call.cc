@@ -32,9 +32,8 @@ int OperationCall::evaluate_small(const std::optional<Expression>& expression,
                                   int otherwise) const {
   if (!expression) return otherwise;
   const std::int64_t result = evaluate(*expression);
-  if (result != static_cast<int>(result)) {
+  if (result != static_cast<int>(result) || result == any_rank || result == any_tag)
     fail_at(call_.place, fmt::format("{} does not fit in 32 bits", result));
-  }
   return static_cast<int>(result);
 }
 
@@ -46,10 +45,9 @@ Shape OperationCall::shape_of(const TensorText& tensor) const {
     const std::int64_t extent = evaluate(expression);
     const bool is_legal = extent >= 0 && extent <= most_elements;
     if (is_legal) count *= extent;
-    if (!is_legal || count > most_elements) {
+    if (!is_legal || count > most_elements)
       fail_at(call_.place, fmt::format("tensor extent is {}; must be 0 to {} elements in all",
                                        extent, most_elements));
-    }
     extents.push_back(extent);
   }
   return Shape{extents};
@@ -130,105 +128,67 @@ void OperationCall::prepare_batch() {
 }
 
 Work OperationCall::perform() {
-  switch (call_.operation) {
-    case OperationKind::all_reduce:
-    case OperationKind::reduce:
-    case OperationKind::reduce_scatter:
-    case OperationKind::broadcast:
-      return perform_reduction();
-    case OperationKind::all_gather:
-    case OperationKind::all_gather_to_list:
-    case OperationKind::gather:
-    case OperationKind::scatter:
-    case OperationKind::all_to_all:
-      return perform_gather();
-    case OperationKind::send:
-    case OperationKind::recv:
-    case OperationKind::batch:
-    case OperationKind::barrier:
-      return perform_point_to_point();
-    default:
-      perform_without_tensor();
-      return {};
-  }
-}
-
-Work OperationCall::perform_reduction() {
-  const TensorView& in = inputs_.front();
-  const TensorView& out = outputs_.front();
+  using enum OperationKind;
+  const TensorView in = inputs_.empty() ? TensorView{} : inputs_.front();
+  const TensorView out = outputs_.empty() ? TensorView{} : outputs_.front();
   const ReduceOperation operation = call_.reduce_operation;
   const CallOptions with = options();
   const CallSite site = call_.site();
   switch (call_.operation) {
-    case OperationKind::all_reduce:
+    case all_reduce:
       if (call_.starts) return gang_.start_all_reduce(in, operation, with, site);
       gang_.all_reduce(in, operation, with, site);
       return {};
-    case OperationKind::reduce:
+    case reduce:
       if (call_.starts) return gang_.start_reduce(in, operation, root(), with, site);
       gang_.reduce(in, operation, root(), with, site);
       return {};
-    case OperationKind::reduce_scatter:
+    case reduce_scatter:
       if (call_.starts) return gang_.start_reduce_scatter(out, in, operation, with, site);
       gang_.reduce_scatter(out, in, operation, with, site);
       return {};
-    default:
+    case broadcast:
       if (call_.starts) return gang_.start_broadcast(in, root(), with, site);
       gang_.broadcast(in, root(), with, site);
       return {};
-  }
-}
-
-Work OperationCall::perform_gather() {
-  const CallOptions with = options();
-  const CallSite site = call_.site();
-  const TensorView in = inputs_.empty() ? TensorView{} : inputs_.front();
-  const TensorView out = outputs_.empty() ? TensorView{} : outputs_.front();
-  switch (call_.operation) {
-    case OperationKind::all_gather:
+    case all_gather:
       if (call_.starts) return gang_.start_all_gather(out, in, with, site);
       gang_.all_gather(out, in, with, site);
       return {};
-    case OperationKind::all_gather_to_list:
+    case all_gather_to_list:
       if (call_.starts) return gang_.start_all_gather_to_list(outputs_, in, with, site);
       gang_.all_gather_to_list(outputs_, in, with, site);
       return {};
-    case OperationKind::gather:
+    case gather:
       if (call_.starts) return gang_.start_gather(outputs_, in, root(), with, site);
       gang_.gather(outputs_, in, root(), with, site);
       return {};
-    case OperationKind::scatter:
+    case scatter:
       if (call_.starts) return gang_.start_scatter(out, inputs_, root(), with, site);
       gang_.scatter(out, inputs_, root(), with, site);
       return {};
-    default:
+    case all_to_all:
       if (call_.starts) return gang_.start_all_to_all(out, in, with, site);
       gang_.all_to_all(out, in, with, site);
       return {};
-  }
-}
-
-Work OperationCall::perform_point_to_point() {
-  const CallOptions with = options();
-  const CallSite site = call_.site();
-  const int peer = evaluate_small(call_.peer, any_rank);
-  const int tag = evaluate_small(call_.tag, any_tag);
-  switch (call_.operation) {
-    case OperationKind::send:
-      if (call_.starts) return gang_.start_send(inputs_.front(), peer, tag, with, site);
-      gang_.send(inputs_.front(), peer, tag, with, site);
+    case send:
+      if (call_.starts) return gang_.start_send(in, peer(), tag(), with, site);
+      gang_.send(in, peer(), tag(), with, site);
       return {};
-    case OperationKind::recv:
-      if (call_.starts) return gang_.start_recv(outputs_.front(), peer, tag, with, site);
-      gang_.recv(outputs_.front(), peer, tag, with, site);
+    case recv:
+      if (call_.starts) return gang_.start_recv(out, peer(), tag(), with, site);
+      gang_.recv(out, peer(), tag(), with, site);
       return {};
-    case OperationKind::batch:
+    case batch:
       if (call_.starts) return gang_.start_batch(batch_, with, site);
       gang_.batch(batch_, with, site);
       return {};
-    default:
+    case barrier:
       if (call_.starts) return gang_.start_barrier(with, site);
       gang_.barrier(with, site);
+      return {};
+    default:
+      perform_without_tensor();
       return {};
   }
 }
@@ -257,9 +217,8 @@ void OperationCall::perform_without_tensor() {
 void OperationCall::broadcast_objects(const CallOptions& with) {
   const std::int64_t count = call_.count ? evaluate(*call_.count) : 1;
   constexpr std::int64_t most = 1'000'000;
-  if (count < 0 || count > most) {
+  if (count < 0 || count > most)
     fail_at(call_.place, fmt::format("object count is {}; must be 0 to {}", count, most));
-  }
   std::vector<Object> objects(static_cast<std::size_t>(count));
   for (Object& object : objects) object = variables_.rank;
   gang_.broadcast_objects(objects, root(), with, call_.site());

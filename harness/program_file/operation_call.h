@@ -33,9 +33,6 @@ class OperationCall {
   void prepare();
   void prepare_lists();
   void prepare_batch();
-  Work perform_reduction();
-  Work perform_gather();
-  Work perform_point_to_point();
   void perform_without_tensor();
   void broadcast_objects(const CallOptions& options);
 
@@ -47,6 +44,8 @@ class OperationCall {
   std::int64_t evaluate(const Expression& expression) const;
   int evaluate_small(const std::optional<Expression>& expression, int otherwise) const;
   int root() const { return evaluate_small(call_.peer, 0); }
+  int peer() const { return evaluate_small(call_.peer, any_rank); }
+  int tag() const { return evaluate_small(call_.tag, any_tag); }
   CallOptions options() const { return {.label = call_.label, .timeout = call_.duration}; }
 
   const Call& call_;

@@ -96,19 +96,17 @@ ProgramSource find_program_source(const std::vector<Program>& programs,
 
 std::string unmet_expectation(const Expectation& expectation, const RunResult& result) {
   const std::string_view outcome = to_string(result.report.outcome);
-  if (expectation.outcome && *expectation.outcome != outcome) {
+  if (expectation.outcome && *expectation.outcome != outcome)
     return fmt::format("the outcome is {}; expected: {}", outcome, *expectation.outcome);
-  }
   if (expectation.findings) {
     const FindingIds expected{expectation.findings->begin(), expectation.findings->end()};
     const FindingIds found = finding_ids(result);
     if (found != expected)
       return fmt::format("the findings are {}; expected: {}", list(found), list(expected));
   }
-  if (expectation.ranks && *expectation.ranks != named_ranks(result)) {
+  if (expectation.ranks && *expectation.ranks != named_ranks(result))
     return fmt::format("the findings name ranks [{}]; expected: [{}]",
                        fmt::join(named_ranks(result), ", "), fmt::join(*expectation.ranks, ", "));
-  }
   if (!expectation.at) return "";
   const FindingIds expected{expectation.at->begin(), expectation.at->end()};
   const FindingIds found = locations(result);

@@ -81,10 +81,9 @@ Tokens::Tokens(std::string_view line, const Place& place) {
       return;
     }
     const std::size_t length = read_token(line, token);
-    if (length == 0) {
+    if (length == 0)
       fail_at(here, line.front() == '"' ? "the text has no closing quote"
                                         : fmt::format("unexpected character '{}'", line.front()));
-    }
     tokens_.push_back(std::move(token));
     line.remove_prefix(length);
     here.column += static_cast<std::uint32_t>(length);

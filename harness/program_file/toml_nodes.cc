@@ -81,10 +81,9 @@ std::int64_t TomlNodes::integer(const toml::node& node, std::string_view what, s
 
 std::vector<int> TomlNodes::ranks(const toml::node& node, std::string_view what) const {
   std::vector<int> ranks;
-  for (const toml::node& rank : array(node, what)) {
+  for (const toml::node& rank : array(node, what))
     ranks.push_back(
         static_cast<int>(integer(rank, "rank", 0, sim::SimulationOptions::max_world_size - 1)));
-  }
   return ranks;
 }
 

@@ -46,9 +46,8 @@ void check_names(const ProgramFile& file) {
   for_each_call(file.blocks, [&names](const Call& call) {
     if (!call.gang.empty()) check_known(call.place, "gang", call.gang, names.gangs);
     if (call.starts) return;
-    for (const std::string& work : call.works) {
+    for (const std::string& work : call.works)
       check_known(call.place, "started operation", work, names.works);
-    }
   });
 }
 
@@ -67,17 +66,15 @@ void check_ranks(const std::vector<Block>& blocks, int world_size) {
 
 void check_layout(const Layout& layout, int world_size) {
   const std::int64_t product = std::int64_t{layout.sizes.tp_size} * layout.sizes.pp_size;
-  if (product == 0 || world_size % product != 0) {
+  if (product == 0 || world_size % product != 0)
     fail_at(layout.place, fmt::format("tp {} times pp {} does not divide world {}",
                                       layout.sizes.tp_size, layout.sizes.pp_size, world_size));
-  }
   if (!layout.intra_node_size) return;
   const std::int64_t dp_size = world_size / product;
-  if (*layout.intra_node_size <= 1 || dp_size % *layout.intra_node_size != 0) {
+  if (*layout.intra_node_size <= 1 || dp_size % *layout.intra_node_size != 0)
     fail_at(layout.place,
             fmt::format("intra_node is {}; must be a divisor of dp ({}) greater than 1",
                         *layout.intra_node_size, dp_size));
-  }
 }
 
 }  // namespace
@@ -86,11 +83,9 @@ void validate(const ProgramFile& file, int world_size) {
   check_names(file);
   check_ranks(file.blocks, world_size);
   if (file.layout) check_layout(*file.layout, world_size);
-  for (const DeclaredGang& gang : file.gangs) {
-    for (const std::vector<int>& ranks : gang.rank_lists) {
+  for (const DeclaredGang& gang : file.gangs)
+    for (const std::vector<int>& ranks : gang.rank_lists)
       for (const int rank : ranks) check_rank(gang.place, rank, world_size);
-    }
-  }
 }
 
 }  // namespace gang::harness::program_file

@@ -20,9 +20,8 @@ void run_all_reduce(Rank& rank) {
 
   fill_contribution(tensor, operation, rank.rank());
   gang.all_reduce(tensor, operation);
-  if (!is_reduction(tensor, operation, rank.world_size())) {
+  if (!is_reduction(tensor, operation, rank.world_size()))
     rank.wrong_result(fmt::format("all_reduce returned a wrong result on rank {}.", rank.rank()));
-  }
   rank.output("reduced", tensor);
   for (std::int64_t i = 1; i < iterations; ++i) gang.all_reduce(tensor, operation);
 }
@@ -30,10 +29,9 @@ void run_all_reduce(Rank& rank) {
 void validate_all_reduce(int, const ParameterValues& parameters) {
   const auto type = parameters.get<DataType>("type");
   const auto operation = parameters.get<ReduceOperation>("op");
-  if (!is_defined(operation, type)) {
+  if (!is_defined(operation, type))
     throw InvalidArgument(
         fmt::format("op {} is not defined for type {}", to_string(operation), to_string(type)));
-  }
 }
 
 }  // namespace

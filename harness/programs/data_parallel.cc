@@ -13,9 +13,8 @@ std::vector<TensorView> parts_of(Matrix& whole, const Gang& gang) {
   std::vector<TensorView> parts;
   if (gang.rank() != 0) return parts;
   const Eigen::Index count = whole.size() / gang.size();
-  for (int rank = 0; rank < gang.size(); ++rank) {
+  for (int rank = 0; rank < gang.size(); ++rank)
     parts.push_back(elements(whole).slice(count * rank, count));
-  }
   return parts;
 }
 
@@ -47,9 +46,8 @@ double step(const TrainingPlan& plan, Model& model, Sgd& sgd, Batch batch, Gang&
   if (gang.rank() == 0) loss = loss_of(plan.model.objective, outputs, batch.targets);
   const int output_rows = plan.model.layers.back().outputs;
   model.backward(scatter(loss.gradient, output_rows, columns, gang), activations);
-  for (ModelParameter* parameter : model.parameters()) {
+  for (ModelParameter* parameter : model.parameters())
     gang.reduce(elements(parameter->gradient), ReduceOperation::sum, 0, {.label = parameter->name});
-  }
   if (gang.rank() == 0) sgd.step(static_cast<double>(plan.samples));
   return loss.sum;
 }

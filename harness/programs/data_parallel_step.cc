@@ -171,10 +171,9 @@ class Training {
 void validate_step(int world_size, const ParameterValues& parameters) {
   constexpr std::int64_t most = 1 << 22;
   const auto samples = parameters.get<std::int64_t>("samples");
-  if (samples * world_size > most) {
+  if (samples * world_size > most)
     throw InvalidArgument(fmt::format("samples {} times world {} is {}; must be at most {}",
                                       samples, world_size, samples * world_size, most));
-  }
 }
 
 }  // namespace

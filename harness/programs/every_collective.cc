@@ -55,20 +55,17 @@ class EveryOperation {
   // What `source` sends to `destination` and the `parts` - 1 ranks after it.
   Values messages(int source, int destination, int parts = 1) const {
     Values values;
-    for (int part = 0; part < parts; ++part) {
-      for (std::size_t i = 0; i < count_; ++i) {
+    for (int part = 0; part < parts; ++part)
+      for (std::size_t i = 0; i < count_; ++i)
         values.push_back(message(source, destination + part, i));
-      }
-    }
     return values;
   }
 
   // What every rank sends to `destination`, in rank order.
   Values gathered(int destination) const {
     Values values;
-    for (int source = 0; source < size_; ++source) {
+    for (int source = 0; source < size_; ++source)
       for (std::size_t i = 0; i < count_; ++i) values.push_back(message(source, destination, i));
-    }
     return values;
   }
 
@@ -86,11 +83,10 @@ class EveryOperation {
     in_both_forms([this](bool starts) {
       Values values(count_);
       fill_contribution(view(values), ReduceOperation::sum, me_);
-      if (starts) {
+      if (starts)
         gang_.start_all_reduce(view(values), ReduceOperation::sum).wait();
-      } else {
+      else
         gang_.all_reduce(view(values), ReduceOperation::sum);
-      }
       expect(is_reduction(view(values), ReduceOperation::sum, size_), "all_reduce");
       rank_.output("all_reduce", values);
     });
@@ -102,11 +98,10 @@ class EveryOperation {
       Values values(count_);
       fill_contribution(view(values), ReduceOperation::max, me_);
       const Values before = values;
-      if (starts) {
+      if (starts)
         gang_.start_reduce(view(values), ReduceOperation::max, root).wait();
-      } else {
+      else
         gang_.reduce(view(values), ReduceOperation::max, root);
-      }
       expect(
           me_ == root ? is_reduction(view(values), ReduceOperation::max, size_) : values == before,
           "reduce");
@@ -119,11 +114,10 @@ class EveryOperation {
       Values input = room(size_);
       Values output = room(1);
       fill_contribution(view(input), ReduceOperation::sum, me_);
-      if (starts) {
+      if (starts)
         gang_.start_reduce_scatter(view(output), view(input), ReduceOperation::sum).wait();
-      } else {
+      else
         gang_.reduce_scatter(view(output), view(input), ReduceOperation::sum);
-      }
       expect(is_reduction(view(output), ReduceOperation::sum, size_,
                           me_ * static_cast<std::int64_t>(count_)),
              "reduce_scatter");
@@ -155,11 +149,10 @@ class EveryOperation {
       Values input = messages(me_, 1);
       Values output = me_ == 0 ? room(size_) : Values{};
       const std::vector<TensorView> list = me_ == 0 ? chunks(output) : std::vector<TensorView>{};
-      if (starts) {
+      if (starts)
         gang_.start_gather(list, view(input), 0).wait();
-      } else {
+      else
         gang_.gather(list, view(input), 0);
-      }
       expect(me_ != 0 || output == gathered(1), "gather");
       rank_.output("gather", output);
     });
@@ -170,11 +163,10 @@ class EveryOperation {
       Values input = me_ == 0 ? messages(0, 0, size_) : Values{};
       Values output = room(1);
       const std::vector<TensorView> list = me_ == 0 ? chunks(input) : std::vector<TensorView>{};
-      if (starts) {
+      if (starts)
         gang_.start_scatter(view(output), list, 0).wait();
-      } else {
+      else
         gang_.scatter(view(output), list, 0);
-      }
       expect(output == messages(0, me_), "scatter");
       rank_.output("scatter", output);
     });
@@ -186,11 +178,10 @@ class EveryOperation {
       Values output = room(size_);
       const std::vector<std::int64_t> splits(static_cast<std::size_t>(size_),
                                              static_cast<std::int64_t>(count_));
-      if (starts) {
+      if (starts)
         gang_.start_all_to_all(view(output), view(input)).wait();
-      } else {
+      else
         gang_.all_to_all(view(output), view(input), {.output = splits, .input = splits});
-      }
       expect(output == gathered(me_), "all_to_all");
       rank_.output("all_to_all", output);
     });
@@ -200,11 +191,10 @@ class EveryOperation {
     in_both_forms([this](bool starts) {
       const int root = size_ / 2;
       Values values = messages(me_, 0);
-      if (starts) {
+      if (starts)
         gang_.start_broadcast(view(values), root).wait();
-      } else {
+      else
         gang_.broadcast(view(values), root);
-      }
       expect(values == messages(root, 0), "broadcast");
       rank_.output("broadcast", values);
     });
@@ -270,11 +260,10 @@ class EveryOperation {
       const PointToPoint batch[] = {
           {.kind = OperationKind::send, .tensor = view(outgoing), .peer = next, .tag = tag(7)},
           {.kind = OperationKind::recv, .tensor = view(incoming), .peer = previous, .tag = tag(7)}};
-      if (starts) {
+      if (starts)
         gang_.start_batch(batch).wait();
-      } else {
+      else
         gang_.batch(batch);
-      }
       expect(incoming == messages(previous, me_), "batch");
       rank_.output("batch", incoming);
     });

@@ -29,9 +29,8 @@ class ShardedModel {
   ShardedModel(const TrainingPlan& plan, const Gangs& gangs, int unit_count, bool prefetch)
       : plan_(plan), prefetch_(prefetch) {
     const BuildOptions options = build_options(plan.model, plan.seed);
-    for (const auto layers : split_evenly(plan.model.layers, unit_count)) {
+    for (const auto layers : split_evenly(plan.model.layers, unit_count))
       units_.push_back(std::make_unique<ShardedUnit>(layers, options, gangs, live_));
-    }
     activations_.resize(units_.size());
   }
 
@@ -138,10 +137,9 @@ void validate_fsdp(int world_size, const ParameterValues& parameters) {
   check_intra_node(parameters.get<std::int64_t>("intra_node"), world_size);
   const std::size_t layers = training_plan(parameters, world_size).model.layers.size();
   const auto units = parameters.get<std::size_t>("units");
-  if (units > layers) {
+  if (units > layers)
     throw InvalidArgument(
         fmt::format("units is {}; must be 1 to {}, the layers of the model", units, layers));
-  }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <memory>
 #include <mutex>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -35,9 +34,8 @@ class SharedPlan {
 
 std::int64_t elements_of_rank(const HybridPlan& plan, int pp_rank) {
   std::int64_t elements = 0;
-  for (const int stage : plan.stages_of(pp_rank)) {
+  for (const int stage : plan.stages_of(pp_rank))
     elements += parameter_elements(plan.stages[static_cast<std::size_t>(stage)], plan.options.tp);
-  }
   return elements;
 }
 
@@ -107,12 +105,10 @@ class Training {
 
   // Under names that replicas share.
   void output_parameters() {
-    for (const training::Model* model : models_) {
-      for (training::ModelParameter* parameter : model->parameters()) {
+    for (const training::Model* model : models_)
+      for (training::ModelParameter* parameter : model->parameters())
         rank_.output(fmt::format("{} of tp {}", parameter->name, gangs_.tp->rank()),
                      training::elements(parameter->value));
-      }
-    }
   }
 
   Rank& rank_;

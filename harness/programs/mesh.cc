@@ -57,10 +57,9 @@ void run_mesh(Rank& rank) {
 void validate_mesh(int world_size, const ParameterValues& parameters) {
   const auto tp_size = parameters.get<std::int64_t>("tp");
   const auto pp_size = parameters.get<std::int64_t>("pp");
-  if (world_size % (tp_size * pp_size) != 0) {
+  if (world_size % (tp_size * pp_size) != 0)
     throw InvalidArgument(
         fmt::format("tp {} times pp {} does not divide world {}", tp_size, pp_size, world_size));
-  }
   training::check_intra_node(parameters.get<std::int64_t>("intra_node"),
                              world_size / (tp_size * pp_size));
 }

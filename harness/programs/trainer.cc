@@ -23,7 +23,6 @@ using namespace training;
 // With a larger loss scale, one rank's gradients overflow.
 constexpr double largest_scale = 1 << 15;
 
-// One rank of a run of the trainer.
 class Trainer {
  public:
   explicit Trainer(Rank& rank)
@@ -88,9 +87,8 @@ class Trainer {
   // this returns false.
   bool unscale_gradients() {
     double square = 0;
-    for (const ModelParameter* parameter : model_.parameters()) {
+    for (const ModelParameter* parameter : model_.parameters())
       square += parameter->gradient.squaredNorm();
-    }
     std::int64_t is_bad = std::isfinite(square) ? 0 : 1;
     is_bad = all_sum(*gangs_.root, is_bad);
     if (is_bad != 0) {
@@ -122,9 +120,8 @@ class Trainer {
   }
 
   void commit() const {
-    if (rank_.parameter<std::string>("disk") == "full") {
+    if (rank_.parameter<std::string>("disk") == "full")
       throw std::runtime_error("no space left on device");
-    }
   }
 
   // Ranks of dp validate different numbers of batches; one rank of each tp adds its sums. Rank 0
@@ -135,9 +132,8 @@ class Trainer {
       sum_and_count[0] += 1.0 / step;
       sum_and_count[1] += 1;
     }
-    if (gangs_.tp->rank() == 0) {
+    if (gangs_.tp->rank() == 0)
       gangs_.dp->all_reduce(view(sum_and_count), ReduceOperation::sum, {.label = "score"});
-    }
     gangs_.root->barrier({.label = "scored"});
     const double score = rank_.rank() == 0 ? sum_and_count[0] / sum_and_count[1] : 0;
     const bool is_enough = rank_.rank() == 0 && score <= rank_.parameter<double>("stop_below");

@@ -1,6 +1,5 @@
 #include "harness/run/exploration.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>

@@ -14,7 +14,6 @@
 namespace gang::harness {
 namespace {
 
-// How one rank ended.
 struct RankEnd {
   enum class Kind : std::uint8_t { none, returned, gang_error, injected, other };
   Kind kind = Kind::none;

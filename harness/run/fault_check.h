@@ -2,8 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "harness/program/program.h"
 #include "harness/run/runner.h"

@@ -7,7 +7,6 @@
 
 #include "gang/error.h"
 #include "harness/program/digest.h"
-#include "harness/run/run_file_v1.h"
 #include "harness/text/output_file.h"
 #include "sim/report/call_group.h"
 #include "sim/text/json_fields.h"
@@ -39,9 +38,7 @@ json fold(const std::vector<BlockedCall>& blocked) {
 
 json blocked_to_json(const std::vector<BlockedCall>& blocked) {
   if (blocked.size() > most_single_blocked) return fold(blocked);
-  json entries = json::array();
-  for (const BlockedCall& call : blocked) entries.push_back(sim::to_json(call));
-  return entries;
+  return sim::array_of<BlockedCall>(blocked, sim::to_json);
 }
 
 // Every blocked context for itself, by rank.
@@ -51,9 +48,8 @@ std::vector<BlockedCall> blocked_from_json(const json& from) {
     blocked.push_back(sim::blocked_call_from_json(entry));
     if (!entry.contains("ranks")) return;
     const auto ranks = field<std::vector<int>>(entry, "ranks");
-    if (ranks.empty() || ranks.front() != blocked.back().rank) {
+    if (ranks.empty() || ranks.front() != blocked.back().rank)
       throw InvalidArgument("field ranks does not begin with rank");
-    }
     for (std::size_t i = 1; i < ranks.size(); ++i) {
       blocked.push_back(blocked.back());
       blocked.back().rank = ranks[i];
@@ -128,19 +124,16 @@ json parse(std::string_view text) {
   }
 }
 
-// The version of the format.
 int check_format(const json& from) {
-  if (!is_saved_run(from)) {
+  if (!is_saved_run(from))
     throw InvalidArgument(fmt::format(
         "is not a saved run: field format is {}; must be \"{}\", as run --json writes it",
         from.is_object() && from.contains("format") ? one_line(from["format"]) : "missing",
         run_file_format));
-  }
   const auto version = field<int>(from, "version");
-  if (version < 1 || version > run_file_version) {
+  if (version < 1 || version > run_file_version)
     throw InvalidArgument(
         fmt::format("field version is {}; must be 1 to {}", version, run_file_version));
-  }
   return version;
 }
 

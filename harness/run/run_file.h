@@ -33,6 +33,10 @@ nlohmann::json to_json(const RunResult& result);
 // too. Throws InvalidArgument naming the field that is missing or wrong.
 RunResult run_result_from_json(const nlohmann::json& json);
 
+// A saved run of version 1 as one of version 2; fields that do not differ are not checked. Throws
+// InvalidArgument naming the field that it needs and is missing or of another type.
+nlohmann::json upgraded_from_v1(nlohmann::json run);
+
 // Whether this is, or was meant to be, a saved run.
 bool is_saved_run(const nlohmann::json& json);
 

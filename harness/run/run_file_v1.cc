@@ -1,8 +1,6 @@
 // Version 1 kept calls, gangs and certainties as the texts that people read. This file, and no
 // other, takes such texts apart; it knows the wording of that version, which no longer changes, and
 // can go once nobody keeps such files.
-#include "harness/run/run_file_v1.h"
-
 #include <cctype>
 #include <charconv>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "gang/collective.h"
+#include "harness/run/run_file.h"
 #include "sim/report/call_json.h"
 #include "sim/report/report.h"
 #include "sim/text/json_fields.h"

@@ -1,4 +1,5 @@
 // The table of run's options: name, how it is set, how it is written.
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -24,9 +25,12 @@ constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
 // The option of what `member` refers to; `parse(option, text)` reads it, `print` writes it.
 template <typename Member, typename Parse, typename Print>
-RunOption option_of(RunOption option, Member member, Parse parse, Print print) {
-  option.set = [name = option.name, member, parse](RunSpecification& specification,
-                                                   std::string_view text) {
+RunOption option_of(std::string name, std::string value_name, std::string description,
+                    Member member, Parse parse, Print print) {
+  RunOption option{
+      .name = name, .value_name = std::move(value_name), .description = std::move(description)};
+  option.set = [name = std::move(name), member, parse](RunSpecification& specification,
+                                                       std::string_view text) {
     member(specification) = parse(name, text);
   };
   option.text = [member,
@@ -42,8 +46,7 @@ template <typename Table, typename Member>
 RunOption choice_option(std::string name, std::string description, const Table& names,
                         Member member) {
   return option_of(
-      {.name = std::move(name), .value_name = "KIND", .description = std::move(description)},
-      member,
+      std::move(name), "KIND", std::move(description), member,
       [&names](std::string_view option, std::string_view text) {
         const auto value = parse_name(names, text);
         if (!value) reject(option, text, "one of: " + list_names(names));
@@ -52,32 +55,30 @@ RunOption choice_option(std::string name, std::string description, const Table& 
       [&names](auto value) { return name_of(names, value); });
 }
 
-// A flag is one of two values.
 template <typename Member, typename T>
 RunOption flag_option(std::string name, std::string description, Member member, T off, T on) {
-  return option_of(
-      {.name = std::move(name),
-       .value_name = "",
-       .description = std::move(description),
-       .form = RunOption::Form::flag},
-      member,
+  RunOption flag = option_of(
+      std::move(name), "", std::move(description), member,
       [off, on](std::string_view option, std::string_view text) {
         if (text != "true" && text != "false") reject(option, text, "one of: true, false");
         return text == "true" ? on : off;
       },
       [](T) { return "true"; });
+  flag.form = RunOption::Form::flag;
+  return flag;
 }
 
 template <typename T, typename Member, typename Print>
-RunOption number_option(RunOption option, Member member, T minimum, T maximum, Print print) {
+RunOption number_option(std::string name, std::string value_name, std::string description,
+                        Member member, T minimum, T maximum, Print print) {
   return option_of(
-      std::move(option), member,
-      [minimum, maximum](std::string_view name, std::string_view text) {
+      std::move(name), std::move(value_name), std::move(description), member,
+      [minimum, maximum](std::string_view option, std::string_view text) {
         T value = 0;
         const char* const end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), end, value);
         if (error != std::errc{} || stop != end || value < minimum || value > maximum)
-          reject(name, text, fmt::format("{} to {}", minimum, maximum));
+          reject(option, text, fmt::format("{} to {}", minimum, maximum));
         return value;
       },
       print);
@@ -98,9 +99,7 @@ std::string print_number(std::uint64_t number) { return fmt::format("{}", number
 RunOption world_option() {
   constexpr int most = sim::SimulationOptions::max_world_size;
   return number_option(
-      {.name = "world",
-       .value_name = "N",
-       .description = fmt::format("number of ranks, 1 to {} [as the program says]", most)},
+      "world", "N", fmt::format("number of ranks, 1 to {} [as the program says]", most),
       [](auto& s) -> auto& { return s.world_size; }, 1, most,
       [](std::optional<int> world) { return fmt::format("{}", *world); });
 }
@@ -108,7 +107,7 @@ RunOption world_option() {
 // Always written, so that a command line that is repeated later still means the same.
 RunOption seed_option() {
   RunOption option = number_option(
-      {.name = "seed", .value_name = "S", .description = "seed for schedules and random data [1]"},
+      "seed", "S", "seed for schedules and random data [1]",
       [](auto& s) -> auto& { return s.options.seed; }, std::uint64_t{0}, largest, print_number);
   option.text = [](const RunSpecification& specification) {
     return std::optional{print_number(specification.options.seed)};
@@ -118,20 +117,16 @@ RunOption seed_option() {
 
 RunOption timeout_option() {
   return option_of(
-      {.name = "timeout",
-       .value_name = "DURATION",
-       .description = "timeout of each operation, in virtual time: 5ms, 2s, none [15min]"},
+      "timeout", "DURATION", "timeout of each operation, in virtual time: 5ms, 2s, none [15min]",
       [](auto& s) -> auto& { return s.options.timeout; }, parse_positive, to_duration_text);
 }
 
 RunOption watchdog_option() {
   return option_of(
-      {.name = "watchdog",
-       .value_name = "DURATION",
-       .description =
-           "watchdog of each rank: an operation that waits longer times out, even if the\n"
-           "rank is not waiting for it, and the rank aborts its other gangs, as with\n"
-           "torch's asynchronous error handling [none]"},
+      "watchdog", "DURATION",
+      "watchdog of each rank: an operation that waits longer times out, even if the\n"
+      "rank is not waiting for it, and the rank aborts its other gangs, as with\n"
+      "torch's asynchronous error handling [none]",
       [](auto& s) -> auto& { return s.options.watchdog; },
       [](std::string_view option, std::string_view text) {
         const Duration duration = parse_positive(option, text);
@@ -142,9 +137,7 @@ RunOption watchdog_option() {
 
 RunOption sends_option() {
   return option_of(
-      {.name = "sends",
-       .value_name = "MODE",
-       .description = "rendezvous, or buffered:BYTES per pair of ranks [rendezvous]"},
+      "sends", "MODE", "rendezvous, or buffered:BYTES per pair of ranks [rendezvous]",
       [](auto& s) -> auto& { return s.options.sends; },
       [](std::string_view option, std::string_view text) {
         constexpr std::string_view buffered = "buffered:";
@@ -160,9 +153,7 @@ RunOption sends_option() {
 
 RunOption backend_option() {
   return option_of(
-      {.name = "backend",
-       .value_name = "NAME",
-       .description = "what carries out the operations: see 'list backends' [sim]"},
+      "backend", "NAME", "what carries out the operations: see 'list backends' [sim]",
       [](auto& s) -> auto& { return s.backend; },
       [](std::string_view, std::string_view text) { return parse_backend(text); },
       [](BackendKind kind) { return to_string(kind); });
@@ -170,11 +161,10 @@ RunOption backend_option() {
 
 RunOption nccl_option() {
   return option_of(
-      {.name = "nccl",
-       .value_name = "PARTS",
-       .description = "for sim-nccl: resident=N kernels at a time, order=host or any (order of\n"
-                      "launches), links=device or sockets, launch=async or blocking\n"
-                      "[resident=1,order=host,links=device,launch=async]"},
+      "nccl", "PARTS",
+      "for sim-nccl: resident=N kernels at a time, order=host or any (order of\n"
+      "launches), links=device or sockets, launch=async or blocking\n"
+      "[resident=1,order=host,links=device,launch=async]",
       [](auto& s) -> auto& { return s.options.nccl; },
       [](std::string_view option, std::string_view text) {
         const auto model = sim::parse_nccl_model(text);
@@ -189,10 +179,9 @@ RunOption nccl_option() {
 
 RunOption faults_option() {
   return option_of(
-      {.name = "faults",
-       .value_name = "PLAN",
-       .description = "faults to inject: light, swarm, production, byzantine, a .toml file, or\n"
-                      "none [none]"},
+      "faults", "PLAN",
+      "faults to inject: light, swarm, production, byzantine, a .toml file, or\n"
+      "none [none]",
       [](auto& s) -> auto& { return s.faults; },
       [](std::string_view, std::string_view text) {
         std::optional<sim::FaultPlan> plan = load_faults(text);
@@ -234,9 +223,7 @@ std::vector<RunOption> make_run_options() {
           [](auto& s) -> auto& { return s.options.deadlock_search; }, DeadlockSearch::at_rest,
           DeadlockSearch::while_others_run),
       number_option(
-          {.name = "step-limit",
-           .value_name = "N",
-           .description = "stop after N switches between ranks [none]"},
+          "step-limit", "N", "stop after N switches between ranks [none]",
           [](auto& s) -> auto& { return s.options.step_limit; }, std::uint64_t{1}, largest,
           print_number),
       choice_option("verify", "replicas: find results that should be equal but differ [none]",

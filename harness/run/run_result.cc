@@ -59,10 +59,8 @@ void add_faults(const sim::Report& report, sim::MarkedText& text) {
 sim::MarkedText marked_text(const RunResult& result) {
   const sim::Report& report = result.report;
   sim::MarkedText text = sim::headline(report, what_was_run(result));
-  if (result.holds())
-    text.add("\n" + summary(result));
-  else
-    text.add(sim::explanation(report));
+  if (result.holds()) text.add("\n" + summary(result));
+  text.add(sim::explanation(report));  // of a run that holds: the errors that it has handled
   add_faults(report, text);
   if (result.holds()) {
     if (!result.uncontained.empty() && !report.faults.empty())

@@ -29,9 +29,8 @@ Texts texts_of(const json& from, const char* name) {
 
 void set_parameter(RunSpecification& specification, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string_view::npos || equals == 0) {
+  if (equals == std::string_view::npos || equals == 0)
     throw InvalidArgument(fmt::format("--set is '{}'; must be key=value", assignment));
-  }
   specification.parameters[std::string{assignment.substr(0, equals)}] =
       std::string{assignment.substr(equals + 1)};
 }
@@ -60,9 +59,8 @@ std::string options_text(const RunSpecification& specification, const RunSpecifi
 
 json to_json(const RunSpecification& specification) {
   json options = json::object();
-  for (const RunOption& option : run_options()) {
+  for (const RunOption& option : run_options())
     if (const auto text = option.text(specification)) options[option.name] = *text;
-  }
   return {{"program", specification.program},
           {"parameters", specification.parameters},
           {"options", options}};
@@ -79,9 +77,8 @@ RunSpecification run_specification_from_json(const json& from) {
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view safe =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(safe) == std::string_view::npos) {
+  if (!word.empty() && word.find_first_not_of(safe) == std::string_view::npos)
     return std::string{word};
-  }
   std::string quoted = "'";
   for (const char character : word) quoted += character == '\'' ? "'\\''" : std::string{character};
   return quoted + "'";

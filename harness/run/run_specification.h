@@ -26,9 +26,8 @@ enum class ScheduleChoice : std::uint8_t {
   recheck,  // random, twice, and the two traces are compared
 };
 
-inline constexpr std::array schedule_choice_names = {
-    EnumName{ScheduleChoice::round_robin, "round_robin"},
-    EnumName{ScheduleChoice::random, "random"}, EnumName{ScheduleChoice::recheck, "recheck"}};
+inline constexpr auto schedule_choice_names =
+    names_in_order<ScheduleChoice>("round_robin", "random", "recheck");
 constexpr std::string_view to_string(ScheduleChoice choice) noexcept {
   return name_of(schedule_choice_names, choice);
 }
@@ -39,8 +38,7 @@ enum class Verification : std::uint8_t {
   replicas,  // results that should be equal on all ranks are: ReplicaVerifyingGang
 };
 
-inline constexpr std::array verification_names = {EnumName{Verification::none, "none"},
-                                                  EnumName{Verification::replicas, "replicas"}};
+inline constexpr auto verification_names = names_in_order<Verification>("none", "replicas");
 constexpr std::string_view to_string(Verification verification) noexcept {
   return name_of(verification_names, verification);
 }

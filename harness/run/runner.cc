@@ -56,9 +56,8 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
     result.report.findings.push_back(std::move(finding));
   }
   if (!program.check || result.report.outcome != sim::Outcome::completed) return;
-  if (auto failure = program.check(result.outputs)) {
+  if (auto failure = program.check(result.outputs))
     result.report.findings.push_back(wrong_result(*std::move(failure)));
-  }
 }
 
 // A further run of what has been run, to see what becomes of it otherwise.
@@ -90,6 +89,7 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
     return std::move(other.report);
   };
   sim::settle_deadlock(launch.options, result.report, again);
+  sim::settle_culprits(launch.options, result.report, again);
   add_wrong_results(program, recorder, result);
   if (launch.options.faults) {
     if (result.report.faults.empty()) watch.judge(nullptr, result);
@@ -149,7 +149,13 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
   const Launch unwatched{.program = program, .context = context, .options = options};
-  settle(backend, unwatched, program, recorder, watch, result);
+  if (recording.settles) {
+    settle(backend, unwatched, program, recorder, watch, result);
+  } else {
+    if (result.report.histories != nullptr)
+      sim::settle_culprits(options, result.report, sim::RunAgain());
+    add_wrong_results(program, recorder, result);
+  }
   return result;
 }
 

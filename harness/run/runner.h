@@ -1,7 +1,6 @@
 // Runs a program as a specification says, and tells what came out.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +19,8 @@ struct RunRecording {
   sim::Recording timeline = sim::Recording::off;
   KeepOutputs outputs = KeepOutputs::digest_only;
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
+  // Whether further runs may settle what one leaves open. Otherwise it stays open.
+  bool settles = true;
 };
 
 // What came out of a run. A value.

@@ -43,14 +43,12 @@ std::uint64_t hex_field(const json& from, const char* name) {
 }
 
 void check_format(const json& from) {
-  if (!from.is_object() || from.value("format", json{}) != format_name) {
+  if (!from.is_object() || from.value("format", json{}) != format_name)
     throw InvalidArgument("is not a schedule file: field format is not \"gangsim schedule\"");
-  }
   const json version = from.value("version", json{});
-  if (version != SavedSchedule::format_version) {
+  if (version != SavedSchedule::format_version)
     throw InvalidArgument(fmt::format("field version is {}; must be {}", version.dump(),
                                       SavedSchedule::format_version));
-  }
 }
 
 // What to add if another program explains the difference.
@@ -109,22 +107,18 @@ std::optional<std::string> first_divergence(const SavedSchedule& saved, const Pr
                                             const RunResult& result) {
   const std::vector<std::string> events = first_events(result.report.trace);
   const auto [was, is] = std::ranges::mismatch(saved.events, events);
-  if (was != saved.events.end() || is != events.end()) {
+  if (was != saved.events.end() || is != events.end())
     return fmt::format("event {} is '{}', but '{}' was recorded{}", was - saved.events.begin(),
                        is == events.end() ? "none" : *is, was == saved.events.end() ? "none" : *was,
                        blame(saved, program));
-  }
-  if (result.report.outcome == sim::Outcome::diverged) {
+  if (result.report.outcome == sim::Outcome::diverged)
     return result.report.divergence + blame(saved, program);
-  }
-  if (saved.trace_digest != result.report.trace.digest) {
+  if (saved.trace_digest != result.report.trace.digest)
     return fmt::format("the trace differs after event {}{}", events.size(), blame(saved, program));
-  }
-  if (saved.result_digest != result.outputs.digest) {
+  if (saved.result_digest != result.outputs.digest)
     return fmt::format("the digest of the ranks' outputs is {}, but {} was recorded{}",
                        to_hex(result.outputs.digest), to_hex(saved.result_digest),
                        blame(saved, program));
-  }
   return std::nullopt;
 }
 

@@ -89,9 +89,8 @@ void OutputFile::fail() const {
 
 std::string read_file(std::string_view what, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rbe");
-  if (file == nullptr) {
+  if (file == nullptr)
     throw InvalidArgument(fmt::format("{} {}: cannot be read: {}", what, path, system_reason()));
-  }
   std::string text;
   char buffer[4096];
   std::size_t size = 0;

@@ -1,11 +1,10 @@
-#include "harness/training/attention.h"
-
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
 #include "harness/training/initial_values.h"
+#include "harness/training/layer.h"
 
 namespace gang::harness::training {
 namespace {
@@ -32,10 +31,9 @@ class Attention final : public Layer {
         head_width_(specification.outputs / specification.heads),
         sequence_(specification.sequence) {
     const int width = specification.outputs;
-    if (width % specification.heads != 0) {
+    if (width % specification.heads != 0)
       throw InvalidArgument(fmt::format("{} has {} heads; must be a divisor of its width, {}",
                                         name_, specification.heads, width));
-    }
     for (const char* weight : {".query", ".key", ".value"}) {
       parameters_.push_back(make_parameter({.name = name_ + weight,
                                             .rows = width,

@@ -29,10 +29,9 @@ void GradientBuckets::ready(const ModelParameter& parameter) {
   for (Bucket& bucket : buckets_) {
     const auto entry = std::ranges::find(bucket.entries, &parameter, &Entry::parameter);
     if (entry == bucket.entries.end()) continue;
-    if (entry->is_ready) {
+    if (entry->is_ready)
       throw InvalidOperation(
           fmt::format("the gradient of {} was already ready in this round", parameter.name));
-    }
     accept(bucket, *entry);
     start_complete_buckets();
     return;
@@ -41,11 +40,9 @@ void GradientBuckets::ready(const ModelParameter& parameter) {
 }
 
 void GradientBuckets::ready_unused() {
-  for (Bucket& bucket : buckets_) {
-    for (Entry& entry : bucket.entries) {
+  for (Bucket& bucket : buckets_)
+    for (Entry& entry : bucket.entries)
       if (!entry.is_ready) accept(bucket, entry);
-    }
-  }
   start_complete_buckets();
 }
 

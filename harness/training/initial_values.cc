@@ -32,12 +32,11 @@ ModelParameter make_parameter(const ParameterSpecification& wanted, const BuildO
   const Eigen::Index columns = wanted.columns / wanted.column_parts;
   if (wanted.row_parts > 1) parameter.first_row = rows * wanted.part;
   if (wanted.column_parts > 1) parameter.first_column = columns * wanted.part;
-  if (wanted.initial == InitialValue::random) {
+  if (wanted.initial == InitialValue::random)
     parameter.value = random_values(wanted, options)
                           .block(parameter.first_row, parameter.first_column, rows, columns);
-  } else {
+  else
     parameter.value = Matrix::Constant(rows, columns, wanted.initial == InitialValue::one ? 1 : 0);
-  }
   parameter.gradient = Matrix::Zero(rows, columns);
   return parameter;
 }

@@ -1,7 +1,6 @@
 // A layer of a model: forward, and backward in two halves.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,5 +74,13 @@ struct BuildOptions {
 // (check_tp_size).
 std::unique_ptr<Layer> make_layer(const LayerSpecification& specification,
                                   const BuildOptions& options);
+
+// Causal self-attention with several heads: x + O softmax(Q K / sqrt(d)) V of every sample; each
+// token attends to itself and the tokens before it. A rank of tp has some of the heads: rows of
+// query, key and value, columns of output. No biases. Throws InvalidArgument unless the heads
+// divide the width. `options.tp` is not null.
+// Source: Vaswani et al., "Attention is all you need", 2017.
+std::unique_ptr<Layer> make_attention(const LayerSpecification& specification,
+                                      const BuildOptions& options);
 
 }  // namespace gang::harness::training

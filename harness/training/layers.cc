@@ -2,7 +2,6 @@
 #include <numbers>
 
 #include "gang/fake_gang.h"
-#include "harness/training/attention.h"
 #include "harness/training/initial_values.h"
 #include "harness/training/layer.h"
 
@@ -44,9 +43,8 @@ class Linear final : public Layer {
   Matrix forward(const Matrix& input, Saved& saved) override {
     saved.forward = {input};
     Matrix output = parameters_[0].value * input;
-    if (split_ == Split::inputs) {
+    if (split_ == Split::inputs)
       tp_->all_reduce(elements(output), ReduceOperation::sum, {.label = name_});
-    }
     output.colwise() += parameters_[1].value.col(0);
     return output;
   }
@@ -54,9 +52,8 @@ class Linear final : public Layer {
   Matrix backward_input(const Matrix& output_gradient, Saved& saved) override {
     saved.backward = {output_gradient};
     Matrix gradient = parameters_[0].value.transpose() * output_gradient;
-    if (split_ == Split::outputs) {
+    if (split_ == Split::outputs)
       tp_->all_reduce(elements(gradient), ReduceOperation::sum, {.label = name_});
-    }
     return gradient;
   }
 
@@ -173,9 +170,8 @@ class Embedding final : public Layer {
       const auto token = static_cast<Eigen::Index>(input(0, i)) - weight.first_column;
       if (token >= 0 && token < weight.value.cols()) output.col(i) = weight.value.col(token);
     }
-    if (weight.value.cols() != weight.whole_columns) {
+    if (weight.value.cols() != weight.whole_columns)
       tp_->all_reduce(elements(output), ReduceOperation::sum, {.label = name_});
-    }
     return output;
   }
 
@@ -189,9 +185,8 @@ class Embedding final : public Layer {
     ModelParameter& weight = parameters_[0];
     for (Eigen::Index i = 0; i < tokens.cols(); ++i) {
       const auto token = static_cast<Eigen::Index>(tokens(0, i)) - weight.first_column;
-      if (token >= 0 && token < weight.value.cols()) {
+      if (token >= 0 && token < weight.value.cols())
         weight.gradient.col(token) += saved.backward[0].col(i);
-      }
     }
   }
 

@@ -11,18 +11,16 @@ namespace gang::harness::training {
 Model::Model(std::span<const LayerSpecification> layers, const BuildOptions& options) {
   for (const LayerSpecification& specification : layers) {
     layers_.push_back(make_layer(specification, options));
-    for (ModelParameter& parameter : layers_.back()->parameters()) {
+    for (ModelParameter& parameter : layers_.back()->parameters())
       parameters_.push_back(&parameter);
-    }
   }
 }
 
 Matrix Model::forward(const Matrix& input, Activations& activations) {
   activations.resize(layers_.size());
   Matrix output = input;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
+  for (std::size_t i = 0; i < layers_.size(); ++i)
     output = layers_[i]->forward(output, activations[i]);
-  }
   return output;
 }
 
@@ -40,9 +38,8 @@ Matrix Model::backward(const Matrix& output_gradient, Activations& activations,
 
 Matrix Model::backward_input(const Matrix& output_gradient, Activations& activations) {
   Matrix gradient = output_gradient;
-  for (std::size_t i = layers_.size(); i-- > 0;) {
+  for (std::size_t i = layers_.size(); i-- > 0;)
     gradient = layers_[i]->backward_input(gradient, activations[i]);
-  }
   return gradient;
 }
 
@@ -57,15 +54,13 @@ void Model::backward_weights(Activations& activations, const GradientReady& read
 void Model::layer_is_ready(std::size_t layer, const GradientReady& ready) {
   if (!ready) return;
   std::vector<ModelParameter>& parameters = layers_[layer]->parameters();
-  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
+  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter)
     ready(*parameter);
-  }
 }
 
 ModelParameter& Model::parameter(std::string_view name) {
-  for (ModelParameter* parameter : parameters_) {
+  for (ModelParameter* parameter : parameters_)
     if (parameter->name == name) return *parameter;
-  }
   throw InvalidArgument(fmt::format("the model has no parameter '{}'", name));
 }
 

@@ -76,11 +76,10 @@ ModelSpecification transformer(const TransformerSizes& sizes) {
 std::vector<std::span<const LayerSpecification>> split_evenly(
     std::span<const LayerSpecification> layers, int parts) {
   const auto count = static_cast<std::size_t>(std::max(parts, 0));
-  if (count < 1 || count > layers.size()) {
+  if (count < 1 || count > layers.size())
     throw InvalidArgument(
         fmt::format("a model of {} layers cannot be split into {} parts; must be 1 to {}",
                     layers.size(), parts, layers.size()));
-  }
   std::vector<std::span<const LayerSpecification>> all;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t size = layers.size() / (count - i) + (layers.size() % (count - i) > 0);

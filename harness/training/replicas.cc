@@ -12,9 +12,8 @@ void add(Digest& digest, const Matrix& values) {
 }  // namespace
 
 void broadcast_values(std::span<ModelParameter* const> parameters, Gang& gang, int source_rank) {
-  for (ModelParameter* parameter : parameters) {
+  for (ModelParameter* parameter : parameters)
     gang.broadcast(elements(parameter->value), source_rank, {.label = parameter->name});
-  }
 }
 
 std::uint64_t digest_of(std::span<ModelParameter* const> parameters) {

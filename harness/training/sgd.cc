@@ -31,9 +31,8 @@ void update(const SgdOptions& options, const SgdUpdate& elements) {
 
 Sgd::Sgd(const SgdOptions& options, const Model& model)
     : options_(options), parameters_(model.parameters()) {
-  for (const ModelParameter* parameter : parameters_) {
+  for (const ModelParameter* parameter : parameters_)
     velocities_.emplace_back(static_cast<std::size_t>(parameter->gradient.size()), 0.0);
-  }
 }
 
 void Sgd::step(double samples) {

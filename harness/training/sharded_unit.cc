@@ -93,9 +93,8 @@ Matrix ShardedUnit::forward(const Matrix& input, Activations& activations) {
 
 Matrix ShardedUnit::backward(const Matrix& output_gradient, Activations& activations) {
   live_.gradients.add(padded_elements());
-  for (ModelParameter* parameter : model_.parameters()) {
+  for (ModelParameter* parameter : model_.parameters())
     parameter->gradient = Matrix::Zero(parameter->value.rows(), parameter->value.cols());
-  }
   return model_.backward(output_gradient, activations);
 }
 

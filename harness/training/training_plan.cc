@@ -40,22 +40,20 @@ TrainingPlan training_plan(const ParameterValues& parameters, int data_parallel_
 ModelSpecification model_of(std::string_view name, int hidden, int layers) {
   if (name == "mlp") return mlp({.hidden = hidden, .linears = layers});
   const int heads = TransformerSizes{}.heads;
-  if (hidden % heads != 0) {
+  if (hidden % heads != 0)
     throw InvalidArgument(fmt::format(
         "hidden is {}; must be a multiple of {}, the heads of the transformer", hidden, heads));
-  }
   return transformer({.vocabulary = 2 * hidden, .width = hidden, .blocks = layers});
 }
 
 void validate_training(int data_parallel_ranks, const ParameterValues& parameters) {
   constexpr std::int64_t most = 1 << 14;
   const std::int64_t samples = training_plan(parameters, data_parallel_ranks).samples;
-  if (samples > most && parameters.get<std::string>("compare") == "true") {
+  if (samples > most && parameters.get<std::string>("compare") == "true")
     throw InvalidArgument(fmt::format(
         "{} samples on each of {} data-parallel ranks are {}; must be at most {} for every rank to "
         "compare, or set compare=false",
         parameters.get<std::int64_t>("samples"), data_parallel_ranks, samples, most));
-  }
 }
 
 void validate_tp_training(int world_size, const ParameterValues& parameters) {
@@ -67,9 +65,8 @@ void validate_tp_training(int world_size, const ParameterValues& parameters) {
 
 std::vector<std::int64_t> divisors_of(std::int64_t number) {
   std::vector<std::int64_t> divisors;
-  for (std::int64_t divisor = 1; divisor <= number; ++divisor) {
+  for (std::int64_t divisor = 1; divisor <= number; ++divisor)
     if (number % divisor == 0) divisors.push_back(divisor);
-  }
   return divisors;
 }
 

@@ -45,9 +45,8 @@ void TrainingCheck::report(const std::string& difference) {
 }
 
 void output_parameters(Rank& rank, const Model& model) {
-  for (ModelParameter* parameter : model.parameters()) {
+  for (ModelParameter* parameter : model.parameters())
     rank.output(parameter->name, elements(parameter->value));
-  }
 }
 
 }  // namespace gang::harness::training

@@ -8,21 +8,13 @@ namespace gang::properties {
 namespace {
 
 // What the steps of a random program may do: everything but make gangs, which its nodes do.
-constexpr std::array program_kinds = {OperationKind::all_reduce,
-                                      OperationKind::reduce,
-                                      OperationKind::reduce_scatter,
-                                      OperationKind::all_gather,
-                                      OperationKind::all_gather_to_list,
-                                      OperationKind::gather,
-                                      OperationKind::scatter,
-                                      OperationKind::all_to_all,
-                                      OperationKind::broadcast,
-                                      OperationKind::broadcast_objects,
-                                      OperationKind::barrier,
-                                      OperationKind::monitored_barrier,
-                                      OperationKind::send,
-                                      OperationKind::recv,
-                                      OperationKind::batch};
+constexpr auto program_kinds = [] {
+  using enum OperationKind;
+  return std::array{
+      all_reduce, reduce,    reduce_scatter,    all_gather, all_gather_to_list, gather, scatter,
+      all_to_all, broadcast, broadcast_objects, barrier,    monitored_barrier,  send,   recv,
+      batch};
+}();
 
 ReduceOperation generate_reduce_operation(Draw& draw, DataType type) {
   while (true) {
@@ -45,9 +37,8 @@ using MemberLists = std::vector<std::vector<int>>;
 
 void add_created(const GangNode& node, const std::vector<int>& parent, MemberLists& gangs) {
   std::vector<int> members;
-  for (const int rank : node.ranks) {
+  for (const int rank : node.ranks)
     if (rank < static_cast<int>(parent.size())) members.push_back(parent[rank]);
-  }
   if (members.empty()) members.push_back(parent.front());
   gangs.push_back(std::move(members));
 }
@@ -154,17 +145,15 @@ Membership members_of(const GangProgram& program) {
   std::iota(members[0][0].begin(), members[0][0].end(), 0);
   for (std::size_t i = 1; i < program.nodes.size(); ++i) {
     const GangNode& node = program.nodes[i];
-    for (const std::vector<int>& parent : members[static_cast<std::size_t>(node.parent)]) {
+    for (const std::vector<int>& parent : members[static_cast<std::size_t>(node.parent)])
       (node.making == Making::split ? add_split : add_created)(node, parent, members[i]);
-    }
   }
   return members;
 }
 
 const std::vector<int>* find_gang(const std::vector<std::vector<int>>& gangs, int root_rank) {
-  for (const std::vector<int>& gang : gangs) {
+  for (const std::vector<int>& gang : gangs)
     if (std::ranges::find(gang, root_rank) != gang.end()) return &gang;
-  }
   return nullptr;
 }
 

@@ -8,9 +8,8 @@ namespace {
 using SimplerPrograms = SimplerCases<GangProgram>;
 
 void add_with_fewer_ranks(const GangProgram& program, SimplerPrograms& simpler) {
-  for (const int world : {1, 2, program.world / 2, program.world - 1}) {
+  for (const int world : {1, 2, program.world / 2, program.world - 1})
     if (world >= 1) simpler.lower(&GangProgram::world, world);
-  }
 }
 
 void add_with_fewer_steps(const GangProgram& program, SimplerPrograms& simpler) {
@@ -32,16 +31,14 @@ void remove_node(GangProgram& program, int removed) {
     return node > removed ? node - 1 : node;
   };
   program.nodes.erase(program.nodes.begin() + removed);
-  for (std::size_t i = 1; i < program.nodes.size(); ++i) {
+  for (std::size_t i = 1; i < program.nodes.size(); ++i)
     program.nodes[i].parent = renamed(program.nodes[i].parent);
-  }
   for (Step& step : program.steps) step.node = renamed(step.node);
 }
 
 void add_with_fewer_gangs(const GangProgram& program, SimplerPrograms& simpler) {
-  for (int node = static_cast<int>(program.nodes.size()) - 1; node > 0; --node) {
+  for (int node = static_cast<int>(program.nodes.size()) - 1; node > 0; --node)
     simpler.add([node](GangProgram& one) { remove_node(one, node); });
-  }
 }
 
 void add_with_simpler_step(const GangProgram& program, std::size_t index,
@@ -52,17 +49,14 @@ void add_with_simpler_step(const GangProgram& program, std::size_t index,
   };
   set(&Step::node, 0);
   set(&Step::form, Form::blocking);
-  for (const int count : {0, 1, step.count / 2, step.count - 1}) {
+  for (const int count : {0, 1, step.count / 2, step.count - 1})
     if (count >= 0 && count < step.count) set(&Step::count, count);
-  }
   if (is_defined(step.reduce_operation, DataType::i32)) set(&Step::data_type, DataType::i32);
   if (is_defined(ReduceOperation::sum, step.data_type))
     set(&Step::reduce_operation, ReduceOperation::sum);
-  for (const auto field : {&Step::root, &Step::peer}) {
-    for (const int rank : {0, 1, step.*field / 2}) {
+  for (const auto field : {&Step::root, &Step::peer})
+    for (const int rank : {0, 1, step.*field / 2})
       if (rank < step.*field) set(field, rank);
-    }
-  }
   set(&Step::in_place, true);
   set(&Step::stacked, false);
   set(&Step::uneven, false);

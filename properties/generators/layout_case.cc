@@ -9,25 +9,22 @@ namespace {
 
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
-  for (int divisor = 1; divisor <= number; ++divisor) {
+  for (int divisor = 1; divisor <= number; ++divisor)
     if (number % divisor == 0) divisors.push_back(divisor);
-  }
   return divisors;
 }
 
 void add_layouts(int pp, int dp, int tp, std::vector<LayoutCase>& layouts) {
   layouts.push_back({pp, dp, tp, std::nullopt});
-  for (const int node : divisors_of(dp)) {
+  for (const int node : divisors_of(dp))
     if (node > 1) layouts.push_back({pp, dp, tp, node});
-  }
 }
 
 // `layout` with one axis changed, and without nodes if they no longer fit.
 LayoutCase with(LayoutCase layout, int LayoutCase::* axis, int size) {
   layout.*axis = size;
-  if (layout.intra_node_size && layout.dp % *layout.intra_node_size != 0) {
+  if (layout.intra_node_size && layout.dp % *layout.intra_node_size != 0)
     layout.intra_node_size.reset();
-  }
   return layout;
 }
 
@@ -35,11 +32,9 @@ LayoutCase with(LayoutCase layout, int LayoutCase::* axis, int size) {
 
 std::vector<LayoutCase> all_layouts(int max_world) {
   std::vector<LayoutCase> layouts;
-  for (int world = 1; world <= max_world; ++world) {
-    for (const int pp : divisors_of(world)) {
+  for (int world = 1; world <= max_world; ++world)
+    for (const int pp : divisors_of(world))
       for (const int tp : divisors_of(world / pp)) add_layouts(pp, world / pp / tp, tp, layouts);
-    }
-  }
   return layouts;
 }
 
@@ -59,9 +54,8 @@ std::vector<LayoutCase> shrinks(const LayoutCase& layout) {
     }
   }
   simpler.reset(&LayoutCase::intra_node_size);
-  for (const int node : divisors_of(layout.intra_node_size.value_or(1))) {
+  for (const int node : divisors_of(layout.intra_node_size.value_or(1)))
     if (node > 1) simpler.add([node](LayoutCase& one) { one.intra_node_size = node; });
-  }
   return simpler.take();
 }
 

@@ -38,9 +38,8 @@ Mesh mesh_of(const MeshCase& mesh) {
 
 std::string to_text(const MeshCase& mesh) {
   std::string text = fmt::format("world {},", mesh.world());
-  for (std::size_t axis = 0; axis < mesh.sizes.size(); ++axis) {
+  for (std::size_t axis = 0; axis < mesh.sizes.size(); ++axis)
     text += fmt::format(" {}={}", axis_name(axis), mesh.sizes[axis]);
-  }
   return text;
 }
 
@@ -55,9 +54,8 @@ std::vector<MeshCase> shrinks(const MeshCase& mesh) {
         one.sizes.erase(one.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
       });
     }
-    for (const int size : {1, mesh.sizes[axis] / 2, mesh.sizes[axis] - 1}) {
+    for (const int size : {1, mesh.sizes[axis] / 2, mesh.sizes[axis] - 1})
       if (size >= 1) simpler.add([axis, size](MeshCase& one) { one.sizes[axis] = size; });
-    }
   }
   return simpler.take();
 }

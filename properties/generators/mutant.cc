@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gang/collective.h"
+#include "gang/enum_names.h"
 #include "properties/program_memory.h"
 #include "properties/simpler_cases.h"
 
@@ -262,33 +263,12 @@ class VisibleStep {
 }  // namespace
 
 std::string_view to_string(Mutation mutation) noexcept {
-  switch (mutation) {
-    case Mutation::skip:
-      return "leaves out";
-    case Mutation::duplicate:
-      return "makes twice";
-    case Mutation::swap:
-      return "makes after its next call";
-    case Mutation::other_gang:
-      return "makes on another gang";
-    case Mutation::other_root:
-      return "makes with another root or peer";
-    case Mutation::other_type:
-      return "makes with another data type";
-    case Mutation::other_count:
-      return "makes with more elements";
-    case Mutation::other_reduction:
-      return "makes with another reduce operation";
-    case Mutation::other_kind:
-      return "replaces with another collective";
-    case Mutation::other_tag:
-      return "makes with another tag";
-    case Mutation::forgotten_wait:
-      return "starts and never waits for";
-    case Mutation::early_reuse:
-      return "starts and touches the buffer of";
-  }
-  return "";
+  static constexpr auto texts = names_in_order<Mutation>(
+      "leaves out", "makes twice", "makes after its next call", "makes on another gang",
+      "makes with another root or peer", "makes with another data type", "makes with more elements",
+      "makes with another reduce operation", "replaces with another collective",
+      "makes with another tag", "starts and never waits for", "starts and touches the buffer of");
+  return name_of(texts, mutation);
 }
 
 std::optional<GangProgram> mistaken_program(const Mutant& mutant) {
@@ -349,9 +329,8 @@ std::string to_text(const Mutant& mutant) {
 
 std::vector<Mutant> shrinks(const Mutant& mutant) {
   SimplerCases simpler(mutant);
-  for (const GangProgram& program : shrinks(mutant.program)) {
+  for (const GangProgram& program : shrinks(mutant.program))
     if (!program.steps.empty()) simpler.add([&](Mutant& one) { one.program = program; });
-  }
   for (const int rank : {0, 1, mutant.rank / 2}) simpler.lower(&Mutant::rank, rank);
   for (int step = 0; step < mutant.step; ++step) simpler.lower(&Mutant::step, step);
   for (const int value : {0, 1, mutant.value / 2}) simpler.lower(&Mutant::value, value);

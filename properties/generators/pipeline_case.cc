@@ -63,10 +63,9 @@ PipelineSchedule only(const PipelineSchedule& schedule, const PipelineSizes& siz
   PipelineSchedule part{.sizes = sizes, .by_rank = {}};
   for (const auto& passes : schedule.by_rank) {
     part.by_rank.emplace_back();
-    for (const StagePass& pass : passes) {
+    for (const StagePass& pass : passes)
       if (pass.stage < sizes.stages() && pass.microbatch < sizes.microbatches)
         part.by_rank.back().push_back(pass);
-    }
   }
   return part;
 }
@@ -121,12 +120,10 @@ std::vector<StockSchedule> all_stock_schedules(int max_ranks) {
   std::vector<StockSchedule> all;
   for (const harness::ScheduleKind kind : harness::all_schedule_kinds) {
     const bool interleaves = kind == harness::ScheduleKind::interleaved_1f1b;
-    for (int ranks = 1; ranks <= max_ranks; ++ranks) {
-      for (int per_rank = 1; per_rank <= (interleaves ? 4 : 1); ++per_rank) {
+    for (int ranks = 1; ranks <= max_ranks; ++ranks)
+      for (int per_rank = 1; per_rank <= (interleaves ? 4 : 1); ++per_rank)
         for (int m = ranks; m <= 4 * ranks; m += interleaves ? ranks : 1)
           all.push_back({kind, {ranks, per_rank, m}});
-      }
-    }
   }
   return all;
 }

@@ -25,12 +25,10 @@ std::string to_text(const ProgramPair& pair) {
 
 std::vector<ProgramPair> shrinks(const ProgramPair& pair) {
   std::vector<ProgramPair> simpler;
-  for (GangProgram& first : shrinks(pair.first)) {
+  for (GangProgram& first : shrinks(pair.first))
     simpler.push_back({std::move(first), pair.second, pair.run});
-  }
-  for (GangProgram& second : shrinks(pair.second)) {
+  for (GangProgram& second : shrinks(pair.second))
     simpler.push_back({pair.first, std::move(second), pair.run});
-  }
   if (!(pair.run == RunChoices{})) simpler.push_back({pair.first, pair.second, RunChoices{}});
   return simpler;
 }

@@ -68,9 +68,8 @@ std::vector<TrainingCase> simpler_variants(const TrainingCase& one) {
     change(simpler);
     variants.push_back(std::move(simpler));
   };
-  for (int world = 1; world < one.world; ++world) {
+  for (int world = 1; world < one.world; ++world)
     add([world](TrainingCase& simpler) { simpler.world = world; });
-  }
   for (const auto& [name, value] : one.parameters) {
     for (const char* simple : {"mlp", "0", "1", "2", "4", "blocking", "false"}) {
       if (value == simple) break;
@@ -78,12 +77,10 @@ std::vector<TrainingCase> simpler_variants(const TrainingCase& one) {
     }
   }
   if (one.seed != 0) add([](TrainingCase& simpler) { simpler.seed = 0; });
-  if (one.execution != sim::ExecutionModel::independent) {
+  if (one.execution != sim::ExecutionModel::independent)
     add([](TrainingCase& simpler) { simpler.execution = sim::ExecutionModel::independent; });
-  }
-  if (one.context != sim::ContextKind::fiber) {
+  if (one.context != sim::ContextKind::fiber)
     add([](TrainingCase& simpler) { simpler.context = sim::ContextKind::fiber; });
-  }
   return variants;
 }
 
@@ -131,9 +128,8 @@ std::string to_text(const TrainingCase& one) {
 
 std::vector<TrainingCase> shrinks(const TrainingCase& one) {
   std::vector<TrainingCase> accepted;
-  for (TrainingCase& simpler : simpler_variants(one)) {
+  for (TrainingCase& simpler : simpler_variants(one))
     if (is_accepted(simpler)) accepted.push_back(std::move(simpler));
-  }
   return accepted;
 }
 

@@ -1,7 +1,6 @@
 // What carries contexts: fibers or threads.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "sim/state/task.h"
@@ -26,6 +25,10 @@ class ContextSwitcher {
   // Suspends `from` and resumes `to`, starting it if it has not run yet. Returns when something
   // switches to `from` again.
   virtual void switch_to(Task& from, Task& to) = 0;
+
+  // The same, but nothing will ever switch to `from` again. Its stack stays as it is, for good:
+  // what is on it is never destroyed.
+  [[noreturn]] virtual void leave_behind(Task& from, Task& to) = 0;
 
   // A hint: the task with this id will go on soon.
   virtual void expect(TaskId) noexcept {}

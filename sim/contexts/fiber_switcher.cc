@@ -3,6 +3,10 @@
 #include <cxxabi.h>
 
 #include <map>
+#include <mutex>
+#include <utility>
+
+#include "sim/contexts/invariant.h"
 
 namespace gang::sim {
 namespace {
@@ -34,6 +38,19 @@ class PooledStack {
   StackPool* pool_;
 };
 
+// Fibers that are never resumed, and their stacks. To destroy a fiber is to unwind its stack, which
+// is what could not be done.
+struct LeftBehind {
+  std::mutex mutex;
+  std::vector<context::fiber> fibers;
+  std::vector<std::unique_ptr<StackPool>> pools;
+};
+
+LeftBehind& left_behind_for_good() {
+  static auto* const left = new LeftBehind;  // never destroyed
+  return *left;
+}
+
 }  // namespace
 
 FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
@@ -48,6 +65,20 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
   fibers_.resize(expected_tasks);
   // Small worlds stay in the caches anyway.
   if (expected_tasks > 512) frames_.resize(expected_tasks);
+}
+
+FiberSwitcher::~FiberSwitcher() {
+  if (left_behind_.empty()) return;
+  LeftBehind& left = left_behind_for_good();
+  const std::lock_guard lock(left.mutex);
+  for (const TaskId task : left_behind_) left.fibers.push_back(std::move(fibers_[task]));
+  if (own_pool_) left.pools.push_back(std::move(own_pool_));
+}
+
+void FiberSwitcher::leave_behind(Task& from, Task& to) {
+  left_behind_.push_back(from.id);
+  jump(from, to);
+  invariant_broken("a context that was left behind has been resumed", __FILE__, __LINE__);
 }
 
 void FiberSwitcher::expect(TaskId task) noexcept {

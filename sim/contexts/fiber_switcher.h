@@ -18,6 +18,9 @@ class FiberSwitcher final : public ContextSwitcher {
  public:
   // On stacks of `stack_bytes`; `expected_tasks` is a hint.
   FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes, std::size_t expected_tasks);
+  ~FiberSwitcher() override;
+  FiberSwitcher(const FiberSwitcher&) = delete;
+  FiberSwitcher& operator=(const FiberSwitcher&) = delete;
 
   void switch_to(Task& from, Task& to) override { jump(from, to); }
 
@@ -33,6 +36,8 @@ class FiberSwitcher final : public ContextSwitcher {
       frames_[from.id] = static_cast<const std::byte*>(__builtin_frame_address(0));
     arrive(std::move(target).resume());
   }
+
+  [[noreturn]] void leave_behind(Task& from, Task& to) override;
 
   void expect(TaskId task) noexcept override;
 
@@ -61,6 +66,7 @@ class FiberSwitcher final : public ContextSwitcher {
   std::vector<const std::byte*> frames_;  // where the stack of each switched-out task ends
   boost::context::fiber outside_;
   Task* previous_ = nullptr;
+  std::vector<TaskId> left_behind_;
 };
 
 }  // namespace gang::sim

@@ -1,7 +1,6 @@
 // The OS thread of a parallel context.
 #pragma once
 
-#include <semaphore>
 #include <thread>
 
 namespace gang::sim {
@@ -11,5 +10,11 @@ struct ParallelCarrier {
   std::counting_semaphore<> wakes{0};
   std::jthread thread;
 };
+
+// The end of an OS thread whose stack must stay as it is.
+[[noreturn]] inline void sleep_forever() {
+  std::binary_semaphore never{0};
+  for (;;) never.acquire();
+}
 
 }  // namespace gang::sim

@@ -1,8 +1,8 @@
 #include <deque>
-#include <semaphore>
 #include <thread>
 
 #include "sim/contexts/context_switcher.h"
+#include "sim/contexts/parallel_carrier.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {
@@ -16,6 +16,12 @@ class ThreadSwitcher final : public ContextSwitcher {
     Carrier& own = carrier_of(from);  // looked up while it is this thread's turn
     let_go_on(to);
     own.turn.acquire();
+  }
+
+  [[noreturn]] void leave_behind(Task& from, Task& to) override {
+    carrier_of(from).thread.detach();
+    let_go_on(to);
+    sleep_forever();
   }
 
  private:

@@ -13,6 +13,7 @@ Engine::Engine(const SimulationOptions& options, std::span<RankState> ranks, Eng
       parallel_(options.context == ContextKind::parallel ? std::make_unique<ParallelContexts>(*this)
                                                          : nullptr),
       contexts_(ranks),
+      ends_(*this),
       choices_(options),
       steps_(options, ranks.size()),
       clock_(options.context == ContextKind::parallel) {
@@ -38,6 +39,7 @@ void Engine::run() {
     } else {
       switcher_ = make_thread_switcher(*this);
     }
+    const TerminationScope scope(ends_);
     for (TaskId id = 0; id < contexts_.world_size(); ++id) runnable_.insert(id);
     switch_to(outside, pick_next(outside_task));
     fibers_ = nullptr;
@@ -77,7 +79,7 @@ void Engine::poll(PendingOperation* pending) {
   check_running();
   choices_.note_choice_point();
   Task& self = current();
-  polls_.add(self.id);
+  polls_.add(self.id, std::exchange(self.has_asked_time, false));
   const std::size_t polled = pending != nullptr ? 1 : 0;
   block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
 }
@@ -116,12 +118,17 @@ void Engine::stop() {
 
 Task& Engine::run_task(Task& task) noexcept {
   live(task);
-  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(task.id);
+  return next_after(task);
+}
+
+Task& Engine::next_after(const Task& ended) {
+  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(ended.id);
   current_ = &next;
   return next;
 }
 
 void Engine::live(Task& task) noexcept {
+  const TerminationScope scope(ends_);
   bool begins = false;
   {
     Guard guard(*this);
@@ -140,11 +147,7 @@ void Engine::live(Task& task) noexcept {
     if (begins) task.further->body = nullptr;
   }
   Guard guard(*this);
-  contexts_.note_end(task);
-  polls_.note_progress();
-  client_.context_ended(task);
-  if (task.further && task.further->joiner != nullptr) wake(*task.further->joiner);
-  if (parallel_ != nullptr) parallel_->ended();
+  ends_.end(task);
 }
 
 Task& Engine::start_context(RankState& rank, std::string name, std::function<void()> body) {
@@ -172,38 +175,45 @@ void Engine::freeze(const RankState& rank) {
   polls_.note_progress();
 }
 
-void Engine::stay_frozen(Task& self) {
-  suspend(self);
-  leave(self);
-}
-
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
-  if (polls_.may_succeed() && resume_polls()) return;
+  if (polls_.may_succeed() && resume(polls_.waiting())) return;
+  if (resume(outside_waits_)) return;
   if (client_.let_time_pass()) return;
-  if (polls_.may_retry_in_vain() && resume_polls()) return;
+  if (polls_.may_retry_in_vain()) {
+    if (polls_.watch_clock()) client_.pass_time(polls_.time_of_round());
+    if (resume(polls_.waiting())) return;
+  }
   client_.give_verdict();
 }
 
-bool Engine::resume_polls() {
-  if (polls_.waiting().empty()) return false;
-  for (const TaskId id : polls_.waiting()) make_runnable(contexts_[id]);
-  polls_.clear();
-  return true;
-}
-
-void Engine::leave(const Task& self) {
-  client_.unwinding(self);
-  throw RunOver{};
+// Makes those runnable that still wait; whether there is one.
+bool Engine::resume(std::vector<TaskId>& waiting) {
+  bool has_resumed = false;
+  for (const TaskId id : waiting) {
+    if (contexts_[id].wait == nullptr) continue;
+    make_runnable(contexts_[id]);
+    has_resumed = true;
+  }
+  waiting.clear();
+  return has_resumed;
 }
 
 void Engine::end_run() {
   is_over_ = true;
-  resume_polls();
+  resume(polls_.waiting());
   contexts_.for_each([this](Task& task) {
     if (!task.is_frozen) return wake(task);
     if (!task.is_done) runnable_.insert(task.id);
   });
+}
+
+void wait_outside(Engine& engine) {
+  GANGSIM_INVARIANT(engine.parallel_ == nullptr, "parallel contexts wait outside");
+  engine.check_running();
+  Task& self = engine.current();
+  engine.outside_waits_.push_back(self.id);
+  engine.block(self, Wait{Wait::Reason::outside});
 }
 
 void sleep_in(Engine& engine, Duration duration) {
@@ -215,6 +225,12 @@ void sleep_in(Engine& engine, Duration duration) {
     engine.clock().wake_at(end, self);
     engine.block(self, Wait{Wait::Reason::sleep});
   } while (engine.now() < end);
+}
+
+void throw_foreign_thread(std::string_view what) {
+  throw InvalidOperation(std::string(what) +
+                         " was used by a thread that the simulation did not start; start threads "
+                         "with Runtime::start_thread");
 }
 
 void throw_ended(std::string_view what) {

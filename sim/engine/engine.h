@@ -6,11 +6,13 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/contexts/context_switcher.h"
 #include "sim/contexts/fiber_switcher.h"
 #include "sim/engine/choices.h"
 #include "sim/engine/clock.h"
+#include "sim/engine/context_ends.h"
 #include "sim/engine/context_table.h"
 #include "sim/engine/engine_client.h"
 #include "sim/engine/parallel_contexts.h"
@@ -66,7 +68,7 @@ class Engine final : public TaskRunner {
     check_running();
     block_quietly(self, wait);
     if (is_over_) [[unlikely]]
-      leave(self);
+      ends_.leave(self);
   }
 
   // The same, but returns when the run ends. For destructors.
@@ -93,9 +95,9 @@ class Engine final : public TaskRunner {
   TimePoint now() const noexcept { return clock_.now(); }
 
   // Throws RunOver if the run is over: nothing may be posted any more.
-  void check_running() const {
+  void check_running() {
     if (is_over_) [[unlikely]]
-      throw RunOver{};
+      ends_.refuse(current());
   }
   bool is_over() const noexcept { return is_over_; }
 
@@ -105,9 +107,8 @@ class Engine final : public TaskRunner {
   // Starts a further context of the rank, which may run from now on.
   Task& start_context(RankState& rank, std::string name, std::function<void()> body);
 
-  // Stops all contexts of the rank; one that is running must call stay_frozen next.
+  // Stops all contexts of the rank; one that is running must call ends().stay_frozen next.
   void freeze(const RankState& rank);
-  [[noreturn]] void stay_frozen(Task& self);
 
   // Something has happened that a polling context could see.
   void note_progress() noexcept { polls_.note_progress(); }
@@ -115,12 +116,15 @@ class Engine final : public TaskRunner {
   Clock& clock() noexcept { return clock_; }
   Choices& choices() noexcept { return choices_; }
   ContextTable& contexts() noexcept { return contexts_; }
+  ContextEnds& ends() noexcept { return ends_; }
   std::uint64_t switches() const noexcept { return steps_.steps(); }
 
   Task& run_task(Task& task) noexcept override;
 
  private:
+  friend class ContextEnds;
   friend class ParallelContexts;
+  friend void wait_outside(Engine& engine);
 
   [[gnu::always_inline]] void suspend(Task& self) {
     if (parallel_ != nullptr) [[unlikely]]
@@ -135,14 +139,14 @@ class Engine final : public TaskRunner {
     else
       switcher_->switch_to(from, to);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void leave(const Task& self);
   void switch_at_call();
   Task& pick_next(TaskId after);
   void make_runnable(Task& task);
   void live(Task& task) noexcept;  // the whole life of a context
-  void stop();                     // because of the step counter
-  void on_idle();                  // no context can run; afterwards one can
-  bool resume_polls();
+  Task& next_after(const Task& ended);
+  void stop();     // because of the step counter
+  void on_idle();  // no context can run; afterwards one can
+  bool resume(std::vector<TaskId>& waiting);
 
   const SimulationOptions& options_;
   EngineClient& client_;
@@ -151,22 +155,33 @@ class Engine final : public TaskRunner {
   bool is_over_ = false;
   bool expects_ = false;  // tells the switcher which task comes next
   ContextTable contexts_;
+  ContextEnds ends_;
   RunnableSet runnable_;
   Choices choices_;
   StepCounter steps_;
   Clock clock_;
   Polls polls_;
+  std::vector<TaskId> outside_waits_;  // contexts in wait_outside
   std::unique_ptr<ContextSwitcher> switcher_;
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
 };
+
+// Lets all other contexts run until none of them can. Then, before time passes or a verdict falls,
+// those that wait here may run, in an order that the scheduler chooses: each then waits in real
+// time for something outside the simulation. Not under ContextKind::parallel.
+void wait_outside(Engine& engine);
 
 // Blocks the current context for `duration`.
 void sleep_in(Engine& engine, Duration duration);
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_ended(std::string_view what);
+[[noreturn, gnu::cold, gnu::noinline]] void throw_foreign_thread(std::string_view what);
 
-// Throws InvalidOperation "`what` was used after the end of its simulation" if that is the case.
-inline void require_running(const Engine& engine, std::string_view what) {
+// Throws InvalidOperation "`what` was used after the end of its simulation", or "by a thread that
+// the simulation did not start", if that is the case.
+inline void require_running(Engine& engine, std::string_view what) {
+  if (!engine.ends().is_on_this_thread()) [[unlikely]]
+    engine.is_over() ? throw_ended(what) : throw_foreign_thread(what);
   if (engine.current().id == outside_task) [[unlikely]]
     throw_ended(what);
 }

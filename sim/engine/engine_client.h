@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "gang/duration.h"
+#include "sim/report/left_behind.h"
 #include "sim/state/task.h"
 
 namespace gang::sim {
@@ -37,6 +38,13 @@ class EngineClient {
 
   virtual void step_limit_reached() = 0;
   virtual void schedule_diverged() = 0;
+
+  // Contexts poll, in vain so far, and look at the clock meanwhile: `step` passes, or less where an
+  // operation times out before.
+  virtual void pass_time(Duration step) = 0;
+
+  // The stack of `task` could not be unwound and stays as it is. The context has ended.
+  virtual void context_left_behind(const Task& task, LeftBehindBy why) = 0;
 
   // How long a sleep of the task's rank takes.
   virtual Duration stretched(Duration sleep, const Task& task) = 0;

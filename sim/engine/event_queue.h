@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <queue>
-#include <vector>
 
 #include "gang/duration.h"
 #include "sim/state/task.h"

@@ -44,9 +44,11 @@ void ParallelContexts::ended() {
     stop_running();
 }
 
+void ParallelContexts::detach(Task& self) { carriers_[self.id].thread.detach(); }
+
 void ParallelContexts::stop_running() {
   --running_;
-  if (engine_.polls_.may_succeed()) engine_.resume_polls();
+  if (engine_.polls_.may_succeed()) engine_.resume(engine_.polls_.waiting());
   while (running_ == 0) engine_.on_idle();
 }
 

@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <mutex>
-#include <semaphore>
 
 #include "sim/contexts/parallel_carrier.h"
 #include "sim/state/task.h"
@@ -31,6 +30,7 @@ class ParallelContexts {
   void wake(Task& task);
   void suspend(Task& self);  // until it is woken
   void ended();              // the calling context has
+  void detach(Task& self);   // the calling thread will sleep forever
 
  private:
   void stop_running();

@@ -1,17 +1,26 @@
 // Contexts that poll.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "gang/duration.h"
 #include "sim/state/task.h"
 
 namespace gang::sim {
 
-// Which contexts have polled in vain, and whether another try could help.
+// Which contexts have polled in vain, and whether another try could help. Programs may stop polling
+// after some failed tries or at some time, so polls that can see nothing new are tried again, too:
+// many times, and in passing time if they look at the clock. The later a round, the more time it
+// takes, so that any time that a program waits for comes in a few thousand rounds.
 class Polls {
  public:
-  void add(TaskId task) { waiting_.push_back(task); }
+  void add(TaskId task, bool has_asked_time) {
+    waiting_.push_back(task);
+    watch_clock_ |= has_asked_time;
+  }
   void remove(TaskId task) { std::erase(waiting_, task); }
 
   // Something has happened that a polling context could see.
@@ -21,25 +30,41 @@ class Polls {
   bool may_succeed() noexcept {
     if (progress_ == tried_at_ || waiting_.empty()) return false;
     tried_at_ = progress_;
-    fruitless_rounds_ = 0;
+    rounds_in_vain_ = 0;
+    time_in_vain_ = Duration::zero();
     return true;
   }
 
-  // Whether to try again anyway: programs may change course after some failed polls.
+  // Whether to try again anyway: counts a round of polls in vain.
   bool may_retry_in_vain() noexcept {
-    return ++fruitless_rounds_ <= most_fruitless_rounds && !waiting_.empty();
+    if (waiting_.empty()) return false;
+    constexpr std::uint64_t most_polls = 4'000'000;
+    constexpr std::uint64_t least_rounds = 10'000;
+    constexpr std::uint64_t most_rounds = 50'000;
+    return ++rounds_in_vain_ <= std::clamp(most_polls / waiting_.size(), least_rounds, most_rounds);
   }
 
-  const std::vector<TaskId>& waiting() const noexcept { return waiting_; }
-  void clear() noexcept { waiting_.clear(); }
+  // Whether a waiting context has asked for the time since its last poll. Of this round only.
+  bool watch_clock() noexcept { return std::exchange(watch_clock_, false); }
+
+  // How much time this round takes.
+  Duration time_of_round() noexcept {
+    constexpr Duration least = std::chrono::microseconds(1);
+    constexpr Duration most = Duration::max() / 200;
+    const Duration time = std::clamp(time_in_vain_ / 100, least, most);
+    time_in_vain_ = std::min(time_in_vain_ + time, Duration::max() / 2);
+    return time;
+  }
+
+  std::vector<TaskId>& waiting() noexcept { return waiting_; }
 
  private:
-  static constexpr std::uint64_t most_fruitless_rounds = 10'000;
-
   std::vector<TaskId> waiting_;
+  bool watch_clock_ = false;
   std::uint64_t progress_ = 0;
   std::uint64_t tried_at_ = 0;  // progress_ then
-  std::uint64_t fruitless_rounds_ = 0;
+  std::uint64_t rounds_in_vain_ = 0;
+  Duration time_in_vain_{0};
 };
 
 }  // namespace gang::sim

@@ -59,7 +59,10 @@ class SimulatedMutex final : public RuntimeMutex {
   }
 
   // After the run has ended no context waits for locks, but they are still unlocked.
-  void acquire_after_run() noexcept { holder_ = &engine_.current(); }
+  void acquire_after_run() noexcept {
+    holder_ = &engine_.current();
+    engine_.ends().refuse(*holder_, ContextEnds::Refusal::silent);
+  }
 
  private:
   Engine& engine_;
@@ -179,6 +182,7 @@ class SimulatedRuntime final : public Runtime {
 
   TimePoint now() const override {
     const Engine::Guard guard(engine_);
+    if (engine_.ends().is_on_this_thread()) engine_.current().has_asked_time = true;
     return engine_.now();
   }
 

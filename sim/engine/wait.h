@@ -20,7 +20,8 @@ struct Wait {
     mutex,
     condition,
     poll,
-    message
+    message,
+    outside  // another process computes: the context may continue, but the others go first
   };
   Reason reason = Reason::operations;
   std::span<PendingOperation* const> operations = {};

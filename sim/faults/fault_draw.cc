@@ -1,7 +1,6 @@
-// From what may go wrong to what does go wrong in one run.
+// Draws the faults of one run from a plan.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "sim/faults/fault_plan.h"
@@ -10,7 +9,7 @@
 namespace gang::sim {
 namespace {
 
-// A number with the mean `mean`. Source: Knuth's multiplication of uniform numbers.
+// A Poisson-distributed number. Source: Knuth's multiplication of uniform numbers.
 std::size_t poisson(RandomStream& stream, double mean) {
   const double limit = std::exp(-mean);
   std::size_t count = 0;
@@ -40,7 +39,7 @@ void add_node(const FaultPlan& plan, int node, int world_size, std::set<int>& ra
     ranks.insert(rank);
 }
 
-// `count` different ones of 0 ... bound - 1.
+// `count` distinct numbers below `bound`.
 std::vector<int> draw_some(RandomStream& stream, int count, int bound) {
   std::set<int> chosen;
   while (static_cast<int>(chosen.size()) < std::min(count, bound))

@@ -47,28 +47,11 @@ enum class FaultKind : std::uint8_t {
   corrupt_message,    // a message is changed on its way
 };
 
-inline constexpr std::array fault_kind_names = {
-    EnumName{FaultKind::crash, "crash"},
-    EnumName{FaultKind::exception, "exception"},
-    EnumName{FaultKind::exit, "exit"},
-    EnumName{FaultKind::stall, "stall"},
-    EnumName{FaultKind::slow, "slow"},
-    EnumName{FaultKind::late_start, "late_start"},
-    EnumName{FaultKind::restart, "restart"},
-    EnumName{FaultKind::watchdog_abort, "watchdog_abort"},
-    EnumName{FaultKind::corrupt_contribution, "corrupt_contribution"},
-    EnumName{FaultKind::corrupt_result, "corrupt_result"},
-    EnumName{FaultKind::late_copy, "late_copy"},
-    EnumName{FaultKind::store_unavailable, "store_unavailable"},
-    EnumName{FaultKind::slow_store, "slow_store"},
-    EnumName{FaultKind::lossy_store, "lossy_store"},
-    EnumName{FaultKind::slow_link, "slow_link"},
-    EnumName{FaultKind::partition, "partition"},
-    EnumName{FaultKind::drop_message, "drop_message"},
-    EnumName{FaultKind::delay_message, "delay_message"},
-    EnumName{FaultKind::duplicate_message, "duplicate_message"},
-    EnumName{FaultKind::reorder_messages, "reorder_messages"},
-    EnumName{FaultKind::corrupt_message, "corrupt_message"}};
+inline constexpr auto fault_kind_names = names_in_order<FaultKind>(
+    "crash", "exception", "exit", "stall", "slow", "late_start", "restart", "watchdog_abort",
+    "corrupt_contribution", "corrupt_result", "late_copy", "store_unavailable", "slow_store",
+    "lossy_store", "slow_link", "partition", "drop_message", "delay_message", "duplicate_message",
+    "reorder_messages", "corrupt_message");
 constexpr std::string_view to_string(FaultKind kind) noexcept {
   return name_of(fault_kind_names, kind);
 }
@@ -89,9 +72,8 @@ constexpr bool ends_rank(FaultKind kind) noexcept {
 // contributed; once it has ended.
 enum class FaultMoment : std::uint8_t { before, inside, after, any };
 
-inline constexpr std::array fault_moment_names = {
-    EnumName{FaultMoment::before, "before"}, EnumName{FaultMoment::inside, "inside"},
-    EnumName{FaultMoment::after, "after"}, EnumName{FaultMoment::any, "any"}};
+inline constexpr auto fault_moment_names =
+    names_in_order<FaultMoment>("before", "inside", "after", "any");
 
 enum class Corruption : std::uint8_t { bit_flip, nan };
 
@@ -168,9 +150,8 @@ enum class FaultSelection : std::uint8_t {
   swarm,   // the same, of the faults of a random half of the kinds
 };
 
-inline constexpr std::array fault_selection_names = {EnumName{FaultSelection::all, "all"},
-                                                     EnumName{FaultSelection::picked, "picked"},
-                                                     EnumName{FaultSelection::swarm, "swarm"}};
+inline constexpr auto fault_selection_names =
+    names_in_order<FaultSelection>("all", "picked", "swarm");
 
 // A plan of possible faults. `draw` turns it into the plan of one run, with every choice fixed.
 struct FaultPlan {

@@ -1,5 +1,4 @@
-// What a valid plan is.
-#include <set>
+// Validates fault plans.
 
 #include <fmt/format.h>
 
@@ -8,7 +7,7 @@
 namespace gang::sim {
 namespace {
 
-// The checks of one fault; every error names it and the key.
+// Checks one fault; errors name it and the key.
 class FaultChecks {
  public:
   FaultChecks(const FaultPlan& plan, std::size_t index)

@@ -1,4 +1,4 @@
-// A plan as JSON, and back. Files in TOML are read through it, too.
+// Plans to and from JSON. Plans in TOML are converted to JSON first.
 #include <algorithm>
 #include <array>
 
@@ -13,8 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array corruption_names = {EnumName{Corruption::bit_flip, "bit_flip"},
-                                         EnumName{Corruption::nan, "nan"}};
+constexpr auto corruption_names = names_in_order<Corruption>("bit_flip", "nan");
 
 const auto& names_of(FaultKind) { return fault_kind_names; }
 const auto& names_of(FaultMoment) { return fault_moment_names; }
@@ -30,7 +29,7 @@ const auto& names_of(OperationKind) {
   return names;
 }
 
-// The fields of a fault but its kind, for writers and readers alike.
+// Visits the fields of a fault except its kind, for writing and for reading.
 template <typename Visit, typename AnyFault>
 void visit_fields(Visit& visit, AnyFault& fault) {
   static const Fault defaults;
@@ -57,7 +56,7 @@ void visit_fields(Visit& visit, AnyFault& fault) {
   visit("corruption", fault.corruption, defaults.corruption);
 }
 
-// The fields of a plan but its faults.
+// Visits the fields of a plan except its faults.
 template <typename Visit, typename AnyPlan>
 void visit_fields_of_plan(Visit& visit, AnyPlan& plan) {
   static const FaultPlan defaults;
@@ -140,7 +139,7 @@ class Reader {
     }
   }
 
-  // Every field has been read.
+  // Fails if a field has not been read.
   void check_all_known() const {
     for (const auto& [key, value] : from_.items())
       if (std::ranges::find(known_, key) == known_.end())

@@ -1,4 +1,6 @@
-// Plans that need no file.
+// The built-in fault plans.
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,89 +19,64 @@ const Between<std::uint64_t> any_message{0, 7};
 // At one of a rank's first operations, at a drawn moment.
 FaultTrigger somewhere() { return {.operation = any_operation, .moment = FaultMoment::any}; }
 
+// A fault of that kind and weight; `rest` holds its other fields.
+Fault weighted(FaultKind kind, double weight, FaultTrigger trigger, Fault rest = {}) {
+  rest.kind = kind;
+  rest.weight = weight;
+  rest.trigger = std::move(trigger);
+  return rest;
+}
+
 FaultPlan light() {
+  using enum FaultKind;
   return {.name = "light",
-          .faults = {{.kind = FaultKind::crash, .trigger = somewhere(), .notice = {{0ms, 1s}}},
-                     {.kind = FaultKind::exception, .trigger = {.operation = any_operation}},
-                     {.kind = FaultKind::slow,
-                      .trigger = {.operation = any_operation},
-                      .lasts = {{1s, 1min}},
-                      .delay = {{1ms, 100ms}}}},
+          .faults = {weighted(crash, 1, somewhere(), {.notice = {{0ms, 1s}}}),
+                     weighted(exception, 1, {.operation = any_operation}),
+                     weighted(slow, 1, {.operation = any_operation},
+                              {.lasts = {{1s, 1min}}, .delay = {{1ms, 100ms}}})},
           .selection = FaultSelection::picked};
 }
 
-// Shares of what the other ranks of a large training job see. Source: the causes of the 419
+// Weighted by how often a large training job sees each of them. Source: the causes of the 419
 // unexpected interruptions of Llama 3 405B's training (arXiv 2407.21783), with fail-slow after
 // Greyhound (arXiv 2410.12588); a node at once: host maintenance, power, chassis.
 FaultPlan production() {
+  using enum FaultKind;
+  const FaultTrigger before_any{.operation = any_operation};
+  const FaultTrigger inside_any{.operation = any_operation, .moment = FaultMoment::inside};
   return {
       .name = "production",
-      .faults = {{.kind = FaultKind::crash,
-                  .weight = 0.30,
-                  .trigger = somewhere(),
-                  .notice = {{0ms, 5s}}},
-                 {.kind = FaultKind::crash, .weight = 0.13, .trigger = somewhere()},
-                 {.kind = FaultKind::crash,
-                  .random_nodes = 1,
-                  .weight = 0.05,
-                  .trigger = somewhere(),
-                  .notice = {{0ms, 5s}}},
-                 {.kind = FaultKind::restart,
-                  .weight = 0.02,
-                  .trigger = somewhere(),
-                  .delay = {{1s, 1min}},
-                  .notice = {{0ms, 5s}}},
-                 {.kind = FaultKind::exit, .weight = 0.04, .trigger = {.operation = any_operation}},
-                 {.kind = FaultKind::exception,
-                  .weight = 0.04,
-                  .trigger = {.operation = any_operation}},
-                 {.kind = FaultKind::stall,
-                  .weight = 0.10,
-                  .trigger = {.operation = any_operation, .moment = FaultMoment::before}},
-                 {.kind = FaultKind::stall,
-                  .weight = 0.08,
-                  .trigger = {.operation = any_operation, .moment = FaultMoment::inside}},
-                 {.kind = FaultKind::watchdog_abort,
-                  .weight = 0.02,
-                  .trigger = {.operation = any_operation}},
-                 {.kind = FaultKind::partition, .weight = 0.04, .trigger = {.time = {{0ms, 1min}}}},
-                 {.kind = FaultKind::slow,
-                  .weight = 0.03,
-                  .trigger = {.operation = any_operation},
-                  .lasts = Between<Duration>(10min),
-                  .delay = {{1ms, 1s}},
-                  .factor = 1.5},
-                 {.kind = FaultKind::slow_link,
-                  .weight = 0.07,
-                  .lasts = Between<Duration>(24min),
-                  .delay = {{1ms, 2s}}},
-                 {.kind = FaultKind::late_start, .weight = 0.06, .delay = {{1s, 20min}}},
-                 {.kind = FaultKind::corrupt_result,
-                  .weight = 0.02,
-                  .trigger = {.operation = any_operation}}},
+      .faults = {weighted(crash, 0.30, somewhere(), {.notice = {{0ms, 5s}}}),
+                 weighted(crash, 0.13, somewhere()),
+                 weighted(crash, 0.05, somewhere(), {.random_nodes = 1, .notice = {{0ms, 5s}}}),
+                 weighted(restart, 0.02, somewhere(),
+                          {.delay = {{1s, 1min}}, .notice = {{0ms, 5s}}}),
+                 weighted(exit, 0.04, before_any), weighted(exception, 0.04, before_any),
+                 weighted(stall, 0.10, before_any), weighted(stall, 0.08, inside_any),
+                 weighted(watchdog_abort, 0.02, before_any),
+                 weighted(partition, 0.04, {.time = {{0ms, 1min}}}),
+                 weighted(slow, 0.03, before_any,
+                          {.lasts = Between<Duration>(10min), .delay = {{1ms, 1s}}, .factor = 1.5}),
+                 weighted(slow_link, 0.07, {},
+                          {.lasts = Between<Duration>(24min), .delay = {{1ms, 2s}}}),
+                 weighted(late_start, 0.06, {}, {.delay = {{1s, 20min}}}),
+                 weighted(corrupt_result, 0.02, before_any)},
       .selection = FaultSelection::picked};
 }
 
 FaultPlan byzantine() {
+  using enum FaultKind;
+  const FaultTrigger before_any{.operation = any_operation};
   return {.name = "byzantine",
-          .faults = {{.kind = FaultKind::corrupt_result,
-                      .weight = 3,
-                      .trigger = {.operation = any_operation}},
-                     {.kind = FaultKind::corrupt_result,
-                      .weight = 1,
-                      .trigger = {.operation = any_operation},
-                      .corruption = Corruption::nan},
-                     {.kind = FaultKind::corrupt_contribution,
-                      .weight = 2,
-                      .trigger = {.operation = any_operation}},
-                     {.kind = FaultKind::corrupt_message,
-                      .weight = 1,
-                      .trigger = {.message = any_message}}},
+          .faults = {weighted(corrupt_result, 3, before_any),
+                     weighted(corrupt_result, 1, before_any, {.corruption = Corruption::nan}),
+                     weighted(corrupt_contribution, 2, before_any),
+                     weighted(corrupt_message, 1, {.message = any_message})},
           .selection = FaultSelection::picked,
           .mean = 1.5};
 }
 
-// Everything that is not silent, a few at a time.
+// Every fault of `production` that does not corrupt data silently, and more; a few at a time.
 FaultPlan swarm() {
   FaultPlan plan = production();
   plan.name = "swarm";
@@ -108,16 +85,13 @@ FaultPlan swarm() {
   std::erase_if(plan.faults,
                 [](const Fault& fault) { return fault.kind == FaultKind::corrupt_result; });
   for (Fault& fault : plan.faults) fault.weight = 1;
-  plan.faults.push_back({.kind = FaultKind::drop_message, .trigger = {.message = any_message}});
-  plan.faults.push_back({.kind = FaultKind::delay_message,
-                         .trigger = {.message = any_message},
-                         .delay = {{1ms, 20min}}});
-  plan.faults.push_back({.kind = FaultKind::stall,
-                         .trigger = {.operation = any_operation, .moment = FaultMoment::any},
-                         .lasts = {{1s, 30min}}});
-  plan.faults.push_back({.kind = FaultKind::late_copy,
-                         .trigger = {.operation = any_operation},
-                         .delay = {{1ms, 1min}}});
+  using enum FaultKind;
+  const FaultTrigger at_message{.message = any_message};
+  plan.faults.push_back(weighted(drop_message, 1, at_message));
+  plan.faults.push_back(weighted(delay_message, 1, at_message, {.delay = {{1ms, 20min}}}));
+  plan.faults.push_back(weighted(stall, 1, somewhere(), {.lasts = {{1s, 30min}}}));
+  plan.faults.push_back(
+      weighted(late_copy, 1, {.operation = any_operation}, {.delay = {{1ms, 1min}}}));
   return plan;
 }
 

@@ -1,19 +1,18 @@
-#include "sim/further_runs/settled_certainty.h"
-
+// How another run settles the certainty of a finding.
 #include <algorithm>
 
-#include "sim/further_runs/further_run.h"
+#include "sim/further_runs/settled_run.h"
 
 namespace gang::sim {
 namespace {
 
-// Of a settling run: what it may come to, in case the program does not end without the deadlock.
+// Limits of a settling run, in case the program does not end without the deadlock.
 constexpr std::uint64_t most_buffered_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t least_step_limit = 1'000'000;
 
 using Part = Dependence Certainty::*;
 
-// What is settled next; null: nothing is open.
+// What to settle next; null if nothing is open.
 Part open_part(const Report& report) {
   if (report.outcome != Outcome::deadlock || !report.certainty) return nullptr;
   const Certainty& certainty = *report.certainty;
@@ -22,7 +21,7 @@ Part open_part(const Report& report) {
   return certainty.streams == Dependence::open ? &Certainty::streams : nullptr;
 }
 
-// Decides `part` of the certainty of a finding `id` by the run without it.
+// Decides `part` of the certainty of finding `id` from the run `without` that condition.
 void decide(Certainty& certainty, Part part, std::string_view id, const Report& without) {
   certainty.*part = without.holds() ? Dependence::needed : Dependence::not_needed;
   const bool is_there =
@@ -37,9 +36,16 @@ std::string_view first_id_of(const Report& report) {
   return report.findings.empty() ? std::string_view() : report.findings.front().id;
 }
 
-bool explains_itself(std::string_view id) {
-  return id == finding_id::point_to_point_cycle || id == finding_id::stream_order_inversion ||
-         id == finding_id::mismatch_tag || id == finding_id::mismatch_gang;
+// What a deadlock is that buffered sends let complete: the order of sends and receives is wrong,
+// not their tags or gangs.
+void become_hazard(Finding& finding) {
+  const bool blames_field =
+      finding.id == finding_id::mismatch_tag || finding.id == finding_id::mismatch_gang;
+  finding.id = finding_id::buffering_hazard;
+  finding.detail = blames_field ? finding.message : full_message(finding);
+  finding.message = "Sends wait for a receive; with buffered sends the program completes.";
+  std::erase_if(finding.near_misses,
+                [](const NearMiss& miss) { return miss.field == "tag" || miss.field == "gang"; });
 }
 
 }  // namespace
@@ -62,14 +68,13 @@ void settle(Report& report, const Report& settling) {
   const Part open = open_part(report);
   if (open == nullptr) return;
   decide(*report.certainty, open, first_id_of(report), settling);
+  report.certainty->decided_in = settling.schedules;
   const bool needs_sends = open == &Certainty::sends && settling.holds();
   for (Finding& finding : report.findings) {
     if (!finding.certainty || (*finding.certainty).*open != Dependence::open) continue;
     decide(*finding.certainty, open, finding.id, settling);
-    if (!needs_sends || explains_itself(finding.id)) continue;
-    finding.id = finding_id::buffering_hazard;
-    finding.detail = full_message(finding);
-    finding.message = "Sends wait for a receive; with buffered sends the program completes.";
+    finding.certainty->decided_in = settling.schedules;
+    if (needs_sends && finding.id != finding_id::stream_order_inversion) become_hazard(finding);
   }
 }
 

@@ -1,7 +1,10 @@
 #include "sim/further_runs/settled_run.h"
 
-#include "sim/further_runs/message_race.h"
-#include "sim/further_runs/settled_certainty.h"
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/further_runs/settled_culprits.h"
 
 namespace gang::sim {
 
@@ -11,6 +14,7 @@ Report run_settled(const SimulationOptions& options, const RankProgram& program)
   };
   Report report = run(options);
   settle_deadlock(options, report, run);
+  settle_culprits(options, report, run);
   settle_faults(options, report, run);
   find_message_race(options, report, run);
   return report;
@@ -19,6 +23,15 @@ Report run_settled(const SimulationOptions& options, const RankProgram& program)
 void settle_deadlock(const SimulationOptions& options, Report& report, const RunAgain& again) {
   if (const std::optional<SimulationOptions> settling = settling_options(options, report))
     settle(report, again(*settling));
+}
+
+void settle_culprits(const SimulationOptions& options, Report& report, const RunAgain& again) {
+  const std::optional<SimulationOptions> recording = recording_options(options, report);
+  if (!recording) return;
+  if (report.histories != nullptr) return settle_culprits(report, *report.histories);
+  const Report recorded = again(*recording);
+  if (recorded.histories != nullptr && is_same_run(report, recorded))
+    settle_culprits(report, *recorded.histories);
 }
 
 void settle_faults(const SimulationOptions& options, Report& report, const RunAgain& again) {
@@ -36,6 +49,50 @@ void find_message_race(const SimulationOptions& options, Report& report, const R
     report.findings.push_back(*std::move(finding));
     return;
   }
+}
+
+SimulationOptions another_run(const SimulationOptions& options) {
+  SimulationOptions other = options;
+  if (other.scheduler == SchedulerKind::replay) other.scheduler = SchedulerKind::round_robin;
+  other.replay.reset();
+  other.trace = Recording::off;
+  other.schedule = Recording::off;
+  other.timeline = Recording::off;
+  other.call_stacks = Recording::off;
+  return other;
+}
+
+SimulationOptions forcing_options(const SimulationOptions& options,
+                                  const RaceCandidate& candidate) {
+  SimulationOptions forcing = another_run(options);
+  forcing.forced_receive = ForcedReceive{.receiver = candidate.receiver,
+                                         .receive_index = candidate.receive_index,
+                                         .source = candidate.other_source};
+  return forcing;
+}
+
+std::optional<Finding> message_race(const RaceCandidate& candidate, const Report& forced,
+                                    bool outputs_differ) {
+  if (!forced.forced_receive_completed || (forced.holds() && !outputs_differ)) return std::nullopt;
+  std::string difference = "the outputs differ";
+  if (!forced.findings.empty())
+    difference = fmt::format("the run ends with {}", forced.findings.front().id);
+  else if (forced.outcome != Outcome::completed)
+    difference = fmt::format("the run ends with {}", to_string(forced.outcome));
+  Finding finding;
+  finding.id = finding_id::message_race;
+  finding.ranks = {candidate.receiver, candidate.taken_source, candidate.other_source};
+  std::sort(finding.ranks.begin(), finding.ranks.end());
+  finding.gang = candidate.gang;
+  finding.call = candidate.call;
+  finding.location = candidate.location;
+  finding.message = fmt::format(
+      "Rank {} received from any source at {} and took the message of rank {}, sent at {}.",
+      candidate.receiver, candidate.location, candidate.taken_source, candidate.taken_location);
+  finding.detail =
+      fmt::format("It could also take that of rank {}, sent at {}: in a run where it did, {}.",
+                  candidate.other_source, candidate.other_location, difference);
+  return finding;
 }
 
 }  // namespace gang::sim

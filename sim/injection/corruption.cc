@@ -41,13 +41,12 @@ SavedBytes corrupt(const TensorView& tensor, Corruption how, RandomStream& strea
   std::memcpy(saved.bytes.data(), saved.place, saved.count);
   const std::uint64_t bit = stream.below(8 * saved.count);
   std::array<std::byte, 8> nan = saved.bytes;
-  if (how == Corruption::nan && nan_of(tensor.type(), nan) != 0 && nan != saved.bytes) {
+  if (how == Corruption::nan && nan_of(tensor.type(), nan) != 0 && nan != saved.bytes)
     std::memcpy(saved.place, nan.data(), saved.count);
-  } else if (tensor.type() == DataType::boolean) {
+  else if (tensor.type() == DataType::boolean)
     *saved.place ^= std::byte{1};
-  } else {
+  else
     saved.place[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-  }
   return saved;
 }
 

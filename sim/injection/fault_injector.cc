@@ -1,14 +1,12 @@
 #include "sim/injection/fault_injector.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "sim/engine/engine.h"
 #include "sim/injection/corruption.h"
-#include "sim/injection/fault_triggers.h"
+#include "sim/injection/fault_record.h"
 #include "sim/matching/foreign_gangs.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
@@ -208,7 +206,6 @@ void FaultInjector::fire_and_strike(Task& task, ArmedFault& fault, const std::st
   strike(task, fault);
 }
 
-// Carries out a recorded event.
 void FaultInjector::strike(Task& task, ArmedFault& fault) {
   const FaultKind kind = fault.fault->kind;
   if (kind == FaultKind::exception)
@@ -216,7 +213,7 @@ void FaultInjector::strike(Task& task, ArmedFault& fault) {
   if (kind == FaultKind::stall && fault.fault->lasts)
     return sleep_in(world_.engine, fault.fault->lasts->least);
   end_rank(*task.rank, fault);
-  world_.engine.stay_frozen(task);
+  world_.engine.ends().stay_frozen(task);
 }
 
 void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {

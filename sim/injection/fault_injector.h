@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <queue>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "sim/injection/fault_record.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,32 +16,12 @@ TimePoint later(TimePoint time, Duration by) noexcept {
 }
 
 std::string_view verb_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::crash:
-      return "crashed";
-    case FaultKind::exception:
-      return "threw an injected exception";
-    case FaultKind::exit:
-      return "exited";
-    case FaultKind::stall:
-      return "stalled";
-    case FaultKind::slow:
-      return "was slow";
-    case FaultKind::late_start:
-      return "started late";
-    case FaultKind::restart:
-      return "crashed, to be restarted,";
-    case FaultKind::watchdog_abort:
-      return "aborted the gang by its watchdog";
-    case FaultKind::corrupt_contribution:
-      return "contributed corrupt data";
-    case FaultKind::corrupt_result:
-      return "received a corrupt result";
-    case FaultKind::late_copy:
-      return "had its data read late";
-    default:
-      return to_string(kind);
-  }
+  static constexpr auto verbs = names_in_order<FaultKind>(
+      "crashed", "threw an injected exception", "exited", "stalled", "was slow", "started late",
+      "crashed, to be restarted,", "aborted the gang by its watchdog", "contributed corrupt data",
+      "received a corrupt result", "had its data read late");
+  const std::string_view verb = name_of(verbs, kind);
+  return verb.empty() ? to_string(kind) : verb;
 }
 
 FaultRecord::FaultRecord(World& world)

@@ -1,10 +1,9 @@
-#include "sim/injection/fault_triggers.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "sim/engine/engine.h"
 #include "sim/injection/corruption.h"
+#include "sim/injection/fault_record.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {

@@ -1,5 +1,7 @@
 #include "sim/matching/buffer_guard.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "gang/hash.h"
@@ -56,6 +58,10 @@ void BufferGuard::seal() {
 
 void BufferGuard::check(World& world) {
   fence_.open();
+  if (has_lost_memory()) {
+    if (!has_reported_) report(world, "freed");
+    return;
+  }
   const bool has_changed = digest() != digest_;  // digest() also lets the operation in
   if (has_reported_) return;
   if (has_changed)
@@ -64,7 +70,17 @@ void BufferGuard::check(World& world) {
     report(world, access->is_write ? "wrote to" : "read", source_line_of(*access));
 }
 
-void BufferGuard::report(World& world, std::string_view what_was_done, const std::string& where) {
+bool BufferGuard::has_lost_memory() const noexcept {
+  return !std::ranges::all_of(regions_, MemoryFence::is_mapped);
+}
+
+std::size_t BufferGuard::report_loss(World& world) {
+  fence_.open();
+  return report(world, "freed");
+}
+
+std::size_t BufferGuard::report(World& world, std::string_view what_was_done,
+                                const std::string& where) {
   has_reported_ = true;
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
@@ -79,7 +95,7 @@ void BufferGuard::report(World& world, std::string_view what_was_done, const std
       "{} a buffer of {}{}{} before waiting for it; buffers belong to the operation until "
       "wait or test says that it is complete.",
       what_was_done, to_string(finding.call), called, where);
-  world.findings.add_of_ranks(std::move(finding), std::move(predicate));
+  return world.findings.add_of_ranks(std::move(finding), std::move(predicate));
 }
 
 }  // namespace gang::sim

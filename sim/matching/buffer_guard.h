@@ -17,7 +17,8 @@ struct World;
 // call names.
 //
 // Writes: takes a digest when the operation starts; a different digest later means that the program
-// has written. Exact for every buffer. Reads of outputs: see MemoryFence for what it detects.
+// has written. Exact for every buffer whose bytes differ in the end. Accesses to outputs that leave
+// no difference, reads above all: see MemoryFence for what it detects.
 // Reading an input is allowed.
 class BufferGuard {
  public:
@@ -34,13 +35,19 @@ class BufferGuard {
   // or read it.
   void check(World& world);
 
+  // Whether the program has freed memory that the operation owns, as far as that can be seen.
+  bool has_lost_memory() const noexcept;
+
+  // Adds the finding for that, and returns its index.
+  std::size_t report_loss(World& world);
+
   // Takes a new digest, because the operation itself has written, and closes.
   void seal();
 
  private:
   std::uint64_t digest() const noexcept;
   void add(const TensorView& region, bool is_output);
-  void report(World& world, std::string_view what_was_done, const std::string& where = {});
+  std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
 
   const PendingOperation& pending_;
   std::vector<TensorView> regions_;

@@ -20,12 +20,15 @@ class Diagnosis {
   virtual std::shared_ptr<const BreakCause> mismatch(
       GangState& gang, std::span<PendingOperation* const> members) = 0;
 
-  // `pending` has timed out because of `cause.ranks_at_fault`. Completes `cause` with its finding;
-  // once faults have happened, the finding is reported only if it ends a program.
+  // `pending` has timed out because of `cause.ranks_at_fault`. Completes `cause` with its finding,
+  // which is reported only if it ends a program.
   virtual void timed_out(const PendingOperation& pending, BreakCause& cause) = 0;
 
   // The rank of `pending` is about to learn why the gang of `pending` is broken.
   virtual void failure_reaches(const PendingOperation& pending) = 0;
+
+  // `pending` is called while another context of its rank is blocked in a call of the same gang.
+  virtual void used_at_once(const PendingOperation& pending) = 0;
 
   // The program has dropped `pending` without waiting for it. Returns the finding's index.
   virtual std::size_t dropped(const PendingOperation& pending) = 0;

@@ -37,7 +37,11 @@ void note_places(GangState& gang, const MatchSlot& slot) {
 }  // namespace
 
 Matching::Matching(World& world)
-    : world_(world), engine_(world.engine), messages_(world, *this), deadlines_(world, *this) {}
+    : world_(world),
+      engine_(world.engine),
+      messages_(world, *this),
+      deadlines_(world, *this),
+      mismatches_(world, *this) {}
 
 std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
   auto gang = std::make_shared<GangState>(world_);
@@ -165,7 +169,7 @@ bool Matching::is_held(GangState& gang, const MatchSlot& slot) {
 void Matching::release_held() {
   for (GangState* gang : gangs()) {
     const auto is_full = [gang] {
-      return !gang->broken && !gang->active.empty() &&
+      return !gang->broken && !gang->active.empty() && !gang->active.front()->is_mismatched &&
              gang->active.front()->arrived == gang->active.front()->members.size();
     };
     while (is_full() && !world_.interference->links().holds(*gang))
@@ -175,14 +179,20 @@ void Matching::release_held() {
 }
 
 void Matching::complete(GangState& gang, MatchSlot& slot) {
-  GANGSIM_INVARIANT(gang.active.front() == &slot, "operations of a gang completed out of order");
+  if (gang.active.front() != &slot) [[unlikely]] {
+    GANGSIM_INVARIANT(gang.active.front()->is_mismatched,
+                      "operations of a gang completed out of order");
+    return;
+  }
+  if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
+    slot.is_mismatched = true;
+    mismatches_.add(gang);
+    return;
+  }
+  if (slot.async_members != 0 && mismatches_.fail_without_memory(gang, slot.members)) [[unlikely]]
+    return;
   gang.active.erase(gang.active.begin());
   ++gang.base_sequence;
-  if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
-    const std::vector<PendingOperation*> members = slot.members;
-    recycle(gang, slot);
-    return fail_mismatch(gang, members);
-  }
   gang.last_call = slot.members.front()->call();
   gang.last_call.label = {};
   if (slot.has_other_places) [[unlikely]]
@@ -304,6 +314,8 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   if (gang.broken) return;
   gang.broken = std::move(cause);
   engine_.note_progress();
+  // Which operations are still under way depends on the schedule.
+  engine_.choices().note_choice_point();
   world_.recorder.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();
@@ -318,6 +330,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
     }
   }
   messages_.fail_all(gang);
+  mismatches_.end_messages(gang);
   if (world_.options.execution != ExecutionModel::stream_ordered) return;
   for (const int rank : gang.info->root_ranks) {
     const auto& stream = world_.rank(rank).stream;
@@ -336,19 +349,6 @@ void Matching::fail_mismatch(GangState& gang, std::span<PendingOperation* const>
     member->slot = nullptr;
     end(*member, PendingStatus::failed);
   }
-}
-
-bool Matching::fail_mismatched_operations() {
-  bool found = false;
-  for (GangState* gang : gangs()) {
-    const auto slot = std::find_if(gang->active.begin(), gang->active.end(),
-                                   [](const MatchSlot* s) { return s->is_mismatched; });
-    if (slot == gang->active.end()) continue;
-    const std::vector<PendingOperation*> members = (*slot)->members;
-    fail_mismatch(*gang, members);
-    found = true;
-  }
-  return found;
 }
 
 void Matching::rank_gone(int root_rank) {

@@ -1,12 +1,12 @@
 // Matches the k-th calls of all members of a gang and completes them.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "sim/engine/engine.h"
 #include "sim/matching/message_matching.h"
+#include "sim/matching/mismatches.h"
 #include "sim/matching/operation_deadlines.h"
 #include "sim/state/gang_state.h"
 
@@ -57,10 +57,6 @@ class Matching {
   // Breaks the gang of two matched messages that differ, or of a whole slot, with a finding.
   void fail_mismatch(GangState& gang, std::span<PendingOperation* const> members);
 
-  // At quiescence: breaks the gangs in which differing calls wait for further members. Returns
-  // whether there were any.
-  bool fail_mismatched_operations();
-
   // Members of `gang` are waiting in shrink, from the first call to their agreement.
   void shrinking_begun(GangState& gang) { shrinking_.push_back(&gang); }
   void shrinking_ended(GangState& gang) { std::erase(shrinking_, &gang); }
@@ -80,6 +76,7 @@ class Matching {
 
   MessageMatching& messages() noexcept { return messages_; }
   OperationDeadlines& deadlines() noexcept { return deadlines_; }
+  Mismatches& mismatches() noexcept { return mismatches_; }
 
  private:
   void arrive(PendingOperation& pending);
@@ -97,6 +94,7 @@ class Matching {
   Engine& engine_;
   MessageMatching messages_;
   OperationDeadlines deadlines_;
+  Mismatches mismatches_;
   std::vector<GangState*> gangs_;
   std::vector<GangState*> shrinking_;        // with members waiting in shrink
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream

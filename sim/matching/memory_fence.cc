@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <mutex>
 
@@ -35,6 +36,9 @@ void MemoryFence::open() noexcept {
 void MemoryFence::let_in(const TensorView& region) noexcept {
   ASAN_UNPOISON_MEMORY_REGION(region.data(), region.size_bytes());
 }
+
+// Freed memory is poisoned, which says more.
+bool MemoryFence::is_mapped(const TensorView&) noexcept { return true; }
 
 #else
 
@@ -186,6 +190,17 @@ void MemoryFence::open() noexcept {
 
 // Accesses are noted and do not end the process.
 void MemoryFence::let_in(const TensorView&) noexcept {}
+
+bool MemoryFence::is_mapped(const TensorView& region) noexcept {
+  // Allocators keep the memory of smaller buffers.
+  constexpr std::size_t least_bytes = 64 * 1024;
+  if (region.size_bytes() < least_bytes) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(region.data());
+  const std::uintptr_t first = begin / page_bytes() * page_bytes();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): page arithmetic
+  auto* const page = reinterpret_cast<void*>(first);
+  return ::msync(page, begin + region.size_bytes() - first, MS_ASYNC) == 0 || errno != ENOMEM;
+}
 
 #endif
 

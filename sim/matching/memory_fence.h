@@ -60,6 +60,9 @@ class MemoryFence {
   // operations that share it, must not end the process.
   static void let_in(const TensorView& region) noexcept;
 
+  // Whether the memory is still the program's: a large buffer that was freed may be gone.
+  static bool is_mapped(const TensorView& region) noexcept;
+
   // The first access since the last close, kept after open; empty if there was none.
   std::optional<FenceAccess> access() const noexcept { return access_; }
 

@@ -38,6 +38,13 @@ void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) no
   if (bytes != 0) std::memcpy(output, input, bytes);
 }
 
+// The oldest entry that `receive` can take.
+template <typename T, typename Accepts>
+auto find_for(const PendingOperation& receive, const LinkQueue<T>& queue, const Accepts& accepts) {
+  const int source = receive.call().peer;
+  return source == any_rank ? queue.find(accepts) : queue.find_from(source, accepts);
+}
+
 // Whether it was posted as a receive from any source.
 bool is_from_any(const PendingOperation& receive) noexcept {
   return receive.call().peer == any_rank || receive.is_forced;
@@ -126,6 +133,7 @@ void MessageMatching::release_held(GangState& gang) {
 
 void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
+  if (send.call().peer == send.member) engine_.choices().note_choice_point();  // a further source
   if (world_.interference != nullptr && meets_fault(mailbox, send)) return;
   match_send(mailbox, send);
 }
@@ -133,44 +141,39 @@ void MessageMatching::post_send(PendingOperation& send) {
 void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   if (mailbox.taken) [[unlikely]]
     races_.sent(mailbox, send);
-  const auto receive = std::find_if(
-      mailbox.receives.begin(), mailbox.receives.end(), [&send](const PendingOperation* candidate) {
-        return accepts(candidate->call(), send.member, send.call().tag);
-      });
-  if (receive != mailbox.receives.end()) {
-    PendingOperation& matched = **receive;
-    mailbox.receives.erase(receive);
-    return meet(send, matched);
-  }
+  const auto takes = [&send](const PendingOperation* receive) {
+    return accepts(receive->call(), send.member, send.call().tag);
+  };
+  auto receive = mailbox.receives.find_from(send.member, takes);
+  const auto of_any = mailbox.receives.find_from(any_rank, takes);
+  if (!receive || (of_any && *of_any < *receive)) receive = of_any;
+  if (receive) return meet(send, *mailbox.receives.take(*receive));
   // A message may not overtake an earlier one of its link that did not fit.
-  if (first_waiting(mailbox, send.member) == nullptr && fits(mailbox, send))
+  if (!first_waiting(mailbox, send.member) && fits(mailbox, send))
     buffer(mailbox, send);
   else
-    mailbox.sends.push_back(&send);
+    mailbox.sends.push(send.member, &send);
 }
 
-bool MessageMatching::fits(Mailbox& mailbox, const PendingOperation& send) const {
+bool MessageMatching::fits(const Mailbox& mailbox, const PendingOperation& send) const {
   const auto capacity = world_.options.sends.buffered_bytes;
   if (!capacity) return false;
-  mailbox.buffered_bytes.resize(static_cast<std::size_t>(send.gang->size()), 0);
-  const std::uint64_t used = mailbox.buffered_bytes[static_cast<std::size_t>(send.member)];
+  const auto link = mailbox.buffered_bytes.find(send.member);
+  const std::uint64_t used = link == mailbox.buffered_bytes.end() ? 0 : link->second;
   return used + send.operation->input.size_bytes() <= *capacity;
 }
 
-PendingOperation* MessageMatching::first_waiting(const Mailbox& mailbox, int source) {
-  const auto send =
-      std::find_if(mailbox.sends.begin(), mailbox.sends.end(),
-                   [source](const PendingOperation* s) { return s->member == source; });
-  return send == mailbox.sends.end() ? nullptr : *send;
+std::optional<WaitingSends::Place> MessageMatching::first_waiting(const Mailbox& mailbox,
+                                                                  int source) {
+  return mailbox.sends.find_from(source, [](const PendingOperation*) { return true; });
 }
 
 void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
   if (!world_.options.sends.buffered_bytes) return;
   for (;;) {
-    PendingOperation* send = first_waiting(mailbox, source);
-    if (send == nullptr || !fits(mailbox, *send)) return;
-    std::erase(mailbox.sends, send);
-    buffer(mailbox, *send);
+    const auto send = first_waiting(mailbox, source);
+    if (!send || !fits(mailbox, *mailbox.sends[*send])) return;
+    buffer(mailbox, *mailbox.sends.take(*send));
   }
 }
 
@@ -183,7 +186,7 @@ void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* p
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const TensorView& tensor = send.operation->input;
-  mailbox.buffered_bytes[static_cast<std::size_t>(send.member)] += tensor.size_bytes();
+  mailbox.buffered_bytes[send.member] += tensor.size_bytes();
   check(world_, send);
   Message message;
   message.source = send.member;
@@ -195,19 +198,17 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   corrupt_payload(send, message.payload.data());
   message.sent = send.call();
   message.sent.label = {};
-  mailbox.buffered.push_back(std::move(message));
+  mailbox.buffered.push(send.member, std::move(message));
   matching_.end(send, PendingStatus::complete);
 }
 
 bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
-  const auto found = std::find_if(mailbox.buffered.begin(), mailbox.buffered.end(),
-                                  [&receive](const Message& message) {
-                                    return accepts(receive.call(), message.source, message.tag);
-                                  });
-  if (found == mailbox.buffered.end()) return false;
-  Message message = std::move(*found);
-  mailbox.buffered.erase(found);
-  mailbox.buffered_bytes[static_cast<std::size_t>(message.source)] -= message.payload.size();
+  const auto found = find_for(receive, mailbox.buffered, [&receive](const Message& message) {
+    return accepts(receive.call(), message.source, message.tag);
+  });
+  if (!found) return false;
+  const Message message = mailbox.buffered.take(*found);
+  mailbox.buffered_bytes[message.source] -= message.payload.size();
   if (!have_one_type(receive.call(), message.data_type, message.count)) {
     Operation sent;
     sent.collective = message.sent;
@@ -245,31 +246,27 @@ void MessageMatching::post_any_receive(PendingOperation& receive) {
 }
 
 void MessageMatching::post_receive(PendingOperation& receive) {
-  if (receive.call().peer == any_rank || receive.call().tag == any_tag)
+  // From one source messages come in one order, whatever the schedule.
+  if (receive.call().peer == any_rank && receive.gang->size() > 2)
     engine_.choices().note_choice_point();
   if (receive.call().peer == any_rank) post_any_receive(receive);
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
-  const auto send = std::find_if(
-      mailbox.sends.begin(), mailbox.sends.end(), [&receive](const PendingOperation* candidate) {
-        return accepts(receive.call(), candidate->member, candidate->call().tag);
-      });
-  if (send == mailbox.sends.end()) {
-    mailbox.receives.push_back(&receive);
-    return;
-  }
-  PendingOperation& matched = **send;
-  mailbox.sends.erase(send);
+  const auto send = find_for(receive, mailbox.sends, [&receive](const PendingOperation* candidate) {
+    return accepts(receive.call(), candidate->member, candidate->call().tag);
+  });
+  if (!send) return mailbox.receives.push(receive.call().peer, &receive);
+  PendingOperation& matched = *mailbox.sends.take(*send);
   const int source = matched.member;
   meet(matched, receive);
   buffer_waiting(mailbox, source);
 }
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
-  if (!have_one_type(receive.call(), send.call().data_type, send.call().count)) {
-    PendingOperation* const pair[] = {&send, &receive};
-    return matching_.fail_mismatch(*send.gang, pair);
-  }
+  if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
+    return matching_.mismatches().add(send, receive);
+  PendingOperation* const pair[] = {&send, &receive};
+  if (matching_.mismatches().fail_without_memory(*send.gang, pair)) return;
   check(world_, send);
   check(world_, receive);
   copy_bytes(receive.operation->output.data(), send.operation->input.data(),

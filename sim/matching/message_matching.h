@@ -1,6 +1,8 @@
 // Matches sends with receives.
 #pragma once
 
+#include <optional>
+
 #include "sim/state/gang_state.h"
 #include "sim/state/race_watch.h"
 
@@ -39,11 +41,11 @@ class MessageMatching {
   void corrupt_payload(const PendingOperation& send, std::byte* payload);
   void post_receive(PendingOperation& receive);
   void post_any_receive(PendingOperation& receive);
-  bool fits(Mailbox& mailbox, const PendingOperation& send) const;
+  bool fits(const Mailbox& mailbox, const PendingOperation& send) const;
   void buffer(Mailbox& mailbox, PendingOperation& send);
   // Buffer space of a link has become free, or the send ahead has left: admits waiting sends.
   void buffer_waiting(Mailbox& mailbox, int source);
-  static PendingOperation* first_waiting(const Mailbox& mailbox, int source);
+  static std::optional<WaitingSends::Place> first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
   void note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
                   const Collective& send, std::span<const std::byte> payload);

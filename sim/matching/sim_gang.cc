@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/shrinking.h"
@@ -48,7 +49,9 @@ void SimGang::detach() noexcept {
 
 World& SimGang::world() const {
   if (world_ == nullptr) [[unlikely]]
-    throw InvalidOperation(name() + " was used after the end of its simulation");
+    throw_ended(name());
+  if (!world_->engine.ends().is_on_this_thread()) [[unlikely]]
+    throw_foreign_thread(name());
   return *world_;
 }
 
@@ -74,8 +77,10 @@ Received SimGang::finish(World& world, PendingOperation& pending) {
   if (!Matching::has_ended(pending)) {
     PendingOperation* const waited_for[] = {&pending};
     const Wait wait{Wait::Reason::operations, waited_for};
+    user_ = pending.task;
     do world.engine.block(*pending.task, wait);
     while (!Matching::has_ended(pending));
+    user_ = nullptr;
   }
   return world.matching.take(pending);
 }
@@ -88,6 +93,8 @@ Received SimGang::do_run(Operation& operation) {
     return run_under_faults(world, operation);
   number(world, operation);
   PendingOperation pending(operation, *state_, rank(), world.engine.current());
+  if (user_ != nullptr) [[unlikely]]
+    world.diagnosis.used_at_once(pending);
   post(world, pending);
   return finish(world, pending);
 }
@@ -153,6 +160,8 @@ Work SimGang::do_start(Operation& operation) {
     faults = faults_before(world, operation);
   number(world, operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), world.engine.current());
+  if (user_ != nullptr) [[unlikely]]
+    world.diagnosis.used_at_once(work->pending());
   if (counts_towards_faults) [[unlikely]]
     world.interference->links().copy_late(work->pending(), faults);
   work->post();

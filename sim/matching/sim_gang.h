@@ -69,7 +69,8 @@ class SimGang final : public Gang {
   std::shared_ptr<GangState> state_;
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
-  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows
+  const Task* user_ = nullptr;  // the context that is blocked in a call
+  bool is_refused_;             // held by a restarted rank whose incarnation no peer knows
   RankState* owner_;
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;

@@ -58,7 +58,9 @@ void SimWork::delist() noexcept {
 
 World& SimWork::world() const {
   if (gang_->world == nullptr) [[unlikely]]
-    throw InvalidOperation("a work was used after the end of its simulation");
+    throw_ended("a work");
+  if (!gang_->world->engine.ends().is_on_this_thread()) [[unlikely]]
+    throw_foreign_thread("a work");
   return *gang_->world;
 }
 

@@ -33,6 +33,11 @@ class SimWork final : public WorkState {
   SimWork* next_of_rank() const noexcept { return next_; }
   PendingOperation& pending() noexcept { return pending_; }
 
+  // The run is over, and this work will never be destroyed: its buffers may be touched again.
+  void release_buffers() noexcept {
+    if (guard_) guard_->open();
+  }
+
   // The program of its rank has ended and this work lives on: reports a finding unless the program
   // has waited for it. Its buffers may be gone, so an unfinished work breaks its gang.
   void outlived() noexcept;

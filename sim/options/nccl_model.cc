@@ -9,12 +9,9 @@
 namespace gang::sim {
 namespace {
 
-constexpr std::array orders = {EnumName{LaunchOrder::host, "host"},
-                               EnumName{LaunchOrder::any, "any"}};
-constexpr std::array links = {EnumName{PeerLinks::device, "device"},
-                              EnumName{PeerLinks::sockets, "sockets"}};
-constexpr std::array launches = {EnumName{HostLaunch::asynchronous, "async"},
-                                 EnumName{HostLaunch::blocking, "blocking"}};
+constexpr auto orders = names_in_order<LaunchOrder>("host", "any");
+constexpr auto links = names_in_order<PeerLinks>("device", "sockets");
+constexpr auto launches = names_in_order<HostLaunch>("async", "blocking");
 
 // Whether `text` is one of `names`; sets `choice` where it is.
 template <typename Enum, std::size_t count>

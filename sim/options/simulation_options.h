@@ -28,9 +28,8 @@ enum class ContextKind : std::uint8_t {
   parallel,
 };
 
-inline constexpr std::array context_kind_names = {EnumName{ContextKind::fiber, "fiber"},
-                                                  EnumName{ContextKind::thread, "thread"},
-                                                  EnumName{ContextKind::parallel, "parallel"}};
+inline constexpr auto context_kind_names =
+    names_in_order<ContextKind>("fiber", "thread", "parallel");
 
 // What implements the gangs of a world.
 enum class SimulatedBackend : std::uint8_t {
@@ -45,9 +44,8 @@ enum class ExecutionModel : std::uint8_t {
   stream_ordered,  // the order in which the rank launched them, across gangs (NCCL)
 };
 
-inline constexpr std::array execution_model_names = {
-    EnumName{ExecutionModel::independent, "independent"},
-    EnumName{ExecutionModel::stream_ordered, "stream_ordered"}};
+inline constexpr auto execution_model_names =
+    names_in_order<ExecutionModel>("independent", "stream_ordered");
 
 // When a send lets its caller continue.
 struct SendMode {

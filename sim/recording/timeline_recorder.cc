@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t slices_in_all = 262'144;
 constexpr std::size_t fewest_slices = 8;
 constexpr std::size_t most_slices = 64;
+constexpr std::size_t most_calls = 1024;
 
 template <typename T>
 void append(std::string& key, T value) {
@@ -45,8 +46,15 @@ std::size_t TimelineRecorder::slices_per_context(int world_size) noexcept {
                     most_slices);
 }
 
+std::size_t TimelineRecorder::calls_per_history(int world_size) noexcept {
+  return std::clamp(slices_in_all / static_cast<std::size_t>(world_size), fewest_slices,
+                    most_calls);
+}
+
 TimelineRecorder::TimelineRecorder(int world_size, bool are_sends_buffered)
-    : capacity_(slices_per_context(world_size)), are_sends_buffered_(are_sends_buffered) {}
+    : slices_kept_(slices_per_context(world_size)),
+      capacity_(calls_per_history(world_size)),
+      are_sends_buffered_(are_sends_buffered) {}
 
 TimelineRecorder::Context& TimelineRecorder::context_of(const Task& task) {
   while (contexts_.size() <= task.id) contexts_.emplace_back();
@@ -60,6 +68,7 @@ TimelineRecorder::Gang& TimelineRecorder::gang_of(const GangState& gang) {
   Gang& known = gangs_[gang.index];
   if (known.label.empty()) {
     known.label = gang.gang_label();
+    known.members = {gang.info, &gang.info->root_ranks};
     known.name = index_of(names_, known.label.name);
   }
   return known;
@@ -219,8 +228,7 @@ std::string TimelineRecorder::group_key(const Context& context) const {
   key += '\0';
   append(key, context.end);
   append(key, context.left_out);
-  for (std::size_t i = 0; i < context.ring.size(); ++i) {
-    const TimelineSlice& slice = context.ring[(context.oldest + i) % context.ring.size()];
+  for (const TimelineSlice& slice : context.ring) {
     append(key, kinds_[slice.call]);
     append(key, gangs_[slice.gang].name);
     append(key, slice.sequence_number);
@@ -229,11 +237,38 @@ std::string TimelineRecorder::group_key(const Context& context) const {
   return key;
 }
 
-TimelineLane TimelineRecorder::lane_of(Context& context) const {
+// Puts the oldest first and drops those that a lane does not show.
+void TimelineRecorder::keep_last_slices(Context& context) const {
   std::rotate(context.ring.begin(),
               context.ring.begin() + static_cast<std::ptrdiff_t>(context.oldest),
               context.ring.end());
   context.oldest = 0;
+  if (context.ring.size() <= slices_kept_) return;
+  const std::size_t dropped = context.ring.size() - slices_kept_;
+  context.ring.erase(context.ring.begin(),
+                     context.ring.begin() + static_cast<std::ptrdiff_t>(dropped));
+  context.left_out += dropped;
+}
+
+CallHistories TimelineRecorder::histories() const {
+  CallHistories histories{.calls = calls_};
+  for (const Gang& gang : gangs_) histories.gangs.push_back({gang.label, gang.members});
+  for (const Context& context : contexts_) {
+    if (!context.name.empty()) continue;
+    const auto rank = static_cast<std::size_t>(context.rank);
+    if (histories.ranks.size() <= rank) histories.ranks.resize(rank + 1);
+    CallHistory& history = histories.ranks[rank];
+    history.left_out = context.left_out;
+    history.end = context.end;
+    for (std::size_t i = 0; i < context.ring.size(); ++i) {
+      const TimelineSlice& slice = context.ring[(context.oldest + i) % context.ring.size()];
+      history.calls.push_back({slice.call, slice.gang, slice.sequence_number, slice.status});
+    }
+  }
+  return histories;
+}
+
+TimelineLane TimelineRecorder::lane_of(Context& context) const {
   TimelineLane lane{.ranks = {context.rank},
                     .context = std::move(context.name),
                     .slices = std::move(context.ring),
@@ -247,6 +282,7 @@ void TimelineRecorder::group(Timeline& timeline) {
   const bool is_grouped = contexts_.size() > most_ungrouped_lanes;
   std::map<std::string, std::size_t> places;
   for (Context& context : contexts_) {
+    keep_last_slices(context);
     for (TimelineSlice& slice : context.ring) {
       if (slice.status != SliceStatus::pending) continue;
       slice.last_step = last_step_;
@@ -263,7 +299,7 @@ void TimelineRecorder::group(Timeline& timeline) {
       timeline.lanes[place->second].ranks.push_back(context.rank);
   }
   if (timeline.lanes.size() > most_lanes) {
-    // What went wrong is among those that have not returned.
+    // Keep the lanes that have not returned: the problem is among them.
     std::stable_partition(timeline.lanes.begin(), timeline.lanes.end(),
                           [](const TimelineLane& lane) { return lane.end != LaneEnd::returned; });
     timeline.lanes_left_out = timeline.lanes.size() - most_lanes;
@@ -274,7 +310,7 @@ void TimelineRecorder::group(Timeline& timeline) {
                    [](const TimelineLane& a, const TimelineLane& b) { return a.ranks < b.ranks; });
 }
 
-// Keeps the gangs and calls that the lanes mention, in order of mention.
+// Keeps the gangs and calls that the lanes mention, in order of first mention.
 void TimelineRecorder::name_gangs(Timeline& timeline) const {
   constexpr std::uint32_t none = ~std::uint32_t{0};
   std::vector<std::uint32_t> gangs(gangs_.size(), none);

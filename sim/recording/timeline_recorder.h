@@ -3,13 +3,14 @@
 
 #include <deque>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/report/call_history.h"
 #include "sim/report/timeline.h"
 #include "sim/report/trace.h"
 #include "sim/state/gang_state.h"
@@ -20,16 +21,23 @@ namespace gang::sim {
 // few, in memory of a fixed size. Texts are made once per kind of call, not per event.
 class TimelineRecorder {
  public:
-  // What is kept of every context of `world_size` ranks: the more ranks, the fewer operations.
+  // What a lane keeps of every context of `world_size` ranks: the more ranks, the fewer operations.
   static std::size_t slices_per_context(int world_size) noexcept;
+
+  // The same of a history, which nobody has to look at: as many, or more.
+  static std::size_t calls_per_history(int world_size) noexcept;
 
   // `are_sends_buffered`: a send may have ended long before it is received.
   TimelineRecorder(int world_size, bool are_sends_buffered);
 
+  void gang_made(const GangState& gang) { gang_of(gang); }
   void posted(const PendingOperation& pending, TimePoint time);
   void ended_for(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
   void task(TraceEventKind kind, const Task& task);
   void fault_fired(int rank);
+
+  // What the ranks' programs called, as far as it is kept. Before `take`.
+  CallHistories histories() const;
 
   // Groups the lanes and hands the timeline over. `end`: when the run was over.
   Timeline take(TimePoint end);
@@ -51,6 +59,7 @@ class TimelineRecorder {
   };
   struct Gang {
     GangLabel label;
+    std::shared_ptr<const std::vector<int>> members;
     std::uint32_t name = 0;           // index into names_
     std::uint64_t base_sequence = 0;  // of collectives.front()
     std::deque<OpenCollective> collectives;
@@ -78,12 +87,14 @@ class TimelineRecorder {
   TimelineSlice* find(Context& context, const PendingOperation& pending);
   std::uint64_t last_step_of(const PendingOperation& pending, std::uint64_t own_step);
   std::uint64_t step_of_sender(const PendingOperation& receive);
+  void keep_last_slices(Context& context) const;
   std::string group_key(const Context& context) const;
   TimelineLane lane_of(Context& context) const;
   void group(Timeline& timeline);
   void name_gangs(Timeline& timeline) const;
 
-  std::size_t capacity_;
+  std::size_t slices_kept_;  // of a context, in its lane
+  std::size_t capacity_;     // of a ring
   bool are_sends_buffered_;
   std::deque<Context> contexts_;  // by TaskId
   std::vector<Gang> gangs_;       // by GangState::index

@@ -14,6 +14,7 @@ TraceRecorder::TraceRecorder(const SimulationOptions& options)
 }
 
 void TraceRecorder::gang_made(const GangState& gang) {
+  if (timeline_) timeline_->gang_made(gang);
   if (!keeps_events_) return;
   trace_.gangs.resize(std::max<std::size_t>(trace_.gangs.size(), gang.index + 1));
   trace_.gangs[gang.index] = label_of(*gang.info);
@@ -53,6 +54,10 @@ void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, T
 Trace TraceRecorder::take(bool is_ordered) {
   trace_.digest = is_ordered ? digest_ : 0;
   return std::move(trace_);
+}
+
+std::shared_ptr<const CallHistories> TraceRecorder::histories() const {
+  return timeline_ ? std::make_shared<const CallHistories>(timeline_->histories()) : nullptr;
 }
 
 Timeline TraceRecorder::take_timeline(TimePoint end) {

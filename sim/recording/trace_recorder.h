@@ -62,6 +62,8 @@ class TraceRecorder {
   bool is_recording() const noexcept { return is_recording_; }
   std::uint64_t digest() const noexcept { return digest_; }
   Trace take(bool is_ordered);
+  // Null unless the timeline is recorded. Before take_timeline.
+  std::shared_ptr<const CallHistories> histories() const;
   Timeline take_timeline(TimePoint end);  // empty unless recorded
 
  private:

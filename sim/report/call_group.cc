@@ -9,7 +9,7 @@
 namespace gang::sim {
 namespace {
 
-// What the contexts of a group have in common: `call` without the rest.
+// `call` reduced to what the contexts of a group have in common.
 BlockedCall shared_of(const BlockedCall& call, CallSharing sharing) {
   BlockedCall shared = call;
   shared.rank = 0;
@@ -85,7 +85,7 @@ std::string waits_text(const CallGroup& group, std::size_t most_ranges) {
   const BlockedCall& call = group.first();
   if (!group.is_alike || call.waits_for_count == 0) return "";
   std::string text = to_rank_ranges(call.waits_for, most_ranges);
-  // More than `most_ranges` end with "..." anyway.
+  // A longer list ends with "..." anyway.
   const bool shows_all = rank_ranges(call.waits_for).size() <= most_ranges;
   if (call.waits_for_count > call.waits_for.size() && shows_all) text += ",...";
   return text;

@@ -1,5 +1,6 @@
 #include "sim/report/call_json.h"
 
+#include "gang/collective.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -7,8 +8,9 @@ namespace {
 
 using Direction = CallText::Direction;
 
-constexpr std::array directions = {EnumName{Direction::none, "none"}, EnumName{Direction::to, "to"},
-                                   EnumName{Direction::from, "from"}};
+constexpr auto directions = names_in_order<Direction>("none", "to", "from");
+
+constexpr int any_rank_in_json = -1;
 
 }  // namespace
 
@@ -17,7 +19,7 @@ nlohmann::json to_json(const CallText& call) {
   if (call.sequence) to["sequence"] = *call.sequence;
   if (!call.payload.empty()) to["payload"] = call.payload;
   if (call.direction != Direction::none) to["direction"] = name_of(directions, call.direction);
-  if (call.peer) to["peer"] = *call.peer;
+  if (call.peer) to["peer"] = *call.peer == any_rank ? any_rank_in_json : *call.peer;
   if (!call.qualifiers.empty()) to["qualifiers"] = call.qualifiers;
   return to;
 }
@@ -32,6 +34,7 @@ CallText call_text_from_json(const nlohmann::json& from) {
                 .payload = optional_field<std::string>(from, "payload").value_or(""),
                 .peer = optional_field<int>(from, "peer"),
                 .qualifiers = optional_field<std::string>(from, "qualifiers").value_or("")};
+  if (call.peer == any_rank_in_json) call.peer = any_rank;
   if (from.contains("direction")) call.direction = enum_field(from, "direction", directions);
   return call;
 }

@@ -11,12 +11,10 @@
 namespace gang::sim {
 namespace {
 
-constexpr std::array schedules_names = {EnumName{Schedules::every, "every"},
-                                        EnumName{Schedules::at_least_this, "at_least_this"}};
+constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_this");
 
-constexpr std::array dependence_names = {
-    EnumName{Dependence::none, "none"}, EnumName{Dependence::open, "open"},
-    EnumName{Dependence::needed, "needed"}, EnumName{Dependence::not_needed, "not_needed"}};
+constexpr auto dependence_names =
+    names_in_order<Dependence>("none", "open", "needed", "not_needed");
 
 // "rank 1 stalled before barrier #2", "... and 2 more faults".
 std::string causes_text(const std::vector<FiredFault>& faults) {
@@ -53,18 +51,22 @@ std::string condition_text(Dependence dependence, std::string_view condition) {
   return fmt::format("{} {}", dependence == Dependence::needed ? ", but only" : "", condition);
 }
 
-// What the deciding run came to, the one without what is needed or not; else empty.
+// The result of the run `without` the condition; empty if no run has decided it.
 std::string decision_text(Dependence dependence, std::string_view without,
-                          const std::string& otherwise) {
-  if (dependence == Dependence::needed) return fmt::format("{} the run completes", without);
+                          const Certainty& certainty) {
+  if (dependence == Dependence::needed)
+    return certainty.decided_in == Schedules::every
+               ? fmt::format("{} the run completes", without)
+               : fmt::format("{} the run completed, in the one schedule that was tried", without);
   if (dependence != Dependence::not_needed) return "";
-  return otherwise.empty() ? fmt::format("it happens {} too", without)
-                           : fmt::format("{} the run ends with {}", without, otherwise);
+  return certainty.otherwise.empty()
+             ? fmt::format("it happens {} too", without)
+             : fmt::format("{} the run ends with {}", without, certainty.otherwise);
 }
 
 std::string reason_text(const Certainty& certainty) {
-  std::string text = decision_text(certainty.sends, "with buffered sends", certainty.otherwise);
-  if (text.empty()) text = decision_text(certainty.streams, "without streams", certainty.otherwise);
+  std::string text = decision_text(certainty.sends, "with buffered sends", certainty);
+  if (text.empty()) text = decision_text(certainty.streams, "without streams", certainty);
   if (!text.empty()) return text;
   return certainty.schedules == Schedules::every ? "the run made no scheduling choice"
                                                  : "another may avoid it";
@@ -98,6 +100,8 @@ nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>
   if (certainty.buffered_bytes) to["buffered_bytes"] = *certainty.buffered_bytes;
   if (certainty.resident_kernels) to["resident_kernels"] = *certainty.resident_kernels;
   if (!certainty.otherwise.empty()) to["otherwise"] = certainty.otherwise;
+  if (certainty.decided_in != Schedules::every)
+    to["decided_in"] = name_of(schedules_names, certainty.decided_in);
   return to;
 }
 
@@ -109,6 +113,8 @@ Certainty certainty_from_json(const nlohmann::json& from) {
   certainty.buffered_bytes = optional_field<std::uint64_t>(from, "buffered_bytes");
   certainty.resident_kernels = optional_field<int>(from, "resident_kernels");
   certainty.otherwise = optional_field<std::string>(from, "otherwise").value_or("");
+  if (from.contains("decided_in"))
+    certainty.decided_in = enum_field(from, "decided_in", schedules_names);
   return certainty;
 }
 

@@ -34,6 +34,8 @@ struct Certainty {
   // For not_needed: the finding_id that the deciding run ended with, or its outcome; empty if it
   // ended with the same finding.
   std::string otherwise;
+  // Of the deciding run: in which schedules it comes to that, for sends, streams and faults.
+  Schedules decided_in = Schedules::every;
 
   friend bool operator==(const Certainty&, const Certainty&) = default;
 };

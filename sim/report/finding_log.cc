@@ -25,7 +25,7 @@ bool has_more_ranks(const CallSummary& a, const CallSummary& b) {
   return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks < b.ranks;
 }
 
-// Names, in the message, the calls that others could not complete since a rank had ended with an
+// Adds to the message the calls that others could not complete because a rank had ended with an
 // exception: all but the first entry of the divergence.
 void complete_rank_failure(Finding& finding) {
   auto& next = finding.divergence->next;

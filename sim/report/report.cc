@@ -39,6 +39,7 @@ constexpr std::array fixes = {
     Fix{"unwaited_work", "keep the Work and wait for it"},
     Fix{"unreceived_message", "receive it, or do not send it"},
     Fix{"buffer_in_flight", "wait before touching the buffer"},
+    Fix{"concurrent_use", "give each thread a gang of its own, or let one thread make the calls"},
     Fix{"use_after_close", "close the gang after its last use"},
     Fix{"gang_not_closed", "close or release the gang before the program ends"},
 };

@@ -16,6 +16,7 @@
 #include "gang/enum_names.h"
 #include "gang/gang_label.h"
 #include "sim/report/certainty.h"
+#include "sim/report/left_behind.h"
 #include "sim/report/timeline.h"
 #include "sim/report/trace.h"
 #include "sim/schedule/schedule.h"
@@ -23,6 +24,7 @@
 
 namespace gang::sim {
 
+struct CallHistories;
 struct FaultPlan;
 
 enum class Outcome : std::uint8_t {
@@ -33,10 +35,8 @@ enum class Outcome : std::uint8_t {
   diverged,    // a replayed schedule does not belong to this run
 };
 
-inline constexpr std::array outcome_names = {
-    EnumName{Outcome::completed, "completed"}, EnumName{Outcome::deadlock, "deadlock"},
-    EnumName{Outcome::failed, "failed"}, EnumName{Outcome::step_limit, "step_limit"},
-    EnumName{Outcome::diverged, "diverged"}};
+inline constexpr auto outcome_names =
+    names_in_order<Outcome>("completed", "deadlock", "failed", "step_limit", "diverged");
 
 std::string_view to_string(Outcome outcome) noexcept;
 std::optional<Outcome> parse_outcome(std::string_view text) noexcept;
@@ -71,6 +71,7 @@ inline constexpr std::string_view unreceived_message = "unreceived_message";
 inline constexpr std::string_view gang_not_closed = "gang_not_closed";
 inline constexpr std::string_view buffer_in_flight = "buffer_in_flight";
 inline constexpr std::string_view use_after_close = "use_after_close";
+inline constexpr std::string_view concurrent_use = "concurrent_use";
 inline constexpr std::string_view rank_failed = "rank_failed";
 inline constexpr std::string_view wrong_result = "wrong_result";
 inline constexpr std::string_view timed_out = "timed_out";
@@ -197,15 +198,20 @@ struct FiredFault {
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
+  std::vector<Finding> handled;                // what would be findings if the program had not
+                                               // handled the errors
   std::vector<BlockedCall> blocked;            // at a deadlock: all, by rank
   std::optional<Certainty> certainty;          // Outcome::deadlock: of its first cause
+  Schedules schedules = Schedules::every;      // in which ones all this happens; not in JSON
   std::string divergence;                      // Outcome::diverged: step, expected, found
   std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
   bool forced_receive_completed = false;       // options.forced_receive got its message
   Schedule schedule;                           // if recorded
   Trace trace;
-  Timeline timeline;  // if recorded
+  Timeline timeline;                               // if recorded
+  std::shared_ptr<const CallHistories> histories;  // with the timeline, else null; not in JSON
   Counts counts;
+  std::vector<LeftBehind> left_behind;  // contexts that leak, by rank
   Duration virtual_time{0};
   std::shared_ptr<const FaultPlan> fault_plan;  // null: none
   std::vector<FiredFault> faults;               // faults of the plan that happened, in its order

@@ -12,13 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-template <typename T>
-json array_of(const std::vector<T>& values, json (*write)(const T&)) {
-  json array = json::array();
-  for (const T& value : values) array.push_back(write(value));
-  return array;
-}
-
 json counts_to_json(const Counts& counts) {
   return {{"rank_operations", counts.rank_operations},
           {"completed_operations", counts.completed_operations},
@@ -150,6 +143,13 @@ json to_json(const Report& report) {
              {"wall_time_ns", report.wall_time.count()},
              {"trace_digest", fmt::format("{:016x}", report.trace.digest)}};
   if (report.certainty) to["certainty"] = to_json(*report.certainty, report.faults);
+  if (!report.handled.empty()) {
+    to["handled"] = json::array();
+    for (const Finding& finding : report.handled)
+      to["handled"].push_back(to_json(finding, report.faults));
+  }
+  if (!report.left_behind.empty())
+    to["left_behind"] = array_of<LeftBehind>(report.left_behind, to_json);
   if (report.fault_plan) {
     to["fault_plan"] = to_json(*report.fault_plan);
     to["faults"] = array_of<FiredFault>(report.faults, fired_to_json);
@@ -206,6 +206,9 @@ Report report_from_json(const json& from) {
   report.virtual_time = Duration(field<std::int64_t>(from, "virtual_time_ns"));
   report.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
   report.trace.digest = digest_field(from, "trace_digest");
+  if (from.contains("handled")) report.handled = elements_field(from, "handled", finding_from_json);
+  if (from.contains("left_behind"))
+    report.left_behind = elements_field(from, "left_behind", left_behind_from_json);
   if (from.contains("fault_plan")) {
     report.fault_plan = std::make_shared<const FaultPlan>(fault_plan_from_json(from["fault_plan"]));
     report.faults = elements_field(from, "faults", fired_from_json);

@@ -27,8 +27,8 @@ std::vector<std::string> row_of(const CallGroup& group) {
           waits.empty() ? "-" : waits, call.location};
 }
 
-// At most `most_rows` rows; where there would be more, gangs of one name share a row, then messages
-// with other ranks at their other end.
+// At most `most_rows` rows: beyond that, gangs of one name share a row, then messages that differ
+// only in their peer.
 MarkedText blocked_rows(const std::vector<const BlockedCall*>& blocked) {
   const std::vector<CallGroup> groups = group_calls(blocked, CallSharing::any_peer, most_rows);
   std::vector<std::vector<std::string>> rows = {{"rank", "blocked in", "waits for", "at"}};
@@ -56,7 +56,7 @@ MarkedText blocked_table(const std::vector<BlockedCall>& blocked) {
   return text;
 }
 
-// Who called what, the last call in common first.
+// Who called what, starting with the last common call.
 MarkedText divergence_table(const Divergence& divergence) {
   std::set<GangLabel> gangs;
   for (const CallSummary& call : divergence.next)
@@ -94,9 +94,17 @@ std::string near_miss_text(const NearMiss& miss) {
                      call_text(miss.first), call_text(miss.second), miss.field);
 }
 
-// Whether the message of the finding says what its near misses would.
+// Whether the finding's message already says what its near misses would.
 bool is_about_near_misses(const Finding& finding) {
   return finding.id == finding_id::mismatch_tag || finding.id == finding_id::mismatch_gang;
+}
+
+// The first of the errors that the program has handled, and how many more there are.
+std::string handled_text(const std::vector<Finding>& handled) {
+  if (handled.empty()) return "";
+  std::string text = handled.front().message;
+  if (handled.size() > 1) text += fmt::format(" And {} more.", handled.size() - 1);
+  return text;
 }
 
 MarkedText advice(const Report& report) {
@@ -111,6 +119,8 @@ MarkedText advice(const Report& report) {
         "Timeout", "would fail after " + gang::to_string(Duration(timed->would_time_out_after_ns)));
   if (const Certainty* certainty = certainty_of(report))
     text.add_advice("Certainty", to_string(*certainty, report.faults));
+  text.add_advice("Leaks", to_string(report.left_behind));
+  text.add_advice("Handled", handled_text(report.handled));
   return text;
 }
 
@@ -127,7 +137,7 @@ MarkedText finding_text(const Finding& finding) {
   return text;
 }
 
-// Of each kind the first few; of the others their number and ranks.
+// The first few findings of each kind, and the number and ranks of the rest.
 MarkedText findings_text(const std::vector<Finding>& findings) {
   std::map<std::string, std::vector<const Finding*>> of_kind;
   MarkedText text;

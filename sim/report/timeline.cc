@@ -12,12 +12,8 @@
 namespace gang::sim {
 namespace {
 
-constexpr std::array statuses = {EnumName{SliceStatus::complete, "complete"},
-                                 EnumName{SliceStatus::failed, "failed"},
-                                 EnumName{SliceStatus::pending, "pending"}};
-constexpr std::array ends = {EnumName{LaneEnd::none, "none"},
-                             EnumName{LaneEnd::returned, "returned"},
-                             EnumName{LaneEnd::failed, "failed"}};
+constexpr auto statuses = names_in_order<SliceStatus>("complete", "failed", "pending");
+constexpr auto ends = names_in_order<LaneEnd>("none", "returned", "failed");
 
 // Two numbers, [from, to].
 template <typename T>
@@ -52,13 +48,11 @@ nlohmann::json slice_to_json(const TimelineSlice& slice) {
 }
 
 nlohmann::json lane_to_json(const TimelineLane& lane) {
-  nlohmann::json slices = nlohmann::json::array();
-  for (const TimelineSlice& slice : lane.slices) slices.push_back(slice_to_json(slice));
   return {{"ranks", lane.ranks},
           {"context", lane.context},
           {"left_out", lane.left_out},
           {"end", to_string(lane.end)},
-          {"slices", std::move(slices)}};
+          {"slices", array_of(lane.slices, slice_to_json)}};
 }
 
 TimelineCall call_from_json(const nlohmann::json& json) {
@@ -103,16 +97,12 @@ std::string_view to_string(SliceStatus status) noexcept { return name_of(statuse
 std::string_view to_string(LaneEnd end) noexcept { return name_of(ends, end); }
 
 nlohmann::json to_json(const Timeline& timeline) {
-  nlohmann::json gangs = nlohmann::json::array();
-  for (const GangLabel& gang : timeline.gangs) gangs.push_back(to_json(gang));
-  nlohmann::json calls = nlohmann::json::array();
-  for (const TimelineCall& call : timeline.calls) calls.push_back(call_to_json(call));
-  nlohmann::json lanes = nlohmann::json::array();
-  for (const TimelineLane& lane : timeline.lanes) lanes.push_back(lane_to_json(lane));
-  nlohmann::json to = {
-      {"gangs", std::move(gangs)},       {"calls", std::move(calls)},
-      {"lanes", std::move(lanes)},       {"lanes_left_out", timeline.lanes_left_out},
-      {"last_step", timeline.last_step}, {"end_ns", timeline.end.count()}};
+  nlohmann::json to = {{"gangs", array_of(timeline.gangs, to_json)},
+                       {"calls", array_of(timeline.calls, call_to_json)},
+                       {"lanes", array_of(timeline.lanes, lane_to_json)},
+                       {"lanes_left_out", timeline.lanes_left_out},
+                       {"last_step", timeline.last_step},
+                       {"end_ns", timeline.end.count()}};
   if (!timeline.fault_steps.empty()) to["fault_steps"] = timeline.fault_steps;
   return to;
 }

@@ -13,10 +13,8 @@
 namespace gang::sim {
 namespace {
 
-constexpr std::array kinds = {
-    EnumName{TraceEventKind::post, "post"}, EnumName{TraceEventKind::complete, "complete"},
-    EnumName{TraceEventKind::fail, "fail"}, EnumName{TraceEventKind::task_start, "task_start"},
-    EnumName{TraceEventKind::task_end, "task_end"}};
+constexpr auto kinds =
+    names_in_order<TraceEventKind>("post", "complete", "fail", "task_start", "task_end");
 
 std::string_view gang_of(const Trace& trace, const TraceEvent& event) {
   return event.gang < trace.gangs.size() ? std::string_view(trace.gangs[event.gang]) : "";
@@ -68,7 +66,6 @@ std::string_view chrome_phase(TraceEventKind kind) noexcept {
   }
 }
 
-// Writes the events of a trace one by one.
 class ChromeWriter {
  public:
   explicit ChromeWriter(const Trace& trace) : trace_(trace) {
@@ -115,7 +112,7 @@ class ChromeWriter {
     return json;
   }
 
-  // So that what never ended is drawn up to a point after all others.
+  // Operations that never ended are drawn up to this point, after all others.
   void add_end(nlohmann::json& events) const {
     if (trace_.events.empty()) return;
     events.push_back({{"ph", "i"},

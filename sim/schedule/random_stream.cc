@@ -15,7 +15,7 @@ RandomStream::result_type RandomStream::operator()() noexcept {
 }
 
 std::uint64_t RandomStream::below(std::uint64_t bound) noexcept {
-  // Multiplying keeps the bias under bound / 2^64, which no run is long enough to show.
+  // Multiplication keeps the bias below bound / 2^64, which no run is long enough to show.
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((Wide{(*this)()} * bound) >> 64);
 }

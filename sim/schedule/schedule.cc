@@ -12,14 +12,11 @@ namespace {
 
 constexpr std::string_view header = "gangsim-schedule 1 ";
 
-constexpr std::array scheduler_kinds = {EnumName{SchedulerKind::round_robin, "round_robin"},
-                                        EnumName{SchedulerKind::random, "random"},
-                                        EnumName{SchedulerKind::replay, "replay"}};
+constexpr auto scheduler_kinds = names_in_order<SchedulerKind>("round_robin", "random", "replay");
 
-constexpr std::array switch_points = {EnumName{SwitchPoints::blocking_calls, "blocking_calls"},
-                                      EnumName{SwitchPoints::all_calls, "all_calls"}};
+constexpr auto switch_points = names_in_order<SwitchPoints>("blocking_calls", "all_calls");
 
-// Reads a text from the left, and says where it stands when something is wrong.
+// Parses a text from left to right; errors give the position.
 class Reader {
  public:
   explicit Reader(std::string_view text) noexcept : text_(text) {}

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "gang/collective.h"
+
 namespace gang {
-struct Collective;
 struct GangInfo;
 }  // namespace gang
 
@@ -28,6 +29,9 @@ class AwaitedMessage {
   virtual const GangInfo* gang() const = 0;
 
   virtual std::string describe() const = 0;  // "receive of all_reduce"
+
+  // Where the program waits.
+  virtual CallSite call_site() const { return call() == nullptr ? CallSite{} : call()->call_site; }
 };
 
 }  // namespace gang::sim

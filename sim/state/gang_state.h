@@ -9,11 +9,13 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gang/error.h"
 #include "gang/gang.h"
 #include "sim/state/fingerprint.h"
+#include "sim/state/link_queue.h"
 #include "sim/state/pending_operation.h"
 #include "sim/state/race_watch.h"
 #include "sim/state/rank_state.h"
@@ -101,13 +103,15 @@ struct HeldSend {
   TimePoint until{0};
 };
 
+using WaitingSends = LinkQueue<PendingOperation*>;
+
 // Messages sent to, and receives posted by, one member.
 struct Mailbox {
-  std::deque<Message> buffered;               // oldest first; matched before `sends` of their link
-  std::deque<PendingOperation*> sends;        // rendezvous sends to this member, oldest first
-  std::deque<PendingOperation*> receives;     // receives of this member, oldest first
-  std::vector<std::uint64_t> buffered_bytes;  // by source
-  std::vector<HeldSend> held;                 // by faults, oldest first
+  LinkQueue<Message> buffered;                            // matched before `sends` of their link
+  WaitingSends sends;                                     // rendezvous sends to this member
+  LinkQueue<PendingOperation*> receives;                  // receives of this member, by their peer
+  std::unordered_map<int, std::uint64_t> buffered_bytes;  // by source
+  std::vector<HeldSend> held;                             // by faults, oldest first
   // By tag and source; null until a receive from any source has taken a message.
   std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
   std::unique_ptr<TakenMessages> taken;  // by receives from any source; null before the first

@@ -17,8 +17,9 @@ struct GangState;
 struct MatchSlot;
 
 enum class PendingStatus : std::uint8_t {
-  launched,  // behind others in its rank's stream; unknown to its gang
-  posted,    // waits for the other members
+  launched,    // behind others in its rank's stream; unknown to its gang
+  posted,      // waits for the other members
+  mismatched,  // a message that has met one of another type or size
   complete,
   failed,  // its gang is broken
 };

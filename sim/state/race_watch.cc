@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 constexpr std::size_t most_remembered = 16;
+// Messages that one receive is compared with. The oldest come first, so each message that waits is
+// compared with those that are taken shortly before it.
+constexpr std::size_t most_compared = 64;
 
 std::uint64_t digest_of(DataType type, std::int64_t count, std::span<const std::byte> payload) {
   return hash_bytes(
@@ -66,14 +69,19 @@ void RaceWatch::took(Mailbox& mailbox, const PendingOperation& receive, int sour
                                        .call = describe(receive.call())});
   const GangState& gang = *receive.gang;
   std::set<int> seen;  // only the oldest message of each source: the others queue behind it
-  for (const Message& message : mailbox.buffered)
+  std::size_t left = most_compared;
+  for (const Message& message : mailbox.buffered) {
+    if (is_full() || left-- == 0) return;
     if (accepts(taken, message.source, message.tag) && seen.insert(message.source).second &&
-        digest_of(message.data_type, message.count, message.payload) != taken.digest && !is_full())
+        digest_of(message.data_type, message.count, message.payload) != taken.digest)
       add(gang, receive.member, taken, message.source, message.sent.call_site);
-  for (const PendingOperation* waiting : mailbox.sends)
+  }
+  for (const PendingOperation* waiting : mailbox.sends) {
+    if (is_full() || left-- == 0) return;
     if (accepts(taken, waiting->member, waiting->call().tag) &&
-        seen.insert(waiting->member).second && digest_of(*waiting) != taken.digest && !is_full())
+        seen.insert(waiting->member).second && digest_of(*waiting) != taken.digest)
       add(gang, receive.member, taken, waiting->member, waiting->call().call_site);
+  }
 }
 
 void RaceWatch::sent(const Mailbox& mailbox, const PendingOperation& send) {

@@ -46,9 +46,15 @@ struct Task {
   std::uint64_t polls = 0;                 // fruitless polls in a row
   PendingOperation* polled = nullptr;      // target of the last poll; null once it is gone
   const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
+  std::uint64_t timer_serial = 0;          // the last of its waits that a timer may end
+  std::uint64_t naps = 0;                  // waits that a timer has ended while the run had come
+  std::uint64_t naps_at = 0;               // this far (Run::activity)
+  std::uint32_t refusals = 0;              // calls that were refused since the run is over
+  bool has_asked_time = false;             // since its last poll
   bool is_started = false;
   bool is_done = false;
-  bool is_frozen = false;  // by a fault: does not run until the run is over
+  bool is_left_behind = false;  // its stack could not be unwound, and was left as it is
+  bool is_frozen = false;       // by a fault: does not run until the run is over
 
   // The locals that are current while this context runs; null for outside_task.
   RankLocals* locals() noexcept;

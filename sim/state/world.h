@@ -12,12 +12,14 @@ class Runtime;
 
 namespace gang::sim {
 
+class Awaiting;
 class Diagnosis;
 class Engine;
 class FindingLog;
 class ForeignGangs;
 class Interference;
 class Matching;
+class NamedGangs;
 class ReductionPool;
 class TraceRecorder;
 struct Counts;
@@ -35,6 +37,8 @@ struct World {
   TraceRecorder& recorder;
   Matching& matching;
   Diagnosis& diagnosis;
+  NamedGangs& named_gangs;
+  Awaiting& awaiting;
   Runtime& runtime;
   ReductionPool& reduction_pool;
   Interference* interference = nullptr;   // null: the run has no fault plan

@@ -1,4 +1,4 @@
-// Reading fields of JSON objects with errors that name them.
+// Reading fields of JSON objects with errors that name them; writing arrays.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline std::string json_type_text(const nlohmann::json& json) {
   return fmt::format("{} {}", json.is_structured() ? "an" : "a", json.type_name());
 }
 
-// The same for what reads as a T.
+// The same for values of type T.
 template <typename T>
 std::string json_type_text() {
   if constexpr (std::same_as<T, nlohmann::json>)
@@ -79,7 +79,7 @@ inline const nlohmann::json& array_field(const nlohmann::json& json, const char*
   return value;
 }
 
-// The same for a name of `names`.
+// The same for the name of an enumerator.
 template <typename Enum, std::size_t count>
 Enum enum_field(const nlohmann::json& json, const char* name,
                 const std::array<EnumName<Enum>, count>& names) {
@@ -89,7 +89,7 @@ Enum enum_field(const nlohmann::json& json, const char* name,
       fmt::format("field {} is '{}'; must be one of: {}", name, text, list_names(names)));
 }
 
-// The same for 64 bits as hexadecimal digits.
+// The same for 64 bits in hexadecimal.
 inline std::uint64_t digest_field(const nlohmann::json& json, const char* name) {
   const auto text = field<std::string>(json, name);
   std::uint64_t digest = 0;
@@ -101,8 +101,8 @@ inline std::uint64_t digest_field(const nlohmann::json& json, const char* name) 
   return digest;
 }
 
-// Calls `read` with every element of an array. What it throws as InvalidArgument is thrown with the
-// element: "lanes[2]: field ranks is missing".
+// Calls `read` with every element of an array. Adds the element to an InvalidArgument that it
+// throws: "lanes[2]: field ranks is missing".
 template <typename Read>
 void read_elements(const nlohmann::json& json, const char* name, const Read& read) {
   std::size_t index = 0;
@@ -125,6 +125,14 @@ std::vector<T> elements_field(const nlohmann::json& json, const char* name,
     values.push_back(read(element));
   });
   return values;
+}
+
+// The values as an array, each written by `write`.
+template <typename T>
+nlohmann::json array_of(const std::vector<T>& values, nlohmann::json (*write)(const T&)) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
 }
 
 }  // namespace gang::sim

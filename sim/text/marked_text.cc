@@ -1,5 +1,6 @@
 #include "sim/text/marked_text.h"
 
+#include "gang/visible_text.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::sim {
@@ -16,10 +17,11 @@ std::string padding_after(std::string_view name) {
 
 void MarkedText::add(std::string_view text, TextRole role) {
   if (text.empty()) return;
+  const std::string shown = visible(text, LineBreaks::kept);
   if (!spans_.empty() && spans_.back().role == role)
-    spans_.back().text += text;
+    spans_.back().text += shown;
   else
-    spans_.push_back({std::string(text), role});
+    spans_.push_back({shown, role});
 }
 
 void MarkedText::add(const MarkedText& text) {

@@ -1,4 +1,4 @@
-// Text with its headings and values set off, for those who can show that.
+// Text whose headings and values are marked, for output that can show it.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class MarkedText {
   std::vector<TextSpan> spans_;
 };
 
-// Without the roles.
+// The text without its roles.
 std::string plain_text(const MarkedText& text);
 
 }  // namespace gang::sim

@@ -23,7 +23,7 @@ std::string shortened(const std::string& text, std::size_t columns) {
   return kept + "...";
 }
 
-// Of a place, "train.cc:41", the end: it has the line.
+// The end of a place such as "train.cc:41", since the end has the line.
 std::string shortened_place(const std::string& text, std::size_t columns) {
   std::size_t begin = 0;
   const auto left = [&] { return column_count(std::string_view(text).substr(begin)); };
@@ -35,8 +35,8 @@ std::string shortened_place(const std::string& text, std::size_t columns) {
   return "..." + text.substr(begin);
 }
 
-// `text` in lines of at most `columns` columns, broken at spaces; a word that is longer, and what
-// is left where there would be more than a few lines, is shortened.
+// `text` broken at spaces into a few lines of at most `columns` columns. Longer words, and the text
+// beyond those lines, are shortened.
 Lines broken(const std::string& text, std::size_t columns) {
   constexpr std::size_t most_lines = 3;
   Lines lines;
@@ -56,7 +56,7 @@ Lines broken(const std::string& text, std::size_t columns) {
   return lines;
 }
 
-// Takes columns away from the widest until a row fits; from places last.
+// Narrows the widest columns until a row fits; places last.
 void fit(const std::vector<std::string>& titles, std::vector<std::size_t>& widths) {
   std::size_t total = 0;
   for (const std::size_t width : widths) total += width + 2;
@@ -119,7 +119,7 @@ std::string wrapped(std::string_view text, std::string_view indent) {
     text.remove_prefix(std::min(space + 1, text.size()));
     if (word.empty()) continue;
     if (column_count(indent) + column_count(word) > terminal_columns) {
-      // No line holds it: it begins on this one and is broken at the edge.
+      // Longer than any line: starts on this one and breaks at the edge.
       if (!is_empty && column_count(line) + 1 < terminal_columns) line += ' ';
       for (const char byte : word) {
         const bool begins_character = (static_cast<unsigned char>(byte) & 0xc0) != 0x80;

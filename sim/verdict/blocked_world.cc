@@ -1,7 +1,10 @@
 #include "sim/verdict/blocked_world.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 #include "sim/matching/matching.h"
 #include "sim/state/world.h"
@@ -53,6 +56,31 @@ const void* key_of(const PendingOperation& pending) noexcept {
   return &pending;
 }
 
+// A heartbeat says nothing about why its rank's other contexts are stuck, unless they wait for it.
+std::vector<const Task*> without_idle(const std::vector<const Task*>& live,
+                                      const std::function<bool(const Task&)>& is_alive) {
+  std::set<const Task*> awaited;
+  for (const Task* context : live)
+    if (context->wait != nullptr) awaited.insert({context->wait->joined, context->wait->holder});
+  const auto is_idle = [&](const Task* context) {
+    return !is_alive(*context) && !awaited.contains(context) &&
+           BlockedWorld::operation_of(*context) == nullptr &&
+           (context->wait->reason == Wait::Reason::sleep ||
+            context->wait->reason == Wait::Reason::poll);
+  };
+  std::vector<const Task*> kept;
+  for (auto first = live.begin(); first != live.end();) {
+    const auto last = std::find_if(first, live.end(), [first](const Task* context) {
+      return context->rank != (*first)->rank;
+    });
+    const bool are_all = std::all_of(first, last, is_idle);
+    std::copy_if(first, last, std::back_inserter(kept),
+                 [&](const Task* context) { return are_all || !is_idle(context); });
+    first = last;
+  }
+  return kept;
+}
+
 }  // namespace
 
 BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumption)
@@ -60,6 +88,7 @@ BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumpt
       moment_(moment),
       assumption_(assumption),
       live_(world.engine.contexts().live()) {
+  live_ = without_idle(live_, [this](const Task& context) { return is_alive(context); });
   const auto ranks = static_cast<std::size_t>(world.options.world_size);
   ranks_.assign(ranks, no_node);
   first_of_rank_.assign(ranks + 1, 0);
@@ -79,7 +108,8 @@ BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumpt
 
 // Whether the context can act on its own: it runs, sleeps, or polls.
 bool BlockedWorld::is_alive(const Task& context) const noexcept {
-  if (context.wait == nullptr || context.wait->reason == Wait::Reason::sleep) return true;
+  if (context.wait == nullptr || context.wait->reason == Wait::Reason::outside) return true;
+  if (context.wait->reason == Wait::Reason::sleep) return moment_ != Moment::naps_in_vain;
   return moment_ == Moment::while_others_run && context.wait->reason == Wait::Reason::poll;
 }
 
@@ -145,7 +175,9 @@ void BlockedWorld::connect_context(const Task& context) {
     return;
   }
   const WaitGraph::Node node = node_of(context);
-  for (const PendingOperation* pending : context.wait->operations)
+  for (const PendingOperation* pending : context.wait->reason == Wait::Reason::sleep
+                                             ? operations_of(context)
+                                             : context.wait->operations)
     if (!Matching::has_ended(*pending)) graph_.add_edge(node, operation_node(*pending));
   switch (context.wait->reason) {
     case Wait::Reason::join:
@@ -206,6 +238,7 @@ WaitGraph::Node BlockedWorld::slot_node(const PendingOperation& pending) {
 }
 
 void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation& pending) {
+  if (pending.status == PendingStatus::mismatched) return;  // about to fail
   const PendingOperation& ahead = ahead_of(pending);
   if (&ahead != &pending) {
     if (!Matching::has_ended(ahead)) graph_.add_edge(node, operation_node(ahead));

@@ -33,6 +33,7 @@ enum class Assumption : std::uint8_t {
 enum class Moment : std::uint8_t {
   at_rest,           // no context can run: a poll cannot succeed by itself
   while_others_run,  // a polling context may do something else next
+  naps_in_vain,      // at rest, but for contexts that sleep, look around and sleep again
 };
 
 // Whether it is a receive from any source.

@@ -41,8 +41,9 @@ void describe_operation(const World& world, BlockedWorld& blocked, const Pending
 }
 
 void describe_message(const AwaitedMessage& message, BlockedCall& call) {
+  call.waits_for_any = message.call() == nullptr && message.takes_any();
   keep_waits(call, message.awaited_ranks());
-  if (message.call() != nullptr) call.location = to_string(message.call()->call_site);
+  if (const CallSite site = message.call_site(); site.line != 0) call.location = to_string(site);
 }
 
 void describe_other(const World& world, const Task& context, BlockedCall& call) {

@@ -18,11 +18,20 @@ namespace {
 
 constexpr std::size_t most_compared = 8;  // failures whose last call is compared with the others'
 
+// At most a few lines of `text`.
+std::string shortened(std::string_view text) {
+  constexpr std::size_t most_bytes = 1000;
+  if (text.size() <= most_bytes) return std::string(text);
+  std::size_t kept = most_bytes;
+  while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
+  return fmt::format("{}... ({} bytes in all)", std::string_view(text.data(), kept), text.size());
+}
+
 std::string text_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& exception) {
-    return exception.what();
+    return shortened(exception.what());
   } catch (...) {
     return "an exception that is not a std::exception";
   }
@@ -192,6 +201,8 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
 
 void report_open_gangs(World& world) {
   for (const RankState& rank : world.ranks) {
+    // Handles on a stack that was left as it is are not the program's fault.
+    if (world.engine.contexts().program_of(rank.rank).is_left_behind) continue;
     for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank()) {
       if (gang->is_closed()) continue;
       Finding finding;

@@ -1,7 +1,6 @@
 #include "sim/verdict/finding_text.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/report/rank_text.h"
 #include "sim/report/report.h"

@@ -1,4 +1,4 @@
-// Where the members of a gang part: the last call in common, and the next ones side by side.
+// Where the members of a gang diverge: their last common call, and the next ones side by side.
 #pragma once
 
 #include <span>
@@ -11,19 +11,19 @@ namespace gang::sim {
 
 struct World;
 
-// What the members did at one operation of `gang`, and what they had in common before. `members`
-// by rank in the gang; null: has not come, and what it did instead is told. Members in the same
-// call, or doing the same instead, are one entry; where there would be more than a few, the last
-// holds the rest. Valid for the oldest operation that has not completed. O(members).
+// What the members did at one operation of `gang`, and their last common call. `members` by rank in
+// the gang; for null entries, which have not arrived, says what they did instead. Members that did
+// the same share an entry; if there are too many entries, the last holds the rest. Valid for the
+// oldest operation that has not completed. O(members).
 Divergence first_divergence(const World& world, const GangState& gang,
                             std::span<PendingOperation* const> members);
 
-// By member: what it has left behind; null for members that have not let go of their handle, or
-// called nothing. Valid until the next departure. O(members).
+// By member: its departure; null for members that still hold their handle or have called nothing.
+// Valid until the next departure. O(members).
 std::vector<const Departure*> departures_by_member(const GangState& gang);
 
-// The last call that the members of `gang` had in common before `next`, one of them; its operation
-// is empty where there was none, or where it is not known any more.
+// The last common call of the members of `gang` before `next`, which one of them made; empty if
+// there was none or it is no longer known.
 CallSummary last_common_call(const GangState& gang, const Collective& next);
 
 }  // namespace gang::sim

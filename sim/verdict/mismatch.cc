@@ -23,9 +23,12 @@ struct Field {
 
 std::string label_value(const Collective& call) { return std::string(call.label); }
 
+// In the order in which they are looked at. A label says which call the program means, so one that
+// differs explains the arguments that differ with it.
 const std::array fields = {
     Field{finding_id::mismatch_operation, "operation",
           [](const Collective& call) { return std::string(to_string(call.kind)); }},
+    Field{finding_id::mismatch_label, "label", label_value},
     Field{finding_id::mismatch_data_type, "data type",
           [](const Collective& call) { return std::string(to_string(call.data_type)); }},
     Field{finding_id::mismatch_count, "number of elements",
@@ -36,7 +39,6 @@ const std::array fields = {
           [](const Collective& call) { return std::to_string(call.peer); }},
     Field{finding_id::mismatch_ranks, "rank list",
           [](const Collective& call) { return fmt::format("{:016x}", call.detail); }},
-    Field{finding_id::mismatch_label, "label", label_value},
 };
 
 const Field blocking_field{

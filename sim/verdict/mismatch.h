@@ -1,4 +1,4 @@
-// Says in which field the calls of an operation differ, and who is odd.
+// Finds the field in which the calls of an operation differ, and the odd ranks.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ struct Mismatch {
   std::vector<int> odd_members;  // ranks of the gang
 };
 
-// `members` hold at least two calls that do not match; null entries have not come. The first field
-// that differs, in the order of SEMANTICS, gives the finding; the odd ones are those outside the
-// largest set of members that agree on it, or all of them where no set is the largest.
+// `members` has at least two calls that do not match; null entries have not arrived. The finding is
+// that of the first field that differs, in the order of SEMANTICS. The odd members are those
+// outside the largest set that agrees on it, or all of them if no set is the largest.
 Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> members,
                           bool strict_blocking);
 

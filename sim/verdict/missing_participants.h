@@ -1,4 +1,4 @@
-// Ranks that will never come to what others wait for, since their programs have ended.
+// Ranks that others wait for although their programs have ended.
 #pragma once
 
 #include "sim/verdict/blocked_world.h"
@@ -10,9 +10,9 @@ struct World;
 
 class FindingLog;
 
-// Adds a finding for every set of ranks that is gone and waited for. The odd ranks are those that
-// are gone, unless they are the most of three or more members: then those that came. Where all are
-// done with the very call that the others make once more, the finding is uneven_iterations.
+// Adds a finding for every set of ended ranks that others wait for. The odd ranks are the ended
+// ones, unless they are the majority of three or more members: then those that arrived. If all of
+// them ended after the very call that the others repeat, the finding is uneven_iterations.
 void report_missing_participants(const World& world, BlockedWorld& blocked,
                                  VerdictCertainty& certainty, FindingLog& findings);
 

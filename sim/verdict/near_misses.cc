@@ -1,9 +1,10 @@
 #include "sim/verdict/near_misses.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@ std::vector<int> ranks_of(const Calls& calls) {
   for (const PendingOperation* call : calls)
     ranks.push_back(call->gang->root_rank_of(call->member));
   std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 
@@ -35,43 +37,78 @@ CallSummary summary_of(const Calls& calls) {
 
 // -- Messages that would match if their tags were equal --
 
-Finding tag_finding(const PendingOperation& send, const PendingOperation& receive) {
-  const int source = send.gang->root_rank_of(send.member);
-  const int destination = receive.gang->root_rank_of(receive.member);
+// Pairs of messages from the same two lines with the same two tags: one cause.
+struct OtherTags {
+  Calls sends;
+  Calls receives;  // one for each of `sends`
+};
+
+Finding tag_finding(const OtherTags& pairs) {
+  const PendingOperation& send = *pairs.sends.front();
+  const PendingOperation& receive = *pairs.receives.front();
   Finding finding = finding_for(receive, finding_id::mismatch_tag);
-  finding.ranks = {source, destination};
-  finding.near_misses = {
-      {.first = sim::summary_of(send), .second = sim::summary_of(receive), .field = "tag"}};
+  const CallSummary sent = summary_of(pairs.sends);
+  const CallSummary wanted = summary_of(pairs.receives);
+  std::ranges::set_union(sent.ranks, wanted.ranks, std::back_inserter(finding.ranks));
+  finding.near_misses = {{.first = sent, .second = wanted, .field = "tag"}};
+  const bool is_one = pairs.sends.size() == 1;
+  const std::string_view source = takes_any(receive) ? "any rank" : is_one ? "it" : "them";
   finding.message =
-      fmt::format("Rank {} sends with tag {} at {}; rank {} receives from it with tag {} at {}.",
-                  source, send.call().tag, to_string(send.call().call_site), destination,
-                  receive.call().tag, finding.location);
+      fmt::format("{} with tag {} at {}; {} from {} with tag {} at {}.",
+                  capitalised(ranks_do(sent.ranks, "sends", "send")), send.call().tag,
+                  to_string(send.call().call_site), ranks_do(wanted.ranks, "receives", "receive"),
+                  source, receive.call().tag, finding.location);
   finding.detail = "They would match if the tags were equal.";
   return finding;
 }
 
+using SendsBySource = std::unordered_map<int, const PendingOperation*>;
+
 // The first send of each source that waits in `mailbox`.
-std::unordered_map<int, const PendingOperation*> first_sends(const Mailbox& mailbox) {
-  std::unordered_map<int, const PendingOperation*> first;
+SendsBySource first_sends(const Mailbox& mailbox) {
+  SendsBySource first;
   for (const PendingOperation* send : mailbox.sends) first.try_emplace(send->member, send);
   return first;
 }
 
+// The one of `sends` that waits longest in `mailbox`; their end if none is left.
+SendsBySource::const_iterator oldest_of(const SendsBySource& sends, const Mailbox& mailbox) {
+  for (const PendingOperation* send : mailbox.sends)
+    if (const auto known = sends.find(send->member); known != sends.end() && known->second == send)
+      return known;
+  return sends.end();
+}
+
 void report_other_tags(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
+  using Side = std::tuple<std::string, int, std::string, int>;  // places and tags
+  std::vector<OtherTags> causes;
+  std::map<Side, std::size_t> cause_of;
+  const auto add = [&](const PendingOperation& send, const PendingOperation& receive) {
+    const Side side{to_string(send.call().call_site), send.call().tag,
+                    to_string(receive.call().call_site), receive.call().tag};
+    const auto [place, is_new] = cause_of.try_emplace(side, causes.size());
+    if (is_new) causes.emplace_back();
+    causes[place->second].sends.push_back(&send);
+    causes[place->second].receives.push_back(&receive);
+  };
   for (const GangState* gang : world.matching.gangs()) {
     if (!gang->mailboxes) continue;
     for (const Mailbox& mailbox : *gang->mailboxes) {
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
       auto sends = first_sends(mailbox);
       for (const PendingOperation* receive : mailbox.receives) {
-        const auto send = sends.find(receive->call().peer);
+        const auto send =
+            takes_any(*receive) ? oldest_of(sends, mailbox) : sends.find(receive->call().peer);
         if (send == sends.end()) continue;
-        Finding finding = tag_finding(*send->second, *receive);
-        finding.certainty = certainty.of(*receive->task);
-        findings.add(std::move(finding));
-        sends.erase(send);  // one finding per pair of ranks
+        add(*send->second, *receive);
+        sends.erase(send);  // one for each pair of ranks
       }
     }
+  }
+  for (const OtherTags& pairs : causes) {
+    Finding finding = tag_finding(pairs);
+    finding.certainty = certainty.of(*pairs.receives.front()->task);
+    findings.add(std::move(finding));
   }
 }
 
@@ -137,10 +174,37 @@ Link link_of(const PendingOperation& pending) {
                                                     : Link{peer, own, pending.call().tag};
 }
 
+using SendsByLink = std::map<Link, const PendingOperation*>;
+
+bool have_one_set_of_members(const GangState& a, const GangState& b) {
+  std::vector<int> ranks = a.info->root_ranks;
+  std::vector<int> others = b.info->root_ranks;
+  std::ranges::sort(ranks);
+  std::ranges::sort(others);
+  return ranks == others;
+}
+
+// A rank that receives from itself may mean a gang with the same members in another order: the send
+// that waits for it there.
+SendsByLink::iterator send_to_itself(SendsByLink& sends, const PendingOperation& receive) {
+  const int own = receive.gang->root_rank_of(receive.member);
+  return std::ranges::find_if(sends, [&](const auto& entry) {
+    const auto& [source, destination, tag] = entry.first;
+    return destination == own && source != own && tag == receive.call().tag &&
+           have_one_set_of_members(*entry.second->gang, *receive.gang);
+  });
+}
+
+// "pair[1,0]", with the ranks in the order of the gang.
+std::string ordered_label(const GangState& gang) {
+  if (std::ranges::is_sorted(gang.info->root_ranks)) return gang.label();
+  return fmt::format("{}[{}]", gang.info->name, rank_list_text(gang.info->root_ranks));
+}
+
 void report_messages_on_two_gangs(const World& world, VerdictCertainty& certainty,
                                   FindingLog& findings) {
   const std::vector<GangState*> gangs = world.matching.gangs();
-  std::map<Link, const PendingOperation*> sends;
+  SendsByLink sends;
   for (const GangState* gang : gangs)
     if (gang->mailboxes)
       for (const Mailbox& mailbox : *gang->mailboxes)
@@ -151,7 +215,8 @@ void report_messages_on_two_gangs(const World& world, VerdictCertainty& certaint
     for (const Mailbox& mailbox : *gang->mailboxes)
       for (const PendingOperation* receive : mailbox.receives) {
         if (receive->call().peer == any_rank) continue;
-        const auto send = sends.find(link_of(*receive));
+        auto send = sends.find(link_of(*receive));
+        if (receive->call().peer == receive->member) send = send_to_itself(sends, *receive);
         if (send == sends.end() || send->second->gang == gang) continue;
         Finding finding = finding_for(*receive, finding_id::mismatch_gang);
         finding.ranks = {std::get<0>(send->first), std::get<1>(send->first)};
@@ -159,9 +224,10 @@ void report_messages_on_two_gangs(const World& world, VerdictCertainty& certaint
                                 .second = sim::summary_of(*receive),
                                 .field = "gang"}};
         finding.message = fmt::format(
-            "Rank {} sends on gang {} at {}; rank {} receives from it on gang {} at {}.",
-            finding.ranks[0], send->second->gang->label(),
-            to_string(send->second->call().call_site), finding.ranks[1], to_string(finding.gang),
+            "Rank {} sends on gang {} at {}; rank {} receives from {} on gang {} at {}.",
+            finding.ranks[0], ordered_label(*send->second->gang),
+            to_string(send->second->call().call_site), finding.ranks[1],
+            receive->call().peer == receive->member ? "its own member" : "it", ordered_label(*gang),
             finding.location);
         finding.certainty = certainty.of(*receive->task);
         findings.add(std::move(finding));
@@ -241,7 +307,7 @@ std::vector<NearMiss> find_other_peers(const World& world) {
         if (send != sends_of.end() && send->second->call().peer != receive->member)
           add(*send->second, *receive, "destination");
         if (mailbox.sends.empty() || receive->call().peer == any_rank) continue;
-        const PendingOperation& offered = *mailbox.sends.front();
+        const PendingOperation& offered = **mailbox.sends.begin();
         if (offered.member != receive->call().peer && offered.call().tag == receive->call().tag)
           add(offered, *receive, "source");
       }

@@ -1,6 +1,7 @@
 #include "sim/verdict/root_cause.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -64,9 +65,13 @@ void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertai
   report_missing_participants(world, blocked, certainty, findings);
   const std::size_t missing = findings.size();
   report_near_misses(world, certainty, findings);
-  // Those two explain cycles too.
-  if (findings.size() == missing)
-    report_wait_cycles(world, blocked, certainty, findings, find_other_peers(world));
+  // Those explain the cycles of their ranks too.
+  std::set<int> explained;
+  for (std::size_t i = missing; i < findings.size(); ++i)
+    for (const NearMiss& miss : findings.at(i).near_misses)
+      for (const CallSummary* side : {&miss.first, &miss.second})
+        explained.insert(side->ranks.begin(), side->ranks.end());
+  report_wait_cycles(world, blocked, certainty, findings, find_other_peers(world), explained);
   if (findings.size() == before)
     report_plain_deadlock(world, blocked, certainty, findings, find_other_peers(world));
 }

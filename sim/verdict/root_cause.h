@@ -1,4 +1,4 @@
-// Why a run cannot go on: one finding per cause.
+// Why a run cannot continue: one finding per cause.
 #pragma once
 
 #include "sim/verdict/blocked_world.h"
@@ -10,9 +10,9 @@ struct World;
 
 class FindingLog;
 
-// Adds a finding for each cause of the dead contexts of `world`, and notes in it what else waits
-// for the same cause. Causes are what the wait-for graph's cores stand for: ranks that will never
-// act, and sets of calls that wait for each other.
+// Adds a finding for each cause of the dead contexts of `world`, with what else waits for it. The
+// causes are the cores of the wait-for graph: ranks that will never act, and sets of calls that
+// wait for each other.
 void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
                         FindingLog& findings);
 

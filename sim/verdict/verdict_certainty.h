@@ -7,22 +7,23 @@
 
 namespace gang::sim {
 
-// Decides, from the state at a deadlock, whether it can depend on how sends or streams work: the
-// wait-for graph is reduced once more as if they held nobody up. What is dead even then is dead
-// whatever they do. For what is not, only another run can tell (further_runs/); it is open. Whether
-// it depends on the schedule is known only where no choice point was passed.
+// Decides, from the state at a deadlock, whether it can depend on how sends or streams work, by
+// reducing the wait-for graph again as if they blocked no rank. Contexts that are dead even then do
+// not depend on them; for the others it stays open until another run shows it (further_runs/). A
+// deadlock is known to happen in every schedule only if the run passed no choice point.
 class VerdictCertainty {
  public:
-  // `world` is the one without assumptions, and outlives this.
+  // `world` is the graph without assumptions; it must outlive this.
   VerdictCertainty(const World& world, const BlockedWorld& blocked);
 
-  // Of the deadlock that `context` is part of. O(1), but for the first call under each assumption.
+  // For the deadlock that `context` is part of. O(1) except for the first call under each
+  // assumption.
   Certainty of(const Task& context);
 
-  // Whether `context` might go on if sends completed at once.
+  // Whether `context` might continue if sends completed at once.
   bool depends_on_sends(const Task& context);
 
-  // Whether it might go on if no operation were queued behind another.
+  // Whether it might continue if no operation were queued behind another.
   bool depends_on_streams(const Task& context);
 
  private:

@@ -1,6 +1,7 @@
 #include "sim/verdict/verdict_diagnosis.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ std::string last_location_of(const GangState& gang, int root_rank) {
 }
 
 // Lists the call of a rank that could not complete it since another had ended with an exception.
-void note_affected(const PendingOperation& pending, Finding& finding) {
+void note_affected(const PendingOperation& pending, const BreakCause& cause, Finding& finding) {
   const GangState& gang = *pending.gang;
   CallSummary call = summary_of(pending);
   if (!finding.divergence) {
@@ -41,7 +42,7 @@ void note_affected(const PendingOperation& pending, Finding& finding) {
     CallSummary& failed = divergence.next.emplace_back();
     failed.ranks = finding.ranks;
     failed.location = last_location_of(gang, finding.ranks.front());
-    failed.note = "ended with an exception";
+    failed.note = cause.aborted_by == no_rank ? "ended with an exception" : "aborted the gang";
   }
   auto& next = finding.divergence->next;
   const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
@@ -90,7 +91,12 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
 std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
     GangState& gang, std::span<PendingOperation* const> members) {
   Mismatch mismatch = explain_mismatch(gang, members, world_.options.strict_blocking);
-  mismatch.finding.certainty = Certainty{.schedules = world_.engine.choices().schedules()};
+  // A buffered message is found at once, when it is received, while others go on; they might have
+  // broken the gang before.
+  const bool others_go_on = gang.size() > 2 && members.front() != nullptr &&
+                            members.front()->status == PendingStatus::complete;
+  mismatch.finding.certainty = Certainty{
+      .schedules = others_go_on ? Schedules::at_least_this : world_.engine.choices().schedules()};
   const auto first = std::ranges::find_if(
       members, [](const PendingOperation* member) { return member != nullptr; });
   if (members.size() == static_cast<std::size_t>(gang.size()) &&
@@ -100,7 +106,14 @@ std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
   cause->kind = GangErrorKind::mismatch;
   cause->ranks_at_fault = mismatch.odd_members;
   cause->reason = full_message(mismatch.finding);
-  cause->finding = world_.findings.add(std::move(mismatch.finding));
+  // Calls that two threads make at the same time come in any order.
+  const auto known = used_at_once_.find(gang.index);
+  if (known == used_at_once_.end()) {
+    cause->finding = world_.findings.add(std::move(mismatch.finding));
+  } else {
+    cause->finding = known->second;
+    world_.findings.add_consequence(known->second, "calls differed: " + mismatch.finding.message);
+  }
   return cause;
 }
 
@@ -110,18 +123,41 @@ void VerdictDiagnosis::timed_out(const PendingOperation& pending, BreakCause& ca
   if (cause.ranks_at_fault.empty() && interference != nullptr)
     cause.ranks_at_fault = interference->links().cut_off(gang);
   Finding finding = timeout_finding(world_, gang, pending, cause.ranks_at_fault);
-  // Where faults happen, timeouts are what a program is expected to deal with.
-  if (interference != nullptr && interference->have_fired())
-    cause.finding_if_fatal = std::make_shared<Finding>(std::move(finding));
-  else
-    cause.finding = world_.findings.add(std::move(finding));
+  // An error that the program handles is none of its bugs.
+  cause.finding_if_fatal = std::make_shared<const Finding>(std::move(finding));
+  if (interference == nullptr || !interference->have_fired())
+    timeouts_.push_back(cause.finding_if_fatal);
+}
+
+std::vector<Finding> VerdictDiagnosis::take_handled(const std::vector<Finding>& findings) {
+  std::vector<Finding> handled;
+  for (const std::shared_ptr<const Finding>& timeout : std::exchange(timeouts_, {})) {
+    const bool is_fatal = std::ranges::any_of(findings, [&timeout](const Finding& finding) {
+      return finding.id == timeout->id && finding.message == timeout->message;
+    });
+    if (!is_fatal) handled.push_back(*timeout);
+  }
+  return handled;
 }
 
 void VerdictDiagnosis::failure_reaches(const PendingOperation& pending) {
   const BreakCause& cause = *pending.gang->broken;
   if (cause.finding == BreakCause::no_finding) return;
   Finding& finding = world_.findings.at(cause.finding);
-  if (is_by_exception(finding)) note_affected(pending, finding);
+  if (is_by_exception(finding)) note_affected(pending, cause, finding);
+}
+
+void VerdictDiagnosis::used_at_once(const PendingOperation& pending) {
+  if (world_.engine.is_over()) return;  // the other call has been cut short
+  Finding finding = finding_for(pending, finding_id::concurrent_use);
+  finding.ranks = {pending.task->rank->rank};
+  std::string predicate = fmt::format(
+      "called {}{} while another thread of the same rank was still in a call of that gang; a gang "
+      "is "
+      "used by one thread at a time.",
+      to_string(finding.call), place_text(pending.call().call_site));
+  const std::size_t index = world_.findings.add_of_ranks(std::move(finding), std::move(predicate));
+  used_at_once_.try_emplace(pending.gang->index, index);
 }
 
 std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {

@@ -259,10 +259,15 @@ bool waits_for_anybody(const Cycle& cycle) {
 }  // namespace
 
 void report_wait_cycles(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
-                        FindingLog& findings, std::vector<NearMiss> near_misses) {
+                        FindingLog& findings, std::vector<NearMiss> near_misses,
+                        const std::set<int>& explained) {
   for (const auto& core : blocked.cores()) {
     const Cycle cycle = cycle_of(blocked, core);
     if (cycle.contexts.empty() || waits_for_anybody(cycle)) continue;
+    if (std::ranges::any_of(cycle.contexts, [&explained](const Task* context) {
+          return explained.contains(context->rank->rank);
+        }))
+      continue;
     Finding finding = finding_of(world, cycle);
     point_at_last_call(world, blocked, finding);
     finding.certainty = certainty.of(*cycle.contexts.front());

@@ -1,4 +1,4 @@
-// Who waits for whom, with AND and OR.
+// Which node waits for which, with AND and OR.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class WaitGraph {
   std::size_t node_count() const noexcept { return modes_.size(); }
   const std::vector<Node>& successors(Node node) const { return successors_[node]; }
 
-  // Releases to a fixpoint and keeps what is left. O(nodes + edges).
+  // Releases nodes until no more can be released. O(nodes + edges).
   void reduce();
 
   // After reduce: whether the node can never be released.

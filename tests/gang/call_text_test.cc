@@ -49,7 +49,7 @@ TEST(CallText, PrintsAsTheCollectiveDoes) {
   }
 }
 
-TEST(CallText, OfWhatIsNoOperationIsItsKind) {
+TEST(CallText, HasOnlyAKindIfItIsNotAnOperation) {
   EXPECT_EQ(to_string(CallText{.kind = "join of loader"}), "join of loader");
   EXPECT_EQ(to_string(CallText{}), "");
   EXPECT_TRUE(CallText{}.empty());
@@ -74,6 +74,11 @@ TEST(CallText, WithAnyPeerEveryOtherCallIsAsItWas) {
   broadcast.peer = 1;
   for (const Collective& call : {any, broadcast, collective_of(OperationKind::barrier)})
     EXPECT_EQ(with_any_peer(describe(call)), describe(call));
+}
+
+TEST(CallText, ALabelsControlCharactersAreEscaped) {
+  const Collective call{.kind = OperationKind::barrier, .label = "a\x1b[31m\nb"};
+  EXPECT_EQ(to_string(describe(call)), "barrier #0 \"a\\x1b[31m\\nb\"");
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ TEST(EnumNames, AreReadBothWays) {
   EXPECT_EQ(list_names(colours), "red, green");
 }
 
+TEST(EnumNames, CanBeGivenInTheOrderOfTheEnumerators) {
+  constexpr auto names = names_in_order<Colour>("red", "green", "blue");
+  static_assert(name_of(names, Colour::blue) == "blue");
+  static_assert(parse_name(names, "green") == Colour::green);
+}
+
 TEST(EnumNames, HaveNothingForWhatTheTableLacks) {
   EXPECT_EQ(name_of(colours, Colour::blue), "");
   EXPECT_EQ(parse_name(colours, "Red"), std::nullopt);

@@ -41,6 +41,15 @@ TEST(GangError, CarriesWhatIsKnown) {
   EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{0});
 }
 
+TEST(GangError, KnowsWhatMismatchedCallsDifferIn) {
+  GangFailure failure = failure_of(GangErrorKind::mismatch);
+  EXPECT_EQ(GangError(failure).difference(), std::nullopt);
+  failure.difference = CallDifference::data_type;
+  EXPECT_EQ(GangError(failure).difference(), CallDifference::data_type);
+  EXPECT_EQ(to_string(CallDifference::count), "numbers of elements");
+  EXPECT_EQ(to_string(CallDifference::label), "labels");
+}
+
 TEST(GangError, KeepsNoBorrowedText) {
   GangFailure failure = failure_of(GangErrorKind::mismatch);
   std::string label = "step 3";

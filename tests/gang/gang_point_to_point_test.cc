@@ -121,5 +121,13 @@ TEST_F(GangPointToPoint, StartedFormsAreDescribedTheSameWay) {
   }
 }
 
+TEST_F(GangPointToPoint, TheLeftNeighbourOfRank0IsNoRankAndNotAnyRank) {
+  EXPECT_LT(any_rank, -1'000'000'000);
+  EXPECT_LT(any_tag, -1'000'000'000);
+  EXPECT_THROW(gang_.recv(tensor_, -1), InvalidArgument);
+  EXPECT_THROW(gang_.recv(tensor_, 1, -1), InvalidArgument);
+  EXPECT_THROW(gang_.send(tensor_, -1), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace gang

@@ -13,7 +13,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
-TEST(RootMeeting, OfOneProcessNeedsNobody) {
+TEST(RootMeeting, OfOneProcessReturnsAtOnce) {
   EXPECT_NE(meet_as_root_gang({.rank = 0, .world_size = 1}, 100ms), nullptr);
 }
 

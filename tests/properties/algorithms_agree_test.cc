@@ -1,5 +1,4 @@
-#include "properties/algorithms_agree.h"
-
+#include "properties/all_properties.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {

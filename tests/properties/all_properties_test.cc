@@ -31,6 +31,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "invalid_arguments_stay_local",
                                            "mismatches_are_found",
                                            "deadlocks_are_exact",
+                                           "certainty",
                                            "misuse_is_found",
                                            "errors_reach_everyone",
                                            "faults_are_contained",
@@ -44,6 +45,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "faulty_programs",
                                            "training",
                                            "mutants",
+                                           "culprits",
                                            "stores_behave"}));
 }
 

@@ -84,7 +84,7 @@ TEST(FaultyPrograms, ARaceThatNoScheduleShowsIsCaught) {
   expect_caught(faulty_programs(subject), "every_race_shows", "no schedule shows deadlock");
 }
 
-TEST(FaultyPrograms, ACorrectionThatIsNoneIsCaught) {
+TEST(FaultyPrograms, AnIneffectiveCorrectionIsCaught) {
   const auto subject = with("wrong_tag", [](FaultyProgram& faulty) {
     faulty.body = [](harness::Rank& rank, const harness::PlantedBug&) {
       if (rank.rank() == 0) rank.root()->barrier();

@@ -1,6 +1,5 @@
-#include "properties/gangs_compose.h"
-
 #include "gang/fake_gang.h"
+#include "properties/all_properties.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {

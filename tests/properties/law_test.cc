@@ -149,7 +149,7 @@ TEST(Law, TheTimeBudgetEndsTheSearch) {
 
 TEST(EnumeratedLaw, VisitsEveryCaseOnceInOrder) {
   std::vector<int> seen;
-  EnumeratedLaw<Number> law;
+  Law<Number> law;
   law.enumerate = [](int max_world) {
     std::vector<Number> numbers;
     for (int value = 0; value < 3 * max_world; ++value) numbers.push_back({value});
@@ -165,7 +165,7 @@ TEST(EnumeratedLaw, VisitsEveryCaseOnceInOrder) {
 }
 
 TEST(EnumeratedLaw, ReproducesWithTheWorldItWasFoundIn) {
-  EnumeratedLaw<Number> law;
+  Law<Number> law;
   law.name = "enumerated";
   law.enumerate = [](int max_world) {
     std::vector<Number> numbers;

@@ -13,7 +13,7 @@ TEST(Mutants, AreLaidAtTheirRanksDoor) {
   EXPECT_THAT(result.figures, ::testing::HasSubstr(" detected ("));
 }
 
-TEST(Mutants, AMistakeThatIsNotFoundIsCaught) {
+TEST(Mutants, AnUndetectedMistakeIsCaught) {
   const Subject subject = reporting([](sim::Report& report) { report.findings.clear(); });
   expect_caught(mutants(subject), name);
 }

@@ -1,5 +1,4 @@
-#include "properties/program_meaning.h"
-
+#include "properties/program_memory.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {

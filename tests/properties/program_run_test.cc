@@ -1,7 +1,7 @@
 #include "properties/program_run.h"
 
 #include "gang/fake_gang.h"
-#include "properties/program_meaning.h"
+#include "properties/program_memory.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {

@@ -1,7 +1,6 @@
-#include "properties/runs_replay.h"
-
 #include <atomic>
 
+#include "properties/all_properties.h"
 #include "tests/properties/planted.h"
 
 namespace gang::properties {

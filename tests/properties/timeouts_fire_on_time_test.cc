@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Gangs whose operations wait a millisecond longer than they are told.
+// Gangs whose operations wait a millisecond too long.
 Subject waiting_longer() {
   return running_by([](Operation& operation, const auto& inner) {
     operation.timeout += milliseconds(1);

@@ -1,4 +1,4 @@
-// Deadlocks of some ranks while others go on.
+// Deadlocks of some ranks while others continue.
 #include <stdexcept>
 
 #include "tests/sim/worlds.h"

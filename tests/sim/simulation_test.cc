@@ -88,6 +88,39 @@ TEST(Simulation, ManyShortOnesMayRunOnManyThreads) {
     });
 }
 
+TEST(Simulation, AGangIsOneForAllWhoNameItAndItsMembers) {
+  std::vector<int> counts(4);
+  const Report report = run(4, [&counts](SimulatedRank& rank) {
+    const auto gang_of = [&rank](const std::string& name, std::vector<int> ranks) {
+      GangInfo info = rank.root()->info();
+      info.name = name;
+      info.root_ranks = std::move(ranks);
+      return rank.gang_of(std::move(info), CallSite::here());
+    };
+    const int me = rank.rank();
+    const auto pair = gang_of("pair", me % 2 == 0 ? std::vector{2, 0} : std::vector{1, 3});
+    EXPECT_EQ(pair->size(), 2);
+    EXPECT_EQ(pair->rank(), me == 2 || me == 1 ? 0 : 1);
+    counts[static_cast<std::size_t>(me)] = count_members(*pair);
+    for (const std::vector<int>& wrong :
+         {std::vector{(me + 1) % 4}, std::vector{me, 4}, std::vector{me, -1}, std::vector{me, me}})
+      EXPECT_THROW(gang_of("wrong", wrong), InvalidArgument);
+    pair->close();
+  });
+  EXPECT_TRUE(report.holds());
+  EXPECT_THAT(counts, ElementsAre(2, 2, 2, 2));
+}
+
+TEST(Simulation, AFindingThatARankAddsIsOneOfTheReport) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1)
+      rank.add_finding({.id = "wrong_result", .ranks = {1}, .message = "Too large."});
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("wrong_result"));
+  EXPECT_EQ(report.findings[0].message, "Too large.");
+  EXPECT_FALSE(report.holds());
+}
+
 TEST(Simulation, WallTimeCoversTheRun) {
   const Report report =
       run(1, [](SimulatedRank&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });

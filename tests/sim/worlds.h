@@ -61,6 +61,13 @@ inline std::vector<ContextKind> deterministic_contexts() {
   return {ContextKind::fiber, ContextKind::thread};
 }
 
+// The same, and the one that is only nearly deterministic.
+inline std::vector<ContextKind> all_contexts() {
+  std::vector<ContextKind> contexts = deterministic_contexts();
+  contexts.push_back(ContextKind::parallel);
+  return contexts;
+}
+
 // A sum over `gang` of one per member: its size, where every member takes part.
 inline int count_members(Gang& gang, CallSite call_site = CallSite::here()) {
   std::int32_t count = 1;

@@ -16,9 +16,8 @@ int iterations_for(int world_size) { return std::max(100, 2'000'000 / world_size
 sim::RankProgram repeated_all_reduce(int iterations, std::size_t count) {
   return [iterations, count](sim::SimulatedRank& rank) {
     std::vector<float> values(count, 1.0F);
-    for (int i = 0; i < iterations; ++i) {
+    for (int i = 0; i < iterations; ++i)
       rank.root()->all_reduce(view(values), ReduceOperation::max);
-    }
   };
 }
 
@@ -27,9 +26,8 @@ void all_reduce_4_bytes(benchmark::State& state) {
   const int world_size = static_cast<int>(state.range(0));
   const sim::RankProgram program = repeated_all_reduce(iterations_for(world_size), 1);
   SimulatedRuns runs(state);
-  for ([[maybe_unused]] auto iteration : state) {
+  for ([[maybe_unused]] auto iteration : state)
     runs.run({.world_size = world_size, .context = sim::ContextKind::fiber}, program);
-  }
   runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_4_bytes)
@@ -74,10 +72,9 @@ BENCHMARK(all_reduce_4_bytes_with_faults)
 void all_reduce_4_bytes_on_threads(benchmark::State& state) {
   const sim::RankProgram program = repeated_all_reduce(200, 1);
   SimulatedRuns runs(state);
-  for ([[maybe_unused]] auto iteration : state) {
+  for ([[maybe_unused]] auto iteration : state)
     runs.run({.world_size = static_cast<int>(state.range(0)), .context = sim::ContextKind::thread},
              program);
-  }
   runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_4_bytes_on_threads)
@@ -91,9 +88,8 @@ void all_reduce_16_mib(benchmark::State& state) {
   constexpr int iterations = 10;
   const sim::RankProgram program = repeated_all_reduce(iterations, 4 * 1024 * 1024);
   SimulatedRuns runs(state);
-  for ([[maybe_unused]] auto iteration : state) {
+  for ([[maybe_unused]] auto iteration : state)
     runs.run({.world_size = 8, .context = sim::ContextKind::fiber}, program);
-  }
   runs.report_rank_operations();
 }
 BENCHMARK(all_reduce_16_mib)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -106,9 +102,8 @@ void mesh_of_three_axes(benchmark::State& state) {
              [](sim::SimulatedRank& rank) {
                Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = 8, .pp_size = 16});
                float value = 1.0F;
-               for (const auto& axis : {gangs.dp, gangs.tp, gangs.pp}) {
+               for (const auto& axis : {gangs.dp, gangs.tp, gangs.pp})
                  axis->all_reduce(view_of(value), ReduceOperation::max);
-               }
                gangs.close();
              });
   }

@@ -12,14 +12,10 @@ namespace {
 void switch_of_bare_fibers(benchmark::State& state) {
   bool stop = false;
   boost::context::fiber other([&stop](boost::context::fiber&& caller) {
-    while (!stop) {
-      caller = std::move(caller).resume();
-    }
+    while (!stop) caller = std::move(caller).resume();
     return std::move(caller);
   });
-  for ([[maybe_unused]] auto iteration : state) {
-    other = std::move(other).resume();
-  }
+  for ([[maybe_unused]] auto iteration : state) other = std::move(other).resume();
   stop = true;
   other = std::move(other).resume();
   state.SetItemsProcessed(2 * state.iterations());
@@ -38,9 +34,7 @@ void yield(benchmark::State& state) {
              [yields](sim::SimulatedRank& rank) {
                for (int i = 1; i <= yields; ++i) {
                  rank.runtime().yield();
-                 if (i % 100 == 0) {
-                   rank.root()->barrier();
-                 }
+                 if (i % 100 == 0) rank.root()->barrier();
                }
              });
   }

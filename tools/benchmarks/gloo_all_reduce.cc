@@ -4,7 +4,6 @@
 //
 //   gloo_all_reduce PROCESSES [PAIRS]
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "tools/benchmarks/gloo_processes.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <system_error>

@@ -1,5 +1,4 @@
 // How many random worlds can be created, run and checked per second.
-#include <array>
 #include <vector>
 
 #include "tools/benchmarks/simulated_run.h"
@@ -47,9 +46,7 @@ void random_property_case(benchmark::State& state) {
                                          .scheduler = sim::SchedulerKind::random};
     const sim::Report report = sim::Simulation(options).run([seed](sim::SimulatedRank& rank) {
       sim::RandomStream draws(seed, "operations");
-      for (int i = 0; i < 8; ++i) {
-        run_random_operation(*rank.root(), draws);
-      }
+      for (int i = 0; i < 8; ++i) run_random_operation(*rank.root(), draws);
     });
     if (!report.holds()) {
       state.SkipWithError(to_string(report).c_str());

@@ -51,13 +51,9 @@ void sum_blocked(std::vector<std::vector<float>>& ranks, std::size_t first, std:
     std::memcpy(sum, ranks[0].data() + start, count * sizeof(float));
     for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
       const float* input = ranks[rank].data() + start;
-      for (std::size_t i = 0; i < count; ++i) {
-        sum[i] += input[i];
-      }
+      for (std::size_t i = 0; i < count; ++i) sum[i] += input[i];
     }
-    for (auto& rank : ranks) {
-      std::memcpy(rank.data() + start, sum, count * sizeof(float));
-    }
+    for (auto& rank : ranks) std::memcpy(rank.data() + start, sum, count * sizeof(float));
   }
 }
 
@@ -65,9 +61,7 @@ void sum_blocked(std::vector<std::vector<float>>& ranks, std::size_t first, std:
 // without gangsim.
 void plain_sum_16_mib(benchmark::State& state) {
   std::vector<std::vector<float>> ranks(input_count);
-  for (auto& rank : ranks) {
-    rank.assign(large_bytes / sizeof(float), 0.0F);
-  }
+  for (auto& rank : ranks) rank.assign(large_bytes / sizeof(float), 0.0F);
   constexpr std::size_t count = large_bytes / sizeof(float);
   for ([[maybe_unused]] auto iteration : state) {
     std::jthread second([&ranks] { sum_blocked(ranks, count / 2, count); });

@@ -94,11 +94,10 @@ endfunction()
 function(gangsim_add_forwarding_headers)
   gangsim_write_forwarding_header(gang ${GANGSIM_GANG_HEADERS})
   gangsim_write_forwarding_header(sim
-    sim/faults/fault_plan.h sim/further_runs/further_run.h sim/further_runs/message_race.h
-    sim/further_runs/rechecked_run.h sim/further_runs/settled_certainty.h
-    sim/further_runs/settled_run.h sim/options/simulation_options.h sim/report/report.h
-    sim/report/timeline.h sim/report/trace.h sim/schedule/random_stream.h
-    sim/schedule/runnable_set.h sim/schedule/schedule.h sim/schedule/scheduler.h sim/simulation.h)
+    sim/faults/fault_plan.h sim/further_runs/rechecked_run.h sim/further_runs/settled_run.h
+    sim/options/simulation_options.h sim/report/report.h sim/report/timeline.h sim/report/trace.h
+    sim/schedule/random_stream.h sim/schedule/runnable_set.h sim/schedule/schedule.h
+    sim/schedule/scheduler.h sim/simulation.h)
   gangsim_write_forwarding_header(harness harness/harness.h)
   gangsim_write_forwarding_header(gtest harness/gtest_support.h)
   gangsim_keep_old_paths()
@@ -115,14 +114,14 @@ set(GANGSIM_MOVED_HEADERS
   "harness/rank_log.h -> harness/program/rank_log.h"
   "harness/run_specification.h -> harness/run/run_specification.h"
   "harness/runner.h -> harness/run/runner.h"
-  "sim/message_race.h -> sim/further_runs/message_race.h"
+  "sim/message_race.h -> sim/further_runs/settled_run.h"
   "sim/nccl/nccl_model.h -> sim/options/nccl_model.h"
   "sim/random_stream.h -> sim/schedule/random_stream.h"
   "sim/report.h -> sim/report/report.h"
   "sim/runnable_set.h -> sim/schedule/runnable_set.h"
   "sim/schedule.h -> sim/schedule/schedule.h"
   "sim/scheduler.h -> sim/schedule/scheduler.h"
-  "sim/settled_certainty.h -> sim/further_runs/settled_certainty.h"
+  "sim/settled_certainty.h -> sim/further_runs/settled_run.h"
   "sim/simulation_options.h -> sim/options/simulation_options.h"
   "sim/timeline.h -> sim/report/timeline.h"
   "sim/trace.h -> sim/report/trace.h")

@@ -20,6 +20,10 @@ install(DIRECTORY "${GANGSIM_FORWARDING_DIR}/gangsim"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")
 
+install(DIRECTORY harness/python/
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/gangsim/python"
+  FILES_MATCHING PATTERN "*.py")
+
 install(EXPORT gangsimTargets NAMESPACE gangsim:: DESTINATION "${package_dir}")
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/tools/cmake/gangsimConfig.cmake.in"

@@ -12,6 +12,7 @@
 #include "gang/root_gang.h"
 #include "properties/selection.h"
 #include "tools/commands/measured_process.h"
+#include "tools/commands/torch_benchmarks.h"
 
 namespace gang::tools {
 namespace {
@@ -155,9 +156,8 @@ std::optional<json> run_benchmark(const std::string& name) {
   const MeasuredProcess process =
       run_measured({*binary, "--benchmark_filter=^" + name, "--benchmark_format=json"});
   const json result = json::parse(process.output, nullptr, false);
-  if (process.exit_status != 0 || result.is_discarded() || result["benchmarks"].empty()) {
+  if (process.exit_status != 0 || result.is_discarded() || result["benchmarks"].empty())
     return std::nullopt;
-  }
   return result["benchmarks"][0];
 }
 
@@ -292,10 +292,9 @@ Measurement compare_with_raw_nccl(Thoroughness thoroughness) {
 void add_gloo(std::vector<Benchmark>& table, Thoroughness thoroughness, int repeats) {
   table.push_back(small_all_reduce({8, 20'000, 700, "fiber", "sim-gloo"}, repeats));
   table.push_back(small_all_reduce({512, 20, 100'000, "fiber", "sim-gloo"}, repeats));
-  for (const int processes : {2, 4}) {
+  for (const int processes : {2, 4})
     table.push_back({fmt::format("gloo, {} processes, vs raw Gloo", processes),
                      [=] { return compare_with_raw_gloo(processes, thoroughness); }});
-  }
   table.push_back({"gloo, 2, ddp, vs blocking",
                    [thoroughness] { return compare_with_blocking_buckets(thoroughness); }});
   table.push_back(
@@ -320,6 +319,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(
       {"8 ranks, against OpenMPI", [repeats] { return compare_with_openmpi(repeats); }});
   add_gloo(table, thoroughness, repeats);
+  for (Benchmark& line : torch_benchmarks()) table.push_back(std::move(line));
   table.push_back({"nccl, 1 rank, vs raw NCCL",
                    [thoroughness] { return compare_with_raw_nccl(thoroughness); }});
   table.push_back(

@@ -102,9 +102,8 @@ std::vector<harness::Option> CheckCommand::options() {
 }
 
 void CheckCommand::list(const std::vector<Property>& selected, CommandContext& context) const {
-  for (const Property& property : selected) {
+  for (const Property& property : selected)
     context.out << fmt::format("{:<62} {}\n", property.full_name(), property.description);
-  }
 }
 
 void CheckCommand::print(const CheckedProperty& checked, CommandContext& context) const {
@@ -120,10 +119,9 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
   report.settings.seed = seed_;
   report.settings.max_world = max_world_;
   report.settings.reproduce = reproduce_;
-  if (budget_seconds_) {
+  if (budget_seconds_)
     report.settings.time_budget =
         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*budget_seconds_));
-  }
   properties::RunnerEvents events;
   events.finished = [&](std::size_t index, const CheckResult& result) {
     report.properties.push_back({selected[index], result});
@@ -152,11 +150,10 @@ int CheckCommand::run(CommandContext& context) {
     list(selected, context);
     return harness::exit_status::holds;
   }
-  if (reproduce_ && selected.size() != 1) {
+  if (reproduce_ && selected.size() != 1)
     throw InvalidArgument(
         fmt::format("--reproduce needs a --filter that selects one property; this one selects {}",
                     selected.size()));
-  }
   for (harness::FileOption* file : {&json_, &junit_, &page_}) file->open();
   const CheckReport report = check(selected, context);
   if (!is_quiet_) context.out << summary_of(report);
@@ -182,9 +179,8 @@ std::unique_ptr<harness::Command> make_check_command(std::vector<Property> prope
 harness::Listing list_properties(std::vector<Property> properties) {
   return {"properties", [properties = std::move(properties)] {
             std::vector<harness::Listing::Entry> entries;
-            for (const Property& property : properties) {
+            for (const Property& property : properties)
               entries.push_back({property.full_name(), property.description});
-            }
             return entries;
           }};
 }

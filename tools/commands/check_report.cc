@@ -1,7 +1,6 @@
 #include "tools/commands/check_report.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,10 +59,9 @@ std::string failure_text(const CheckedProperty& checked, const std::string& bina
   const Counterexample& found = *checked.result.counterexample;
   std::string text = indented(found.text) + "\n\n" + indented(found.message) + "\n\n";
   if (found.run && !found.run->holds()) text += indented(run_text(*found.run)) + "\n\n";
-  if (found.shrink_steps != 0 && !found.found_in.empty()) {
+  if (found.shrink_steps != 0 && !found.found_in.empty())
     text += fmt::format("  Shrunk from {} in {}.\n", found.found_in,
                         properties::counted(found.shrink_steps, "step"));
-  }
   return text + fmt::format("  Reproduce  {}\n", reproduce_command(checked, binary));
 }
 
@@ -117,14 +115,12 @@ bool CheckReport::held() const noexcept {
 std::string line_of(const CheckedProperty& checked, const std::string& binary) {
   const CheckResult& result = checked.result;
   const std::string name = checked.property.full_name();
-  if (result.held()) {
+  if (result.held())
     return fmt::format("✓ {:<62} {:>13} {:>8.2f} s\n{}", name, cases_of(result),
                        to_seconds(result.time), figures_of(result));
-  }
-  if (!result.counterexample) {
+  if (!result.counterexample)
     return fmt::format("✗ {:<62} gave up after {}\n{}\n{}\n\n", name, cases_of(result),
                        figures_of(result), indented(result.gave_up));
-  }
   return fmt::format("✗ {:<62} case {} of {}\n\n{}\n", name, result.counterexample->case_number,
                      result.planned_cases, failure_text(checked, binary));
 }
@@ -171,9 +167,8 @@ std::string to_json_text(const CheckReport& report, const std::string& binary) {
                          {"max_world", report.settings.max_world},
                          {"wall_time_ns", report.time.count()},
                          {"properties", nlohmann::json::array()}};
-  for (const CheckedProperty& checked : report.properties) {
+  for (const CheckedProperty& checked : report.properties)
     json["properties"].push_back(to_json(checked, binary));
-  }
   return json.dump(2) + "\n";
 }
 

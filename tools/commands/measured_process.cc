@@ -27,9 +27,8 @@ std::string read_all(int descriptor) {
   std::string text;
   char buffer[4096];
   ssize_t size = 0;
-  while ((size = ::read(descriptor, buffer, sizeof buffer)) > 0 || (size < 0 && errno == EINTR)) {
+  while ((size = ::read(descriptor, buffer, sizeof buffer)) > 0 || (size < 0 && errno == EINTR))
     if (size > 0) text.append(buffer, static_cast<std::size_t>(size));
-  }
   return text;
 }
 

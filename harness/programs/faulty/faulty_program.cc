@@ -28,6 +28,16 @@ std::set<std::string> BugRecord::locations() const {
   return locations_;
 }
 
+FaultyProgram faulty(std::string name, std::string description, FaultyProgram::Body* body,
+                     std::string_view finding, std::vector<int> ranks, FaultyProgram rest) {
+  rest.name = std::move(name);
+  rest.description = std::move(description);
+  rest.body = body;
+  rest.finding = finding;
+  rest.ranks = std::move(ranks);
+  return rest;
+}
+
 Program to_program(const FaultyProgram& faulty) {
   const auto run = [body = faulty.body, record = faulty.record](Rank& rank) {
     body(rank, PlantedBug{rank.parameter<std::string>("fixed") == "false", *record});

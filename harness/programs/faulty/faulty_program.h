@@ -67,12 +67,14 @@ enum class ShownIn : std::uint8_t {
 // A program with one planted bug and the finding that it must give. A value; copies share the
 // record.
 struct FaultyProgram {
+  using Body = void(Rank&, const PlantedBug&);
+
   std::string name;         // at most 20 characters
   std::string description;  // at most 31
   // Where such a bug was seen: public reports, "pytorch#130102", or places in the sources of
   // fairseq2 at 027bdebca4b9, "fairseq2 trainer.py:599"; comma-separated; mostly empty.
   std::string seen_in = {};
-  void (*body)(Rank&, const PlantedBug&) = nullptr;
+  Body* body = nullptr;
   std::string_view finding;    // the only one that a run gives
   std::vector<int> ranks;      // that it names, in the default world
   int default_world_size = 4;  // runs with any multiple of `world_step` from `fewest_ranks` on
@@ -82,6 +84,10 @@ struct FaultyProgram {
   ShownIn shown_in = ShownIn::every_schedule;
   std::shared_ptr<BugRecord> record = std::make_shared<BugRecord>();
 };
+
+// A program with these fields; `rest` holds the others.
+FaultyProgram faulty(std::string name, std::string description, FaultyProgram::Body* body,
+                     std::string_view finding, std::vector<int> ranks, FaultyProgram rest = {});
 
 // The program to run; with the parameter fixed=true, its corrected twin.
 Program to_program(const FaultyProgram& faulty);

@@ -26,10 +26,9 @@ void dp_and_tp(Rank& rank, const PlantedBug& bug) {
 // Three ranks and a gang for each pair of them: each rank calls the gang of its own number first.
 void three_gangs(Rank& rank, const PlantedBug& bug) {
   std::vector<std::shared_ptr<Gang>> pairs;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i)
     pairs.push_back(rank.root()->create_gang(std::vector{i, (i + 1) % 3},
                                              {.name = "pair" + std::to_string(i)}));
-  }
   const int first = bug.is_planted() ? rank.rank() : 0;
   for (int i = first; i < first + 3; ++i) {
     const auto& pair = pairs[static_cast<std::size_t>(i % 3)];
@@ -92,9 +91,7 @@ void message_on_stream(Rank& rank, const PlantedBug& bug) {
   float norm = 1.0F;
   std::vector<Work> works;
   if (pp->rank() == 0) works.push_back(pp->start_send(view(activation), 1, 0, {}, bug.here()));
-  if (pp->rank() == 1 && !bug.is_planted()) {
-    works.push_back(pp->start_recv(view(activation), 0));
-  }
+  if (pp->rank() == 1 && !bug.is_planted()) works.push_back(pp->start_recv(view(activation), 0));
   works.push_back(
       rank.root()->start_all_reduce(view_of(norm), ReduceOperation::sum, {}, bug.here()));
   if (pp->rank() == 1 && bug.is_planted()) works.push_back(pp->start_recv(view(activation), 0));
@@ -105,60 +102,26 @@ void message_on_stream(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> gang_order() {
   namespace id = sim::finding_id;
-  return {{.name = "dp_and_tp",
-           .description = "dp before tp, tp before dp",
-           .body = dp_and_tp,
-           .finding = id::cross_gang_cycle,
-           .ranks = {0, 1, 2, 3},
-           .fewest_ranks = 4,
-           .world_step = 4},
-          {.name = "three_gangs",
-           .description = "a cycle through three gangs",
-           .seen_in = "torchrec#4149",
-           .body = three_gangs,
-           .finding = id::cross_gang_cycle,
-           .ranks = {0, 1, 2},
-           .default_world_size = 3,
-           .fewest_ranks = 3},
-          {.name = "ring_of_gangs",
-           .description = "a cycle through all pairs",
-           .body = ring_of_gangs,
-           .finding = id::cross_gang_cycle,
-           .ranks = {0, 1, 2, 3, 4, 5},
-           .default_world_size = 6,
-           .fewest_ranks = 4,
-           .world_step = 2},
-          {.name = "send_or_reduce",
-           .description = "a send crosses a reduction",
-           .body = send_or_reduce,
-           .finding = id::buffering_hazard,
-           .ranks = {0, 1},
-           .default_world_size = 2,
-           .world_step = 2},
-          {.name = "extra_tp_barrier",
-           .description = "blocked in another gang",
-           .body = extra_tp_barrier,
-           .finding = id::blocked_in_other_gang,
-           .ranks = {0},
-           .default_world_size = 6,
-           .fewest_ranks = 6,
-           .world_step = 3},
-          {.name = "stream_inversion",
-           .description = "launched in different orders",
-           .body = stream_inversion,
-           .finding = id::stream_order_inversion,
-           .ranks = {0, 1, 2, 3},
-           .fewest_ranks = 4,
-           .world_step = 4,
-           .options = {{"execution", "stream_ordered"}}},
-          {.name = "message_on_stream",
-           .description = "a message behind a reduction",
-           .body = message_on_stream,
-           .finding = id::stream_order_inversion,
-           .ranks = {0, 1},
-           .default_world_size = 2,
-           .world_step = 2,
-           .options = {{"execution", "stream_ordered"}}}};
+  return {
+      faulty("dp_and_tp", "dp before tp, tp before dp", dp_and_tp, id::cross_gang_cycle,
+             {0, 1, 2, 3}, {.fewest_ranks = 4, .world_step = 4}),
+      faulty("three_gangs", "a cycle through three gangs", three_gangs, id::cross_gang_cycle,
+             {0, 1, 2}, {.seen_in = "torchrec#4149", .default_world_size = 3, .fewest_ranks = 3}),
+      faulty("ring_of_gangs", "a cycle through all pairs", ring_of_gangs, id::cross_gang_cycle,
+             {0, 1, 2, 3, 4, 5}, {.default_world_size = 6, .fewest_ranks = 4, .world_step = 2}),
+      faulty("send_or_reduce", "a send crosses a reduction", send_or_reduce, id::buffering_hazard,
+             {0, 1}, {.default_world_size = 2, .world_step = 2}),
+      faulty("extra_tp_barrier", "blocked in another gang", extra_tp_barrier,
+             id::blocked_in_other_gang, {0},
+             {.default_world_size = 6, .fewest_ranks = 6, .world_step = 3}),
+      faulty("stream_inversion", "launched in different orders", stream_inversion,
+             id::stream_order_inversion, {0, 1, 2, 3},
+             {.fewest_ranks = 4, .world_step = 4, .options = {{"execution", "stream_ordered"}}}),
+      faulty("message_on_stream", "a message behind a reduction", message_on_stream,
+             id::stream_order_inversion, {0, 1},
+             {.default_world_size = 2,
+              .world_step = 2,
+              .options = {{"execution", "stream_ordered"}}})};
 }
 
 }  // namespace gang::harness

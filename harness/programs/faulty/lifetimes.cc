@@ -39,23 +39,12 @@ void leftover_state(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> lifetimes() {
   namespace id = sim::finding_id;
-  return {{.name = "closed_before_use",
-           .description = "a call after close",
-           .body = closed_before_use,
-           .finding = id::use_after_close,
-           .ranks = {0},
-           .world_step = 2},
-          {.name = "cached_gang",
-           .description = "a gang that is never closed",
-           .body = cached_gang,
-           .finding = id::gang_not_closed,
-           .ranks = {0, 1}},
-          {.name = "leftover_state",
-           .description = "two runs differ",
-           .body = leftover_state,
-           .finding = id::nondeterminism,
-           .ranks = {1},
-           .options = {{"schedule", "recheck"}}}};
+  return {faulty("closed_before_use", "a call after close", closed_before_use, id::use_after_close,
+                 {0}, {.world_step = 2}),
+          faulty("cached_gang", "a gang that is never closed", cached_gang, id::gang_not_closed,
+                 {0, 1}),
+          faulty("leftover_state", "two runs differ", leftover_state, id::nondeterminism, {1},
+                 {.options = {{"schedule", "recheck"}}})};
 }
 
 }  // namespace gang::harness

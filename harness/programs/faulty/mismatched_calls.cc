@@ -51,30 +51,27 @@ void resume_by_listing(Rank& rank, const PlantedBug& bug) {
 
 // A barrier matches a different barrier; only their labels tell them apart.
 void barrier_off_by_one(Rank& rank, const PlantedBug& bug) {
-  if (rank.rank() == 0 || !bug.is_planted()) {
+  if (rank.rank() == 0 || !bug.is_planted())
     rank.root()->barrier({.label = "checkpoint saved"}, bug.here());
-  }
   rank.root()->barrier({.label = "end of training"});
 }
 
 // One rank calls reduce, the others all_reduce.
 void reduce_to_one(Rank& rank, const PlantedBug& bug) {
   Gradient gradient(8, 1.0F);
-  if (bug.is_planted() && rank.rank() == 1) {
+  if (bug.is_planted() && rank.rank() == 1)
     rank.root()->reduce(view(gradient), ReduceOperation::sum, 1, {}, bug.here());
-  } else {
+  else
     rank.root()->all_reduce(view(gradient), ReduceOperation::sum);
-  }
 }
 
 // Ported from a stricter system, where a blocking call does not match a started one.
 void strict_port(Rank& rank, const PlantedBug& bug) {
   Gradient gradient(8, 1.0F);
-  if (bug.is_planted() && rank.rank() == 2) {
+  if (bug.is_planted() && rank.rank() == 2)
     rank.root()->start_all_reduce(view(gradient), ReduceOperation::sum, {}, bug.here()).wait();
-  } else {
+  else
     rank.root()->all_reduce(view(gradient), ReduceOperation::sum);
-  }
 }
 
 // dp and sdp have the same members, and one rank reduces over the wrong one.
@@ -92,58 +89,25 @@ void dp_or_sdp(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> mismatched_calls() {
   namespace id = sim::finding_id;
-  return {{.name = "log_on_rank_0",
-           .description = "logging is a collective",
-           .body = log_on_rank_0,
-           .finding = id::mismatch_operation,
-           .ranks = {0},
-           .fewest_ranks = 3},
-          {.name = "empty_batch",
-           .description = "a guard around a collective",
-           .seen_in = "fairseq2 trainer.py:599",
-           .body = empty_batch,
-           .finding = id::mismatch_data_type,
-           .ranks = {3},
-           .fewest_ranks = 4},
-          {.name = "stop_signal",
-           .description = "one rank gets the stop signal",
-           .seen_in = "fairseq2#679, fairseq2 recipe/internal/task.py:38",
-           .body = stop_signal,
-           .finding = id::mismatch_operation,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "resume_by_listing",
-           .description = "one rank sees no checkpoint",
-           .seen_in = "KempnerForge#49, fairseq2 trainer.py:363",
-           .body = resume_by_listing,
-           .finding = id::mismatch_operation,
-           .ranks = {2},
-           .fewest_ranks = 3},
-          {.name = "reduce_to_one",
-           .description = "reduce against all_reduce",
-           .body = reduce_to_one,
-           .finding = id::mismatch_operation,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "barrier_off_by_one",
-           .description = "a barrier matches the next one",
-           .body = barrier_off_by_one,
-           .finding = id::mismatch_label,
-           .ranks = {0},
-           .fewest_ranks = 3},
-          {.name = "strict_port",
-           .description = "start_ against a blocking call",
-           .body = strict_port,
-           .finding = id::mismatch_blocking,
-           .ranks = {2},
-           .fewest_ranks = 3,
-           .options = {{"strict-blocking", "true"}}},
-          {.name = "dp_or_sdp",
-           .description = "a gang with the same members",
-           .body = dp_or_sdp,
-           .finding = id::mismatch_gang,
-           .ranks = {1},
-           .fewest_ranks = 3}};
+  return {
+      faulty("log_on_rank_0", "logging is a collective", log_on_rank_0, id::mismatch_operation, {0},
+             {.fewest_ranks = 3}),
+      faulty("empty_batch", "a guard around a collective", empty_batch, id::mismatch_data_type, {3},
+             {.seen_in = "fairseq2 trainer.py:599", .fewest_ranks = 4}),
+      faulty("stop_signal", "one rank gets the stop signal", stop_signal, id::mismatch_operation,
+             {1},
+             {.seen_in = "fairseq2#679, fairseq2 recipe/internal/task.py:38", .fewest_ranks = 3}),
+      faulty("resume_by_listing", "one rank sees no checkpoint", resume_by_listing,
+             id::mismatch_operation, {2},
+             {.seen_in = "KempnerForge#49, fairseq2 trainer.py:363", .fewest_ranks = 3}),
+      faulty("reduce_to_one", "reduce against all_reduce", reduce_to_one, id::mismatch_operation,
+             {1}, {.fewest_ranks = 3}),
+      faulty("barrier_off_by_one", "a barrier matches the next one", barrier_off_by_one,
+             id::mismatch_label, {0}, {.fewest_ranks = 3}),
+      faulty("strict_port", "start_ against a blocking call", strict_port, id::mismatch_blocking,
+             {2}, {.fewest_ranks = 3, .options = {{"strict-blocking", "true"}}}),
+      faulty("dp_or_sdp", "a gang with the same members", dp_or_sdp, id::mismatch_gang, {1},
+             {.fewest_ranks = 3})};
 }
 
 }  // namespace gang::harness

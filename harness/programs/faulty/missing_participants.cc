@@ -14,9 +14,8 @@ using Gradient = std::vector<float>;
 void missing_rank(Rank& rank, const PlantedBug& bug) {
   Gradient gradient(8, 1.0F);
   const bool is_ahead = bug.is_planted() && rank.rank() == rank.world_size() / 2;
-  for (int step = is_ahead ? 1 : 0; step < 4; ++step) {
+  for (int step = is_ahead ? 1 : 0; step < 4; ++step)
     rank.root()->all_reduce(view(gradient), ReduceOperation::mean, {}, bug.here());
-  }
 }
 
 // The data does not divide evenly, and the last rank has one batch fewer.
@@ -24,9 +23,8 @@ void uneven_batches(Rank& rank, const PlantedBug& bug) {
   Gradient gradient(8, 1.0F);
   std::int64_t batches = rank.rank() == rank.world_size() - 1 ? 3 : 4;
   if (!bug.is_planted()) rank.root()->all_reduce(view_of(batches), ReduceOperation::min);
-  for (std::int64_t i = 0; i < batches; ++i) {
+  for (std::int64_t i = 0; i < batches; ++i)
     rank.root()->all_reduce(view(gradient), ReduceOperation::mean, {}, bug.here());
-  }
 }
 
 // The last rank keeps its incomplete last batch, which all others drop.
@@ -48,15 +46,14 @@ void evaluate_on_rank_0(Rank& rank, const PlantedBug& bug) {
   }
 }
 
-void save_checkpoint(Gang& gang) { gang.barrier(); }
+void save_checkpoint(Gang& gang, CallSite call_site) { gang.barrier({}, call_site); }
 
-// Saving ends in a barrier, which matches the one after it, so the hang shows up in the wrong
-// place.
+// Saving ends in a barrier, which matches the one after it, so the hang shows up one barrier later.
 void save_on_rank_0(Rank& rank, const PlantedBug& bug) {
   Gradient gradient(8, 1.0F);
   rank.root()->all_reduce(view(gradient), ReduceOperation::mean);
-  if (rank.rank() == 0 || !bug.is_planted()) save_checkpoint(*rank.root());
-  rank.root()->barrier({}, bug.here());
+  if (rank.rank() == 0 || !bug.is_planted()) save_checkpoint(*rank.root(), bug.here());
+  rank.root()->barrier();
 }
 
 // A rank whose batch is rejected takes the next one, and is one step ahead from then on.
@@ -152,67 +149,30 @@ void store_goes_first(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> missing_participants() {
   namespace id = sim::finding_id;
-  return {{.name = "missing_rank",
-           .description = "a rank stops a step early",
-           .body = missing_rank,
-           .finding = id::participant_missing,
-           .ranks = {2}},
-          {.name = "uneven_batches",
-           .description = "the last rank is a batch short",
-           .seen_in = "pytorch#33148, pytorch#141069",
-           .body = uneven_batches,
-           .finding = id::participant_missing,
-           .ranks = {3}},
-          {.name = "extra_batch",
-           .description = "one rank keeps its last batch",
-           .seen_in = "fairseq2#794, fairseq2 datasets/data_reader.py:24",
-           .body = extra_batch,
-           .finding = id::uneven_iterations,
-           .ranks = {3},
-           .fewest_ranks = 3},
-          {.name = "evaluate_on_rank_0",
-           .description = "a metric on one rank only",
-           .body = evaluate_on_rank_0,
-           .finding = id::participant_missing,
-           .ranks = {0},
-           .fewest_ranks = 3},
-          {.name = "save_on_rank_0",
-           .description = "saving ends in a barrier",
-           .seen_in = "autocast#386",
-           .body = save_on_rank_0,
-           .finding = id::participant_missing,
-           .ranks = {0},
-           .fewest_ranks = 3},
-          {.name = "swallowed_error",
-           .description = "a rank skips a rejected batch",
-           .body = swallowed_error,
-           .finding = id::participant_missing,
-           .ranks = {2},
-           .fewest_ranks = 3},
-          {.name = "poll_for_message",
-           .description = "polls for an unsent message",
-           .body = poll_for_message,
-           .finding = id::participant_missing,
-           .ranks = {0}},
-          {.name = "wait_for_either",
-           .description = "neither of two messages arrives",
-           .body = wait_for_either,
-           .finding = id::participant_missing,
-           .ranks = {0},
-           .default_world_size = 2},
-          {.name = "one_sided_batch",
-           .description = "one side's batch lacks a send",
-           .seen_in = "nccl#2130, PiPPy#969",
-           .body = one_sided_batch,
-           .finding = id::participant_missing,
-           .ranks = {1},
-           .default_world_size = 2},
-          {.name = "store_goes_first",
-           .description = "rank 0 exits, with the store",
-           .seen_in = "pytorch#128096, pytorch#123969, pytorch#69520",
-           .body = store_goes_first,
-           .finding = id::participant_missing,
-           .ranks = {0}}};
+  return {
+      faulty("missing_rank", "a rank stops a step early", missing_rank, id::participant_missing,
+             {2}),
+      faulty("uneven_batches", "the last rank is a batch short", uneven_batches,
+             id::participant_missing, {3}, {.seen_in = "pytorch#33148, pytorch#141069"}),
+      faulty("extra_batch", "one rank keeps its last batch", extra_batch, id::uneven_iterations,
+             {3},
+             {.seen_in = "fairseq2#794, fairseq2 datasets/data_reader.py:24", .fewest_ranks = 3}),
+      faulty("evaluate_on_rank_0", "a metric on one rank only", evaluate_on_rank_0,
+             id::participant_missing, {0}, {.fewest_ranks = 3}),
+      faulty("save_on_rank_0", "saving ends in a barrier", save_on_rank_0, id::participant_missing,
+             {0}, {.seen_in = "autocast#386", .fewest_ranks = 3}),
+      faulty("swallowed_error", "a rank skips a rejected batch", swallowed_error,
+             id::participant_missing, {2}, {.fewest_ranks = 3}),
+      faulty("poll_for_message", "polls for an unsent message", poll_for_message,
+             id::participant_missing, {0}),
+      faulty("wait_for_either", "neither of two messages arrives", wait_for_either,
+             id::participant_missing, {0}, {.default_world_size = 2}),
+      faulty("one_sided_batch", "one side's batch lacks a send", one_sided_batch,
+             id::participant_missing, {1},
+             {.seen_in = "nccl#2130, PiPPy#969", .default_world_size = 2}),
+      faulty("store_goes_first", "rank 0 exits, with the store", store_goes_first,
+             id::participant_missing, {0},
+             {.seen_in = "pytorch#128096, pytorch#123969, pytorch#69520"})};
 }
 
 }  // namespace gang::harness

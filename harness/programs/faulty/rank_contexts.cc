@@ -104,10 +104,12 @@ void threads_share_gang(Rank& rank, const PlantedBug& bug) {
   const auto objects = rank.root()->split({.color = 0}, {.name = "objects"});
   float loss = 1.0F;
   std::int32_t epoch = 1;
-  auto prefetch = rank.runtime().start_thread(
-      "prefetch", [&] { (bug.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch)); });
+  const CallSite here = bug.here();  // of either call: the one that comes second is at fault
+  auto prefetch = rank.runtime().start_thread("prefetch", [&] {
+    (bug.is_planted() ? rank.root() : objects)->broadcast(view_of(epoch), 0, {}, here);
+  });
   if (bug.is_planted() && rank.rank() != 2) prefetch->join();
-  rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, bug.here());
+  rank.root()->all_reduce(view_of(loss), ReduceOperation::mean, {}, here);
   prefetch->join();
 }
 
@@ -150,54 +152,28 @@ void threads_on_stream(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> rank_contexts() {
   namespace id = sim::finding_id;
-  return {{.name = "lock_order",
-           .description = "two locks, two orders",
-           .body = lock_order,
-           .finding = id::deadlock,
-           .ranks = {1},
-           .shown_in = ShownIn::some_schedules},
-          {.name = "lost_wakeup",
-           .description = "notified before the wait",
-           .body = lost_wakeup,
-           .finding = id::deadlock,
-           .ranks = {1},
-           .shown_in = ShownIn::some_schedules},
-          {.name = "exhausted_loader",
-           .description = "a batch that never comes",
-           .body = exhausted_loader,
-           .finding = id::deadlock,
-           .ranks = {2},
-           .fewest_ranks = 3},
-          {.name = "lock_in_collective",
-           .description = "a lock held while reducing",
-           .body = lock_in_collective,
-           .finding = id::blocked_in_other_gang,
-           .ranks = {0},
-           .fewest_ranks = 4},
-          {.name = "threads_share_gang",
-           .description = "two threads call one gang",
-           .seen_in = "pytorch#18300, pytorch#131895",
-           .body = threads_share_gang,
-           .finding = id::mismatch_operation,
-           .ranks = {2},
-           .fewest_ranks = 3,
-           .shown_in = ShownIn::some_schedules},
-          {.name = "threads_on_stream",
-           .description = "two threads on one stream",
-           .seen_in = "pytorch#175145",
-           .body = threads_on_stream,
-           .finding = id::stream_order_inversion,
-           .ranks = {0, 1},
-           .default_world_size = 2,
-           .world_step = 2,
-           .options = {{"execution", "stream_ordered"}},
-           .shown_in = ShownIn::some_schedules},
-          {.name = "stuck_in_teardown",
-           .description = "one rank joins forever",
-           .seen_in = "pytorch#196968",
-           .body = stuck_in_teardown,
-           .finding = id::deadlock,
-           .ranks = {1}}};
+  return {faulty("lock_order", "two locks, two orders", lock_order, id::deadlock, {1},
+                 {.shown_in = ShownIn::some_schedules}),
+          faulty("lost_wakeup", "notified before the wait", lost_wakeup, id::deadlock, {1},
+                 {.shown_in = ShownIn::some_schedules}),
+          faulty("exhausted_loader", "a batch that never comes", exhausted_loader, id::deadlock,
+                 {2}, {.fewest_ranks = 3}),
+          faulty("lock_in_collective", "a lock held while reducing", lock_in_collective,
+                 id::blocked_in_other_gang, {0}, {.fewest_ranks = 4}),
+          faulty("threads_share_gang", "two threads call one gang", threads_share_gang,
+                 id::concurrent_use, {2},
+                 {.seen_in = "pytorch#18300, pytorch#131895",
+                  .fewest_ranks = 3,
+                  .shown_in = ShownIn::some_schedules}),
+          faulty("threads_on_stream", "two threads on one stream", threads_on_stream,
+                 id::stream_order_inversion, {0, 1},
+                 {.seen_in = "pytorch#175145",
+                  .default_world_size = 2,
+                  .world_step = 2,
+                  .options = {{"execution", "stream_ordered"}},
+                  .shown_in = ShownIn::some_schedules}),
+          faulty("stuck_in_teardown", "one rank joins forever", stuck_in_teardown, id::deadlock,
+                 {1}, {.seen_in = "pytorch#196968"})};
 }
 
 }  // namespace gang::harness

@@ -12,10 +12,9 @@ using Values = std::vector<float>;
 void forgotten_wait(Rank& rank, const PlantedBug& bug) {
   Values buckets[3] = {Values(4, 1.0F), Values(4, 2.0F), Values(4, 3.0F)};
   std::vector<Work> works;
-  for (Values& bucket : buckets) {
+  for (Values& bucket : buckets)
     works.push_back(
         rank.root()->start_all_reduce(view(bucket), ReduceOperation::mean, {}, bug.here()));
-  }
   const std::size_t waited_for = bug.is_planted() && rank.rank() == 1 ? 2 : 3;
   for (std::size_t i = 0; i < waited_for; ++i) works[i].wait();
 }
@@ -103,41 +102,20 @@ void lent_buffer(Rank& rank, const PlantedBug& bug) {
 std::vector<FaultyProgram> started_work() {
   namespace id = sim::finding_id;
   return {
-      {.name = "forgotten_wait",
-       .description = "the last work is forgotten",
-       .body = forgotten_wait,
-       .finding = id::unwaited_work,
-       .ranks = {1}},
-      {.name = "dropped_send",
-       .description = "a send that is never awaited",
-       .body = dropped_send,
-       .finding = id::unwaited_work,
-       .ranks = {0},
-       .default_world_size = 2},
-      {.name = "zeroed_gradient",
-       .description = "zeroed before the wait",
-       .body = zeroed_gradient,
-       .finding = id::buffer_in_flight,
-       .ranks = {2},
-       .fewest_ranks = 3},
-      {.name = "reused_buffer",
-       .description = "refilled while it is sent",
-       .body = reused_buffer,
-       .finding = id::buffer_in_flight,
-       .ranks = {0},
-       .default_world_size = 2},
-      {.name = "shared_buffer",
-       .description = "two reductions, one buffer",
-       .body = shared_buffer,
-       .finding = id::buffer_in_flight,
-       .ranks = {0}},
-      {.name = "lent_buffer",
-       .description = "a barrier instead of a wait",
-       .body = lent_buffer,
-       .finding = id::buffer_in_flight,
-       .ranks = {2},
-       .fewest_ranks = 3,
-       .options = {{"faults", "fault = [{kind = \"late_copy\", ranks = [2], delay = \"1ms\"}]"}}}};
+      faulty("forgotten_wait", "the last work is forgotten", forgotten_wait, id::unwaited_work,
+             {1}),
+      faulty("dropped_send", "a send that is never awaited", dropped_send, id::unwaited_work, {0},
+             {.default_world_size = 2}),
+      faulty("zeroed_gradient", "zeroed before the wait", zeroed_gradient, id::buffer_in_flight,
+             {2}, {.fewest_ranks = 3}),
+      faulty("reused_buffer", "refilled while it is sent", reused_buffer, id::buffer_in_flight, {0},
+             {.default_world_size = 2}),
+      faulty("shared_buffer", "two reductions, one buffer", shared_buffer, id::buffer_in_flight,
+             {0}),
+      faulty("lent_buffer", "a barrier instead of a wait", lent_buffer, id::buffer_in_flight, {2},
+             {.fewest_ranks = 3,
+              .options = {
+                  {"faults", "fault = [{kind = \"late_copy\", ranks = [2], delay = \"1ms\"}]"}}})};
 }
 
 }  // namespace gang::harness

@@ -139,9 +139,8 @@ void ddp_buffers(Rank& rank, const PlantedBug& bug) {
   }
   if (!bug.is_planted()) root.broadcast(view_of(mean));
   const Matrix used = Matrix::Constant(1, 1, mean);
-  if (!is_same_on_all(digest_of(used), root, "buffers")) {
+  if (!is_same_on_all(digest_of(used), root, "buffers"))
     rank.wrong_result("Ranks normalize with different statistics.", bug.here());
-  }
 }
 
 // One rank skips a layer that the others gather, and gathers the next one instead. Fixed: every
@@ -224,69 +223,29 @@ void tp_grad_in_place(Rank& rank, const PlantedBug& bug) {
 
 std::vector<FaultyProgram> training_layouts() {
   namespace id = sim::finding_id;
-  return {{.name = "ddp_unused",
-           .description = "a gradient that is never ready",
-           .body = ddp_unused,
-           .finding = id::rank_failed,
-           .ranks = {2},
-           .fewest_ranks = 3},
-          {.name = "ddp_join",
-           .description = "uneven inputs, and no join",
-           .body = ddp_join,
-           .finding = id::participant_missing,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "ddp_order",
-           .description = "buckets in a rank's own order",
-           .body = ddp_order,
-           .finding = id::mismatch_count,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "ddp_no_sync",
-           .description = "reduces while accumulating",
-           .body = ddp_no_sync,
-           .finding = id::participant_missing,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "ddp_buffers",
-           .description = "statistics are not broadcast",
-           .body = ddp_buffers,
-           .finding = id::wrong_result,
-           .ranks = {0, 1, 2, 3}},
-          {.name = "fsdp_skips_unit",
-           .description = "a rank skips a layer",
-           .body = fsdp_skips_unit,
-           .finding = id::mismatch_count,
-           .ranks = {1},
-           .fewest_ranks = 3},
-          {.name = "undivided_shards",
-           .description = "one path sums, one averages",
-           .seen_in = "pytorch#162338, pytorch#149781",
-           .body = undivided_shards,
-           .finding = id::wrong_result,
-           .ranks = {0, 1, 2, 3}},
-          {.name = "tp_own_data",
-           .description = "different data on each tp rank",
-           .body = tp_own_data,
-           .finding = id::wrong_result,
-           .ranks = {0, 1, 2, 3},
-           .fewest_ranks = 4,
-           .world_step = 2},
-          {.name = "tp_recompute",
-           .description = "one tp rank recomputes a layer",
-           .body = tp_recompute,
-           .finding = id::blocked_in_other_gang,
-           .ranks = {0},
-           .fewest_ranks = 4,
-           .world_step = 2},
-          {.name = "tp_grad_in_place",
-           .description = "reduces a gradient in use",
-           .seen_in = "fairseq2 ops/tensor_parallel.py:23",
-           .body = tp_grad_in_place,
-           .finding = id::wrong_result,
-           .ranks = {0, 1, 2, 3},
-           .fewest_ranks = 4,
-           .world_step = 2}};
+  return {
+      faulty("ddp_unused", "a gradient that is never ready", ddp_unused, id::rank_failed, {2},
+             {.fewest_ranks = 3}),
+      faulty("ddp_join", "uneven inputs, and no join", ddp_join, id::participant_missing, {1},
+             {.fewest_ranks = 3}),
+      faulty("ddp_order", "buckets in a rank's own order", ddp_order, id::mismatch_count, {1},
+             {.fewest_ranks = 3}),
+      faulty("ddp_no_sync", "reduces while accumulating", ddp_no_sync, id::participant_missing, {1},
+             {.fewest_ranks = 3}),
+      faulty("ddp_buffers", "statistics are not broadcast", ddp_buffers, id::wrong_result,
+             {0, 1, 2, 3}),
+      faulty("fsdp_skips_unit", "a rank skips a layer", fsdp_skips_unit, id::mismatch_count, {1},
+             {.fewest_ranks = 3}),
+      faulty("undivided_shards", "one path sums, one averages", undivided_shards, id::wrong_result,
+             {0, 1, 2, 3}, {.seen_in = "pytorch#162338, pytorch#149781"}),
+      faulty("tp_own_data", "different data on each tp rank", tp_own_data, id::wrong_result,
+             {0, 1, 2, 3}, {.fewest_ranks = 4, .world_step = 2}),
+      faulty("tp_recompute", "one tp rank recomputes a layer", tp_recompute,
+             id::blocked_in_other_gang, {0}, {.fewest_ranks = 4, .world_step = 2}),
+      faulty(
+          "tp_grad_in_place", "reduces a gradient in use", tp_grad_in_place, id::wrong_result,
+          {0, 1, 2, 3},
+          {.seen_in = "fairseq2 ops/tensor_parallel.py:23", .fewest_ranks = 4, .world_step = 2})};
 }
 
 }  // namespace gang::harness

@@ -1,7 +1,5 @@
 #include "sim/backends/gloo/gloo_network.h"
 
-#include <utility>
-
 #include "sim/backends/gloo/gloo_endpoint.h"
 #include "sim/engine/engine.h"
 #include "sim/state/world.h"

@@ -1,7 +1,6 @@
 // Assembles the members of new simulated communicators.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

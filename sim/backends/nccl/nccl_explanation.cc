@@ -1,7 +1,6 @@
 #include "sim/backends/nccl/nccl_explanation.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "sim/backends/nccl/nccl_host_wait.h"
 
-#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -30,9 +29,8 @@ std::vector<int> ranks_awaited_by(const NcclKernel& kernel) {
 
 std::vector<const NcclKernel*> NcclHostWait::kernels() const {
   std::vector<const NcclKernel*> found;
-  if (reason == Reason::idle) {
+  if (reason == Reason::idle)
     if (const NcclKernel* kernel = gpu->blocker()) found.push_back(kernel);
-  }
   if (reason == Reason::launch) found.push_back(launched);
   if (reason == Reason::events) {
     for (const GpuEvent* event : events)

@@ -1,7 +1,6 @@
 // The wait-for graph of the kernels and hosts of a simulated NCCL world.
 #pragma once
 
-#include <compare>
 #include <map>
 #include <vector>
 

@@ -15,7 +15,7 @@ std::vector<std::string> resolve(const std::string& host, bool is_cancelled = fa
   return addresses_of(host, steady_clock::now() + 30s, [is_cancelled] { return is_cancelled; });
 }
 
-TEST(HostResolution, AnAddressStandsForItself) {
+TEST(HostResolution, AnAddressResolvesToItself) {
   EXPECT_EQ(resolve("127.0.0.1"), std::vector<std::string>{"127.0.0.1"});
   EXPECT_EQ(resolve("::1"), std::vector<std::string>{"::1"});
 }

@@ -76,7 +76,7 @@ TEST(RequestReader, AnEmptyListIsARequest) {
   EXPECT_EQ(requests[1].command, TcpStoreCommand::num_keys);
 }
 
-TEST(RequestReader, AFirstRequestOf1_13ThatIsASetIsNotTakenForAGreeting) {
+TEST(RequestReader, ASetAsTheFirstRequestOf1_13IsNotMistakenForAGreeting) {
   TcpStoreRequestReader reader(TcpStoreDialect::automatic);
   const auto requests = read_all(reader, hexadecimal(session_of_1_13[0].sent), 5);
   ASSERT_EQ(requests.size(), 1U);

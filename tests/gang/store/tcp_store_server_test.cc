@@ -238,7 +238,7 @@ TEST_F(Server, ListensOnlyOnThisHostUnlessToldOtherwise) {
   make_tcp_store({.host = "127.0.0.2", .port = open.port(), .timeout = 10s});
 }
 
-TEST_F(Server, ANameStandsForAllItsAddresses) {
+TEST_F(Server, ListensOnAllAddressesOfAName) {
   start({.address = "localhost"});
   make_tcp_store({.host = "localhost", .port = server_->port(), .timeout = 10s});
 }

@@ -67,7 +67,7 @@ TEST(RunProcesses, OneThatDoesNotEndIsKilled) {
   EXPECT_EQ(ends[1].death, "had not ended 100 ms after the first rank, and was killed");
 }
 
-TEST(RunProcesses, OneThatIsStoppedGoesOnWhenAllOthersHaveEnded) {
+TEST(RunProcesses, AStoppedProcessContinuesWhenAllOthersHaveEnded) {
   const auto ends = run_processes(
       3,
       [](int rank) {
@@ -90,7 +90,7 @@ TEST(RunProcesses, AllOfThemMayHaveSoLongOnly) {
   EXPECT_EQ(ends[0].death, "had not ended after 100 ms, and was killed");
 }
 
-TEST(RunProcesses, OneThatIsStoppedGoesOnWhenItMay) {
+TEST(RunProcesses, AStoppedProcessContinuesWhenAllowed) {
   int asked = 0;
   const auto ends = run_processes(
       1,

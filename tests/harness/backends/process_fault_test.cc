@@ -25,7 +25,7 @@ TEST(ProcessFault, IsNamedInTextAndBack) {
   EXPECT_EQ(parse_name(process_fault_names, "kil"), std::nullopt);
 }
 
-TEST(ProcessFault, SaysWhatBefallsWhom) {
+TEST(ProcessFault, NamesTheRankAndTheFault) {
   ProcessFault fault{.rank = 2, .operation = 17, .moment = FaultMoment::inside, .span = 2ms};
   EXPECT_EQ(to_string(fault), "rank 2 is killed inside operation 17, after 2 ms");
   fault = {.kind = ProcessFaultKind::delay, .operation = 3, .span = 40ms};
@@ -51,7 +51,7 @@ TEST(ProcessFault, OfAStoreIsDrawnToo) {
   EXPECT_EQ(kinds.size(), 3U);
 }
 
-TEST(ProcessFault, OfAPlanBefallsTheStoreOfItsRank) {
+TEST(ProcessFault, OfAPlanAffectsTheStoreOfItsRank) {
   const sim::FaultPlan plan{
       .faults = {
           {.kind = sim::FaultKind::store_unavailable,
@@ -107,7 +107,7 @@ TEST(ProcessFault, ADelayAndAnExceptionAreNeverInside) {
   }
 }
 
-TEST(ProcessFault, IsWhatAProcessCanMeetOfAPlan) {
+TEST(ProcessFault, IsMadeFromAPlanWhereAProcessCanHaveIt) {
   sim::FaultPlan plan;
   plan.faults = {
       {.kind = sim::FaultKind::crash,
@@ -135,7 +135,7 @@ TEST(ProcessFault, IsWhatAProcessCanMeetOfAPlan) {
   EXPECT_TRUE(left_out.empty());
 }
 
-TEST(ProcessFault, WhatAProcessCannotMeetOfAPlanIsCountedWithTheReason) {
+TEST(ProcessFault, IsCountedWithTheReasonWhereAProcessCannotHaveIt) {
   sim::FaultPlan plan;
   plan.faults = {
       {.kind = sim::FaultKind::partition, .ranks = {0}, .to = {1}},
@@ -211,7 +211,7 @@ TEST(FaultedGang, OfAnotherNameIsLeftAlone) {
   EXPECT_EQ(tally.struck, 0U);
 }
 
-TEST(FaultedGang, AnExceptionWhoseTimeHasComeBefallsTheNextOperation) {
+TEST(FaultedGang, AnOverdueExceptionIsThrownFromTheNextOperation) {
   const auto inner = std::make_shared<test::RecordingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .time = 20ms};
   FaultTally tally;
@@ -221,7 +221,7 @@ TEST(FaultedGang, AnExceptionWhoseTimeHasComeBefallsTheNextOperation) {
   gang->barrier();
 }
 
-TEST(FaultedGang, WhatWasToHappenLaterDoesNotKeepTheProgram) {
+TEST(FaultedGang, AFaultThatIsNotDueYetDoesNotDelayTheEnd) {
   const auto inner = std::make_shared<test::RecordingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::kill, .time = std::chrono::hours(1)};
   FaultTally tally;

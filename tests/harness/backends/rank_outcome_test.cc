@@ -21,7 +21,8 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
       .wrong_result = "not this",
       .wrong_result_location = "train.cc:41",
       .failure =
-          RankOutcome::Failure{"text", GangErrorKind::peer_failed, {2, 3}, Duration(5), true},
+          RankOutcome::Failure{
+              "text", GangErrorKind::mismatch, {2, 3}, Duration(5), true, CallDifference::label},
       .operations = 17,
       .struck = 2};
   EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome);
@@ -56,16 +57,19 @@ TEST(ReportOf, AnExceptionIsTheCauseAndLostPeersAreConsequences) {
 }
 
 TEST(ReportOf, MismatchesHaveTheIdsOfSimulatedRuns) {
-  const auto id = [](const std::string& text) {
-    return report_of({failed(text, GangErrorKind::mismatch)}).findings.at(0).id;
+  const auto id = [](std::optional<CallDifference> difference) {
+    RankOutcome outcome = failed("a", GangErrorKind::mismatch);
+    outcome.failure->difference = difference;
+    return report_of({outcome}).findings.at(0).id;
   };
-  EXPECT_EQ(id("(mismatch): the numbers of elements differ: rank 0 ..."), "mismatch_count");
-  EXPECT_EQ(id("(mismatch): the data types differ: rank 0 ..."), "mismatch_data_type");
-  EXPECT_EQ(id("(mismatch): the reduce operations differ: ..."), "mismatch_reduce_operation");
-  EXPECT_EQ(id("(mismatch): the roots differ: ..."), "mismatch_root");
-  EXPECT_EQ(id("(mismatch): the labels differ: ..."), "mismatch_label");
-  EXPECT_EQ(id("(mismatch): the ranks differ: ..."), "mismatch_ranks");
-  EXPECT_EQ(id("(mismatch): the operations differ: ..."), "mismatch_operation");
+  EXPECT_EQ(id(CallDifference::count), "mismatch_count");
+  EXPECT_EQ(id(CallDifference::data_type), "mismatch_data_type");
+  EXPECT_EQ(id(CallDifference::reduce_operation), "mismatch_reduce_operation");
+  EXPECT_EQ(id(CallDifference::root), "mismatch_root");
+  EXPECT_EQ(id(CallDifference::label), "mismatch_label");
+  EXPECT_EQ(id(CallDifference::ranks), "mismatch_ranks");
+  EXPECT_EQ(id(CallDifference::operation), "mismatch_operation");
+  EXPECT_EQ(id(std::nullopt), "mismatch_operation");
 }
 
 TEST(ReportOf, TimeoutsNameAllWhoWaited) {

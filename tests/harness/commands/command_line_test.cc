@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A command that fails as it is told.
+// A command that fails on request.
 class Probe final : public Command {
  public:
   std::string name() const override { return "probe"; }
@@ -41,6 +41,29 @@ class Probe final : public Command {
   int cases_ = 0;
 };
 
+// A command that runs something else, whose options are not its own.
+class Starter final : public Command {
+ public:
+  std::string name() const override { return "starter"; }
+  std::string description() const override { return "starts something"; }
+  std::vector<std::string> examples() const override { return {"starter train.py --epochs 1"}; }
+  std::vector<Option> options() override {
+    return {rest_option("PROGRAM", "what it starts", words_),
+            number_option("--world", "how many", world_, 1, 9),
+            flag_option("--quiet", "prints nothing", quiet_)};
+  }
+  int run(CommandContext& context) override {
+    context.out << world_ << (quiet_ ? " quiet" : "");
+    for (const std::string& word : words_) context.out << '|' << word;
+    return exit_status::holds;
+  }
+
+ private:
+  std::vector<std::string> words_;
+  int world_ = 0;
+  bool quiet_ = false;
+};
+
 struct Answer {
   int status = 0;
   std::string out;
@@ -54,6 +77,7 @@ Answer ask(const std::vector<std::string>& arguments) {
                            .commands = make_standard_commands(),
                            .listings = make_standard_listings()};
   command_line.commands.push_back(std::make_unique<Probe>());
+  command_line.commands.push_back(std::make_unique<Starter>());
   std::ostringstream out;
   std::ostringstream err;
   const int status = run_command_line(command_line, arguments, out, err);
@@ -74,6 +98,22 @@ TEST(CommandLine, HelpsWithEveryCommandAndItsExamples) {
   EXPECT_THAT(answer.out, HasSubstr("tool probe --fail yes"));
 }
 
+TEST(CommandLine, FromTheFirstArgumentOnAllWordsAreThoseOfTheProgram) {
+  const auto words = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "starter");
+    const Answer answer = ask(arguments);
+    EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
+    return answer.out;
+  };
+  EXPECT_EQ(words({}), "0");
+  EXPECT_EQ(words({"--world", "4", "train.py", "--world", "5"}), "4|train.py|--world|5");
+  EXPECT_EQ(words({"--quiet", "train.py", "--quiet", "--help"}), "0 quiet|train.py|--quiet|--help");
+  EXPECT_EQ(words({"--world=4", "train.py"}), "4|train.py");
+  EXPECT_EQ(words({"--world", "3", "-m", "package.train", "-x"}), "3|-m|package.train|-x");
+  EXPECT_EQ(words({"--quiet", "--", "torchrun", "--", "x"}), "0 quiet|--|torchrun|--|x");
+  EXPECT_EQ(words({"train.py", ""}), "0|train.py|");
+}
+
 struct Case {
   std::vector<std::string> arguments;
   std::string message;
@@ -82,7 +122,7 @@ struct Case {
 
 class BadCommandLine : public testing::TestWithParam<Case> {};
 
-TEST_P(BadCommandLine, IsToldInOneLine) {
+TEST_P(BadCommandLine, IsReportedInOneLine) {
   const Answer answer = ask(GetParam().arguments);
   EXPECT_EQ(answer.status, GetParam().status);
   EXPECT_EQ(answer.out, "");
@@ -99,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{"probe", "--fial", "x"}, "option '--fial' is unknown (did you mean"},
         Case{{"probe", "extra"}, "unexpected argument 'extra'"},
         Case{{"probe", "--fail"}, "--fail needs a value"},
+        Case{{"starter", "--world"}, "--world needs a value"},
+        Case{{"starter", "--wrold", "train.py"}, "option '--wrold' is unknown"},
         Case{{"probe", "--cases", "many"}, "--cases is 'many'; must be 1 to 9"},
         Case{{"probe", "--cases", "1", "--cases", "2"}, "--cases is given 2 times; must be once"},
         Case{{"probe", "--fail", "input"}, "probe: two lines"},

@@ -25,6 +25,12 @@ TEST(Option, SetsWhatItWasMadeFor) {
   option.set("a");
   option.set("b");
   EXPECT_THAT(list, ElementsAre("a", "b"));
+  std::vector<std::string> words;
+  const Option rest = rest_option("PROGRAM", "", words);
+  EXPECT_EQ(rest.form, Option::Form::rest);
+  rest.set("train.py");
+  rest.set("--epochs");
+  EXPECT_THAT(words, ElementsAre("train.py", "--epochs"));
 }
 
 TEST(Option, ANumberHasLimits) {
@@ -64,8 +70,10 @@ TEST(FileOption, SaysWhereItCannotWrite) {
 TEST(RunOptions, ChangeWhatWasGiven) {
   RunOptions run_options;
   std::vector<Option> options;
+  run_options.add_parameters_to(options);
   run_options.add_to(options, {"seed", "timeout"});
-  ASSERT_EQ(options.size(), 3U);  // with --set
+  ASSERT_EQ(options.size(), 3U);
+  EXPECT_EQ(options.front().name, "--set");
   for (const Option& option : options)
     option.set(option.name == "--set" ? "count=8" : option.name == "--seed" ? "7" : "5ms");
   const RunSpecification specification =

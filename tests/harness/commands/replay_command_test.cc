@@ -58,7 +58,7 @@ TEST(ReplayCommand, NamesTheFirstDivergenceOfAChangedProgram) {
   EXPECT_THAT(replayed.err, HasSubstr("another program or version"));
 }
 
-TEST(ReplayCommand, SaysWhatIsNoSchedule) {
+TEST(ReplayCommand, RejectsAFileThatIsNotASchedule) {
   EXPECT_THAT(ask({"replay", program_file("tp_dp_deadlock.toml")}).err, HasSubstr("not JSON"));
   EXPECT_EQ(ask({"replay", "/absent.json"}).status, 2);
 }

@@ -59,7 +59,7 @@ TEST(RunCommand, SavesTheTimelineWithTheRun) {
 }
 
 // The times in a saved run are those of a run without a timeline.
-TEST(RunCommand, ALongRunThatHoldsHasNoTimelineAndOneThatDoesNotHoldHas) {
+TEST(RunCommand, OnlyALongRunThatFailsHasATimeline) {
   const std::string json = temporary("run.json");
   const auto is_saved = [&json] {
     return nlohmann::json::parse(read_file("file", json)).contains("timeline");
@@ -70,7 +70,7 @@ TEST(RunCommand, ALongRunThatHoldsHasNoTimelineAndOneThatDoesNotHoldHas) {
   EXPECT_TRUE(is_saved());
 }
 
-TEST(RunCommand, IsPlainWhereItIsNoTerminal) {
+TEST(RunCommand, IsPlainUnlessTheOutputIsATerminal) {
   const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml")});
   EXPECT_EQ(answer.out.find('\033'), std::string::npos);
 }

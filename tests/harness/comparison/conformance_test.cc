@@ -33,7 +33,7 @@ class Conformance : public testing::Test {
     return one;
   }
 
-  // What each of three ranks, a thread each, is told; or the error's text.
+  // What each of three ranks, one thread each, learns, or the error's text.
   std::vector<std::string> run_ranks(
       const std::function<std::vector<ConformanceCase>(int rank)>& cases) {
     const std::shared_ptr<Runtime> runtime = make_real_runtime();
@@ -58,7 +58,7 @@ class Conformance : public testing::Test {
   }
 };
 
-TEST_F(Conformance, EveryRankIsToldThatAllAgree) {
+TEST_F(Conformance, EveryRankLearnsThatAllAgree) {
   const auto texts = run_ranks([](int) {
     return std::vector{make_case(every_collective_program()), make_case(ring_program())};
   });
@@ -89,7 +89,7 @@ TEST_F(Conformance, FaultsOfARankAreContained) {
   }
 }
 
-TEST_F(Conformance, ADifferenceOnOneRankIsToldToAll) {
+TEST_F(Conformance, EveryRankLearnsOfADifferenceOnOneRank) {
   const Program odd{"odd", "differs on real gangs", [](Rank& rank) {
                       const bool is_real = rank.root()->info().backend == "gloo";
                       rank.output("value", is_real && rank.rank() == 1 ? 2.0F : 1.0F);

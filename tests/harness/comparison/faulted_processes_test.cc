@@ -114,7 +114,7 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
                        try {
                          rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
                        } catch (const GangError&) {
-                         // Goes on with what it has.
+                         // Continues with what it has.
                        }
                        rank.output("sum", sum);
                      }};
@@ -124,7 +124,7 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
   EXPECT_FALSE(to_json(report)["holds"].get<bool>());
 }
 
-TEST_F(FaultedProcessesTest, APlanBefallsProcessesAsFarAsItCan) {
+TEST_F(FaultedProcessesTest, APlanIsAppliedAsFarAsProcessesCanHaveItsFaults) {
   const RunSpecification specification{
       .program = "ring", .world_size = 3, .options = {.seed = 3, .timeout = 500ms}};
   const auto draw = process_faults_called(

@@ -1,11 +1,10 @@
-#include "harness/explanation/dot.h"
-
 #include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/collective.h"
+#include "harness/explanation/grouped_waits.h"
 #include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
@@ -52,7 +51,7 @@ TEST(Dot, TextsOfTheProgramStayInsideTheirQuotes) {
   EXPECT_THAT(to_dot(some_deadlock()), HasSubstr(R"(barrier #0 \"a \\   <b>\"")"));
 }
 
-TEST(Dot, ARunInWhichNobodyWaitsSaysSo) { EXPECT_THAT(to_dot({}), HasSubstr("nobody waits")); }
+TEST(Dot, SaysIfNoRankWaits) { EXPECT_THAT(to_dot({}), HasSubstr("nobody waits")); }
 
 TEST(Dot, GraphvizReadsIt) {
   if (std::system("dot -V >/dev/null 2>&1") != 0)

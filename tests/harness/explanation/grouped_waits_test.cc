@@ -33,7 +33,7 @@ Report barrier_without(int world_size, int absent) {
   return report;
 }
 
-TEST(GroupedWaits, NobodyWaitsInARunThatCompleted) {
+TEST(GroupedWaits, AreEmptyForARunThatCompleted) {
   const Report report;
   EXPECT_TRUE(group_waits(report).nodes.empty());
 }

@@ -1,8 +1,8 @@
-#include "harness/explanation/page_data.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "harness/explanation/html_page.h"
 
 namespace gang::harness {
 namespace {
@@ -57,7 +57,7 @@ TEST(PageData, TheTimelineMarksTheBlockedTailAndTheOddRank) {
   EXPECT_EQ(odd["end"], "returned");
 }
 
-TEST(PageData, TellsOfEachFaultWhereItStruck) {
+TEST(PageData, ShowsEachFaultWhereItHappened) {
   const auto three_barriers = [](Rank& rank) {
     for (int i = 0; i < 3; ++i) rank.root()->barrier();
   };

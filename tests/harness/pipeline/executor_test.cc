@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/pipeline/schedule_check.h"
 #include "harness/pipeline/stock_schedules.h"
 #include "harness/run/runner.h"
 
@@ -115,7 +114,7 @@ TEST(Executor, OneByOneHangsIfSendsWait) {
   const RunResult result = run_case(cases[1], SendForm::one_by_one, {});
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   ASSERT_EQ(result.report.findings.size(), 1U);
-  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::point_to_point_cycle);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::buffering_hazard);
 }
 
 TEST(Executor, RefusesAGangOfAnotherSize) {

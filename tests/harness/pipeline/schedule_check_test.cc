@@ -1,7 +1,7 @@
-#include "harness/pipeline/schedule_check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {
 namespace {

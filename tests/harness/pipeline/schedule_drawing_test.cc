@@ -1,11 +1,10 @@
-#include "harness/pipeline/schedule_drawing.h"
-
 #include <algorithm>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/pipeline/schedule_timeline.h"
 #include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {

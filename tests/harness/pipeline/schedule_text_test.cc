@@ -1,9 +1,8 @@
-#include "harness/pipeline/schedule_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/pipeline/schedule.h"
 #include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {

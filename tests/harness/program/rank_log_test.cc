@@ -55,7 +55,7 @@ TEST(RankLog, WritesTheSelectedRanksOfARun) {
   EXPECT_EQ(lines.str(), "[0] of 4 ranks\n[2] of 4 ranks\n");
 }
 
-TEST(RankLog, NothingIsLoggedWhereNobodyListens) {
+TEST(RankLog, NothingIsLoggedWithoutASink) {
   const Program program{"speaks", "", [](Rank& rank) { rank.log("{}", rank.rank()); }};
   EXPECT_TRUE(run(program, {.program = "speaks", .world_size = 2}).holds());
 }

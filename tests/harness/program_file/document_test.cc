@@ -68,7 +68,7 @@ struct Case {
 
 class BadDocument : public testing::TestWithParam<Case> {};
 
-TEST_P(BadDocument, IsToldWithItsPlace) {
+TEST_P(BadDocument, IsReportedWithItsPlace) {
   EXPECT_THAT([] { read(GetParam().text); },
               ThrowsMessage<InvalidArgument>(HasSubstr(path() + GetParam().message)));
 }

@@ -74,6 +74,20 @@ TEST(Expression, HasALimitOnNesting) {
               ThrowsMessage<InvalidArgument>(HasSubstr("nested too deeply")));
 }
 
+TEST(Expression, HasNoLimitOnTerms) {
+  std::string either = "rank == -1";
+  std::string sum = "0";
+  for (int i = 0; i < 100'000; ++i) {
+    either += " or rank == -1";
+    sum += " + 1";
+  }
+  EXPECT_EQ(value_of(either), 0);
+  EXPECT_EQ(value_of(either + " or 1 == 1"), 1);
+  EXPECT_EQ(value_of("1 == 1 or 1 / 0 == 1"), 1) << "the second operand is not needed";
+  EXPECT_EQ(value_of("0 == 1 and 1 / 0 == 1"), 0);
+  EXPECT_EQ(value_of(sum), 100'000);
+}
+
 TEST(Expression, IsZeroByDefault) { EXPECT_EQ(Expression{}.evaluate({}), 0); }
 
 }  // namespace

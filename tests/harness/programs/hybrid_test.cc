@@ -98,7 +98,7 @@ TEST(Hybrid, MessagesOneByOneHangUnlessSendsAreBuffered) {
   const RunResult result = run(hybrid_program(), specification);
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   ASSERT_EQ(result.report.findings.size(), 1U);
-  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::point_to_point_cycle);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::buffering_hazard);
   specification.options.sends = sim::SendMode::buffered(1 << 20);
   EXPECT_TRUE(run(hybrid_program(), specification).holds());
 }

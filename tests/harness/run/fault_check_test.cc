@@ -54,7 +54,7 @@ TEST(FaultCheck, SurvivorsMayGoOn) {
   EXPECT_EQ(result.uncontained, "");
 }
 
-TEST(FaultCheck, AWrongResultThatNobodyIsToldOfIsNotContained) {
+TEST(FaultCheck, ASilentWrongResultIsNotContained) {
   const RunResult result = run_with(
       [](Rank& rank) {
         std::int32_t sum = 1;
@@ -124,14 +124,13 @@ TEST(FaultCheck, CorruptionThatTheProgramItselfFindsIsByPlanToo) {
   EXPECT_EQ(result.uncontained, "");
 }
 
-TEST(FaultCheck, TrainingGoesOnWithWhoeverIsLeft) {
+TEST(FaultCheck, TrainingContinuesWithTheSurvivors) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const RunResult result =
-        run(data_parallel_step_program(), {.program = "data_parallel_step",
-                                           .world_size = 8,
-                                           .schedule = ScheduleChoice::random,
-                                           .faults = load_faults("production"),
-                                           .options = {.seed = seed}});
+    const RunResult result = run(data_parallel_step_program(), {.program = "data_parallel_step",
+                                                                .world_size = 8,
+                                                                .schedule = ScheduleChoice::random,
+                                                                .faults = load_faults("production"),
+                                                                .options = {.seed = seed}});
     EXPECT_EQ(result.uncontained, "") << to_string(result);
   }
 }

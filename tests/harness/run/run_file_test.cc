@@ -78,7 +78,7 @@ TEST(RunFile, WhatIsReadBackSaysTheSame) {
   }
 }
 
-TEST(RunFile, BytesThatAreNoTextDoNotKeepItFromBeingWritten) {
+TEST(RunFile, IsWrittenEvenIfTextsAreNotUtf8) {
   const RunResult again = run_result_from_text(to_file_text(deadlock(4,
                                                                      "a\xff"
                                                                      "b")));
@@ -141,13 +141,13 @@ TEST(RunFile, StaysSmallInALargeWorld) {
   EXPECT_LT(to_file_text(result).size(), 500'000U);
 }
 
-TEST(RunFile, KeepsWhatWasUnexpected) {
+TEST(RunFile, KeepsTheUnmetExpectation) {
   RunResult result = run_body(1, [](Rank&) {});
   result.unexpected = "the outcome is completed; expected: deadlock";
   EXPECT_EQ(run_result_from_text(to_file_text(result)).unexpected, result.unexpected);
 }
 
-TEST(RunFile, ATextThatIsCutOffIsSaidToBe) {
+TEST(RunFile, SaysIfTheTextIsCutOff) {
   const std::string text = to_file_text(deadlock(4));
   for (std::size_t size = 0; size + 2 < text.size(); size += 1 + text.size() / 200) {
     EXPECT_THAT(error_of(std::string_view{text}.substr(0, size)), HasSubstr("is cut off at byte"));

@@ -1,5 +1,3 @@
-#include "harness/run/run_file_v1.h"
-
 #include <algorithm>
 #include <filesystem>
 

@@ -30,6 +30,18 @@ TEST(RunResultText, SummarisesARunThatHolds) {
   EXPECT_EQ(longest_line(text), 80U);
 }
 
+TEST(RunResultText, ListsTheErrorsThatTheProgramHandled) {
+  const std::string text = to_string(run_body([](Rank& rank) {
+    if (rank.rank() == 3) return rank.runtime().sleep_for(std::chrono::hours(1));
+    try {
+      rank.root()->barrier();
+    } catch (const GangError&) {  // NOLINT(bugprone-empty-catch)
+    }
+  }));
+  EXPECT_THAT(text, testing::StartsWith("COMPLETED  "));
+  EXPECT_THAT(text, testing::HasSubstr("\n  Handled    barrier #0 on root[0-3] timed out"));
+}
+
 TEST(RunResultText, EndsWithTheCommandThatReproducesAFinding) {
   const std::string text =
       to_string(run_body([](Rank&) { throw std::runtime_error("out of paper"); }));
@@ -39,7 +51,7 @@ TEST(RunResultText, EndsWithTheCommandThatReproducesAFinding) {
   EXPECT_LE(longest_line(text), 80U);
 }
 
-TEST(RunResultText, SaysAtLastWhatWasUnexpected) {
+TEST(RunResultText, EndsWithTheUnmetExpectation) {
   RunResult result = run_body([](Rank& rank) { rank.root()->barrier(); });
   result.unexpected = "the outcome is completed; expected: deadlock";
   EXPECT_THAT(

@@ -41,7 +41,7 @@ TEST_F(OutputFileTest, AppearsWholeAtCommit) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, LeavesWhatWasThereWhenItIsGivenUp) {
+TEST_F(OutputFileTest, LeavesTheOldFileIfItIsAbandoned) {
   OutputFile{"--json", path("out.json")}.commit("old");
   {
     const OutputFile abandoned{"--json", path("out.json")};
@@ -58,7 +58,7 @@ TEST_F(OutputFileTest, ReplacesTheTargetOfALink) {
   EXPECT_EQ(read_file("file", path("target")), "new");
 }
 
-TEST_F(OutputFileTest, FailsBeforeAnythingIsComputedWhereThereIsNoDirectory) {
+TEST_F(OutputFileTest, FailsEarlyIfTheDirectoryIsMissing) {
   EXPECT_THAT([this] { OutputFile("--json", path("absent/out.json")); },
               ThrowsMessage<InvalidArgument>(
                   testing::AllOf(HasSubstr("--json "), HasSubstr("No such file"))));

@@ -1,6 +1,5 @@
-#include "harness/training/attention.h"
-
 #include "gang/error.h"
+#include "harness/training/layer.h"
 #include "tests/harness/training/gradient_check.h"
 
 namespace gang::harness::training {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/pipeline/schedule_check.h"
+#include "harness/pipeline/stock_schedules.h"
 
 namespace gang::properties {
 namespace {

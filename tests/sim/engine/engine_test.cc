@@ -6,6 +6,7 @@ namespace gang::sim {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
+using std::chrono_literals::operator""us;
 
 // The order in which ranks reach the same place depends on the schedule.
 std::vector<int> order_of(const SimulationOptions& options, Report* report = nullptr) {
@@ -141,6 +142,75 @@ TEST(Engine, ProgramsThatSwallowTheEndOfTheRunAreEndedAllTheSame) {
   EXPECT_EQ(report.outcome, Outcome::deadlock);
 }
 
+// -- Contexts that wait for something outside --
+
+TEST(WaitOutside, LetsAllOthersGoFirst) {
+  std::vector<int> order;
+  const Report report = run(3, [&order](SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.wait_outside();
+    for (int i = 0; i < 3; ++i) {
+      order.push_back(rank.rank());
+      std::int32_t value = i;
+      if (rank.rank() == 1) rank.root()->send(view_of(value), 2);
+      if (rank.rank() == 2) rank.root()->recv(view_of(value), 1);
+    }
+  });
+  EXPECT_TRUE(report.holds());
+  ASSERT_EQ(order.size(), 9U);
+  EXPECT_EQ(std::vector<int>(order.end() - 3, order.end()), (std::vector<int>{0, 0, 0}));
+}
+
+TEST(WaitOutside, ComesBeforeTimePasses) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 0) return rank.runtime().sleep_for(5ms);
+    for (int i = 0; i < 10; ++i) rank.wait_outside();
+    EXPECT_EQ(rank.runtime().now(), TimePoint(0));
+  });
+  EXPECT_TRUE(report.holds());
+  EXPECT_EQ(report.virtual_time, 5ms);
+}
+
+TEST(WaitOutside, NoVerdictFallsMeanwhile) {
+  bool has_spoken = false;
+  const Report report = run(2, [&has_spoken](SimulatedRank& rank) {
+    for (int i = 0; rank.rank() == 0 && i < 10; ++i) rank.wait_outside();
+    has_spoken = true;
+    rank.root()->barrier();
+  });
+  EXPECT_TRUE(has_spoken);
+  EXPECT_TRUE(report.holds());
+}
+
+TEST(WaitOutside, TheVerdictFallsOnceNobodyIsOutside) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    for (int i = 0; i < rank.rank(); ++i) rank.wait_outside();
+    if (rank.rank() != 2) rank.root()->barrier();
+  });
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(blocked_ranks(report), (std::vector<int>{0, 1}));
+}
+
+TEST(WaitOutside, TheSchedulerChoosesWhoIsNext) {
+  const auto order = [](std::uint64_t seed) {
+    std::vector<int> chosen;
+    run({.world_size = 6, .seed = seed, .scheduler = SchedulerKind::random},
+        [&chosen](SimulatedRank& rank) {
+          rank.wait_outside();
+          chosen.push_back(rank.rank());
+        });
+    return chosen;
+  };
+  EXPECT_EQ(order(1), order(1));
+  EXPECT_NE(order(1), order(2));
+}
+
+TEST(WaitOutside, ARunThatEndsEndsItsWaits) {
+  const Report report = run({.world_size = 2, .step_limit = 100}, [](SimulatedRank& rank) {
+    for (;;) rank.wait_outside();
+  });
+  EXPECT_EQ(report.outcome, Outcome::step_limit);
+}
+
 // Collectives, messages, sleeps, children, further contexts, failures: what a trace could differ
 // in.
 void program_of_everything(SimulatedRank& rank) {
@@ -209,6 +279,70 @@ TEST(Determinism, EveryRunOfOneProgramGivesOneTraceOnEveryContext) {
             EXPECT_EQ(report.virtual_time, first->virtual_time);
           }
       }
+}
+
+// -- Idle is not dead --
+
+TEST(Polling, ABoundedLoopOfPollsEnds) {
+  for (const ContextKind context : all_contexts()) {
+    const Report report = run({.world_size = 2, .context = context}, [](SimulatedRank& rank) {
+      if (rank.rank() == 0)
+        for (int i = 0; i < 20'000; ++i) rank.runtime().yield();
+      rank.root()->barrier();
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
+TEST(Polling, ABoundedLoopOfTestsEndsAndMayHelpThen) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    float value = 0;
+    if (rank.rank() == 1) {
+      rank.root()->recv(view_of(value), 0);
+      return rank.root()->send(view_of(value), 0);
+    }
+    Work work = rank.root()->start_recv(view_of(value), 1);
+    for (int i = 0; i < 20'000 && !work.test(); ++i) {
+    }
+    float other = 1;
+    rank.root()->send(view_of(other), 1);
+    work.wait();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(Polling, TimePassesForOneWhoPollsIt) {
+  for (const auto span : {Duration(100us), Duration(10s), Duration(14 * 60s)}) {
+    const Report report = run(2, [span](SimulatedRank& rank) {
+      if (rank.rank() == 0) {
+        const TimePoint end = rank.runtime().now() + span;
+        while (rank.runtime().now() < end) rank.runtime().yield();
+        EXPECT_LT(rank.runtime().now(), end + span / 50);
+      }
+      rank.root()->barrier();
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
+TEST(Polling, WhatTimesOutMeanwhileTimesOut) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 0)
+      while (rank.runtime().now() < 3600s) rank.runtime().yield();
+    rank.root()->barrier();
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("timed_out"));
+}
+
+TEST(Polling, APollThatNeverSucceedsIsADeadlock) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 0)
+      for (;;) rank.runtime().yield();
+    rank.root()->barrier();
+  });
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(blocked_ranks(report), ElementsAre(0, 1, 2));
+  EXPECT_EQ(report.virtual_time, Duration(0)) << "nobody looked at the clock";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "sim/further_runs/settled_certainty.h"
-
+#include "sim/further_runs/settled_run.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -30,14 +29,66 @@ TEST(SettledCertainty, ADeadlockThatBuffersAvoidIsABufferingHazard) {
               HasSubstr("with buffered sends the program completes"));
 }
 
-TEST(SettledCertainty, ACycleOfSendsKeepsItsName) {
+TEST(SettledCertainty, ACycleOfSendsThatBuffersAvoidIsABufferingHazardThatShowsTheCycle) {
   const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
     std::int32_t value = 0;
     rank.root()->send(view_of(value), 1 - rank.rank());
     rank.root()->recv(view_of(value), 1 - rank.rank());
   });
-  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
   EXPECT_EQ(report.findings[0].certainty.value().sends, Dependence::needed);
+  EXPECT_THAT(report.findings[0].detail, HasSubstr("0 → 1 → 0"));
+}
+
+// Two sends and their two receives, in different orders.
+void in_other_order(SimulatedRank& rank, Gang& first, Gang& second, int first_tag, int second_tag) {
+  std::int32_t value = 0;
+  if (rank.rank() == 0) {
+    first.send(view_of(value), 1, first_tag);
+    second.send(view_of(value), 1, second_tag);
+  } else {
+    second.recv(view_of(value), 0, second_tag);
+    first.recv(view_of(value), 0, first_tag);
+  }
+}
+
+TEST(SettledCertainty, AnotherOrderOfTagsIsNoWrongTag) {
+  const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
+    in_other_order(rank, *rank.root(), *rank.root(), 1, 2);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
+  EXPECT_THAT(report.findings[0].near_misses, IsEmpty());
+  EXPECT_THAT(full_message(report.findings[0]),
+              testing::Not(HasSubstr("would match if the tags were equal")));
+}
+
+TEST(SettledCertainty, AnotherOrderOfGangsIsNoWrongGang) {
+  for (const ExecutionModel execution :
+       {ExecutionModel::independent, ExecutionModel::stream_ordered}) {
+    const Report report =
+        settled({.world_size = 2, .execution = execution}, [](SimulatedRank& rank) {
+          const auto other = child_of(*rank.root(), {0, 1});
+          in_other_order(rank, *rank.root(), *other, 0, 0);
+        });
+    EXPECT_THAT(ids_of(report), ElementsAre("buffering_hazard")) << to_string(report);
+  }
+}
+
+TEST(SettledCertainty, WhatOneScheduleOfTheDecidingRunShowsIsNotClaimedOfAll) {
+  const Report report = settled({.world_size = 3}, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() < 2) {
+      rank.root()->send(view_of(value), 1 - rank.rank());
+      rank.root()->recv(view_of(value), 1 - rank.rank());
+    }
+    if (rank.rank() == 0) rank.root()->recv(view_of(value), any_rank, 1);
+    if (rank.rank() == 1) rank.root()->send(view_of(value), 0, 1);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
+  EXPECT_EQ(report.certainty, (Certainty{.schedules = Schedules::every,
+                                         .sends = Dependence::needed,
+                                         .decided_in = Schedules::at_least_this}));
+  EXPECT_THAT(to_string(*report.certainty), HasSubstr("in the one schedule that was tried"));
 }
 
 TEST(SettledCertainty, ADeadlockThatBuffersDoNotAvoidSaysWhatBecomesOfIt) {
@@ -77,8 +128,8 @@ TEST(SettledCertainty, LeavesAloneWhatIsNotOpen) {
   EXPECT_EQ(settling_options(options, Report{}), std::nullopt);
 }
 
-// A message that nobody will receive hangs with rendezvous sends, and is lost with buffered ones.
-TEST(SettledCertainty, BufferingIsNoCureForAMessageThatNobodyReceives) {
+// A message that no rank will receive hangs with rendezvous sends, and is lost with buffered ones.
+TEST(SettledCertainty, BufferingDoesNotHelpAMessageThatNoRankReceives) {
   const Report report = settled({.world_size = 2}, [](SimulatedRank& rank) {
     std::int32_t value = 0;
     if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
@@ -100,7 +151,7 @@ TEST(SettledCertainty, AReplayedScheduleIsNotFollowed) {
   options.scheduler = SchedulerKind::replay;
   options.replay = recorded.schedule;
   const Report report = settled(options, program);
-  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
   EXPECT_EQ(report.certainty.value().sends, Dependence::needed);
 }
 

@@ -34,7 +34,7 @@ TEST(FaultInjector, ACrashThatIsNoticedFailsThePeers) {
   EXPECT_EQ(report.virtual_time, 2s);
 }
 
-TEST(FaultInjector, ACrashThatNobodyNoticesTimesOut) {
+TEST(FaultInjector, AnUnnoticedCrashTimesOut) {
   std::vector<std::optional<GangErrorKind>> kinds;
   const Report report = kinds_of(
       with(3, {{.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 0}}}), kinds);

@@ -1,5 +1,4 @@
-#include "sim/injection/fault_triggers.h"
-
+#include "sim/injection/fault_record.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

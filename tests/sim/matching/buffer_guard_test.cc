@@ -1,5 +1,9 @@
 #include "sim/matching/buffer_guard.h"
 
+#include <sys/mman.h>
+
+#include <utility>
+
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -214,6 +218,74 @@ TEST(BufferGuard, WhatWaitAnyReportsMayBeRead) {
     works[0].wait();
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+// Memory of its own, which goes back to the system as an allocator returns large buffers.
+class LargeBuffer {
+ public:
+  explicit LargeBuffer(SimulatedRank& rank)
+      : memory_(
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    rank.root()->barrier();  // no other buffer is made later, in the place of a freed one
+  }
+  ~LargeBuffer() { free(); }
+  LargeBuffer(const LargeBuffer&) = delete;
+  LargeBuffer& operator=(const LargeBuffer&) = delete;
+
+  TensorView view() const {
+    const std::span values(static_cast<float*>(memory_), count);
+    return gang::view(values);
+  }
+  void free() {
+    if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), bytes);
+  }
+
+ private:
+  static constexpr std::size_t count = 100'000;
+  static constexpr std::size_t bytes = count * sizeof(float);
+  void* memory_;
+};
+
+TEST(BufferGuard, ABufferThatIsFreedInFlightIsAFindingAndNoCrash) {
+  if (MemoryFence::is_fatal) GTEST_SKIP() << "AddressSanitizer ends the process; runs without it";
+  const Report report = run(3, [](SimulatedRank& rank) {
+    LargeBuffer values(rank);
+    if (rank.rank() == 2) rank.runtime().sleep_for(1ms);
+    Work work = rank.root()->start_all_reduce(values.view(), ReduceOperation::sum);
+    if (rank.rank() == 1) values.free();
+    const auto error = gang_error_of([&work] { work.wait(); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
+    EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 1 freed a buffer of all_reduce #1"));
+}
+
+TEST(BufferGuard, SoIsOneThatIsFreedBeforeTheProgramKnowsOfTheEnd) {
+  if (MemoryFence::is_fatal) GTEST_SKIP() << "AddressSanitizer ends the process; runs without it";
+  const Report report = run(3, [](SimulatedRank& rank) {
+    LargeBuffer values(rank);
+    Work work = rank.root()->start_all_reduce(values.view(), ReduceOperation::sum);
+    rank.runtime().sleep_for(1ms);
+    if (rank.rank() == 1) values.free();
+    work.wait();
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+}
+
+TEST(BufferGuard, SoIsTheFreedBufferOfAMessage) {
+  if (MemoryFence::is_fatal) GTEST_SKIP() << "AddressSanitizer ends the process; runs without it";
+  const Report report = run(2, [](SimulatedRank& rank) {
+    LargeBuffer values(rank);
+    if (rank.rank() == 1) rank.runtime().sleep_for(1ms);
+    Work work = rank.rank() == 0 ? rank.root()->start_send(values.view(), 1)
+                                 : rank.root()->start_recv(values.view(), 0);
+    if (rank.rank() == 0) values.free();
+    EXPECT_TRUE(gang_error_of([&work] { work.wait(); }));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(ExecutionModels, AStreamRunsARanksOperationsInTheOrderOfTheirLaunch) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
 }
 
-TEST(ExecutionModels, AStreamGoesOnWithWhatWasLaunchedBehind) {
+TEST(ExecutionModels, AStreamContinuesWithTheNextLaunch) {
   const Report report =
       run({.world_size = 3, .execution = ExecutionModel::stream_ordered}, [](SimulatedRank& rank) {
         const auto pair = rank.root()->split({.color = rank.rank() / 2});

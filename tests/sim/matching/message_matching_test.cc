@@ -1,5 +1,6 @@
 #include "sim/matching/message_matching.h"
 
+#include "sim/state/world.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -127,7 +128,7 @@ TEST(SendModes, ARendezvousWaitsForItsReceive) {
   EXPECT_EQ(head_to_head(SendMode::buffered(3)).outcome, Outcome::deadlock);
 }
 
-TEST(SendModes, ABufferedSendGoesOnWhileTheLinkHasRoom) {
+TEST(SendModes, ABufferedSendContinuesWhileTheLinkHasRoom) {
   EXPECT_TRUE(head_to_head(SendMode::buffered(4)).holds());
 }
 
@@ -171,7 +172,7 @@ TEST(SendModes, ASendThatWaitedGoesIntoTheBufferWhenThereIsRoom) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(SendModes, ASendBehindOneThatIsTooLargeIsBufferedOnceThatHasGone) {
+TEST(SendModes, ASendBehindALargerOneIsBufferedOnceThatIsReceived) {
   const Report report =
       run({.world_size = 2, .sends = SendMode::buffered(4)}, [](SimulatedRank& rank) {
         std::array<std::int32_t, 4> large = {1, 2, 3, 4};
@@ -281,7 +282,7 @@ TEST(Messages, AreMissedOnChildrenToo) {
   EXPECT_EQ(to_string(report.findings[0].gang), "pair[0,1]");
 }
 
-TEST(Messages, LeftBehindByADeadlockAreNoFindingOfTheirOwn) {
+TEST(Messages, LeftBehindByADeadlockAreNotFindingsOfTheirOwn) {
   const Report report =
       run({.world_size = 2, .sends = SendMode::buffered(64)}, [](SimulatedRank& rank) {
         const auto child = child_of(*rank.root(), {0, 1});
@@ -318,6 +319,41 @@ TEST(Messages, OfAnotherCountOrTypeAreAMismatch) {
     EXPECT_THAT(full_message(counts.findings[0]), HasSubstr("i32[3]"));
     EXPECT_THAT(ids_of(exchange(mode, view(two), view(floats))), ElementsAre("mismatch_data_type"));
   }
+}
+
+// Memory in proportion to the links that are used, not to all pairs of ranks.
+TEST(MessageMatching, ALinkThatIsNotUsedCostsNoMemory) {
+  const SimulationOptions options{.world_size = 200, .sends = SendMode::buffered(64)};
+  const Report report = run(options, [](SimulatedRank& rank) {
+    std::int32_t value = rank.rank();
+    rank.root()->send(view_of(value), (rank.rank() + 1) % 200);
+    rank.root()->barrier();
+    const auto& mailboxes = *rank.world().root->mailboxes;
+    EXPECT_EQ(mailboxes[static_cast<std::size_t>(rank.rank())].buffered_bytes.size(), 1U);
+    rank.root()->recv(view_of(value), (rank.rank() + 199) % 200);
+    EXPECT_EQ(value, (rank.rank() + 199) % 200);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+// In whatever order they come and are asked for.
+TEST(MessageMatching, AGatherByMessagesTakesEachFromItsSource) {
+  constexpr int size = 60;
+  for (const bool forwards : {true, false})
+    for (const SendMode sends : {SendMode::rendezvous(), SendMode::buffered(64)}) {
+      const SimulationOptions options{
+          .world_size = size, .scheduler = SchedulerKind::random, .sends = sends};
+      const Report report = run(options, [forwards](SimulatedRank& rank) {
+        std::int32_t value = rank.rank();
+        if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+        for (int i = 1; i < size; ++i) {
+          const int source = forwards ? i : size - i;
+          EXPECT_EQ(rank.root()->recv(view_of(value), source).source_rank, source);
+          EXPECT_EQ(value, source);
+        }
+      });
+      EXPECT_TRUE(report.holds()) << to_string(report);
+    }
 }
 
 }  // namespace

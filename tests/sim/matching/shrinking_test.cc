@@ -89,7 +89,7 @@ TEST(Shrinking, ARankThatEndsWhileOthersWaitIsNotWaitedForAnyLonger) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(Shrinking, TheLastOneGoesOnAlone) {
+TEST(Shrinking, TheLastMemberContinuesAlone) {
   const Report report = run(3, [](SimulatedRank& rank) {
     if (rank.rank() != 1) return;
     const auto alone = rank.root()->shrink();

@@ -84,5 +84,45 @@ TEST(SimGang, AWorldOfOneNeedsNoPeer) {
   EXPECT_TRUE(report.holds());
 }
 
+TEST(SimGang, AForeignThreadIsRefused) {
+  for (const ContextKind context : deterministic_contexts()) {
+    const Report report = run({.world_size = 2, .context = context}, [](SimulatedRank& rank) {
+      rank.root()->barrier();
+      const auto refused = [](const auto& call) {
+        EXPECT_THAT(call, testing::Throws<InvalidOperation>(testing::Property(
+                              &InvalidOperation::what, HasSubstr("did not start"))));
+      };
+      std::jthread([&] {
+        refused([&rank] { rank.root()->barrier(); });
+        refused([&rank] { rank.root()->start_barrier(); });
+        refused([&rank] { rank.runtime().yield(); });
+      }).join();
+      rank.root()->barrier();
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
+TEST(SimGang, TwoThreadsInOneGangAtTheSameTimeAreAFinding) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const auto other = rank.runtime().start_thread("other", [&rank] { rank.root()->barrier(); });
+    rank.root()->barrier();
+    other->join();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("concurrent_use"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("used by one thread at a time"));
+}
+
+TEST(SimGang, TwoThreadsInOneGangAfterEachOtherAreFine) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    rank.root()->barrier();
+    rank.runtime().start_thread("other", [&rank] { rank.root()->barrier(); })->join();
+    Work work = rank.root()->start_barrier();
+    const auto waiting = rank.runtime().start_thread("waiting", [&work] { work.wait(); });
+    rank.root()->barrier();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-TEST(SimWork, AWaitWithATimeoutGivesUpAtThatTimeAndTheOperationGoesOn) {
+TEST(SimWork, AWaitWithATimeoutGivesUpInTimeAndTheOperationContinues) {
   const Report report = run(2, [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
       rank.runtime().sleep_for(10ms);
@@ -120,7 +120,7 @@ TEST(SimWork, DroppingItIsAFindingAndTheBuffersAreSafe) {
   EXPECT_THAT(report.findings[0].location, HasSubstr("sim_work_test.cc:"));
 }
 
-TEST(SimWork, DroppingACompletedOneThatNobodyLookedAtIsAFindingToo) {
+TEST(SimWork, DroppingACompletedWorkThatWasNeverObservedIsAFindingToo) {
   const Report report = run(1, [](SimulatedRank& rank) { rank.root()->start_barrier(); });
   EXPECT_THAT(ids_of(report), ElementsAre("unwaited_work"));
 }

@@ -178,5 +178,37 @@ TEST(TimelineRecorder, DoesNotChangeTheRun) {
   }
 }
 
+TEST(TimelineRecorder, HistoriesKeepEachRanksOwnCallsAndGangs) {
+  const Report report = run({.world_size = 40, .timeline = Recording::on}, [](SimulatedRank& rank) {
+    const auto pair = rank.root()->split({.color = rank.rank() / 2}, {.name = "tp"});
+    pair->barrier();
+  });
+  ASSERT_NE(report.histories, nullptr);
+  ASSERT_EQ(report.histories->ranks.size(), 40U);
+  const CallHistory& last = report.histories->ranks.back();
+  ASSERT_EQ(last.calls.size(), 2U);
+  EXPECT_EQ(last.end, LaneEnd::returned);
+  const RecordedGang& gang = report.histories->gangs.at(last.calls[1].gang);
+  EXPECT_EQ(gang.label.name, "tp");
+  EXPECT_THAT(*gang.members, ElementsAre(38, 39));
+  EXPECT_EQ(report.histories->calls.at(last.calls[1].call).call.kind, "barrier");
+  EXPECT_EQ(run(2, [](SimulatedRank&) {}).histories, nullptr);
+}
+
+TEST(TimelineRecorder, HistoriesReachFurtherBackThanLanesDo) {
+  const Report report = run({.world_size = 2, .timeline = Recording::on}, [](SimulatedRank& rank) {
+    for (int i = 0; i < 2000; ++i) rank.root()->barrier();
+  });
+  const CallHistory& history = report.histories->ranks.at(0);
+  EXPECT_EQ(history.calls.size(), TimelineRecorder::calls_per_history(2));
+  EXPECT_EQ(history.calls.size() + history.left_out, 2000U);
+  EXPECT_EQ(history.calls.back().sequence_number, 1999U);
+  const TimelineLane& lane = report.timeline.lanes.at(0);
+  EXPECT_EQ(lane.slices.size(), TimelineRecorder::slices_per_context(2));
+  EXPECT_EQ(lane.slices.size() + lane.left_out, 2000U);
+  EXPECT_GE(TimelineRecorder::calls_per_history(SimulationOptions::max_world_size),
+            TimelineRecorder::slices_per_context(SimulationOptions::max_world_size));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -73,7 +73,7 @@ TEST(CallGroup, SharesLessAndLess) {
   EXPECT_EQ(groups_of(other, CallSharing::kind), 1U);
 }
 
-TEST(CallGroup, AreNoMoreThanAskedWhereThatIsPossible) {
+TEST(CallGroup, AreAtMostAsManyAsRequestedIfPossible) {
   const std::vector<BlockedCall> blocked = ring(8);
   EXPECT_EQ(group_calls(pointers_to(blocked), CallSharing::any_peer, 8).size(), 8U);
   EXPECT_EQ(group_calls(pointers_to(blocked), CallSharing::any_peer, 7).size(), 1U);
@@ -91,7 +91,7 @@ TEST(CallGroup, SaysWhatItsCallsHaveInCommon) {
   EXPECT_EQ(waits_text(group, 3), "");
 }
 
-TEST(CallGroup, NamesWhomItWaitsFor) {
+TEST(CallGroup, NamesTheRanksItWaitsFor) {
   BlockedCall call{.gang = {"root", "0-9"}, .waits_for = {1, 2, 5}, .waits_for_count = 9};
   const CallGroup group = group_calls({&call}, CallSharing::waits).at(0);
   EXPECT_EQ(group.gang_text(), "root[0-9]");

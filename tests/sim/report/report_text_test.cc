@@ -121,7 +121,7 @@ TEST(ReportText, TellsContextsOfOneRankApart) {
   EXPECT_THAT(to_string(report), HasSubstr("2/loader  lock of a mutex"));
 }
 
-TEST(ReportText, TheHeadlineHasWhatWasRunAtTheRightMargin) {
+TEST(ReportText, TheHeadlineEndsWithTheRunAtTheRightMargin) {
   Report report{.outcome = Outcome::deadlock};
   report.findings = {some_finding()};
   const MarkedText text = headline(report, "a.toml, world 4");
@@ -153,7 +153,7 @@ TEST(ReportText, WhatIsQueuedStandsBesideWhatItIsBehind) {
   EXPECT_THAT(text, HasSubstr(" ring.cc:4\n"));
 }
 
-TEST(ReportText, SaysWhichOtherCallsThoseThatAreNoCauseWaitFor) {
+TEST(ReportText, SaysWhatCallsOutsideTheCauseWaitFor) {
   Report report{.outcome = Outcome::deadlock};
   report.blocked = {{.rank = 0, .call = {.kind = "sleep"}},
                     {.rank = 1, .call = {.kind = "join of loader"}, .is_core = false}};

@@ -40,7 +40,7 @@ TEST(ReplayScheduler, BeginsAnewWithEveryRun) {
   }
 }
 
-TEST(ReplayScheduler, NamesTheStepAtWhichTheRunIsAnother) {
+TEST(ReplayScheduler, NamesTheFirstStepThatDiffers) {
   const Schedule schedule{SwitchPoints::all_calls, {{2, 3}, {1, 2}}, {}};
   const auto scheduler = make_replay_scheduler(schedule);
   scheduler->begin_run(3);

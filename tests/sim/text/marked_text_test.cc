@@ -40,5 +40,11 @@ TEST(MarkedText, ACommandStaysOnItsLine) {
   EXPECT_EQ(plain_text(text), "  Reproduce  " + command + "\n  Unexpected  yes\n");
 }
 
+TEST(MarkedText, ShowControlCharactersOfProgramsAsEscapes) {
+  MarkedText text;
+  text.add("a\x1b[31mb\n");
+  EXPECT_EQ(plain_text(text), "a\\x1b[31mb\n");
+}
+
 }  // namespace
 }  // namespace gang::sim

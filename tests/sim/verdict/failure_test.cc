@@ -294,13 +294,15 @@ Report monitored(Gang::MissingRanks reported, const std::vector<int>& expected) 
 
 TEST(MonitoredBarrier, NamesAllMissingRanksToEverybody) {
   const Report report = monitored(Gang::MissingRanks::all, {4, 6});
-  ASSERT_THAT(ids_of(report), ElementsAre("timed_out"));
-  EXPECT_THAT(report.findings[0].ranks, ElementsAre(4, 6));
+  EXPECT_TRUE(report.holds()) << "the program has handled it";
+  ASSERT_EQ(report.handled.size(), 1U);
+  EXPECT_EQ(report.handled[0].id, finding_id::timed_out);
+  EXPECT_THAT(report.handled[0].ranks, ElementsAre(4, 6));
 }
 
 TEST(MonitoredBarrier, OrOnlyTheFirst) {
   const Report report = monitored(Gang::MissingRanks::first, {4});
-  EXPECT_THAT(report.findings[0].ranks, ElementsAre(4, 6)) << "the finding has them all";
+  EXPECT_THAT(report.handled.at(0).ranks, ElementsAre(4, 6)) << "the report has them all";
 }
 
 TEST(MonitoredBarrier, HoldsWhereAllComeInTime) {
@@ -332,7 +334,7 @@ TEST(MonitoredBarrier, ItsTimeoutFiresEvenWhereARankHasReturned) {
     if (rank.rank() == 1) return;
     EXPECT_TRUE(gang_error_of([&rank] { rank.root()->monitored_barrier(20ms); }));
   });
-  EXPECT_THAT(ids_of(report), ElementsAre("timed_out"));
+  EXPECT_EQ(report.handled.size(), 1U) << to_string(report);
 }
 
 TEST(Unwinding, ARunThatIsOverIsNotDisturbedByHandlersThatAbort) {
@@ -348,6 +350,45 @@ TEST(Unwinding, ARunThatIsOverIsNotDisturbedByHandlersThatAbort) {
   });
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
+}
+
+TEST(Failure, TheTextOfAnExceptionIsShortened) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) throw std::runtime_error(std::string(5'000'000, 'x'));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_LT(report.findings[0].message.size(), 2000U);
+  EXPECT_THAT(report.findings[0].message, HasSubstr("... (5000000 bytes in all)"));
+}
+
+TEST(Failure, HandlesOnAStackThatWasLeftBehindAreNotOpenGangs) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {0, 1});
+    if (rank.rank() == 1) std::terminate();
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("rank_failed"));
+}
+
+TEST(Failure, ATimeoutThatEveryRankHandlesIsListedAndNoFinding) {
+  const auto program = [](bool handles) {
+    return [handles](SimulatedRank& rank) {
+      if (rank.rank() == 2) return rank.runtime().sleep_for(3600s);
+      try {
+        rank.root()->barrier();
+      } catch (const GangError&) {
+        if (!handles) throw;
+      }
+    };
+  };
+  const Report handled = run(3, program(true));
+  EXPECT_TRUE(handled.holds()) << to_string(handled);
+  ASSERT_EQ(handled.handled.size(), 1U);
+  EXPECT_EQ(handled.handled[0].id, finding_id::timed_out);
+  EXPECT_THAT(handled.handled[0].ranks, ElementsAre(2));
+  EXPECT_THAT(to_string(handled), HasSubstr("Handled    barrier #0 on root[0-2] timed out"));
+  const Report fatal = run(3, program(false));
+  EXPECT_THAT(ids_of(fatal), ElementsAre("timed_out"));
+  EXPECT_THAT(fatal.handled, IsEmpty());
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ TEST(FirstDivergence, ThoseWhoSleepAreOneEntryHoweverManyTheyAre) {
     if (rank.rank() > 2) rank.runtime().sleep_for(std::chrono::hours(1));
     gang_error_of([&] { rank.root()->barrier(); });
   });
-  ASSERT_THAT(ids_of(report), ElementsAre("timed_out"));
-  ASSERT_TRUE(report.findings[0].divergence);
-  const auto& next = report.findings[0].divergence->next;
+  ASSERT_EQ(report.handled.size(), 1U);
+  ASSERT_TRUE(report.handled[0].divergence);
+  const auto& next = report.handled[0].divergence->next;
   ASSERT_EQ(next.size(), 2U);
   EXPECT_EQ(next[0].ranks.size(), 37U);
   EXPECT_EQ(next[0].note, "in a sleep");
@@ -74,11 +74,11 @@ TEST(FirstDivergence, ARankThatHasJustTimedOutElsewhereIsSaidToFail) {
         const auto b = child_of(*rank.root(), {0, 1}, {.name = "b"});
         gang_error_of([&] { (rank.rank() == 0 ? a : b)->barrier(); });
       });
-  ASSERT_THAT(ids_of(report), ElementsAre("timed_out", "timed_out"));
-  ASSERT_TRUE(report.findings[0].divergence);
-  EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "blocked in b[0,1] barrier #0");
-  ASSERT_TRUE(report.findings[1].divergence);
-  EXPECT_EQ(report.findings[1].divergence->next.at(0).note, "failing on a[0,1]");
+  ASSERT_EQ(report.handled.size(), 2U);
+  ASSERT_TRUE(report.handled[0].divergence);
+  EXPECT_EQ(report.handled[0].divergence->next.at(1).note, "blocked in b[0,1] barrier #0");
+  ASSERT_TRUE(report.handled[1].divergence);
+  EXPECT_EQ(report.handled[1].divergence->next.at(0).note, "failing on a[0,1]");
 }
 
 TEST(FirstDivergence, TellsTheRanksOfAGangThatIsMade) {

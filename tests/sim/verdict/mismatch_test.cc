@@ -212,5 +212,26 @@ TEST(Mismatch, SplitsThatFitButForOneRankNameThatRank) {
               HasSubstr("Rank 2 sends 2 elements to rank 0, which expects 1 from it."));
 }
 
+TEST(Mismatch, ALabelExplainsTheArgumentsThatDifferWithIt) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::vector<float> values(rank.rank() == 0 ? 4 : 8);
+    rank.root()->all_reduce(view(values), ReduceOperation::sum,
+                            {.label = rank.rank() == 0 ? "head" : "trunk"});
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_label"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
+}
+
+TEST(Mismatch, TheOperationExplainsTheLabel) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    float value = 0;
+    if (rank.rank() == 0)
+      rank.root()->barrier({.label = "epoch"});
+    else
+      rank.root()->all_reduce(view_of(value), ReduceOperation::sum, {.label = "loss"});
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("mismatch_operation"));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -119,5 +119,53 @@ TEST(NearMisses, NameWhoseMessagesWereTakenInsteadOfOneThatIsLeft) {
   EXPECT_EQ(miss.second.note, "taken 2 times from any source");
 }
 
+TEST(NearMisses, AReceiveFromAnySourceMayHaveTheWrongTagToo) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->recv(view_of(value), any_rank, 7);
+    if (rank.rank() == 2) rank.root()->send(view_of(value), 0, 8);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_tag"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 2));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("receives from any rank with tag 7"));
+}
+
+TEST(NearMisses, GangsOfTheSameMembersInAnotherOrderAreAMixUp) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto there = child_of(*rank.root(), {0, 1}, {.name = "there"});
+    const auto back = child_of(*rank.root(), {1, 0}, {.name = "back"});
+    std::int32_t value = 0;
+    if (rank.rank() == 0) there->send(view_of(value), 1);
+    if (rank.rank() == 1) back->recv(view_of(value), 0);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_gang"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("sends on gang there[0,1]"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("its own member on gang back[1,0]"));
+}
+
+TEST(NearMisses, ARankThatReallyReceivesFromItselfIsNoMixUp) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 1) rank.root()->recv(view_of(value), 1);
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+}
+
+TEST(NearMisses, OneWrongTagOnManyRanksIsOneFinding) {
+  const Report report = run(8, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() % 2 == 0)
+      rank.root()->send(view_of(value), rank.rank() + 1, 7, {}, CallSite::at("spmd.cc", 1));
+    else
+      rank.root()->recv(view_of(value), rank.rank() - 1, 8, {}, CallSite::at("spmd.cc", 2));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_tag"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(report.findings[0].message,
+            "Ranks 0-6:2 send with tag 7 at spmd.cc:1; ranks 1-7:2 receive from them with tag 8 "
+            "at spmd.cc:2.");
+}
+
 }  // namespace
 }  // namespace gang::sim

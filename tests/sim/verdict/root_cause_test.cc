@@ -154,5 +154,19 @@ TEST(RootCause, OneMissingRankOfThousandsIsFound) {
             std::chrono::seconds(20));  // sanitizers and busy machines; quadratic is minutes
 }
 
+TEST(RootCause, ANearMissDoesNotHideAnIndependentCycle) {
+  const Report report = Simulation({.world_size = 4}).run([](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) rank.root()->send(view_of(value), 1, 7);
+    if (rank.rank() == 1) rank.root()->recv(view_of(value), 0, 8);
+    if (rank.rank() >= 2) rank.root()->recv(view_of(value), 5 - rank.rank());
+  });
+  ASSERT_THAT(report.findings, SizeIs(2));
+  EXPECT_EQ(report.findings[0].id, finding_id::mismatch_tag);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
+  EXPECT_EQ(report.findings[1].id, finding_id::point_to_point_cycle);
+  EXPECT_THAT(report.findings[1].ranks, ElementsAre(2, 3));
+}
+
 }  // namespace
 }  // namespace gang::sim

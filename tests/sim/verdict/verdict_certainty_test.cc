@@ -46,5 +46,40 @@ TEST(VerdictCertainty, AReceiveFromAnySourceMakesItOneOfThisSchedule) {
   EXPECT_EQ(report.findings.at(0).certainty, Certainty{.schedules = Schedules::at_least_this});
 }
 
+Schedules schedules_of_deadlock_after(const RankProgram& before) {
+  const Report report = run(2, [&before](SimulatedRank& rank) {
+    before(rank);
+    if (rank.rank() == 0) rank.root()->barrier();
+  });
+  EXPECT_EQ(report.outcome, Outcome::deadlock);
+  return report.findings.at(0).certainty.value().schedules;
+}
+
+TEST(VerdictCertainty, AnAbortIsAChoicePoint) {
+  EXPECT_EQ(schedules_of_deadlock_after([](SimulatedRank& rank) {
+              const auto child = child_of(*rank.root(), {0, 1});
+              child->abort();
+            }),
+            Schedules::at_least_this);
+}
+
+TEST(VerdictCertainty, MessagesOfOneSourceComeInOneOrderWhateverTheirTags) {
+  EXPECT_EQ(schedules_of_deadlock_after([](SimulatedRank& rank) {
+              std::int32_t value = 0;
+              if (rank.rank() == 0) rank.root()->send(view_of(value), 1, 3);
+              if (rank.rank() == 1) rank.root()->recv(view_of(value), 0, any_tag);
+            }),
+            Schedules::every);
+}
+
+TEST(VerdictCertainty, AnySourceIsNoChoiceWhereThereIsOneOther) {
+  EXPECT_EQ(schedules_of_deadlock_after([](SimulatedRank& rank) {
+              std::int32_t value = 0;
+              if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+              if (rank.rank() == 1) rank.root()->recv(view_of(value), any_rank);
+            }),
+            Schedules::every);
+}
+
 }  // namespace
 }  // namespace gang::sim

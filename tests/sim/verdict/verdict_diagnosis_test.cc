@@ -35,5 +35,15 @@ TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
   EXPECT_THAT(report.findings[1].ranks, ElementsAre(0, 1));
 }
 
+TEST(VerdictDiagnosis, ARankThatAbortedAndReturnedIsNotSaidToHaveThrown) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() == 0) return rank.root()->abort();
+    rank.root()->barrier();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(to_string(report), HasSubstr("(aborted the gang)"));
+  EXPECT_THAT(to_string(report), testing::Not(HasSubstr("(ended with an exception)")));
+}
+
 }  // namespace
 }  // namespace gang::sim

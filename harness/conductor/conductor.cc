@@ -1,0 +1,365 @@
+#include "harness/conductor/conductor.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "harness/conductor/rank_service.h"
+#include "sim/faults/fault_plan.h"
+
+namespace gang::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A descriptor that becomes readable when this process is asked to end.
+Descriptor ask_for_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
+}
+
+void send_over(Connection& connection, std::string_view verdict) {
+  FrameWriter over(static_cast<std::uint8_t>(ServerKind::over));
+  over.number(static_cast<std::uint8_t>(Status::run_over));
+  over.text(verdict);
+  connection.send(over.finish());
+}
+
+// Writes what a process said of the stack of a blocked call.
+void describe(const StackMessage& stack, sim::BlockedCall& blocked) {
+  for (const StackMessage::Thread& thread : stack.threads) {
+    if (stack.threads.size() > 1) blocked.call_stack.push_back(thread.name + ":");
+    for (const CallSite& frame : thread.frames)
+      blocked.call_stack.push_back(fmt::format("{} at {}", frame.function, to_string(frame)));
+  }
+  if (blocked.location.empty() && !stack.threads.empty() && !stack.threads.front().frames.empty())
+    blocked.location = to_string(stack.threads.front().frames.front());
+}
+
+// `processes`: by rank.
+void kill_crashed(const sim::Report& report,
+                  const std::vector<std::unique_ptr<RankProcess>>& processes) {
+  for (const sim::FiredFault& fired : report.faults) {
+    const bool is_crash = report.fault_plan->faults[fired.fault].kind == sim::FaultKind::crash;
+    const RankProcess& process = *processes[static_cast<std::size_t>(fired.rank)];
+    if (is_crash && process.id != 0 && !process.has_ended) ::kill(process.id, SIGKILL);
+  }
+}
+
+}  // namespace
+
+Conductor::Conductor(const ConductorOptions& options, RankSelection output, std::ostream& out,
+                     std::ostream& err)
+    : options_(options),
+      signals_(ask_for_signals()),
+      turns_(poller_, options.turns),
+      world_size_(options.world_size),
+      output_(poller_, std::move(output), out, err),
+      lobby_(poller_, options.socket, [this](std::unique_ptr<Caller>& caller, pid_t process) {
+        return receive(caller, process);
+      }) {
+  poller_.add(signals_.get(), [this] { on_signal(); });
+}
+
+Conductor::~Conductor() {
+  kill_all();
+  poller_.remove(signals_.get());
+  signals_.close();
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+// The ranks' processes end with this one.
+void Conductor::on_signal() {
+  signalfd_siginfo what{};
+  if (::read(signals_.get(), &what, sizeof what) != sizeof what) return;
+  kill_all();
+  std::error_code ignored;
+  std::filesystem::remove(lobby_.path(), ignored);
+  if (options_.socket.empty())
+    std::filesystem::remove(std::filesystem::path(lobby_.path()).parent_path(), ignored);
+  std::_Exit(128 + static_cast<int>(what.ssi_signo));
+}
+
+// -- Processes --
+
+RankLauncher::Events Conductor::events() {
+  return {.started = [this](int rank, pid_t process) { began(rank, process); },
+          .ended = [this](pid_t process, int status) { ended(process, status); }};
+}
+
+std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
+  const HelloMessage& hello = caller->hello;
+  if (hello.world_size < 1 || hello.rank < 0 || hello.rank >= hello.world_size)
+    return fmt::format("rank {} of a world of {}; must be 0 to {}", hello.rank, hello.world_size,
+                       std::max(hello.world_size, 1) - 1);
+  if (!world_size_) {
+    world_size_ = hello.world_size;
+    lobby_.set_world(*world_size_, seed_);
+  }
+  if (hello.world_size != *world_size_)
+    return fmt::format("rank {} expects a world of {}; this one has {}", hello.rank,
+                       hello.world_size, *world_size_);
+  if (processes_.empty()) begin_run();
+  RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
+  if (rank.id == 0) began(hello.rank, process);
+  if (rank.id != process || rank.has_ended)
+    return fmt::format("rank {} is process {} already; process {} cannot be the same rank",
+                       hello.rank, rank.id, process);
+  Connection& connection = caller->connection;
+  if (hello.is_watcher) {
+    rank.watcher = std::move(caller);
+  } else {
+    rank.callers.push_back(std::move(caller));
+    Caller* const known = rank.callers.back().get();
+    poller_.add(connection.descriptor(), [this, known] { read(*known); });
+  }
+  turns_.note_arrival();
+  return "";
+}
+
+RankProcess* Conductor::find_process(pid_t process) {
+  for (const auto* list : {&processes_, &former_})
+    for (const auto& rank : *list)
+      if (rank->id == process) return rank.get();
+  return nullptr;
+}
+
+void Conductor::began(int rank, pid_t process) {
+  RankProcess& known = *processes_[static_cast<std::size_t>(rank)];
+  if (known.id != 0) return;
+  known.id = process;
+  known.ended_by = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  // Whoever starts processes says how they end.
+  if (!launcher_->launches()) watch_end(known);
+}
+
+void Conductor::watch_end(RankProcess& process) {
+  if (!process.ended_by.is_open()) return note_end(process);
+  poller_.add(process.ended_by.get(), [this, &process] {
+    poller_.remove(process.ended_by.get());
+    note_end(process);
+  });
+}
+
+void Conductor::ended(pid_t process, int status) {
+  RankProcess* const known = find_process(process);
+  if (known == nullptr) return;
+  known->wait_status = status;
+  note_end(*known);
+}
+
+void Conductor::note_end(RankProcess& process) {
+  for (const auto& caller : process.callers) read(*caller);
+  process.has_ended = true;
+  turns_.note_arrival();
+}
+
+void Conductor::read(Caller& caller) {
+  Connection& connection = caller.connection;
+  if (!connection.is_open()) return;
+  const int descriptor = connection.descriptor();
+  connection.receive();
+  if (!connection.is_open()) poller_.remove(descriptor);
+  if (!connection.is_open() || connection.has_frame()) turns_.note_arrival();
+}
+
+void Conductor::stop_reading(Connection& connection) {
+  if (!connection.is_open()) return;
+  poller_.remove(connection.descriptor());
+  connection.close();
+}
+
+int Conductor::await_world() {
+  while (!world_size_) {
+    if (const std::string reason = launcher_->why_none_can_come(); !reason.empty())
+      throw InvalidArgument(fmt::format("no process has asked for a gang; {} without one", reason));
+    poller_.poll(std::chrono::seconds(1));
+  }
+  return *world_size_;
+}
+
+RankProcess& Conductor::process_for(int rank, int incarnation) {
+  if (serving_ == 0 && launcher_->launches()) begin_run();
+  if (processes_.empty()) begin_run();
+  std::unique_ptr<RankProcess>& process = processes_[static_cast<std::size_t>(rank)];
+  if (incarnation > 0) {
+    if (process->id != 0 && !process->has_ended) ::kill(process->id, SIGKILL);
+    former_.push_back(std::exchange(process, std::make_unique<RankProcess>()));
+    process->rank = rank;
+  }
+  if (!launcher_->launches()) return *process;
+  ProcessEnvironment environment = {{"RANK", std::to_string(rank)},
+                                    {"LOCAL_RANK", std::to_string(rank)},
+                                    {"WORLD_SIZE", std::to_string(*world_size_)},
+                                    {"LOCAL_WORLD_SIZE", std::to_string(*world_size_)},
+                                    {"MASTER_ADDR", "127.0.0.1"},
+                                    {"MASTER_PORT", "29500"},
+                                    {"GANGSIM_SOCKET", lobby_.path()}};
+  if (incarnation > 0) environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(incarnation);
+  launcher_->launch(rank, environment, output_.open(rank));
+  return *process;
+}
+
+void Conductor::begin_run() {
+  kill_all();
+  processes_.clear();
+  former_.clear();
+  outliving_.clear();
+  store_.clear();
+  for (int rank = 0; rank < *world_size_; ++rank) {
+    processes_.push_back(std::make_unique<RankProcess>());
+    processes_.back()->rank = rank;
+  }
+}
+
+void Conductor::prepare_run(std::uint64_t seed) {
+  seed_ = seed;
+  if (world_size_) lobby_.set_world(*world_size_, seed_);
+  output_.resume();
+}
+
+void Conductor::keep_until_next_run(std::vector<std::shared_ptr<StartedOperation>> operations) {
+  std::ranges::move(operations, std::back_inserter(outliving_));
+}
+
+Program Conductor::program(std::string name) {
+  Program program{.name = std::move(name), .description = "", .run = [this](Rank& rank) {
+                    RankService(*this, rank).run();
+                  }};
+  program.default_world_size = await_world();
+  return program;
+}
+
+// -- The end of a run --
+
+std::vector<Caller*> Conductor::ask_stacks() {
+  FrameWriter ask(static_cast<std::uint8_t>(ServerKind::ask_stack));
+  const std::span<const std::byte> frame = ask.finish();
+  std::vector<Caller*> asked;
+  for (const auto& process : processes_) {
+    if (process->has_ended) continue;
+    for (const auto& caller : process->callers)
+      if (caller->awaits_answer && caller->connection.is_open()) asked.push_back(caller.get());
+    if (process->watcher && process->watcher->connection.is_open())
+      asked.push_back(process->watcher.get());
+  }
+  for (Caller* caller : asked) caller->connection.send(frame);
+  return asked;
+}
+
+void Conductor::add_call_stacks(sim::Report& report) {
+  for (sim::BlockedCall& blocked : report.blocked) blocked.call_stack.clear();  // our own
+  if (report.blocked.empty()) return;
+  const std::vector<Caller*> asked = ask_stacks();
+  const auto deadline = Clock::now() + std::chrono::milliseconds(500);
+  const auto is_missing = [this](Caller* caller) {
+    caller->connection.receive();
+    while (!caller->stack && caller->connection.has_frame()) {
+      try {
+        ClientMessage message = parse_message(caller->connection.take(), texts_);
+        if (auto* const stack = std::get_if<StackMessage>(&message))
+          caller->stack = std::move(*stack);
+      } catch (const ProtocolError&) {
+        return false;
+      }
+    }
+    return !caller->stack && caller->connection.is_open();
+  };
+  while (std::ranges::any_of(asked, is_missing) && Clock::now() < deadline)
+    poller_.poll(std::chrono::milliseconds(5));
+  for (sim::BlockedCall& blocked : report.blocked) {
+    const RankProcess& process = *processes_[static_cast<std::size_t>(blocked.rank)];
+    for (const auto& caller : process.callers) {
+      const bool is_main = caller == process.callers.front();
+      if (caller->stack &&
+          (is_main ? blocked.context.empty() : blocked.context == caller->hello.thread_name))
+        describe(*caller->stack, blocked);
+    }
+    if (blocked.call_stack.empty() && process.watcher && process.watcher->stack)
+      describe(*process.watcher->stack, blocked);
+  }
+}
+
+void Conductor::complete(sim::Report& report) {
+  add_call_stacks(report);
+  if (report.outcome != sim::Outcome::deadlock) return;
+  std::vector<sim::Finding> unmet = store_.unmet_waits();
+  if (unmet.empty()) return;
+  // That everybody waits for these says nothing more.
+  std::erase_if(report.findings, [](const sim::Finding& finding) {
+    return finding.id == sim::finding_id::deadlock;
+  });
+  for (sim::Finding& finding : unmet) finding.certainty = report.certainty;
+  report.findings.insert(report.findings.begin(), unmet.begin(), unmet.end());
+}
+
+void Conductor::say_over(std::string_view verdict) {
+  for (const auto& process : processes_) {
+    if (process->has_ended) continue;
+    for (const auto& caller : process->callers) send_over(caller->connection, verdict);
+  }
+}
+
+// Whoever starts processes without us may have more to do in them after the last call.
+bool Conductor::is_over(const RankProcess& process) const {
+  if (process.has_ended || process.id == 0) return true;
+  if (launcher_ == nullptr || launcher_->launches() || process.callers.empty()) return false;
+  return process.has_said_bye || std::ranges::none_of(process.callers, [](const auto& caller) {
+           return caller->connection.is_open();
+         });
+}
+
+bool Conductor::all_have_ended() const {
+  return std::ranges::all_of(processes_, [this](const auto& process) { return is_over(*process); });
+}
+
+bool Conductor::end_run(const sim::Report& report, std::string_view verdict) {
+  constexpr Duration grace = std::chrono::seconds(3);
+  constexpr Duration grace_of_launchers = std::chrono::seconds(10);
+  const bool is_good = all_have_ended() || report.holds();
+  if (!is_good) {
+    output_.silence();  // the verdict is told once, not by each rank
+    kill_crashed(report, processes_);
+    say_over(verdict);
+  }
+  const auto deadline = Clock::now() + grace;
+  while (!all_have_ended() && Clock::now() < deadline) poller_.poll(std::chrono::milliseconds(100));
+  const bool ended_well = launcher_->await_end(report.holds() ? no_timeout : grace_of_launchers);
+  kill_all();
+  return ended_well;
+}
+
+void Conductor::kill_all() noexcept {
+  for (const auto* list : {&processes_, &former_})
+    for (const auto& process : *list) {
+      for (const auto& caller : process->callers)
+        if (caller->connection.is_open()) poller_.remove(caller->connection.descriptor());
+      // A test's ranks may be threads of this process.
+      if (!is_over(*process) && process->id != ::getpid()) ::kill(process->id, SIGKILL);
+      if (process->ended_by.is_open()) poller_.remove(process->ended_by.get());
+    }
+}
+
+std::string Conductor::traceback_of(int rank) const {
+  const auto& failure = processes_[static_cast<std::size_t>(rank)]->failure;
+  return failure ? failure->traceback : "";
+}
+
+}  // namespace gang::harness

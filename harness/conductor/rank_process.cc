@@ -1,0 +1,83 @@
+#include "harness/conductor/rank_process.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace gang::harness {
+namespace {
+
+// Whether the thread is in a system call that ends at a known time.
+bool is_asleep(const std::filesystem::path& thread) {
+  std::ifstream file(thread / "syscall");
+  long number = -1;
+  if (!(file >> number)) return false;
+  return number == SYS_nanosleep || number == SYS_clock_nanosleep;
+}
+
+// The state and the processor ticks of a thread, as /proc shows them.
+struct ThreadStatus {
+  char state = 'S';
+  std::uint64_t ticks = 0;
+};
+
+std::optional<ThreadStatus> status_of(const std::filesystem::path& thread) {
+  std::ifstream file(thread / "stat");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  // The second field is a name in parentheses, which may hold anything. The third is the state, the
+  // 14th and 15th are the ticks in user and kernel mode.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  ThreadStatus status;
+  fields >> status.state;
+  std::string skipped;
+  for (int i = 4; i < 14; ++i) fields >> skipped;
+  std::uint64_t user = 0;
+  std::uint64_t kernel = 0;
+  if (!(fields >> user >> kernel)) return std::nullopt;
+  status.ticks = user + kernel;
+  return status;
+}
+
+}  // namespace
+
+std::string death_of(const RankProcess& process) {
+  if (!process.wait_status || *process.wait_status == 0) return "";
+  const int status = *process.wait_status;
+  if (WIFSIGNALED(status))
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)));
+  return fmt::format("exited with status {}", WEXITSTATUS(status));
+}
+
+std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {
+  const std::filesystem::path tasks = fmt::format("/proc/{}/task", process);
+  const std::string asking = std::to_string(::syscall(SYS_gettid));
+  ProcessorUse use;
+  bool has_threads = false;
+  std::error_code gone;
+  for (auto entry = std::filesystem::directory_iterator(tasks, gone);
+       !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+    const std::optional<ThreadStatus> status = status_of(entry->path());
+    if (!status) continue;
+    has_threads = true;
+    // In a test, ranks are threads of this process. The one that asks is none of them.
+    if (entry->path().filename() == asking) continue;
+    use.ticks += status->ticks;
+    // One that waits for a processor is as busy as one that has it.
+    use.is_busy = use.is_busy || status->state == 'R' || status->state == 'D';
+  }
+  if (!has_threads) return std::nullopt;
+  use.is_sleeping = is_asleep(tasks / std::to_string(thread == 0 ? process : thread));
+  return use;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,57 @@
+// One rank's process, as the conductor knows it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/conductor/connection.h"
+#include "harness/conductor/messages.h"
+
+namespace gang::harness {
+
+// A thread of the process that calls.
+struct Caller {
+  explicit Caller(Descriptor socket) noexcept : connection(std::move(socket)) {}
+
+  HelloMessage hello;
+  Connection connection;
+  bool is_served = false;  // by a context of the rank
+  bool awaits_answer = false;
+  std::optional<StackMessage> stack;  // once it was asked for
+};
+
+// Whether a process works.
+struct ProcessorUse {
+  std::uint64_t ticks = 0;   // that all its threads have used so far
+  bool is_busy = false;      // one of them has a processor, or waits for one
+  bool is_sleeping = false;  // the thread in question, until a time that is known
+};
+
+struct RankProcess {
+  int rank = 0;
+  pid_t id = 0;         // 0: it is not known yet
+  Descriptor ended_by;  // a pidfd; not open: not known yet, or ended
+  bool has_ended = false;
+  bool has_said_bye = false;       // its first caller has
+  std::optional<int> wait_status;  // as waitpid gives it, where that is known
+  std::optional<FailedMessage> failure;
+  std::deque<std::unique_ptr<Caller>> callers;  // in the order of their hellos
+  std::unique_ptr<Caller> watcher;
+  std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
+
+  bool has_new_caller() const noexcept { return !callers.empty() && !callers.back()->is_served; }
+};
+
+// Why the process ended, "exited with status 3", "was killed by signal 9 (Killed)"; empty if in
+// good order, or if that is not known.
+std::string death_of(const RankProcess& process);
+
+// `thread` is asked whether it sleeps; 0: the main one. None if the process has ended.
+std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread = 0);
+
+}  // namespace gang::harness

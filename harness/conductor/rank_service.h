@@ -1,0 +1,85 @@
+// A rank of the simulator that serves its process.
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gang/gang.h"
+#include "gang/runtime.h"
+#include "harness/conductor/conductor.h"
+#include "harness/conductor/started_operation.h"
+#include "harness/program/rank.h"
+
+namespace gang::harness {
+
+// Lives on the rank's own context. Each thread of the process that calls has a context of the rank,
+// which takes its requests in their order.
+class RankService {
+ public:
+  RankService(Conductor& conductor, Rank& rank);
+  ~RankService();
+  RankService(const RankService&) = delete;
+  RankService& operator=(const RankService&) = delete;
+
+  // Serves the process until its end. Throws what ended its program, if that was an error.
+  void run();
+
+ private:
+  // One thread of the process, on its context.
+  struct Session {
+    Caller& caller;
+    Turns::Turn turn;
+    std::map<std::uint32_t, std::shared_ptr<const SharedBlock>> blocks;
+    bool is_over = false;
+  };
+
+  Turns::Turn turn_of(const Caller& caller) const;
+  Caller* await_first_caller();
+  void await_end();
+  void release_threads();
+  void throw_failure() const;
+  void serve(Caller& caller);
+  void serve_new_callers();
+  void watch_silent_threads(std::uint32_t count);
+  void take_request(Session& session);
+
+  void handle(Session& session, GroupMessage& message);
+  void handle(Session& session, OperationMessage& message);
+  void handle(Session& session, WaitMessage& message);
+  void handle(Session& session, TestMessage& message);
+  void handle(Session& session, DropMessage& message);
+  void handle(Session& session, CloseMessage& message);
+  void handle(Session& session, AbortMessage& message);
+  void handle(Session& session, BlockMessage& message);
+  void handle(Session& session, StoreMessage& message);
+  void handle(Session& session, OutputMessage& message);
+  void handle(Session& session, FailedMessage& message);
+  void handle(Session& session, FindingMessage& message);
+  void handle(Session& session, ByeMessage& message);
+  void handle(Session& session, StackMessage& message);
+  [[noreturn]] void handle(Session& session, HelloMessage& message);
+
+  std::shared_ptr<Gang> gang_of(std::uint32_t group) const;
+  std::shared_ptr<StartedOperation> operation_of(std::uint64_t id) const;
+  void add_result(FrameWriter& frame, StartedOperation& operation);
+  void answer_with(Session& session,
+                   const std::vector<std::shared_ptr<StartedOperation>>& operations);
+  void answer(Session& session, FrameWriter& frame);
+
+  Conductor& conductor_;
+  Rank& rank_;
+  sim::SimulatedRank& simulated_;
+  RankProcess& process_;
+  std::map<std::uint32_t, std::shared_ptr<Gang>> gangs_;
+  std::map<std::uint64_t, std::shared_ptr<StartedOperation>> operations_;
+  std::vector<std::shared_ptr<StartedOperation>> dropped_;
+  std::exception_ptr last_error_;  // that the process was told
+  bool watches_silent_threads_ = false;
+  // The contexts of further threads. The last member: they use the others.
+  std::vector<std::unique_ptr<RuntimeThread>> threads_;
+};
+
+}  // namespace gang::harness

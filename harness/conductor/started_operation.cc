@@ -1,0 +1,312 @@
+#include "harness/conductor/started_operation.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "gang/shape.h"
+
+namespace gang::harness {
+namespace {
+
+constexpr std::size_t alignment = 64;  // of an output behind its input
+
+std::size_t aligned(std::size_t size) { return (size + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+StartedOperation::StartedOperation(OperationMessage message, std::shared_ptr<Gang> gang,
+                                   std::shared_ptr<const SharedBlock> block)
+    : message_(std::move(message)), gang_(std::move(gang)), block_(std::move(block)) {
+  const bool makes_gang = message_.kind == OperationKind::create_gang ||
+                          message_.kind == OperationKind::split ||
+                          message_.kind == OperationKind::shrink;
+  if (makes_gang && message_.result == 0)
+    throw ProtocolError(
+        fmt::format("{} makes group 0, which is the gang of all ranks", to_string(message_.kind)));
+  layout_ = lay_out();
+  take_memory(layout_);
+}
+
+StartedOperation::Layout StartedOperation::lay_out() const {
+  const auto element = size_bytes(message_.type);
+  const auto size = static_cast<std::size_t>(gang_->size());
+  const auto count = static_cast<std::size_t>(message_.count);
+  const bool is_root = message_.peer == gang_->rank();
+  const std::size_t most = (block_ ? block_->size() : std::size_t{most_frame_bytes}) / element;
+  const auto bytes = [&](std::size_t elements, std::size_t times) {
+    if (elements > most / times)
+      throw ProtocolError(fmt::format("{} of {} elements on {} ranks exceeds its memory",
+                                      to_string(message_.kind), elements, size));
+    return elements * times * element;
+  };
+  Layout layout;
+  switch (message_.kind) {
+    case OperationKind::all_reduce:
+    case OperationKind::reduce:
+    case OperationKind::broadcast:
+      layout.input_bytes = layout.output_bytes = bytes(count, 1);
+      layout.has_input = message_.kind != OperationKind::broadcast || is_root;
+      layout.has_output = message_.kind == OperationKind::all_reduce ||
+                          (message_.kind == OperationKind::reduce) == is_root;
+      return layout;
+    case OperationKind::reduce_scatter:
+      layout.input_bytes = bytes(count, size);
+      layout.output_bytes = bytes(count, 1);
+      break;
+    case OperationKind::all_gather:
+      layout.input_bytes = bytes(count, 1);
+      layout.output_bytes = bytes(count, size);
+      break;
+    case OperationKind::gather:
+      layout.input_bytes = bytes(count, 1);
+      layout.output_bytes = is_root ? bytes(count, size) : 0;
+      break;
+    case OperationKind::scatter:
+      layout.input_bytes = is_root ? bytes(count, size) : 0;
+      layout.output_bytes = bytes(count, 1);
+      break;
+    case OperationKind::all_to_all: {
+      std::size_t received = count;
+      if (!message_.second.empty()) {
+        received = 0;
+        for (const std::int64_t part : message_.second) {
+          if (part < 0) throw ProtocolError(fmt::format("a split is {}; must be 0 or more", part));
+          received = std::min(most + 1, received + std::min(most + 1, std::size_t(part)));
+        }
+      }
+      layout.input_bytes = bytes(count, 1);
+      layout.output_bytes = bytes(received, 1);
+      break;
+    }
+    case OperationKind::send:
+      layout.input_bytes = bytes(count, 1);
+      layout.has_output = false;
+      break;
+    case OperationKind::recv:
+      layout.output_bytes = bytes(count, 1);
+      layout.has_input = false;
+      break;
+    default:
+      layout.has_input = layout.has_output = false;
+      return layout;
+  }
+  layout.output_begin = aligned(layout.input_bytes);
+  return layout;
+}
+
+void StartedOperation::take_memory(const Layout& layout) {
+  const std::size_t needed =
+      std::max(layout.input_bytes,
+               layout.has_output ? layout.output_begin + layout.output_bytes : std::size_t{0});
+  if (block_) {
+    if (needed > block_->size())
+      throw ProtocolError(fmt::format("{} needs {} bytes; its block has {}",
+                                      to_string(message_.kind), needed, block_->size()));
+    memory_ = block_->data();
+    return;
+  }
+  const std::size_t expected = layout.has_input ? layout.input_bytes : 0;
+  if (message_.data.size() != expected)
+    throw ProtocolError(fmt::format("{} comes with {} bytes; must be {}", to_string(message_.kind),
+                                    message_.data.size(), expected));
+  own_ = std::move(message_.data);
+  own_.resize(needed);
+  memory_ = own_.data();
+}
+
+TensorView StartedOperation::input() const {
+  const std::size_t count = layout_.input_bytes / size_bytes(message_.type);
+  return {memory_, message_.type, Shape::vector(static_cast<std::int64_t>(count))};
+}
+
+TensorView StartedOperation::output() const {
+  const std::size_t count = layout_.output_bytes / size_bytes(message_.type);
+  return {memory_ + layout_.output_begin, message_.type,
+          Shape::vector(static_cast<std::int64_t>(count))};
+}
+
+std::vector<TensorView> StartedOperation::slices(const TensorView& whole) const {
+  std::vector<TensorView> slices;
+  if (message_.peer != gang_->rank()) return slices;
+  for (int rank = 0; rank < gang_->size(); ++rank)
+    slices.push_back(whole.slice(rank * message_.count, message_.count));
+  return slices;
+}
+
+std::span<const std::byte> StartedOperation::data() const {
+  if (block_ || error_ || !layout_.has_output) return {};
+  return {memory_ + layout_.output_begin, layout_.output_bytes};
+}
+
+// -- The call --
+
+void StartedOperation::start() {
+  try {
+    call();
+  } catch (const std::exception&) {
+    error_ = std::current_exception();
+    has_ended_ = true;
+  }
+}
+
+void StartedOperation::wait(Runtime& runtime) {
+  if (has_ended_) return;
+  if (!waiting_) waiting_ = runtime.make_mutex();
+  const std::lock_guard lock(*waiting_);
+  if (has_ended_) return;
+  try {
+    work_.wait();
+    if (message_.kind == OperationKind::recv) received_ = work_.received();
+  } catch (const std::exception&) {
+    error_ = std::current_exception();
+  }
+  has_ended_ = true;
+}
+
+bool StartedOperation::test(Runtime& runtime) {
+  if (has_ended_) return true;
+  if (!waiting_) waiting_ = runtime.make_mutex();
+  {
+    const std::unique_lock lock(*waiting_, std::try_to_lock);
+    if (!lock) {
+      runtime.yield();
+      return has_ended_;
+    }
+    try {
+      if (!work_.test()) return false;
+    } catch (const std::exception&) {
+      error_ = std::current_exception();
+      has_ended_ = true;
+      return true;
+    }
+  }
+  wait(runtime);
+  return true;
+}
+
+template <typename Run, typename Start>
+void StartedOperation::call_as(const Run& run, const Start& start) {
+  if (message_.is_blocking) {
+    run();
+    has_ended_ = true;
+  } else {
+    work_ = start();
+  }
+}
+
+void StartedOperation::call() {
+  const CallOptions options{.label = message_.label, .timeout = {}, .guarded = {}};
+  switch (message_.kind) {
+    case OperationKind::all_reduce:
+    case OperationKind::reduce:
+    case OperationKind::reduce_scatter:
+      return call_reduction(options);
+    case OperationKind::send:
+    case OperationKind::recv:
+      return call_message(options);
+    case OperationKind::create_gang:
+    case OperationKind::split:
+    case OperationKind::shrink:
+      return make_gang(options);
+    default:
+      return call_copy(options);
+  }
+}
+
+void StartedOperation::call_reduction(const CallOptions& options) {
+  Gang& gang = *gang_;
+  const CallSite& site = message_.call_site;
+  const ReduceOperation reduce = message_.reduce;
+  switch (message_.kind) {
+    case OperationKind::all_reduce:
+      return call_as([&] { gang.all_reduce(input(), reduce, options, site); },
+                     [&] { return gang.start_all_reduce(input(), reduce, options, site); });
+    case OperationKind::reduce:
+      return call_as(
+          [&] { gang.reduce(input(), reduce, message_.peer, options, site); },
+          [&] { return gang.start_reduce(input(), reduce, message_.peer, options, site); });
+    default:
+      return call_as(
+          [&] { gang.reduce_scatter(output(), input(), reduce, options, site); },
+          [&] { return gang.start_reduce_scatter(output(), input(), reduce, options, site); });
+  }
+}
+
+void StartedOperation::call_copy(const CallOptions& options) {
+  Gang& gang = *gang_;
+  const CallSite& site = message_.call_site;
+  const int peer = message_.peer;
+  const Gang::SplitSizes splits{message_.second, message_.first};
+  const bool has_splits = !message_.first.empty() || !message_.second.empty();
+  switch (message_.kind) {
+    case OperationKind::all_gather:
+      return call_as([&] { gang.all_gather(output(), input(), options, site); },
+                     [&] { return gang.start_all_gather(output(), input(), options, site); });
+    case OperationKind::gather:
+      list_ = slices(output());
+      return call_as([&] { gang.gather(list_, input(), peer, options, site); },
+                     [&] { return gang.start_gather(list_, input(), peer, options, site); });
+    case OperationKind::scatter:
+      list_ = slices(input());
+      return call_as([&] { gang.scatter(output(), list_, peer, options, site); },
+                     [&] { return gang.start_scatter(output(), list_, peer, options, site); });
+    case OperationKind::all_to_all:
+      if (!has_splits)
+        return call_as([&] { gang.all_to_all(output(), input(), options, site); },
+                       [&] { return gang.start_all_to_all(output(), input(), options, site); });
+      return call_as(
+          [&] { gang.all_to_all(output(), input(), splits, options, site); },
+          [&] { return gang.start_all_to_all(output(), input(), splits, options, site); });
+    case OperationKind::broadcast:
+      return call_as([&] { gang.broadcast(input(), peer, options, site); },
+                     [&] { return gang.start_broadcast(input(), peer, options, site); });
+    case OperationKind::barrier:
+      return call_as([&] { gang.barrier(options, site); },
+                     [&] { return gang.start_barrier(options, site); });
+    default:
+      gang.monitored_barrier(
+          Duration{message_.count},
+          message_.all_missing ? Gang::MissingRanks::all : Gang::MissingRanks::first, options,
+          site);
+      has_ended_ = true;
+  }
+}
+
+void StartedOperation::call_message(const CallOptions& options) {
+  Gang& gang = *gang_;
+  const CallSite& site = message_.call_site;
+  if (message_.kind == OperationKind::send)
+    return call_as(
+        [&] { gang.send(input(), message_.peer, message_.tag, options, site); },
+        [&] { return gang.start_send(input(), message_.peer, message_.tag, options, site); });
+  const int source = message_.from_any ? any_rank : message_.peer;
+  const int tag = message_.any_tag ? any_tag : message_.tag;
+  if (!message_.from_any && source < 0)
+    throw InvalidArgument(
+        fmt::format("recv: source_rank is {}; must be 0 to {}", source, gang.size() - 1));
+  return call_as([&] { received_ = gang.recv(output(), source, tag, options, site); },
+                 [&] { return gang.start_recv(output(), source, tag, options, site); });
+}
+
+void StartedOperation::make_gang(const CallOptions&) {
+  const GangOptions options{.name = message_.label, .timeout = {}};
+  const std::vector<std::int64_t>& numbers = message_.first;
+  if (message_.kind == OperationKind::create_gang) {
+    const std::vector<int> ranks(numbers.begin(), numbers.end());
+    made_ = gang_->create_gang(ranks, options, message_.call_site);
+  } else if (message_.kind == OperationKind::split) {
+    if (numbers.size() != 2) throw ProtocolError("split takes a color and a key");
+    made_ = gang_->split({static_cast<int>(numbers[0]), static_cast<int>(numbers[1])}, options,
+                         message_.call_site);
+  } else {
+    ShrinkOptions shrink{.name = message_.label, .timeout = {}, .grace = {}};
+    if (!numbers.empty()) shrink.grace = Duration{numbers.front()};
+    made_ = gang_->shrink(shrink, message_.call_site);
+  }
+  has_ended_ = true;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,77 @@
+// Whose request is taken next, and what happens when a process does not speak.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gang/duration.h"
+#include "harness/conductor/poller.h"
+#include "harness/conductor/rank_process.h"
+#include "sim/simulation.h"
+
+namespace gang::harness {
+
+// How requests of processes are taken.
+struct TurnOptions {
+  // Requests are taken as they come, not in the scheduler's order.
+  bool is_free = false;
+  // How long a process may be idle outside of any call before the others go on without it.
+  Duration patience = std::chrono::milliseconds(500);
+  // How long all processes outside of calls may be idle before they count as stuck.
+  Duration stall_limit = std::chrono::seconds(5);
+  // The same where only threads are left that have never called.
+  Duration silent_threads_limit = std::chrono::seconds(3);
+};
+
+// The contexts of a run that wait for their processes. Each waits until no other context can run
+// and then, when the scheduler has chosen it, in real time until its process speaks: so requests
+// are taken in an order that does not depend on which process is faster. A process that is idle
+// (it waits for something that another rank must do) loses its turn, and the order of the run can
+// no longer be reproduced.
+class Turns {
+ public:
+  Turns(Poller& poller, const TurnOptions& options) : poller_(poller), options_(options) {}
+
+  // One context's place.
+  struct Turn {
+    sim::SimulatedRank& rank;
+    const RankProcess& process;
+    pid_t thread = 0;         // that it belongs to; 0: the main one
+    bool is_free = false;     // has lost its turn, until it speaks
+    bool is_silent = false;   // belongs to threads that may never speak
+    CallSite call_site = {};  // of its last call
+  };
+
+  // Blocks the calling context until `has_spoken()`. Returns false if it is silent, and all is
+  // idle.
+  bool wait(Turn& turn, const std::function<bool()>& has_spoken);
+
+  // A process has spoken, connected or ended.
+  void note_arrival() noexcept { ++arrivals_; }
+
+  // Why the run cannot be reproduced; empty if it can.
+  const std::string& irreproducible() const noexcept { return irreproducible_; }
+  // The ranks that counted as stuck outside of calls when the run ended, so that its verdict is
+  // probable, not certain.
+  const std::vector<int>& stuck_ranks() const noexcept { return stuck_ranks_; }
+
+ private:
+  enum class Heard : std::uint8_t { something, nothing_yet, stalled };
+
+  Heard listen(Turn& turn, const std::function<bool()>& has_spoken);
+  Heard listen_for_one(Turn& turn, const std::function<bool()>& has_spoken);
+  Heard listen_for_any(Turn& turn, const std::function<bool()>& has_spoken);
+  void count_as_stuck(Turn& turn, const std::function<bool()>& has_spoken);
+
+  Poller& poller_;
+  const TurnOptions options_;
+  std::uint64_t arrivals_ = 0;
+  int outside_ = 0;       // contexts in wait() that are not stuck
+  int taking_turns_ = 0;  // of them, those that are not free
+  std::vector<int> stuck_ranks_;
+  std::string irreproducible_;
+};
+
+}  // namespace gang::harness

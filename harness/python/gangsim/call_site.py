@@ -1,0 +1,105 @@
+"""Where in the program a call comes from, and where its threads stand."""
+
+import os
+import sys
+import threading
+from typing import Dict, Tuple
+
+from . import wire
+
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+
+# Code that passes calls on. The first frame that is none of it is the program's own.
+_inner: Tuple[str, ...] = (
+    os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen ", "<eval_with_key>",
+    *(_STANDARD + name for name in (
+        "contextlib.py", "functools.py", "threading.py", "runpy.py", "weakref.py",
+        "concurrent" + os.sep, "multiprocessing" + os.sep, "asyncio" + os.sep)))
+
+_encoded: Dict[tuple, bytes] = {}
+
+
+def skip(path: str) -> None:
+    """From now on, frames in files that begin with `path` are not the program's own."""
+    global _inner
+    if path not in _inner:
+        _inner += (path,)
+
+
+def here() -> bytes:
+    """The encoded site of the innermost frame that is the program's own."""
+    frame = outermost = sys._getframe(1)
+    inner = _inner
+    while frame is not None and frame.f_code.co_filename.startswith(inner):
+        outermost, frame = frame, frame.f_back
+    if frame is None:
+        frame = outermost
+    code = frame.f_code
+    key = (code.co_filename, frame.f_lineno, code.co_name)
+    known = _encoded.get(key)
+    if known is None:
+        known = _encoded[key] = wire.site(key[0], key[1], getattr(code, "co_qualname", key[2]))
+    return known
+
+
+def line_of(place: bytes) -> int:
+    fields = wire.Fields(memoryview(place))
+    fields.text()
+    return fields.number("I")
+
+
+def text_of(place: bytes) -> str:
+    """An encoded site as reports show it, "train.py:41"."""
+    fields = wire.Fields(memoryview(place))
+    return f"{os.path.basename(fields.text())}:{fields.number('I')}"
+
+
+def of_traceback(trace) -> bytes:
+    """The encoded site where an exception left the program's own code; the innermost such frame."""
+    found = None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if found is None or not code.co_filename.startswith(_inner):
+            found = (code.co_filename, trace.tb_lineno or 0,
+                     getattr(code, "co_qualname", code.co_name))
+        trace = trace.tb_next
+    return wire.site(*(found or ("", 0, "")))
+
+
+def is_gangsim(code) -> bool:
+    """Whether `code` is of this package or starts programs."""
+    return code.co_filename.startswith(_inner[:2])
+
+
+def in_file(path: str) -> bool:
+    """Whether a caller's frame is in the file at `path`."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != path:
+        frame = frame.f_back
+    return frame is not None
+
+
+def stacks(watcher_ident: int) -> bytes:
+    """Where all threads of this process but the watcher stand, the main thread first, encoded."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    main = threading.main_thread().ident
+    frames = sorted(sys._current_frames().items(), key=lambda item: (item[0] != main, item[0]))
+    return wire.stacks([(names.get(ident, str(ident)), _program_frames(frame))
+                        for ident, frame in frames if ident != watcher_ident])
+
+
+def own_stack() -> bytes:
+    """Where the calling thread stands, encoded."""
+    return wire.stacks([(threading.current_thread().name, _program_frames(sys._getframe(1)))])
+
+
+def _program_frames(frame):
+    """(file, line, function), innermost first, without gangsim and what starts the program."""
+    frames = []
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith((*_inner[:2], _STANDARD + "runpy.py")):
+            frames.append((code.co_filename, frame.f_lineno or 0,
+                           getattr(code, "co_qualname", code.co_name)))
+        frame = frame.f_back
+    return frames

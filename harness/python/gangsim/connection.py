@@ -1,0 +1,347 @@
+"""One thread's connection to the conductor."""
+
+import os
+import socket
+import threading
+from collections import deque
+from typing import List, Optional, Sequence, Tuple
+
+from . import call_site, wire
+from .errors import Error, GangError, InvalidOperation, NotSupported, ProtocolError, error_of
+from .memory import Block, Blocks
+
+INLINE_BYTES = 4096
+_IN_PLACE = frozenset((wire.ALL_REDUCE, wire.BROADCAST, wire.REDUCE))
+
+
+class Operation:
+    """A call on a group. `inputs` and `outputs` are views of bytes, in the order of the elements.
+
+    An operation of a kind that works in place has its input and its output in the same memory.
+    """
+
+    __slots__ = ("group", "kind", "data_type", "reduction", "flags", "peer", "tag", "count",
+                 "result", "first", "second", "label", "inputs", "outputs", "place")
+
+    def __init__(self, group: int, kind: int, place: bytes, *, data_type: int = wire.U8,
+                 reduction: int = 0, flags: int = 0, peer: int = 0, tag: int = 0, count: int = 0,
+                 result: int = 0, first: Sequence[int] = (), second: Sequence[int] = (),
+                 label: str = "", inputs: Sequence[memoryview] = (),
+                 outputs: Sequence[memoryview] = ()):
+        self.group, self.kind, self.place = group, kind, place
+        self.data_type, self.reduction, self.flags = data_type, reduction, flags
+        self.peer, self.tag, self.count, self.result = peer, tag, count, result
+        self.first, self.second, self.label = first, second, label
+        self.inputs, self.outputs = inputs, outputs
+
+    def described(self, block: int) -> bytes:
+        return wire.operation(
+            self.group, self.kind, self.place, data_type=self.data_type, reduction=self.reduction,
+            flags=self.flags, peer=self.peer, tag=self.tag, count=self.count, result=self.result,
+            block=block, first=self.first, second=self.second, label=self.label)
+
+
+class Pending:
+    """An operation on its way. `result` is set once it has ended; its data is delivered by then."""
+
+    __slots__ = ("number", "operation", "block", "owner", "result")
+
+    def __init__(self, number: int, operation: Operation, block: Optional[Block], owner):
+        self.number, self.operation, self.block, self.owner = number, operation, block, owner
+        self.result: Optional[wire.Result] = None
+
+
+class Connection:
+    """Requests and answers. Used by its thread only, except for `drop_later`.
+
+    Errors of every request: GangFailure once the run is over, GangError connection when the
+    conductor is gone.
+    """
+
+    def __init__(self, path: str, identity, *, is_watcher: bool = False, thread_name: str = ""):
+        self._identity = identity
+        self._process = os.getpid()
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._buffer = bytearray(64 << 10)
+        self._view = memoryview(self._buffer)
+        self._begin = self._end = 0
+        self._ended: Optional[Tuple[int, str]] = None  # status and text, for every later request
+        self._drops = deque()
+        self._blocks = Blocks()
+        try:
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise GangError(f"no gangsim conductor listens at {path}: {error.strerror}",
+                            "connection") from None
+        kind, answer = self.request(wire.hello(
+            identity.rank, identity.world_size, self._process, threading.get_native_id(),
+            is_watcher, thread_name))
+        if kind == wire.REFUSED:
+            self._socket.close()
+            raise InvalidOperation(wire.read_text(answer))
+        if kind != wire.WELCOME:
+            raise ProtocolError(f"the conductor answered hello with a frame of kind {kind}")
+        version, identity.world_size, identity.seed = wire.read_welcome(answer)
+        if version != wire.VERSION:
+            raise NotSupported(f"the conductor speaks version {version} of the protocol; "
+                               f"this package speaks version {wire.VERSION}")
+
+    # -- Operations --
+
+    def call(self, operation: Operation, threads: int) -> wire.Result:
+        """Performs `operation` and returns when its outputs are in place. Raises its error."""
+        in_bytes = sum(map(len, operation.inputs))
+        out_bytes = sum(map(len, operation.outputs))
+        number = next(self._identity.numbers)
+        if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
+            frame = wire.call(number, operation.described(0), b"".join(operation.inputs), threads)
+            kind, answer = self.request(frame)
+            if kind == wire.DONE and operation.kind != wire.RECV:
+                data = wire.read_good(answer)
+                if data is not None and len(data) == out_bytes:
+                    _deliver(operation, data)
+                    return _NOTHING
+            pending = Pending(number, operation, None, self)
+            return self._end_of([pending], kind, answer)[0]
+        block = self._write(operation, in_bytes, out_bytes)
+        frame = wire.call(number, operation.described(block.number), b"", threads)
+        return self._end_of([Pending(number, operation, block, self)], *self.request(frame))[0]
+
+    def start(self, operation: Operation) -> Pending:
+        """Starts `operation`; its views must stay valid until it has ended."""
+        in_bytes = sum(map(len, operation.inputs))
+        out_bytes = sum(map(len, operation.outputs))
+        number, block, data = next(self._identity.numbers), None, b""
+        if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
+            data = b"".join(operation.inputs)
+        else:
+            block = self._write(operation, in_bytes, out_bytes)
+        self.send(wire.start(number, operation.described(block.number if block else 0), data))
+        return Pending(number, operation, block, self)
+
+    def wait(self, pending: Sequence[Pending], threads: int, place: bytes) -> List[wire.Result]:
+        """Waits until all have ended and returns their results, failed ones included."""
+        if not pending:
+            return []
+        frame = wire.wait([each.number for each in pending], threads, place)
+        return self._end_of(pending, *self.request(frame), raises=False)
+
+    def test(self, pending: Pending) -> bool:
+        """Whether a `wait` for it would return at once."""
+        kind, answer = self.request(wire.test(pending.number))
+        if kind != wire.TESTED or len(answer) != 1:
+            raise ProtocolError(f"the conductor answered test with a frame of kind {kind}")
+        return answer[0] != 0
+
+    def drop_later(self, pending: Pending, place: bytes) -> None:
+        """Says with the next request that nobody waits for it any more. For any thread."""
+        self._drops.append(wire.drop(pending.number, place))
+
+    def ask(self, frame: bytes) -> None:
+        """A request that is answered by a `done` of its own. Raises its error."""
+        kind, answer = self.request(frame)
+        for result in _results(kind, answer):
+            raise_if_failed(result)
+
+    def store(self, frame: bytes) -> Tuple[int, List[bytes]]:
+        """A request to the store; the number and the values of the answer. Raises its error."""
+        kind, answer = self.request(frame)
+        if kind != wire.STORED:
+            raise ProtocolError(f"the conductor answered store with a frame of kind {kind}")
+        status, number, values, error = wire.read_stored(answer)
+        if status:
+            raise error_of(status, error)
+        return number, values
+
+    # -- Frames --
+
+    def request(self, frame: bytes) -> Tuple[int, memoryview]:
+        """Sends `frame` and returns the kind and the fields of its answer."""
+        self.send(frame)
+        turn = self._identity.turn
+        if turn is None:
+            return self._answer()
+        turn.give_away()
+        try:
+            return self._answer()
+        finally:
+            turn.take()
+
+    def _answer(self) -> Tuple[int, memoryview]:
+        try:
+            kind, answer = self._receive()
+            while kind == wire.ASK_STACK:
+                self.send(call_site.own_stack())
+                kind, answer = self._receive()
+        except Error:
+            raise
+        except BaseException:  # of a signal handler: the answer is still to come
+            self._ended = (8, "this thread was interrupted while it waited for an answer")
+            raise
+        if kind == wire.OVER:
+            self._ended = wire.read_over(answer)
+            raise error_of(*self._ended)
+        return kind, answer
+
+    def send(self, frame: bytes) -> None:
+        if self._ended is not None:
+            raise error_of(*self._ended)
+        if self._drops:
+            frame = b"".join((*_all_of(self._drops), frame))
+        try:
+            self._socket.sendall(frame)
+        except OSError as error:
+            self._lose(error.strerror)
+
+    def say(self, frame: bytes) -> None:
+        """Sends `frame`, which has no answer, if anybody still listens."""
+        try:
+            self._socket.sendall(b"".join((*_all_of(self._drops), frame)))
+        except OSError:
+            pass
+
+    def receive_question(self) -> int:
+        """The kind of the next frame, whenever it comes: for a watcher."""
+        return self._receive()[0]
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended is not None
+
+    def __del__(self):
+        if getattr(self, "_process", None) == os.getpid() and self._socket.fileno() >= 0:
+            self.say(wire.frame(wire.BYE))
+            self._socket.close()
+
+    def _receive(self) -> Tuple[int, memoryview]:
+        while True:
+            begin, end = self._begin, self._end
+            if end - begin >= 5:
+                size = 4 + wire.frame_size(self._buffer, begin)
+                if end - begin >= size:
+                    if begin + size == end:
+                        self._begin = self._end = 0
+                    else:
+                        self._begin = begin + size
+                    return self._buffer[begin + 4], self._view[begin + 5:begin + size]
+                self._make_room(size)
+            if self._end == len(self._buffer):
+                self._make_room(5)
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            count = self._socket.recv_into(self._view[self._end:] if self._end else self._buffer)
+        except OSError as error:
+            self._lose(error.strerror)
+        if not count:
+            self._lose("it has closed the connection")
+        self._end += count
+
+    def _make_room(self, size: int) -> None:
+        """Moves what was received to the front of a buffer that holds a frame of `size` bytes."""
+        if len(self._buffer) - self._begin >= size:
+            return
+        received = bytes(self._view[self._begin:self._end])
+        if size > len(self._buffer):
+            self._buffer = bytearray(size + (64 << 10))
+            self._view = memoryview(self._buffer)
+        self._buffer[:len(received)] = received
+        self._begin, self._end = 0, len(received)
+
+    def _lose(self, reason: str) -> None:
+        self._ended = (8, f"the connection to the gangsim conductor is lost: {reason}")
+        raise error_of(*self._ended) from None
+
+    # -- Results --
+
+    def _write(self, operation: Operation, in_bytes: int, out_bytes: int) -> Block:
+        """A block with the input, and with room for the output."""
+        size_bytes = max(in_bytes, _output_at(operation, in_bytes) + out_bytes)
+        block, is_new = self._blocks.take(size_bytes)
+        if is_new:
+            self._announce(block)
+        at = 0
+        for view in operation.inputs:
+            block.view[at:at + len(view)] = view
+            at += len(view)
+        return block
+
+    def _announce(self, block: Block) -> None:
+        frame = wire.block(block.number, block.size_bytes)
+        if self._ended is not None:
+            raise error_of(*self._ended)
+        try:
+            sent = socket.send_fds(self._socket, [frame], [block.descriptor])
+            self._socket.sendall(frame[sent:])
+        except OSError as error:
+            self._lose(error.strerror)
+        finally:
+            block.close_descriptor()
+
+    def _end_of(self, pending: Sequence[Pending], kind: int, answer: memoryview,
+                raises: bool = True) -> List[wire.Result]:
+        results = _results(kind, answer)
+        if len(results) != len(pending):
+            raise ProtocolError(f"the conductor sent {len(results)} results for {len(pending)}")
+        for index, (each, result) in enumerate(zip(pending, results)):
+            data = result.data
+            if each.block is not None:
+                at = _output_at(each.operation, sum(map(len, each.operation.inputs)))
+                data = each.block.view[at:]
+            if result.status == wire.OK and each.operation.outputs:
+                _deliver(each.operation, data)
+            if each.block is not None:
+                each.owner._blocks.give_back(each.block)
+                each.block = None
+            each.result = results[index] = result._replace(data=_EMPTY)
+        if raises:
+            for result in results:
+                raise_if_failed(result)
+        return results
+
+
+_EMPTY = memoryview(b"")
+_NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)
+
+
+def raise_if_failed(result: wire.Result) -> None:
+    if result.status != wire.OK:
+        raise error_of(result.status, result.error)
+
+
+def _results(kind: int, answer: memoryview) -> List[wire.Result]:
+    if kind != wire.DONE:
+        raise ProtocolError(f"the conductor answered a call with a frame of kind {kind}")
+    return wire.read_done(answer)
+
+
+def _output_at(operation: Operation, in_bytes: int) -> int:
+    return 0 if operation.kind in _IN_PLACE else (in_bytes + 63) & ~63
+
+
+def _deliver(operation: Operation, data: memoryview) -> None:
+    at = 0
+    for view in operation.outputs:
+        size = len(view)
+        part = data[at:at + size]
+        if len(part) != size:
+            raise ProtocolError(f"the conductor sent {len(data)} bytes for outputs of "
+                                f"{sum(map(len, operation.outputs))}")
+        if size:
+            view[:] = part
+        at += size
+
+
+def _all_of(queue: deque) -> List[bytes]:
+    frames = []
+    while queue:
+        frames.append(queue.popleft())
+    return frames
+
+
+__all__ = ["Connection", "Operation", "Pending", "Error", "raise_if_failed"]

@@ -1,0 +1,43 @@
+"""Which calls of torch.distributed wait for their Work at once."""
+
+import os
+from types import FrameType
+
+from torch.distributed import distributed_c10d as c10d
+
+_FILE = c10d.__file__
+_TORCH = os.path.dirname(os.path.dirname(_FILE)) + os.sep
+_LOGGER = _FILE.replace("distributed_c10d.py", "c10d_logger.py")
+_WITH_ASYNC_OP = frozenset((
+    "all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor",
+    "_all_gather_base", "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor",
+    "_reduce_scatter_base", "all_to_all", "all_to_all_single", "barrier"))
+_ALWAYS = frozenset(("send", "recv"))
+# Functions of PyTorch that leave a Work to nobody, or to C++, which may never wait for it.
+_LEFT = frozenset(("notify_join_context", "_check_global_requires_backward_grad_sync"))
+
+
+def is_blocking_call(caller: FrameType) -> bool:
+    """Whether `caller`, which called a process group, waits before it does anything else.
+
+    Then one message to the conductor does for starting and waiting.
+    """
+    code = caller.f_code
+    if code.co_filename != _FILE:
+        return False
+    name = code.co_name
+    if name in _WITH_ASYNC_OP:
+        return caller.f_locals.get("async_op", True) is False or _outer_name(caller) in _LEFT
+    if name in ("isend", "irecv"):  # from PyTorch 2.6, send calls isend
+        return _outer_name(caller) in _ALWAYS
+    return name in _ALWAYS
+
+
+def _outer_name(frame: FrameType) -> str:
+    """The function that called this one, without what wraps it."""
+    outer = frame.f_back
+    while outer is not None and outer.f_code.co_filename == _LOGGER:
+        outer = outer.f_back
+    if outer is None or not outer.f_code.co_filename.startswith(_TORCH):
+        return ""
+    return outer.f_code.co_name

@@ -1,0 +1,200 @@
+"""Lets a script that was written for GPUs run without one: `cuda` devices mean the CPU.
+
+Asked for with `gangsim torch --cuda-as-cpu`. Calls that name a CUDA device get the CPU instead;
+streams, events and memory statistics are empty. It cannot run CUDA or Triton kernels or flash
+attention, nor make `tensor.is_cuda` true; GradScaler is disabled, and half-precision autocast is
+bfloat16. Threads that the script starts see no CUDA devices.
+"""
+
+import contextlib
+import functools
+import os
+
+import torch
+
+VARIABLE = "GANGSIM_CUDA_AS_CPU"
+
+# What PyTorch says where it is built without CUDA, or finds no GPU.
+_COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
+               "requires CUDA", "when CUDA is available")
+_mode = None
+
+
+def is_asked_for() -> bool:
+    return bool(os.environ.get(VARIABLE))
+
+
+def hint(error: BaseException) -> str:
+    """What to do about an error of a script that wants CUDA; "" for any other error."""
+    text = str(error)
+    if is_asked_for() or not any(complaint in text for complaint in _COMPLAINTS):
+        return ""
+    return "`gangsim torch --cuda-as-cpu` runs scripts that ask for CUDA devices on the CPU"
+
+
+def install() -> None:
+    """Takes `cuda` to mean the CPU in this process. Idempotent; needs all of PyTorch."""
+    global _mode
+    if _mode is not None:
+        return
+    _replace_cuda()
+    _replace_constructors()
+    _mode = _mode_class()()
+    _mode.__enter__()
+
+
+def _cpu(device):
+    """The CPU for a CUDA device, anything else as it is."""
+    if isinstance(device, torch.device):
+        return torch.device("cpu") if device.type == "cuda" else device
+    if isinstance(device, str) and device.split(":")[0] == "cuda":
+        return "cpu"
+    return device
+
+
+def _cpu_or_index(device):
+    """The same where a number names a GPU."""
+    is_index = isinstance(device, int) and not isinstance(device, bool)
+    return "cpu" if is_index else _cpu(device)
+
+
+def _mode_class():
+    from torch.overrides import TorchFunctionMode
+
+    class CudaAsCpu(TorchFunctionMode):
+        """Sees every call that makes or moves a tensor in this thread."""
+
+        def __torch_function__(self, function, types, arguments=(), named=None):
+            named = named or {}
+            name = getattr(function, "__name__", "")
+            if name in ("cuda", "pin_memory") and arguments:
+                return arguments[0]
+            if name == "to":
+                arguments = (arguments[0], *map(_cpu_or_index, arguments[1:]))
+            if "device" in named:
+                named = {**named, "device": _cpu_or_index(named["device"])}
+            if named.get("pin_memory"):
+                named = {**named, "pin_memory": False}
+            return function(*arguments, **named)
+
+    return CudaAsCpu
+
+
+class _Stream:
+    """A stream on which everything is complete."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, *_, **__):
+        self.cuda_stream = 0
+
+    def _nothing(self, *_, **__) -> None:
+        """There is nothing to wait for."""
+
+    wait_stream = wait_event = synchronize = record = wait = _nothing
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, event=None):
+        return event or _Event()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+
+class _Event(_Stream):
+    def elapsed_time(self, _) -> float:
+        return 0.0
+
+
+def _replace_cuda() -> None:
+    cuda, current = torch.cuda, [0]
+
+    def set_device(device) -> None:
+        current[0] = device if isinstance(device, int) else torch.device(device).index or 0
+
+    for value, names in (
+            (None, ("synchronize", "empty_cache", "manual_seed", "manual_seed_all", "init",
+                    "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect",
+                    "_lazy_init", "set_per_process_memory_fraction")),
+            (0, ("memory_allocated", "max_memory_allocated", "memory_reserved",
+                 "max_memory_reserved")),
+            (True, ("is_available", "is_initialized", "is_bf16_supported"))):
+        for name in names:
+            setattr(cuda, name, _returning(value))
+    cuda.device_count = lambda: int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    cuda.current_device, cuda.set_device = lambda: current[0], set_device
+    cuda.get_device_name = lambda *_: "the CPU as CUDA"
+    cuda.get_device_capability = lambda *_: (9, 0)
+    cuda.mem_get_info = lambda *_: (1 << 36, 1 << 36)
+    cuda.memory_stats = lambda *_: {}
+    cuda.get_rng_state = lambda *_: torch.get_rng_state()
+    cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
+    cuda.get_rng_state_all = lambda: [torch.get_rng_state()]
+    cuda.set_rng_state_all = lambda states: torch.set_rng_state(states[0])
+    cuda.Stream, cuda.Event = _Stream, _Event
+    cuda.current_stream, cuda.default_stream = lambda *_: _Stream(), lambda *_: _Stream()
+    cuda.stream = lambda _=None: contextlib.nullcontext()
+    cuda.device = lambda _=None: contextlib.nullcontext()
+
+
+def _returning(value):
+    """A function of its own for each name: torch.compile refuses one with two names."""
+    return lambda *_, **__: value
+
+
+def _replace_constructors() -> None:
+    """Those that take a device and are no torch functions."""
+    module = torch.nn.Module
+    _wrap(module, "cuda", lambda original: lambda self, device=None: self)
+    _wrap(module, "to", lambda original: lambda self, *arguments, **named: original(
+        self, *map(_cpu_or_index, arguments),
+        **{name: _cpu_or_index(value) if name == "device" else value
+           for name, value in named.items()}))
+    _wrap(torch, "load", lambda original: lambda file, map_location="cpu", *rest, **named: original(
+        file, _cpu(map_location), *rest, **named))
+    _wrap(torch.autocast, "__init__", _on_cpu_autocast)
+    for amp in (torch.cuda.amp, getattr(torch, "amp", None)):
+        if hasattr(amp, "GradScaler"):
+            _wrap(amp.GradScaler, "__init__", _disabled)
+
+    from torch.nn.parallel import DistributedDataParallel
+    _wrap(DistributedDataParallel, "__init__", lambda original: (
+        lambda self, module, device_ids=None, output_device=None, *rest, **named: original(
+            self, module, None, None, *rest, **named)))
+    if torch.__version__.startswith("1."):
+        return
+    from torch.distributed import device_mesh, fsdp
+    _wrap(fsdp.FullyShardedDataParallel, "__init__", lambda original: (
+        lambda self, *arguments, **named: original(
+            self, *arguments, **{**named, "device_id": torch.device("cpu")})))
+    for place in (device_mesh, torch.distributed):
+        if hasattr(place, "init_device_mesh"):
+            _wrap(place, "init_device_mesh", lambda original: lambda device, *rest, **named: (
+                original(_cpu(device), *rest, **named)))
+
+
+def _on_cpu_autocast(original):
+    def construct(self, device_type, dtype=None, *rest, **named):
+        if _cpu(device_type) != device_type:
+            device_type, dtype = "cpu", torch.bfloat16
+        return original(self, device_type, dtype, *rest, **named)
+
+    return construct
+
+
+def _disabled(original):
+    def construct(self, *arguments, **named):
+        is_named = "device" in named or (arguments and isinstance(arguments[0], str))
+        original(self, *((("cpu",) if is_named else ())), enabled=False)
+
+    return construct
+
+
+def _wrap(place, name: str, make) -> None:
+    original = getattr(place, name)
+    setattr(place, name, functools.wraps(original)(make(original)))

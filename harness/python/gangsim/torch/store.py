@@ -1,0 +1,132 @@
+"""The stores of torch.distributed, kept by the conductor: it knows who waits for which key."""
+
+from datetime import timedelta
+from typing import List, Optional, Sequence
+
+import torch.distributed as dist
+
+from .. import call_site, process, wire
+from ..errors import Error
+from .errors import as_store_error, as_torch
+
+_FIRST_FREE_PORT = 49152
+
+# C++ holds only its own half of a Store, and calls the Python half: keep it for good.
+_kept: List["Store"] = []
+
+
+def become(rank: int, world_size: int) -> None:
+    """Makes this process rank `rank`, or says why it cannot be."""
+    try:
+        process.become(rank, world_size)
+    except Error as error:
+        raise as_torch(error) from None
+
+
+class Store(dist.Store):
+    """Keys and values that all ranks share; `prefix` comes before every key."""
+
+    def __init__(self, prefix: str = ""):
+        super().__init__()
+        _kept.append(self)
+        self._prefix = prefix.encode()
+        self._timeout = timedelta(seconds=300)
+
+    @property
+    def timeout(self) -> timedelta:
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._timeout = timeout
+
+    def set(self, key: str, value) -> None:
+        self._ask(wire.SET, [key], [_bytes(value)])
+
+    def get(self, key: str) -> bytes:
+        """Waits for the key."""
+        return self._ask(wire.GET, [key])[1][0]
+
+    def add(self, key: str, amount: int) -> int:
+        return self._ask(wire.ADD, [key], number=amount)[0]
+
+    def wait(self, keys: Sequence[str], timeout: Optional[timedelta] = None) -> None:
+        self._ask(wire.WAIT_KEYS, keys, timeout=timeout)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        return bool(self._ask(wire.CHECK, keys)[0])
+
+    def delete_key(self, key: str) -> bool:
+        return bool(self._ask(wire.DELETE, [key])[0])
+
+    def num_keys(self) -> int:
+        return self._ask(wire.COUNT, [])[0]
+
+    def compare_set(self, key: str, expected, desired) -> bytes:
+        return self._ask(wire.COMPARE_SET, [key], [_bytes(expected), _bytes(desired)])[1][0]
+
+    def append(self, key: str, value) -> None:
+        self._ask(wire.APPEND, [key], [_bytes(value)])
+
+    def multi_get(self, keys: Sequence[str]) -> List[bytes]:
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence) -> None:
+        for key, value in zip(keys, values):
+            self.set(key, value)
+
+    def has_extended_api(self) -> bool:
+        return True
+
+    def clone(self) -> "Store":
+        return self
+
+    # What C++ calls, from a PrefixStore around this one.
+    compareSet, deleteKey, getNumKeys = compare_set, delete_key, num_keys
+    setTimeout, multiGet, multiSet = set_timeout, multi_get, multi_set
+    hasExtendedApi = has_extended_api
+
+    def getTimeout(self) -> timedelta:
+        return self._timeout
+
+    def _ask(self, function: int, keys: Sequence[str], values: Sequence[bytes] = (), *,
+             number: int = 0, timeout: Optional[timedelta] = None):
+        named = [self._prefix + _bytes(key) for key in keys]
+        try:
+            return process.connection().store(wire.store(
+                function, call_site.here(), number=number, keys=named, values=values,
+                timeout_ns=0 if timeout is None else int(timeout.total_seconds() * 1e9),
+                threads=process.silent_threads()))
+        except Error as error:
+            raise as_store_error(error) from None
+
+
+class TCPStore(Store):
+    """A TCPStore that a rank makes: all ranks that name one port share it; port 0 is a new one."""
+
+    def __init__(self, host_name, port, world_size=None, is_master=False,
+                 timeout=timedelta(seconds=300), wait_for_workers=True, *_, **__):
+        super().__init__()
+        self.host, self._timeout = host_name, timeout
+        self.port = port or _FIRST_FREE_PORT + self.add("gangsim/ports", 1)
+        self._prefix = f"tcp/{self.port}/".encode()
+        if wait_for_workers and world_size:
+            self.add("gangsim/workers", 1)
+            self._await_workers(world_size)
+
+    def _await_workers(self, world_size: int) -> None:
+        """Returns when `world_size` processes have made the store, as PyTorch's does."""
+        if self.add("gangsim/workers", 0) == world_size:
+            self.set("gangsim/complete", b"")
+        self.wait(["gangsim/complete"])
+
+
+class FileStore(Store):
+    """A FileStore that a rank makes: all ranks that name one file share it."""
+
+    def __init__(self, file_name, world_size=-1):
+        super().__init__(f"file/{file_name}/")
+        self.path = file_name
+
+
+def _bytes(value) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)

@@ -1,0 +1,118 @@
+"""Torch tensors as the bytes of an operation."""
+
+import zlib
+from typing import List, Optional, Tuple
+
+import torch
+
+from .. import wire
+from ..errors import InvalidArgument, NotSupported
+from ..tensor_view import bytes_at
+
+# By data type: the gang's, or None where elements can only be moved; and what a reduction sees.
+_TYPES = {torch.bool: wire.BOOL, torch.uint8: wire.U8, torch.int8: wire.I8, torch.int32: wire.I32,
+          torch.int64: wire.I64, torch.float16: wire.F16, torch.bfloat16: wire.BF16,
+          torch.float32: wire.F32, torch.float64: wire.F64}
+for _name, _code in (("uint32", wire.U32), ("uint64", wire.U64)):
+    if hasattr(torch, _name):
+        _TYPES[getattr(torch, _name)] = _code
+_COMPONENTS = {torch.complex64: wire.F32, torch.complex128: wire.F64}
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+_WHOLE_BYTES = 64 << 10
+_SAMPLE_BYTES = 4 << 10
+
+
+class Piece:
+    """A tensor of an operation: its bytes, and what must be copied back when they have changed."""
+
+    __slots__ = ("tensor", "staged", "view", "address")
+
+    def __init__(self, tensor: torch.Tensor):
+        if type(tensor) not in _PLAIN and hasattr(tensor, "trigger_wait"):
+            tensor = tensor.trigger_wait()  # the result of a functional collective
+        if tensor.device.type != "cpu":
+            raise NotSupported(_on_device(tensor.device))
+        if tensor.layout is not torch.strided:
+            raise NotSupported(f"a tensor with layout {tensor.layout}; only dense tensors can be "
+                               "communicated: pass tensor.to_dense()")
+        self.tensor, self.staged = tensor, None
+        flat = tensor
+        if not tensor.is_contiguous() or tensor.dtype in _COMPONENTS:
+            flat = _plain_copy(tensor)
+            if flat is not tensor:
+                self.staged = flat
+        self.address = flat.data_ptr()
+        self.view = bytes_at(self.address, flat.numel() * flat.element_size())
+
+    def is_still_there(self) -> bool:
+        """Whether the bytes are where they were: a storage that was resized is not."""
+        return (self.staged if self.staged is not None else self.tensor).data_ptr() == self.address
+
+    def finish(self) -> None:
+        """Copies an output to where the program expects it."""
+        if self.staged is not None:
+            with torch.no_grad():
+                self.tensor.detach().copy_(self.staged)
+
+
+def type_to_move(tensors: List[torch.Tensor]) -> Tuple[int, int]:
+    """The gang's data type for `tensors`, and how many of its elements make one of theirs."""
+    kind = _same_type(tensors)
+    if kind in _TYPES:
+        return _TYPES[kind], 1
+    return wire.U8, tensors[0].element_size()
+
+
+def type_to_reduce(tensors: List[torch.Tensor], reduction: str) -> Tuple[int, int]:
+    """The same for a reduction. NotSupported if there is none for the type."""
+    kind = _same_type(tensors)
+    if kind in _TYPES:
+        return _TYPES[kind], 1
+    if kind in _COMPONENTS and reduction in ("sum", "mean"):
+        return _COMPONENTS[kind], 2
+    raise NotSupported(f"{reduction} of {kind} tensors: supported are bool, uint8, int8, int32, "
+                       "int64, float16, bfloat16, float32, float64, and sums and means of complex "
+                       "tensors")
+
+
+def digest(pieces: List[Piece]) -> int:
+    """A checksum of the pieces' bytes; of samples where there are many."""
+    value = 0
+    for piece in pieces:
+        view = piece.view
+        size = len(view)
+        if size <= _WHOLE_BYTES:
+            value = zlib.crc32(view, value)
+            continue
+        step = (size - _SAMPLE_BYTES) // 15
+        for at in range(0, 15 * step + 1, step):
+            value = zlib.crc32(view[at:at + _SAMPLE_BYTES], value)
+    return value
+
+
+def _same_type(tensors: List[torch.Tensor]) -> Optional[torch.dtype]:
+    kind = tensors[0].dtype
+    for tensor in tensors:
+        if tensor.dtype is not kind:
+            raise InvalidArgument(f"tensors of one call have types {kind} and {tensor.dtype}; "
+                                  "all must have the same")
+    return kind
+
+
+def _plain_copy(tensor: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        found = tensor.detach()
+        if found.is_complex():
+            found = found.resolve_conj()
+        if hasattr(found, "resolve_neg"):
+            found = found.resolve_neg()
+        found = found.contiguous()
+    return tensor if found.data_ptr() == tensor.data_ptr() else found
+
+
+def _on_device(device: torch.device) -> str:
+    if device.type == "meta":
+        return "a meta tensor has no data to communicate"
+    return (f"a tensor on {device}: gangsim communicates CPU tensors; run the script with "
+            "`gangsim torch --cuda-as-cpu`, which takes cuda to mean the CPU")

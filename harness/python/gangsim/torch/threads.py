@@ -1,0 +1,198 @@
+"""Ranks as threads of this process, for tests and debuggers. PyTorch 2.
+
+One rank at a time computes; the others wait for an answer or for their turn. Each has its own
+torch.distributed, its own random numbers (of torch, random and numpy) and its own connection.
+What a process has only once is shared: os.environ, default data types, globals of modules.
+"""
+
+import os
+import random
+import shutil
+import sys
+import tempfile
+import threading
+from typing import Any, Callable, List, Sequence
+
+import torch
+import torch.distributed as dist
+
+from .. import process, runner
+from ..conductor import Conductor
+from ..errors import Error, GangFailure, InvalidArgument, NotSupported
+from ..gang import root_gang
+from . import hook
+
+
+def run(function: Callable, world: int = 4, *, seed: int = None, schedule: str = "round_robin",
+        options: Sequence[str] = ()) -> List[Any]:
+    """Calls function(gang) in `world` threads of this process; their results in rank order.
+
+    `gang` is the gang of all ranks; a function without parameters gets none. It may use
+    torch.distributed as a script does: init_process_group() knows its rank.
+
+    Raises GangFailure with the explanation if the run has a finding or a rank fails; NotSupported
+    on PyTorch 1, which keeps its groups in globals.
+    """
+    if world < 1:
+        raise InvalidArgument(f"world is {world}; must be at least 1")
+    if torch.__version__.startswith("1."):
+        raise NotSupported(f"ranks as threads need PyTorch 2; this is {torch.__version__}")
+    hook.install()
+    arguments = ["--world", str(world), "--schedule", schedule, "--seed",
+                 str(runner.default_seed if seed is None else seed), *options]
+    folder = tempfile.mkdtemp(prefix="gangsim-")
+    try:
+        with Conductor(folder, arguments) as conductor:
+            ranks = _run_ranks(function, world, conductor.socket)
+            status, explanation = conductor.wait(30), conductor.explanation()
+            found = conductor.report()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    failed = [rank for rank in ranks if rank.error is not None]
+    if status or failed:
+        own = [rank.error for rank in failed if not isinstance(rank.error, Error)]
+        raise GangFailure(explanation.rstrip(), found, status or 1) from next(iter(own), None)
+    return [rank.value for rank in ranks]
+
+
+def run_script(script, world: int) -> bool:
+    """Runs a Script in `world` threads of this process, which a conductor has started; whether all
+    of them ended well. Each thread finds its own RANK and LOCAL_RANK in os.environ."""
+    os.environ.update({"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)})
+    for name in _EnvironmentOfThread.names:
+        os.environ.setdefault(name, "0")
+    os.environ.__class__ = _EnvironmentOfThread
+    ranks = _run_ranks(script.run, world, os.environ[process.SOCKET])
+    return all(rank.error is None or getattr(rank.error, "code", 1) in (None, 0) for rank in ranks)
+
+
+def _run_ranks(function: Callable, world: int, path: str) -> List["_Rank"]:
+    with _ThreadWorlds(path):
+        ranks = [_Rank(function, rank, world) for rank in range(world)]
+        for rank in ranks:
+            rank.start()
+        for rank in ranks:
+            rank.join()
+    return ranks
+
+
+class _EnvironmentOfThread(type(os.environ)):
+    """os.environ with the numbers of this thread's rank."""
+
+    names = ("RANK", "LOCAL_RANK")
+
+    def __getitem__(self, name: str) -> str:
+        if name in self.names:
+            rank = getattr(threading.current_thread(), "gangsim_rank", None)
+            if rank is not None:
+                return str(rank.rank)
+        return super().__getitem__(name)
+
+
+class _Turn:
+    """The right to compute, of which there is one. Held by a rank's own thread."""
+
+    _baton = threading.Lock()
+
+    def __init__(self, owner: threading.Thread):
+        self._owner = owner
+        self._numbers = _random_state()
+
+    def take(self) -> None:
+        if threading.current_thread() is self._owner:
+            self._baton.acquire()
+            _set_random_state(self._numbers)
+
+    def give_away(self) -> None:
+        if threading.current_thread() is self._owner:
+            self._numbers = _random_state()
+            self._baton.release()
+
+
+class _Rank(threading.Thread):
+    def __init__(self, function: Callable, rank: int, world: int):
+        super().__init__(name=f"rank {rank}", daemon=True)
+        self._function, self._rank, self._world = function, rank, world
+        self._turn = _Turn(self)
+        self.value, self.error = None, None
+
+    def run(self) -> None:
+        own = process.Identity(self._rank, self._world)
+        process.become_thread(own)
+        self._turn.take()
+        own.turn = self._turn
+        try:
+            with torch.autograd.set_multithreading_enabled(False):
+                gang = root_gang()
+                takes_gang = runner.takes_argument(self._function)
+                self.value = self._function(gang) if takes_gang else self._function()
+        except BaseException as error:
+            self.error = process.explained(error)
+            process.report_failure(type(error), error, error.__traceback__)
+        finally:
+            process.say_goodbye()
+            own.turn = None
+            self._turn.give_away()
+
+
+class _ThreadWorlds:
+    """While it lasts, each thread has a torch.distributed of its own."""
+
+    def __init__(self, path: str):
+        self._path = path
+
+    def __enter__(self) -> None:
+        c10d = dist.distributed_c10d
+        self._world, self._start = c10d._world, threading.Thread.start
+        self._numbers = _random_state()
+        c10d._world = _world_of_thread(self._world)()
+        torch._C._distributed_c10d._set_thread_isolation_mode(True)
+        os.environ[process.SOCKET] = self._path
+        start = self._start
+
+        def inheriting_start(thread):
+            process.inherit_rank(thread)
+            start(thread)
+
+        threading.Thread.start = inheriting_start
+
+    def __exit__(self, *_) -> None:
+        threading.Thread.start = self._start
+        del os.environ[process.SOCKET]
+        process.forget_watcher()
+        torch._C._distributed_c10d._set_thread_isolation_mode(False)
+        dist.distributed_c10d._world = self._world
+        _set_random_state(self._numbers)
+
+
+def _world_of_thread(world):
+    """A class like that of `world`, the state of torch.distributed, but with values per thread."""
+    kinds, computed = {}, {}
+    for name, value in vars(type(world)).items():
+        if isinstance(value, property):
+            try:
+                kinds[name] = type(getattr(world, name))
+            except (RuntimeError, ValueError):  # made of the others, and there is no group yet
+                computed[name] = value
+
+    class WorldOfThread(threading.local):
+        def __init__(self):
+            for name, kind in kinds.items():
+                setattr(self, name, kind() if kind in (dict, list, int, str) else None)
+
+    for name, value in computed.items():
+        setattr(WorldOfThread, name, value)
+    return WorldOfThread
+
+
+def _random_state():
+    numpy = sys.modules.get("numpy")
+    return (torch.get_rng_state(), random.getstate(),
+            numpy.random.get_state() if numpy is not None else None)
+
+
+def _set_random_state(state) -> None:
+    torch.set_rng_state(state[0])
+    random.setstate(state[1])
+    if state[2] is not None:
+        sys.modules["numpy"].random.set_state(state[2])

@@ -1,0 +1,294 @@
+"""Frames of the protocol between a rank's process and the conductor, version 1.
+
+Every function makes or reads bytes; nothing here knows a socket. All numbers are little-endian and
+unaligned. A frame is a u32 size, a u8 kind, and size - 1 bytes of fields.
+"""
+
+import struct
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from .errors import ProtocolError
+
+VERSION = 1
+MAX_FRAME_BYTES = 64 << 20
+
+# Kinds of frames that a client sends.
+HELLO, GROUP, START, CALL, WAIT, TEST, DROP, CLOSE = range(1, 9)
+ABORT, BLOCK, STORE, OUTPUT, FAILED, FINDING, BYE, STACK = range(9, 17)
+
+# Kinds of frames that the conductor sends.
+WELCOME, REFUSED, DONE, TESTED, STORED, ASK_STACK, OVER = range(128, 135)
+
+# Kinds of operations.
+(ALL_REDUCE, REDUCE, REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER, ALL_TO_ALL, BROADCAST, BARRIER,
+ MONITORED_BARRIER, CREATE_GANG, SPLIT, SEND, RECV, SHRINK) = range(15)
+
+# Data types and their sizes.
+BOOL, U8, I8, I32, U32, I64, U64, F16, BF16, F32, F64 = range(11)
+SIZE_BYTES = (1, 1, 1, 4, 4, 8, 8, 2, 2, 4, 8)
+
+# Reductions, by the names that programs use.
+REDUCTIONS = {"sum": 0, "mean": 1, "product": 2, "min": 3, "max": 4, "band": 5, "bor": 6, "bxor": 7}
+
+# Flags of operations.
+FROM_ANY, WITH_ANY_TAG, ALL_MISSING = 1, 2, 4
+
+# Functions of the store.
+SET, GET, ADD, WAIT_KEYS, CHECK, DELETE, COUNT, COMPARE_SET, APPEND = range(9)
+
+# How an operation ended.
+(OK, INVALID_ARGUMENT, INVALID_OPERATION, NOT_SUPPORTED, TIMEOUT, PEER_FAILED, MISMATCH, ABORTED,
+ CONNECTION, CORRUPT, RUN_OVER, FAILED_OTHERWISE) = range(12)
+
+_U32 = struct.Struct("<I")
+_HEAD = struct.Struct("<IB")
+_OPERATION = struct.Struct("<IBBBBiiQQI")
+_OPERATION_HEAD = struct.Struct("<IBQ")
+_RESULT = struct.Struct("<BiiI")
+_NO_LISTS = bytes(8)
+_TWO_U32 = struct.Struct("<II")
+
+pack_u32 = _U32.pack
+
+
+class Result(NamedTuple):
+    """What one operation came to. `data` is valid until the next frame is received."""
+
+    status: int
+    source: int
+    tag: int
+    ranks: Tuple[int, ...]
+    error: str
+    data: memoryview
+
+
+def frame(kind: int, *fields: bytes) -> bytes:
+    body = b"".join(fields)
+    return _HEAD.pack(len(body) + 1, kind) + body
+
+
+def text(value: str) -> bytes:
+    data = value.encode("utf-8", "replace")
+    return pack_u32(len(data)) + data
+
+
+def blob(value: bytes) -> bytes:
+    return pack_u32(len(value)) + value
+
+
+def blobs(values: Sequence[bytes]) -> bytes:
+    return pack_u32(len(values)) + b"".join([pack_u32(len(v)) + v for v in values])
+
+
+def numbers(code: str, values: Sequence[int]) -> bytes:
+    """A list of numbers; `code` is struct's: i for i32, q for i64, Q for u64."""
+    return struct.pack(f"<I{len(values)}{code}", len(values), *values)
+
+
+def site(file: str, line: int, function: str) -> bytes:
+    return text(file) + pack_u32(line) + text(function)
+
+
+def operation(group: int, kind: int, place: bytes, *, data_type: int = U8, reduction: int = 0,
+              flags: int = 0, peer: int = 0, tag: int = 0, count: int = 0, result: int = 0,
+              block: int = 0, first: Sequence[int] = (), second: Sequence[int] = (),
+              label: str = "") -> bytes:
+    """The fields of an operation up to its data. `place` is an encoded site."""
+    lists = numbers("q", first) + numbers("q", second) if first or second else _NO_LISTS
+    return b"".join((
+        _OPERATION.pack(group, kind, data_type, reduction, flags, peer, tag, count, result, block),
+        lists, text(label), place))
+
+
+def start(number: int, described: bytes, data: bytes) -> bytes:
+    size = 13 + len(described) + len(data)
+    return b"".join((_OPERATION_HEAD.pack(size, START, number), described, pack_u32(len(data)),
+                     data))
+
+
+def call(number: int, described: bytes, data: bytes, threads: int) -> bytes:
+    size = 17 + len(described) + len(data)
+    return b"".join((_OPERATION_HEAD.pack(size, CALL, number), described, pack_u32(len(data)),
+                     data, pack_u32(threads)))
+
+
+def hello(rank: int, world_size: int, process: int, thread: int, is_watcher: bool,
+          thread_name: str) -> bytes:
+    return frame(HELLO, struct.pack("<IiiIIB", VERSION, rank, world_size, process, thread,
+                                    is_watcher), text(thread_name))
+
+
+def group(number: int, name: str, role: str, ranks: Sequence[int], timeout_ns: int,
+          place: bytes) -> bytes:
+    return frame(GROUP, pack_u32(number), text(name), text(role), numbers("i", ranks),
+                 struct.pack("<q", timeout_ns), place)
+
+
+def wait(ids: Sequence[int], threads: int, place: bytes) -> bytes:
+    return frame(WAIT, numbers("Q", ids), pack_u32(threads), place)
+
+
+def test(number: int) -> bytes:
+    return frame(TEST, struct.pack("<Q", number))
+
+
+def drop(number: int, place: bytes) -> bytes:
+    return frame(DROP, struct.pack("<Q", number), place)
+
+
+def close(number: int) -> bytes:
+    return frame(CLOSE, pack_u32(number))
+
+
+def abort(number: int) -> bytes:
+    return frame(ABORT, pack_u32(number))
+
+
+def block(number: int, size_bytes: int) -> bytes:
+    return frame(BLOCK, struct.pack("<IQ", number, size_bytes))
+
+
+def store(function: int, place: bytes, *, number: int = 0, keys: Sequence[bytes] = (),
+          values: Sequence[bytes] = (), timeout_ns: int = 0, threads: int = 0) -> bytes:
+    return frame(STORE, struct.pack("<Bq", function, number), blobs(keys), blobs(values),
+                 struct.pack("<qI", timeout_ns, threads), place)
+
+
+def output(name: str, data_type: int, count: int, values: bytes) -> bytes:
+    return frame(OUTPUT, text(name), struct.pack("<BQ", data_type, count), blob(values))
+
+
+def failed(kind: str, message: str, traceback: str, place: bytes) -> bytes:
+    return frame(FAILED, text(kind), text(message), text(traceback), place)
+
+
+def finding(identifier: str, message: str, ranks: Sequence[int], place: bytes) -> bytes:
+    return frame(FINDING, text(identifier), text(message), numbers("i", ranks), place)
+
+
+def stacks(threads) -> bytes:
+    """`threads`: for each one its name and its frames, (file, line, function), innermost first."""
+    fields = [pack_u32(len(threads))]
+    for name, frames in threads:
+        fields += (text(name), pack_u32(len(frames)), *(site(*place) for place in frames))
+    return frame(STACK, *fields)
+
+
+class Fields:
+    """Reads the fields of one frame in their order."""
+
+    def __init__(self, view: memoryview):
+        self._view = view
+        self._at = 0
+
+    def unpack(self, layout: struct.Struct) -> tuple:
+        at = self._at
+        self._at = at + layout.size
+        if self._at > len(self._view):
+            raise ProtocolError(f"a frame of {len(self._view)} bytes ends within a field")
+        return layout.unpack_from(self._view, at)
+
+    def number(self, code: str) -> int:
+        return self.unpack(struct.Struct("<" + code))[0]
+
+    def blob(self) -> memoryview:
+        size, = self.unpack(_U32)
+        at = self._at
+        self._at = at + size
+        if self._at > len(self._view):
+            raise ProtocolError(f"a frame of {len(self._view)} bytes has a field of {size}")
+        return self._view[at:self._at]
+
+    def text(self) -> str:
+        return str(self.blob(), "utf-8", "replace")
+
+    def blobs(self) -> List[bytes]:
+        return [bytes(self.blob()) for _ in range(self._count(4))]
+
+    def ranks(self) -> Tuple[int, ...]:
+        return self.unpack(struct.Struct(f"<{self._count(4)}i"))
+
+    def _count(self, least_bytes: int) -> int:
+        count, = self.unpack(_U32)
+        if count * least_bytes > len(self._view) - self._at:
+            raise ProtocolError(f"a frame of {len(self._view)} bytes has a list of {count}")
+        return count
+
+    def end(self) -> None:
+        if self._at != len(self._view):
+            raise ProtocolError(f"a frame has {len(self._view) - self._at} bytes too many")
+
+
+def read_done(view: memoryview) -> List[Result]:
+    fields = Fields(view)
+    results = []
+    count, = fields.unpack(_U32)
+    for _ in range(count):
+        status, source, tag, members = fields.unpack(_RESULT)
+        ranks = fields.unpack(struct.Struct(f"<{members}i")) if members else ()
+        results.append(Result(status, source, tag, ranks, fields.text(), fields.blob()))
+    fields.end()
+    return results
+
+
+# `done` with one result in good order: its count, status, source, tag, no ranks, no error, data.
+_GOOD = struct.Struct("<IBiiIII")
+
+
+def read_good(view: memoryview) -> Optional[memoryview]:
+    """The data of a `done` that holds one plain result in good order; otherwise None."""
+    if len(view) < 25:
+        return None
+    count, status, _, _, members, error, size = _GOOD.unpack_from(view)
+    if count != 1 or status or members or error or len(view) != 25 + size:
+        return None
+    return view[25:]
+
+
+def read_stored(view: memoryview) -> Tuple[int, int, List[bytes], str]:
+    """Status, number, values and error."""
+    fields = Fields(view)
+    answer = (fields.number("B"), fields.number("q"), fields.blobs(), fields.text())
+    fields.end()
+    return answer
+
+
+def read_welcome(view: memoryview) -> Tuple[int, int, int]:
+    """Version, world size and seed."""
+    fields = Fields(view)
+    answer = (fields.number("I"), fields.number("i"), fields.number("Q"))
+    fields.end()
+    return answer
+
+
+def read_over(view: memoryview) -> Tuple[int, str]:
+    fields = Fields(view)
+    answer = (fields.number("B"), fields.text())
+    fields.end()
+    return answer
+
+
+def read_text(view: memoryview) -> str:
+    fields = Fields(view)
+    answer = fields.text()
+    fields.end()
+    return answer
+
+
+def split_frames(data: bytes) -> Iterable[Tuple[int, memoryview]]:
+    """The whole frames in `data`, as kind and fields; for tests and tools."""
+    view, at = memoryview(data), 0
+    while at + 5 <= len(view):
+        size = frame_size(view, at)
+        if at + 4 + size > len(view):
+            return
+        yield view[at + 4], view[at + 5:at + 4 + size]
+        at += 4 + size
+
+
+def frame_size(view, at: int) -> int:
+    """The size that the frame at `at` names. Throws ProtocolError if no frame has it."""
+    size, = _U32.unpack_from(view, at)
+    if not 1 <= size <= MAX_FRAME_BYTES:
+        raise ProtocolError(f"the conductor sent a frame of {size} bytes; 1 to 64 MiB are possible")
+    return size

@@ -1,0 +1,113 @@
+#include "properties/certainty_holds.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "properties/generators/script_case.h"
+#include "properties/law.h"
+#include "sim/further_runs/settled_run.h"
+
+namespace gang::properties {
+namespace {
+
+using sim::Dependence;
+using sim::Finding;
+using sim::Report;
+using sim::Schedules;
+
+constexpr std::uint64_t random_schedules = 200;
+
+bool is_claimed_of_all(const std::optional<sim::Certainty>& certainty) {
+  return certainty && certainty->schedules == Schedules::every;
+}
+
+// What `claims` says of every schedule and `seen`, of one of them, does not show; empty if nothing.
+std::string unkept_claim(const Report& claims, const Report& seen) {
+  if (is_claimed_of_all(claims.certainty) && seen.outcome != claims.outcome)
+    return fmt::format("the outcome is {}", to_string(seen.outcome));
+  for (const Finding& claimed : claims.findings) {
+    if (!is_claimed_of_all(claimed.certainty)) continue;
+    const bool is_seen = std::ranges::any_of(seen.findings, [&claimed](const Finding& finding) {
+      return finding.id == claimed.id && finding.ranks == claimed.ranks;
+    });
+    if (!is_seen) return fmt::format("{} is missing", claimed.id);
+  }
+  return {};
+}
+
+// Runs `script` under random schedules; `judge` says what is wrong with a run.
+template <typename Judge>
+Verdict over_schedules(const ScriptCase& script, sim::SimulationOptions options,
+                       const Subject& subject, const Judge& judge) {
+  options.scheduler = sim::SchedulerKind::random;
+  for (std::uint64_t seed = 1; seed <= random_schedules; ++seed) {
+    options.seed = seed;
+    const Report report = subject.simulate(options, program_of(script));
+    if (const std::string wrong = judge(report); !wrong.empty())
+      return Verdict::violated(fmt::format("with seed {}, {}", seed, wrong)).shown_by(report);
+  }
+  return Verdict::holds();
+}
+
+sim::SimulationOptions options_of(const ScriptCase& script) {
+  return {.world_size = static_cast<int>(script.calls.size())};
+}
+
+Verdict judge_every_schedule(const ScriptCase& script, const Subject& subject) {
+  const Report first = subject.simulate(options_of(script), program_of(script));
+  const bool claims = is_claimed_of_all(first.certainty) ||
+                      std::ranges::any_of(first.findings, [](const Finding& finding) {
+                        return is_claimed_of_all(finding.certainty);
+                      });
+  if (!claims) return Verdict::not_applicable();
+  return over_schedules(script, options_of(script), subject,
+                        [&first](const Report& seen) { return unkept_claim(first, seen); });
+}
+
+Verdict judge_settled(const ScriptCase& script, const Subject& subject) {
+  const sim::RunAgain again = [&](const sim::SimulationOptions& options) {
+    return subject.simulate(options, program_of(script));
+  };
+  Report first = again(options_of(script));
+  sim::settle_deadlock(options_of(script), first, again);
+  if (!first.certainty || first.certainty->sends != Dependence::needed ||
+      first.certainty->decided_in != Schedules::every)
+    return Verdict::not_applicable();
+  sim::SimulationOptions buffered = options_of(script);
+  buffered.sends = sim::SendMode::buffered(1 << 20);
+  return over_schedules(script, buffered, subject, [](const Report& seen) {
+    return seen.holds() ? std::string() : fmt::format("the run is {}", to_string(seen.outcome));
+  });
+}
+
+using JudgeScript = Verdict (*)(const ScriptCase&, const Subject&);
+
+constexpr LawRow<JudgeScript> laws_of_calls[] = {
+    {"every_schedule_is_every_schedule",
+     "what is said to happen in every schedule happens in 200 random ones", judge_every_schedule,
+     10},
+};
+
+constexpr LawRow<JudgeScript> laws_of_messages[] = {
+    {"what_buffers_cure_they_cure_in_every_schedule",
+     "a deadlock said to need rendezvous sends does not happen with buffers in 200 random "
+     "schedules",
+     judge_settled, 10},
+};
+
+}  // namespace
+
+std::vector<Property> certainty_holds(const Subject& subject) {
+  const auto apply = [subject](JudgeScript judge, const ScriptCase& script) {
+    return judge(script, subject);
+  };
+  std::vector<Property> all = laws_of<ScriptCase>(
+      laws_of_calls, {.suite = "certainty", .generate = generate_script}, apply);
+  for (Property& law : laws_of<ScriptCase>(
+           laws_of_messages, {.suite = "certainty", .generate = generate_shuffled_messages}, apply))
+    all.push_back(std::move(law));
+  return all;
+}
+
+}  // namespace gang::properties

@@ -1,0 +1,53 @@
+// Worlds of ranks that each make calls of their own, right or wrong together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "properties/law.h"
+#include "sim/simulation.h"
+
+namespace gang::properties {
+
+enum class ScriptedKind : std::uint8_t {
+  barrier,        // on all ranks
+  reduction,      // on the rank's pair, (0,1), (2,3), ..., of `count` elements
+  send,           // to `peer`, with `tag`, of `count` elements
+  receive,        // from `peer`
+  receive_any,    // from any rank, with `tag`
+  test_receive,   // from `peer`, started, tested once, then waited for
+  broken_barrier  // aborts the pair
+};
+
+struct ScriptedCall {
+  ScriptedKind kind = ScriptedKind::barrier;
+  int peer = 0;  // modulo the world
+  int tag = 0;
+  int count = 1;
+
+  friend bool operator==(const ScriptedCall&, const ScriptedCall&) = default;
+};
+
+// Most such worlds deadlock, mismatch or fail. A rank ends with its first error, or goes on.
+struct ScriptCase {
+  std::vector<std::vector<ScriptedCall>> calls;  // by rank; two or more ranks
+  bool handles_errors = false;
+
+  friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
+};
+
+ScriptCase generate_script(Draw& draw);
+
+// Messages that are all sent and all received, but by each rank in an order of its own: most such
+// worlds deadlock, and complete with buffers.
+ScriptCase generate_shuffled_messages(Draw& draw);
+
+// The program of every rank. The case must outlive it.
+sim::RankProgram program_of(const ScriptCase& script);
+
+std::string to_text(const ScriptCase& script);
+std::vector<ScriptCase> shrinks(const ScriptCase& script);
+
+}  // namespace gang::properties

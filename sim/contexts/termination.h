@@ -1,0 +1,39 @@
+// Code that a run carries, and that would end the process: std::terminate, std::exit.
+#pragma once
+
+#include <cstdint>
+
+namespace gang::sim {
+
+enum class Termination : std::uint8_t { by_terminate, by_exit };
+
+// Takes over where the process would end.
+class TerminationTarget {
+ public:
+  virtual ~TerminationTarget() = default;
+
+  // Whether the calling code is of a kind that the target can go on without.
+  virtual bool carries_caller() const noexcept = 0;
+
+  // The caller is ending the process. Goes on without it: never returns.
+  [[noreturn]] virtual void terminated(Termination how) noexcept = 0;
+};
+
+// Of the calling thread; null outside of every TerminationScope.
+extern constinit thread_local TerminationTarget* termination_target;
+
+// While it lives, a std::terminate or std::exit on the calling OS thread goes to `target`, as far
+// as that carries its caller. Installs a terminate handler for the process, which passes everything
+// else on to the former one.
+class TerminationScope {
+ public:
+  explicit TerminationScope(TerminationTarget& target) noexcept;
+  ~TerminationScope() { termination_target = outer_; }
+  TerminationScope(const TerminationScope&) = delete;
+  TerminationScope& operator=(const TerminationScope&) = delete;
+
+ private:
+  TerminationTarget* outer_;
+};
+
+}  // namespace gang::sim

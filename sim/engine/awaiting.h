@@ -1,0 +1,29 @@
+// Contexts that wait for messages which the engine does not carry.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/engine/engine.h"
+#include "sim/state/awaited_message.h"
+
+namespace gang::sim {
+
+// Called under the engine's Guard.
+class Awaiting {
+ public:
+  explicit Awaiting(Engine& engine) noexcept : engine_(engine) {}
+
+  // Blocks the current context until `has_come()`, which is asked again after each announce().
+  // Reports say that it waits for `message`.
+  void await(const AwaitedMessage& message, const std::function<bool()>& has_come);
+
+  // Something has come, for whichever context waits for it.
+  void announce();
+
+ private:
+  Engine& engine_;
+  std::vector<Task*> waiting_;
+};
+
+}  // namespace gang::sim

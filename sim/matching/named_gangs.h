@@ -1,0 +1,31 @@
+// Gangs that ranks join by name, without an operation of all members.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gang/gang.h"
+#include "sim/state/gang_state.h"
+
+namespace gang::sim {
+
+// Called under the engine's Guard.
+class NamedGangs {
+ public:
+  explicit NamedGangs(World& world) noexcept : world_(world) {}
+
+  // The handle that root rank `rank` gets of the gang with this key and the members of `info`,
+  // which its first member makes. Once nobody holds a gang any more, the next one is another gang.
+  // Throws InvalidArgument unless the rank is a member.
+  std::shared_ptr<Gang> join(GangInfo info, std::string_view key, int rank,
+                             const CallSite& call_site);
+
+ private:
+  World& world_;
+  std::map<std::pair<std::string, std::vector<int>>, std::weak_ptr<GangState>> gangs_;
+};
+
+}  // namespace gang::sim

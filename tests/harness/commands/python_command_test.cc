@@ -1,0 +1,108 @@
+#include <nlohmann/json.hpp>
+
+#include "harness/commands/commands.h"
+#include "harness/text/output_file.h"
+#include "tests/harness/commands/commands_testing.h"
+#include "tests/harness/conductor/conducted_world.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Case {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+class BadPythonCommand : public testing::TestWithParam<Case> {};
+
+TEST_P(BadPythonCommand, IsToldInOneLine) {
+  const Answer answer = ask(GetParam().arguments);
+  EXPECT_EQ(answer.status, exit_status::bad_input);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PythonCommand, BadPythonCommand,
+    testing::Values(Case{{"python"}, "PROGRAM is missing"}, Case{{"torch"}, "PROGRAM is missing"},
+                    Case{{"python", "-m"}, "-m needs the name of a module"},
+                    Case{{"torch", "--"}, "a command is missing after --"},
+                    Case{{"python", "--world", "0", "train.py"}, "--world"},
+                    Case{{"python", "--attach", "x"}, "--attach needs --world"},
+                    Case{{"python", "--attach", "x", "train.py"}, "--attach starts no process"},
+                    Case{{"python", "--cuda-as-cpu", "train.py"}, "'--cuda-as-cpu' is unknown"},
+                    Case{{"python", "--", "/absent/launcher"}, "/absent/launcher"},
+                    Case{{"python", "--", "/bin/sh", "-c", "exit 3"},
+                         "/bin/sh exited with status 3"}));
+
+// Three ranks that connect by themselves run `program`; what the command says of them.
+Answer attach(const std::vector<std::string>& options, const test::RankProgram& program) {
+  static int sockets = 0;
+  const std::string path = temporary("attached-" + std::to_string(sockets++));
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 3; ++rank)
+    ranks.emplace_back(
+        [path, rank, &program] { test::live_as(path, test::Client::caller(rank, 3), program); });
+  std::vector<std::string> arguments = {"python", "--world", "3", "--attach", path};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return ask(arguments);
+}
+
+OperationMessage barrier() {
+  return {.kind = OperationKind::barrier,
+          .call_site = {.file = "train.py", .function = "step", .line = 41}};
+}
+
+TEST(PythonCommand, AttachedRanksThatHold) {
+  const Answer answer = attach({}, [](test::Client& client) { client.call(barrier()); });
+  EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("COMPLETED "));
+  EXPECT_EQ(attach({"--quiet"}, [](test::Client& client) { client.call(barrier()); }).out, "");
+}
+
+TEST(PythonCommand, ADeadlockOfAttachedRanksIsReportedAndSaved) {
+  const std::string json = temporary("attached.json");
+  const Answer answer = attach({"--json", json}, [](test::Client& client) {
+    if (client.rank() != 1) client.call(barrier());
+  });
+  EXPECT_EQ(answer.status, exit_status::finding);
+  EXPECT_THAT(answer.out, StartsWith("DEADLOCK  participant_missing "));
+  EXPECT_THAT(answer.out, HasSubstr("train.py:41"));
+  EXPECT_EQ(nlohmann::json::parse(read_file("file", json))["world"], 3);
+}
+
+TEST(PythonCommand, ShowsTheTracebackOfARankThatFailed) {
+  const Answer answer = attach({}, [](test::Client& client) {
+    if (client.rank() == 2)
+      client.tell(FailedMessage{
+          .type = "ValueError", .message = "no batch", .traceback = "Traceback: line 9\n"});
+  });
+  EXPECT_EQ(answer.status, exit_status::finding);
+  EXPECT_THAT(answer.out, HasSubstr("ValueError: no batch"));
+  EXPECT_THAT(answer.out, HasSubstr("The traceback of rank 2:\n\nTraceback: line 9\n"));
+}
+
+TEST(PythonCommand, TheScheduleIsThatOfTheSeed) {
+  const auto out = [](const std::string& seed) {
+    const std::string trace = temporary("seed.json");
+    attach({"--schedule", "random", "--seed", seed, "--trace", trace}, [](test::Client& client) {
+      const std::uint64_t first = client.start(barrier());
+      client.wait({first, client.start(barrier())});
+    });
+    return read_file("file", trace);
+  };
+  EXPECT_EQ(out("1"), out("1"));
+  EXPECT_NE(out("1"), out("2"));
+}
+
+TEST(PythonCommand, HelpsWithItsExamples) {
+  const Answer answer = ask({"torch", "--help"});
+  EXPECT_EQ(answer.status, exit_status::holds);
+  EXPECT_THAT(answer.out, HasSubstr("gangsim torch -- torchrun"));
+}
+
+}  // namespace
+}  // namespace gang::harness

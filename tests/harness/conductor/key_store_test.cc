@@ -1,0 +1,182 @@
+#include "harness/conductor/key_store.h"
+
+#include "tests/harness/conductor/conducted_world.h"
+
+namespace gang::harness {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+StoreMessage setting(const std::string& key, std::string_view value) {
+  return {.function = StoreFunction::set, .keys = {key}, .values = {bytes_of(value)}};
+}
+StoreMessage getting(const std::string& key) {
+  return {.function = StoreFunction::get,
+          .keys = {key},
+          .call_site = {.file = "train.py", .function = "meet", .line = 5}};
+}
+StoreMessage about(StoreFunction function, std::vector<std::string> keys = {},
+                   std::int64_t number = 0) {
+  return {.function = function, .number = number, .keys = std::move(keys)};
+}
+
+TEST(KeyStore, KeepsValues) {
+  const RunResult result = conduct(1, [](Client& client) {
+    EXPECT_EQ(client.store(setting("a", "one")).status, Status::done);
+    EXPECT_THAT(client.store(getting("a")).values, ElementsAre("one"));
+    client.store(setting("a", "two"));
+    client.store({.function = StoreFunction::append, .keys = {"a"}, .values = {bytes_of("!")}});
+    EXPECT_THAT(client.store(getting("a")).values, ElementsAre("two!"));
+    client.store(setting("empty", ""));
+    EXPECT_THAT(client.store(getting("empty")).values, ElementsAre(""));
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(KeyStore, ChecksCountsAndDeletes) {
+  conduct(1, [](Client& client) {
+    using enum StoreFunction;
+    client.store(setting("a", ""));
+    client.store(setting("b", ""));
+    EXPECT_EQ(client.store(about(count)).number, 2);
+    EXPECT_EQ(client.store(about(check, {"a", "b"})).number, 1);
+    EXPECT_EQ(client.store(about(check, {"a", "c"})).number, 0);
+    EXPECT_EQ(client.store(about(erase, {"a"})).number, 1);
+    EXPECT_EQ(client.store(about(erase, {"a"})).number, 0);
+    EXPECT_EQ(client.store(about(check, {"a"})).number, 0);
+    EXPECT_EQ(client.store(about(wait, {"b"})).status, Status::done);
+    EXPECT_EQ(client.store(about(count)).number, 1);
+  });
+}
+
+TEST(KeyStore, Adds) {
+  conduct(1, [](Client& client) {
+    using enum StoreFunction;
+    EXPECT_EQ(client.store(about(add, {"n"}, 5)).number, 5);
+    EXPECT_EQ(client.store(about(add, {"n"}, -7)).number, -2);
+    EXPECT_THAT(client.store(getting("n")).values, ElementsAre("-2"));
+    client.store(setting("text", "five"));
+    const Stored stored = client.store(about(add, {"text"}, 1));
+    EXPECT_EQ(stored.status, Status::invalid_argument);
+    EXPECT_THAT(stored.error, HasSubstr("'text'"));
+    EXPECT_THAT(client.store(getting("text")).values, ElementsAre("five"));
+  });
+}
+
+TEST(KeyStore, ComparesAndSets) {
+  conduct(1, [](Client& client) {
+    const auto compare_set = [&client](std::string_view expected, std::string_view desired) {
+      const Stored stored = client.store({.function = StoreFunction::compare_set,
+                                          .keys = {"k"},
+                                          .values = {bytes_of(expected), bytes_of(desired)}});
+      return std::pair(stored.number, stored.values.at(0));
+    };
+    EXPECT_EQ(compare_set("", "one"), std::pair(std::int64_t{1}, std::string("one")));
+    EXPECT_EQ(compare_set("other", "two"), std::pair(std::int64_t{0}, std::string("one")));
+    EXPECT_EQ(compare_set("one", "two"), std::pair(std::int64_t{1}, std::string("two")));
+  });
+}
+
+TEST(KeyStore, IsSharedAndGetsWaitForTheirKey) {
+  std::vector<std::string> got;
+  const RunResult result = conduct(3, [&got](Client& client) {
+    if (client.rank() == 2) {
+      std::this_thread::sleep_for(20ms);
+      client.store(setting("a", "1"));
+      client.store(setting("b", "2"));
+    } else if (client.rank() == 1) {
+      client.store(about(StoreFunction::wait, {"a", "b"}));
+      EXPECT_EQ(client.store(about(StoreFunction::check, {"a", "b"})).number, 1);
+    } else {
+      got = client.store(getting("b")).values;
+    }
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_THAT(got, ElementsAre("2"));
+}
+
+TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
+  const RunResult result = conduct(3, [](Client& client) {
+    client.set_stack({{{"MainThread", {{.file = "train.py", .function = "meet", .line = 5}}}}});
+    if (client.rank() == 0) client.store(getting("rendezvous/7"));
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(ids_of(result), ElementsAre("store_key_missing"));
+  EXPECT_THAT(finding_of(result, "store_key_missing").ranks, ElementsAre(0));
+  EXPECT_THAT(finding_of(result, "store_key_missing").message, HasSubstr("'rendezvous/7'"));
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  const sim::BlockedCall& blocked = result.report.blocked[0];
+  EXPECT_EQ(blocked.rank, 0);
+  EXPECT_THAT(to_string(blocked.call), HasSubstr("key 'rendezvous/7'"));
+  EXPECT_EQ(blocked.location, "train.py:5");
+  EXPECT_THAT(blocked.waits_for, ElementsAre(1, 2));
+  EXPECT_THAT(blocked.call_stack, ElementsAre("meet at train.py:5"));
+}
+
+TEST(KeyStore, OnlyTheKeysThatAreMissingAreNamed) {
+  const RunResult result = conduct(2, [](Client& client) {
+    client.store(setting("here", ""));
+    client.store(about(StoreFunction::wait, {"x", "here", "y"}));
+  });
+  ASSERT_EQ(result.report.blocked.size(), 2U);
+  EXPECT_THAT(to_string(result.report.blocked[0].call), HasSubstr("keys 'x', 'y'"));
+}
+
+// A program may ask in a loop instead of waiting.
+TEST(KeyStore, ALoopOfChecksEndsWhenTheKeyComes) {
+  const RunResult result = conduct(2, [](Client& client) {
+    if (client.rank() == 1) {
+      std::this_thread::sleep_for(5ms);
+      client.store(setting("k", ""));
+    } else {
+      while (client.store(about(StoreFunction::check, {"k"})).number == 0) {
+      }
+    }
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(KeyStore, ALoopOfChecksInVainIsADeadlock) {
+  const RunResult result = conduct(2, [](Client& client) {
+    if (client.rank() == 0)
+      while (client.store(about(StoreFunction::check, {"k"})).number == 0) {
+      }
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+}
+
+TEST(KeyStore, IsEmptyInTheNextRun) {
+  for (int i = 0; i < 2; ++i)
+    conduct(1, [](Client& client) {
+      EXPECT_EQ(client.store(about(StoreFunction::count)).number, 0);
+      client.store(setting("k", ""));
+    });
+}
+
+// Who is first is the scheduler's choice, not that of who is faster.
+TEST(KeyStore, ARaceForAKeyIsDecidedByTheSchedule) {
+  const auto winner = [](std::uint64_t seed, int slow_rank) {
+    std::string value;
+    conduct({.world_size = 4, .schedule = ScheduleChoice::random, .seed = seed},
+            [&](Client& client) {
+              if (client.rank() == slow_rank) std::this_thread::sleep_for(10ms);
+              client.store({.function = StoreFunction::compare_set,
+                            .keys = {"winner"},
+                            .values = {{}, bytes_of(std::to_string(client.rank()))}});
+              if (client.rank() == 0) value = client.store(getting("winner")).values.at(0);
+            });
+    return value;
+  };
+  std::set<std::string> winners;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    winners.insert(winner(seed, 0));
+    EXPECT_EQ(winner(seed, 1), winner(seed, 2));
+  }
+  EXPECT_GT(winners.size(), 1U);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,322 @@
+#include "harness/conductor/messages.h"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/harness/conductor/client_frames.h"
+
+namespace gang::harness {
+namespace {
+
+using test::bytes_of;
+using test::frame_of;
+using testing::ElementsAre;
+
+constexpr CallSite site{.file = "dir/train.py", .function = "step", .line = 41};
+
+Frame without_size(const Frame& frame) {
+  return {frame.begin() + sizeof(std::uint32_t), frame.end()};
+}
+
+class ClientMessages : public testing::Test {
+ protected:
+  template <typename Message>
+  Message parsed(const Message& message) {
+    return std::get<Message>(parse_message(without_size(frame_of(message)), texts_));
+  }
+  ClientMessage parsed_frame(const Frame& frame) { return parse_message(frame, texts_); }
+
+  KeptTexts texts_;
+};
+
+TEST_F(ClientMessages, Hello) {
+  const auto message = parsed(HelloMessage{.version = 3,
+                                           .rank = -1,
+                                           .world_size = 8,
+                                           .process = 70,
+                                           .thread = 71,
+                                           .is_watcher = true,
+                                           .thread_name = "loader"});
+  EXPECT_EQ(message.version, 3U);
+  EXPECT_EQ(message.rank, -1);
+  EXPECT_EQ(message.world_size, 8);
+  EXPECT_EQ(message.process, 70U);
+  EXPECT_EQ(message.thread, 71U);
+  EXPECT_TRUE(message.is_watcher);
+  EXPECT_EQ(message.thread_name, "loader");
+}
+
+TEST_F(ClientMessages, Group) {
+  const auto message =
+      parsed(GroupMessage{.group = 2, .name = "dp", .ranks = {3, 1}, .call_site = site});
+  EXPECT_EQ(message.group, 2U);
+  EXPECT_EQ(message.name, "dp");
+  EXPECT_THAT(message.ranks, ElementsAre(3, 1));
+  EXPECT_FALSE(message.timeout);
+  EXPECT_EQ(message.call_site, site);
+  EXPECT_EQ(parsed(GroupMessage{.timeout = Duration(5)}).timeout, Duration(5));
+}
+
+TEST_F(ClientMessages, Operations) {
+  const OperationMessage sent{.id = 1ULL << 40U,
+                              .is_blocking = true,
+                              .group = 4,
+                              .kind = OperationKind::recv,
+                              .type = DataType::bf16,
+                              .reduce = ReduceOperation::bitwise_xor,
+                              .from_any = true,
+                              .any_tag = false,
+                              .all_missing = true,
+                              .peer = -2,
+                              .tag = 9,
+                              .count = 12,
+                              .result = 5,
+                              .block = 6,
+                              .first = {1, -1},
+                              .second = {7},
+                              .label = "gradients",
+                              .call_site = site,
+                              .data = bytes_of("abc"),
+                              .threads = 3};
+  const OperationMessage message = parsed(sent);
+  EXPECT_EQ(message.id, sent.id);
+  EXPECT_TRUE(message.is_blocking);
+  EXPECT_EQ(message.group, 4U);
+  EXPECT_EQ(message.kind, sent.kind);
+  EXPECT_EQ(message.type, sent.type);
+  EXPECT_EQ(message.reduce, sent.reduce);
+  EXPECT_TRUE(message.from_any);
+  EXPECT_FALSE(message.any_tag);
+  EXPECT_TRUE(message.all_missing);
+  EXPECT_EQ(message.peer, -2);
+  EXPECT_EQ(message.tag, 9);
+  EXPECT_EQ(message.count, 12);
+  EXPECT_EQ(message.result, 5U);
+  EXPECT_EQ(message.block, 6U);
+  EXPECT_THAT(message.first, ElementsAre(1, -1));
+  EXPECT_THAT(message.second, ElementsAre(7));
+  EXPECT_EQ(message.label, "gradients");
+  EXPECT_EQ(message.call_site, site);
+  EXPECT_EQ(message.data, sent.data);
+  EXPECT_EQ(message.threads, 3U);
+  EXPECT_FALSE(parsed(OperationMessage{}).is_blocking);
+}
+
+TEST_F(ClientMessages, EveryKindTypeAndReductionHasItsNumber) {
+  for (const OperationKind kind : test::operation_kinds)
+    EXPECT_EQ(parsed(OperationMessage{.kind = kind}).kind, kind);
+  for (const DataType type : all_data_types)
+    EXPECT_EQ(parsed(OperationMessage{.type = type}).type, type);
+  for (const ReduceOperation reduce : all_reduce_operations)
+    EXPECT_EQ(parsed(OperationMessage{.reduce = reduce}).reduce, reduce);
+}
+
+TEST_F(ClientMessages, WaitsTestsAndDrops) {
+  const auto wait = parsed(WaitMessage{.ids = {4, 2}, .threads = 1, .call_site = site});
+  EXPECT_THAT(wait.ids, ElementsAre(4, 2));
+  EXPECT_EQ(wait.threads, 1U);
+  EXPECT_EQ(wait.call_site, site);
+  EXPECT_EQ(parsed(TestMessage{9}).id, 9U);
+  EXPECT_EQ(parsed(DropMessage{8, site}).id, 8U);
+  EXPECT_EQ(parsed(DropMessage{8, site}).call_site, site);
+}
+
+TEST_F(ClientMessages, GroupsEndAndBlocksBegin) {
+  EXPECT_EQ(parsed(CloseMessage{2}).group, 2U);
+  EXPECT_EQ(parsed(AbortMessage{3}).group, 3U);
+  EXPECT_EQ(parsed(BlockMessage{4, 1ULL << 40U}).size, 1ULL << 40U);
+}
+
+TEST_F(ClientMessages, TheStore) {
+  const auto message = parsed(StoreMessage{.function = StoreFunction::compare_set,
+                                           .number = -7,
+                                           .keys = {std::string("a\0b", 3)},
+                                           .values = {bytes_of("old"), bytes_of("")},
+                                           .threads = 2,
+                                           .call_site = site});
+  EXPECT_EQ(message.function, StoreFunction::compare_set);
+  EXPECT_EQ(message.number, -7);
+  EXPECT_THAT(message.keys, ElementsAre(std::string("a\0b", 3)));
+  EXPECT_THAT(message.values, ElementsAre(bytes_of("old"), bytes_of("")));
+  EXPECT_EQ(message.threads, 2U);
+  EXPECT_EQ(message.call_site, site);
+}
+
+TEST_F(ClientMessages, AFunctionOfTheStoreTakesItsKeysAndValues) {
+  const auto is_good = [this](StoreFunction function, std::size_t keys, std::size_t values) {
+    try {
+      parsed(StoreMessage{.function = function,
+                          .keys = std::vector<std::string>(keys, "k"),
+                          .values = std::vector<std::vector<std::byte>>(values)});
+      return true;
+    } catch (const ProtocolError&) {
+      return false;
+    }
+  };
+  using enum StoreFunction;
+  for (const StoreFunction function : {set, append}) EXPECT_TRUE(is_good(function, 1, 1));
+  for (const StoreFunction function : {get, add, erase}) EXPECT_TRUE(is_good(function, 1, 0));
+  for (const StoreFunction function : {wait, check}) EXPECT_TRUE(is_good(function, 3, 0));
+  EXPECT_TRUE(is_good(count, 0, 0));
+  EXPECT_TRUE(is_good(compare_set, 1, 2));
+  for (const StoreFunction function : {set, get, add, erase, compare_set, append})
+    for (const std::size_t keys : {0U, 2U})
+      for (const std::size_t values : {0U, 1U, 2U})
+        EXPECT_FALSE(is_good(function, keys, values)) << static_cast<int>(function);
+  for (const StoreFunction function : {get, add, wait, check, erase, count, compare_set})
+    EXPECT_FALSE(is_good(function, 1, 1)) << static_cast<int>(function);
+}
+
+TEST_F(ClientMessages, WhatTheProgramTells) {
+  const auto output =
+      parsed(OutputMessage{.name = "loss", .type = DataType::i32, .values = bytes_of("abcdefgh")});
+  EXPECT_EQ(output.name, "loss");
+  EXPECT_EQ(output.type, DataType::i32);
+  EXPECT_EQ(output.values, bytes_of("abcdefgh"));
+  const auto failed = parsed(FailedMessage{
+      .type = "ValueError", .message = "no", .traceback = "Traceback", .call_site = site});
+  EXPECT_EQ(failed.type, "ValueError");
+  EXPECT_EQ(failed.message, "no");
+  EXPECT_EQ(failed.traceback, "Traceback");
+  EXPECT_EQ(failed.call_site, site);
+  const auto finding = parsed(
+      FindingMessage{.id = "wrong_result", .message = "5", .ranks = {2, 0}, .call_site = site});
+  EXPECT_EQ(finding.id, "wrong_result");
+  EXPECT_EQ(finding.message, "5");
+  EXPECT_THAT(finding.ranks, ElementsAre(2, 0));
+  EXPECT_EQ(finding.call_site, site);
+  EXPECT_NO_THROW(parsed(ByeMessage{}));
+  const auto stack = parsed(StackMessage{{{"MainThread", {site, {}}}, {"loader", {}}}});
+  ASSERT_EQ(stack.threads.size(), 2U);
+  EXPECT_EQ(stack.threads[0].name, "MainThread");
+  EXPECT_THAT(stack.threads[0].frames, ElementsAre(site, CallSite{}));
+  EXPECT_EQ(stack.threads[1].name, "loader");
+}
+
+TEST_F(ClientMessages, CallSitesOutliveTheirFrames) {
+  const auto first = parsed(WaitMessage{.call_site = site});
+  const auto second = parsed(WaitMessage{.call_site = site});
+  EXPECT_STREQ(first.call_site.file, "dir/train.py");
+  EXPECT_EQ(first.call_site.file, second.call_site.file);  // kept once
+}
+
+TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
+  for (const int kind : {0, 17, 128, 255})
+    EXPECT_THROW(parsed_frame({static_cast<std::byte>(kind)}), ProtocolError);
+  EXPECT_THROW(parsed_frame({}), ProtocolError);
+  Frame operation = without_size(frame_of(OperationMessage{}));
+  for (const std::size_t field : {13U, 14U, 15U}) {  // kind, type, reduce
+    Frame wrong = operation;
+    wrong.at(field) = std::byte{15};
+    EXPECT_THROW(parsed_frame(wrong), ProtocolError);
+  }
+  for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()})
+    EXPECT_THROW(parsed(OperationMessage{.count = count}), ProtocolError);
+  Frame output = without_size(frame_of(OutputMessage{.name = "", .values = bytes_of("ab")}));
+  output.at(6) = std::byte{3};  // the count
+  EXPECT_THROW(parsed_frame(output), ProtocolError);
+}
+
+TEST_F(ClientMessages, AnOutputWhoseSizeOverflowsIsAnError) {
+  FrameWriter writer(12);
+  writer.text("x");
+  writer.number(std::uint8_t{10});
+  writer.number(std::uint64_t{1} << 61U);
+  writer.bytes({});
+  EXPECT_THROW(parsed_frame(test::without_size(writer)), ProtocolError);
+}
+
+// One frame of each kind.
+std::vector<Frame> all_frames() {
+  std::vector<Frame> frames;
+  const auto add = [&frames](const auto& message) {
+    frames.push_back(without_size(frame_of(message)));
+  };
+  add(HelloMessage{.version = 1, .world_size = 2, .thread_name = "main"});
+  add(GroupMessage{.group = 1, .name = "g", .ranks = {0, 1}, .call_site = site});
+  for (const bool is_blocking : {false, true})
+    add(OperationMessage{.is_blocking = is_blocking,
+                         .first = {1, 2},
+                         .second = {3},
+                         .label = "l",
+                         .call_site = site,
+                         .data = bytes_of("data")});
+  add(WaitMessage{.ids = {1, 2}, .call_site = site});
+  add(TestMessage{1});
+  add(DropMessage{1, site});
+  add(CloseMessage{1});
+  add(AbortMessage{1});
+  add(BlockMessage{1, 2});
+  add(StoreMessage{.keys = {"key"}, .values = {bytes_of("value")}, .call_site = site});
+  add(OutputMessage{.name = "o", .type = DataType::u8, .values = bytes_of("abc")});
+  add(FailedMessage{.type = "E", .message = "m", .traceback = "t", .call_site = site});
+  add(FindingMessage{.id = "i", .message = "m", .ranks = {1}, .call_site = site});
+  add(ByeMessage{});
+  add(StackMessage{{{"main", {site}}}});
+  return frames;
+}
+
+TEST_F(ClientMessages, NoneMayBeShorterOrLonger) {
+  for (const Frame& frame : all_frames()) {
+    EXPECT_NO_THROW(parsed_frame(frame));
+    for (std::size_t size = 0; size < frame.size(); ++size)
+      EXPECT_THROW(parsed_frame({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size)}),
+                   ProtocolError);
+    Frame longer = frame;
+    longer.emplace_back();
+    EXPECT_THROW(parsed_frame(longer), ProtocolError);
+  }
+}
+
+// Whatever comes is a message or a ProtocolError.
+TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
+  std::mt19937_64 random(20);  // NOLINT(cert-msc51-cpp): the same frames each time
+  const auto below = [&random](std::size_t end) {
+    return static_cast<std::size_t>(random() % end);
+  };
+  const std::vector<Frame> frames = all_frames();
+  int read = 0;
+  int refused = 0;
+  const auto try_frame = [&](const Frame& frame) {
+    KeptTexts texts;
+    try {
+      parse_message(frame, texts);
+      ++read;
+    } catch (const ProtocolError&) {
+      ++refused;
+    }
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    Frame noise(below(80));
+    for (std::byte& byte : noise) byte = static_cast<std::byte>(random());
+    if (!noise.empty()) noise[0] = static_cast<std::byte>(1 + below(16));
+    try_frame(noise);
+
+    Frame mutated = frames[below(frames.size())];
+    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+      const std::size_t place = below(mutated.size());
+      switch (below(4)) {
+        case 0:
+          mutated[place] = static_cast<std::byte>(random());
+          break;
+        case 1:
+          mutated[place] ^= static_cast<std::byte>(1U << below(8));
+          break;
+        case 2:
+          mutated.resize(place + 1);
+          break;
+        default:
+          mutated.insert(mutated.begin() + static_cast<std::ptrdiff_t>(place), 1 + below(4),
+                         static_cast<std::byte>(0xff));
+      }
+    }
+    try_frame(mutated);
+  }
+  EXPECT_GT(read, 1000);
+  EXPECT_GT(refused, 10'000);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,95 @@
+#include "harness/conductor/rank_process.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+// How waitpid says that a process ended.
+int status_of(void (*end)()) {
+  const pid_t process = ::fork();
+  if (process == 0) {
+    end();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return status;
+}
+
+TEST(ConductedProcess, SaysWhatItDiedOf) {
+  RankProcess process;
+  EXPECT_EQ(death_of(process), "");  // not known
+  process.wait_status = status_of([] {});
+  EXPECT_EQ(death_of(process), "");
+  process.wait_status = status_of([] { ::_exit(3); });
+  EXPECT_EQ(death_of(process), "exited with status 3");
+  process.wait_status = status_of([] { ::raise(SIGKILL); });
+  EXPECT_EQ(death_of(process), "was killed by signal 9 (Killed)");
+}
+
+TEST(ConductedProcess, KnowsWhetherAThreadHasNotBeenServed) {
+  RankProcess process;
+  EXPECT_FALSE(process.has_new_caller());
+  process.callers.push_back(std::make_unique<Caller>(Descriptor()));
+  EXPECT_TRUE(process.has_new_caller());
+  process.callers.back()->is_served = true;
+  EXPECT_FALSE(process.has_new_caller());
+}
+
+// Runs `body` on a thread until `seen` is true of what that thread uses.
+template <typename Body, typename Seen>
+bool is_seen(const Body& body, const Seen& seen) {
+  std::atomic<pid_t> thread = 0;
+  std::atomic<bool> is_over = false;
+  const std::jthread worker([&] {
+    thread = static_cast<pid_t>(::syscall(SYS_gettid));
+    while (!is_over) body();
+  });
+  while (thread == 0) std::this_thread::yield();
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  bool was_seen = false;
+  while (!was_seen && std::chrono::steady_clock::now() < limit) {
+    const std::optional<ProcessorUse> use = processor_use(::getpid(), thread);
+    was_seen = use && seen(*use);
+  }
+  is_over = true;
+  return was_seen;
+}
+
+TEST(ProcessorUse, CountsTheTicksOfAThreadThatWorks) {
+  EXPECT_TRUE(is_seen([] {}, [](const ProcessorUse& use) { return use.ticks >= 3; }));
+}
+
+TEST(ProcessorUse, KnowsAThreadThatSleeps) {
+  EXPECT_TRUE(is_seen([] { std::this_thread::sleep_for(50ms); },
+                      [](const ProcessorUse& use) { return use.is_sleeping; }));
+}
+
+TEST(ProcessorUse, IsThatOfAllThreadsWithoutOne) {
+  const auto own = processor_use(::getpid());
+  ASSERT_TRUE(own);
+  EXPECT_FALSE(own->is_sleeping);
+}
+
+TEST(ProcessorUse, OfAProcessThatIsGoneIsUnknown) {
+  const pid_t process = ::fork();
+  if (process == 0) ::_exit(0);
+  ::waitpid(process, nullptr, 0);
+  EXPECT_FALSE(processor_use(process));
+}
+
+}  // namespace
+}  // namespace gang::harness

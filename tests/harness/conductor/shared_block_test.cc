@@ -1,0 +1,58 @@
+#include "harness/conductor/shared_block.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "harness/conductor/frame.h"
+#include "tests/harness/conductor/client.h"
+
+namespace gang::harness {
+namespace {
+
+Descriptor copy_of(const test::SharedMemory& memory) {
+  return Descriptor(::dup(memory.descriptor()));
+}
+
+TEST(SharedBlock, IsTheMemoryOfTheOther) {
+  const test::SharedMemory memory(8192);
+  *memory.at<int>(4096) = 7;
+  const SharedBlock block(copy_of(memory), memory.size());
+  EXPECT_EQ(block.size(), 8192U);
+  EXPECT_EQ(*reinterpret_cast<int*>(block.data() + 4096), 7);
+  *reinterpret_cast<int*>(block.data()) = 5;
+  EXPECT_EQ(*memory.at<int>(0), 5);
+}
+
+TEST(SharedBlock, OutlivesItsDescriptor) {
+  const test::SharedMemory memory(64);
+  std::optional<Descriptor> descriptor = copy_of(memory);
+  const SharedBlock block(*descriptor, 64);
+  descriptor.reset();
+  *reinterpret_cast<int*>(block.data()) = 5;
+  EXPECT_EQ(*memory.at<int>(0), 5);
+}
+
+TEST(SharedBlock, MayBeLessThanAll) {
+  const test::SharedMemory memory(100);
+  EXPECT_EQ(SharedBlock(copy_of(memory), 10).size(), 10U);
+}
+
+TEST(SharedBlock, MustBeMemoryOfThatSize) {
+  const test::SharedMemory memory(4096);
+  EXPECT_THROW(SharedBlock(copy_of(memory), 4097), ProtocolError);
+  EXPECT_THROW(SharedBlock(copy_of(memory), 0), ProtocolError);
+  EXPECT_THROW(SharedBlock(copy_of(memory), SIZE_MAX), ProtocolError);
+  EXPECT_THROW(SharedBlock(Descriptor(), 1), ProtocolError);
+  EXPECT_THROW(SharedBlock(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)), 1), ProtocolError);
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const Descriptor end(pipe[1]);
+  EXPECT_THROW(SharedBlock(Descriptor(pipe[0]), 1), ProtocolError);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,234 @@
+#include "harness/conductor/turns.h"
+
+#include <future>
+#include <random>
+
+#include "tests/harness/conductor/conducted_world.h"
+
+namespace gang::harness {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+using Clock = std::chrono::steady_clock;
+
+// Enough for a loaded machine, and short.
+constexpr TurnOptions short_turns{
+    .patience = 100ms, .stall_limit = 200ms, .silent_threads_limit = 200ms};
+
+OperationMessage barrier() {
+  return {.kind = OperationKind::barrier,
+          .call_site = {.file = "train.py", .function = "step", .line = 3}};
+}
+
+StoreMessage set_key(const std::string& key, std::string_view value = "") {
+  return {.function = StoreFunction::set, .keys = {key}, .values = {bytes_of(value)}};
+}
+StoreMessage get_key(const std::string& key) {
+  return {.function = StoreFunction::get, .keys = {key}};
+}
+
+// Collectives, works, receives from any source and races for keys, at any speed.
+void race(Client& client, std::uint64_t speed) {
+  std::mt19937_64 random(speed * 97 + static_cast<std::uint64_t>(client.rank()));
+  const auto compute = [&random] {
+    if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+  };
+  std::vector<std::int32_t> order;
+  for (int round = 0; round < 3; ++round) {
+    compute();
+    client.store({.function = StoreFunction::append,
+                  .keys = {"order"},
+                  .values = {bytes_of(std::to_string(client.rank()))}});
+    const std::uint64_t work = client.start({.kind = OperationKind::all_reduce,
+                                             .type = DataType::i32,
+                                             .count = 1,
+                                             .data = bytes_of(std::vector<std::int32_t>{round})});
+    compute();
+    if (client.rank() != 0) {
+      client.call({.kind = OperationKind::send, .peer = 0, .count = 1, .data = bytes_of("x")});
+    } else {
+      for (int i = 1; i < client.world_size(); ++i) {
+        order.push_back(
+            client
+                .call({.kind = OperationKind::recv, .from_any = true, .any_tag = true, .count = 1})
+                .source);
+        compute();
+      }
+    }
+    client.wait(work);
+    order.push_back(static_cast<std::int32_t>(
+        client.store({.function = StoreFunction::add, .number = 1, .keys = {"n"}}).number));
+  }
+  compute();
+  client.call(barrier());
+  const Stored appended = client.store(get_key("order"));
+  client.tell(OutputMessage{.name = "order", .values = bytes_of(appended.values.at(0))});
+  client.tell(OutputMessage{.name = "sources", .type = DataType::i32, .values = bytes_of(order)});
+}
+
+TEST(Turns, TheScheduleIsAFunctionOfTheSeedHoweverFastTheProcessesAre) {
+  const auto identity = [](std::uint64_t seed, std::uint64_t speed) {
+    const RunResult result =
+        conduct({.world_size = 4, .schedule = ScheduleChoice::random, .seed = seed},
+                [speed](Client& client) { race(client, speed); });
+    EXPECT_EQ(result.report.outcome, sim::Outcome::completed) << to_string(result);
+    return identity_of(result);
+  };
+  const std::vector<std::uint64_t> first = identity(1, 0);
+  for (std::uint64_t speed = 1; speed < 20; ++speed) EXPECT_EQ(identity(1, speed), first);
+  EXPECT_NE(identity(2, 0), first);
+}
+
+TEST(Turns, RoundRobinDoesNotDependOnSpeedEither) {
+  std::vector<std::uint64_t> first;
+  for (std::uint64_t speed = 0; speed < 5; ++speed) {
+    const RunResult result = conduct(3, [speed](Client& client) { race(client, speed); });
+    if (speed == 0) first = identity_of(result);
+    EXPECT_EQ(identity_of(result), first);
+  }
+}
+
+TEST(Turns, AVerdictFallsAtOnceWhenAllAreBlocked) {
+  const auto begin = Clock::now();
+  ConductedWorld world({.world_size = 3});
+  const RunResult result = world.run([](Client& client) {
+    if (client.rank() != 2) return void(client.call(barrier()));
+    client.call({.kind = OperationKind::recv, .peer = 0, .count = 1});
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_EQ(result.report.blocked.size(), 3U);
+  EXPECT_LT(Clock::now() - begin, 2s);  // most of it is the question for the stacks
+  EXPECT_EQ(world.conductor().turns().irreproducible(), "");
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), IsEmpty());
+}
+
+TEST(Turns, NoVerdictFallsWhileAProcessComputes) {
+  const RunResult result = conduct({.world_size = 2, .turns = short_turns}, [](Client& client) {
+    if (client.rank() == 1) {
+      const auto end = Clock::now() + 400ms;  // longer than anybody's patience
+      while (Clock::now() < end) {
+      }
+    }
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Turns, NorWhileItSleeps) {
+  const RunResult result = conduct({.world_size = 2, .turns = short_turns}, [](Client& client) {
+    if (client.rank() == 1) std::this_thread::sleep_for(400ms);
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+// One rank waits, outside of any gang, for what another one does after a call.
+TEST(Turns, AnIdleProcessLosesItsTurnAndTheReportSaysSo) {
+  std::promise<void> done;
+  std::shared_future<void> is_done = done.get_future().share();
+  ConductedWorld world({.world_size = 2, .turns = short_turns});
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 0) {
+      is_done.wait();
+    } else {
+      client.store(set_key("k"));
+      done.set_value();
+    }
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_NE(world.conductor().turns().irreproducible(), "");
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), IsEmpty());
+}
+
+TEST(Turns, AllIdleOutsideOfCallsIsAProbableDeadlock) {
+  std::promise<void> never;
+  const std::shared_future<void> is_over = never.get_future().share();
+  ConductedWorld world({.world_size = 2, .turns = short_turns});
+  std::jthread release;
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 1) return void(client.call(barrier()));
+    release = std::jthread([&never] {
+      std::this_thread::sleep_for(1s);
+      never.set_value();
+    });
+    is_over.wait();
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), ElementsAre(0));
+  EXPECT_EQ(result.report.blocked.size(), 2U);
+}
+
+TEST(Turns, OneThatSeemedStuckMaySpeakAfterAll) {
+  std::promise<void> done;
+  const std::shared_future<void> is_done = done.get_future().share();
+  ConductedWorld world({.world_size = 2, .turns = short_turns});
+  std::jthread release;
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 1) {
+      release = std::jthread([&done] {
+        std::this_thread::sleep_for(500ms);
+        done.set_value();
+      });
+      const auto end = Clock::now() + 600ms;  // it computes while the other one is idle
+      while (Clock::now() < end) {
+      }
+    } else {
+      is_done.wait();
+    }
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), IsEmpty());
+}
+
+TEST(Turns, ThreadsThatNeverCalledKeepTheVerdictBack) {
+  std::jthread silent;
+  const RunResult result = conduct({.world_size = 2, .turns = {}}, [&silent](Client& client) {
+    if (client.rank() == 1) return;
+    client.set_silent_threads(1);
+    silent = std::jthread([path = client.path()] {
+      std::this_thread::sleep_for(150ms);
+      live_as(path, Client::caller(0, 2, "silent"),
+              [](Client& own) { own.store(set_key("k", "v")); });
+    });
+    EXPECT_THAT(client.store(get_key("k")).values, ElementsAre("v"));
+    client.set_silent_threads(0);
+    client.store(get_key("k"));
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Turns, ThreadsThatStaySilentDoNotKeepItBackForEver) {
+  const auto begin = Clock::now();
+  const RunResult result = conduct({.world_size = 2, .turns = short_turns}, [](Client& client) {
+    if (client.rank() == 1) return;
+    client.set_silent_threads(1);
+    client.store(get_key("k"));
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_GE(Clock::now() - begin, short_turns.silent_threads_limit);
+}
+
+// Whoever is faster goes first; nothing else is different.
+TEST(Turns, FreeOnesAreTakenAsTheyCome) {
+  TurnOptions free;
+  free.is_free = true;
+  std::vector<std::string> order;
+  const RunResult result = conduct({.world_size = 2, .turns = free}, [&order](Client& client) {
+    if (client.rank() == 0) std::this_thread::sleep_for(100ms);
+    client.store({.function = StoreFunction::append,
+                  .keys = {"order"},
+                  .values = {bytes_of(std::to_string(client.rank()))}});
+    client.call(barrier());
+    if (client.rank() == 0) order = client.store(get_key("order")).values;
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_THAT(order, ElementsAre("10"));
+}
+
+}  // namespace
+}  // namespace gang::harness

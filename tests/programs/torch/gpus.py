@@ -1,0 +1,35 @@
+"""A script written for GPUs; runs on the CPU with `gangsim torch --cuda-as-cpu`."""
+
+import os
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def main():
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl")
+    device = torch.device("cuda", local_rank)
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)).to(device)
+    model = DistributedDataParallel(model, device_ids=[local_rank])
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(2):
+        x, y = torch.randn(8, 8).cuda(non_blocking=True), torch.randint(0, 2, (8,)).to("cuda")
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+    total = torch.tensor([loss.item()], device=f"cuda:{local_rank}")
+    dist.all_reduce(total)
+    torch.cuda.synchronize()
+    if dist.get_rank() == 0:
+        print("all well")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Pipeline schedules of torch.distributed.pipelining, a stage on each rank. PyTorch 2.5 or newer.
+
+With PyTorch 2.6, Schedule1F1B drops a send that nobody waits for, and this program hangs on real
+Gloo: under gangsim it is the finding `unwaited_work` at the line that calls step(). With the
+argument `gpipe`, only the schedule that has no such fault runs.
+"""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+
+def stage_of(rank, world):
+    torch.manual_seed(rank)
+    module = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU())
+    return PipelineStage(module, rank, world, torch.device("cpu"))
+
+
+def step(schedule, rank, world):
+    generator = torch.Generator().manual_seed(5)
+    x, y = torch.randn(8, 16, generator=generator), torch.randn(8, 16, generator=generator)
+    losses = []
+    if rank == 0:
+        schedule.step(x)
+    elif rank == world - 1:
+        schedule.step(target=y, losses=losses)
+        print(f"loss {torch.stack(losses).mean().item():.6f}")
+    else:
+        schedule.step()
+
+
+def main():
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    schedules = [ScheduleGPipe] if "gpipe" in sys.argv[1:] else [ScheduleGPipe, Schedule1F1B]
+    for schedule in schedules:
+        step(schedule(stage_of(rank, world), n_microbatches=4, loss_fn=nn.functional.mse_loss),
+             rank, world)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Programs without PyTorch under `gangsim python`, and input that is wrong."""
+
+import re
+import tempfile
+import unittest
+
+from package import PROGRAMS, gangsim, needs_program, write
+
+
+@needs_program
+class Programs(unittest.TestCase):
+    def test_a_program_ends_well_with_any_even_world(self):
+        for world in (2, 4, 8):
+            ended = gangsim("python", "--world", world, PROGRAMS / "python" / "gangs.py")
+            self.assertEqual(ended.returncode, 0, ended.stdout)
+            self.assertIn(f"rank 0 of {world}: all well", ended.stdout)
+
+    def test_a_hang_is_a_verdict(self):
+        ended = gangsim("python", "--world", 3, PROGRAMS / "python" / "missing_rank.py")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("participant_missing", ended.stdout)
+        self.assertIn("missing_rank.py:7", ended.stdout)
+
+    def test_the_same_seed_gives_the_same_trace(self):
+        traces = set()
+        for _ in range(5):
+            ended = gangsim("python", "--world", 4, "--schedule", "random", "--seed", 3,
+                            PROGRAMS / "python" / "gangs.py")
+            traces.add(re.search(r"trace (\w+)", ended.stdout).group(1))
+        self.assertEqual(len(traces), 1)
+
+    def test_each_rank_can_have_an_interpreter_of_its_own(self):
+        ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+
+
+@needs_program
+class WrongInput(unittest.TestCase):
+    def run_text(self, text, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            return gangsim("python", *arguments, write(folder, "program.py", text))
+
+    def test_a_script_that_cannot_start_is_told_once(self):
+        ended = gangsim("python", "--world", 4, "nowhere.py")
+        self.assertEqual(ended.returncode, 2)
+        self.assertEqual(ended.stdout.count("nowhere.py"), 1, ended.stdout)
+        ended = self.run_text("import no_such_module\n", "--world", "4")
+        self.assertEqual(ended.stdout.count("program.py\", line 1"), 1, ended.stdout)
+        self.assertIn("No module named 'no_such_module'", ended.stdout)
+
+    def test_an_exception_at_import_is_the_ranks(self):
+        ended = self.run_text("raise RuntimeError('no data')\n", "--world", "2")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("RuntimeError: no data", ended.stdout)
+
+    def test_a_script_that_never_calls_ends_well(self):
+        self.assertEqual(self.run_text("pass\n", "--world", "2").returncode, 0)
+
+    def test_an_exit_status_is_told(self):
+        ended = self.run_text("import sys\nsys.exit(5)\n", "--world", "2")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("exited with status 5", " ".join(ended.stdout.split()))
+
+
+if __name__ == "__main__":
+    unittest.main()

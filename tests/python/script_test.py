@@ -1,0 +1,98 @@
+"""Programs as their authors start them: found, checked and run as __main__."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+from package import write
+
+from gangsim.script import Script, ScriptError
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = self._folder.name
+        for name, value in (("path", list(sys.path)), ("argv", list(sys.argv))):
+            self.addCleanup(setattr, sys, name, value)
+        main, folder = sys.modules["__main__"], os.getcwd()
+        self.addCleanup(sys.modules.__setitem__, "__main__", main)
+        self.addCleanup(os.chdir, folder)
+        os.chdir(self.folder)
+
+
+class Found(Programs):
+    def test_a_script_runs_as_main_with_its_arguments(self):
+        write(self.folder, "train.py", "import sys\n"
+              "assert __name__ == '__main__' and sys.argv[1:] == ['--epochs', '1']\n"
+              "assert sys.argv[0] == __file__ and not hasattr(sys.modules['__main__'], 'done')\n"
+              "done = True\n")
+        Script(["train.py", "--epochs", "1"]).run()
+        self.assertTrue(sys.modules["__main__"].done)
+
+    def test_a_module_is_found_without_importing_its_package(self):
+        os.mkdir("package_of_mine")
+        write("package_of_mine", "__init__.py", "import os\nos.environ['IMPORTED'] = 'yes'\n")
+        write("package_of_mine", "__main__.py", "")
+        write("package_of_mine", "train.py", "")
+        for name, file in (("package_of_mine.train", "train.py"),
+                           ("package_of_mine", "__main__.py")):
+            self.assertEqual(os.path.basename(Script(["-m", name]).file), file)
+        self.assertNotIn("IMPORTED", os.environ)
+
+    def test_what_cannot_be_run_is_told(self):
+        os.mkdir("empty")
+        write("empty", "__init__.py", "")
+        write(self.folder, "broken.py", "def f(:\n")
+        for words, why in (([], "no program"), (["-m"], "no program"),
+                           (["nowhere.py"], "cannot read .*nowhere.py: No such file"),
+                           (["-m", "nowhere"], "there is no module nowhere"),
+                           (["-m", "empty.nowhere"], "no module empty.nowhere"),
+                           (["-m", "empty"], "without a module __main__"),
+                           (["broken.py"], "(?s)broken.py.*line 1.*SyntaxError")):
+            with self.assertRaisesRegex(ScriptError, why):
+                Script(words)
+
+
+class Imports(Programs):
+    def check(self, text):
+        write(self.folder, "program.py", text)
+        Script(["program.py"]).check_imports()
+
+    def test_a_module_that_is_missing_is_told_before_anything_runs(self):
+        with self.assertRaisesRegex(ScriptError, "(?s)program.py.*line 2.*'no_such_module'"):
+            self.check("import os\nimport no_such_module.part\n")
+
+    def test_imports_that_may_not_happen_are_not_checked(self):
+        self.check("try:\n    import no_such_module\nexcept ImportError:\n    pass\n"
+                   "def f():\n    import no_such_module\n")
+        self.check("import sys\nsys.path.append('/elsewhere')\nx = 1\nimport no_such_module\n")
+        write(self.folder, "my_own.py", "raise RuntimeError('not before the ranks are forked')")
+        self.check("import my_own\nfrom . import relative\n")
+
+
+class Exceptions(Programs):
+    def run_program(self, text):
+        write(self.folder, "program.py", text)
+        hooked = []
+        self.addCleanup(setattr, sys, "excepthook", sys.excepthook)
+        sys.excepthook = lambda *arguments: hooked.append(arguments)
+        with self.assertRaises(SystemExit) as ended:
+            Script(["program.py"]).run()
+        return ended.exception.code, hooked
+
+    def test_they_are_printed_without_our_frames_and_become_the_status(self):
+        status, hooked = self.run_program("def f():\n    1 / 0\nf()\n")
+        self.assertEqual(status, 1)
+        trace = hooked[0][2]
+        self.assertEqual((os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno),
+                         ("program.py", 3))
+
+    def test_an_exit_keeps_its_status(self):
+        self.assertEqual(self.run_program("raise SystemExit(5)")[0], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

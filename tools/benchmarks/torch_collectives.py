@@ -1,0 +1,100 @@
+"""Times collectives of PyTorch, or of gangsim alone, and writes what it measured as JSON.
+
+    torch_collectives.py FILE            one rank of a job that something else has started
+    torch_collectives.py FILE --gloo N   N processes on PyTorch's own Gloo
+    torch_collectives.py FILE --plain    one rank, without PyTorch
+
+Rank 0 writes FILE: the best of several medians, in microseconds, by name.
+"""
+
+import array
+import json
+import os
+import statistics
+import sys
+import time
+
+
+def time_of(operation, calls, repeats=7):
+    """Microseconds of one call: the least of the medians."""
+    for _ in range(max(3, calls // 10)):
+        operation()
+    best = float("inf")
+    for _ in range(repeats):
+        times = []
+        for _ in range(calls):
+            begun = time.perf_counter()
+            operation()
+            times.append(time.perf_counter() - begun)
+        best = min(best, statistics.median(times))
+    return best * 1e6
+
+
+def plain(file):
+    import gangsim
+    gang = gangsim.root_gang()
+    small = array.array("f", [1.0])
+    measured = {"small": time_of(lambda: gang.all_reduce(small, "max"), 1000)}
+    if gang.rank == 0:
+        write(file, measured)
+
+
+def with_torch(file):
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    small, large = torch.ones(1), torch.ones(1 << 20)
+    measured = {"small": time_of(lambda: dist.all_reduce(small, dist.ReduceOp.MAX), 300),
+                "large": time_of(lambda: dist.all_reduce(large, dist.ReduceOp.MAX), 10)}
+
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(128, 128) for _ in range(4)]
+    model = DistributedDataParallel(torch.nn.Sequential(*layers))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    batch = torch.randn(16, 128)
+
+    def step():
+        optimizer.zero_grad()
+        model(batch).pow(2).mean().backward()
+        optimizer.step()
+
+    measured["ddp_step"] = time_of(step, 20)
+    if dist.get_rank() == 0:
+        write(file, measured)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def write(file, measured):
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump(measured, out)
+
+
+def on_gloo(file, processes):
+    """Forks the ranks; the parent must not have used PyTorch yet."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000),
+                      WORLD_SIZE=str(processes))
+    children = []
+    for rank in range(processes):
+        child = os.fork()
+        if child == 0:
+            os.environ["RANK"] = str(rank)
+            with_torch(file)
+            sys.stdout.flush()
+            os._exit(0)
+        children.append(child)
+    failed = [child for child in children if os.waitpid(child, 0)[1] != 0]
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[2:3] == ["--gloo"]:
+        on_gloo(sys.argv[1], int(sys.argv[3]))
+    elif sys.argv[2:3] == ["--plain"]:
+        plain(sys.argv[1])
+    else:
+        with_torch(sys.argv[1])
