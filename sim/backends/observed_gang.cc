@@ -1,6 +1,7 @@
 #include "sim/backends/observed_gang.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "gang/error.h"
@@ -57,6 +58,24 @@ ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangS
       state_(std::move(state)),
       is_refused_(observation.world.engine.current().rank->incarnation > 0) {}
 
+ObservedGang::~ObservedGang() {
+  if (std::uncaught_exceptions() == 0) return;
+  const Engine& engine = observation_.world.engine;
+  const Engine::Guard guard(observation_.world.engine);
+  if (!engine.is_over()) observation_.world.engine.current().rank->abandoned.push_back(state_);
+}
+
+// Counts a call, under the engine's Guard.
+void ObservedGang::note(const Collective& call) {
+  World& world = observation_.world;
+  ++world.counts.rank_operations;
+  LastCall& last = world.engine.current().rank->last_call;
+  last.kind = call.kind;
+  last.sequence_number = call.sequence_number;
+  last.call_site = CallSite::at(call.call_site.file, call.call_site.line);
+  if (last.gang != state_->info) last.gang = state_->info;
+}
+
 // Mirrors the gang's own numbering, and caps the timeout at the rank's watchdog.
 void ObservedGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
@@ -77,7 +96,7 @@ Received ObservedGang::run_unrecorded(Operation& operation) {
   World& world = observation_.world;
   {
     const Engine::Guard guard(world.engine);
-    ++world.counts.rank_operations;
+    note(operation.collective);
     world.recorder.called(world.engine.current(), *state_, operation.collective,
                           world.engine.now());
   }
@@ -107,7 +126,7 @@ std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pen
   World& world = observation_.world;
   {
     const Engine::Guard guard(world.engine);
-    ++world.counts.rank_operations;
+    note(operation.collective);
     pending.posted_at = world.engine.now();
     world.recorder.posted(pending, pending.posted_at);
   }
@@ -134,7 +153,7 @@ Work ObservedGang::do_start(Operation& operation) {
   if (faults.late != nullptr) world.interference->links().send_late(world.engine.current(), faults);
   {
     const Engine::Guard guard(world.engine);
-    ++world.counts.rank_operations;
+    note(operation.collective);
   }
   if (world.interference == nullptr) return ForwardingGang::do_start(operation);
   Work work;
@@ -165,6 +184,7 @@ CallFaults ObservedGang::faults_before(Operation& operation) {
 // Aborts the gang if a watchdog has marked its state as broken.
 void ObservedGang::abort_as_told() {
   if (state_->broken == nullptr || state_->broken->kind != GangErrorKind::aborted) return;
+  if (state_->broken->aborted_by != no_rank) return;  // by a program
   inner().abort();
 }
 
@@ -204,7 +224,16 @@ std::shared_ptr<Gang> ObservedGang::do_shrink(const ShrinkOptions& options,
 }
 
 void ObservedGang::do_abort() {
-  require_running(observation_.world.engine, name());
+  World& world = observation_.world;
+  require_running(world.engine, name());
+  {
+    const Engine::Guard guard(world.engine);
+    auto cause = std::make_shared<BreakCause>();
+    cause->kind = GangErrorKind::aborted;
+    cause->aborted_by = state_->root_rank_of(rank());
+    cause->aborted_after = world.engine.current().rank->last_call;
+    if (state_->broken == nullptr) state_->broken = std::move(cause);
+  }
   ForwardingGang::do_abort();
 }
 

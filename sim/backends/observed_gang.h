@@ -52,6 +52,7 @@ class ObservedGang final : public ForwardingGang {
  public:
   ObservedGang(const Observation& observation, std::shared_ptr<GangState> state,
                std::shared_ptr<Gang> inner);
+  ~ObservedGang() override;
 
  protected:
   Work do_start(Operation& operation) override;
@@ -62,6 +63,7 @@ class ObservedGang final : public ForwardingGang {
 
  private:
   void number(Operation& operation) noexcept;
+  void note(const Collective& call);
   CallFaults faults_before(Operation& operation);
   void abort_as_told();
   // Inline for the same reason as SimGang::finish.

@@ -55,10 +55,12 @@ std::optional<SimulationOptions> settling_options(const SimulationOptions& optio
   const Part open = open_part(report);
   if (open == nullptr) return std::nullopt;
   SimulationOptions settling = another_run(options);
-  if (open == &Certainty::streams)
+  if (open == &Certainty::streams) {
     settling.execution = ExecutionModel::independent;
-  else
+  } else {
     settling.sends = SendMode::buffered(most_buffered_bytes);
+    settling.backend = SimulatedBackend::sim;  // the only one whose sends can be buffered
+  }
   settling.step_limit =
       std::min(options.step_limit, std::max(least_step_limit, 100 * report.counts.switches));
   return settling;

@@ -7,6 +7,7 @@
 #include "gang/hash.h"
 #include "sim/contexts/call_stack.h"
 #include "sim/engine/engine.h"
+#include "sim/matching/sim_work.h"
 #include "sim/report/finding_log.h"
 #include "sim/state/gang_state.h"
 #include "sim/state/world.h"
@@ -19,6 +20,12 @@ std::string source_line_of(const FenceAccess& access) {
   for (const CallFrame& frame : describe_frame(access.instruction))
     if (!frame.location.empty()) return " at " + frame.location;
   return {};
+}
+
+// "all_reduce #0 sum f32[4] (called at train.cc:41)".
+std::string call_text(const Collective& call) {
+  if (call.call_site.line == 0) return to_string(call);
+  return fmt::format("{} (called at {})", to_string(call), to_string(call.call_site));
 }
 
 }  // namespace
@@ -39,15 +46,15 @@ BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
 
 void BufferGuard::add(const TensorView& region, bool is_output) {
   if (region.size_bytes() == 0) return;
-  regions_.push_back(region);
+  regions_.push_back({region, is_output});
   if (is_output) fence_.add(region);
 }
 
 std::uint64_t BufferGuard::digest() const noexcept {
   std::uint64_t digest = 0;
-  for (const TensorView& region : regions_) MemoryFence::let_in(region);
-  for (const TensorView& region : regions_)
-    digest = hash_bytes({region.data(), region.size_bytes()}, digest);
+  for (const Region& region : regions_) MemoryFence::let_in(region.memory);
+  for (const Region& region : regions_)
+    digest = hash_bytes({region.memory.data(), region.memory.size_bytes()}, digest);
   return digest;
 }
 
@@ -56,22 +63,29 @@ void BufferGuard::seal() {
   fence_.close();
 }
 
-void BufferGuard::check(World& world) {
+bool BufferGuard::check(World& world) {
   fence_.open();
   if (has_lost_memory()) {
     if (!has_reported_) report(world, "freed");
-    return;
+    return false;
   }
   const bool has_changed = digest() != digest_;  // digest() also lets the operation in
-  if (has_reported_) return;
-  if (has_changed)
+  if (has_reported_) return false;
+  if (has_changed) {
+    if (report_shared(world)) return true;
     report(world, "wrote to");
-  else if (const auto access = fence_.access())
+  } else if (const auto access = fence_.access()) {
     report(world, access->is_write ? "wrote to" : "read", source_line_of(*access));
+  }
+  return false;
+}
+
+void BufferGuard::check_shared(World& world) {
+  if (!has_reported_) report_shared(world);
 }
 
 bool BufferGuard::has_lost_memory() const noexcept {
-  return !std::ranges::all_of(regions_, MemoryFence::is_mapped);
+  return !std::ranges::all_of(regions_, MemoryFence::is_mapped, &Region::memory);
 }
 
 std::size_t BufferGuard::report_loss(World& world) {
@@ -81,6 +95,13 @@ std::size_t BufferGuard::report_loss(World& world) {
 
 std::size_t BufferGuard::report(World& world, std::string_view what_was_done,
                                 const std::string& where) {
+  return add_finding(world,
+                     fmt::format("{} a buffer of {}{} before waiting for it; buffers belong to the "
+                                 "operation until wait or test says that it is complete.",
+                                 what_was_done, call_text(pending_.call()), where));
+}
+
+std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
   has_reported_ = true;
   Finding finding;
   finding.id = finding_id::buffer_in_flight;
@@ -88,14 +109,44 @@ std::size_t BufferGuard::report(World& world, std::string_view what_was_done,
   finding.gang = pending_.gang->gang_label();
   finding.call = describe(pending_.call());
   finding.location = to_string(pending_.call().call_site);
-  std::string called;
-  if (pending_.call().call_site.line != 0)
-    called = fmt::format(" (called at {})", finding.location);
-  std::string predicate = fmt::format(
-      "{} a buffer of {}{}{} before waiting for it; buffers belong to the operation until "
-      "wait or test says that it is complete.",
-      what_was_done, to_string(finding.call), called, where);
   return world.findings.add_of_ranks(std::move(finding), std::move(predicate));
+}
+
+bool BufferGuard::shares_memory_with(const BufferGuard& other) const noexcept {
+  const auto overlap = [](const TensorView& a, const TensorView& b) {
+    return a.data() < b.data() + b.size_bytes() && b.data() < a.data() + a.size_bytes();
+  };
+  for (const Region& own : regions_)
+    for (const Region& region : other.regions_)
+      if ((own.is_output || region.is_output) && overlap(own.memory, region.memory)) return true;
+  return false;
+}
+
+// One finding for both, about the one that was started later.
+bool BufferGuard::report_shared(World& world) {
+  bool is_listed = false;  // not while it is being posted
+  for (SimWork* work = pending_.task->rank->works; work != nullptr; work = work->next_of_rank())
+    is_listed = is_listed || &work->pending() == &pending_;
+  bool is_older = !is_listed;  // of the works that follow, youngest first
+  for (SimWork* work = pending_.task->rank->works; work != nullptr; work = work->next_of_rank()) {
+    const PendingOperation& pending = work->pending();
+    if (&pending == &pending_) {
+      is_older = true;
+      continue;
+    }
+    BufferGuard* const other = pending.guard;
+    if (other == nullptr || !shares_memory_with(*other)) continue;
+    BufferGuard& later = is_older ? *this : *other;
+    const BufferGuard& earlier = is_older ? *other : *this;
+    later.add_finding(
+        world, fmt::format("gave a buffer of {} to {} too, before waiting for it; "
+                           "buffers belong to one operation until wait or test says that "
+                           "it is complete.",
+                           call_text(earlier.pending_.call()), call_text(later.pending_.call())));
+    has_reported_ = other->has_reported_ = true;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace gang::sim

@@ -31,9 +31,14 @@ class BufferGuard {
   // Returns the outputs to the program. Idempotent.
   void open() noexcept { fence_.open(); }
 
-  // Opens. Reports a finding, at most once, if the program wrote the memory since the last digest
-  // or read it.
-  void check(World& world);
+  // Opens. Reports a finding, at most once, if the memory was written since the last digest, by the
+  // program or for another operation that it gave the memory to as well; or if it was read. Returns
+  // whether there is such an operation.
+  bool check(World& world);
+
+  // The same if another operation in flight has the memory as well, whether or not that has changed
+  // it.
+  void check_shared(World& world);
 
   // Whether the program has freed memory that the operation owns, as far as that can be seen.
   bool has_lost_memory() const noexcept;
@@ -46,11 +51,19 @@ class BufferGuard {
 
  private:
   std::uint64_t digest() const noexcept;
+  struct Region {
+    TensorView memory;
+    bool is_output;
+  };
+
   void add(const TensorView& region, bool is_output);
   std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
+  std::size_t add_finding(World& world, std::string predicate);
+  bool report_shared(World& world);
+  bool shares_memory_with(const BufferGuard& other) const noexcept;
 
   const PendingOperation& pending_;
-  std::vector<TensorView> regions_;
+  std::vector<Region> regions_;
   std::uint64_t digest_;
   MemoryFence fence_;
   bool has_reported_ = false;

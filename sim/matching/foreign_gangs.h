@@ -33,9 +33,11 @@ class ForeignGangs {
   virtual void release_held() {}
 
   // Adds findings for why the dead contexts of `blocked` wait, where this backend knows more than
-  // they do.
-  virtual void report_causes(const BlockedWorld& /*blocked*/, VerdictCertainty& /*certainty*/,
-                             FindingLog& /*findings*/) {}
+  // they do. Returns whether that explains it, by these or by findings of the run.
+  virtual bool report_causes(const BlockedWorld& /*blocked*/, VerdictCertainty& /*certainty*/,
+                             FindingLog& /*findings*/) {
+    return false;
+  }
 
   // The run has ended and its report is complete: only gangs that outlive the run still need it.
   // May destroy the run, and this object with it.

@@ -34,6 +34,17 @@ void note_places(GangState& gang, const MatchSlot& slot) {
     gang.places->by_member.push_back(member->call().call_site);
 }
 
+// Reports what programs have done to buffers in flight; of memory that two operations share, on all
+// ranks where they do.
+void check_buffers(World& world, const MatchSlot& slot) {
+  bool is_shared = false;
+  for (PendingOperation* member : slot.members)
+    if (member->guard != nullptr && member->guard->check(world)) is_shared = true;
+  if (!is_shared) return;
+  for (PendingOperation* member : slot.members)
+    if (member->guard != nullptr) member->guard->check_shared(world);
+}
+
 }  // namespace
 
 Matching::Matching(World& world)
@@ -200,8 +211,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   ++world_.counts.completed_operations;
   world_.recorder.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;
-  for (PendingOperation* member : slot.members)
-    if (member->guard != nullptr) member->guard->check(world_);
+  if (slot.async_members != 0) check_buffers(world_, slot);
   if (slot.members.front()->call().kind == OperationKind::create_gang ||
       slot.members.front()->call().kind == OperationKind::split)
     make_children(*this, gang, slot);

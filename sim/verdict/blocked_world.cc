@@ -83,6 +83,11 @@ std::vector<const Task*> without_idle(const std::vector<const Task*>& live,
 
 }  // namespace
 
+bool waits_for_leaked_lock(const Task& context) noexcept {
+  return context.wait != nullptr && context.wait->reason == Wait::Reason::mutex &&
+         context.wait->holder->is_done;
+}
+
 BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumption)
     : world_(world),
       moment_(moment),
@@ -109,6 +114,7 @@ BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumpt
 // Whether the context can act on its own: it runs, sleeps, or polls.
 bool BlockedWorld::is_alive(const Task& context) const noexcept {
   if (context.wait == nullptr || context.wait->reason == Wait::Reason::outside) return true;
+  if (context.wait->reason == Wait::Reason::mutex) return assumption_ == Assumption::no_locks;
   if (context.wait->reason == Wait::Reason::sleep) return moment_ != Moment::naps_in_vain;
   return moment_ == Moment::while_others_run && context.wait->reason == Wait::Reason::poll;
 }
@@ -118,7 +124,7 @@ Mode BlockedWorld::mode_of(const Task& context) const noexcept {
   const Wait::Reason reason = context.wait->reason;
   if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
   const bool takes_any = reason != Wait::Reason::operations && reason != Wait::Reason::join &&
-                         reason != Wait::Reason::mutex;
+                         (reason != Wait::Reason::mutex || waits_for_leaked_lock(context));
   return takes_any ? Mode::any : Mode::all;
 }
 
@@ -183,10 +189,7 @@ void BlockedWorld::connect_context(const Task& context) {
     case Wait::Reason::join:
       return graph_.add_edge(node, node_of(*context.wait->joined));
     case Wait::Reason::mutex:
-      if (const Task* holder = context.wait->holder; holder != nullptr && !holder->is_done)
-        graph_.add_edge(node, node_of(*holder));
-      else  // its holder has ended without unlocking it
-        graph_.add_edge(node, add(Mode::any, {}));
+      if (!waits_for_leaked_lock(context)) graph_.add_edge(node, node_of(*context.wait->holder));
       return;
     case Wait::Reason::condition:
       for (const Task* other : contexts_of(context.rank->rank))

@@ -27,6 +27,7 @@ enum class Assumption : std::uint8_t {
   none,
   sends_complete,  // sends return at once, as if buffered
   no_streams,      // no operation is queued behind another one of its rank
+  no_locks,        // no context waits for a mutex
 };
 
 // When a snapshot is taken.
@@ -40,6 +41,9 @@ enum class Moment : std::uint8_t {
 inline bool takes_any(const PendingOperation& pending) noexcept {
   return pending.call().kind == OperationKind::recv && pending.call().peer == any_rank;
 }
+
+// Whether it waits for a mutex whose holder has ended without unlocking it.
+bool waits_for_leaked_lock(const Task& context) noexcept;
 
 // The operation that holds this one up: itself, or the head of the stream that it is queued on.
 inline const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {

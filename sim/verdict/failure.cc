@@ -11,6 +11,7 @@
 #include "sim/matching/sim_gang.h"
 #include "sim/report/finding_log.h"
 #include "sim/state/world.h"
+#include "sim/verdict/failure_cause.h"
 #include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
@@ -81,11 +82,15 @@ std::string after_text(const RankState& rank, const LastCall& call) {
 }
 
 // The rank's gangs: those it still holds, or has just released.
-std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
+std::vector<std::shared_ptr<GangState>> gangs_of(const World& world, RankState& rank) {
   std::vector<std::shared_ptr<GangState>> gangs = std::move(rank.abandoned);
   rank.abandoned.clear();
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
     gangs.push_back(gang->state());
+  if (world.foreign_gangs != nullptr)
+    for (GangState* gang : world.matching.gangs())
+      if (std::ranges::count(gang->info->root_ranks, rank.rank) != 0)
+        gangs.emplace_back(std::shared_ptr<void>(), gang);
   std::sort(gangs.begin(), gangs.end(),
             [](const auto& a, const auto& b) { return a->index < b->index; });
   gangs.erase(std::unique(gangs.begin(), gangs.end()), gangs.end());
@@ -138,7 +143,7 @@ std::size_t add_rank_failure(World& world, const Task& task, const std::exceptio
     if (refusal->is_closed_gang) finding.id = finding_id::use_after_close;
     finding.location = to_string(refusal->call_site);
     where = " at " + finding.location;
-  } else if (knows_last_calls(world)) {
+  } else {
     last = last_call_of(*task.rank);
     where = after_text(*task.rank, last);
     if (last.gang != nullptr) finding.location = to_string(last.call_site);
@@ -161,15 +166,22 @@ std::size_t add_abort(World& world, const BreakCause& cause, int rank,
   Finding finding;
   finding.id = finding_id::rank_failed;
   finding.ranks = {cause.aborted_by};
-  std::string where;
-  if (knows_last_calls(world)) {
-    if (cause.aborted_after.gang != nullptr)
-      finding.location = to_string(cause.aborted_after.call_site);
-    where = after_text(world.rank(cause.aborted_by), cause.aborted_after);
-  }
+  if (cause.aborted_after.gang != nullptr)
+    finding.location = to_string(cause.aborted_after.call_site);
+  const std::string where = after_text(world.rank(cause.aborted_by), cause.aborted_after);
   finding.message = fmt::format("Rank {} aborted a gang{}, which ended the program of rank {}: {}",
                                 cause.aborted_by, where, rank, text_of(error));
   return world.findings.add(std::move(finding));
+}
+
+// For cause_of_failure. The gangs break by themselves.
+void note_failure(const World& world, RankState& rank, std::size_t finding) {
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->finding = finding;
+  rank.last_failure = cause;
+  for (const auto& gang : gangs_of(world, rank))
+    if (!gang->broken) gang->broken = cause;
 }
 
 }  // namespace
@@ -177,6 +189,7 @@ std::size_t add_abort(World& world, const BreakCause& cause, int rank,
 void report_rank_failure(World& world, Task& task, const std::exception_ptr& error) {
   RankState& rank = *task.rank;
   rank.has_failed = true;
+  if (world.foreign_gangs != nullptr) rank.last_failure = cause_of_failure(world, rank, error);
   std::size_t finding = rank.last_failure ? rank.last_failure->finding : BreakCause::no_finding;
   if (finding == BreakCause::no_finding && rank.last_failure && rank.last_failure->finding_if_fatal)
     finding = rank.last_failure->finding = world.findings.add(*rank.last_failure->finding_if_fatal);
@@ -188,7 +201,8 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     finding = add_rank_failure(world, task, error);
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
-  for (const auto& gang : gangs_of(rank)) {
+  if (world.foreign_gangs != nullptr) return note_failure(world, rank, finding);
+  for (const auto& gang : gangs_of(world, rank)) {
     if (gang->broken) continue;
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
@@ -223,8 +237,6 @@ void report_open_gangs(World& world) {
     }
   }
 }
-
-bool knows_last_calls(const World& world) { return world.options.backend == SimulatedBackend::sim; }
 
 std::string call_text(const RankState& rank, const LastCall& call) {
   const std::string number =

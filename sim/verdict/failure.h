@@ -19,9 +19,6 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
 // Findings for gangs that are still open after the programs have ended.
 void report_open_gangs(World& world);
 
-// Whether ranks call SimGangs, which record their calls.
-bool knows_last_calls(const World& world);
-
 // "all_reduce #3 on dp[0,2] at train.cc:41": `call`, which is one of the rank's.
 std::string call_text(const RankState& rank, const LastCall& call);
 

@@ -86,14 +86,12 @@ CallOnGang describe_wait(const Task& context) {
 void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& finding) {
   if (finding.ranks.empty() || !finding.location.empty()) return;
   const int rank = finding.ranks.front();
-  if (knows_last_calls(world)) {
-    const RankState& state = world.rank(rank);
-    if (const LastCall last = last_call_of(state); last.gang != nullptr) {
-      finding.location = to_string(last.call_site);
-      add_detail(finding,
-                 fmt::format("The last call of rank {} was {}.", rank, call_text(state, last)));
-      return;
-    }
+  const RankState& state = world.rank(rank);
+  if (const LastCall last = last_call_of(state); last.gang != nullptr) {
+    finding.location = to_string(last.call_site);
+    add_detail(finding,
+               fmt::format("The last call of rank {} was {}.", rank, call_text(state, last)));
+    return;
   }
   for (const Task* context : blocked.dead_contexts()) {
     const PendingOperation* pending = BlockedWorld::operation_of(*context);

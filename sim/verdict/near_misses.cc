@@ -62,12 +62,12 @@ Finding tag_finding(const OtherTags& pairs) {
   return finding;
 }
 
-using SendsBySource = std::unordered_map<int, const PendingOperation*>;
+using SendsBySource = std::unordered_map<int, PendingOperation*>;
 
 // The first send of each source that waits in `mailbox`.
 SendsBySource first_sends(const Mailbox& mailbox) {
   SendsBySource first;
-  for (const PendingOperation* send : mailbox.sends) first.try_emplace(send->member, send);
+  for (PendingOperation* send : mailbox.sends) first.try_emplace(send->member, send);
   return first;
 }
 
@@ -79,37 +79,24 @@ SendsBySource::const_iterator oldest_of(const SendsBySource& sends, const Mailbo
   return sends.end();
 }
 
-void report_other_tags(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
-  using Side = std::tuple<std::string, int, std::string, int>;  // places and tags
-  std::vector<OtherTags> causes;
-  std::map<Side, std::size_t> cause_of;
-  const auto add = [&](const PendingOperation& send, const PendingOperation& receive) {
-    const Side side{to_string(send.call().call_site), send.call().tag,
-                    to_string(receive.call().call_site), receive.call().tag};
-    const auto [place, is_new] = cause_of.try_emplace(side, causes.size());
-    if (is_new) causes.emplace_back();
-    causes[place->second].sends.push_back(&send);
-    causes[place->second].receives.push_back(&receive);
-  };
+// The oldest message of each pair of ranks, and the receive that waits for another one.
+std::vector<MessagePair> other_tags_in(const World& world) {
+  std::vector<MessagePair> pairs;
   for (const GangState* gang : world.matching.gangs()) {
     if (!gang->mailboxes) continue;
     for (const Mailbox& mailbox : *gang->mailboxes) {
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
       auto sends = first_sends(mailbox);
-      for (const PendingOperation* receive : mailbox.receives) {
+      for (PendingOperation* receive : mailbox.receives) {
         const auto send =
             takes_any(*receive) ? oldest_of(sends, mailbox) : sends.find(receive->call().peer);
         if (send == sends.end()) continue;
-        add(*send->second, *receive);
+        pairs.push_back({send->second, receive});
         sends.erase(send);  // one for each pair of ranks
       }
     }
   }
-  for (const OtherTags& pairs : causes) {
-    Finding finding = tag_finding(pairs);
-    finding.certainty = certainty.of(*pairs.receives.front()->task);
-    findings.add(std::move(finding));
-  }
+  return pairs;
 }
 
 // -- One operation on two gangs --
@@ -274,8 +261,28 @@ std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
 
 }  // namespace
 
+void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& certainty,
+                       FindingLog& findings) {
+  using Side = std::tuple<std::string, int, std::string, int>;  // places and tags
+  std::vector<OtherTags> causes;
+  std::map<Side, std::size_t> cause_of;
+  for (const auto& [send, receive] : pairs) {
+    const Side side{to_string(send->call().call_site), send->call().tag,
+                    to_string(receive->call().call_site), receive->call().tag};
+    const auto [place, is_new] = cause_of.try_emplace(side, causes.size());
+    if (is_new) causes.emplace_back();
+    causes[place->second].sends.push_back(send);
+    causes[place->second].receives.push_back(receive);
+  }
+  for (const OtherTags& one : causes) {
+    Finding finding = tag_finding(one);
+    finding.certainty = certainty.of(*one.receives.front()->task);
+    findings.add(std::move(finding));
+  }
+}
+
 void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
-  report_other_tags(world, certainty, findings);
+  report_other_tags(other_tags_in(world), certainty, findings);
   report_collectives_on_two_gangs(world, certainty, findings);
   report_messages_on_two_gangs(world, certainty, findings);
 }

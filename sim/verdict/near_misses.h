@@ -11,6 +11,19 @@ struct World;
 
 class FindingLog;
 
+struct PendingOperation;
+
+// A send and a receive, of two ranks, that both wait.
+struct MessagePair {
+  PendingOperation* send = nullptr;
+  PendingOperation* receive = nullptr;
+};
+
+// Adds a finding mismatch_tag for pairs that would match if their tags were equal: one for all
+// pairs from the same two lines with the same two tags.
+void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& certainty,
+                       FindingLog& findings);
+
 // Adds a finding for messages that would match if their tags were equal (mismatch_tag), and for one
 // operation called on two gangs (mismatch_gang). O(pending operations + members of their gangs).
 void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings);

@@ -9,6 +9,7 @@
 #include "sim/report/finding_log.h"
 #include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
+#include "sim/verdict/lock_causes.h"
 #include "sim/verdict/missing_participants.h"
 #include "sim/verdict/near_misses.h"
 #include "sim/verdict/wait_cycles.h"
@@ -59,9 +60,10 @@ void report_plain_deadlock(const World& world, BlockedWorld& blocked, VerdictCer
 void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
                         FindingLog& findings) {
   const std::size_t before = findings.size();
-  if (world.foreign_gangs != nullptr)
-    world.foreign_gangs->report_causes(blocked, certainty, findings);
-  if (findings.size() > before) return;
+  if (world.foreign_gangs != nullptr &&
+      world.foreign_gangs->report_causes(blocked, certainty, findings))
+    return;
+  report_leaked_locks(world, blocked, certainty, findings);
   report_missing_participants(world, blocked, certainty, findings);
   const std::size_t missing = findings.size();
   report_near_misses(world, certainty, findings);

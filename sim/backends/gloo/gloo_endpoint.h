@@ -63,6 +63,8 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
   void recv(int source, uint64_t slot, size_t offset, size_t bytes) override;
   void recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) override;
 
+  const GlooEndpoint& endpoint() const noexcept { return endpoint_; }
+
   // GlooParty
   std::byte* data() const noexcept override { return static_cast<std::byte*>(ptr); }
   void completed(GlooParty::Side side, int peer) override;

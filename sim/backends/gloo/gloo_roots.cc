@@ -1,6 +1,7 @@
 #include "sim/backends/gloo/gloo_roots.h"
 
 #include "gang/gloo/gloo_gang.h"
+#include "sim/backends/gloo/gloo_explanation.h"
 #include "sim/backends/gloo/gloo_network.h"
 #include "sim/options/simulation_options.h"
 #include "sim/state/world.h"
@@ -18,6 +19,11 @@ class GlooRoots final : public ObservedRoots {
 
   void rank_gone(int rank) override { network_->rank_gone(rank); }
   void release_held() override { network_->release_held(); }
+
+  bool report_causes(const BlockedWorld& blocked, VerdictCertainty& certainty,
+                     FindingLog& findings) override {
+    return explain_gloo_deadlock(world(), blocked, certainty, findings);
+  }
 
  private:
   std::shared_ptr<Gang> make_connected(int rank) override {

@@ -46,10 +46,7 @@ class Explanation {
         findings_(findings),
         chain_(nccl, blocked) {}
 
-  void explain() {
-    if (explain_mismatches() || explain_missing()) return;
-    explain_cycle();
-  }
+  bool explain() { return explain_mismatches() || explain_missing() || explain_cycle(); }
 
  private:
   void add(Finding finding) {
@@ -61,7 +58,9 @@ class Explanation {
 
   bool explain_mismatches();
   bool explain_missing();
-  void explain_cycle();
+  bool is_consequence(const std::vector<int>& gone, const NcclPurpose& purpose,
+                      const std::vector<int>& waiting);
+  bool explain_cycle();
   Finding cycle_finding(const std::vector<NcclWaiter>& cycle) const;
   Finding inversion(const std::vector<NcclWaiter>& cycle) const;
   Finding synchronization(const NcclHostWait& wait, const NcclKernel& kernel) const;
@@ -107,6 +106,19 @@ bool Explanation::explain_mismatches() {
 
 // -- Missing ranks --
 
+// Whether they are gone because of a failure: that they are waited for becomes a consequence of it.
+bool Explanation::is_consequence(const std::vector<int>& gone, const NcclPurpose& purpose,
+                                 const std::vector<int>& waiting) {
+  const auto& failure = world_.rank(gone.front()).last_failure;
+  if (failure == nullptr || failure->finding == BreakCause::no_finding ||
+      !std::ranges::all_of(gone, [this](int rank) { return world_.rank(rank).has_failed; }))
+    return false;
+  world_.findings.add_consequence(
+      failure->finding,
+      fmt::format("{} in {}", ranks_do(waiting, "waits", "wait"), call_text(purpose)));
+  return true;
+}
+
 bool Explanation::explain_missing() {
   std::map<std::vector<int>, std::pair<const NcclPurpose*, std::vector<int>>> missing;
   const auto note = [&](const NcclPurpose* purpose, const std::vector<int>& awaited, int waiting) {
@@ -126,6 +138,7 @@ bool Explanation::explain_missing() {
       if (wait->kernels().empty()) note(wait->purpose, wait->awaited_ranks(), rank);
   for (auto& [gone, waiters] : missing) {
     const auto& [purpose, waiting] = waiters;
+    if (is_consequence(gone, *purpose, sorted(waiting))) continue;
     Finding finding = finding_for(*purpose, finding_id::participant_missing);
     finding.ranks = gone;
     finding.message = fmt::format("{} never called {} on {}: its program has ended.",
@@ -159,9 +172,10 @@ bool is_message(const NcclWaiter& one) {
   return one.kernel != nullptr && !one.kernel->is_collective();
 }
 
-void Explanation::explain_cycle() {
+bool Explanation::explain_cycle() {
   const std::vector<NcclWaiter> cycle = chain_.find_cycle();
   if (!cycle.empty()) add(cycle_finding(cycle));
+  return !cycle.empty();
 }
 
 Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
@@ -186,11 +200,21 @@ Finding Explanation::cycle_finding(const std::vector<NcclWaiter>& cycle) const {
   return has_queued ? inversion(cycle) : host_cycle(cycle);
 }
 
+// "rank 0 launched A before B": what its device runs first, or had to run first.
+std::string order_text(const NcclKernel& ahead, const NcclKernel& behind) {
+  if (ahead.serial < behind.serial)
+    return fmt::format("rank {} launched {} before {}", ahead.gpu->rank(), call_text(ahead.purpose),
+                       call_text(behind.purpose));
+  return fmt::format("the device of rank {} started {} although {} was launched first",
+                     ahead.gpu->rank(), call_text(ahead.purpose), call_text(behind.purpose));
+}
+
 // In the cycle, each queued kernel precedes the one that it is queued behind.
 Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
   std::vector<std::string> orders;
   std::set<std::string> gangs;
   const NcclPurpose* first = nullptr;
+  bool is_by_device = false;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const NcclKernel* const behind = cycle[i].kernel;
     const NcclKernel* const ahead = cycle[(i + 1) % cycle.size()].kernel;
@@ -199,22 +223,27 @@ Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
     if (first == nullptr) first = &behind->purpose;
     gangs.insert(label_of(*ahead->purpose.gang));
     gangs.insert(label_of(*behind->purpose.gang));
-    orders.push_back(fmt::format("rank {} launched {} before {}", cycle[i].rank,
-                                 call_text(ahead->purpose), call_text(behind->purpose)));
+    orders.push_back(order_text(*ahead, *behind));
+    is_by_device = is_by_device || ahead->serial > behind->serial;
   }
   std::ranges::sort(orders);
   const bool are_messages = gangs.size() == 1 && std::ranges::all_of(cycle, is_message);
   Finding finding = finding_for(
       *first, are_messages ? finding_id::point_to_point_cycle : finding_id::stream_order_inversion);
   finding.ranks = ranks_of(cycle);
-  finding.message = fmt::format("{} {} are launched in different orders: {}.",
+  finding.message = fmt::format("{} {} {} in different orders: {}.",
                                 are_messages        ? "Messages of"
                                 : gangs.size() == 1 ? "Operations of"
                                                     : "Communicators",
-                                fmt::join(gangs, " and "), fmt::join(orders, "; "));
+                                fmt::join(gangs, " and "), is_by_device ? "run" : "are launched",
+                                fmt::join(orders, "; "));
   finding.detail = fmt::format(
       "A kernel holds its place until its peers have started theirs. Each waits for the next: {}.",
       path_of(cycle));
+  if (is_by_device)
+    add_detail(finding,
+               "Devices may start kernels of different streams in any order; with "
+               "NCCL_LAUNCH_ORDER_IMPLICIT=1 (order=host), they keep the launch order.");
   if (gangs.size() > 1)
     finding.certainty = Certainty{.schedules = world_.engine.choices().schedules(),
                                   .resident_kernels = world_.options.nccl.resident};
@@ -298,9 +327,9 @@ Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
 
 }  // namespace
 
-void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
+bool explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
                            VerdictCertainty& certainty, FindingLog& findings) {
-  Explanation(nccl, blocked, certainty, findings).explain();
+  return Explanation(nccl, blocked, certainty, findings).explain();
 }
 
 }  // namespace gang::sim

@@ -19,8 +19,9 @@ class SimulatedNccl;
 //   one_thread_many_ranks    a host waits for another of its own devices, which it drives later
 //   cross_gang_cycle         hosts wait for each other in two or more gangs
 //   point_to_point_cycle     in messages of one gang
-// Adds nothing if it has no better explanation than `deadlock`.
-void explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
+// A rank that is gone because of a failure that has a finding adds consequences to that one
+// instead. Returns whether it has a better explanation than `deadlock`.
+bool explain_nccl_deadlock(SimulatedNccl& nccl, const BlockedWorld& blocked,
                            VerdictCertainty& certainty, FindingLog& findings);
 
 }  // namespace gang::sim

@@ -20,9 +20,9 @@ class NcclRoots final : public ObservedRoots {
   void rank_gone(int rank) override { nccl_->tell_of_lost(rank); }
   void release_held() override { nccl_->release_held(); }
 
-  void report_causes(const BlockedWorld& blocked, VerdictCertainty& certainty,
+  bool report_causes(const BlockedWorld& blocked, VerdictCertainty& certainty,
                      FindingLog& findings) override {
-    explain_nccl_deadlock(*nccl_, blocked, certainty, findings);
+    return explain_nccl_deadlock(*nccl_, blocked, certainty, findings);
   }
 
  private:

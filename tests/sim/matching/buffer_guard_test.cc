@@ -140,6 +140,58 @@ TEST(BufferGuard, ListsAreWatchedToTheirLastTensor) {
   expect_found(program, 1);
 }
 
+// Two sums of one buffer in flight at the same time, `between` them or not.
+Report sum_twice(const std::function<void(Work&)>& between) {
+  return run(4, [&](SimulatedRank& rank) {
+    std::array<std::int32_t, 5> values{1, 2, 3, 4, 5};
+    Work first = rank.root()->start_all_reduce(view(values), ReduceOperation::sum, {},
+                                               CallSite::at("train.cc", 1));
+    between(first);
+    Work second = rank.root()->start_all_reduce(view(values), ReduceOperation::sum, {},
+                                                CallSite::at("train.cc", 2));
+    second.wait();
+    first.wait();
+  });
+}
+
+TEST(BufferGuard, OneBufferOfTwoOperationsIsAFindingOfAllRanksThatGiveIt) {
+  if (MemoryFence::is_fatal) GTEST_SKIP() << "AddressSanitizer ends the process at an access";
+  const Report report = sum_twice([](Work&) {});
+  ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(report.findings[0].location, "train.cc:2");
+  EXPECT_THAT(report.findings[0].message, HasSubstr("(called at train.cc:1) to all_reduce #1"));
+  EXPECT_TRUE(sum_twice([](Work& first) { first.wait(); }).holds());
+}
+
+// Rank 2 alone does.
+TEST(BufferGuard, AndOfNobodyElse) {
+  if (MemoryFence::is_fatal) GTEST_SKIP() << "AddressSanitizer ends the process at an access";
+  const Report report = run(4, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 2> values{1, 2};
+    Work first = rank.root()->start_all_reduce(view_of(values[0]), ReduceOperation::sum);
+    Work second = rank.root()->start_all_reduce(view_of(values[rank.rank() == 2 ? 0 : 1]),
+                                                ReduceOperation::sum);
+    first.wait();
+    second.wait();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+}
+
+TEST(BufferGuard, OperationsMayShareAnInput) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    Buffers buffers;
+    Work first = rank.root()->start_all_reduce(view(buffers.output), view(buffers.input),
+                                               ReduceOperation::sum);
+    Work second = rank.root()->start_all_reduce(view(buffers.further), view(buffers.input),
+                                                ReduceOperation::sum);
+    first.wait();
+    second.wait();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 // Large enough to hold whole pages.
 constexpr std::size_t large = 16384;
 

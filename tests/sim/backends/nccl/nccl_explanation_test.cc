@@ -67,6 +67,26 @@ TEST(NcclExplanation, WithoutALaunchOrderSomeScheduleHangs) {
   EXPECT_LT(hung, 20);
 }
 
+// Every rank launches a first; it is a device that takes b first.
+TEST(NcclExplanation, WithoutALaunchOrderTheDevicesAreNamedAndNotTheProgram) {
+  int by_device = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulationOptions options = nccl(2, {.order = LaunchOrder::any});
+    options.scheduler = SchedulerKind::random;
+    options.seed = seed;
+    const Report report = run(options, [](SimulatedRank& rank) { start_in_order(rank, false); });
+    if (report.holds()) continue;
+    ASSERT_EQ(report.findings.size(), 1U);
+    const std::string text = full_message(report.findings[0]);
+    EXPECT_THAT(text, testing::Not(testing::ContainsRegex("launched [^;]* on b[^;]* before")));
+    EXPECT_THAT(text, HasSubstr("run in different orders"));
+    EXPECT_THAT(text, testing::ContainsRegex("the device of rank [01] started [^;]* on b[^;]* "
+                                             "although [^;]* on a[^;]* was launched first"));
+    ++by_device;
+  }
+  EXPECT_GT(by_device, 0);
+}
+
 TEST(NcclExplanation, NamesAHostThatWaitsForAnIdleDevice) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     const auto a = rank.root()->split({.color = 0}, {.name = "a"});

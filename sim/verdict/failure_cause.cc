@@ -1,0 +1,171 @@
+#include "sim/verdict/failure_cause.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "sim/engine/engine.h"
+#include "sim/matching/interference.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/sim_gang.h"
+#include "sim/state/world.h"
+#include "sim/verdict/finding_text.h"
+
+namespace gang::sim {
+namespace {
+
+std::optional<GangError> gang_error_in(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const GangError& failure) {
+    return failure;
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+// The rank's gang that failed: one that it still holds, or has just released.
+std::shared_ptr<GangState> failed_gang(const World& world, const RankState& rank,
+                                       const GangError& error) {
+  const auto is_it = [&](const GangState& gang) {
+    return error.rank() >= 0 && error.rank() < gang.size() &&
+           gang.root_rank_of(error.rank()) == rank.rank && gang.label() == error.gang();
+  };
+  for (const auto& gang : rank.abandoned)
+    if (is_it(*gang)) return gang;
+  for (GangState* gang : world.matching.gangs())
+    if (is_it(*gang)) return {std::shared_ptr<void>(), gang};
+  return nullptr;
+}
+
+std::vector<int> root_ranks_of(const GangState& gang, const std::vector<int>& members) {
+  std::vector<int> ranks;
+  for (const int member : members)
+    if (member >= 0 && member < gang.size()) ranks.push_back(gang.root_rank_of(member));
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+// What a finding about the failed call says in any case.
+Finding finding_for(const GangState& gang, const RankState& rank, const GangError& error,
+                    std::string_view id) {
+  Finding finding;
+  finding.id = id;
+  finding.gang = gang.gang_label();
+  finding.call = describe(error.operation());
+  if (const LastCall last = last_call_of(rank); last.gang != nullptr)
+    finding.location = to_string(last.call_site);
+  return finding;
+}
+
+// "all_reduce #3 on dp[0,2]".
+std::string call_text(const Finding& finding) {
+  return fmt::format("{} on {}", to_string(finding.call), to_string(finding.gang));
+}
+
+std::optional<Finding> missing_finding(const World& world, const GangState& gang,
+                                       const RankState& rank, const GangError& error) {
+  Finding finding = finding_for(gang, rank, error, finding_id::participant_missing);
+  for (const int member : gang.info->root_ranks)
+    if (world.rank(member).has_returned && !world.rank(member).has_failed)
+      finding.ranks.push_back(member);
+  if (finding.ranks.empty()) return std::nullopt;
+  std::ranges::sort(finding.ranks);
+  finding.message = fmt::format("{} never called {} ({} members): {} returned from {}.",
+                                capitalised(ranks_text(finding.ranks)), call_text(finding),
+                                gang.size(), finding.ranks.size() == 1 ? "it" : "they",
+                                finding.ranks.size() == 1 ? "its program" : "their programs");
+  return finding;
+}
+
+std::string_view mismatch_id(const GangError& error) {
+  const bool is_list = error.operation().kind == OperationKind::create_gang;
+  switch (error.difference().value_or(is_list ? CallDifference::ranks : CallDifference::count)) {
+    case CallDifference::operation:
+      return finding_id::mismatch_operation;
+    case CallDifference::data_type:
+      return finding_id::mismatch_data_type;
+    case CallDifference::ranks:
+      return finding_id::mismatch_ranks;
+    case CallDifference::count:
+      return finding_id::mismatch_count;
+    case CallDifference::reduce_operation:
+      return finding_id::mismatch_reduce_operation;
+    case CallDifference::root:
+      return finding_id::mismatch_root;
+    case CallDifference::label:
+      return finding_id::mismatch_label;
+  }
+  return finding_id::mismatch_operation;
+}
+
+Finding mismatch_finding(const GangState& gang, const RankState& rank, const GangError& error) {
+  Finding finding = finding_for(gang, rank, error, mismatch_id(error));
+  finding.ranks = root_ranks_of(gang, error.ranks_at_fault());
+  if (finding.ranks.empty()) finding.ranks = {rank.rank};
+  finding.message =
+      fmt::format("The members called {} differently: {}.", call_text(finding), error.what());
+  return finding;
+}
+
+// Whether no context of the rank is in a call of a gang, or about to go on.
+bool is_elsewhere(const World& world, int rank) {
+  return std::ranges::all_of(world.engine.contexts().live(), [rank](const Task* context) {
+    return context->rank->rank != rank ||
+           (context->wait != nullptr && context->wait->reason != Wait::Reason::message);
+  });
+}
+
+Finding timeout_finding(const World& world, const GangState& gang, const RankState& rank,
+                        const GangError& error) {
+  Finding finding = finding_for(gang, rank, error, finding_id::timed_out);
+  finding.ranks = root_ranks_of(gang, error.ranks_at_fault());
+  if (finding.ranks.empty())
+    for (const int member : gang.info->root_ranks)
+      if (is_elsewhere(world, member)) finding.ranks.push_back(member);
+  const std::string who =
+      finding.ranks.empty() ? "" : fmt::format(": {} did not come", ranks_text(finding.ranks));
+  if (finding.ranks.empty()) finding.ranks = {rank.rank};
+  std::ranges::sort(finding.ranks);
+  finding.message =
+      fmt::format("{} timed out after {}{}.", call_text(finding), to_string(error.elapsed()), who);
+  return finding;
+}
+
+std::optional<Finding> finding_of(const World& world, const GangState& gang, const RankState& rank,
+                                  const GangError& error) {
+  switch (error.kind()) {
+    case GangErrorKind::mismatch:
+      return mismatch_finding(gang, rank, error);
+    case GangErrorKind::timeout:
+      return timeout_finding(world, gang, rank, error);
+    default:
+      return missing_finding(world, gang, rank, error);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const RankState& rank,
+                                                   const std::exception_ptr& error) {
+  const std::optional<GangError> failure = gang_error_in(error);
+  if (!failure) return nullptr;
+  const std::shared_ptr<GangState> gang = failed_gang(world, rank, *failure);
+  if (gang == nullptr || gang->broken != nullptr) return gang == nullptr ? nullptr : gang->broken;
+  // The faults are the cause.
+  if (world.interference != nullptr && world.interference->have_fired()) return nullptr;
+  std::optional<Finding> finding = finding_of(world, *gang, rank, *failure);
+  if (!finding) return nullptr;
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = failure->kind();
+  cause->ranks_at_fault = failure->ranks_at_fault();
+  cause->reason = failure->what();
+  cause->finding_if_fatal = std::make_shared<const Finding>(*std::move(finding));
+  gang->broken = cause;
+  return cause;
+}
+
+}  // namespace gang::sim
