@@ -130,8 +130,8 @@ Finding timeout_finding(const World& world, const GangState& gang, const RankSta
       finding.ranks.empty() ? "" : fmt::format(": {} did not come", ranks_text(finding.ranks));
   if (finding.ranks.empty()) finding.ranks = {rank.rank};
   std::ranges::sort(finding.ranks);
-  finding.message =
-      fmt::format("{} timed out after {}{}.", call_text(finding), to_string(error.elapsed()), who);
+  finding.message = fmt::format("{} timed out after {}{}.", call_text(finding),
+                                gang::to_string(error.elapsed()), who);
   return finding;
 }
 

@@ -56,7 +56,7 @@ class StuckGang {
   std::vector<MessagePair> unmet() const {
     std::vector<MessagePair> pairs;
     Calls receives = receives_;
-    for (const PendingOperation* send : sends_) {
+    for (PendingOperation* send : sends_) {
       const auto receive = std::ranges::find_if(receives, [send](const PendingOperation* one) {
         const int source = one->call().peer;
         return one->member == send->call().peer && (source == any_rank || source == send->member);
