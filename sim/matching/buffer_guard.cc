@@ -47,7 +47,8 @@ BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
 void BufferGuard::add(const TensorView& region, bool is_output) {
   if (region.size_bytes() == 0) return;
   regions_.push_back({region, is_output});
-  if (is_output) fence_.add(region);
+  using Against = MemoryFence::Against;
+  fence_.add(region, is_output ? Against::every_access : Against::writes);
 }
 
 std::uint64_t BufferGuard::digest() const noexcept {

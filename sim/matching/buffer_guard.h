@@ -17,18 +17,18 @@ struct World;
 // call names.
 //
 // Writes: takes a digest when the operation starts; a different digest later means that the program
-// has written. Exact for every buffer whose bytes differ in the end. Accesses to outputs that leave
-// no difference, reads above all: see MemoryFence for what it detects.
+// has written. Exact for every buffer whose bytes differ in the end. Reads of outputs, and writes
+// that leave no difference (a value that is put back): see MemoryFence for what it detects.
 // Reading an input is allowed.
 class BufferGuard {
  public:
   // `pending` must outlive the guard. Takes the first digest.
   explicit BufferGuard(const PendingOperation& pending);
 
-  // From now on the outputs belong to the operation.
+  // From now on the memory belongs to the operation.
   void close() { fence_.close(); }
 
-  // Returns the outputs to the program. Idempotent.
+  // Returns the memory to the program. Idempotent.
   void open() noexcept { fence_.open(); }
 
   // Opens. Reports a finding, at most once, if the memory was written since the last digest, by the

@@ -18,8 +18,9 @@ namespace gang::sim {
 
 #if defined(__SANITIZE_ADDRESS__)
 
-void MemoryFence::add(const TensorView& region) {
-  if (region.size_bytes() != 0) regions_.push_back({region.data(), region.size_bytes()});
+void MemoryFence::add(const TensorView& region, Against what) {
+  if (region.size_bytes() != 0 && what == Against::every_access)
+    regions_.push_back({region.data(), region.size_bytes(), what});
 }
 
 void MemoryFence::close() {
@@ -148,12 +149,12 @@ void give_back_slot(int slot) noexcept {
 
 }  // namespace
 
-void MemoryFence::add(const TensorView& region) {
+void MemoryFence::add(const TensorView& region, Against what) {
   const auto begin = reinterpret_cast<std::uintptr_t>(region.data());
   const std::uintptr_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
   const std::uintptr_t end = (begin + region.size_bytes()) / page_bytes() * page_bytes();
   if (begin == 0 || first >= end) return;
-  regions_.push_back({region.data() + (first - begin), end - first});
+  regions_.push_back({region.data() + (first - begin), end - first, what});
 }
 
 void MemoryFence::close() {
@@ -168,7 +169,7 @@ void MemoryFence::close() {
     slot.instruction.store(0);
     slot.bytes.store(region.bytes);
     slot.begin.store(begin);
-    set_rights(begin, region.bytes, PROT_NONE);
+    set_rights(begin, region.bytes, region.what == Against::writes ? PROT_READ : PROT_NONE);
   }
 }
 

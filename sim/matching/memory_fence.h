@@ -22,22 +22,25 @@ struct FenceAccess {
   std::uintptr_t instruction = 0;  // that touched the memory
 };
 
-// A fence around the outputs of one started operation. Memory keeps no record of reads, so the
+// A fence around the memory of one started operation. Memory keeps no record of accesses, so the
 // mechanism depends on the build:
 //
-//   - ordinary builds revoke access to the pages that lie wholly inside a region. The
-//     first access faults, is noted, and restores access: the program continues. A region that
-//     holds no whole page (4 KiB on x86-64) is not fenced.
+//   - ordinary builds revoke access to the pages that lie wholly inside a region, or only the right
+//     to write them. The first access faults, is noted, and restores access: the program continues.
+//     A region that holds no whole page (4 KiB on x86-64) is not fenced.
 //   - builds with AddressSanitizer poison the region, but for a last part of less than 8 bytes that
 //     is followed by live memory; an access ends the process with "use-after-poison" and its call
-//     stack.
+//     stack. They do not fence regions that may be read.
 //
 // Threads: one fence is used by one thread at a time; different fences by any. The system call
 // read() into closed memory fails with EFAULT. Where `most_fences` are closed at once, further ones
 // stay open.
 class MemoryFence {
  public:
-  static constexpr std::size_t most_fences = 1024;
+  // What a fence keeps out.
+  enum class Against : std::uint8_t { every_access, writes };
+
+  static constexpr std::size_t most_fences = 2048;
   static constexpr bool is_fatal =
 #if defined(__SANITIZE_ADDRESS__)
       true;
@@ -50,8 +53,8 @@ class MemoryFence {
   MemoryFence(const MemoryFence&) = delete;
   MemoryFence& operator=(const MemoryFence&) = delete;
 
-  // Call before the first close. The memory must be readable and writable.
-  void add(const TensorView& region);
+  // Call before the first close. The memory is readable and writable afterwards.
+  void add(const TensorView& region, Against what = Against::every_access);
 
   void close();
   void open() noexcept;
@@ -70,6 +73,7 @@ class MemoryFence {
   struct Region {
     std::byte* begin;
     std::size_t bytes;
+    Against what;
     int slot = -1;  // in the list of the fault handler; -1: not closed
   };
 

@@ -217,6 +217,31 @@ Work start_sum(Gang& gang, std::vector<float>& output, std::vector<float>& input
   return gang.start_all_reduce(view(output), view(input), ReduceOperation::sum);
 }
 
+// Rank 1 changes one of its buffers in flight, and changes it back.
+Report put_back_by_rank_1(bool in_output) {
+  return run(2, [&](SimulatedRank& rank) {
+    std::vector<float> input(large, 1.0F);
+    std::vector<float> output(large);
+    Work work = start_sum(*rank.root(), output, input);
+    volatile float& value = (in_output ? output : input)[large / 2];
+    if (rank.rank() == 1) {
+      const float former = in_output ? 0.0F : 1.0F;
+      value = 2.0F;
+      value = former;
+    }
+    work.wait();
+  });
+}
+
+TEST(BufferGuard, FindsAValueThatIsPutBack) {
+  expect_found([] { return put_back_by_rank_1(true); }, 1);
+  if (MemoryFence::is_fatal) return;  // it fences outputs only
+  const Report report = put_back_by_rank_1(false);
+  ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("wrote to a buffer of all_reduce #0"));
+}
+
 TEST(BufferGuard, FindsAReadOutput) {
   expect_found([] { return read_by_rank_1(start_sum, true, true); }, 1);
   if constexpr (!MemoryFence::is_fatal) {

@@ -71,6 +71,23 @@ TEST_F(MemoryFenceTest, TellsAWriteFromARead) {
 #endif
 }
 
+TEST_F(MemoryFenceTest, AgainstWritesLetsReadsPass) {
+  const Pages pages(2);
+  MemoryFence fence;
+  fence.add(pages.view(0, 2 * page), MemoryFence::Against::writes);
+  fence.close();
+  EXPECT_EQ(pages.read(page + 5), std::byte{7});
+  fence.open();
+  EXPECT_FALSE(fence.access().has_value());
+  fence.close();
+  pages.write(page + 5);
+  pages.write(0);
+  fence.open();
+  ASSERT_TRUE(fence.access().has_value());
+  pages.write(1);
+  EXPECT_EQ(pages.read(page + 5), std::byte{1});
+}
+
 TEST_F(MemoryFenceTest, SeesNothingWhileOpen) {
   const Pages pages(1);
   MemoryFence fence;

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Foreign{"gloo", SimulatedBackend::gloo, PeerLinks::device},
                     Foreign{"nccl_sockets", SimulatedBackend::nccl, PeerLinks::sockets},
                     Foreign{"nccl_device", SimulatedBackend::nccl, PeerLinks::device}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace gang::sim
