@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/backends/nccl/nccl_wait_chain.h"
+#include "sim/backends/stuck_gang.h"
 #include "sim/engine/engine.h"
 #include "sim/report/finding_log.h"
 #include "sim/state/world.h"
@@ -77,28 +78,31 @@ class Explanation {
 
 // -- Mismatched calls --
 
-// The finding for the first field in which two calls of one operation differ.
-std::string_view mismatch_of(const Collective& one, const Collective& other) {
-  if (one.kind != other.kind) return finding_id::mismatch_operation;
-  if (one.data_type != other.data_type) return finding_id::mismatch_data_type;
-  if (one.count != other.count) return finding_id::mismatch_count;
-  if (reduces(one.kind) && one.reduce_operation != other.reduce_operation)
-    return finding_id::mismatch_reduce_operation;
-  return one.peer != other.peer ? finding_id::mismatch_root : finding_id::mismatch_operation;
+// The kernels of one collective, or the two ends of a message: `kernel` differs from another one.
+std::vector<const NcclKernel*> partners_of(const NcclKernel& kernel,
+                                           const std::vector<const NcclKernel*>& kernels) {
+  std::vector<const NcclKernel*> partners = {&kernel, kernel.differs_from};
+  if (!kernel.is_collective()) return partners;
+  for (const NcclKernel* other : kernels)
+    if (other->clique == kernel.clique && other->state == NcclKernel::State::running &&
+        other->is_collective() && other->collective == kernel.collective &&
+        std::ranges::find(partners, other) == partners.end())
+      partners.push_back(other);
+  std::ranges::sort(partners, {}, &NcclKernel::member);
+  return partners;
 }
 
 bool Explanation::explain_mismatches() {
   std::set<const NcclClique*> seen;
-  for (const NcclKernel* kernel : chain_.kernels()) {
-    const NcclKernel* const other = kernel->differs_from;
-    if (other == nullptr || !seen.insert(kernel->clique.get()).second) continue;
-    Finding finding =
-        finding_for(kernel->purpose, mismatch_of(kernel->purpose.call, other->purpose.call));
-    finding.ranks = sorted({kernel->gpu->rank(), other->gpu->rank()});
-    finding.message =
-        fmt::format("Rank {} called {} where rank {} called {}.", kernel->gpu->rank(),
-                    call_text(kernel->purpose), other->gpu->rank(), call_text(other->purpose));
-    finding.detail = "NCCL leaves this undefined; here, both kernels spin.";
+  const std::vector<const NcclKernel*> kernels = chain_.kernels();
+  for (const NcclKernel* kernel : kernels) {
+    if (kernel->differs_from == nullptr || !seen.insert(kernel->clique.get()).second) continue;
+    StuckGang gang(world_, *kernel->purpose.gang);
+    std::vector<PendingOperation*> calls;
+    for (const NcclKernel* partner : partners_of(*kernel, kernels))
+      calls.push_back(gang.add(partner->member, partner->purpose.call));
+    Finding finding = gang.mismatch_of(calls);
+    add_detail(finding, "NCCL leaves this undefined; here, their kernels spin.");
     add(std::move(finding));
   }
   return !seen.empty();

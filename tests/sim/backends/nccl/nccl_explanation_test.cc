@@ -111,6 +111,17 @@ TEST(NcclExplanation, MatchedKernelsOfDifferentCallsAreAMismatch) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
 }
 
+TEST(NcclExplanation, AMismatchNamesTheRankThatDiffersFromTheMajority) {
+  const Report report = run(nccl(4), [](SimulatedRank& rank) {
+    std::vector<float> values(rank.rank() == 2 ? 5 : 4);
+    rank.root()->all_reduce(view(values), ReduceOperation::sum, {},
+                            CallSite::at("train.cc", rank.rank() == 2 ? 2 : 1));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+  EXPECT_EQ(report.findings[0].location, "train.cc:2");
+}
+
 TEST(NcclExplanation, BlockingCallsInDifferentOrdersAreACycleOfGangs) {
   const Report report = run(nccl(2), [](SimulatedRank& rank) {
     const Pair pair(rank);
