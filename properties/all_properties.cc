@@ -24,6 +24,7 @@
 #include "properties/timeouts_fire_on_time.h"
 #include "properties/training.h"
 #include "properties/training_pipelines.h"
+#include "sim/further_runs/settled_run.h"
 
 namespace gang::properties {
 namespace {
@@ -56,9 +57,20 @@ Subject subject_on(sim::SimulatedBackend backend) {
   return subject;
 }
 
+// The same, with settled verdicts.
+Subject settling_subject_on(sim::SimulatedBackend backend) {
+  Subject subject;
+  subject.simulate = [backend](sim::SimulationOptions options, const sim::RankProgram& program) {
+    options.backend = backend;
+    return sim::run_settled(options, program);
+  };
+  return subject;
+}
+
 std::vector<Property> properties_over(harness::BackendKind backend, const Subject& subject) {
   std::vector<Property> all =
-      joined({laws_of_gangs(subject), training(make_training_subject_on(backend))});
+      joined({laws_of_gangs(subject), training(make_training_subject_on(backend)),
+              early_ends(settling_subject_on(harness::simulated_backend(backend)))});
   for (Property& property : all) property.backend = backend;
   return all;
 }

@@ -57,6 +57,24 @@ Verdict judge(const CulpritCase& one, const Subject& subject, CulpritFigures& fi
   return Verdict::holds();
 }
 
+CulpritCase generate_early_end(Draw& draw) {
+  CulpritCase one = generate_culprit(draw);
+  one.culprits.front().slip = draw.one_in(2) ? Slip::throws : Slip::returns;
+  for (SharedCall& call : one.calls) call.tag = 0;  // not all backends have tags
+  return one;
+}
+
+Verdict judge_early_end(const CulpritCase& one, const Subject& subject) {
+  const sim::Report report =
+      subject.simulate(options_of(one), [&one](sim::SimulatedRank& rank) { run_rank(one, rank); });
+  if (report.findings.empty()) return Verdict::holds();
+  const int culprit = one.culprits.front().rank % one.world();
+  if (report.findings.size() == 1 && report.findings.front().ranks == std::vector{culprit})
+    return Verdict::holds();
+  return Verdict::violated(
+      fmt::format("expected one finding, of rank {}\n{}", culprit, to_string(report)));
+}
+
 constexpr std::uint64_t enough = 2000;  // for a share that is so close to all
 
 void expect_share(std::string_view what, double share, double least, CheckResult& result) {
@@ -105,6 +123,17 @@ Subject settling_subject() {
     return sim::run_settled(options, program);
   };
   return subject;
+}
+
+std::vector<Property> early_ends(const Subject& subject) {
+  return {to_property(Law<CulpritCase>{
+      .suite = "culprits",
+      .name = "who_ends_early_is_the_only_finding",
+      .description = "A rank that throws or returns too early is named once; what others get from "
+                     "that is no finding.",
+      .cost = 4,
+      .generate = generate_early_end,
+      .verdict = [subject](const CulpritCase& one) { return judge_early_end(one, subject); }})};
 }
 
 std::vector<Property> culprits(const Subject& subject) {

@@ -32,4 +32,8 @@ Subject settling_subject();
 
 std::vector<Property> culprits(const Subject& subject = settling_subject());
 
+// Of ranks whose programs end too early, normally or not, where the others may learn of it by
+// errors of their own: `subject` runs on another backend, and settles.
+std::vector<Property> early_ends(const Subject& subject);
+
 }  // namespace gang::properties

@@ -29,6 +29,41 @@ TEST(Culprits, AreNamedAlone) {
   }
 }
 
+constexpr const char* early = "who_ends_early_is_the_only_finding";
+
+// Settles the verdicts of another backend, and falsifies them.
+Subject on_backend(sim::SimulatedBackend backend,
+                   const std::function<void(sim::Report&)>& falsify = {}) {
+  Subject subject;
+  subject.simulate = [backend, falsify](sim::SimulationOptions options,
+                                        const sim::RankProgram& program) {
+    options.backend = backend;
+    sim::Report report = sim::run_settled(options, program);
+    if (falsify) falsify(report);
+    return report;
+  };
+  return subject;
+}
+
+TEST(Culprits, WhoEndsEarlyIsTheOnlyFindingOnEveryBackend) {
+  using enum sim::SimulatedBackend;
+  for (const sim::SimulatedBackend backend : {sim, gloo, nccl}) {
+    const CheckResult result =
+        find_property(early_ends(on_backend(backend)), early).check({.cases = 300});
+    EXPECT_TRUE(result.held()) << static_cast<int>(backend) << why_not(result);
+  }
+}
+
+TEST(Culprits, AVictimThatIsNamedTooIsCaught) {
+  const auto add_victim = [](sim::Report& report) {
+    if (report.findings.empty()) return;
+    report.findings.push_back(report.findings.front());
+    report.findings.back().ranks = {7777};
+  };
+  expect_caught(early_ends(on_backend(sim::SimulatedBackend::sim, add_victim)), early,
+                "expected one finding");
+}
+
 TEST(Culprits, OnlyInnocentsNamedIsCaught) {
   const Subject subject = settled_and([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks = {7777};
