@@ -147,6 +147,17 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
   }
 }
 
+// The cause that broke another gang, if that is the same ranks' absence.
+std::shared_ptr<const BreakCause> known_absence(const World& world, const Finding& finding) {
+  if (finding.id != finding_id::participant_missing) return nullptr;
+  for (const GangState* gang : world.matching.gangs()) {
+    const Finding* const known = gang->broken ? gang->broken->finding_if_fatal.get() : nullptr;
+    if (known != nullptr && known->id == finding.id && known->ranks == finding.ranks)
+      return gang->broken;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const RankState& rank,
@@ -159,6 +170,8 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   if (world.interference != nullptr && world.interference->have_fired()) return nullptr;
   std::optional<Finding> finding = finding_of(world, *gang, rank, *failure);
   if (!finding) return nullptr;
+  gang->broken = known_absence(world, *finding);
+  if (gang->broken != nullptr) return gang->broken;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = failure->kind();
   cause->ranks_at_fault = failure->ranks_at_fault();
