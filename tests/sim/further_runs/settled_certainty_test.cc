@@ -103,6 +103,18 @@ TEST(SettledCertainty, ADeadlockThatBuffersDoNotAvoidSaysWhatBecomesOfIt) {
                                                      .otherwise = "participant_missing"}));
 }
 
+// Gloo's sends wait for their receives, whatever the options say.
+TEST(SettledCertainty, SendsOfAnotherBackendAreSettledOnSimulatedGangs) {
+  Report report;
+  report.outcome = Outcome::deadlock;
+  report.certainty = Certainty{.sends = Dependence::open};
+  const auto settling =
+      settling_options({.world_size = 2, .backend = SimulatedBackend::gloo}, report);
+  ASSERT_TRUE(settling);
+  EXPECT_EQ(settling->backend, SimulatedBackend::sim);
+  EXPECT_TRUE(settling->sends.buffered_bytes);
+}
+
 TEST(SettledCertainty, StreamsAreSettledByARunWithoutThem) {
   const SimulationOptions options{.world_size = 2, .execution = ExecutionModel::stream_ordered};
   const Report report = settled(options, [](SimulatedRank& rank) {

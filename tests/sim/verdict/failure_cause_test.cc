@@ -1,5 +1,6 @@
 #include "sim/verdict/failure_cause.h"
 
+#include "gang/root_gang.h"
 #include "sim/further_runs/settled_run.h"
 #include "tests/sim/worlds.h"
 
@@ -148,12 +149,16 @@ TEST_P(FailureCause, IndependentFailuresAreFindingsOfTheirOwn) {
   EXPECT_THAT(report.findings[1].ranks, ElementsAre(3));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Backends, FailureCause,
-    testing::Values(Foreign{"gloo", SimulatedBackend::gloo, PeerLinks::device},
-                    Foreign{"nccl_sockets", SimulatedBackend::nccl, PeerLinks::sockets},
-                    Foreign{"nccl_device", SimulatedBackend::nccl, PeerLinks::device}),
-    [](const auto& one) { return std::string(one.param.name); });
+std::vector<Foreign> backends() {
+  std::vector<Foreign> all = {{"nccl_sockets", SimulatedBackend::nccl, PeerLinks::sockets},
+                              {"nccl_device", SimulatedBackend::nccl, PeerLinks::device}};
+  if (gloo_availability().is_available)
+    all.push_back({"gloo", SimulatedBackend::gloo, PeerLinks::device});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, FailureCause, testing::ValuesIn(backends()),
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace gang::sim
