@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "sim/report/rank_text.h"
 #include "sim/verdict/consensus.h"
+#include "sim/verdict/finding_text.h"
 
 namespace gang::sim {
 namespace {
@@ -142,13 +144,24 @@ bool is_mixed_up(const Deviation& deviation) {
          (!did.call.payload.empty() && did.call.payload == expected.call.payload);
 }
 
-// What two ids say is not true of any deviation.
+// Whether the call names another root: members that needed nothing of the others may have completed
+// it and returned, where gangs are not simulated.
+bool has_other_root(const Deviation& deviation) {
+  const CallText& did = deviation.did.call;
+  const CallText& expected = deviation.expected.call;
+  return deviation.kind == Deviance::other_arguments && did.payload == expected.payload &&
+         did.peer != expected.peer;
+}
+
+// What three ids say is not true of any deviation.
 std::string_view id_with(const Finding& finding, const Deviation& first) {
   if (finding.id == finding_id::uneven_iterations && first.kind != Deviance::returned &&
       !first.expected.call.empty())
     return finding_id::participant_missing;
   if (finding.id == finding_id::mismatch_gang && !is_mixed_up(first))
     return finding_id::blocked_in_other_gang;
+  if (finding.id == finding_id::participant_missing && has_other_root(first))
+    return finding_id::mismatch_root;
   return finding.id;
 }
 
@@ -213,6 +226,19 @@ void merge_consequences(Report& report, std::size_t first) {
   }
   report.findings = std::move(kept);
   std::ranges::move(consequences, std::back_inserter(report.findings[place].consequences));
+}
+
+// Whether its ranks, and not all others, have a context that waits for a mutex: that may be about
+// to make the calls that their programs do not make.
+bool is_about_lock(const Finding& finding, const std::vector<BlockedCall>& blocked) {
+  std::set<int> waiting;
+  std::set<int> all;
+  for (const BlockedCall& call : blocked) {
+    all.insert(call.rank);
+    if (call.call.kind == mutex_wait) waiting.insert(call.rank);
+  }
+  return waiting.size() < all.size() &&
+         std::ranges::all_of(finding.ranks, [&](int rank) { return waiting.contains(rank); });
 }
 
 void tell_sides(Finding& finding, const std::vector<CallSummary>& sides) {
@@ -280,7 +306,7 @@ bool is_same_run(const Report& report, const Report& again) {
 
 void settle_culprits(Report& report, const CallHistories& histories) {
   const auto finding = std::ranges::find_if(report.findings, is_about_calls);
-  if (finding == report.findings.end()) return;
+  if (finding == report.findings.end() || is_about_lock(*finding, report.blocked)) return;
   const Consensus consensus = find_consensus(histories, report.blocked);
   if (!consensus.deviations.empty()) {
     lay_at_the_door(*finding, consensus.deviations, histories.ranks.size());

@@ -82,15 +82,11 @@ std::string after_text(const RankState& rank, const LastCall& call) {
 }
 
 // The rank's gangs: those it still holds, or has just released.
-std::vector<std::shared_ptr<GangState>> gangs_of(const World& world, RankState& rank) {
+std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
   std::vector<std::shared_ptr<GangState>> gangs = std::move(rank.abandoned);
   rank.abandoned.clear();
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
     gangs.push_back(gang->state());
-  if (world.foreign_gangs != nullptr)
-    for (GangState* gang : world.matching.gangs())
-      if (std::ranges::count(gang->info->root_ranks, rank.rank) != 0)
-        gangs.emplace_back(std::shared_ptr<void>(), gang);
   std::sort(gangs.begin(), gangs.end(),
             [](const auto& a, const auto& b) { return a->index < b->index; });
   gangs.erase(std::unique(gangs.begin(), gangs.end()), gangs.end());
@@ -174,16 +170,6 @@ std::size_t add_abort(World& world, const BreakCause& cause, int rank,
   return world.findings.add(std::move(finding));
 }
 
-// For cause_of_failure. The gangs break by themselves.
-void note_failure(const World& world, RankState& rank, std::size_t finding) {
-  auto cause = std::make_shared<BreakCause>();
-  cause->kind = GangErrorKind::peer_failed;
-  cause->finding = finding;
-  rank.last_failure = cause;
-  for (const auto& gang : gangs_of(world, rank))
-    if (!gang->broken) gang->broken = cause;
-}
-
 }  // namespace
 
 void report_rank_failure(World& world, Task& task, const std::exception_ptr& error) {
@@ -201,8 +187,15 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     finding = add_rank_failure(world, task, error);
   for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
   rank.broken_by_unwinding.clear();
-  if (world.foreign_gangs != nullptr) return note_failure(world, rank, finding);
-  for (const auto& gang : gangs_of(world, rank)) {
+  if (world.foreign_gangs != nullptr) {  // its gangs break by themselves
+    auto cause = std::make_shared<BreakCause>();
+    cause->kind = GangErrorKind::peer_failed;
+    cause->finding = finding;
+    rank.last_failure = std::move(cause);
+    rank.abandoned.clear();
+    return;
+  }
+  for (const auto& gang : gangs_of(rank)) {
     if (gang->broken) continue;
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;

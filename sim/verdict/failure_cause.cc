@@ -147,6 +147,19 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
   }
 }
 
+// The first failure that has ended the program of another member.
+std::shared_ptr<const BreakCause> failure_of_member(const World& world, const GangState& gang,
+                                                    const RankState& rank) {
+  std::shared_ptr<const BreakCause> first;
+  for (const int member : gang.info->root_ranks) {
+    const RankState& other = world.rank(member);
+    if (&other == &rank || !other.has_failed || other.last_failure == nullptr) continue;
+    if (first == nullptr || other.last_failure->finding < first->finding)
+      first = other.last_failure;
+  }
+  return first;
+}
+
 // The cause that broke another gang, if that is the same ranks' absence.
 std::shared_ptr<const BreakCause> known_absence(const World& world, const Finding& finding) {
   if (finding.id != finding_id::participant_missing) return nullptr;
@@ -166,6 +179,7 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   if (!failure) return nullptr;
   const std::shared_ptr<GangState> gang = failed_gang(world, rank, *failure);
   if (gang == nullptr || gang->broken != nullptr) return gang == nullptr ? nullptr : gang->broken;
+  if (auto cause = failure_of_member(world, *gang, rank)) return cause;
   // The faults are the cause.
   if (world.interference != nullptr && world.interference->have_fired()) return nullptr;
   std::optional<Finding> finding = finding_of(world, *gang, rank, *failure);

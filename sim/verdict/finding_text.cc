@@ -61,7 +61,7 @@ std::string other_wait(const Wait& wait) {
     case Wait::Reason::join:
       return "join of " + wait.joined->further->name;
     case Wait::Reason::mutex:
-      return "lock of a mutex";
+      return std::string(mutex_wait);
     case Wait::Reason::condition:
       return "wait for a condition";
     case Wait::Reason::message:

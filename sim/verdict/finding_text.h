@@ -35,6 +35,9 @@ CallSummary summary_of(const PendingOperation& pending);
 // Adds a sentence to what a finding says.
 void add_detail(Finding& finding, std::string_view sentence);
 
+// The kind of the call of a context that waits for a mutex.
+inline constexpr std::string_view mutex_wait = "lock of a mutex";
+
 // The call that `context` is blocked in. If that is not an operation, only the kind is set: "join
 // of loader", or "running" if the context is not blocked.
 struct CallOnGang {

@@ -1,11 +1,15 @@
 #include "sim/verdict/lock_causes.h"
 
+#include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "sim/matching/sim_gang.h"
 #include "sim/report/finding_log.h"
 #include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
@@ -59,32 +63,9 @@ std::string held_text(const HeldLock& lock) {
                      call_text(*lock.held_in), context_text(*lock.waiter, *lock.holder->rank));
 }
 
-}  // namespace
-
-void report_leaked_locks(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
-                         FindingLog& findings) {
-  for (const Task* context : blocked.dead_contexts()) {
-    if (!waits_for_leaked_lock(*context)) continue;
-    Finding finding;
-    finding.id = finding_id::deadlock;
-    finding.ranks = {context->rank->rank};
-    point_at_last_call(world, blocked, finding);
-    finding.certainty = certainty.of(*context);
-    const std::string holder = context_text(*context->wait->holder, *context->rank);
-    findings.add_of_ranks(std::move(finding),
-                          fmt::format("{} for a mutex that {} locked and never unlocked: it has "
-                                      "ended.",
-                                      context->further ? "waits in a thread" : "waits", holder));
-  }
-}
-
-void blame_held_locks(const World& world, const BlockedWorld& blocked,
-                      const std::vector<WaitGraph::Node>& core, Finding& finding) {
+// `ranks` wait for each other.
+void blame(const std::vector<HeldLock>& locks, const std::set<int>& ranks, Finding& finding) {
   constexpr std::size_t most_told = 4;
-  const std::vector<HeldLock> locks = held_locks_in(blocked, core);
-  if (locks.empty()) return;
-  const BlockedWorld without(world, blocked.moment(), Assumption::no_locks);
-  if (without.is_dead(*locks.front().holder)) return;
   std::set<int> holders;
   std::string text;
   for (std::size_t i = 0; i < locks.size(); ++i) {
@@ -94,14 +75,56 @@ void blame_held_locks(const World& world, const BlockedWorld& blocked,
   text = capitalised(text) + ".";
   const PendingOperation& first = *locks.front().held_in;
   // Where all ranks hold one, or wait for messages, it may as well be by the way.
-  if (holders.size() == ranks_in(blocked, core).size() || is_point_to_point(first.call().kind))
+  if (holders.size() == ranks.size() || is_point_to_point(first.call().kind))
     return add_detail(finding, text);
   finding.detail = full_message(finding);
   finding.message = std::move(text);
+  if (finding.id == finding_id::mismatch_gang) finding.id = finding_id::deadlock;  // none mixed up
+  finding.near_misses.clear();
   finding.ranks.assign(holders.begin(), holders.end());
   finding.gang = first.gang->gang_label();
   finding.call = describe(first.call());
   finding.location = to_string(first.call().call_site);
+}
+
+}  // namespace
+
+void report_leaked_locks(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
+                         FindingLog& findings) {
+  for (const Task* context : blocked.dead_contexts()) {
+    if (!waits_for_leaked_lock(*context)) continue;
+    Finding finding;
+    finding.id = finding_id::deadlock;
+    finding.ranks = {context->rank->rank};
+    if (const LastCall last = last_call_of(*context->rank); last.gang != nullptr)
+      finding.location = to_string(last.call_site);
+    else
+      point_at_last_call(world, blocked, finding);
+    finding.certainty = certainty.of(*context);
+    const std::string holder = context_text(*context->wait->holder, *context->rank);
+    findings.add_of_ranks(std::move(finding),
+                          fmt::format("{} for a mutex that {} locked and never unlocked: it has "
+                                      "ended.",
+                                      context->further ? "waits in a thread" : "waits", holder));
+  }
+}
+
+void blame_held_locks(const World& world, const BlockedWorld& blocked, FindingLog& findings) {
+  std::unique_ptr<BlockedWorld> without;
+  for (const auto& core : blocked.cores()) {
+    const std::vector<HeldLock> locks = held_locks_in(blocked, core);
+    if (locks.empty()) continue;
+    if (!without)
+      without = std::make_unique<BlockedWorld>(world, blocked.moment(), Assumption::no_locks);
+    if (without->is_dead(*locks.front().holder)) continue;
+    const std::set<int> ranks = ranks_in(blocked, core);
+    for (std::size_t i = 0; i < findings.size(); ++i)
+      if (std::ranges::any_of(findings.at(i).ranks,
+                              [&ranks](int rank) { return ranks.contains(rank); })) {
+        blame(locks, ranks, findings.at(i));
+        break;
+      }
+  }
 }
 
 }  // namespace gang::sim

@@ -1,8 +1,6 @@
 // Mutexes as the cause of a deadlock.
 #pragma once
 
-#include <vector>
-
 #include "sim/verdict/blocked_world.h"
 #include "sim/verdict/verdict_certainty.h"
 
@@ -17,11 +15,10 @@ class FindingLog;
 void report_leaked_locks(const World& world, BlockedWorld& blocked, VerdictCertainty& certainty,
                          FindingLog& findings);
 
-// Where the deadlock of `core` might not be there without mutexes, says in its finding which rank
-// holds one in a call of a gang while another context of `core` waits for it. If that is a
-// collective, and not all of its ranks hold one, the finding is laid at the door of those who do;
+// Says in each finding of a deadlock that might not be there without mutexes which rank holds one
+// in a call of a gang while another context waits for it. If that is a collective, and not all of
+// the ranks that wait for each other hold one, the finding is laid at the door of those who do;
 // what it said before explains the wait.
-void blame_held_locks(const World& world, const BlockedWorld& blocked,
-                      const std::vector<WaitGraph::Node>& core, Finding& finding);
+void blame_held_locks(const World& world, const BlockedWorld& blocked, FindingLog& findings);
 
 }  // namespace gang::sim

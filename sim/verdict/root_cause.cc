@@ -74,6 +74,7 @@ void report_root_causes(const World& world, BlockedWorld& blocked, VerdictCertai
       for (const CallSummary* side : {&miss.first, &miss.second})
         explained.insert(side->ranks.begin(), side->ranks.end());
   report_wait_cycles(world, blocked, certainty, findings, find_other_peers(world), explained);
+  blame_held_locks(world, blocked, findings);
   if (findings.size() == before)
     report_plain_deadlock(world, blocked, certainty, findings, find_other_peers(world));
 }

@@ -14,7 +14,6 @@
 #include "sim/verdict/cycle.h"
 #include "sim/verdict/finding_text.h"
 #include "sim/verdict/first_divergence.h"
-#include "sim/verdict/lock_causes.h"
 
 namespace gang::sim {
 namespace {
@@ -270,7 +269,6 @@ void report_wait_cycles(const World& world, BlockedWorld& blocked, VerdictCertai
         }))
       continue;
     Finding finding = finding_of(world, cycle);
-    blame_held_locks(world, blocked, core, finding);
     point_at_last_call(world, blocked, finding);
     finding.certainty = certainty.of(*cycle.contexts.front());
     finding.near_misses = std::move(near_misses);
