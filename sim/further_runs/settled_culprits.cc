@@ -237,7 +237,7 @@ bool is_about_lock(const Finding& finding, const std::vector<BlockedCall>& block
     all.insert(call.rank);
     if (call.call.kind == mutex_wait) waiting.insert(call.rank);
   }
-  return waiting.size() < all.size() &&
+  return !waiting.empty() && waiting.size() < all.size() &&
          std::ranges::all_of(finding.ranks, [&](int rank) { return waiting.contains(rank); });
 }
 
