@@ -60,7 +60,10 @@ Verdict judge(const CulpritCase& one, const Subject& subject, CulpritFigures& fi
 CulpritCase generate_early_end(Draw& draw) {
   CulpritCase one = generate_culprit(draw);
   one.culprits.front().slip = draw.one_in(2) ? Slip::throws : Slip::returns;
-  for (SharedCall& call : one.calls) call.tag = 0;  // not all backends have tags
+  // Of a message, either end may be to blame; and not all backends have tags.
+  for (SharedCall& call : one.calls)
+    if (call.kind == SharedCallKind::ring || call.kind == SharedCallKind::pass_on)
+      call.kind = SharedCallKind::barrier;
   return one;
 }
 
@@ -129,8 +132,9 @@ std::vector<Property> early_ends(const Subject& subject) {
   return {to_property(Law<CulpritCase>{
       .suite = "culprits",
       .name = "who_ends_early_is_the_only_finding",
-      .description = "A rank that throws or returns too early is named once; what others get from "
-                     "that is no finding.",
+      .description =
+          "A rank that throws or returns too early among collectives is named once; what "
+          "others get from that is no finding.",
       .cost = 4,
       .generate = generate_early_end,
       .verdict = [subject](const CulpritCase& one) { return judge_early_end(one, subject); }})};
