@@ -4,11 +4,14 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "gang/error.h"
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
 #include "sim/matching/matching.h"
 #include "sim/recording/trace_recorder.h"
+#include "sim/report/report.h"
 #include "sim/state/pending_operation.h"
 #include "sim/state/world.h"
 
@@ -62,7 +65,26 @@ ObservedGang::~ObservedGang() {
   if (std::uncaught_exceptions() == 0) return;
   const Engine& engine = observation_.world.engine;
   const Engine::Guard guard(observation_.world.engine);
-  if (!engine.is_over()) observation_.world.engine.current().rank->abandoned.push_back(state_);
+  if (!engine.is_over()) abandon(*engine.current().rank);
+}
+
+// An exception unwinds past the gang. Closing it takes time, in which others may fail before the
+// run knows why: until then, this is the cause.
+void ObservedGang::abandon(RankState& owner) {
+  owner.abandoned.push_back(state_);
+  if (state_->broken != nullptr) return;
+  Finding finding;
+  finding.id = finding_id::rank_failed;
+  finding.ranks = {owner.rank};
+  finding.gang = state_->gang_label();
+  finding.message = fmt::format("An exception made rank {} let go of {} while others used it.",
+                                owner.rank, state_->label());
+  if (owner.last_call.gang != nullptr) finding.location = to_string(owner.last_call.call_site);
+  auto cause = std::make_shared<BreakCause>();
+  cause->kind = GangErrorKind::peer_failed;
+  cause->finding_if_fatal = std::make_shared<const Finding>(std::move(finding));
+  owner.broken_by_unwinding.push_back(cause);
+  state_->broken = std::move(cause);
 }
 
 // Counts a call, under the engine's Guard.

@@ -64,6 +64,7 @@ class ObservedGang final : public ForwardingGang {
  private:
   void number(Operation& operation) noexcept;
   void note(const Collective& call);
+  void abandon(RankState& owner);
   CallFaults faults_before(Operation& operation);
   void abort_as_told();
   // Inline for the same reason as SimGang::finish.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,8 +77,28 @@ std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate) {
   return index;
 }
 
+std::size_t FindingLog::place_of(std::size_t index) const {
+  for (auto merged = merged_into_.find(index); merged != merged_into_.end();
+       merged = merged_into_.find(index))
+    index = merged->second;
+  return index;
+}
+
+void FindingLog::merge(std::size_t index, std::size_t cause) {
+  index = place_of(index);
+  cause = place_of(cause);
+  if (index == cause) return;
+  merged_into_.emplace(index, cause);
+  const Consequences moved = std::exchange(consequences_[index], {});
+  for (const auto& [text, ranks] : moved.first) {
+    if (ranks.empty()) add_consequence(cause, text);
+    for (const int rank : ranks) add_consequence_of(rank, cause, text);
+  }
+  consequences_[cause].more += moved.more;
+}
+
 void FindingLog::add_consequence(std::size_t index, std::string text) {
-  Consequences& known = consequences_[index];
+  Consequences& known = consequences_[place_of(index)];
   if (known.first.size() < most_consequences)
     known.first.push_back({std::move(text), {}});
   else
@@ -85,7 +106,7 @@ void FindingLog::add_consequence(std::size_t index, std::string text) {
 }
 
 void FindingLog::add_consequence_of(int rank, std::size_t index, std::string predicate) {
-  Consequences& known = consequences_[index];
+  Consequences& known = consequences_[place_of(index)];
   const auto same = std::ranges::find_if(known.first, [&predicate](const Consequence& candidate) {
     return !candidate.ranks.empty() && candidate.text == predicate;
   });
@@ -113,7 +134,11 @@ std::vector<Finding> FindingLog::take() {
           fmt::format("{} {}", capitalised(ranks_text(findings_[i].ranks)), findings_[i].message);
   for (Finding& finding : findings_)
     if (is_rank_failure(finding)) complete_rank_failure(finding);
-  return std::move(findings_);
+  if (merged_into_.empty()) return std::move(findings_);
+  std::vector<Finding> kept;
+  for (std::size_t i = 0; i < findings_.size(); ++i)
+    if (!merged_into_.contains(i)) kept.push_back(std::move(findings_[i]));
+  return kept;
 }
 
 }  // namespace gang::sim

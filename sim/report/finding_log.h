@@ -27,8 +27,12 @@ class FindingLog {
   // The same for something a rank did, `predicate`; ranks that did it share one, "ranks 0-3 ...".
   void add_consequence_of(int rank, std::size_t index, std::string predicate);
 
+  // Finding `index` has turned out to be a consequence of finding `cause`: it is removed, and its
+  // consequences become those of `cause`, also later ones.
+  void merge(std::size_t index, std::size_t cause);
+
   // For adding details while the run continues; valid until the next finding is added.
-  Finding& at(std::size_t index) { return findings_[index]; }
+  Finding& at(std::size_t index) { return findings_[place_of(index)]; }
 
   std::size_t size() const noexcept { return findings_.size(); }
 
@@ -45,7 +49,10 @@ class FindingLog {
     std::size_t more = 0;
   };
 
+  std::size_t place_of(std::size_t index) const;
+
   std::vector<Finding> findings_;
+  std::unordered_map<std::size_t, std::size_t> merged_into_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<Consequences> consequences_;
   std::vector<bool> is_of_ranks_;  // whether its message is a predicate

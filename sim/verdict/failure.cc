@@ -185,7 +185,10 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     finding = rank.last_failure->finding = add_abort(world, *rank.last_failure, rank.rank, error);
   else
     finding = add_rank_failure(world, task, error);
-  for (const auto& cause : rank.broken_by_unwinding) cause->finding = finding;
+  for (const auto& cause : rank.broken_by_unwinding) {
+    if (cause->finding != BreakCause::no_finding) world.findings.merge(cause->finding, finding);
+    cause->finding = finding;
+  }
   rank.broken_by_unwinding.clear();
   if (world.foreign_gangs != nullptr) {  // its gangs break by themselves
     auto cause = std::make_shared<BreakCause>();

@@ -147,13 +147,23 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
   }
 }
 
+// Whether the cause is that an exception unwinds past the gangs of `rank` itself.
+bool is_own(const BreakCause& cause, const RankState& rank) {
+  return std::ranges::any_of(rank.broken_by_unwinding, [&cause](const auto& own) {
+    return own.get() == &cause ||
+           (own->finding != BreakCause::no_finding && own->finding == cause.finding);
+  });
+}
+
 // The first failure that has ended the program of another member.
 std::shared_ptr<const BreakCause> failure_of_member(const World& world, const GangState& gang,
                                                     const RankState& rank) {
   std::shared_ptr<const BreakCause> first;
   for (const int member : gang.info->root_ranks) {
     const RankState& other = world.rank(member);
-    if (&other == &rank || !other.has_failed || other.last_failure == nullptr) continue;
+    if (&other == &rank || !other.has_failed || other.last_failure == nullptr ||
+        is_own(*other.last_failure, rank))
+      continue;
     if (first == nullptr || other.last_failure->finding < first->finding)
       first = other.last_failure;
   }
@@ -178,7 +188,8 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   const std::optional<GangError> failure = gang_error_in(error);
   if (!failure) return nullptr;
   const std::shared_ptr<GangState> gang = failed_gang(world, rank, *failure);
-  if (gang == nullptr || gang->broken != nullptr) return gang == nullptr ? nullptr : gang->broken;
+  if (gang == nullptr) return nullptr;
+  if (gang->broken != nullptr && !is_own(*gang->broken, rank)) return gang->broken;
   if (auto cause = failure_of_member(world, *gang, rank)) return cause;
   // The faults are the cause.
   if (world.interference != nullptr && world.interference->have_fired()) return nullptr;

@@ -80,6 +80,26 @@ TEST(FindingLog, ConsequencesOfRanksThatDidTheSameAreOne) {
                                                       "rank 500 went home", "failed in it"));
 }
 
+TEST(FindingLog, AFindingThatBecomesAConsequenceIsRemoved) {
+  FindingLog log;
+  const std::size_t victim = log.add(finding("victim", {0}));
+  const std::size_t other = log.add(finding("other", {1}));
+  log.add_consequence(victim, "first");
+  log.add_consequence_of(2, victim, "failed");
+  const std::size_t cause = log.add(finding("cause", {3}));
+  log.merge(victim, cause);
+  log.merge(victim, cause);
+  log.add_consequence_of(4, victim, "failed");
+  log.add_consequence(other, "last");
+  EXPECT_EQ(log.at(victim).id, "cause");
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].id, "other");
+  EXPECT_THAT(findings[0].consequences, ElementsAre("last"));
+  EXPECT_EQ(findings[1].id, "cause");
+  EXPECT_THAT(findings[1].consequences, ElementsAre("first", "ranks 2,4 failed"));
+}
+
 TEST(FindingLog, CountsConsequencesThatAreTooManyToShow) {
   FindingLog log;
   const std::size_t index = log.add(finding("a", {1}));
