@@ -154,6 +154,7 @@ void MemoryFence::add(const TensorView& region, Against what) {
   const std::uintptr_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
   const std::uintptr_t end = (begin + region.size_bytes()) / page_bytes() * page_bytes();
   if (begin == 0 || first >= end) return;
+  if (what == Against::writes && region.size_bytes() < least_bytes_against_writes) return;
   regions_.push_back({region.data() + (first - begin), end - first, what});
 }
 

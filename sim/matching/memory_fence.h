@@ -27,7 +27,8 @@ struct FenceAccess {
 //
 //   - ordinary builds revoke access to the pages that lie wholly inside a region, or only the right
 //     to write them. The first access faults, is noted, and restores access: the program continues.
-//     A region that holds no whole page (4 KiB on x86-64) is not fenced.
+//     A region that holds no whole page (4 KiB on x86-64) is not fenced; nor, against writes, a
+//     small one, for which the fence would cost more than the operation.
 //   - builds with AddressSanitizer poison the region, but for a last part of less than 8 bytes that
 //     is followed by live memory; an access ends the process with "use-after-poison" and its call
 //     stack. They do not fence regions that may be read.
@@ -41,6 +42,7 @@ class MemoryFence {
   enum class Against : std::uint8_t { every_access, writes };
 
   static constexpr std::size_t most_fences = 2048;
+  static constexpr std::size_t least_bytes_against_writes = 64 * 1024;
   static constexpr bool is_fatal =
 #if defined(__SANITIZE_ADDRESS__)
       true;

@@ -72,9 +72,10 @@ TEST_F(MemoryFenceTest, TellsAWriteFromARead) {
 }
 
 TEST_F(MemoryFenceTest, AgainstWritesLetsReadsPass) {
-  const Pages pages(2);
+  constexpr std::size_t bytes = MemoryFence::least_bytes_against_writes;
+  const Pages pages(bytes / page);
   MemoryFence fence;
-  fence.add(pages.view(0, 2 * page), MemoryFence::Against::writes);
+  fence.add(pages.view(0, bytes), MemoryFence::Against::writes);
   fence.close();
   EXPECT_EQ(pages.read(page + 5), std::byte{7});
   fence.open();
@@ -86,6 +87,16 @@ TEST_F(MemoryFenceTest, AgainstWritesLetsReadsPass) {
   ASSERT_TRUE(fence.access().has_value());
   pages.write(1);
   EXPECT_EQ(pages.read(page + 5), std::byte{1});
+}
+
+TEST_F(MemoryFenceTest, AgainstWritesSmallRegionsAreNotFenced) {
+  const Pages pages(2);
+  MemoryFence fence;
+  fence.add(pages.view(0, 2 * page), MemoryFence::Against::writes);
+  fence.close();
+  pages.write(page + 5);
+  fence.open();
+  EXPECT_FALSE(fence.access().has_value());
 }
 
 TEST_F(MemoryFenceTest, SeesNothingWhileOpen) {
