@@ -135,6 +135,18 @@ Finding timeout_finding(const World& world, const GangState& gang, const RankSta
   return finding;
 }
 
+// The last resort: whom the error names. Their programs may still be about to fail.
+std::optional<Finding> named_finding(const GangState& gang, const RankState& rank,
+                                     const GangError& error) {
+  Finding finding = finding_for(gang, rank, error, finding_id::rank_failed);
+  finding.ranks = root_ranks_of(gang, error.ranks_at_fault());
+  std::erase(finding.ranks, rank.rank);
+  if (finding.ranks.empty()) return std::nullopt;
+  finding.message = fmt::format("{} ended the program of rank {}: {}",
+                                capitalised(ranks_text(finding.ranks)), rank.rank, error.what());
+  return finding;
+}
+
 std::optional<Finding> finding_of(const World& world, const GangState& gang, const RankState& rank,
                                   const GangError& error) {
   switch (error.kind()) {
@@ -143,8 +155,10 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
     case GangErrorKind::timeout:
       return timeout_finding(world, gang, rank, error);
     default:
-      return missing_finding(world, gang, rank, error);
+      break;
   }
+  if (auto missing = missing_finding(world, gang, rank, error)) return missing;
+  return named_finding(gang, rank, error);
 }
 
 // Whether the cause is that an exception unwinds past the gangs of `rank` itself.
@@ -201,6 +215,8 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   cause->kind = failure->kind();
   cause->ranks_at_fault = failure->ranks_at_fault();
   cause->reason = failure->what();
+  if (finding->id == finding_id::rank_failed)
+    for (const int named : finding->ranks) world.rank(named).broken_by_unwinding.push_back(cause);
   cause->finding_if_fatal = std::make_shared<const Finding>(*std::move(finding));
   gang->broken = cause;
   return cause;
