@@ -131,7 +131,7 @@ TEST_P(FailureCause, WhoGivesUpAStartedCallIsTheCause) {
       rank.root()->barrier({}, CallSite::at("train.cc", 6));
     });
     ASSERT_THAT(report.findings, testing::SizeIs(1)) << throws << to_string(report);
-    if (throws) EXPECT_EQ(report.findings[0].id, "rank_failed") << to_string(report);
+    EXPECT_EQ(report.findings[0].id, "rank_failed") << throws << to_string(report);
     EXPECT_THAT(report.findings[0].ranks, ElementsAre(2)) << throws << to_string(report);
   }
 }
