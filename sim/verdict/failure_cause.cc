@@ -135,14 +135,14 @@ Finding timeout_finding(const World& world, const GangState& gang, const RankSta
   return finding;
 }
 
-// The last resort: whom the error names. Their programs may still be about to fail.
+// The last resort: whom the error names, whose program is about to return or to fail.
 std::optional<Finding> named_finding(const GangState& gang, const RankState& rank,
                                      const GangError& error) {
-  Finding finding = finding_for(gang, rank, error, finding_id::rank_failed);
+  Finding finding = finding_for(gang, rank, error, finding_id::participant_missing);
   finding.ranks = root_ranks_of(gang, error.ranks_at_fault());
   std::erase(finding.ranks, rank.rank);
   if (finding.ranks.empty()) return std::nullopt;
-  finding.message = fmt::format("{} ended the program of rank {}: {}",
+  finding.message = fmt::format("{} left the gang, which ended the program of rank {}: {}",
                                 capitalised(ranks_text(finding.ranks)), rank.rank, error.what());
   return finding;
 }
@@ -215,8 +215,9 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   cause->kind = failure->kind();
   cause->ranks_at_fault = failure->ranks_at_fault();
   cause->reason = failure->what();
-  if (finding->id == finding_id::rank_failed)
-    for (const int named : finding->ranks) world.rank(named).broken_by_unwinding.push_back(cause);
+  if (finding->id == finding_id::participant_missing)
+    for (const int missing : finding->ranks)
+      world.rank(missing).broken_by_unwinding.push_back(cause);  // should it fail
   cause->finding_if_fatal = std::make_shared<const Finding>(*std::move(finding));
   gang->broken = cause;
   return cause;
