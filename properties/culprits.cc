@@ -60,20 +60,26 @@ Verdict judge(const CulpritCase& one, const Subject& subject, CulpritFigures& fi
 CulpritCase generate_early_end(Draw& draw) {
   CulpritCase one = generate_culprit(draw);
   one.culprits.front().slip = draw.one_in(2) ? Slip::throws : Slip::returns;
-  // Of a message, either end may be to blame; and not all backends have tags.
+  // Of a message, and of a call that few ranks make, either side may be to blame.
+  for (SharedCall& call : one.calls) call.makers = Makers::all;
   for (SharedCall& call : one.calls)
     if (call.kind == SharedCallKind::ring || call.kind == SharedCallKind::pass_on)
       call.kind = SharedCallKind::barrier;
   return one;
 }
 
-Verdict judge_early_end(const CulpritCase& one, const Subject& subject) {
+// Whether it is one finding, counted by whether that names the rank.
+Verdict judge_early_end(const CulpritCase& one, const Subject& subject, CulpritFigures& figures) {
   const sim::Report report =
       subject.simulate(options_of(one), [&one](sim::SimulatedRank& rank) { run_rank(one, rank); });
-  if (report.findings.empty()) return Verdict::holds();
-  const int culprit = one.culprits.front().rank % one.world();
-  if (report.findings.size() == 1 && report.findings.front().ranks == std::vector{culprit})
+  if (report.findings.empty()) {
+    ++figures.without_effect;
     return Verdict::holds();
+  }
+  ++figures.found;
+  const int culprit = one.culprits.front().rank % one.world();
+  if (std::ranges::count(report.findings.front().ranks, culprit) != 0) ++figures.alone;
+  if (report.findings.size() == 1) return Verdict::holds();
   return Verdict::violated(
       fmt::format("expected one finding, of rank {}\n{}", culprit, to_string(report)));
 }
@@ -129,15 +135,31 @@ Subject settling_subject() {
 }
 
 std::vector<Property> early_ends(const Subject& subject) {
-  return {to_property(Law<CulpritCase>{
+  const Law<CulpritCase> law{
       .suite = "culprits",
       .name = "who_ends_early_is_the_only_finding",
       .description =
           "A rank that throws or returns too early among collectives is named once; what "
           "others get from that is no finding.",
       .cost = 4,
-      .generate = generate_early_end,
-      .verdict = [subject](const CulpritCase& one) { return judge_early_end(one, subject); }})};
+      .generate = generate_early_end};
+  Property property = to_property(law);
+  property.check = [subject, law](const Settings& settings) {
+    CulpritFigures figures;
+    Law<CulpritCase> counting = law;
+    counting.verdict = [&](const CulpritCase& one) {
+      return judge_early_end(one, subject, figures);
+    };
+    CheckResult result = to_property(counting).check(settings);
+    result.figures =
+        fmt::format("who ended early is named in {} of {} ({:.2f} %)", figures.alone.load(),
+                    figures.found.load(), 100 * share(figures.alone, figures.found));
+    if (result.held() && figures.found >= enough)
+      expect_share("who ended early is named", share(figures.alone, figures.found), least_alone,
+                   result);
+    return result;
+  };
+  return {property};
 }
 
 std::vector<Property> culprits(const Subject& subject) {

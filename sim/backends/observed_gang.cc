@@ -62,10 +62,11 @@ ObservedGang::ObservedGang(const Observation& observation, std::shared_ptr<GangS
       is_refused_(observation.world.engine.current().rank->incarnation > 0) {}
 
 ObservedGang::~ObservedGang() {
-  if (std::uncaught_exceptions() == 0) return;
-  const Engine& engine = observation_.world.engine;
-  const Engine::Guard guard(observation_.world.engine);
-  if (!engine.is_over()) abandon(*engine.current().rank);
+  Engine& engine = observation_.world.engine;
+  const Engine::Guard guard(engine);
+  if (engine.is_over()) return;
+  state_->departures.push_back({rank(), next_sequence_, {}});
+  if (std::uncaught_exceptions() > 0) abandon(*engine.current().rank);
 }
 
 // An exception unwinds past the gang. Closing it takes time, in which others may fail before the

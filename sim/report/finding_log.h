@@ -31,6 +31,9 @@ class FindingLog {
   // consequences become those of `cause`, also later ones.
   void merge(std::size_t index, std::size_t cause);
 
+  // Whether they are one finding by now.
+  bool are_one(std::size_t a, std::size_t b) const { return place_of(a) == place_of(b); }
+
   // For adding details while the run continues; valid until the next finding is added.
   Finding& at(std::size_t index) { return findings_[place_of(index)]; }
 

@@ -11,6 +11,7 @@
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/report/finding_log.h"
 #include "sim/state/world.h"
 #include "sim/verdict/finding_text.h"
 
@@ -66,18 +67,59 @@ std::string call_text(const Finding& finding) {
   return fmt::format("{} on {}", to_string(finding.call), to_string(finding.gang));
 }
 
+int member_of(const GangState& gang, int root_rank) {
+  const auto& ranks = gang.info->root_ranks;
+  return static_cast<int>(std::ranges::find(ranks, root_rank) - ranks.begin());
+}
+
+// Whether a member has let go of the gang, or returned; without making `call`, if given.
+bool has_left(const World& world, const GangState& gang, int member, const Collective* call) {
+  const RankState& rank = world.rank(gang.root_rank_of(member));
+  if (rank.has_failed) return false;
+  const auto departure = std::ranges::find(gang.departures, member, &Departure::member);
+  if (departure == gang.departures.end()) return rank.has_returned;
+  return call == nullptr || is_point_to_point(call->kind) ||
+         departure->calls <= call->sequence_number;
+}
+
+// The members that are missing in the call; if there are none, those that left while others were
+// still in it. Root ranks.
+std::vector<int> missing_ranks(const World& world, const GangState& gang, const RankState& rank,
+                               const Collective& call) {
+  std::vector<int> ranks;
+  for (const Collective* asked : {&call, static_cast<const Collective*>(nullptr)}) {
+    for (int member = 0; member < gang.size(); ++member)
+      if (gang.root_rank_of(member) != rank.rank && has_left(world, gang, member, asked))
+        ranks.push_back(gang.root_rank_of(member));
+    if (!ranks.empty()) break;
+  }
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
 std::optional<Finding> missing_finding(const World& world, const GangState& gang,
                                        const RankState& rank, const GangError& error) {
   Finding finding = finding_for(gang, rank, error, finding_id::participant_missing);
-  for (const int member : gang.info->root_ranks)
-    if (world.rank(member).has_returned && !world.rank(member).has_failed)
-      finding.ranks.push_back(member);
+  finding.ranks = missing_ranks(world, gang, rank, error.operation());
   if (finding.ranks.empty()) return std::nullopt;
-  std::ranges::sort(finding.ranks);
-  finding.message = fmt::format("{} never called {} ({} members): {} returned from {}.",
-                                capitalised(ranks_text(finding.ranks)), call_text(finding),
-                                gang.size(), finding.ranks.size() == 1 ? "it" : "they",
-                                finding.ranks.size() == 1 ? "its program" : "their programs");
+  const bool have_returned = std::ranges::all_of(
+      finding.ranks, [&world](int missing) { return world.rank(missing).has_returned; });
+  const bool is_one = finding.ranks.size() == 1;
+  const std::string place = finding.location.empty() ? "" : " at " + finding.location;
+  if (std::ranges::none_of(finding.ranks, [&](int missing) {
+        return has_left(world, gang, member_of(gang, missing), &error.operation());
+      })) {
+    finding.message = fmt::format("{} left while others were still in {}{} on {}.",
+                                  capitalised(ranks_text(finding.ranks)), to_string(finding.call),
+                                  place, to_string(finding.gang));
+    return finding;
+  }
+  finding.message = fmt::format("{} never called {}{} on {} ({} members): {} {}.",
+                                capitalised(ranks_text(finding.ranks)), to_string(finding.call),
+                                place, to_string(finding.gang), gang.size(), is_one ? "it" : "they",
+                                !have_returned ? "left the gang"
+                                : is_one       ? "returned from its program"
+                                               : "returned from their programs");
   return finding;
 }
 
@@ -157,16 +199,22 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
     default:
       break;
   }
-  if (auto missing = missing_finding(world, gang, rank, error)) return missing;
-  return named_finding(gang, rank, error);
+  return missing_finding(world, gang, rank, error);
 }
 
 // Whether the cause is that an exception unwinds past the gangs of `rank` itself.
-bool is_own(const BreakCause& cause, const RankState& rank) {
-  return std::ranges::any_of(rank.broken_by_unwinding, [&cause](const auto& own) {
-    return own.get() == &cause ||
-           (own->finding != BreakCause::no_finding && own->finding == cause.finding);
+bool is_own(const World& world, const BreakCause& cause, const RankState& rank) {
+  constexpr std::size_t none = BreakCause::no_finding;
+  return std::ranges::any_of(rank.broken_by_unwinding, [&](const auto& own) {
+    return own.get() == &cause || (own->finding != none && cause.finding != none &&
+                                   world.findings.are_one(own->finding, cause.finding));
   });
+}
+
+// Whether it is only known that an exception unwinds past the gang, and not yet why.
+bool is_vague(const BreakCause& cause) {
+  return cause.finding == BreakCause::no_finding && cause.finding_if_fatal != nullptr &&
+         cause.finding_if_fatal->id == finding_id::rank_failed;
 }
 
 // The first failure that has ended the program of another member.
@@ -176,7 +224,7 @@ std::shared_ptr<const BreakCause> failure_of_member(const World& world, const Ga
   for (const int member : gang.info->root_ranks) {
     const RankState& other = world.rank(member);
     if (&other == &rank || !other.has_failed || other.last_failure == nullptr ||
-        is_own(*other.last_failure, rank))
+        is_own(world, *other.last_failure, rank))
       continue;
     if (first == nullptr || other.last_failure->finding < first->finding)
       first = other.last_failure;
@@ -203,11 +251,15 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   if (!failure) return nullptr;
   const std::shared_ptr<GangState> gang = failed_gang(world, rank, *failure);
   if (gang == nullptr) return nullptr;
-  if (gang->broken != nullptr && !is_own(*gang->broken, rank)) return gang->broken;
+  const std::shared_ptr<const BreakCause> known =
+      gang->broken != nullptr && !is_own(world, *gang->broken, rank) ? gang->broken : nullptr;
+  if (known != nullptr && !is_vague(*known)) return known;
   if (auto cause = failure_of_member(world, *gang, rank)) return cause;
   // The faults are the cause.
   if (world.interference != nullptr && world.interference->have_fired()) return nullptr;
   std::optional<Finding> finding = finding_of(world, *gang, rank, *failure);
+  if (!finding && known != nullptr) return known;
+  if (!finding) finding = named_finding(*gang, rank, *failure);
   if (!finding) return nullptr;
   gang->broken = known_absence(world, *finding);
   if (gang->broken != nullptr) return gang->broken;
