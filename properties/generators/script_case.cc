@@ -1,6 +1,8 @@
 #include "properties/generators/script_case.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -21,16 +23,43 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::receive, "receive"},
                                    EnumName{Kind::receive_any, "receive from any rank"},
                                    EnumName{Kind::test_receive, "tested receive"},
+                                   EnumName{Kind::wait_any, "wait for one of two receives"},
+                                   EnumName{Kind::timed_wait, "receive with patience"},
+                                   EnumName{Kind::sleep, "sleep"},
                                    EnumName{Kind::broken_barrier, "abort of the pair"}};
 
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
   constexpr std::array usual = {Kind::barrier, Kind::reduction, Kind::send, Kind::receive};
-  constexpr std::array rare = {Kind::receive_any, Kind::test_receive, Kind::broken_barrier};
+  constexpr std::array rare = {Kind::receive_any, Kind::test_receive, Kind::wait_any,
+                               Kind::timed_wait,  Kind::sleep,        Kind::broken_barrier};
   return draw.one_in(8) ? draw.any_of(rare) : draw.any_of(usual);
 }
 
-void perform(const ScriptedCall& call, Gang& root, Gang& pair, CallSite site) {
+Kind draw_choosing_kind(Draw& draw) {
+  constexpr std::array usual = {Kind::barrier, Kind::barrier, Kind::reduction, Kind::send,
+                                Kind::send,    Kind::send,    Kind::receive};
+  constexpr std::array choosing = {Kind::receive_any, Kind::receive_any, Kind::test_receive,
+                                   Kind::wait_any,    Kind::timed_wait,  Kind::sleep};
+  return draw.one_in(3) ? draw.any_of(choosing) : draw.any_of(usual);
+}
+
+// Started receives from `peer` and from the rank behind it.
+void receive_either(Gang& root, int peer, const ScriptedCall& call, CallSite site) {
+  std::array<std::vector<std::int32_t>, 2> values;
+  std::array<Work, 2> works;
+  for (int i = 0; i < 2; ++i) {
+    values[i].resize(static_cast<std::size_t>(call.count));
+    works[i] = root.start_recv(view(values[i]), (peer + i) % root.size(), call.tag, {}, site);
+  }
+  const std::size_t first = Work::wait_any(works);
+  works[first].wait();
+  if (first == 1) root.barrier({}, site);
+  works[1 - first].wait();
+}
+
+void perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, CallSite site) {
+  Gang& root = *rank.root();
   const int peer = call.peer % root.size();
   std::vector<std::int32_t> values(static_cast<std::size_t>(call.count), root.rank());
   switch (call.kind) {
@@ -44,29 +73,36 @@ void perform(const ScriptedCall& call, Gang& root, Gang& pair, CallSite site) {
       root.recv(view(values), peer, call.tag, {}, site);
       return;
     case Kind::receive_any:
-      root.recv(view(values), any_rank, call.tag, {}, site);
+      if (root.recv(view(values), any_rank, call.tag, {}, site).source_rank % 2 == 1)
+        root.barrier({}, site);
       return;
     case Kind::test_receive: {
       Work work = root.start_recv(view(values), peer, call.tag, {}, site);
-      if (!work.test()) work.wait();
+      if (work.test())
+        root.barrier({}, site);
+      else
+        work.wait();
       return;
     }
+    case Kind::wait_any:
+      return receive_either(root, peer, call, site);
+    case Kind::timed_wait: {
+      Work work = root.start_recv(view(values), peer, call.tag, {}, site);
+      if (!work.wait(std::chrono::milliseconds(2))) {
+        root.barrier({}, site);
+        work.wait();
+      }
+      return;
+    }
+    case Kind::sleep:
+      return rank.runtime().sleep_for(std::chrono::milliseconds(call.count));
     case Kind::broken_barrier:
       return pair.abort();
   }
 }
 
-std::string text_of(const ScriptedCall& call) {
-  std::string text(name_of(kind_names, call.kind));
-  if (call.kind == Kind::send || call.kind == Kind::receive || call.kind == Kind::test_receive)
-    text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
-  if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
-  return call.count == 1 ? text : text + fmt::format(" of {}", call.count);
-}
-
-}  // namespace
-
-ScriptCase generate_script(Draw& draw) {
+template <typename DrawKind>
+ScriptCase generate(Draw& draw, const DrawKind& draw_kind) {
   ScriptCase script{.handles_errors = draw.one_in(4)};
   script.calls.resize(static_cast<std::size_t>(draw.between(2, most_ranks)));
   for (auto& calls : script.calls) {
@@ -79,6 +115,22 @@ ScriptCase generate_script(Draw& draw) {
   }
   return script;
 }
+
+std::string text_of(const ScriptedCall& call) {
+  std::string text(name_of(kind_names, call.kind));
+  constexpr std::array with_peer = {Kind::send, Kind::receive, Kind::test_receive, Kind::wait_any,
+                                    Kind::timed_wait};
+  if (std::ranges::find(with_peer, call.kind) != with_peer.end())
+    text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
+  if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
+  return call.count == 1 ? text : text + fmt::format(" of {}", call.count);
+}
+
+}  // namespace
+
+ScriptCase generate_script(Draw& draw) { return generate(draw, draw_kind); }
+
+ScriptCase generate_choices(Draw& draw) { return generate(draw, draw_choosing_kind); }
 
 ScriptCase generate_shuffled_messages(Draw& draw) {
   const int ranks = draw.between(2, most_ranks);
@@ -108,7 +160,7 @@ sim::RankProgram program_of(const ScriptCase& script) {
       const CallSite site =
           CallSite::at("script", 10 * static_cast<std::uint32_t>(rank.rank()) + ++line);
       try {
-        perform(call, *rank.root(), *pair, site);
+        perform(call, rank, *pair, site);
       } catch (const GangError&) {
         if (!script.handles_errors) throw;
       }

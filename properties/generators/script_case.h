@@ -16,8 +16,12 @@ enum class ScriptedKind : std::uint8_t {
   reduction,      // on the rank's pair, (0,1), (2,3), ..., of `count` elements
   send,           // to `peer`, with `tag`, of `count` elements
   receive,        // from `peer`
-  receive_any,    // from any rank, with `tag`
-  test_receive,   // from `peer`, started, tested once, then waited for
+  receive_any,    // from any rank, with `tag`; a barrier if that had an odd number
+  test_receive,   // from `peer`, started, tested once; a barrier if it had ended, else a wait
+  wait_any,       // receives from `peer` and from the next rank; waits for one, then for the other,
+                  // with a barrier in between if the second one ended first
+  timed_wait,     // a receive from `peer`, waited for for 2 ms; if that is too short, a barrier
+  sleep,          // for `count` ms
   broken_barrier  // aborts the pair
 };
 
@@ -39,6 +43,9 @@ struct ScriptCase {
 };
 
 ScriptCase generate_script(Draw& draw);
+
+// The same, but many calls may have a choice, and what they see decides what follows.
+ScriptCase generate_choices(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such
 // worlds deadlock, and complete with buffers.

@@ -45,9 +45,17 @@ class Choices {
   // further context, a timeout.
   void note_choice_point() noexcept { ++choice_points_; }
 
-  // Whether what has happened so far happens in every schedule.
-  Schedules schedules() const noexcept {
-    return choice_points_ == 0 ? Schedules::every : Schedules::at_least_this;
+  // The same, unless nothing more happens that could have come otherwise: further senders to a
+  // receive from any source, the end of what was tested. That would be noted as a choice point.
+  void note_open_choice() noexcept { ++open_choices_; }
+
+  // Whether there is nothing more to note.
+  bool is_decided() const noexcept { return choice_points_ != 0; }
+
+  // Whether what has happened so far happens in every schedule. `is_at_rest`: no context can run.
+  Schedules schedules(bool is_at_rest) const noexcept {
+    return choice_points_ == 0 && (is_at_rest || open_choices_ == 0) ? Schedules::every
+                                                                     : Schedules::at_least_this;
   }
 
   // Where a replayed schedule and this run diverge; empty if they do not. Call at the end of a run
@@ -66,6 +74,7 @@ class Choices {
   std::uint64_t asked_ = 0;  // choices that the scheduler has made
   std::uint64_t count_ = 0;
   std::uint64_t choice_points_ = 0;
+  std::uint64_t open_choices_ = 0;
   Schedule recorded_;
   std::string divergence_;
 };

@@ -12,8 +12,8 @@
 namespace gang::sim {
 namespace {
 
-// With more ranks, too few calls of each are kept to compare them.
-constexpr int most_ranks_recorded = 65'536;
+// About a kilobyte is recorded of each.
+constexpr int most_ranks_recorded = 1'048'576;
 
 constexpr std::array settled_ids = {finding_id::participant_missing,
                                     finding_id::mismatch_operation,
@@ -36,6 +36,12 @@ constexpr std::array settled_ids = {finding_id::participant_missing,
 
 bool is_about_calls(const Finding& finding) {
   return std::ranges::find(settled_ids, finding.id) != settled_ids.end();
+}
+
+// Null if there is none.
+const Finding* first_about_calls(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, is_about_calls);
+  return found == report.findings.end() ? nullptr : &*found;
 }
 
 // -- Words --
@@ -258,12 +264,25 @@ void blame_wrong_peer(Finding& finding) {
   finding.call = wrong->call;
 }
 
+// Of the findings about calls, the first one.
+void settle_first(Report& report, const Consensus& consensus, std::size_t world) {
+  const auto finding = std::ranges::find_if(report.findings, is_about_calls);
+  if (finding == report.findings.end()) return;
+  if (!consensus.deviations.empty()) {
+    lay_at_the_door(*finding, consensus.deviations, world);
+    merge_consequences(report, static_cast<std::size_t>(finding - report.findings.begin()));
+  } else if (!consensus.sides.empty())
+    tell_sides(*finding, consensus.sides);
+  else
+    blame_wrong_peer(*finding);
+}
+
 }  // namespace
 
 std::optional<SimulationOptions> recording_options(const SimulationOptions& options,
                                                    const Report& report) {
-  if (options.faults != nullptr || options.world_size > most_ranks_recorded ||
-      std::ranges::none_of(report.findings, is_about_calls))
+  if (!report.faults.empty() || options.world_size > most_ranks_recorded ||
+      first_about_calls(report) == nullptr)
     return std::nullopt;
   SimulationOptions recording = options;
   recording.trace = Recording::off;
@@ -279,16 +298,21 @@ bool is_same_run(const Report& report, const Report& again) {
 }
 
 void settle_culprits(Report& report, const CallHistories& histories) {
-  const auto finding = std::ranges::find_if(report.findings, is_about_calls);
-  if (finding == report.findings.end()) return;
-  const Consensus consensus = find_consensus(histories, report.blocked);
-  if (!consensus.deviations.empty()) {
-    lay_at_the_door(*finding, consensus.deviations, histories.ranks.size());
-    merge_consequences(report, static_cast<std::size_t>(finding - report.findings.begin()));
-  } else if (!consensus.sides.empty())
-    tell_sides(*finding, consensus.sides);
-  else
-    blame_wrong_peer(*finding);
+  settle_first(report, find_consensus(histories, report.blocked), histories.ranks.size());
+}
+
+void settle_culprits(Report& report, Report clean, const CallHistories& histories) {
+  const Finding* without = first_about_calls(clean);
+  if (without == nullptr) return;
+  const Consensus consensus = find_consensus(histories, clean.blocked);
+  const Finding* found = first_about_calls(report);
+  if (found != nullptr && found->id == without->id && found->ranks == without->ranks &&
+      found->location == without->location)
+    return settle_first(report, consensus, histories.ranks.size());
+  settle_first(clean, consensus, histories.ranks.size());
+  Finding& first = report.findings.front();
+  if (!first.detail.empty()) first.detail += " ";
+  first.detail += "Without the faults: " + first_about_calls(clean)->message;
 }
 
 }  // namespace gang::sim

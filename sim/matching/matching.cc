@@ -276,6 +276,8 @@ void Matching::recycle(GangState& gang, MatchSlot& slot) {
 
 void Matching::end(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
+  if (pending.is_tested) [[unlikely]]
+    engine_.choices().note_choice_point();
   const bool failed = status == PendingStatus::failed;
   if (pending.batch != nullptr) {
     PendingOperation& batch = *pending.batch;

@@ -50,6 +50,7 @@ struct PendingOperation {
   std::uint32_t any_receive_index = 0;  // for a receive from any source
   PendingStatus status = PendingStatus::posted;
   bool is_async = false;
+  bool is_tested = false;  // a test found it pending: if it ends, the test had a choice
   bool is_forced = false;  // receives from the source that SimulationOptions forces
   Received received;
   TimePoint posted_at{0};

@@ -8,6 +8,7 @@
 #include "sim/verdict/call_sequences.h"
 #include "sim/verdict/deviation.h"
 #include "sim/verdict/lockstep.h"
+#include "sim/verdict/mistaken_messages.h"
 #include "sim/verdict/odd_arguments.h"
 
 namespace gang::sim {
@@ -32,7 +33,7 @@ class Walk {
     for (int rank = 0; rank < ranks_.rank_count(); ++rank)
       budget_ += most_rounds_per_step * sequences.of(rank).size();
     for (const BlockedCall& call : blocked)
-      if (call.context.empty()) waits_for_[call.rank] = &call.waits_for;
+      if (call.context.empty()) blocked_[call.rank] = &call;
   }
 
   Consensus run() {
@@ -64,11 +65,13 @@ class Walk {
   const CallSequences& sequences_;
   Lockstep ranks_;
   std::vector<std::uint64_t> required_;  // by rank: the last round in which it was waited for
-  std::map<int, const std::vector<int>*> waits_for_;
+  BlockedPrograms blocked_;
+  MistakenMessages mistaken_messages_{sequences_, blocked_};
   std::vector<int> with_most_;    // ranks whose next step is the common one
   std::vector<int> others_;       // that stand elsewhere
   std::vector<int> in_branches_;  // in a call of their own that meets the common one
   std::map<int, Token> odd_;      // in this round: ranks, and what they were to do
+  std::set<int> mistaken_;        // those of them that are so by themselves, however many they are
   std::uint64_t round_ = 0;
   std::size_t budget_;  // ranks still to be looked at, in all rounds
   bool is_over_ = false;
@@ -120,13 +123,13 @@ void Walk::mark_required(Token common) {
 // Whom the message of the rank waits for, if it waits.
 void Walk::mark_awaited(int rank) {
   const SequenceStep& step = *ranks_.next(rank);
-  const auto waits = waits_for_.find(rank);
-  if (step.call->status != SliceStatus::pending || waits == waits_for_.end() ||
+  const auto waits = blocked_.find(rank);
+  if (step.call->status != SliceStatus::pending || waits == blocked_.end() ||
       &step != &sequences_.of(rank).back())
     return;
   const std::size_t times = ranks_.times(rank, step.token);
   if (times > ranks_.times(ranks_.reference().rank, step.token)) return;  // it is ahead itself
-  for (const int awaited : *waits->second)
+  for (const int awaited : waits->second->waits_for)
     if (!ranks_.is_batch(step) || ranks_.times(awaited, step.token) <= times) require(awaited);
 }
 
@@ -155,8 +158,8 @@ Split Walk::split_at(const SequenceStep& step, Token common) const {
 // Those that the rank waits for in its message, and that stand where most ranks do.
 std::vector<int> Walk::awaited_with_most(int rank, Token common) const {
   std::vector<int> awaited;
-  if (const auto waits = waits_for_.find(rank); waits != waits_for_.end())
-    for (const int other : *waits->second)
+  if (const auto waits = blocked_.find(rank); waits != blocked_.end())
+    for (const int other : waits->second->waits_for)
       if (ranks_.stands_at(other, common)) awaited.push_back(other);
   return awaited;
 }
@@ -229,9 +232,9 @@ bool Walk::is_on_other_gang(int rank, Token common) const {
 // Whether all other members of the gang of its call wait for the rank.
 bool Walk::is_awaited_by_gang(int rank) const {
   return std::ranges::all_of(sequences_.members(ranks_.next(rank)->call->gang), [&](int member) {
-    const auto waits = waits_for_.find(member);
+    const auto waits = blocked_.find(member);
     return member == rank ||
-           (waits != waits_for_.end() && std::ranges::count(*waits->second, rank) != 0);
+           (waits != blocked_.end() && std::ranges::count(waits->second->waits_for, rank) != 0);
   });
 }
 
@@ -264,6 +267,7 @@ void Walk::step() {
   others_.clear();
   in_branches_.clear();
   odd_.clear();
+  mistaken_.clear();
   const std::optional<Token> begun = ranks_.begin_round();
   is_over_ = !begun;
   if (!begun) return;
@@ -288,6 +292,8 @@ void Walk::step() {
   std::vector<Place> places;
   for (const int rank : with_most_) places.push_back(ranks_.place_of(rank));
   for (const int rank : odd_in_arguments(sequences_, places)) odd_.emplace(rank, common);
+  for (const int rank : mistaken_messages_.among(places))
+    if (odd_.emplace(rank, common).second) mistaken_.insert(rank);
   blame_odd(common);
   for (const int rank : with_most_)
     if (ranks_.stands_at(rank, common)) ranks_.go_on(rank);
@@ -301,7 +307,9 @@ void Walk::blame_odd(Token common) {
     if (!odd_.contains(rank)) expected[common].push_back(ranks_.place_of(rank));
   for (const int rank : others_)
     if (!odd_.contains(rank)) expected[ranks_.next(rank)->token].push_back(ranks_.place_of(rank));
-  const auto odd_to = std::ranges::count(odd_, common, [](const auto& one) { return one.second; });
+  const auto odd_to = std::ranges::count_if(odd_, [&](const auto& one) {
+    return one.second == common && !mistaken_.contains(one.first);
+  });
   if (static_cast<std::size_t>(odd_to) >= std::max<std::size_t>(1, expected[common].size())) {
     tell_sides(common);
   } else {

@@ -37,11 +37,24 @@ CallSummary summary_of(const Calls& calls) {
 
 // -- Messages that would match if their tags were equal --
 
-// Pairs of messages from the same two lines with the same two tags: one cause.
+// Pairs of messages from the same two lines: one cause.
 struct OtherTags {
   Calls sends;
   Calls receives;  // one for each of `sends`
 };
+
+// "tag 3", "tags 3, 5, 7, 9, ...": of each call, unless they are all the same.
+std::string tags_text(const Calls& calls) {
+  constexpr std::size_t most_tags = 4;
+  std::vector<std::string> tags;
+  for (const PendingOperation* call : calls)
+    tags.push_back(call->call().tag == any_tag ? "any" : std::to_string(call->call().tag));
+  if (std::ranges::all_of(tags, [&tags](const std::string& tag) { return tag == tags.front(); }))
+    return "tag " + tags.front();
+  const bool is_cut = tags.size() > most_tags;
+  tags.resize(std::min(tags.size(), most_tags));
+  return fmt::format("tags {}{}", fmt::join(tags, ", "), is_cut ? ", ..." : "");
+}
 
 Finding tag_finding(const OtherTags& pairs) {
   const PendingOperation& send = *pairs.sends.front();
@@ -54,10 +67,10 @@ Finding tag_finding(const OtherTags& pairs) {
   const bool is_one = pairs.sends.size() == 1;
   const std::string_view source = takes_any(receive) ? "any rank" : is_one ? "it" : "them";
   finding.message =
-      fmt::format("{} with tag {} at {}; {} from {} with tag {} at {}.",
-                  capitalised(ranks_do(sent.ranks, "sends", "send")), send.call().tag,
+      fmt::format("{} with {} at {}; {} from {} with {} at {}.",
+                  capitalised(ranks_do(sent.ranks, "sends", "send")), tags_text(pairs.sends),
                   to_string(send.call().call_site), ranks_do(wanted.ranks, "receives", "receive"),
-                  source, receive.call().tag, finding.location);
+                  source, tags_text(pairs.receives), finding.location);
   finding.detail = "They would match if the tags were equal.";
   return finding;
 }
@@ -80,12 +93,11 @@ SendsBySource::const_iterator oldest_of(const SendsBySource& sends, const Mailbo
 }
 
 void report_other_tags(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
-  using Side = std::tuple<std::string, int, std::string, int>;  // places and tags
+  using Side = std::pair<std::string, std::string>;  // the places of both ends
   std::vector<OtherTags> causes;
   std::map<Side, std::size_t> cause_of;
   const auto add = [&](const PendingOperation& send, const PendingOperation& receive) {
-    const Side side{to_string(send.call().call_site), send.call().tag,
-                    to_string(receive.call().call_site), receive.call().tag};
+    const Side side{to_string(send.call().call_site), to_string(receive.call().call_site)};
     const auto [place, is_new] = cause_of.try_emplace(side, causes.size());
     if (is_new) causes.emplace_back();
     causes[place->second].sends.push_back(&send);
