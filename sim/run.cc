@@ -248,7 +248,8 @@ Report Run::make_report() {
   report.handled = diagnosis_.take_handled(report.findings);
   report.blocked = std::move(ending_.verdict.blocked);
   report.certainty = std::move(ending_.verdict.certainty);
-  report.schedules = choices.schedules(ending_.outcome == Outcome::completed);
+  choices.set_at_rest(ending_.outcome == Outcome::completed);
+  report.schedules = choices.schedules();
   report.divergence = choices.divergence();
   report.race_candidates = matching_.messages().take_race_candidates();
   report.forced_receive_completed = matching_.messages().forced_receive_completed();

@@ -52,10 +52,13 @@ class Choices {
   // Whether there is nothing more to note.
   bool is_decided() const noexcept { return choice_points_ != 0; }
 
-  // Whether what has happened so far happens in every schedule. `is_at_rest`: no context can run.
-  Schedules schedules(bool is_at_rest) const noexcept {
-    return choice_points_ == 0 && (is_at_rest || open_choices_ == 0) ? Schedules::every
-                                                                     : Schedules::at_least_this;
+  // Whether nothing more happens now: no context can run, or polls other than in vain.
+  void set_at_rest(bool is_at_rest) noexcept { is_at_rest_ = is_at_rest; }
+
+  // Whether what has happened so far happens in every schedule.
+  Schedules schedules() const noexcept {
+    return choice_points_ == 0 && (is_at_rest_ || open_choices_ == 0) ? Schedules::every
+                                                                      : Schedules::at_least_this;
   }
 
   // Where a replayed schedule and this run diverge; empty if they do not. Call at the end of a run
@@ -75,6 +78,7 @@ class Choices {
   std::uint64_t count_ = 0;
   std::uint64_t choice_points_ = 0;
   std::uint64_t open_choices_ = 0;
+  bool is_at_rest_ = false;
   Schedule recorded_;
   std::string divergence_;
 };

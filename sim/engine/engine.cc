@@ -180,17 +180,17 @@ void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
   if (polls_.may_succeed() && resume(polls_.waiting())) return;
   if (resume(outside_waits_)) return;
-  is_at_rest_ = polls_.waiting().empty();
+  choices_.set_at_rest(polls_.waiting().empty());
   const bool has_passed = client_.let_time_pass();
-  is_at_rest_ = false;
+  choices_.set_at_rest(false);
   if (has_passed) return;
   if (polls_.may_retry_in_vain()) {
     if (polls_.watch_clock()) client_.pass_time(polls_.time_of_round());
     if (resume(polls_.waiting())) return;
   }
-  is_at_rest_ = true;
+  choices_.set_at_rest(true);
   client_.give_verdict();
-  is_at_rest_ = false;
+  choices_.set_at_rest(false);
 }
 
 // Makes those runnable that still wait; whether there is one.

@@ -115,9 +115,6 @@ class Engine final : public TaskRunner {
 
   Clock& clock() noexcept { return clock_; }
   Choices& choices() noexcept { return choices_; }
-
-  // Whether what has happened so far happens in every schedule.
-  Schedules schedules() const noexcept { return choices_.schedules(is_at_rest_); }
   ContextTable& contexts() noexcept { return contexts_; }
   ContextEnds& ends() noexcept { return ends_; }
   std::uint64_t switches() const noexcept { return steps_.steps(); }
@@ -156,8 +153,7 @@ class Engine final : public TaskRunner {
   std::unique_ptr<ParallelContexts> parallel_;  // null: one context runs at a time
   Task* current_ = nullptr;
   bool is_over_ = false;
-  bool is_at_rest_ = false;  // no context can run, and none polls except in vain
-  bool expects_ = false;     // tells the switcher which task comes next
+  bool expects_ = false;  // tells the switcher which task comes next
   ContextTable contexts_;
   ContextEnds ends_;
   RunnableSet runnable_;

@@ -247,7 +247,7 @@ void expand_batch(PendingOperation& batch) {
     single.output = entry.tensor;
     PendingOperation& pending =
         batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
-    pending.is_async = batch.is_async;
+    pending.form = batch.form;
     pending.batch = &batch;
   }
 }

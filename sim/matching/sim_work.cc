@@ -30,7 +30,7 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
     : gang_(std::move(gang)),
       operation_(operation),
       pending_(operation_.get(), *gang_, rank, task) {
-  pending_.is_async = true;
+  pending_.form = CallForm::started;
   if (pending_.call().kind == OperationKind::batch) expand_batch(pending_);
 }
 
@@ -151,7 +151,7 @@ bool SimWork::test() {
 
 // The program may see that it has not ended yet, which is a choice if it ends at all.
 void SimWork::note_found_pending() {
-  pending_.is_tested = true;
+  pending_.form = CallForm::tested;
   world().engine.choices().note_open_choice();
 }
 

@@ -51,8 +51,9 @@ bool could_take_another(const GangState& gang, Mailbox& mailbox, const PendingOp
   const int wanted_tag = receive.call().tag;
   if (has_other_sender(mailbox, wanted_tag, source)) return true;
   // A started receive may end after later calls of its rank.
-  const std::uint64_t calls = receive.is_async ? std::numeric_limits<std::uint64_t>::max()
-                                               : collectives_called(gang, receive.member);
+  const std::uint64_t calls = receive.form != CallForm::blocking
+                                  ? std::numeric_limits<std::uint64_t>::max()
+                                  : collectives_called(gang, receive.member);
   if (!mailbox.sole_senders) mailbox.sole_senders = std::make_unique<std::vector<SoleSender>>();
   auto& known = *mailbox.sole_senders;
   const auto place = std::ranges::find(known, wanted_tag, &SoleSender::wanted_tag);

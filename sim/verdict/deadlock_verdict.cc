@@ -95,7 +95,7 @@ Verdict reach_verdict(const World& world, Moment moment) {
     if (wait != nullptr && wait->reason == Wait::Reason::any_operation) call.waits_for_any = true;
   }
   if (!verdict.certainty)
-    verdict.certainty = Certainty{.schedules = world.engine.schedules()};
+    verdict.certainty = Certainty{.schedules = world.engine.choices().schedules()};
   verdict.findings = findings.take();
   return verdict;
 }

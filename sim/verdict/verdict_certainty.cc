@@ -31,7 +31,7 @@ bool VerdictCertainty::depends_on_streams(const Task& context) {
 }
 
 Certainty VerdictCertainty::of(const Task& context) {
-  Certainty certainty{.schedules = world_.engine.schedules()};
+  Certainty certainty{.schedules = world_.engine.choices().schedules()};
   if (depends_on_streams(context)) certainty.streams = Dependence::open;
   if (depends_on_sends(context)) {
     certainty.sends = Dependence::open;

@@ -96,7 +96,7 @@ std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
   const bool others_go_on = gang.size() > 2 && members.front() != nullptr &&
                             members.front()->status == PendingStatus::complete;
   mismatch.finding.certainty = Certainty{
-      .schedules = others_go_on ? Schedules::at_least_this : world_.engine.schedules()};
+      .schedules = others_go_on ? Schedules::at_least_this : world_.engine.choices().schedules()};
   const auto first = std::ranges::find_if(
       members, [](const PendingOperation* member) { return member != nullptr; });
   if (members.size() == static_cast<std::size_t>(gang.size()) &&

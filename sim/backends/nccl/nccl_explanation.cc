@@ -216,7 +216,7 @@ Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
       "A kernel holds its place until its peers have started theirs. Each waits for the next: {}.",
       path_of(cycle));
   if (gangs.size() > 1)
-    finding.certainty = Certainty{.schedules = world_.engine.schedules(),
+    finding.certainty = Certainty{.schedules = world_.engine.choices().schedules(),
                                   .resident_kernels = world_.options.nccl.resident};
   return finding;
 }

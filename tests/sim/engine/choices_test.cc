@@ -10,10 +10,10 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 TEST(Choices, HoldInEveryScheduleUntilAChoicePoint) {
   const SimulationOptions options{.world_size = 2};
   Choices choices(options);
-  EXPECT_EQ(choices.schedules(false), Schedules::every);
+  EXPECT_EQ(choices.schedules(), Schedules::every);
   choices.note_choice_point();
   EXPECT_TRUE(choices.is_decided());
-  EXPECT_EQ(choices.schedules(true), Schedules::at_least_this);
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
 }
 
 TEST(Choices, AnOpenChoiceIsNoneOnceNothingMoreHappens) {
@@ -21,8 +21,9 @@ TEST(Choices, AnOpenChoiceIsNoneOnceNothingMoreHappens) {
   Choices choices(options);
   choices.note_open_choice();
   EXPECT_FALSE(choices.is_decided());
-  EXPECT_EQ(choices.schedules(false), Schedules::at_least_this);
-  EXPECT_EQ(choices.schedules(true), Schedules::every);
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+  choices.set_at_rest(true);
+  EXPECT_EQ(choices.schedules(), Schedules::every);
 }
 
 TEST(Choices, ADrawIsAChoicePointAndIsRecorded) {
@@ -30,7 +31,7 @@ TEST(Choices, ADrawIsAChoicePointAndIsRecorded) {
   Choices choices(options);
   choices.begin_run(2);
   const std::uint64_t drawn = choices.draw();
-  EXPECT_EQ(choices.schedules(true), Schedules::at_least_this);
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
   EXPECT_THAT(choices.take_schedule().draws, ElementsAre(drawn));
 }
 
