@@ -92,7 +92,7 @@ constexpr LawRow<JudgeScript> laws_of_calls[] = {
 constexpr LawRow<JudgeScript> laws_of_choices[] = {
     {"what_looks_like_a_choice_is_none",
      "what is said to happen in every schedule does, whatever ranks receive from and test",
-     judge_every_schedule, 10},
+     judge_every_schedule, 30},
 };
 
 constexpr LawRow<JudgeScript> laws_of_messages[] = {

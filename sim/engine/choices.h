@@ -52,7 +52,7 @@ class Choices {
   // Whether there is nothing more to note.
   bool is_decided() const noexcept { return choice_points_ != 0; }
 
-  // Whether nothing more happens now: no context can run, or polls other than in vain.
+  // Whether nothing more can happen now: no context can run, and none polls.
   void set_at_rest(bool is_at_rest) noexcept { is_at_rest_ = is_at_rest; }
 
   // Whether what has happened so far happens in every schedule.

@@ -188,7 +188,8 @@ void Engine::on_idle() {
     if (polls_.watch_clock()) client_.pass_time(polls_.time_of_round());
     if (resume(polls_.waiting())) return;
   }
-  choices_.set_at_rest(true);
+  // A context that polls might stop some time, and do more.
+  choices_.set_at_rest(polls_.waiting().empty());
   client_.give_verdict();
   choices_.set_at_rest(false);
 }

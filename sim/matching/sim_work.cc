@@ -104,8 +104,10 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
   const TimePoint deadline = is_bounded ? now + *timeout : TimePoint::max();
   const bool has_ended = wait_until(deadline);
-  // What is in time is so in every schedule, unless it is a tie.
-  if (!has_ended || world.engine.now() >= deadline) world.engine.choices().note_choice_point();
+  // What is in time is so in every schedule, unless it is a tie or time is real.
+  const bool is_real_time = world.options.context == ContextKind::parallel;
+  if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline))
+    world.engine.choices().note_choice_point();
   return has_ended && observe();
 }
 

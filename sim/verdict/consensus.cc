@@ -245,6 +245,7 @@ void Walk::judge_call(int rank, const SequenceStep& step, Token common) {
     return;
   }
   if (sequences_.is_message(step.token) && !ranks_.is_batch(step)) {
+    if (mistaken_messages_.is_met(ranks_.place_of(rank))) return;
     const Split split{.in_call = {rank}, .with_most = awaited_with_most(rank, common)};
     if (!split.with_most.empty()) judge_by_others(rank, split, common);
     return;

@@ -27,6 +27,10 @@ class MistakenMessages {
   // each call that such a message waits for.
   std::vector<int> among(const std::vector<Place>& places);
 
+  // Whether the message and the one at its other end wait for each other: both ranks are where they
+  // should be, and what they pass differs.
+  bool is_met(Place message) const { return other_end_of(message).has_value(); }
+
  private:
   // How often the call was made before, with the call.
   using Occurrence = std::pair<Token, std::size_t>;

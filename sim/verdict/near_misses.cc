@@ -4,7 +4,6 @@
 #include <iterator>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -75,21 +74,14 @@ Finding tag_finding(const OtherTags& pairs) {
   return finding;
 }
 
-using SendsBySource = std::unordered_map<int, const PendingOperation*>;
+// By source, ascending: which one came first depends on the schedule.
+using SendsBySource = std::map<int, const PendingOperation*>;
 
 // The first send of each source that waits in `mailbox`.
 SendsBySource first_sends(const Mailbox& mailbox) {
   SendsBySource first;
   for (const PendingOperation* send : mailbox.sends) first.try_emplace(send->member, send);
   return first;
-}
-
-// The one of `sends` that waits longest in `mailbox`; their end if none is left.
-SendsBySource::const_iterator oldest_of(const SendsBySource& sends, const Mailbox& mailbox) {
-  for (const PendingOperation* send : mailbox.sends)
-    if (const auto known = sends.find(send->member); known != sends.end() && known->second == send)
-      return known;
-  return sends.end();
 }
 
 void report_other_tags(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
@@ -109,8 +101,7 @@ void report_other_tags(const World& world, VerdictCertainty& certainty, FindingL
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
       auto sends = first_sends(mailbox);
       for (const PendingOperation* receive : mailbox.receives) {
-        const auto send =
-            takes_any(*receive) ? oldest_of(sends, mailbox) : sends.find(receive->call().peer);
+        const auto send = takes_any(*receive) ? sends.begin() : sends.find(receive->call().peer);
         if (send == sends.end()) continue;
         add(*send->second, *receive);
         sends.erase(send);  // one for each pair of ranks
@@ -313,16 +304,19 @@ std::vector<NearMiss> find_other_peers(const World& world) {
                taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
                              sim::summary_of(*send)))
             if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
-    for (const Mailbox& mailbox : *gang->mailboxes)
+    for (const Mailbox& mailbox : *gang->mailboxes) {
+      if (mailbox.receives.empty()) continue;
+      const SendsBySource offers = first_sends(mailbox);
       for (const PendingOperation* receive : mailbox.receives) {
         const auto send = sends_of.find({receive->call().peer, receive->call().tag});
         if (send != sends_of.end() && send->second->call().peer != receive->member)
           add(*send->second, *receive, "destination");
-        if (mailbox.sends.empty() || receive->call().peer == any_rank) continue;
-        const PendingOperation& offered = **mailbox.sends.begin();
+        if (offers.empty() || receive->call().peer == any_rank) continue;
+        const PendingOperation& offered = *offers.begin()->second;
         if (offered.member != receive->call().peer && offered.call().tag == receive->call().tag)
           add(offered, *receive, "source");
       }
+    }
   }
   return misses;
 }

@@ -85,6 +85,10 @@ TEST(MistakenMessages, WhereTagsRightlyDifferNobodyIsNamed) {
   EXPECT_THAT(finding_of(8, line_of_messages({own, of_source})).ranks, ElementsAre(3, 4));
 }
 
+TEST(MistakenMessages, OfALineThatIsWrongFromItsStartBothEndsAreNamed) {
+  EXPECT_THAT(finding_of(8, line_of_messages({all(3), all(0)})).ranks, ElementsAre(0, 1));
+}
+
 TEST(MistakenMessages, OfALineThatIsWrongEverywhereBothEndsAreShownOnce) {
   const Finding finding = finding_of(16, [](SimulatedRank& rank) {
     std::int32_t value = 0;

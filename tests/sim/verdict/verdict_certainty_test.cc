@@ -106,6 +106,18 @@ TEST(VerdictCertainty, ATestOfWhatNeverEndsIsNoChoice) {
   EXPECT_EQ(schedules_after_look(true, test), Schedules::at_least_this);
 }
 
+TEST(VerdictCertainty, WhoPollsForeverMightStopSomeTime) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 1) return;
+    Work work = rank.root()->start_recv(view_of(value), 1);
+    while (!work.test()) {
+    }
+  });
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_EQ(report.certainty.value().schedules, Schedules::at_least_this);
+}
+
 TEST(VerdictCertainty, ATestThatFindsTheEndIsAChoice) {
   EXPECT_EQ(schedules_after_look(true,
                                  [](Work& work) {
