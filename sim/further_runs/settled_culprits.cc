@@ -158,6 +158,12 @@ std::string_view id_with(const Finding& finding, const Deviation& first) {
   return finding.id;
 }
 
+// Whether the finding shows the call as one of those that ranks made where they part.
+bool shows(const Finding& finding, const CallSummary& call) {
+  return !finding.divergence ||
+         std::ranges::count(finding.divergence->next, call.location, &CallSummary::location) != 0;
+}
+
 void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
                      std::size_t world) {
   std::vector<int> culprits;
@@ -166,7 +172,9 @@ void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
   const Deviation& first = deviations.front();
   const CallSummary& shown = first.did.call.empty() ? first.expected : first.did;
   const std::string_view id = id_with(finding, first);
-  if (finding.ranks == culprits && finding.location == shown.location && finding.id == id) return;
+  if (finding.ranks == culprits && finding.location == shown.location && finding.id == id &&
+      (first.expected.call.empty() || shows(finding, first.expected)))
+    return;
   std::vector<std::string> sentences = sentences_of(deviations, world);
   std::string detail;
   for (std::size_t i = 1; i < sentences.size(); ++i) detail += sentences[i] + " ";

@@ -37,6 +37,8 @@ class Walk {
   }
 
   Consensus run() {
+    consensus_.deviations = mistaken_messages_.find();
+    if (!consensus_.deviations.empty()) return std::move(consensus_);
     while (!is_over_ && budget_ >= sequences_.rank_count()) {
       budget_ -= sequences_.rank_count();
       step();
@@ -71,7 +73,6 @@ class Walk {
   std::vector<int> others_;       // that stand elsewhere
   std::vector<int> in_branches_;  // in a call of their own that meets the common one
   std::map<int, Token> odd_;      // in this round: ranks, and what they were to do
-  std::set<int> mistaken_;        // those of them that are so by themselves, however many they are
   std::uint64_t round_ = 0;
   std::size_t budget_;  // ranks still to be looked at, in all rounds
   bool is_over_ = false;
@@ -245,7 +246,7 @@ void Walk::judge_call(int rank, const SequenceStep& step, Token common) {
     return;
   }
   if (sequences_.is_message(step.token) && !ranks_.is_batch(step)) {
-    if (mistaken_messages_.is_met(ranks_.place_of(rank))) return;
+    if (mistaken_messages_.is_new_to_all(ranks_.place_of(rank))) return;
     const Split split{.in_call = {rank}, .with_most = awaited_with_most(rank, common)};
     if (!split.with_most.empty()) judge_by_others(rank, split, common);
     return;
@@ -268,7 +269,6 @@ void Walk::step() {
   others_.clear();
   in_branches_.clear();
   odd_.clear();
-  mistaken_.clear();
   const std::optional<Token> begun = ranks_.begin_round();
   is_over_ = !begun;
   if (!begun) return;
@@ -293,8 +293,6 @@ void Walk::step() {
   std::vector<Place> places;
   for (const int rank : with_most_) places.push_back(ranks_.place_of(rank));
   for (const int rank : odd_in_arguments(sequences_, places)) odd_.emplace(rank, common);
-  for (const int rank : mistaken_messages_.among(places))
-    if (odd_.emplace(rank, common).second) mistaken_.insert(rank);
   blame_odd(common);
   for (const int rank : with_most_)
     if (ranks_.stands_at(rank, common)) ranks_.go_on(rank);
@@ -308,9 +306,7 @@ void Walk::blame_odd(Token common) {
     if (!odd_.contains(rank)) expected[common].push_back(ranks_.place_of(rank));
   for (const int rank : others_)
     if (!odd_.contains(rank)) expected[ranks_.next(rank)->token].push_back(ranks_.place_of(rank));
-  const auto odd_to = std::ranges::count_if(odd_, [&](const auto& one) {
-    return one.second == common && !mistaken_.contains(one.first);
-  });
+  const auto odd_to = std::ranges::count(odd_, common, [](const auto& one) { return one.second; });
   if (static_cast<std::size_t>(odd_to) >= std::max<std::size_t>(1, expected[common].size())) {
     tell_sides(common);
   } else {

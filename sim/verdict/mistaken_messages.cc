@@ -6,42 +6,40 @@
 namespace gang::sim {
 namespace {
 
-using ByArguments = std::map<Arguments, std::size_t>;  // how many ranks pass them
-
-// What more than half of them pass.
-std::optional<Arguments> majority_of(const ByArguments& counts) {
-  std::size_t all = 0;
-  for (const auto& [arguments, count] : counts) all += count;
-  for (const auto& [arguments, count] : counts)
-    if (2 * count > all) return arguments;
-  return std::nullopt;
-}
+constexpr std::size_t most_mistaken = 64;
 
 }  // namespace
 
-std::vector<int> MistakenMessages::among(const std::vector<Place>& places) {
-  if (places.empty() || !sequences_.is_message(step_at(places.front()).token)) return {};
-  ByArguments counts;
-  std::set<Arguments> settled;
-  for (const Place& place : places) {
-    const Arguments arguments = arguments_of(sequences_, place);
-    ++counts[arguments];
-    if (sequences_.is_settled(step_at(place))) settled.insert(arguments);
-  }
-  if (counts.size() == 1) return {};
-  std::optional<Arguments> expected = majority_of(counts);
-  const bool is_majority = expected.has_value();
-  if (!expected && settled.size() == 1) expected = *settled.begin();
-  if (!expected) return {};
-  std::vector<int> mistaken;
-  for (const Place& place : places) {
-    if (arguments_of(sequences_, place) == *expected) continue;
-    const std::optional<Place> other = other_end_of(place);
-    if (!other) continue;
-    const bool expects_it = is_majority && arguments_of(sequences_, *other) == *expected;
-    if (expects_it || is_usual(*other)) mistaken.push_back(place.rank);
+std::vector<Deviation> MistakenMessages::find() {
+  std::vector<Deviation> mistaken;
+  for (const auto& [rank, call] : blocked_) {
+    const std::optional<Place> message = blocked_message_of(rank);
+    if (!message) continue;
+    if (std::optional<Deviation> deviation = judge(*message))
+      mistaken.push_back(*std::move(deviation));
+    if (mistaken.size() > most_mistaken) return {};
   }
   return mistaken;
+}
+
+std::optional<Deviation> MistakenMessages::judge(Place message) {
+  const std::optional<Place> other = other_end_of(message);
+  if (!other) return std::nullopt;
+  const Usage& usage = usage_at(message);
+  const std::optional<Arguments>& expected = usage.of_most ? usage.of_most : usage.of_met;
+  if (!expected || *expected == arguments_of(sequences_, message)) return std::nullopt;
+  const Arguments others = arguments_of(sequences_, *other);
+  const bool expects_it = usage.of_most && others == *expected;
+  const Usage& others_usage = usage_at(*other);
+  const bool is_usual = others_usage.of_most == others && others_usage.places.at(others).size() > 1;
+  if (!expects_it && !is_usual) return std::nullopt;
+  return deviation_of(sequences_, message, usage.places.at(*expected));
+}
+
+bool MistakenMessages::is_new_to_all(Place message) const {
+  const std::optional<Place> other = other_end_of(message);
+  return other && !sequences_.was_ever_settled(step_at(message).token) &&
+         !sequences_.was_ever_settled(step_at(*other).token);
 }
 
 // The message that the rank's program is blocked in, if it is recorded.
@@ -75,33 +73,38 @@ std::optional<Place> MistakenMessages::other_end_of(Place message) const {
                                                                                    : std::nullopt;
 }
 
-// Whether most ranks pass the same in this call.
-bool MistakenMessages::is_usual(Place message) {
+const MistakenMessages::Usage& MistakenMessages::usage_at(Place message) {
   const auto& steps = sequences_.of(message.rank);
   const Token token = steps[message.at].token;
   const auto begin = steps.begin();
   const auto before = static_cast<std::size_t>(
       std::count_if(begin, begin + static_cast<std::ptrdiff_t>(message.at),
                     [token](const SequenceStep& step) { return step.token == token; }));
-  const auto [known, is_new] = usual_.try_emplace(Occurrence{token, before});
-  if (is_new) known->second = find_usual(known->first);
-  return known->second == arguments_of(sequences_, message);
+  const auto [known, is_new] = usages_.try_emplace(Occurrence{token, before});
+  if (is_new) known->second = find_usage(known->first);
+  return known->second;
 }
 
-std::optional<Arguments> MistakenMessages::find_usual(const Occurrence& occurrence) const {
-  ByArguments counts;
+MistakenMessages::Usage MistakenMessages::find_usage(const Occurrence& occurrence) const {
+  Usage usage;
+  std::set<Arguments> met;
   std::size_t makers = 0;
   for (int rank = 0; rank < static_cast<int>(sequences_.rank_count()); ++rank) {
     const auto& steps = sequences_.of(rank);
     std::size_t before = 0;
     for (std::size_t at = 0; at < steps.size(); ++at) {
       if (steps[at].token != occurrence.first || before++ != occurrence.second) continue;
-      ++counts[arguments_of(sequences_, {rank, at})];
+      const Arguments arguments = arguments_of(sequences_, {rank, at});
+      usage.places[arguments].push_back({rank, at});
+      if (sequences_.is_settled(steps[at])) met.insert(arguments);
       ++makers;
       break;
     }
   }
-  return makers < 2 ? std::nullopt : majority_of(counts);
+  for (const auto& [arguments, places] : usage.places)
+    if (2 * places.size() > makers) usage.of_most = arguments;
+  if (met.size() == 1) usage.of_met = *met.begin();
+  return usage;
 }
 
 }  // namespace gang::sim

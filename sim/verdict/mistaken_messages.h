@@ -23,27 +23,35 @@ class MistakenMessages {
   MistakenMessages(const CallSequences& sequences, const BlockedPrograms& blocked)
       : sequences_(sequences), blocked_(blocked) {}
 
-  // Those of `places`, where ranks make one call, that are wrong. O(places), and O(calls) once for
-  // each call that such a message waits for.
-  std::vector<int> among(const std::vector<Place>& places);
+  // Those that are wrong, by rank; none if they are very many: ranks that differ are no mistake.
+  // O(blocked ranks), and O(calls) once for each call that they are blocked in.
+  std::vector<Deviation> find();
 
-  // Whether the message and the one at its other end wait for each other: both ranks are where they
-  // should be, and what they pass differs.
-  bool is_met(Place message) const { return other_end_of(message).has_value(); }
+  // Whether the message and the one at its other end wait for each other, and no such messages have
+  // ever met: nobody left the others there, it is what both pass that differs.
+  bool is_new_to_all(Place message) const;
 
  private:
   // How often the call was made before, with the call.
   using Occurrence = std::pair<Token, std::size_t>;
 
+  // What ranks pass in it.
+  struct Usage {
+    std::optional<Arguments> of_most;
+    std::optional<Arguments> of_met;  // what all pass whose message was exchanged
+    std::map<Arguments, std::vector<Place>> places = {};
+  };
+
   const SequenceStep& step_at(Place place) const { return sequences_.of(place.rank)[place.at]; }
   std::optional<Place> blocked_message_of(int rank) const;
   std::optional<Place> other_end_of(Place message) const;
-  bool is_usual(Place message);
-  std::optional<Arguments> find_usual(const Occurrence& occurrence) const;
+  const Usage& usage_at(Place message);
+  Usage find_usage(const Occurrence& occurrence) const;
+  std::optional<Deviation> judge(Place message);
 
   const CallSequences& sequences_;
   const BlockedPrograms& blocked_;
-  std::map<Occurrence, std::optional<Arguments>> usual_;  // what most ranks pass, of two or more
+  std::map<Occurrence, Usage> usages_;
 };
 
 }  // namespace gang::sim

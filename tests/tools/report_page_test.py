@@ -130,7 +130,7 @@ class ReportPage(unittest.TestCase):
         subprocess.run([GANGSIM, "run", program, "--json", saved], check=False, cwd=self.folder,
                        stdout=subprocess.DEVNULL, timeout=60)
         run = json.loads(saved.read_text(encoding="utf-8"))
-        edit(run["report"])
+        edit(run)
         saved.write_text(json.dumps(run), encoding="utf-8")
         subprocess.run([GANGSIM, "explain", saved, "--html", page], check=True, timeout=60,
                        stdout=subprocess.DEVNULL)

@@ -294,7 +294,7 @@ function draw_handled(main) {
     element("p.quiet", {}, element("code", {},
             [error.id, error.location].filter((text) => text).join(" at ")))));
   if (run.handled_left_out) items.push(element("li", {}, `and ${run.handled_left_out} more`));
-  main.append(section("Errors that the program handled", "It caught these, so they are no findings.",
+  main.append(section("Errors that the program handled", "The program caught these, so they are not findings.",
                       element("ul.card.items", {}, items)));
 }
 
