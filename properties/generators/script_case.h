@@ -16,11 +16,10 @@ enum class ScriptedKind : std::uint8_t {
   reduction,      // on the rank's pair, (0,1), (2,3), ..., of `count` elements
   send,           // to `peer`, with `tag`, of `count` elements
   receive,        // from `peer`
-  receive_any,    // from any rank, with `tag`; a barrier if that had an odd number
-  test_receive,   // from `peer`, started, tested once; a barrier if it had ended, else a wait
-  wait_any,       // receives from `peer` and from the next rank; waits for one, then for the other,
-                  // with a barrier in between if the second one ended first
-  timed_wait,     // a receive from `peer`, waited for for 2 ms; if that is too short, a barrier
+  receive_any,    // from any rank, with `tag`
+  test_receive,   // from `peer`, started, tested once, then waited for
+  wait_any,       // receives from `peer` and from the next rank; waits for either, then for both
+  timed_wait,     // a receive from `peer`, waited for for 2 ms, then without limit
   sleep,          // for `count` ms
   broken_barrier  // aborts the pair
 };
@@ -38,13 +37,17 @@ struct ScriptedCall {
 struct ScriptCase {
   std::vector<std::vector<ScriptedCall>> calls;  // by rank; two or more ranks
   bool handles_errors = false;
+  // Whether ranks make one more barrier or not, depending on what they saw that may depend on the
+  // schedule: sources, results of tests.
+  bool ends_by_what_it_saw = false;
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };
 
 ScriptCase generate_script(Draw& draw);
 
-// The same, but many calls may have a choice, and what they see decides what follows.
+// Messages that are all sent and received, in an order in which that works; but receivers may have
+// a choice, and what they see decides what follows. Most such worlds deadlock at the end.
 ScriptCase generate_choices(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such

@@ -25,15 +25,42 @@ std::vector<Deviation> MistakenMessages::find() {
 std::optional<Deviation> MistakenMessages::judge(Place message) {
   const std::optional<Place> other = other_end_of(message);
   if (!other) return std::nullopt;
+  const Arguments others = arguments_of(sequences_, *other);
+  const Usage& others_usage = usage_at(*other);
+  const bool is_shared =
+      others_usage.places.contains(others) && others_usage.places.at(others).size() > 1;
+  if (sequences_.makers(step_at(message).token) == 1) {
+    // The place is its own; so is the mistake, if the others met that call from elsewhere.
+    if (!is_shared || others_usage.of_met != others) return std::nullopt;
+    const std::vector<Place> expected = met_elsewhere(message, others);
+    if (expected.empty()) return std::nullopt;
+    return deviation_of(sequences_, message, expected);
+  }
   const Usage& usage = usage_at(message);
   const std::optional<Arguments>& expected = usage.of_most ? usage.of_most : usage.of_met;
   if (!expected || *expected == arguments_of(sequences_, message)) return std::nullopt;
-  const Arguments others = arguments_of(sequences_, *other);
   const bool expects_it = usage.of_most && others == *expected;
-  const Usage& others_usage = usage_at(*other);
-  const bool is_usual = others_usage.of_most == others && others_usage.places.at(others).size() > 1;
-  if (!expects_it && !is_usual) return std::nullopt;
+  if (!expects_it && !(is_shared && others_usage.of_most == others)) return std::nullopt;
   return deviation_of(sequences_, message, usage.places.at(*expected));
+}
+
+// Where other ranks made the same operation, with these arguments, and their message was exchanged:
+// the last one of each.
+std::vector<Place> MistakenMessages::met_elsewhere(Place message,
+                                                   const Arguments& arguments) const {
+  const Token token = step_at(message).token;
+  std::vector<Place> places;
+  for (int rank = 0; rank < static_cast<int>(sequences_.rank_count()); ++rank) {
+    const auto& steps = sequences_.of(rank);
+    for (std::size_t at = steps.size(); at-- > 0;) {
+      if (!sequences_.is_alike(steps[at].token, token) || !sequences_.is_settled(steps[at]) ||
+          arguments_of(sequences_, {rank, at}) != arguments)
+        continue;
+      if (rank != message.rank) places.push_back({rank, at});
+      break;
+    }
+  }
+  return places;
 }
 
 bool MistakenMessages::is_new_to_all(Place message) const {

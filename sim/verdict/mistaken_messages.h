@@ -48,6 +48,7 @@ class MistakenMessages {
   const Usage& usage_at(Place message);
   Usage find_usage(const Occurrence& occurrence) const;
   std::optional<Deviation> judge(Place message);
+  std::vector<Place> met_elsewhere(Place message, const Arguments& arguments) const;
 
   const CallSequences& sequences_;
   const BlockedPrograms& blocked_;

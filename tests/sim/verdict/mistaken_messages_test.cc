@@ -80,6 +80,23 @@ TEST(MistakenMessages, LaterRoundsAreComparedWithTheirOwn) {
   EXPECT_EQ(finding.location, "train.py:2");
 }
 
+TEST(MistakenMessages, ABranchOfOneRankIsComparedWithWhatTheOthersDoElsewhere) {
+  const Finding finding = finding_of(8, [](SimulatedRank& rank) {
+    Gang& root = *rank.root();
+    std::int32_t value = 0;
+    const int next = (rank.rank() + 1) % root.size();
+    const int last = (rank.rank() + root.size() - 1) % root.size();
+    const bool is_odd = rank.rank() == 5;
+    Work receive = root.start_recv(view_of(value), last, 3, {}, line(2));
+    Work send = root.start_send(view_of(value), next, is_odd ? 4 : 3, {}, line(is_odd ? 4 : 3));
+    receive.wait();
+    send.wait();
+  });
+  EXPECT_EQ(finding.id, "mismatch_tag");
+  EXPECT_THAT(finding.ranks, ElementsAre(5));
+  EXPECT_EQ(finding.location, "train.py:4");
+}
+
 TEST(MistakenMessages, WhereTagsRightlyDifferNobodyIsNamed) {
   const Tag own = [](int rank) { return rank; };
   const Tag of_source = [](int rank) { return rank == 4 ? 9 : rank - 1; };
