@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/operation_kind.h"
 #include "sim/report/rank_text.h"
 #include "sim/verdict/consensus.h"
 
@@ -58,7 +59,12 @@ std::string others_text(const CallSummary& others, std::size_t odd, std::size_t 
   return fmt::format("the other {} ranks", others.ranks.size());
 }
 
-std::string with_arguments(const CallText& call) {
+// The arguments of `call` that matter beside those of `other`.
+std::string with_arguments(const CallText& call, const CallText& other) {
+  const bool is_message =
+      call.kind == to_string(OperationKind::send) || call.kind == to_string(OperationKind::recv);
+  if (is_message && call.payload == other.payload)
+    return call.qualifiers.empty() ? "tag 0" : call.qualifiers;
   const std::string arguments = arguments_text(call);
   return arguments.empty() ? "no arguments" : arguments;
 }
@@ -93,7 +99,8 @@ std::string sentence_of(const std::vector<int>& ranks, const Deviation& deviatio
                          expected.location);
     case Deviance::other_arguments:
       return fmt::format("{} called {} with {}; {} passed {}.", subject, call_text(did),
-                         with_arguments(did.call), others, with_arguments(expected.call));
+                         with_arguments(did.call, expected.call), others,
+                         with_arguments(expected.call, did.call));
     case Deviance::returned:
       return fmt::format("{} returned without calling {}, which {} called.", subject,
                          call_text(expected), others);

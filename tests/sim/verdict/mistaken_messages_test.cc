@@ -60,8 +60,7 @@ TEST(MistakenMessages, TheEndWithTheOddTagIsNamedAndItsLine) {
 TEST(MistakenMessages, TheTextSaysWhatTheOthersPass) {
   const Finding finding = finding_of(8, line_of_messages({all_but(3, 7), all(0)}));
   EXPECT_EQ(finding.message,
-            "Rank 3 called root send at train.py:3 with i32[] to rank 4 tag 7; ranks 0-2 passed "
-            "i32[] to one rank each.");
+            "Rank 3 called root send at train.py:3 with tag 7; ranks 0-2 passed tag 0.");
 }
 
 TEST(MistakenMessages, LaterRoundsAreComparedWithTheirOwn) {
