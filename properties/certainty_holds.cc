@@ -89,6 +89,12 @@ constexpr LawRow<JudgeScript> laws_of_calls[] = {
      10},
 };
 
+constexpr LawRow<JudgeScript> laws_of_choices[] = {
+    {"what_looks_like_a_choice_is_none",
+     "what is said to happen in every schedule does, whatever ranks receive from and test",
+     judge_every_schedule, 30},
+};
+
 constexpr LawRow<JudgeScript> laws_of_messages[] = {
     {"what_buffers_cure_they_cure_in_every_schedule",
      "a deadlock said to need rendezvous sends does not happen with buffers in 200 random "
@@ -104,6 +110,9 @@ std::vector<Property> certainty_holds(const Subject& subject) {
   };
   std::vector<Property> all = laws_of<ScriptCase>(
       laws_of_calls, {.suite = "certainty", .generate = generate_script}, apply);
+  for (Property& law : laws_of<ScriptCase>(
+           laws_of_choices, {.suite = "certainty", .generate = generate_choices}, apply))
+    all.push_back(std::move(law));
   for (Property& law : laws_of<ScriptCase>(
            laws_of_messages, {.suite = "certainty", .generate = generate_shuffled_messages}, apply))
     all.push_back(std::move(law));

@@ -248,6 +248,7 @@ Report Run::make_report() {
   report.handled = diagnosis_.take_handled(report.findings);
   report.blocked = std::move(ending_.verdict.blocked);
   report.certainty = std::move(ending_.verdict.certainty);
+  choices.set_at_rest(ending_.outcome == Outcome::completed);
   report.schedules = choices.schedules();
   report.divergence = choices.divergence();
   report.race_candidates = matching_.messages().take_race_candidates();

@@ -21,6 +21,7 @@ constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t few_ranges = 5;
 constexpr std::size_t few_faults = 3;
 constexpr std::size_t most_faults = 100;
+constexpr std::size_t most_handled = 100;
 
 std::string ranges(const std::vector<int>& ranks) { return sim::to_rank_ranges(ranks, all); }
 std::string short_ranges(const std::vector<int>& ranks) {
@@ -226,6 +227,15 @@ json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
           {"has_time", timeline.end.count() > 0}};
 }
 
+json handled_to_page(const std::vector<sim::Finding>& handled) {
+  json errors = json::array();
+  for (std::size_t i = 0; i < std::min(handled.size(), most_handled); ++i)
+    errors.push_back({{"id", handled[i].id},
+                      {"message", sim::full_message(handled[i])},
+                      {"location", handled[i].location}});
+  return errors;
+}
+
 json advice_of(const RunResult& result) {
   const sim::Report& report = result.report;
   json advice = json::array();
@@ -244,6 +254,7 @@ json advice_of(const RunResult& result) {
     add("Timeout", "would fail after " + gang::to_string(Duration(call.would_time_out_after_ns)));
     break;
   }
+  add("Leaks", to_string(report.left_behind));
   add("Reproduce", result.reproduce);
   add("Unexpected", result.unexpected);
   return advice;
@@ -278,9 +289,9 @@ std::pair<std::string, std::string> verdict_of(const RunResult& result) {
     return {report.findings.front().message, report.findings.front().detail};
   if (!report.divergence.empty()) return {report.divergence, ""};
   if (report.outcome == sim::Outcome::completed)
-    return {fmt::format(
-                "Completed: every rank{} returned; nothing is blocked, nothing was left behind.",
-                report.faults.empty() ? "" : " that the faults left"),
+    return {fmt::format("Completed: every rank{} returned; nothing is blocked{}.",
+                        report.faults.empty() ? "" : " that the faults left",
+                        report.left_behind.empty() ? ", nothing was left behind" : ""),
             ""};
   return {fmt::format("The run ended as {}.", to_string(report.outcome)), ""};
 }
@@ -302,22 +313,25 @@ json make_page_data(const RunResult& result) {
   for (std::size_t i = 0; i < kept_faults; ++i) faults.push_back(to_page(report, i));
   const auto [verdict, more] = verdict_of(result);
   const std::string& program = result.specification.program;
-  return {{"outcome", to_string(report.outcome)},
-          {"holds", result.holds()},
-          {"id", report.findings.empty() ? "" : report.findings.front().id},
-          {"program", program.substr(program.rfind('/') + 1)},
-          {"world", result.world_size},
-          {"seed", result.specification.options.seed},
-          {"verdict", verdict},
-          {"more", more},
-          {"advice", advice_of(result)},
-          {"findings", std::move(findings)},
-          {"faults", std::move(faults)},
-          {"faults_left_out", report.faults.size() - kept_faults},
-          {"nodes", std::move(nodes)},
-          {"edges", std::move(edges)},
-          {"timeline", timeline_to_page(result, waits)},
-          {"facts", facts_of(result)}};
+  return {
+      {"outcome", to_string(report.outcome)},
+      {"holds", result.holds()},
+      {"id", report.findings.empty() ? "" : report.findings.front().id},
+      {"program", program.substr(program.rfind('/') + 1)},
+      {"world", result.world_size},
+      {"seed", result.specification.options.seed},
+      {"verdict", verdict},
+      {"more", more},
+      {"advice", advice_of(result)},
+      {"findings", std::move(findings)},
+      {"handled", handled_to_page(report.handled)},
+      {"handled_left_out", report.handled.size() - std::min(report.handled.size(), most_handled)},
+      {"faults", std::move(faults)},
+      {"faults_left_out", report.faults.size() - kept_faults},
+      {"nodes", std::move(nodes)},
+      {"edges", std::move(edges)},
+      {"timeline", timeline_to_page(result, waits)},
+      {"facts", facts_of(result)}};
 }
 
 }  // namespace gang::harness

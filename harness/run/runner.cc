@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -94,10 +95,11 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
   if (launch.options.faults) {
     if (result.report.faults.empty()) watch.judge(nullptr, result);
     keep = KeepOutputs::data;
+    bool is_judged = false;
     sim::settle_faults(launch.options, result.report, [&](const sim::SimulationOptions& options) {
-      sim::Report clean = again(options);
-      watch.judge(&outputs, result);
-      return clean;
+      sim::Report further = again(options);
+      if (!std::exchange(is_judged, true)) watch.judge(&outputs, result);
+      return further;
     });
     keep = KeepOutputs::digest_only;
   }

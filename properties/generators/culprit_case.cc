@@ -10,8 +10,8 @@
 namespace gang::properties {
 namespace {
 
-constexpr std::array slips = {Slip::skips,       Slip::adds,    Slip::swaps, Slip::other_gang,
-                              Slip::other_count, Slip::returns, Slip::throws};
+constexpr std::array slips = {Slip::skips,       Slip::adds,      Slip::swaps,   Slip::other_gang,
+                              Slip::other_count, Slip::other_tag, Slip::returns, Slip::throws};
 constexpr int first_own_line = 101;
 constexpr int most_recorded = 1024;  // calls of each rank, in small worlds
 
@@ -47,6 +47,8 @@ std::string_view text_of(Slip slip) {
       return "makes on another gang";
     case Slip::other_count:
       return "makes with more elements";
+    case Slip::other_tag:
+      return "makes with another tag";
     case Slip::returns:
       return "returns before";
     case Slip::throws:
@@ -89,6 +91,9 @@ void generate_axes(Draw& draw, CulpritCase& one) {
 
 bool is_slip_of(const CulpritCase& one, const Culprit& culprit) {
   const SharedCall& call = one.calls[static_cast<std::size_t>(culprit.call)];
+  if (culprit.slip == Slip::other_tag)
+    return call.makers == Makers::all && call.kind == SharedCallKind::pass_on &&
+           !culprit.on_own_line;
   if (call.makers != Makers::all || call.kind == SharedCallKind::pass_on) return false;
   switch (culprit.slip) {
     case Slip::swaps: {

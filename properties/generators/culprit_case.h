@@ -39,7 +39,16 @@ struct SharedCall {
   friend bool operator==(const SharedCall&, const SharedCall&) = default;
 };
 
-enum class Slip : std::uint8_t { skips, adds, swaps, other_gang, other_count, returns, throws };
+enum class Slip : std::uint8_t {
+  skips,
+  adds,
+  swaps,
+  other_gang,
+  other_count,
+  other_tag,  // of messages that are passed on
+  returns,
+  throws
+};
 
 // What one rank does otherwise, once.
 struct Culprit {

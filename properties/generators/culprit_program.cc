@@ -66,6 +66,9 @@ class RankRun {
       case Slip::other_count:
         call.count += 1;
         break;
+      case Slip::other_tag:
+        call.tag += static_cast<int>(case_.calls.size());
+        break;
       default:
         return false;
     }

@@ -1,6 +1,8 @@
 #include "properties/generators/script_case.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -21,44 +23,82 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::receive, "receive"},
                                    EnumName{Kind::receive_any, "receive from any rank"},
                                    EnumName{Kind::test_receive, "tested receive"},
+                                   EnumName{Kind::wait_any, "wait for one of two receives"},
+                                   EnumName{Kind::timed_wait, "receive with patience"},
+                                   EnumName{Kind::sleep, "sleep"},
                                    EnumName{Kind::broken_barrier, "abort of the pair"}};
 
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
   constexpr std::array usual = {Kind::barrier, Kind::reduction, Kind::send, Kind::receive};
-  constexpr std::array rare = {Kind::receive_any, Kind::test_receive, Kind::broken_barrier};
+  constexpr std::array rare = {Kind::receive_any, Kind::test_receive, Kind::wait_any,
+                               Kind::timed_wait,  Kind::sleep,        Kind::broken_barrier};
   return draw.one_in(8) ? draw.any_of(rare) : draw.any_of(usual);
 }
 
-void perform(const ScriptedCall& call, Gang& root, Gang& pair, CallSite site) {
+// Started receives from `peer` and from the rank behind it.
+int receive_either(Gang& root, int peer, const ScriptedCall& call, CallSite site) {
+  std::array<std::vector<std::int32_t>, 2> values;
+  std::array<Work, 2> works;
+  for (int i = 0; i < 2; ++i) {
+    values[i].resize(static_cast<std::size_t>(call.count));
+    works[i] = root.start_recv(view(values[i]), (peer + i) % root.size(), call.tag, {}, site);
+  }
+  const std::size_t first = Work::wait_any(works);
+  works[first].wait();
+  works[1 - first].wait();
+  return static_cast<int>(first);
+}
+
+// Returns what the rank saw that may depend on the schedule, else 0.
+int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, CallSite site) {
+  Gang& root = *rank.root();
   const int peer = call.peer % root.size();
   std::vector<std::int32_t> values(static_cast<std::size_t>(call.count), root.rank());
   switch (call.kind) {
     case Kind::barrier:
-      return root.barrier({}, site);
+      root.barrier({}, site);
+      return 0;
     case Kind::reduction:
-      return pair.all_reduce(view(values), ReduceOperation::sum, {}, site);
+      pair.all_reduce(view(values), ReduceOperation::sum, {}, site);
+      return 0;
     case Kind::send:
-      return root.send(view(values), peer, call.tag, {}, site);
+      root.send(view(values), peer, call.tag, {}, site);
+      return 0;
     case Kind::receive:
       root.recv(view(values), peer, call.tag, {}, site);
-      return;
+      return 0;
     case Kind::receive_any:
-      root.recv(view(values), any_rank, call.tag, {}, site);
-      return;
+      return root.recv(view(values), any_rank, call.tag, {}, site).source_rank;
     case Kind::test_receive: {
       Work work = root.start_recv(view(values), peer, call.tag, {}, site);
-      if (!work.test()) work.wait();
-      return;
+      if (work.test()) return 1;
+      work.wait();
+      return 0;
     }
+    case Kind::wait_any:
+      return receive_either(root, peer, call, site);
+    case Kind::timed_wait: {
+      Work work = root.start_recv(view(values), peer, call.tag, {}, site);
+      if (work.wait(std::chrono::milliseconds(2))) return 0;
+      work.wait();
+      return 1;
+    }
+    case Kind::sleep:
+      rank.runtime().sleep_for(std::chrono::milliseconds(call.count));
+      return 0;
     case Kind::broken_barrier:
-      return pair.abort();
+      pair.abort();
+      return 0;
   }
+  return 0;
 }
 
 std::string text_of(const ScriptedCall& call) {
   std::string text(name_of(kind_names, call.kind));
-  if (call.kind == Kind::send || call.kind == Kind::receive || call.kind == Kind::test_receive)
+  constexpr std::array with_peer = {Kind::send, Kind::receive, Kind::test_receive, Kind::wait_any,
+                                    Kind::timed_wait};
+  if (std::ranges::find(with_peer, call.kind) != with_peer.end())
     text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
   if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
   return call.count == 1 ? text : text + fmt::format(" of {}", call.count);
@@ -77,6 +117,35 @@ ScriptCase generate_script(Draw& draw) {
                        .tag = draw.one_in(4) ? 1 : 0,
                        .count = draw.one_in(6) ? 2 : 1});
   }
+  return script;
+}
+
+ScriptCase generate_choices(Draw& draw) {
+  constexpr std::array kinds = {Kind::receive_any,  Kind::receive_any, Kind::receive_any,
+                                Kind::test_receive, Kind::wait_any,    Kind::timed_wait,
+                                Kind::receive,      Kind::sleep,       Kind::barrier};
+  const int ranks = draw.between(3, most_ranks);
+  ScriptCase script{.ends_by_what_it_saw = true};
+  script.calls.resize(static_cast<std::size_t>(ranks));
+  const auto add = [&](int rank, const ScriptedCall& call) {
+    script.calls[static_cast<std::size_t>(rank % ranks)].push_back(call);
+  };
+  const int count = draw.between(1, 3 + draw.size / 20);
+  for (int i = 0; i < count; ++i) {
+    const Kind kind = draw.any_of(kinds);
+    const int tag = draw.one_in(4) ? 1 : 0;
+    const int destination = draw.between(0, ranks - 1);
+    const int source = destination + draw.between(1, ranks - 2);
+    if (kind == Kind::barrier)
+      for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind});
+    if (kind == Kind::sleep) add(source, {.kind = kind, .count = draw.between(1, 3)});
+    if (kind == Kind::barrier || kind == Kind::sleep) continue;
+    add(source, {.kind = Kind::send, .peer = destination, .tag = tag});
+    if (kind == Kind::wait_any)
+      add(source + 1, {.kind = Kind::send, .peer = destination, .tag = tag});
+    add(destination, {.kind = kind, .peer = source % ranks, .tag = tag});
+  }
+  if (!draw.one_in(4)) add(draw.between(0, ranks - 1), {.kind = Kind::barrier});
   return script;
 }
 
@@ -104,21 +173,25 @@ sim::RankProgram program_of(const ScriptCase& script) {
   return [&script](sim::SimulatedRank& rank) {
     const auto pair = rank.root()->split({.color = rank.rank() / 2});
     std::uint32_t line = 0;
+    int seen = 0;
     for (const ScriptedCall& call : script.calls[static_cast<std::size_t>(rank.rank())]) {
       const CallSite site =
           CallSite::at("script", 10 * static_cast<std::uint32_t>(rank.rank()) + ++line);
       try {
-        perform(call, *rank.root(), *pair, site);
+        seen += perform(call, rank, *pair, site);
       } catch (const GangError&) {
         if (!script.handles_errors) throw;
       }
     }
+    if (script.ends_by_what_it_saw && seen % 2 == 1)
+      rank.root()->barrier({}, CallSite::at("script", 1000));
   };
 }
 
 std::string to_text(const ScriptCase& script) {
-  std::string text = fmt::format("{} ranks{}\n", script.calls.size(),
-                                 script.handles_errors ? ", which handle errors" : "");
+  std::string text = fmt::format(
+      "{} ranks{}{}\n", script.calls.size(), script.handles_errors ? ", which handle errors" : "",
+      script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
     for (const ScriptedCall& call : script.calls[rank]) text += " " + text_of(call) + ";";
@@ -139,6 +212,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
       });
   }
   simpler.reset(&ScriptCase::handles_errors);
+  simpler.reset(&ScriptCase::ends_by_what_it_saw);
   return simpler.take();
 }
 

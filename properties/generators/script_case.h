@@ -18,6 +18,9 @@ enum class ScriptedKind : std::uint8_t {
   receive,        // from `peer`
   receive_any,    // from any rank, with `tag`
   test_receive,   // from `peer`, started, tested once, then waited for
+  wait_any,       // receives from `peer` and from the next rank; waits for either, then for both
+  timed_wait,     // a receive from `peer`, waited for for 2 ms, then without limit
+  sleep,          // for `count` ms
   broken_barrier  // aborts the pair
 };
 
@@ -34,11 +37,18 @@ struct ScriptedCall {
 struct ScriptCase {
   std::vector<std::vector<ScriptedCall>> calls;  // by rank; two or more ranks
   bool handles_errors = false;
+  // Whether ranks make one more barrier or not, depending on what they saw that may depend on the
+  // schedule: sources, results of tests.
+  bool ends_by_what_it_saw = false;
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };
 
 ScriptCase generate_script(Draw& draw);
+
+// Messages that are all sent and received, in an order in which that works; but receivers may have
+// a choice, and what they see decides what follows. Most such worlds deadlock at the end.
+ScriptCase generate_choices(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such
 // worlds deadlock, and complete with buffers.

@@ -45,9 +45,20 @@ class Choices {
   // further context, a timeout.
   void note_choice_point() noexcept { ++choice_points_; }
 
+  // The same, unless nothing more happens that could have come otherwise: further senders to a
+  // receive from any source, the end of what was tested. That would be noted as a choice point.
+  void note_open_choice() noexcept { ++open_choices_; }
+
+  // Whether there is nothing more to note.
+  bool is_decided() const noexcept { return choice_points_ != 0; }
+
+  // Whether nothing more can happen now: no context can run, and none polls.
+  void set_at_rest(bool is_at_rest) noexcept { is_at_rest_ = is_at_rest; }
+
   // Whether what has happened so far happens in every schedule.
   Schedules schedules() const noexcept {
-    return choice_points_ == 0 ? Schedules::every : Schedules::at_least_this;
+    return choice_points_ == 0 && (is_at_rest_ || open_choices_ == 0) ? Schedules::every
+                                                                      : Schedules::at_least_this;
   }
 
   // Where a replayed schedule and this run diverge; empty if they do not. Call at the end of a run
@@ -66,6 +77,8 @@ class Choices {
   std::uint64_t asked_ = 0;  // choices that the scheduler has made
   std::uint64_t count_ = 0;
   std::uint64_t choice_points_ = 0;
+  std::uint64_t open_choices_ = 0;
+  bool is_at_rest_ = false;
   Schedule recorded_;
   std::string divergence_;
 };

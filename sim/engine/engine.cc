@@ -77,8 +77,9 @@ void Engine::switch_at_call() {
 
 void Engine::poll(PendingOperation* pending) {
   check_running();
-  choices_.note_choice_point();
   Task& self = current();
+  // What a test of one operation finds is noted by the test.
+  if (pending == nullptr || self.has_asked_time) choices_.note_choice_point();
   polls_.add(self.id, std::exchange(self.has_asked_time, false));
   const std::size_t polled = pending != nullptr ? 1 : 0;
   block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
@@ -179,12 +180,18 @@ void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
   if (polls_.may_succeed() && resume(polls_.waiting())) return;
   if (resume(outside_waits_)) return;
-  if (client_.let_time_pass()) return;
+  choices_.set_at_rest(polls_.waiting().empty());
+  const bool has_passed = client_.let_time_pass();
+  choices_.set_at_rest(false);
+  if (has_passed) return;
   if (polls_.may_retry_in_vain()) {
     if (polls_.watch_clock()) client_.pass_time(polls_.time_of_round());
     if (resume(polls_.waiting())) return;
   }
+  // A context that polls might stop some time, and do more.
+  choices_.set_at_rest(polls_.waiting().empty());
   client_.give_verdict();
+  choices_.set_at_rest(false);
 }
 
 // Makes those runnable that still wait; whether there is one.

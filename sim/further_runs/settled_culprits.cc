@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/operation_kind.h"
 #include "sim/report/rank_text.h"
 #include "sim/verdict/consensus.h"
 #include "sim/verdict/finding_text.h"
@@ -14,8 +15,8 @@
 namespace gang::sim {
 namespace {
 
-// With more ranks, too few calls of each are kept to compare them.
-constexpr int most_ranks_recorded = 65'536;
+// About a kilobyte is recorded of each.
+constexpr int most_ranks_recorded = 1'048'576;
 
 constexpr std::array settled_ids = {finding_id::participant_missing,
                                     finding_id::mismatch_operation,
@@ -40,6 +41,12 @@ bool is_about_calls(const Finding& finding) {
   return std::ranges::find(settled_ids, finding.id) != settled_ids.end();
 }
 
+// Null if there is none.
+const Finding* first_about_calls(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, is_about_calls);
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
 // -- Words --
 
 // "tp all_reduce at train.cc:41".
@@ -54,7 +61,12 @@ std::string others_text(const CallSummary& others, std::size_t odd, std::size_t 
   return fmt::format("the other {} ranks", others.ranks.size());
 }
 
-std::string with_arguments(const CallText& call) {
+// The arguments of `call` that matter beside those of `other`.
+std::string with_arguments(const CallText& call, const CallText& other) {
+  const bool is_message =
+      call.kind == to_string(OperationKind::send) || call.kind == to_string(OperationKind::recv);
+  if (is_message && call.payload == other.payload)
+    return call.qualifiers.empty() ? "tag 0" : call.qualifiers;
   const std::string arguments = arguments_text(call);
   return arguments.empty() ? "no arguments" : arguments;
 }
@@ -89,7 +101,8 @@ std::string sentence_of(const std::vector<int>& ranks, const Deviation& deviatio
                          expected.location);
     case Deviance::other_arguments:
       return fmt::format("{} called {} with {}; {} passed {}.", subject, call_text(did),
-                         with_arguments(did.call), others, with_arguments(expected.call));
+                         with_arguments(did.call, expected.call), others,
+                         with_arguments(expected.call, did.call));
     case Deviance::returned:
       return fmt::format("{} returned without calling {}, which {} called.", subject,
                          call_text(expected), others);
@@ -165,6 +178,12 @@ std::string_view id_with(const Finding& finding, const Deviation& first) {
   return finding.id;
 }
 
+// Whether the finding shows the call as one of those that ranks made where they part.
+bool shows(const Finding& finding, const CallSummary& call) {
+  return !finding.divergence ||
+         std::ranges::count(finding.divergence->next, call.location, &CallSummary::location) != 0;
+}
+
 void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
                      std::size_t world) {
   std::vector<int> culprits;
@@ -173,7 +192,9 @@ void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
   const Deviation& first = deviations.front();
   const CallSummary& shown = first.did.call.empty() ? first.expected : first.did;
   const std::string_view id = id_with(finding, first);
-  if (finding.ranks == culprits && finding.location == shown.location && finding.id == id) return;
+  if (finding.ranks == culprits && finding.location == shown.location && finding.id == id &&
+      (first.expected.call.empty() || shows(finding, first.expected)))
+    return;
   std::vector<std::string> sentences = sentences_of(deviations, world);
   std::string detail;
   for (std::size_t i = 1; i < sentences.size(); ++i) detail += sentences[i] + " ";
@@ -284,12 +305,25 @@ void blame_wrong_peer(Finding& finding) {
   finding.call = wrong->call;
 }
 
+// Of the findings about calls, the first one.
+void settle_first(Report& report, const Consensus& consensus, std::size_t world) {
+  const auto finding = std::ranges::find_if(report.findings, is_about_calls);
+  if (finding == report.findings.end() || is_about_lock(*finding, report.blocked)) return;
+  if (!consensus.deviations.empty()) {
+    lay_at_the_door(*finding, consensus.deviations, world);
+    merge_consequences(report, static_cast<std::size_t>(finding - report.findings.begin()));
+  } else if (!consensus.sides.empty())
+    tell_sides(*finding, consensus.sides);
+  else
+    blame_wrong_peer(*finding);
+}
+
 }  // namespace
 
 std::optional<SimulationOptions> recording_options(const SimulationOptions& options,
                                                    const Report& report) {
-  if (options.faults != nullptr || options.world_size > most_ranks_recorded ||
-      std::ranges::none_of(report.findings, is_about_calls))
+  if (!report.faults.empty() || options.world_size > most_ranks_recorded ||
+      first_about_calls(report) == nullptr)
     return std::nullopt;
   SimulationOptions recording = options;
   recording.trace = Recording::off;
@@ -305,16 +339,21 @@ bool is_same_run(const Report& report, const Report& again) {
 }
 
 void settle_culprits(Report& report, const CallHistories& histories) {
-  const auto finding = std::ranges::find_if(report.findings, is_about_calls);
-  if (finding == report.findings.end() || is_about_lock(*finding, report.blocked)) return;
-  const Consensus consensus = find_consensus(histories, report.blocked);
-  if (!consensus.deviations.empty()) {
-    lay_at_the_door(*finding, consensus.deviations, histories.ranks.size());
-    merge_consequences(report, static_cast<std::size_t>(finding - report.findings.begin()));
-  } else if (!consensus.sides.empty())
-    tell_sides(*finding, consensus.sides);
-  else
-    blame_wrong_peer(*finding);
+  settle_first(report, find_consensus(histories, report.blocked), histories.ranks.size());
+}
+
+void settle_culprits(Report& report, Report clean, const CallHistories& histories) {
+  const Finding* without = first_about_calls(clean);
+  if (without == nullptr) return;
+  const Consensus consensus = find_consensus(histories, clean.blocked);
+  const Finding* found = first_about_calls(report);
+  if (found != nullptr && found->id == without->id && found->ranks == without->ranks &&
+      found->location == without->location)
+    return settle_first(report, consensus, histories.ranks.size());
+  settle_first(clean, consensus, histories.ranks.size());
+  Finding& first = report.findings.front();
+  if (!first.detail.empty()) first.detail += " ";
+  first.detail += "Without the faults: " + first_about_calls(clean)->message;
 }
 
 }  // namespace gang::sim

@@ -7,6 +7,20 @@
 #include "sim/further_runs/settled_culprits.h"
 
 namespace gang::sim {
+namespace {
+
+// The calls of `report`, of a run with `options`; null where nobody is to be blamed for them, or
+// the run takes another course each time.
+std::shared_ptr<const CallHistories> histories_of(const SimulationOptions& options,
+                                                  const Report& report, const RunAgain& again) {
+  const std::optional<SimulationOptions> recording = recording_options(options, report);
+  if (!recording) return nullptr;
+  if (report.histories != nullptr) return report.histories;
+  const Report recorded = again(*recording);
+  return is_same_run(report, recorded) ? recorded.histories : nullptr;
+}
+
+}  // namespace
 
 Report run_settled(const SimulationOptions& options, const RankProgram& program) {
   const RunAgain run = [&program](const SimulationOptions& chosen) {
@@ -26,16 +40,18 @@ void settle_deadlock(const SimulationOptions& options, Report& report, const Run
 }
 
 void settle_culprits(const SimulationOptions& options, Report& report, const RunAgain& again) {
-  const std::optional<SimulationOptions> recording = recording_options(options, report);
-  if (!recording) return;
-  if (report.histories != nullptr) return settle_culprits(report, *report.histories);
-  const Report recorded = again(*recording);
-  if (recorded.histories != nullptr && is_same_run(report, recorded))
-    settle_culprits(report, *recorded.histories);
+  if (const auto histories = histories_of(options, report, again))
+    settle_culprits(report, *histories);
 }
 
 void settle_faults(const SimulationOptions& options, Report& report, const RunAgain& again) {
-  if (!report.faults.empty()) settle_faults(report, again(without_faults(options)));
+  if (report.faults.empty()) return;
+  const SimulationOptions without = without_faults(options);
+  Report clean = again(without);
+  settle_faults(report, clean);
+  if (report.findings.empty()) return;
+  if (const auto histories = histories_of(without, clean, again))
+    settle_culprits(report, std::move(clean), *histories);
 }
 
 void find_message_race(const SimulationOptions& options, Report& report, const RunAgain& again,

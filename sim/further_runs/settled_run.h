@@ -20,9 +20,12 @@ using RunAgain = std::function<Report(const SimulationOptions&)>;
 // Its parts, for those who run programs in another way. Each makes the runs that it needs, none
 // where nothing is open, and completes `report`, of a run with `options`.
 void settle_deadlock(const SimulationOptions& options, Report& report, const RunAgain& again);
+
+// Its first further run is the one without faults.
 void settle_faults(const SimulationOptions& options, Report& report, const RunAgain& again);
 
-// Names the ranks that left what most ranks do. Makes no run where `report` has the timeline.
+// Names the ranks that left what most ranks do; where faults have happened, settle_faults does
+// that. Makes no run where `report` has the timeline.
 void settle_culprits(const SimulationOptions& options, Report& report, const RunAgain& again);
 
 // Of a run that holds: adds the first receive from any source for which the other message makes a

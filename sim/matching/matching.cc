@@ -161,7 +161,7 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   pending.slot = &slot;
   slot.members[member] = &pending;
   slot.waiters[member] = pending.waiter;
-  if (pending.is_async) ++slot.async_members;
+  if (pending.form != CallForm::blocking) ++slot.async_members;
   if (is_inline_kind(operation)) {
     if (slot.values.empty()) slot.values.resize(slot.members.size());
     if (pending.guard != nullptr) pending.guard->open();  // closed while queued on a stream
@@ -286,6 +286,8 @@ void Matching::recycle(GangState& gang, MatchSlot& slot) {
 
 void Matching::end(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
+  if (pending.form == CallForm::tested) [[unlikely]]
+    engine_.choices().note_choice_point();
   const bool failed = status == PendingStatus::failed;
   if (pending.batch != nullptr) {
     PendingOperation& batch = *pending.batch;

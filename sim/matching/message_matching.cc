@@ -6,6 +6,7 @@
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/sole_senders.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/state/world.h"
 
@@ -98,6 +99,13 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
     races_.took(mailbox, receive, source, send, payload);
 }
 
+// `receive` takes a message of `source`, which is no longer in `mailbox`.
+void MessageMatching::note_choice(Mailbox& mailbox, const PendingOperation& receive, int source) {
+  if (!is_from_any(receive) || engine_.choices().is_decided()) return;
+  if (could_take_another(*receive.gang, mailbox, receive, source))
+    engine_.choices().note_choice_point();
+}
+
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
   const LinkFate fate = world_.interference->links().fate_of(send);
   TimePoint until = std::max(fate.until, send.read_at);
@@ -141,6 +149,9 @@ void MessageMatching::post_send(PendingOperation& send) {
 void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   if (mailbox.taken) [[unlikely]]
     races_.sent(mailbox, send);
+  if (mailbox.sole_senders && !engine_.choices().is_decided() &&
+      could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
+    engine_.choices().note_choice_point();
   const auto takes = [&send](const PendingOperation* receive) {
     return accepts(receive->call(), send.member, send.call().tag);
   };
@@ -209,6 +220,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   if (!found) return false;
   const Message message = mailbox.buffered.take(*found);
   mailbox.buffered_bytes[message.source] -= message.payload.size();
+  note_choice(mailbox, receive, message.source);
   if (!have_one_type(receive.call(), message.data_type, message.count)) {
     Operation sent;
     sent.collective = message.sent;
@@ -248,7 +260,7 @@ void MessageMatching::post_any_receive(PendingOperation& receive) {
 void MessageMatching::post_receive(PendingOperation& receive) {
   // From one source messages come in one order, whatever the schedule.
   if (receive.call().peer == any_rank && receive.gang->size() > 2)
-    engine_.choices().note_choice_point();
+    engine_.choices().note_open_choice();
   if (receive.call().peer == any_rank) post_any_receive(receive);
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
@@ -263,6 +275,7 @@ void MessageMatching::post_receive(PendingOperation& receive) {
 }
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
+  note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
     return matching_.mismatches().add(send, receive);
   PendingOperation* const pair[] = {&send, &receive};

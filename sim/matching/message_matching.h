@@ -47,6 +47,7 @@ class MessageMatching {
   void buffer_waiting(Mailbox& mailbox, int source);
   static std::optional<WaitingSends::Place> first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
+  void note_choice(Mailbox& mailbox, const PendingOperation& receive, int source);
   void note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
                   const Collective& send, std::span<const std::byte> payload);
   void meet(PendingOperation& send, PendingOperation& receive);

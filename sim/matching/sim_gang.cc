@@ -138,6 +138,7 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   while (!Matching::has_ended(pending)) {
     if (world.engine.now() >= pending.deadline) {
       // A member that arrives exactly at the deadline is in time: let all others run first.
+      world.engine.choices().note_choice_point();
       world.engine.poll(&pending);
       if (!Matching::has_ended(pending)) world.matching.deadlines().fail_monitored_barrier(pending);
       break;
@@ -246,7 +247,7 @@ void expand_batch(PendingOperation& batch) {
     single.output = entry.tensor;
     PendingOperation& pending =
         batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
-    pending.is_async = batch.is_async;
+    pending.form = batch.form;
     pending.batch = &batch;
   }
 }

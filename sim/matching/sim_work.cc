@@ -30,7 +30,7 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
     : gang_(std::move(gang)),
       operation_(operation),
       pending_(operation_.get(), *gang_, rank, task) {
-  pending_.is_async = true;
+  pending_.form = CallForm::started;
   if (pending_.call().kind == OperationKind::batch) expand_batch(pending_);
 }
 
@@ -100,11 +100,15 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  if (timeout) world.engine.choices().note_choice_point();
   const TimePoint now = world.engine.now();
   const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
-  if (!wait_until(is_bounded ? now + *timeout : TimePoint::max())) return false;
-  return observe();
+  const TimePoint deadline = is_bounded ? now + *timeout : TimePoint::max();
+  const bool has_ended = wait_until(deadline);
+  // What is in time is so in every schedule, unless it is a tie or time is real.
+  const bool is_real_time = world.options.context == ContextKind::parallel;
+  if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline))
+    world.engine.choices().note_choice_point();
+  return has_ended && observe();
 }
 
 bool SimWork::wait_until(TimePoint deadline) {
@@ -129,18 +133,28 @@ bool SimWork::test() {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  world.engine.choices().note_choice_point();
-  if (Matching::has_ended(pending_)) return observe();
+  if (Matching::has_ended(pending_)) {
+    if (gang_->size() > 1) world.engine.choices().note_choice_point();
+    return observe();
+  }
   Task& self = world.engine.current();
   world.engine.poll(&pending_);
   if (Matching::has_ended(pending_)) {
+    world.engine.choices().note_choice_point();
     self.polls = 0;
     return observe();
   }
+  note_found_pending();
   ++self.polls;
   self.polled = &pending_;
   poller_ = &self;
   return false;
+}
+
+// The program may see that it has not ended yet, which is a choice if it ends at all.
+void SimWork::note_found_pending() {
+  pending_.form = CallForm::tested;
+  world().engine.choices().note_open_choice();
 }
 
 std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
@@ -148,7 +162,6 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
   Task& self = world.engine.current();
-  world.engine.choices().note_choice_point();
   std::vector<PendingOperation*> waited_for;
   for (WorkState* work : works) waited_for.push_back(&static_cast<SimWork*>(work)->pending_);
   const auto first_ended = [&waited_for] {
@@ -163,6 +176,11 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
   const std::size_t index = first_ended();
+  for (std::size_t i = index + 1; i < works.size(); ++i) {
+    if (Matching::has_ended(*waited_for[i])) world.engine.choices().note_choice_point();
+    static_cast<SimWork*>(works[i])->note_found_pending();
+  }
+  for (std::size_t i = 0; i < index; ++i) static_cast<SimWork*>(works[i])->note_found_pending();
   SimWork& ended = *static_cast<SimWork*>(works[index]);
   ended.is_observed_ = true;
   ended.return_buffers();

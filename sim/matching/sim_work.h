@@ -33,6 +33,9 @@ class SimWork final : public WorkState {
   SimWork* next_of_rank() const noexcept { return next_; }
   PendingOperation& pending() noexcept { return pending_; }
 
+  // Whether the program knows that it has ended.
+  bool is_observed() const noexcept { return is_observed_; }
+
   // The run is over, and this work will never be destroyed: its buffers may be touched again.
   void release_buffers() noexcept {
     if (guard_) guard_->open();
@@ -44,6 +47,7 @@ class SimWork final : public WorkState {
 
  private:
   bool observe();
+  void note_found_pending();
   void return_buffers();  // returns an ended operation's buffers to the program
   bool wait_until(TimePoint deadline);
   void enlist();
@@ -60,7 +64,7 @@ class SimWork final : public WorkState {
   bool is_enlisted_ = false;
   Task* poller_ = nullptr;  // last context to poll it in vain
   bool is_taken_ = false;
-  bool is_observed_ = false;  // the program knows that it has ended
+  bool is_observed_ = false;
 };
 
 // Calls outlived on every remaining work of the rank.

@@ -97,6 +97,15 @@ struct TakenFrom {
   Collective last;  // its send; its label is not kept
 };
 
+// Who sent the last message that a receive from any source took, for one tag that it asked for:
+// the only one who could have, so far.
+struct SoleSender {
+  int wanted_tag = 0;  // any_tag: any
+  int source = 0;
+  std::uint64_t calls = 0;  // collectives of the gang that the receiver had called then
+  TimePoint taken_at{0};
+};
+
 // A send that a fault keeps from being matched.
 struct HeldSend {
   PendingOperation* send = nullptr;
@@ -115,6 +124,7 @@ struct Mailbox {
   // By tag and source; null until a receive from any source has taken a message.
   std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
   std::unique_ptr<TakenMessages> taken;  // by receives from any source; null before the first
+  std::unique_ptr<std::vector<SoleSender>> sole_senders;  // the same
 };
 
 // Where the remaining members of a gang meet to agree on a new gang.

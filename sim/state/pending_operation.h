@@ -24,6 +24,12 @@ enum class PendingStatus : std::uint8_t {
   failed,  // its gang is broken
 };
 
+enum class CallForm : std::uint8_t {
+  blocking,
+  started,
+  tested,  // started, and a test found it pending: if it ends, the test had a choice
+};
+
 struct BatchEntries;
 
 // Lives on the stack of a blocking call or in the state of a Work; stays at one address until it
@@ -49,7 +55,7 @@ struct PendingOperation {
   ArmedFault* corruptor = nullptr;      // for a send: the fault that changes its payload
   std::uint32_t any_receive_index = 0;  // for a receive from any source
   PendingStatus status = PendingStatus::posted;
-  bool is_async = false;
+  CallForm form = CallForm::blocking;
   bool is_forced = false;  // receives from the source that SimulationOptions forces
   Received received;
   TimePoint posted_at{0};

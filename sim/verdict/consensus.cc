@@ -8,6 +8,7 @@
 #include "sim/verdict/call_sequences.h"
 #include "sim/verdict/deviation.h"
 #include "sim/verdict/lockstep.h"
+#include "sim/verdict/mistaken_messages.h"
 #include "sim/verdict/odd_arguments.h"
 
 namespace gang::sim {
@@ -32,10 +33,12 @@ class Walk {
     for (int rank = 0; rank < ranks_.rank_count(); ++rank)
       budget_ += most_rounds_per_step * sequences.of(rank).size();
     for (const BlockedCall& call : blocked)
-      if (call.context.empty()) waits_for_[call.rank] = &call.waits_for;
+      if (call.context.empty()) blocked_[call.rank] = &call;
   }
 
   Consensus run() {
+    consensus_.deviations = mistaken_messages_.find();
+    if (!consensus_.deviations.empty()) return std::move(consensus_);
     while (!is_over_ && budget_ >= sequences_.rank_count()) {
       budget_ -= sequences_.rank_count();
       step();
@@ -64,7 +67,8 @@ class Walk {
   const CallSequences& sequences_;
   Lockstep ranks_;
   std::vector<std::uint64_t> required_;  // by rank: the last round in which it was waited for
-  std::map<int, const std::vector<int>*> waits_for_;
+  BlockedPrograms blocked_;
+  MistakenMessages mistaken_messages_{sequences_, blocked_};
   std::vector<int> with_most_;    // ranks whose next step is the common one
   std::vector<int> others_;       // that stand elsewhere
   std::vector<int> in_branches_;  // in a call of their own that meets the common one
@@ -120,13 +124,13 @@ void Walk::mark_required(Token common) {
 // Whom the message of the rank waits for, if it waits.
 void Walk::mark_awaited(int rank) {
   const SequenceStep& step = *ranks_.next(rank);
-  const auto waits = waits_for_.find(rank);
-  if (step.call->status != SliceStatus::pending || waits == waits_for_.end() ||
+  const auto waits = blocked_.find(rank);
+  if (step.call->status != SliceStatus::pending || waits == blocked_.end() ||
       &step != &sequences_.of(rank).back())
     return;
   const std::size_t times = ranks_.times(rank, step.token);
   if (times > ranks_.times(ranks_.reference().rank, step.token)) return;  // it is ahead itself
-  for (const int awaited : *waits->second)
+  for (const int awaited : waits->second->waits_for)
     if (!ranks_.is_batch(step) || ranks_.times(awaited, step.token) <= times) require(awaited);
 }
 
@@ -155,8 +159,8 @@ Split Walk::split_at(const SequenceStep& step, Token common) const {
 // Those that the rank waits for in its message, and that stand where most ranks do.
 std::vector<int> Walk::awaited_with_most(int rank, Token common) const {
   std::vector<int> awaited;
-  if (const auto waits = waits_for_.find(rank); waits != waits_for_.end())
-    for (const int other : *waits->second)
+  if (const auto waits = blocked_.find(rank); waits != blocked_.end())
+    for (const int other : waits->second->waits_for)
       if (ranks_.stands_at(other, common)) awaited.push_back(other);
   return awaited;
 }
@@ -229,9 +233,9 @@ bool Walk::is_on_other_gang(int rank, Token common) const {
 // Whether all other members of the gang of its call wait for the rank.
 bool Walk::is_awaited_by_gang(int rank) const {
   return std::ranges::all_of(sequences_.members(ranks_.next(rank)->call->gang), [&](int member) {
-    const auto waits = waits_for_.find(member);
+    const auto waits = blocked_.find(member);
     return member == rank ||
-           (waits != waits_for_.end() && std::ranges::count(*waits->second, rank) != 0);
+           (waits != blocked_.end() && std::ranges::count(waits->second->waits_for, rank) != 0);
   });
 }
 
@@ -242,6 +246,7 @@ void Walk::judge_call(int rank, const SequenceStep& step, Token common) {
     return;
   }
   if (sequences_.is_message(step.token) && !ranks_.is_batch(step)) {
+    if (mistaken_messages_.is_new_to_all(ranks_.place_of(rank))) return;
     const Split split{.in_call = {rank}, .with_most = awaited_with_most(rank, common)};
     if (!split.with_most.empty()) judge_by_others(rank, split, common);
     return;

@@ -16,6 +16,8 @@ namespace gang::sim {
 struct Place {
   int rank = 0;
   std::size_t at = 0;  // index into the sequence of the rank
+
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 // What `odd` did where the others, one or more, did the same at `expected`.

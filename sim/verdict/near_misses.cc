@@ -4,7 +4,6 @@
 #include <iterator>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -37,11 +36,24 @@ CallSummary summary_of(const Calls& calls) {
 
 // -- Messages that would match if their tags were equal --
 
-// Pairs of messages from the same two lines with the same two tags: one cause.
+// Pairs of messages from the same two lines: one cause.
 struct OtherTags {
   Calls sends;
   Calls receives;  // one for each of `sends`
 };
+
+// "tag 3", "tags 3, 5, 7, 9, ...": of each call, unless they are all the same.
+std::string tags_text(const Calls& calls) {
+  constexpr std::size_t most_tags = 4;
+  std::vector<std::string> tags;
+  for (const PendingOperation* call : calls)
+    tags.push_back(call->call().tag == any_tag ? "any" : std::to_string(call->call().tag));
+  if (std::ranges::all_of(tags, [&tags](const std::string& tag) { return tag == tags.front(); }))
+    return "tag " + tags.front();
+  const bool is_cut = tags.size() > most_tags;
+  tags.resize(std::min(tags.size(), most_tags));
+  return fmt::format("tags {}{}", fmt::join(tags, ", "), is_cut ? ", ..." : "");
+}
 
 Finding tag_finding(const OtherTags& pairs) {
   const PendingOperation& send = *pairs.sends.front();
@@ -54,15 +66,16 @@ Finding tag_finding(const OtherTags& pairs) {
   const bool is_one = pairs.sends.size() == 1;
   const std::string_view source = takes_any(receive) ? "any rank" : is_one ? "it" : "them";
   finding.message =
-      fmt::format("{} with tag {} at {}; {} from {} with tag {} at {}.",
-                  capitalised(ranks_do(sent.ranks, "sends", "send")), send.call().tag,
+      fmt::format("{} with {} at {}; {} from {} with {} at {}.",
+                  capitalised(ranks_do(sent.ranks, "sends", "send")), tags_text(pairs.sends),
                   to_string(send.call().call_site), ranks_do(wanted.ranks, "receives", "receive"),
-                  source, receive.call().tag, finding.location);
+                  source, tags_text(pairs.receives), finding.location);
   finding.detail = "They would match if the tags were equal.";
   return finding;
 }
 
-using SendsBySource = std::unordered_map<int, PendingOperation*>;
+// By source, ascending: which one came first depends on the schedule.
+using SendsBySource = std::map<int, PendingOperation*>;
 
 // The first send of each source that waits in `mailbox`.
 SendsBySource first_sends(const Mailbox& mailbox) {
@@ -71,15 +84,7 @@ SendsBySource first_sends(const Mailbox& mailbox) {
   return first;
 }
 
-// The one of `sends` that waits longest in `mailbox`; their end if none is left.
-SendsBySource::const_iterator oldest_of(const SendsBySource& sends, const Mailbox& mailbox) {
-  for (const PendingOperation* send : mailbox.sends)
-    if (const auto known = sends.find(send->member); known != sends.end() && known->second == send)
-      return known;
-  return sends.end();
-}
-
-// The oldest message of each pair of ranks, and the receive that waits for another one.
+// The first message of each pair of ranks, and the receive that waits for another one.
 std::vector<MessagePair> other_tags_in(const World& world) {
   std::vector<MessagePair> pairs;
   for (const GangState* gang : world.matching.gangs()) {
@@ -88,8 +93,7 @@ std::vector<MessagePair> other_tags_in(const World& world) {
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
       auto sends = first_sends(mailbox);
       for (PendingOperation* receive : mailbox.receives) {
-        const auto send =
-            takes_any(*receive) ? oldest_of(sends, mailbox) : sends.find(receive->call().peer);
+        const auto send = takes_any(*receive) ? sends.begin() : sends.find(receive->call().peer);
         if (send == sends.end()) continue;
         pairs.push_back({send->second, receive});
         sends.erase(send);  // one for each pair of ranks
@@ -263,12 +267,11 @@ std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
 
 void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& certainty,
                        FindingLog& findings) {
-  using Side = std::tuple<std::string, int, std::string, int>;  // places and tags
+  using Side = std::pair<std::string, std::string>;  // the places of both ends
   std::vector<OtherTags> causes;
   std::map<Side, std::size_t> cause_of;
   for (const auto& [send, receive] : pairs) {
-    const Side side{to_string(send->call().call_site), send->call().tag,
-                    to_string(receive->call().call_site), receive->call().tag};
+    const Side side{to_string(send->call().call_site), to_string(receive->call().call_site)};
     const auto [place, is_new] = cause_of.try_emplace(side, causes.size());
     if (is_new) causes.emplace_back();
     causes[place->second].sends.push_back(send);
@@ -308,16 +311,19 @@ std::vector<NearMiss> find_other_peers(const World& world) {
                taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
                              sim::summary_of(*send)))
             if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
-    for (const Mailbox& mailbox : *gang->mailboxes)
+    for (const Mailbox& mailbox : *gang->mailboxes) {
+      if (mailbox.receives.empty()) continue;
+      const SendsBySource offers = first_sends(mailbox);
       for (const PendingOperation* receive : mailbox.receives) {
         const auto send = sends_of.find({receive->call().peer, receive->call().tag});
         if (send != sends_of.end() && send->second->call().peer != receive->member)
           add(*send->second, *receive, "destination");
-        if (mailbox.sends.empty() || receive->call().peer == any_rank) continue;
-        const PendingOperation& offered = **mailbox.sends.begin();
+        if (offers.empty() || receive->call().peer == any_rank) continue;
+        const PendingOperation& offered = *offers.begin()->second;
         if (offered.member != receive->call().peer && offered.call().tag == receive->call().tag)
           add(offered, *receive, "source");
       }
+    }
   }
   return misses;
 }

@@ -20,7 +20,7 @@ struct MessagePair {
 };
 
 // Adds a finding mismatch_tag for pairs that would match if their tags were equal: one for all
-// pairs from the same two lines with the same two tags.
+// pairs from the same two lines.
 void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& certainty,
                        FindingLog& findings);
 

@@ -10,7 +10,8 @@ namespace gang::sim {
 // Decides, from the state at a deadlock, whether it can depend on how sends or streams work, by
 // reducing the wait-for graph again as if they blocked no rank. Contexts that are dead even then do
 // not depend on them; for the others it stays open until another run shows it (further_runs/). A
-// deadlock is known to happen in every schedule only if the run passed no choice point.
+// deadlock is known to happen in every schedule only if the run passed no choice point; what could
+// not have come otherwise is none (engine/choices.h).
 class VerdictCertainty {
  public:
   // `world` is the graph without assumptions; it must outlive this.

@@ -14,6 +14,7 @@ TEST(CertaintyHolds, ASimulatorThatIsAlwaysCertainIsCaught) {
     if (report.certainty) report.certainty->schedules = sim::Schedules::every;
   });
   expect_caught(certainty_holds(subject), "every_schedule_is_every_schedule");
+  expect_caught(certainty_holds(subject), "what_looks_like_a_choice_is_none");
 }
 
 TEST(CertaintyHolds, AClaimFromOneScheduleOfTheDecidingRunIsCaught) {

@@ -2,6 +2,7 @@
 """The HTML explanation of a run, opened and clicked in headless Chromium."""
 
 import base64
+import json
 import os
 import pathlib
 import shutil
@@ -122,6 +123,18 @@ class ReportPage(unittest.TestCase):
         self.assertEqual([entry for entry in self.browser.get_log("browser")
                           if entry["level"] in ("SEVERE", "WARNING")], [])
         return result.stdout
+
+    def open_edited(self, program, edit):
+        """Saves a run, lets `edit` change its report, and opens the explanation of that."""
+        saved, page = self.folder / "run.json", self.folder / "explained.html"
+        subprocess.run([GANGSIM, "run", program, "--json", saved], check=False, cwd=self.folder,
+                       stdout=subprocess.DEVNULL, timeout=60)
+        run = json.loads(saved.read_text(encoding="utf-8"))
+        edit(run)
+        saved.write_text(json.dumps(run), encoding="utf-8")
+        subprocess.run([GANGSIM, "explain", saved, "--html", page], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL)
+        self.browser.get(page.as_uri())
 
     def open_deadlock(self):
         self.open_run(ROOT / "tests/programs/tp_dp_deadlock.toml")
@@ -265,6 +278,37 @@ class ReportPage(unittest.TestCase):
         self.open_deadlock()
         self.assertEqual(self.find_all(".fault"), [])
         self.assertNotIn("a fault struck", self.find("main").text)
+
+    def test_handled_errors_are_shown_apart_from_the_findings(self):
+        def handle(report):
+            report["handled"] = report["findings"] * 3
+            report["handled"][1]["message"] = "<b id='bold'>Another error.</b>"
+            report["findings"] = []
+        self.open_edited(ROOT / "tests/programs/timeouts_fire.toml", handle)
+        self.assertIn("Errors that the program handled", self.find("main").text)
+        errors = self.find_all(".handled")
+        self.assertEqual(len(errors), 3)
+        self.assertIn("timed_out at ", errors[0].text)
+        self.assertIn("timeouts_fire.toml:", errors[0].text)
+        self.assertIn("<b id='bold'>", errors[1].text)
+        self.assertEqual(self.find_all("#bold"), [])
+        self.assert_fits()
+
+    def test_contexts_that_leak_are_shown(self):
+        def leave_behind(report):
+            report["left_behind"] = [{"rank": rank, "context": "", "by": "unwinding"}
+                                     for rank in (0, 1)]
+        self.open_edited(ROOT / "tests/programs/missing_rank.toml", leave_behind)
+        advice = self.find(".advice").text
+        self.assertIn("Leaks", advice)
+        self.assertIn("2 contexts could not be unwound", advice)
+        self.assertIn("ranks 0-1", advice)
+        self.assert_fits()
+
+    def test_a_run_that_handles_and_leaks_nothing_says_nothing_about_it(self):
+        self.open_deadlock()
+        self.assertEqual(self.find_all(".handled"), [])
+        self.assertNotIn("Leaks", self.find(".advice").text)
 
     def test_a_mismatch_and_its_consequences_are_shown(self):
         self.open_run(ROOT / "tests/programs/mismatch_count.toml")

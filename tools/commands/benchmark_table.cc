@@ -11,6 +11,7 @@
 #include "gang/error.h"
 #include "gang/root_gang.h"
 #include "properties/selection.h"
+#include "tools/commands/benchmark_cases.h"
 #include "tools/commands/measured_process.h"
 #include "tools/commands/torch_benchmarks.h"
 
@@ -148,19 +149,6 @@ Benchmark hybrid_step() {
                     .bar_seconds = 60});
 }
 
-// A case of gangsim_benchmarks; none if that is not built.
-std::optional<json> run_benchmark(const std::string& name) {
-  const auto binary = find_executable(
-      "gangsim_benchmarks", executable_directory() + "/benchmarks:" + executable_directory());
-  if (!binary) return std::nullopt;
-  const MeasuredProcess process =
-      run_measured({*binary, "--benchmark_filter=^" + name, "--benchmark_format=json"});
-  const json result = json::parse(process.output, nullptr, false);
-  if (process.exit_status != 0 || result.is_discarded() || result["benchmarks"].empty())
-    return std::nullopt;
-  return result["benchmarks"][0];
-}
-
 Measurement unmeasured(std::string bar, std::string reason) {
   return {std::move(bar), std::move(reason), std::nullopt};
 }
@@ -181,10 +169,10 @@ Measurement measure_large_all_reduce(int repeats) {
   };
   std::vector<Pair> pairs;
   for (int i = 0; i < repeats; ++i) {
-    const auto plain = run_benchmark("plain_sum_16_mib");
+    const auto plain = run_case("plain_sum_16_mib");
     if (!plain) return unmeasured("1.25 plain", "gangsim_benchmarks is not built");
     const double ms = (wall_ns(41) - wall_ns(1)) / 40 * 1e-6;
-    pairs.push_back({ms, plain->at("real_time").get<double>()});
+    pairs.push_back({ms, plain->seconds() * 1e3});
   }
   std::ranges::sort(pairs, {}, &Pair::ratio);
   const Pair& median = pairs[pairs.size() / 2];
@@ -196,9 +184,9 @@ Measurement measure_large_all_reduce(int repeats) {
 
 Measurement measure_property_cases() {
   const std::string bar = "10,000 / s";
-  const auto result = run_benchmark("random_property_case");
+  const auto result = run_case("random_property_case");
   if (!result) return unmeasured(bar, "gangsim_benchmarks is not built");
-  const double rate = result->at("items_per_second").get<double>();
+  const double rate = result->result.at("items_per_second").get<double>();
   return {.bar = bar, .measured = fmt::format("{:.0f} / s", rate), .holds = rate >= 10'000};
 }
 
@@ -325,6 +313,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(
       {"16 MiB f32 all_reduce, 8 ranks", [repeats] { return measure_large_all_reduce(repeats); }});
   table.push_back({"random property cases", measure_property_cases});
+  for (Benchmark& line : message_benchmarks()) table.push_back(std::move(line));
   table.push_back(mesh(131'072, 1.5, 5));
   table.push_back(hybrid_step());
   if (!is_quick) table.push_back(mesh(1'048'576, 12, 60));

@@ -287,6 +287,17 @@ function draw_consequences(main) {
   });
 }
 
+function draw_handled(main) {
+  if (!run.handled.length) return;
+  const items = run.handled.map((error) => element("li.handled", {},
+    element("p", {}, error.message),
+    element("p.quiet", {}, element("code", {},
+            [error.id, error.location].filter((text) => text).join(" at ")))));
+  if (run.handled_left_out) items.push(element("li", {}, `and ${run.handled_left_out} more`));
+  main.append(section("Errors that the program handled", "The program caught these, so they are not findings.",
+                      element("ul.card.items", {}, items)));
+}
+
 function draw_facts(main) {
   main.append(section("The run", "", element("dl.card.facts", {}, run.facts.map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, element("code", {}, value)))))));

@@ -10,6 +10,7 @@ function draw_page() {
   draw_faults(main);
   draw_timeline(main);
   draw_consequences(main);
+  draw_handled(main);
   draw_facts(main);
   const first = run.nodes.findIndex((node) => node.is_core && node.is_blocked);
   if (first >= 0) choose_node(first, false);

@@ -104,6 +104,40 @@ TEST(PageData, ARunWithoutTimelineHasNone) {
   EXPECT_EQ(make_page_data(RunResult{})["timeline"], nullptr);
 }
 
+TEST(PageData, ErrorsThatTheProgramHandledAreThereAndNoFindings) {
+  const json page = make_page_data(run_body(2, [](Rank& rank) {
+    if (rank.rank() == 1) rank.runtime().sleep_for(std::chrono::seconds(2));
+    CallOptions options;
+    options.timeout = std::chrono::seconds(1);
+    try {
+      rank.root()->barrier(options, CallSite::at("t.cc", 9));
+    } catch (const GangError&) {
+    }
+  }));
+  EXPECT_EQ(page["holds"], true);
+  ASSERT_EQ(page["handled"].size(), 1U);
+  EXPECT_EQ(page["handled"][0]["id"], "timed_out");
+  EXPECT_EQ(page["handled"][0]["location"], "t.cc:9");
+  EXPECT_EQ(page["handled_left_out"], 0);
+}
+
+TEST(PageData, OfManyHandledErrorsTheFirstAreThere) {
+  RunResult result;
+  result.report.handled.assign(130, {.id = "timed_out"});
+  const json page = make_page_data(result);
+  EXPECT_EQ(page["handled"].size(), 100U);
+  EXPECT_EQ(page["handled_left_out"], 30);
+}
+
+TEST(PageData, ContextsThatLeakAreThere) {
+  RunResult result;
+  EXPECT_EQ(make_page_data(result)["advice"].dump().find("Leaks"), std::string::npos);
+  result.report.left_behind = {{.rank = 3, .by = sim::LeftBehindBy::ending}};
+  const json page = make_page_data(result);
+  EXPECT_THAT(page["advice"].dump(), testing::HasSubstr(R"(["Leaks","1 context could not)"));
+  EXPECT_THAT(page["verdict"].get<std::string>(), testing::Not(testing::HasSubstr("left behind")));
+}
+
 TEST(PageData, DivergenceAndNearMissesAreThere) {
   RunResult result;
   const sim::CallSummary send{.ranks = {0}, .call = {.kind = "send", .qualifiers = "tag 3"}};

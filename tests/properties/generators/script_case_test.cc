@@ -1,5 +1,7 @@
 #include "properties/generators/script_case.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,6 +44,40 @@ TEST(ScriptCase, MessagesAreAllSentAndReceived) {
       }
     EXPECT_EQ(calls, 2 * sends);
   }
+}
+
+TEST(ScriptCase, WhatARankSawDecidesHowItEnds) {
+  // Rank 0 takes the message of rank 1, which has an odd number.
+  ScriptCase script{.calls = {{{.kind = ScriptedKind::receive_any}},
+                              {{.kind = ScriptedKind::send, .peer = 0}},
+                              {}}};
+  const auto outcome = [&script] {
+    return sim::Simulation({.world_size = 3}).run(program_of(script)).outcome;
+  };
+  EXPECT_EQ(outcome(), sim::Outcome::completed);
+  script.ends_by_what_it_saw = true;
+  EXPECT_EQ(outcome(), sim::Outcome::deadlock);
+}
+
+TEST(ScriptCase, ChoicesDecideTheEndOfSomeWorlds) {
+  std::size_t differing = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    sim::RandomStream random(seed, "script", 0);
+    Draw draw{random, 100, 8};
+    const ScriptCase script = generate_choices(draw);
+    std::set<std::vector<int>> ends;
+    for (std::uint64_t schedule = 1; schedule <= 20; ++schedule) {
+      const sim::Report report =
+          sim::Simulation({.world_size = static_cast<int>(script.calls.size()),
+                           .seed = schedule,
+                           .scheduler = sim::SchedulerKind::random})
+              .run(program_of(script));
+      ends.insert(report.findings.empty() ? std::vector<int>{} : report.findings.front().ranks);
+    }
+    if (ends.size() > 1) ++differing;
+  }
+  EXPECT_GT(differing, 10U);
+  EXPECT_LT(differing, 90U);
 }
 
 TEST(ScriptCase, EqualDrawsGiveEqualCases) {

@@ -12,7 +12,18 @@ TEST(Choices, HoldInEveryScheduleUntilAChoicePoint) {
   Choices choices(options);
   EXPECT_EQ(choices.schedules(), Schedules::every);
   choices.note_choice_point();
+  EXPECT_TRUE(choices.is_decided());
   EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+}
+
+TEST(Choices, AnOpenChoiceIsNoneOnceNothingMoreHappens) {
+  const SimulationOptions options{.world_size = 2};
+  Choices choices(options);
+  choices.note_open_choice();
+  EXPECT_FALSE(choices.is_decided());
+  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+  choices.set_at_rest(true);
+  EXPECT_EQ(choices.schedules(), Schedules::every);
 }
 
 TEST(Choices, ADrawIsAChoicePointAndIsRecorded) {

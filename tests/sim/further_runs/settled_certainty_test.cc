@@ -81,8 +81,8 @@ TEST(SettledCertainty, WhatOneScheduleOfTheDecidingRunShowsIsNotClaimedOfAll) {
       rank.root()->send(view_of(value), 1 - rank.rank());
       rank.root()->recv(view_of(value), 1 - rank.rank());
     }
-    if (rank.rank() == 0) rank.root()->recv(view_of(value), any_rank, 1);
-    if (rank.rank() == 1) rank.root()->send(view_of(value), 0, 1);
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0, 1);
+    for (int i = 0; i < 2; ++i) rank.root()->recv(view_of(value), any_rank, 1);
   });
   ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
   EXPECT_EQ(report.certainty, (Certainty{.schedules = Schedules::every,

@@ -51,14 +51,90 @@ TEST(SettledCulprits, AProgramThatRunsAnotherCourseIsNotJudgedByIt) {
   EXPECT_EQ(report.findings.at(0).message, run(4, skip_in_pair).findings.at(0).message);
 }
 
+// -- Faults --
+
+// Every operation of rank 1 takes a second longer.
+SimulationOptions with_slow_rank(int world_size) {
+  FaultPlan plan;
+  plan.faults.push_back({.kind = FaultKind::slow, .ranks = {1}, .delay = Duration(1s)});
+  return {.world_size = world_size, .faults = std::make_shared<const FaultPlan>(plan)};
+}
+
+TEST(SettledCulprits, WhatHappensWithoutTheFaultsHasItsCulpritFromThere) {
+  const RankProgram other_count = [](SimulatedRank& rank) {
+    reduce(*pair_of(rank), 2, rank.rank() == 3 ? 8 : 4);
+  };
+  const Report report = run_settled(with_slow_rank(4), other_count);
+  ASSERT_FALSE(report.faults.empty());
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+  EXPECT_EQ(report.findings[0].certainty.value().faults, Dependence::not_needed);
+  EXPECT_EQ(report.findings[0].message,
+            run_settled({.world_size = 4}, other_count).findings.at(0).message);
+}
+
+TEST(SettledCulprits, AnotherFindingSaysWhatHappensWithoutTheFaults) {
+  // With the fault, operations time out instead of a deadlock.
+  const Report report = run_settled(with_slow_rank(4), skip_in_pair);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].id, run(with_slow_rank(4), skip_in_pair).findings.at(0).id);
+  EXPECT_THAT(report.findings[0].detail,
+              HasSubstr("Without the faults: Rank 3 skipped tp all_reduce at train.py:2"));
+}
+
+TEST(SettledCulprits, AFaultsOwnFindingStaysTheCause) {
+  FaultPlan plan;
+  plan.faults.push_back({.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 1}});
+  const SimulationOptions options{.world_size = 4,
+                                  .faults = std::make_shared<const FaultPlan>(plan)};
+  const Report report = run_settled(options, [](SimulatedRank& rank) {
+    for (std::uint32_t at = 2; at < 6; ++at) reduce(*rank.root(), at);
+  });
+  ASSERT_FALSE(report.faults.empty());
+  for (const Finding& finding : report.findings) {
+    EXPECT_EQ(finding.certainty.value().faults, Dependence::needed);
+    EXPECT_THAT(finding.message, testing::Not(HasSubstr("skipped")));
+  }
+}
+
+TEST(SettledCulprits, AFaultThatHidesTheBugLeavesItsOwnFinding) {
+  // Without the crash it is rank 3 that is to blame; with it, nobody comes so far.
+  FaultPlan plan;
+  plan.faults.push_back({.kind = FaultKind::crash, .ranks = {1}, .trigger = {.operation = 0}});
+  const SimulationOptions options{.world_size = 4,
+                                  .faults = std::make_shared<const FaultPlan>(plan)};
+  const Report once = run(options, skip_in_pair);
+  const Report report = run_settled(options, skip_in_pair);
+  ASSERT_EQ(ids_of(report), ids_of(once));
+  for (std::size_t i = 0; i < once.findings.size(); ++i)
+    EXPECT_EQ(report.findings[i].message, once.findings[i].message);
+}
+
+TEST(SettledCulprits, APlanInWhichNothingHappensChangesNothing) {
+  SimulationOptions options{.world_size = 4};
+  options.faults = std::make_shared<const FaultPlan>();
+  EXPECT_THAT(run_settled(options, skip_in_pair).findings.at(0).ranks, ElementsAre(3));
+}
+
 TEST(SettledCulprits, FaultsAndFindingsOfAnotherKindNeedNoRecording) {
   const Report deadlock = run(4, skip_in_pair);
-  SimulationOptions options{.world_size = 4};
+  const SimulationOptions options{.world_size = 4};
   EXPECT_TRUE(recording_options(options, deadlock));
   EXPECT_FALSE(recording_options(options, Report{}));
   EXPECT_FALSE(recording_options(options, Report{.findings = {{.id = "rank_failed"}}}));
-  options.faults = std::make_shared<const FaultPlan>();
-  EXPECT_FALSE(recording_options(options, deadlock));
+  Report faulted = deadlock;
+  faulted.faults.emplace_back();
+  EXPECT_FALSE(recording_options(options, faulted));
+}
+
+TEST(SettledCulprits, OfVeryManyRanksEachIsComparedToo) {
+  const Report report = run_settled({.world_size = 70'000}, [](SimulatedRank& rank) {
+    if (rank.rank() != 60'001) rank.root()->barrier({}, line(2));
+    rank.root()->barrier({}, line(3));
+  });
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(60'001));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 60001 skipped root barrier"));
 }
 
 TEST(SettledCulprits, TheRecordingRunKeepsTheSchedule) {

@@ -1,0 +1,87 @@
+#include "tools/commands/benchmark_cases.h"
+
+#include <fmt/format.h>
+
+#include "tools/commands/measured_process.h"
+
+namespace gang::tools {
+namespace {
+
+// A case that times itself in milliseconds. If it writes a report, its size counts, too.
+struct LargeCase {
+  const char* work;
+  const char* name;
+  double bar_gib;
+  double bar_seconds;
+  std::optional<double> bar_mib = {};  // of the report
+};
+
+Benchmark large_case(const LargeCase& work) {
+  return {work.work, [work] {
+            std::string bar = fmt::format("{:.1f} GiB, {:.0f} s", work.bar_gib, work.bar_seconds);
+            const auto run = run_case(work.name);
+            if (!run)
+              return Measurement{std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
+            if (run->result.contains("error_message"))
+              return Measurement{std::move(bar), "failed", false,
+                                 run->result.at("error_message").get<std::string>()};
+            Measurement line{
+                .bar = std::move(bar),
+                .measured = fmt::format("{:.2f} GiB, {:.1f} s", run->peak_gib, run->seconds()),
+                .holds = run->peak_gib <= work.bar_gib && run->seconds() <= work.bar_seconds};
+            if (!work.bar_mib) return line;
+            const double mib = run->result.at("json_mib").get<double>();
+            line.holds = *line.holds && mib <= *work.bar_mib;
+            line.details = fmt::format("report: {:.1f} MiB, bar {:.0f} MiB", mib, *work.bar_mib);
+            return line;
+          }};
+}
+
+}  // namespace
+
+double MeasuredCase::seconds() const { return result.at("real_time").get<double>() * 1e-3; }
+
+std::optional<MeasuredCase> run_case(const std::string& name) {
+  const auto binary = find_executable(
+      "gangsim_benchmarks", executable_directory() + "/benchmarks:" + executable_directory());
+  if (!binary) return std::nullopt;
+  const MeasuredProcess process =
+      run_measured({*binary, "--benchmark_filter=^" + name, "--benchmark_format=json"});
+  const nlohmann::json result = nlohmann::json::parse(process.output, nullptr, false);
+  if (process.exit_status != 0 || result.is_discarded() || result["benchmarks"].empty())
+    return std::nullopt;
+  return MeasuredCase{.result = result["benchmarks"][0],
+                      .peak_gib = static_cast<double>(process.peak_bytes) / (1 << 30)};
+}
+
+std::vector<Benchmark> message_benchmarks() {
+  std::vector<Benchmark> lines;
+  for (const LargeCase& work : {
+           LargeCase{.work = "gather by messages, 16,384 ranks",
+                     .name = "gather_by_messages/ranks:16384/any:0/",
+                     .bar_gib = 0.3,
+                     .bar_seconds = 1},
+           LargeCase{.work = "gather from any, 16,384 ranks",
+                     .name = "gather_by_messages/ranks:16384/any:1/",
+                     .bar_gib = 0.3,
+                     .bar_seconds = 1},
+           LargeCase{.work = "send cycle settled, 16,384 ranks",
+                     .name = "settled_send_cycle/16384/",
+                     .bar_gib = 0.4,
+                     .bar_seconds = 5},
+           LargeCase{.work = "wrong tag settled, 16,384 ranks",
+                     .name = "settled_wrong_tag_in_line/16384/",
+                     .bar_gib = 0.4,
+                     .bar_seconds = 5,
+                     .bar_mib = 8},
+           LargeCase{.work = "8,192 wrong tags settled",
+                     .name = "settled_wrong_tags/16384/",
+                     .bar_gib = 0.4,
+                     .bar_seconds = 5,
+                     .bar_mib = 8},
+       })
+    lines.push_back(large_case(work));
+  return lines;
+}
+
+}  // namespace gang::tools

@@ -1,0 +1,29 @@
+// Lines of `bench` that are cases of gangsim_benchmarks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/commands/benchmark_table.h"
+
+namespace gang::tools {
+
+// A case of gangsim_benchmarks, and the memory of its process.
+struct MeasuredCase {
+  nlohmann::json result;
+  double peak_gib = 0;
+
+  double seconds() const;  // of a case in milliseconds
+};
+
+// Runs the first case whose name begins with `name` in a process of its own. None if
+// gangsim_benchmarks is not built.
+std::optional<MeasuredCase> run_case(const std::string& name);
+
+// What messages of 16,384 ranks cost, and what is said about them if they deadlock.
+std::vector<Benchmark> message_benchmarks();
+
+}  // namespace gang::tools
