@@ -95,7 +95,11 @@ class Connection:
         out_bytes = sum(map(len, operation.outputs))
         number = next(self._identity.numbers)
         if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
-            frame = wire.call(number, operation.described(0), b"".join(operation.inputs), threads)
+            data = b"".join(operation.inputs)
+            if operation.first or operation.second or operation.label:
+                frame = wire.call(number, operation.described(0), data, threads)
+            else:
+                frame = wire.plain_call(number, operation, data, threads)
             kind, answer = self.request(frame)
             if kind == wire.DONE and operation.kind != wire.RECV:
                 data = wire.read_good(answer)
@@ -218,6 +222,12 @@ class Connection:
             self._socket.close()
 
     def _receive(self) -> Tuple[int, memoryview]:
+        if not self._end:
+            self._read()
+            kind, size = wire.first_frame(self._buffer, self._end)
+            if size == self._end:  # one frame and nothing else, as nearly always
+                self._end = 0
+                return kind, self._view[5:size]
         while True:
             begin, end = self._begin, self._end
             if end - begin >= 5:

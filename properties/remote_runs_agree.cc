@@ -1,0 +1,254 @@
+#include "properties/remote_runs_agree.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/forwarding_gang.h"
+#include "harness/conductor/client.h"
+#include "harness/conductor/conductor.h"
+#include "harness/run/runner.h"
+#include "properties/generators/mutant.h"
+#include "properties/program_run.h"
+#include "properties/remote_gang.h"
+
+namespace gang::properties {
+namespace {
+
+// What a rank does on its root gang, wherever that is.
+using RankBody = std::function<void(const std::shared_ptr<Gang>& root)>;
+
+// -- In process, with a turn wherever a client makes a request --
+
+using TakeTurn = std::function<void()>;
+
+class TurnTakingWork final : public WorkState {
+ public:
+  TurnTakingWork(Work work, TakeTurn take_turn)
+      : work_(std::move(work)), take_turn_(std::move(take_turn)) {}
+
+  bool wait(std::optional<Duration>) override {
+    if (!std::exchange(has_ended_, true)) take_turn_();
+    work_.wait();
+    return true;
+  }
+  bool test() override {
+    if (has_ended_) return wait({});
+    take_turn_();
+    return work_.test() ? wait({}) : false;  // the result is fetched by a wait
+  }
+  Received received() const override { return work_.received(); }
+  std::size_t wait_any(std::span<WorkState* const>) override { return 0; }
+  void dropped() noexcept override {}
+
+ private:
+  Work work_;
+  TakeTurn take_turn_;
+  bool has_ended_ = false;
+};
+
+class TurnTakingGang final : public ForwardingGang {
+ public:
+  TurnTakingGang(std::shared_ptr<Gang> inner, TakeTurn take_turn)
+      : ForwardingGang(std::move(inner)), take_turn_(std::move(take_turn)) {}
+
+ protected:
+  void before(const Operation&) override { take_turn_(); }
+  std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
+    return std::make_shared<TurnTakingGang>(std::move(child), take_turn_);
+  }
+  Work do_start(Operation& operation) override {
+    return Work(std::make_shared<TurnTakingWork>(ForwardingGang::do_start(operation), take_turn_));
+  }
+
+ private:
+  TakeTurn take_turn_;
+};
+
+void run_in_process(harness::Rank& rank, const RankBody& body) {
+  const TakeTurn take_turn = [&rank] { rank.simulated()->wait_outside(); };
+  take_turn();  // hello
+  std::exception_ptr failure;
+  try {
+    body(std::make_shared<TurnTakingGang>(rank.root(), take_turn));
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+    take_turn();  // to say so
+  }
+  take_turn();  // bye
+  take_turn();  // the process ends
+  if (failure) std::rethrow_exception(failure);
+}
+
+// -- As clients --
+
+void run_as_client(const std::string& socket, int rank, int world_size, const RankBody& body) {
+  try {
+    harness::Client client(socket, harness::Client::caller(rank, world_size));
+    try {
+      body(make_remote_root(client));
+    } catch (const harness::RunEnded&) {
+      return;
+    } catch (const std::exception& error) {
+      client.tell(harness::FailedMessage{
+          .type = "Error", .message = error.what(), .traceback = {}, .call_site = {}});
+    }
+    client.bye();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the run tells what it was
+  }
+}
+
+harness::RunSpecification specification_of(const GangProgram& program) {
+  harness::RunSpecification specification{.program = "law", .world_size = program.world};
+  specification.options = options_of(program);
+  specification.schedule = program.run.scheduler == sim::SchedulerKind::round_robin
+                               ? harness::ScheduleChoice::round_robin
+                               : harness::ScheduleChoice::random;
+  return specification;
+}
+
+constexpr harness::RunRecording recording{.trace = sim::Recording::on, .settles = false};
+
+sim::Report run_in_process(const GangProgram& program,
+                           const std::function<RankBody(int)>& body_of) {
+  const harness::Program in_process{.name = "law", .description = "", .run = [&](auto& rank) {
+                                      run_in_process(rank, body_of(rank.rank()));
+                                    }};
+  return harness::run(in_process, specification_of(program), recording).report;
+}
+
+sim::Report run_remotely(const GangProgram& program, const std::function<RankBody(int)>& body_of) {
+  std::ostringstream none;
+  harness::Conductor conductor({.world_size = program.world}, harness::RankSelection("none"), none,
+                               none);
+  conductor.set_launcher(std::make_unique<harness::NoLauncher>());
+  conductor.prepare_run(program.run.seed);
+  std::vector<std::jthread> clients;
+  for (int rank = 0; rank < program.world; ++rank)
+    clients.emplace_back([&conductor, &program, rank, body = body_of(rank)] {
+      run_as_client(conductor.socket(), rank, program.world, body);
+    });
+  harness::RunResult result =
+      harness::run(conductor.program("law"), specification_of(program), recording);
+  conductor.complete(result.report);
+  conductor.end_run(result.report, to_string(result));
+  return std::move(result.report);
+}
+
+// -- The laws --
+
+// What the protocol has, in shapes that it keeps.
+bool is_in_protocol(OperationKind kind) {
+  return kind != OperationKind::batch && kind != OperationKind::broadcast_objects &&
+         kind != OperationKind::all_gather_to_list;
+}
+
+GangProgram in_protocol(GangProgram program) {
+  for (Step& step : program.steps) {
+    step.stacked = false;
+    if (!is_in_protocol(step.kind)) step.kind = OperationKind::all_reduce;
+  }
+  return program;
+}
+
+std::string trace_difference(const sim::Trace& one, const sim::Trace& other) {
+  if (one == other) return {};
+  for (std::size_t i = 0; i < std::min(one.events.size(), other.events.size()); ++i)
+    if (one.events[i] != other.events[i])
+      return fmt::format("event {} is {} {} of rank {} in process, {} {} of rank {} remotely", i,
+                         to_string(one.events[i].kind), to_string(one.events[i].call),
+                         one.events[i].rank, to_string(other.events[i].kind),
+                         to_string(other.events[i].call), other.events[i].rank);
+  return fmt::format("{} events in process, {} remotely", one.events.size(), other.events.size());
+}
+
+Verdict judge_program(const GangProgram& program, const Subject& subject) {
+  const ProgramMemory memory(program);
+  Image expected = memory.initial_image();
+  Image image = memory.initial_image();
+  const auto body_on = [&memory](const Subject& on, Image& results) {
+    return [&memory, &on, &results](int) -> RankBody {
+      return [&](const std::shared_ptr<Gang>& root) { run_rank(memory, root, on, results); };
+    };
+  };
+  const Subject untouched;
+  const sim::Report in_process = run_in_process(program, body_on(untouched, expected));
+  const sim::Report remote = run_remotely(program, body_on(subject, image));
+  if (std::string difference = trace_difference(in_process.trace, remote.trace);
+      !difference.empty())
+    return Verdict::violated(std::move(difference)).shown_by(remote);
+  if (in_process.outcome != remote.outcome || in_process.findings != remote.findings)
+    return Verdict::violated("the verdicts differ").shown_by(remote);
+  if (image != expected) return Verdict::violated("the results differ").shown_by(remote);
+  return Verdict::holds();
+}
+
+std::string first_of(const sim::Report& report) {
+  return report.findings.empty() ? std::string(to_string(report.outcome))
+                                 : full_message(report.findings.front());
+}
+
+Verdict judge_mutant(const Mutant& mutant, const Subject& subject) {
+  const std::optional<GangProgram> mistaken = mistaken_program(mutant);
+  // What a client's memory holds in the meantime, and what it forgets, it finds out by itself.
+  if (!mistaken || mutant.mutation == Mutation::early_reuse ||
+      mutant.mutation == Mutation::forgotten_wait ||
+      !std::ranges::all_of(mistaken->steps,
+                           [](const Step& step) { return is_in_protocol(step.kind); }))
+    return Verdict::not_applicable();
+  const int odd = mutant.rank % mutant.program.world;
+  const ProgramMemory memory(mutant.program);
+  const ProgramMemory own_memory(*mistaken);
+  Image image = memory.initial_image();
+  Image own_image = own_memory.initial_image();
+  const auto body_on = [&](const Subject& on) {
+    return [&](int rank) -> RankBody {
+      return [&, rank](const std::shared_ptr<Gang>& root) {
+        run_rank(rank == odd ? own_memory : memory, root, on, rank == odd ? own_image : image);
+      };
+    };
+  };
+  const Subject untouched;
+  const sim::Report in_process = run_in_process(mutant.program, body_on(untouched));
+  const sim::Report remote = run_remotely(mutant.program, body_on(subject));
+  if (in_process.outcome == remote.outcome && in_process.findings == remote.findings)
+    return Verdict::holds();
+  return Verdict::violated(
+             fmt::format("in process: {}; remotely: {}", first_of(in_process), first_of(remote)))
+      .shown_by(remote);
+}
+
+constexpr std::uint64_t cost = 300;  // threads, sockets and a process for each case
+
+}  // namespace
+
+std::vector<Property> remote_runs_agree(const Subject& subject) {
+  const Law<GangProgram> programs{
+      .suite = "remote_runs_agree",
+      .name = "programs_give_the_same_trace_and_results",
+      .description = "Clients of a conductor run a program as ranks in process do.",
+      .cost = cost,
+      .generate = [](Draw& draw) { return in_protocol(generate_program(draw)); },
+      .verdict = [subject](const GangProgram& program) { return judge_program(program, subject); }};
+  const Law<Mutant> mutants{
+      .suite = "remote_runs_agree",
+      .name = "mistakes_give_the_same_verdict",
+      .description = "A mistake of a client is found as one of a rank in process is.",
+      .cost = cost,
+      .generate =
+          [](Draw& draw) {
+            Mutant mutant = generate_mutant(draw);
+            mutant.program = in_protocol(std::move(mutant.program));
+            return mutant;
+          },
+      .verdict = [subject](const Mutant& mutant) { return judge_mutant(mutant, subject); }};
+  return {to_property(programs), to_property(mutants)};
+}
+
+}  // namespace gang::properties
