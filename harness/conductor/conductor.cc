@@ -128,7 +128,7 @@ void Conductor::ended(pid_t process, int status) {
 void Conductor::note_end(RankProcess& process) {
   for (const auto& caller : process.callers) read(*caller);
   process.has_ended = true;
-  janitor_.remove(process.id);
+  if (process.id != 0) janitor_.remove(process.id);
   turns_.note_arrival();
 }
 

@@ -20,8 +20,9 @@ class Janitor {
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;
 
-  // It kills at most 4096 processes.
+  // A process that it is to kill, of at most 4096; > 0.
   void add(pid_t process) const noexcept { tell(process); }
+  // That process has ended.
   void remove(pid_t process) const noexcept { tell(-process); }
 
  private:

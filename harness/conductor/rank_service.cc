@@ -1,6 +1,7 @@
 #include "harness/conductor/rank_service.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -165,11 +166,12 @@ void RankService::serve(Caller& caller) {
 void RankService::take_request(Session& session) {
   Caller& caller = session.caller;
   Connection& connection = caller.connection;
-  conductor_.turns_.wait(session.turn, [&] {
+  const auto has_spoken = [&] {
     if (connection.has_frame()) return true;
     conductor_.read(caller);
     return connection.has_frame() || !connection.is_open() || process_.has_new_caller();
-  });
+  };
+  conductor_.turns_.wait(session.turn, std::cref(has_spoken));
   serve_new_callers();
   if (!connection.has_frame()) {
     session.is_over = !connection.is_open();

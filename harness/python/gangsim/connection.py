@@ -91,11 +91,12 @@ class Connection:
 
     def call(self, operation: Operation, threads: int) -> wire.Result:
         """Performs `operation` and returns when its outputs are in place. Raises its error."""
-        in_bytes = sum(map(len, operation.inputs))
-        out_bytes = sum(map(len, operation.outputs))
+        inputs, outputs = operation.inputs, operation.outputs
+        in_bytes = len(inputs[0]) if len(inputs) == 1 else sum(map(len, inputs))
+        out_bytes = in_bytes if outputs is inputs else sum(map(len, outputs))
         number = next(self._identity.numbers)
         if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
-            data = b"".join(operation.inputs)
+            data = inputs[0] if len(inputs) == 1 else b"".join(inputs)
             if operation.first or operation.second or operation.label:
                 frame = wire.call(number, operation.described(0), data, threads)
             else:
@@ -105,7 +106,7 @@ class Connection:
                 data = wire.read_good(answer)
                 if data is not None and len(data) == out_bytes:
                     _deliver(operation, data)
-                    return _NOTHING
+                    return NOTHING
             pending = Pending(number, operation, None, self)
             return self._end_of([pending], kind, answer)[0]
         block = self._write(operation, in_bytes, out_bytes)
@@ -316,7 +317,7 @@ class Connection:
 
 
 _EMPTY = memoryview(b"")
-_NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)
+NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)  # of an operation that got no message
 
 
 def raise_if_failed(result: wire.Result) -> None:
@@ -335,8 +336,11 @@ def _output_at(operation: Operation, in_bytes: int) -> int:
 
 
 def _deliver(operation: Operation, data: memoryview) -> None:
-    at = 0
-    for view in operation.outputs:
+    outputs, at = operation.outputs, 0
+    if len(outputs) == 1 and len(data) == len(outputs[0]) > 0:
+        outputs[0][:] = data
+        return
+    for view in outputs:
         size = len(view)
         part = data[at:at + size]
         if len(part) != size:

@@ -278,7 +278,7 @@ class ProcessGroup(c10d.ProcessGroup):
         has_output = kind == wire.ALL_REDUCE or root == self._rank
         operation = self._operation(
             kind, data_type=data_type, reduction=wire.REDUCTIONS[reduction], peer=root,
-            count=scale * sum(tensor.numel() for tensor in tensors), inputs=views,
+            count=scale * sum(map(torch.Tensor.numel, tensors)), inputs=views,
             outputs=views if has_output else ())
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
