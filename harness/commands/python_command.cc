@@ -75,18 +75,18 @@ class PythonCommand final : public Command {
     if (with_torch_)
       options.push_back(
           flag_option("--threads", "ranks are threads of one process (PyTorch 2)", threads_));
-    options.push_back(flag_option("--spawn", "an interpreter of its own for each rank", spawn_));
+    options.push_back(flag_option("--spawn", "a separate interpreter for each rank", spawn_));
     options.push_back(
         flag_option("--free", "take requests as they come: faster, but not reproducible", free_));
     options.push_back(text_option("--attach", "SOCKET",
-                                  "start no process: ranks connect to this socket by themselves",
+                                  "start no processes: ranks connect to this socket themselves",
                                   attach_));
     if (with_torch_)
       options.push_back(flag_option(
           "--cuda-as-cpu", "run code that asks for CUDA devices on the processor", cuda_as_cpu_));
-    options.push_back(text_option("--log-ranks", "RANKS",
-                                  "ranks whose output is shown: all, none, or a list as 0,8-15 [0]",
-                                  log_ranks_));
+    options.push_back(text_option(
+        "--log-ranks", "RANKS",
+        "ranks whose output is shown: all, none, or a list such as 0,8-15 [0]", log_ranks_));
     options.push_back(flag_option("--quiet", "print nothing if all is well", quiet_));
     return options;
   }

@@ -78,7 +78,7 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)
-    return fmt::format("rank {} is process {} already; process {} cannot be the same rank",
+    return fmt::format("rank {} is already process {}; process {} cannot take its place",
                        hello.rank, rank.id, process);
   Connection& connection = caller->connection;
   if (hello.is_watcher) {
@@ -159,7 +159,7 @@ void Conductor::stop_reading(Connection& connection) {
 int Conductor::await_world() {
   while (!world_size_) {
     if (const std::string reason = launcher_->why_none_can_come(); !reason.empty())
-      throw InvalidArgument(fmt::format("no process has asked for a gang; {} without one", reason));
+      throw InvalidArgument(fmt::format("no process joined the run: {}", reason));
     poller_.poll(std::chrono::seconds(1));
   }
   return *world_size_;

@@ -47,7 +47,7 @@ class Reading {
   void size(std::int64_t& value, const char* what) {
     const auto size = frame_.number<std::uint64_t>();
     if (size > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16)
-      throw ProtocolError(fmt::format("{} is {}, which no memory holds", what, size));
+      throw ProtocolError(fmt::format("{} is {}, more than any memory holds", what, size));
     value = static_cast<std::int64_t>(size);
   }
   // An element of a table that the protocol numbers.

@@ -72,7 +72,7 @@ Caller* RankService::await_first_caller() {
     return !reason.empty();
   });
   if (process_.callers.empty()) {
-    if (!reason.empty()) throw Error(fmt::format("its process never came: {}", reason));
+    if (!reason.empty()) throw Error(fmt::format("its process never joined the run: {}", reason));
     return nullptr;
   }
   process_.callers.front()->is_served = true;
@@ -113,7 +113,7 @@ void RankService::throw_failure() const {
   }
   if (!death.empty()) throw Error("its process " + death);
   if (!process_.has_said_bye && !process_.wait_status && !process_.callers.empty())
-    throw Error("its process ended in the middle of its program");
+    throw Error("its process exited in the middle of its program");
 }
 
 // -- Threads --
