@@ -156,7 +156,7 @@ class RemoteGang final : public Gang {
         message.second.assign(operation.output_splits.begin(), operation.output_splits.end());
         break;
       case OperationKind::monitored_barrier:
-        message.count = operation.timeout.count();
+        message.count = operation.timeout == no_timeout ? 0 : operation.timeout.count();
         message.all_missing = operation.wait_all_ranks;
         break;
       case OperationKind::create_gang:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "gang/forwarding_gang.h"
+#include "gang/runtime.h"
 #include "harness/conductor/client.h"
 #include "harness/conductor/conductor.h"
 #include "harness/run/runner.h"
@@ -26,63 +28,103 @@ using RankBody = std::function<void(const std::shared_ptr<Gang>& root)>;
 
 // -- In process, with a turn wherever a client makes a request --
 
-using TakeTurn = std::function<void()>;
-
-class TurnTakingWork final : public WorkState {
+// Does what a context that serves a client does.
+class Server {
  public:
-  TurnTakingWork(Work work, TakeTurn take_turn)
-      : work_(std::move(work)), take_turn_(std::move(take_turn)) {}
+  explicit Server(harness::Rank& rank) : rank_(rank) {}
+
+  void take_turn() { rank_.simulated()->wait_outside(); }
+  std::unique_ptr<RuntimeMutex> make_mutex() { return rank_.runtime().make_mutex(); }
+
+ private:
+  harness::Rank& rank_;
+};
+
+class ServedWork final : public WorkState {
+ public:
+  ServedWork(Work work, Server& server)
+      : work_(std::move(work)), server_(server), waiting_(server.make_mutex()) {}
 
   bool wait(std::optional<Duration>) override {
-    if (!std::exchange(has_ended_, true)) take_turn_();
-    work_.wait();
+    if (!std::exchange(is_told_, true)) {
+      server_.take_turn();
+      end();
+    }
+    if (error_) std::rethrow_exception(error_);
     return true;
   }
   bool test() override {
-    if (has_ended_) return wait({});
-    take_turn_();
-    return work_.test() ? wait({}) : false;  // the result is fetched by a wait
+    if (is_told_) return wait({});
+    server_.take_turn();
+    if (!has_ended_) {
+      const std::lock_guard lock(*waiting_);
+      try {
+        if (!work_.test()) return false;
+      } catch (const std::exception&) {
+        fail();
+      }
+    }
+    end();
+    return wait({});  // which fetches the result
   }
   Received received() const override { return work_.received(); }
   std::size_t wait_any(std::span<WorkState* const>) override { return 0; }
   void dropped() noexcept override {}
 
  private:
+  void end() {
+    if (has_ended_) return;
+    const std::lock_guard lock(*waiting_);
+    try {
+      work_.wait();
+      has_ended_ = true;
+    } catch (const std::exception&) {
+      fail();
+    }
+  }
+  void fail() {
+    error_ = std::current_exception();
+    has_ended_ = true;
+  }
+
   Work work_;
-  TakeTurn take_turn_;
+  Server& server_;
+  std::unique_ptr<RuntimeMutex> waiting_;
   bool has_ended_ = false;
+  bool is_told_ = false;
+  std::exception_ptr error_;
 };
 
-class TurnTakingGang final : public ForwardingGang {
+class ServedGang final : public ForwardingGang {
  public:
-  TurnTakingGang(std::shared_ptr<Gang> inner, TakeTurn take_turn)
-      : ForwardingGang(std::move(inner)), take_turn_(std::move(take_turn)) {}
+  ServedGang(std::shared_ptr<Gang> inner, Server& server)
+      : ForwardingGang(std::move(inner)), server_(server) {}
 
  protected:
-  void before(const Operation&) override { take_turn_(); }
+  void before(const Operation&) override { server_.take_turn(); }
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override {
-    return std::make_shared<TurnTakingGang>(std::move(child), take_turn_);
+    return std::make_shared<ServedGang>(std::move(child), server_);
   }
   Work do_start(Operation& operation) override {
-    return Work(std::make_shared<TurnTakingWork>(ForwardingGang::do_start(operation), take_turn_));
+    return Work(std::make_shared<ServedWork>(ForwardingGang::do_start(operation), server_));
   }
 
  private:
-  TakeTurn take_turn_;
+  Server& server_;
 };
 
 void run_in_process(harness::Rank& rank, const RankBody& body) {
-  const TakeTurn take_turn = [&rank] { rank.simulated()->wait_outside(); };
-  take_turn();  // hello
+  Server server(rank);
+  server.take_turn();  // hello
   std::exception_ptr failure;
   try {
-    body(std::make_shared<TurnTakingGang>(rank.root(), take_turn));
+    body(std::make_shared<ServedGang>(rank.root(), server));
   } catch (const std::exception&) {
     failure = std::current_exception();
-    take_turn();  // to say so
+    server.take_turn();  // to say so
   }
-  take_turn();  // bye
-  take_turn();  // the process ends
+  server.take_turn();  // bye
+  server.take_turn();  // the process ends
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -143,16 +185,30 @@ sim::Report run_remotely(const GangProgram& program, const std::function<RankBod
 
 // -- The laws --
 
-// What the protocol has, in shapes that it keeps.
-bool is_in_protocol(OperationKind kind) {
-  return kind != OperationKind::batch && kind != OperationKind::broadcast_objects &&
-         kind != OperationKind::all_gather_to_list;
+// Whether the protocol has what the step calls. A message to oneself is a batch.
+bool is_in_protocol(const Step& step, const Membership& members) {
+  using enum OperationKind;
+  if (step.kind == batch || step.kind == broadcast_objects || step.kind == all_gather_to_list)
+    return false;
+  return step.kind != send ||
+         std::ranges::none_of(members[static_cast<std::size_t>(step.node)], [&step](auto& gang) {
+           const int size = static_cast<int>(gang.size());
+           return step.root % size == step.peer % size;
+         });
 }
 
+bool is_in_protocol(const GangProgram& program) {
+  const Membership members = members_of(program);
+  return std::ranges::all_of(program.steps,
+                             [&](const Step& step) { return is_in_protocol(step, members); });
+}
+
+// The same with something else for what the protocol lacks, in shapes that it keeps.
 GangProgram in_protocol(GangProgram program) {
+  const Membership members = members_of(program);
   for (Step& step : program.steps) {
     step.stacked = false;
-    if (!is_in_protocol(step.kind)) step.kind = OperationKind::all_reduce;
+    if (!is_in_protocol(step, members)) step.kind = OperationKind::all_reduce;
   }
   return program;
 }
@@ -198,9 +254,7 @@ Verdict judge_mutant(const Mutant& mutant, const Subject& subject) {
   const std::optional<GangProgram> mistaken = mistaken_program(mutant);
   // What a client's memory holds in the meantime, and what it forgets, it finds out by itself.
   if (!mistaken || mutant.mutation == Mutation::early_reuse ||
-      mutant.mutation == Mutation::forgotten_wait ||
-      !std::ranges::all_of(mistaken->steps,
-                           [](const Step& step) { return is_in_protocol(step.kind); }))
+      mutant.mutation == Mutation::forgotten_wait || !is_in_protocol(*mistaken))
     return Verdict::not_applicable();
   const int odd = mutant.rank % mutant.program.world;
   const ProgramMemory memory(mutant.program);

@@ -20,6 +20,7 @@ harness::RunResult run_remotely(int world_size, const RankBody& body) {
   harness::Conductor conductor({.world_size = world_size}, harness::RankSelection("none"), none,
                                none);
   conductor.set_launcher(std::make_unique<harness::NoLauncher>());
+  conductor.prepare_run(1);
   std::vector<std::jthread> clients;
   for (int rank = 0; rank < world_size; ++rank)
     clients.emplace_back([&, rank] {

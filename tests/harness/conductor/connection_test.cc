@@ -147,6 +147,7 @@ TEST_F(ConnectionTest, CutsOffWhoLeavesTooMuchUnread) {
 
 // Whatever comes is split into frames of possible sizes, or closes the connection.
 TEST_F(ConnectionTest, TakesAnyStreamOfBytes) {
+  std::size_t all_taken = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SetUp();
     test::FrameFuzzer fuzzer(seed);
@@ -166,8 +167,9 @@ TEST_F(ConnectionTest, TakesAnyStreamOfBytes) {
       while (connection_->has_frame()) taken += connection_->take().size();
     }
     EXPECT_LE(taken, stream.size());
-    EXPECT_GT(taken, 0U);
+    all_taken += taken;
   }
+  EXPECT_GT(all_taken, 10'000U);
 }
 
 TEST_F(ConnectionTest, WithoutADescriptorThereIsNone) {

@@ -135,7 +135,7 @@ TEST(KeyStore, AWaitEndsWithItsTimeoutInVirtualTime) {
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_EQ(late.status, Status::timeout);
-  EXPECT_THAT(late.error, testing::AllOf(HasSubstr("'never'"), HasSubstr("1 h")));
+  EXPECT_THAT(late.error, testing::AllOf(HasSubstr("'never'"), HasSubstr("60 min")));
   EXPECT_EQ(in_time.status, Status::done);
   EXPECT_EQ(result.report.virtual_time, Duration(std::chrono::hours(1)));
 }

@@ -56,13 +56,13 @@ TEST(Awaiting, EndsAfterItsTimeoutInVirtualTime) {
   Duration waited{0};
   const Report report = run(2, [&](SimulatedRank& rank) {
     if (rank.rank() == 1) return rank.root()->barrier();
-    has_come = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(30));
+    has_come = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(10));
     waited = rank.runtime().now();
     rank.root()->barrier();
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
   EXPECT_FALSE(has_come);
-  EXPECT_EQ(waited, Duration(std::chrono::minutes(30)));
+  EXPECT_EQ(waited, Duration(std::chrono::minutes(10)));
 }
 
 TEST(Awaiting, WhatComesBeforeTheTimeoutHasCome) {
