@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gang/forwarding_gang.h"
 #include "gang/runtime.h"
@@ -245,9 +246,17 @@ Verdict judge_program(const GangProgram& program, const Subject& subject) {
   return Verdict::holds();
 }
 
-std::string first_of(const sim::Report& report) {
-  return report.findings.empty() ? std::string(to_string(report.outcome))
-                                 : full_message(report.findings.front());
+// In which order ranks end with their exceptions is left out.
+std::string verdict_of(const sim::Report& report) {
+  std::string text(to_string(report.outcome));
+  for (const sim::Finding& finding : report.findings) {
+    std::vector<std::string> consequences = finding.consequences;
+    std::ranges::sort(consequences);
+    text +=
+        fmt::format("; {} of ranks {} at {}: {} Then {}", finding.id, fmt::join(finding.ranks, ","),
+                    finding.location, full_message(finding), fmt::join(consequences, ", "));
+  }
+  return text;
 }
 
 Verdict judge_mutant(const Mutant& mutant, const Subject& subject) {
@@ -269,12 +278,11 @@ Verdict judge_mutant(const Mutant& mutant, const Subject& subject) {
     };
   };
   const Subject untouched;
-  const sim::Report in_process = run_in_process(mutant.program, body_on(untouched));
+  const std::string expected = verdict_of(run_in_process(mutant.program, body_on(untouched)));
   const sim::Report remote = run_remotely(mutant.program, body_on(subject));
-  if (in_process.outcome == remote.outcome && in_process.findings == remote.findings)
-    return Verdict::holds();
-  return Verdict::violated(
-             fmt::format("in process: {}; remotely: {}", first_of(in_process), first_of(remote)))
+  const std::string verdict = verdict_of(remote);
+  if (verdict == expected) return Verdict::holds();
+  return Verdict::violated(fmt::format("in process: {}; remotely: {}", expected, verdict))
       .shown_by(remote);
 }
 
