@@ -14,8 +14,8 @@
 
 namespace gang {
 
-// Far from every rank and tag, so that no arithmetic on those yields them: the left neighbour of
-// rank 0, `rank - 1`, is no rank, and not any rank either.
+// Far from every rank and tag, so that no arithmetic on those yields them: `rank - 1` on rank 0 is
+// neither a rank nor any_rank.
 inline constexpr int any_rank = std::numeric_limits<int>::min();  // recv: from the first that sends
 inline constexpr int any_tag = std::numeric_limits<int>::min();   // recv: with any tag
 inline constexpr int no_rank = -2;  // an operation without a root or peer

@@ -17,6 +17,12 @@ std::shared_ptr<Gang> ForwardingGang::wrap(std::shared_ptr<Gang> child) {
   return std::make_shared<ForwardingGang>(std::move(child));
 }
 
+std::shared_ptr<Gang> ForwardingGang::decorated(std::shared_ptr<Gang> gang) {
+  if (auto* const inner = dynamic_cast<ForwardingGang*>(inner_.get()))
+    gang = inner->decorated(std::move(gang));
+  return wrap(std::move(gang));
+}
+
 Work ForwardingGang::do_start(Operation& operation) {
   Gang& inner = open_inner(operation);
   before(operation);

@@ -18,6 +18,9 @@ class ForwardingGang : public Gang {
 
   Gang& inner() const noexcept { return *inner_; }
 
+  // `gang`, which was not made from this one, decorated as if it had been.
+  std::shared_ptr<Gang> decorated(std::shared_ptr<Gang> gang);
+
  protected:
   // Called with each operation before it reaches the inner gang. If it throws, the caller gets that
   // exception and nothing has been sent.

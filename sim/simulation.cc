@@ -47,9 +47,10 @@ std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call
   return run_.world().named_gangs.join(std::move(info), known_as, rank_, call_site);
 }
 
-void SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come) {
+bool SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+                          std::optional<Duration> timeout) {
   const Engine::Guard guard(run_.world().engine);
-  run_.world().awaiting.await(message, has_come);
+  return run_.world().awaiting.await(message, has_come, timeout);
 }
 
 void SimulatedRank::announce() {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "gang/gang.h"
 #include "gang/runtime.h"
@@ -62,8 +63,9 @@ class SimulatedRank {
                                 std::string_view key = {});
 
   // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
-  // for `message`.
-  void await(const AwaitedMessage& message, const std::function<bool()>& has_come);
+  // for `message`. Returns false if `timeout` has passed first, in virtual time.
+  bool await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+             std::optional<Duration> timeout = {});
   void announce();
 
   // What happens next depends on the order of the ranks, as with a receive from any source.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/cost_options.h"
 #include "harness/comparison/comparison.h"
 #include "harness/conductor/conductor.h"
 #include "harness/conductor/plain_run.h"
@@ -65,6 +66,7 @@ class PythonCommand final : public Command {
     options.push_back(flag_option(
         "--compare", "run it without gangsim, too, and compare what it passes to gangsim.output",
         compare_));
+    cost_.add_to(options);
     options.push_back(text_option("--python", "FILE",
                                   with_torch_
                                       ? "the interpreter [the first python3 of PATH with torch]"
@@ -73,18 +75,18 @@ class PythonCommand final : public Command {
     if (with_torch_)
       options.push_back(
           flag_option("--threads", "ranks are threads of one process (PyTorch 2)", threads_));
-    options.push_back(flag_option("--spawn", "an interpreter of its own for each rank", spawn_));
+    options.push_back(flag_option("--spawn", "a separate interpreter for each rank", spawn_));
     options.push_back(
         flag_option("--free", "take requests as they come: faster, but not reproducible", free_));
     options.push_back(text_option("--attach", "SOCKET",
-                                  "start no process: ranks connect to this socket by themselves",
+                                  "start no processes: ranks connect to this socket themselves",
                                   attach_));
     if (with_torch_)
       options.push_back(flag_option(
           "--cuda-as-cpu", "run code that asks for CUDA devices on the processor", cuda_as_cpu_));
-    options.push_back(text_option("--log-ranks", "RANKS",
-                                  "ranks whose output is shown: all, none, or a list as 0,8-15 [0]",
-                                  log_ranks_));
+    options.push_back(text_option(
+        "--log-ranks", "RANKS",
+        "ranks whose output is shown: all, none, or a list such as 0,8-15 [0]", log_ranks_));
     options.push_back(flag_option("--quiet", "print nothing if all is well", quiet_));
     return options;
   }
@@ -97,7 +99,7 @@ class PythonCommand final : public Command {
     Conductor conductor(conductor_options(given), std::move(ranks), context.out, context.err);
     conductor.set_launcher(make_launcher(conductor));
     conductor.prepare_run(given.options.seed);
-    const Program program = conductor.program(program_name());
+    const Program program = cost_.applied_to(conductor.program(program_name()));
     RunSpecification specification = given;
     specification.program = program.name;
     specification.world_size = program.default_world_size;
@@ -107,6 +109,7 @@ class PythonCommand final : public Command {
 
     RunResult result = run_once(conductor, program, specification, context);
     report(result, program, conductor, context);
+    cost_.report(program, result, context.out);
     const bool ended_well = conductor.end_run(result.report, to_string(result));
     return result.holds() && ended_well ? exit_status::holds : exit_status::finding;
   }
@@ -329,6 +332,7 @@ class PythonCommand final : public Command {
   FileOption report_{"--report"};
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};
+  CostOptions cost_;
   std::string python_;
   std::string attach_;
   std::optional<std::string> log_ranks_;

@@ -1,13 +1,10 @@
 #include "harness/conductor/conductor.h"
 
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,23 +17,6 @@ namespace gang::harness {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A descriptor that becomes readable when this process is asked to end.
-Descriptor ask_for_signals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  return Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
-}
-
-void send_over(Connection& connection, std::string_view verdict) {
-  FrameWriter over(static_cast<std::uint8_t>(ServerKind::over));
-  over.number(static_cast<std::uint8_t>(Status::run_over));
-  over.text(verdict);
-  connection.send(over.finish());
-}
 
 // Writes what a process said of the stack of a blocked call.
 void describe(const StackMessage& stack, sim::BlockedCall& blocked) {
@@ -64,38 +44,16 @@ void kill_crashed(const sim::Report& report,
 Conductor::Conductor(const ConductorOptions& options, RankSelection output, std::ostream& out,
                      std::ostream& err)
     : options_(options),
-      signals_(ask_for_signals()),
       turns_(poller_, options.turns),
       world_size_(options.world_size),
       output_(poller_, std::move(output), out, err),
-      lobby_(poller_, options.socket, [this](std::unique_ptr<Caller>& caller, pid_t process) {
-        return receive(caller, process);
-      }) {
-  poller_.add(signals_.get(), [this] { on_signal(); });
-}
+      lobby_(poller_, options.socket,
+             [this](std::unique_ptr<Caller>& caller, pid_t process) {
+               return receive(caller, process);
+             }),
+      janitor_(lobby_.remains()) {}
 
-Conductor::~Conductor() {
-  kill_all();
-  poller_.remove(signals_.get());
-  signals_.close();
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-}
-
-// The ranks' processes end with this one.
-void Conductor::on_signal() {
-  signalfd_siginfo what{};
-  if (::read(signals_.get(), &what, sizeof what) != sizeof what) return;
-  kill_all();
-  std::error_code ignored;
-  std::filesystem::remove(lobby_.path(), ignored);
-  if (options_.socket.empty())
-    std::filesystem::remove(std::filesystem::path(lobby_.path()).parent_path(), ignored);
-  std::_Exit(128 + static_cast<int>(what.ssi_signo));
-}
+Conductor::~Conductor() { kill_all(); }
 
 // -- Processes --
 
@@ -120,7 +78,7 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)
-    return fmt::format("rank {} is process {} already; process {} cannot be the same rank",
+    return fmt::format("rank {} is already process {}; process {} cannot take its place",
                        hello.rank, rank.id, process);
   Connection& connection = caller->connection;
   if (hello.is_watcher) {
@@ -145,6 +103,8 @@ void Conductor::began(int rank, pid_t process) {
   RankProcess& known = *processes_[static_cast<std::size_t>(rank)];
   if (known.id != 0) return;
   known.id = process;
+  // A test's ranks may be threads of this process.
+  if (process != ::getpid()) janitor_.add(process);
   known.ended_by = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   // Whoever starts processes says how they end.
   if (!launcher_->launches()) watch_end(known);
@@ -168,6 +128,7 @@ void Conductor::ended(pid_t process, int status) {
 void Conductor::note_end(RankProcess& process) {
   for (const auto& caller : process.callers) read(*caller);
   process.has_ended = true;
+  if (process.id != 0) janitor_.remove(process.id);
   turns_.note_arrival();
 }
 
@@ -175,9 +136,18 @@ void Conductor::read(Caller& caller) {
   Connection& connection = caller.connection;
   if (!connection.is_open()) return;
   const int descriptor = connection.descriptor();
+  if (connection.has_unsent()) {
+    connection.flush();
+    poller_.watch_writes(descriptor, connection.has_unsent());
+  }
   connection.receive();
   if (!connection.is_open()) poller_.remove(descriptor);
   if (!connection.is_open() || connection.has_frame()) turns_.note_arrival();
+}
+
+void Conductor::send(Connection& connection, const Frame& frame) {
+  connection.send(frame);
+  if (connection.has_unsent()) poller_.watch_writes(connection.descriptor(), true);
 }
 
 void Conductor::stop_reading(Connection& connection) {
@@ -189,7 +159,7 @@ void Conductor::stop_reading(Connection& connection) {
 int Conductor::await_world() {
   while (!world_size_) {
     if (const std::string reason = launcher_->why_none_can_come(); !reason.empty())
-      throw InvalidArgument(fmt::format("no process has asked for a gang; {} without one", reason));
+      throw InvalidArgument(fmt::format("no process joined the run: {}", reason));
     poller_.poll(std::chrono::seconds(1));
   }
   return *world_size_;
@@ -250,8 +220,7 @@ Program Conductor::program(std::string name) {
 // -- The end of a run --
 
 std::vector<Caller*> Conductor::ask_stacks() {
-  FrameWriter ask(static_cast<std::uint8_t>(ServerKind::ask_stack));
-  const std::span<const std::byte> frame = ask.finish();
+  const Frame ask = frame_of(AskStackMessage{});
   std::vector<Caller*> asked;
   for (const auto& process : processes_) {
     if (process->has_ended) continue;
@@ -260,7 +229,7 @@ std::vector<Caller*> Conductor::ask_stacks() {
     if (process->watcher && process->watcher->connection.is_open())
       asked.push_back(process->watcher.get());
   }
-  for (Caller* caller : asked) caller->connection.send(frame);
+  for (Caller* caller : asked) caller->connection.send(ask);
   return asked;
 }
 
@@ -270,6 +239,7 @@ void Conductor::add_call_stacks(sim::Report& report) {
   const std::vector<Caller*> asked = ask_stacks();
   const auto deadline = Clock::now() + std::chrono::milliseconds(500);
   const auto is_missing = [this](Caller* caller) {
+    caller->connection.flush();
     caller->connection.receive();
     while (!caller->stack && caller->connection.has_frame()) {
       try {
@@ -311,9 +281,10 @@ void Conductor::complete(sim::Report& report) {
 }
 
 void Conductor::say_over(std::string_view verdict) {
+  const Frame over = frame_of(OverMessage{.error = std::string(verdict)});
   for (const auto& process : processes_) {
     if (process->has_ended) continue;
-    for (const auto& caller : process->callers) send_over(caller->connection, verdict);
+    for (const auto& caller : process->callers) send(caller->connection, over);
   }
 }
 
@@ -351,7 +322,6 @@ void Conductor::kill_all() noexcept {
     for (const auto& process : *list) {
       for (const auto& caller : process->callers)
         if (caller->connection.is_open()) poller_.remove(caller->connection.descriptor());
-      // A test's ranks may be threads of this process.
       if (!is_over(*process) && process->id != ::getpid()) ::kill(process->id, SIGKILL);
       if (process->ended_by.is_open()) poller_.remove(process->ended_by.get());
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/conductor/janitor.h"
 #include "harness/conductor/key_store.h"
 #include "harness/conductor/launcher.h"
 #include "harness/conductor/lobby.h"
@@ -81,8 +82,8 @@ class Conductor {
   void note_end(RankProcess& process);
   void watch_end(RankProcess& process);
   void read(Caller& caller);
+  void send(Connection& connection, const Frame& frame);
   void stop_reading(Connection& connection);
-  void on_signal();
 
   void keep_until_next_run(std::vector<std::shared_ptr<StartedOperation>> operations);
 
@@ -98,7 +99,6 @@ class Conductor {
 
   const ConductorOptions options_;
   Poller poller_;
-  Descriptor signals_;
   Turns turns_;
   KeptTexts texts_;
   KeyStore store_;
@@ -110,6 +110,7 @@ class Conductor {
   int serving_ = 0;                                           // ranks of the run under way
   RankOutput output_;
   Lobby lobby_;
+  Janitor janitor_;
   std::unique_ptr<RankLauncher> launcher_;
 };
 

@@ -1,6 +1,5 @@
 #include "harness/conductor/connection.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -82,18 +81,42 @@ std::optional<Descriptor> Connection::take_descriptor() {
   return descriptor;
 }
 
-void Connection::send(std::span<const std::byte> frame) noexcept {
-  while (!frame.empty() && is_open()) {
-    const ssize_t sent = ::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
-      frame = frame.subspan(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN) {
-      pollfd writable{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
-      ::poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      return;  // gone: what it still sent can be read
-    }
+void Connection::send(const Frame& frame) {
+  flush();
+  const std::span<const std::byte> left =
+      std::span(frame).subspan(has_unsent() ? 0 : write_some(frame));
+  if (left.empty() || !is_open()) return;
+  unsent_.insert(unsent_.end(), left.begin(), left.end());
+  if (unsent_.size() - flushed_ <= most_unsent_bytes) return;
+  unsent_.clear();
+  flushed_ = 0;
+  ::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+void Connection::flush() noexcept {
+  if (!has_unsent()) return;
+  flushed_ += write_some(std::span(unsent_).subspan(flushed_));
+  if (flushed_ < unsent_.size()) return;
+  unsent_.clear();
+  flushed_ = 0;
+}
+
+// Returns how much needs no other try: all of it if the peer is gone. What that still sent can be
+// read.
+std::size_t Connection::write_some(std::span<const std::byte> bytes) noexcept {
+  std::size_t written = 0;
+  while (written < bytes.size() && is_open()) {
+    const std::span<const std::byte> left = bytes.subspan(written);
+    const ssize_t sent =
+        ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0)
+      written += static_cast<std::size_t>(sent);
+    else if (errno == EAGAIN)
+      return written;
+    else if (errno != EINTR)
+      return bytes.size();
   }
+  return bytes.size();
 }
 
 }  // namespace gang::harness

@@ -27,8 +27,12 @@ class Connection {
   // The oldest descriptor that came with a frame; none if there is none.
   std::optional<Descriptor> take_descriptor();
 
-  // Blocks until the peer has taken it, or is gone.
-  void send(std::span<const std::byte> frame) noexcept;
+  // Never blocks: what the peer does not take at once is kept, and `flush` tries again. A peer that
+  // leaves more than `most_unsent_bytes` is cut off.
+  void send(const Frame& frame);
+  void flush() noexcept;
+  bool has_unsent() const noexcept { return !unsent_.empty(); }
+  static constexpr std::size_t most_unsent_bytes = 2 * std::size_t{most_frame_bytes};
 
   bool is_open() const noexcept { return socket_.is_open(); }
   void close() noexcept { socket_.close(); }
@@ -37,10 +41,13 @@ class Connection {
  private:
   bool read_some();
   void split_into_frames();
+  std::size_t write_some(std::span<const std::byte> bytes) noexcept;
 
   Descriptor socket_;
   std::vector<std::byte> received_;  // not yet a whole frame
   std::deque<Frame> frames_;
+  std::vector<std::byte> unsent_;
+  std::size_t flushed_ = 0;  // bytes of unsent_ that have been sent
   std::deque<Descriptor> descriptors_;
 };
 

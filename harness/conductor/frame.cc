@@ -1,5 +1,7 @@
 #include "harness/conductor/frame.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace gang::harness {
@@ -18,16 +20,6 @@ std::span<const std::byte> FrameReader::bytes() { return take(number<std::uint32
 std::string_view FrameReader::text() {
   const std::span<const std::byte> text = bytes();
   return {reinterpret_cast<const char*>(text.data()), text.size()};
-}
-
-std::vector<std::vector<std::byte>> FrameReader::list_of_bytes() {
-  const auto count = number<std::uint32_t>();
-  std::vector<std::vector<std::byte>> list;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::span<const std::byte> item = bytes();
-    list.emplace_back(item.begin(), item.end());
-  }
-  return list;
 }
 
 void FrameReader::finish() const {
@@ -51,10 +43,10 @@ void FrameWriter::bytes(std::span<const std::byte> bytes) {
   append(bytes.data(), bytes.size());
 }
 
-std::span<const std::byte> FrameWriter::finish() {
+Frame FrameWriter::finish() {
   const auto size = static_cast<std::uint32_t>(bytes_.size() - sizeof(std::uint32_t));
   std::memcpy(bytes_.data(), &size, sizeof size);
-  return bytes_;
+  return std::move(bytes_);
 }
 
 }  // namespace gang::harness

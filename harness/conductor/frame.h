@@ -20,7 +20,7 @@ class ProtocolError : public Error {
   using Error::Error;
 };
 
-// A frame as received, without its size.
+// The bytes of a frame; a received one is without its size.
 using Frame = std::vector<std::byte>;
 
 inline constexpr std::uint32_t most_frame_bytes = 64 * 1024 * 1024;
@@ -50,7 +50,6 @@ class FrameReader {
     if (count > 0) std::memcpy(values.data(), all.data(), all.size());
     return values;
   }
-  std::vector<std::vector<std::byte>> list_of_bytes();
 
   // The frame must have been read to its end.
   void finish() const;
@@ -65,7 +64,12 @@ class FrameReader {
 // Builds a frame, with its size.
 class FrameWriter {
  public:
-  explicit FrameWriter(std::uint8_t kind) : bytes_(sizeof(std::uint32_t)) { number(kind); }
+  explicit FrameWriter(std::uint8_t kind) {
+    constexpr std::size_t most_answers = 128;
+    bytes_.reserve(most_answers);
+    bytes_.resize(sizeof(std::uint32_t));
+    number(kind);
+  }
 
   template <std::integral T>
   void number(T value) {
@@ -80,13 +84,13 @@ class FrameWriter {
     append(values.data(), values.size_bytes());
   }
 
-  // The whole frame; nothing may be added after this.
-  std::span<const std::byte> finish();
+  // The whole frame, with its size; nothing may be added after this.
+  Frame finish();
 
  private:
   void append(const void* data, std::size_t size);
 
-  std::vector<std::byte> bytes_;
+  Frame bytes_;
 };
 
 }  // namespace gang::harness

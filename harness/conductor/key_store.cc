@@ -11,8 +11,6 @@
 namespace gang::harness {
 namespace {
 
-constexpr std::string_view store_key_missing = "store_key_missing";
-
 // What a rank waits for until another one sets the keys.
 class KeyWait final : public sim::AwaitedMessage {
  public:
@@ -44,12 +42,23 @@ class KeyWait final : public sim::AwaitedMessage {
 
 }  // namespace
 
-void KeyStore::await(const StoreMessage& message, sim::SimulatedRank& rank) {
-  if (contents_.missing_of(message.keys).empty()) return;
+bool KeyStore::await(const StoreMessage& message, sim::SimulatedRank& rank) {
+  const auto are_there = [&] { return contents_.missing_of(message.keys).empty(); };
+  if (are_there()) return true;
   const KeyWait wait(message, rank, contents_);
   waits_[&message] = {rank.rank(), message.keys, message.call_site};
-  rank.await(wait, [&] { return contents_.missing_of(message.keys).empty(); });
+  if (message.timeout) rank.note_choice();
+  const bool has_come = rank.await(wait, are_there, message.timeout);
   waits_.erase(&message);
+  return has_come;
+}
+
+StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
+  const std::vector<std::string> missing = contents_.missing_of(message.keys);
+  return {.status = Status::timeout,
+          .error = fmt::format("the store's {} '{}' {} not set within {}",
+                               missing.size() == 1 ? "key" : "keys", fmt::join(missing, "', '"),
+                               missing.size() == 1 ? "was" : "were", to_string(*message.timeout))};
 }
 
 std::vector<sim::Finding> KeyStore::unmet_waits() const {
@@ -61,7 +70,7 @@ std::vector<sim::Finding> KeyStore::unmet_waits() const {
     const auto& [keys, place] = what;
     std::ranges::sort(who);
     sim::Finding finding;
-    finding.id = store_key_missing;
+    finding.id = sim::finding_id::store_key_missing;
     finding.message = fmt::format("{} {} {} for the store's {} '{}', which no rank sets.",
                                   who.size() == 1 ? "Rank" : "Ranks", sim::to_rank_ranges(who),
                                   who.size() == 1 ? "waits" : "wait",
@@ -79,8 +88,8 @@ bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) cons
   return contents_.missing_of(message.keys).empty();
 }
 
-KeyStore::Answer KeyStore::perform(const StoreMessage& message, sim::SimulatedRank& rank) {
-  Answer answer;
+StoredMessage KeyStore::perform(const StoreMessage& message, sim::SimulatedRank& rank) {
+  StoredMessage answer;
   const std::string key = message.keys.empty() ? std::string() : message.keys.front();
   switch (message.function) {
     case StoreFunction::set:
@@ -90,12 +99,11 @@ KeyStore::Answer KeyStore::perform(const StoreMessage& message, sim::SimulatedRa
       contents_.append(key, message.values.front());
       break;
     case StoreFunction::get:
-      await(message, rank);
+      if (!await(message, rank)) return timed_out(message);
       answer.values.push_back(*contents_.find(key));
       return answer;
     case StoreFunction::wait:
-      await(message, rank);
-      return answer;
+      return await(message, rank) ? answer : timed_out(message);
     case StoreFunction::check:
       rank.note_choice();
       answer.number = check(message, rank) ? 1 : 0;

@@ -15,15 +15,9 @@ namespace gang::harness {
 // A rank that waits for a key is blocked, and reports say for which and where.
 class KeyStore {
  public:
-  struct Answer {
-    Status status = Status::done;
-    std::int64_t number = 0;
-    std::vector<StoreContents::Bytes> values;
-    std::string error;
-  };
-
-  // Does what the rank asks for; blocks its context until the keys that it waits for exist.
-  Answer perform(const StoreMessage& message, sim::SimulatedRank& rank);
+  // Does what the rank asks for; blocks its context until the keys that it waits for exist, or
+  // until the request's timeout has passed, in virtual time.
+  StoredMessage perform(const StoreMessage& message, sim::SimulatedRank& rank);
 
   // The waits that the end of a run has interrupted, a finding for each key.
   std::vector<sim::Finding> unmet_waits() const;
@@ -34,7 +28,8 @@ class KeyStore {
   }
 
  private:
-  void await(const StoreMessage& message, sim::SimulatedRank& rank);
+  bool await(const StoreMessage& message, sim::SimulatedRank& rank);
+  StoredMessage timed_out(const StoreMessage& message) const;
   bool check(const StoreMessage& message, sim::SimulatedRank& rank) const;
 
   struct Wait {

@@ -40,9 +40,6 @@ struct Start {
 [[noreturn]] void become(const Start& start, char* const* words, char* const* environment,
                          pid_t parent, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::getppid() != parent) ::_exit(127);
   if (start.out != STDOUT_FILENO) ::dup2(start.out, STDOUT_FILENO);
   if (start.err != STDERR_FILENO) ::dup2(start.err, STDERR_FILENO);

@@ -87,9 +87,7 @@ void Lobby::hear(int descriptor) {
   if (!caller->connection.has_frame() || !caller->connection.is_open()) return;
   const std::string reason = judge(caller);
   if (caller == nullptr || reason.empty()) return;
-  FrameWriter refused(static_cast<std::uint8_t>(ServerKind::refused));
-  refused.text(reason);
-  caller->connection.send(refused.finish());
+  caller->connection.send(frame_of(RefusedMessage{reason}));
 }
 
 std::string Lobby::judge(std::unique_ptr<Caller>& caller) {
@@ -108,11 +106,7 @@ std::string Lobby::judge(std::unique_ptr<Caller>& caller) {
   Connection& connection = caller->connection;
   std::string reason = receive_(caller, peer_of(connection.descriptor()));
   if (!reason.empty()) return reason;
-  FrameWriter welcome(static_cast<std::uint8_t>(ServerKind::welcome));
-  welcome.number(protocol_version);
-  welcome.number(world_size_);
-  welcome.number(seed_);
-  connection.send(welcome.finish());
+  connection.send(frame_of(WelcomeMessage{.world_size = world_size_, .seed = seed_}));
   return "";
 }
 

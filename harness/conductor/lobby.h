@@ -28,6 +28,9 @@ class Lobby {
 
   const std::string& path() const noexcept { return path_; }
 
+  // What it has made in the file system: the folder, or the socket.
+  const std::string& remains() const noexcept { return folder_.empty() ? path_ : folder_; }
+
   // What `welcome` says.
   void set_world(int world_size, std::uint64_t seed) noexcept {
     world_size_ = world_size;

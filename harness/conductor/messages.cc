@@ -1,13 +1,16 @@
 #include "harness/conductor/messages.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace gang::harness {
 namespace {
 
+// As the protocol numbers them.
 constexpr std::array operation_kinds = {
     OperationKind::all_reduce,     OperationKind::reduce,
     OperationKind::reduce_scatter, OperationKind::all_gather,
@@ -17,106 +20,273 @@ constexpr std::array operation_kinds = {
     OperationKind::create_gang,    OperationKind::split,
     OperationKind::send,           OperationKind::recv,
     OperationKind::shrink};
+constexpr std::array store_functions = {
+    StoreFunction::set,   StoreFunction::get,         StoreFunction::add,
+    StoreFunction::wait,  StoreFunction::check,       StoreFunction::erase,
+    StoreFunction::count, StoreFunction::compare_set, StoreFunction::append};
+constexpr std::array statuses = [] {
+  using enum Status;
+  return std::array{done,       invalid_argument, invalid_operation, not_supported,
+                    timeout,    peer_failed,      mismatch,          aborted,
+                    connection, corrupt,          run_over,          failed};
+}();
+constexpr std::array roles = {false, true};
 
-constexpr std::uint8_t from_any_flag = 1;
-constexpr std::uint8_t any_tag_flag = 2;
-constexpr std::uint8_t all_missing_flag = 4;
+// The fields of a message in their order are described once, by `fields`, for one of these two.
 
-// Element `index` of a table that the protocol numbers.
-template <typename Table>
-auto entry(const Table& table, std::uint8_t index, const char* what) {
-  if (index >= table.size())
-    throw ProtocolError(fmt::format("{} is {}; must be 0 to {}", what, index, table.size() - 1));
-  return table[index];
+class Reading {
+ public:
+  // `texts`: null for messages without call sites.
+  Reading(FrameReader& frame, KeptTexts* texts) : frame_(frame), texts_(texts) {}
+
+  template <std::integral Wire, typename Value>
+  void number(Value& value) {
+    value = static_cast<Value>(frame_.number<Wire>());
+  }
+  // Of elements.
+  void size(std::int64_t& value, const char* what) {
+    const auto size = frame_.number<std::uint64_t>();
+    if (size > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16)
+      throw ProtocolError(fmt::format("{} is {}, more than any memory holds", what, size));
+    value = static_cast<std::int64_t>(size);
+  }
+  // An element of a table that the protocol numbers.
+  template <typename Table, typename Value>
+  void entry(const Table& table, Value& value, const char* what) {
+    const auto index = frame_.number<std::uint8_t>();
+    if (index >= table.size())
+      throw ProtocolError(fmt::format("{} is {}; must be 0 to {}", what, index, table.size() - 1));
+    value = table[index];
+  }
+  // The lowest bit first.
+  template <typename... Flags>
+  void flags(Flags&... flags) {
+    auto bits = frame_.number<std::uint8_t>();
+    ((flags = (bits & 1U) != 0, bits = static_cast<std::uint8_t>(bits >> 1U)), ...);
+  }
+  void timeout(std::optional<Duration>& value) {
+    if (const auto timeout = frame_.number<std::int64_t>(); timeout > 0) value = Duration{timeout};
+  }
+  void text(std::string& value) { value = frame_.text(); }
+  void bytes(std::vector<std::byte>& value) {
+    const std::span<const std::byte> bytes = frame_.bytes();
+    value.assign(bytes.begin(), bytes.end());
+  }
+  void site(CallSite& site) {
+    site.file = texts_->keep(frame_.text());
+    site.line = frame_.number<std::uint32_t>();
+    site.function = texts_->keep(frame_.text());
+  }
+  template <std::integral Value>
+  void numbers(std::vector<Value>& values) {
+    values = frame_.numbers<Value>();
+  }
+  template <typename Value, typename Each>
+  void list(std::vector<Value>& values, const Each& each) {
+    for (auto count = frame_.number<std::uint32_t>(); count > 0; --count)
+      each(values.emplace_back());
+  }
+
+ private:
+  FrameReader& frame_;
+  KeptTexts* texts_;
+};
+
+class Writing {
+ public:
+  explicit Writing(FrameWriter& frame) : frame_(frame) {}
+
+  template <std::integral Wire, typename Value>
+  void number(Value value) {
+    frame_.number(static_cast<Wire>(value));
+  }
+  void size(std::int64_t value, const char*) { frame_.number(static_cast<std::uint64_t>(value)); }
+  template <typename Table, typename Value>
+  void entry(const Table& table, Value value, const char*) {
+    frame_.number(static_cast<std::uint8_t>(std::ranges::find(table, value) - table.begin()));
+  }
+  template <typename... Flags>
+  void flags(Flags... flags) {
+    unsigned bits = 0;
+    unsigned bit = 1;
+    ((bits |= flags ? bit : 0U, bit <<= 1U), ...);
+    frame_.number(static_cast<std::uint8_t>(bits));
+  }
+  void timeout(const std::optional<Duration>& value) {
+    frame_.number(std::int64_t{value ? value->count() : 0});
+  }
+  void text(const std::string& value) { frame_.text(value); }
+  void bytes(const std::vector<std::byte>& value) { frame_.bytes(value); }
+  void site(const CallSite& site) {
+    frame_.text(site.file);
+    frame_.number(std::uint32_t{site.line});
+    frame_.text(site.function);
+  }
+  template <std::integral Value>
+  void numbers(const std::vector<Value>& values) {
+    frame_.numbers(std::span<const Value>(values));
+  }
+  template <typename Value, typename Each>
+  void list(const std::vector<Value>& values, const Each& each) {
+    frame_.number(static_cast<std::uint32_t>(values.size()));
+    for (const Value& value : values) each(value);
+  }
+
+ private:
+  FrameWriter& frame_;
+};
+
+// Whether `Message`, which may be const, is a `Kind`.
+template <typename Message, typename Kind>
+concept Is = std::same_as<std::remove_const_t<Message>, Kind>;
+
+void fields(auto& io, Is<HelloMessage> auto& message) {
+  io.template number<std::uint32_t>(message.version);
+  io.template number<std::int32_t>(message.rank);
+  io.template number<std::int32_t>(message.world_size);
+  io.template number<std::uint32_t>(message.process);
+  io.template number<std::uint32_t>(message.thread);
+  io.entry(roles, message.is_watcher, "role");
+  io.text(message.thread_name);
 }
 
-CallSite call_site(FrameReader& frame, KeptTexts& texts) {
-  CallSite site;
-  site.file = texts.keep(frame.text());
-  site.line = frame.number<std::uint32_t>();
-  site.function = texts.keep(frame.text());
-  return site;
+void fields(auto& io, Is<GroupMessage> auto& message) {
+  io.template number<std::uint32_t>(message.group);
+  io.text(message.name);
+  io.text(message.role);
+  io.numbers(message.ranks);
+  io.timeout(message.timeout);
+  io.site(message.call_site);
 }
 
-std::int64_t signed_size(std::uint64_t size, const char* what) {
-  if (size > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16)
-    throw ProtocolError(fmt::format("{} is {}, which no memory holds", what, size));
-  return static_cast<std::int64_t>(size);
+void fields(auto& io, Is<OperationMessage> auto& message) {
+  io.template number<std::uint64_t>(message.id);
+  io.template number<std::uint32_t>(message.group);
+  io.entry(operation_kinds, message.kind, "the kind of an operation");
+  io.entry(all_data_types, message.type, "a data type");
+  io.entry(all_reduce_operations, message.reduce, "a reduction");
+  io.flags(message.from_any, message.any_tag, message.all_missing);
+  io.template number<std::int32_t>(message.peer);
+  io.template number<std::int32_t>(message.tag);
+  io.size(message.count, "a count");
+  io.template number<std::uint64_t>(message.result);
+  io.template number<std::uint32_t>(message.block);
+  io.numbers(message.first);
+  io.numbers(message.second);
+  io.text(message.label);
+  io.site(message.call_site);
+  io.bytes(message.data);
+  if (message.is_blocking) io.template number<std::uint32_t>(message.threads);
 }
 
-HelloMessage hello(FrameReader& frame) {
-  HelloMessage message;
-  message.version = frame.number<std::uint32_t>();
-  message.rank = frame.number<std::int32_t>();
-  message.world_size = frame.number<std::int32_t>();
-  message.process = frame.number<std::uint32_t>();
-  message.thread = frame.number<std::uint32_t>();
-  message.is_watcher = entry(std::array{false, true}, frame.number<std::uint8_t>(), "role");
-  message.thread_name = frame.text();
-  return message;
+void fields(auto& io, Is<WaitMessage> auto& message) {
+  io.numbers(message.ids);
+  io.template number<std::uint32_t>(message.threads);
+  io.site(message.call_site);
 }
 
-GroupMessage group(FrameReader& frame, KeptTexts& texts) {
-  GroupMessage message;
-  message.group = frame.number<std::uint32_t>();
-  message.name = frame.text();
-  message.role = frame.text();
-  for (const std::int32_t rank : frame.numbers<std::int32_t>()) message.ranks.push_back(rank);
-  if (const auto timeout = frame.number<std::int64_t>(); timeout > 0)
-    message.timeout = Duration{timeout};
-  message.call_site = call_site(frame, texts);
-  return message;
+void fields(auto& io, Is<TestMessage> auto& message) {
+  io.template number<std::uint64_t>(message.id);
 }
 
-OperationMessage operation(FrameReader& frame, KeptTexts& texts, bool is_blocking) {
-  OperationMessage message;
-  message.is_blocking = is_blocking;
-  message.id = frame.number<std::uint64_t>();
-  message.group = frame.number<std::uint32_t>();
-  message.kind = entry(operation_kinds, frame.number<std::uint8_t>(), "the kind of an operation");
-  message.type = entry(all_data_types, frame.number<std::uint8_t>(), "a data type");
-  message.reduce = entry(all_reduce_operations, frame.number<std::uint8_t>(), "a reduction");
-  const auto flags = frame.number<std::uint8_t>();
-  message.from_any = (flags & from_any_flag) != 0;
-  message.any_tag = (flags & any_tag_flag) != 0;
-  message.all_missing = (flags & all_missing_flag) != 0;
-  message.peer = frame.number<std::int32_t>();
-  message.tag = frame.number<std::int32_t>();
-  message.count = signed_size(frame.number<std::uint64_t>(), "a count");
-  message.result = static_cast<std::uint32_t>(frame.number<std::uint64_t>());
-  message.block = frame.number<std::uint32_t>();
-  message.first = frame.numbers<std::int64_t>();
-  message.second = frame.numbers<std::int64_t>();
-  message.label = frame.text();
-  message.call_site = call_site(frame, texts);
-  const std::span<const std::byte> data = frame.bytes();
-  message.data.assign(data.begin(), data.end());
-  if (is_blocking) message.threads = frame.number<std::uint32_t>();
-  return message;
+void fields(auto& io, Is<DropMessage> auto& message) {
+  io.template number<std::uint64_t>(message.id);
+  io.site(message.call_site);
 }
 
-WaitMessage wait(FrameReader& frame, KeptTexts& texts) {
-  WaitMessage message;
-  message.ids = frame.numbers<std::uint64_t>();
-  message.threads = frame.number<std::uint32_t>();
-  message.call_site = call_site(frame, texts);
-  return message;
+void fields(auto& io, Is<CloseMessage> auto& message) {
+  io.template number<std::uint32_t>(message.group);
 }
 
-StoreMessage store(FrameReader& frame, KeptTexts& texts) {
-  constexpr std::array functions = {
-      StoreFunction::set,   StoreFunction::get,         StoreFunction::add,
-      StoreFunction::wait,  StoreFunction::check,       StoreFunction::erase,
-      StoreFunction::count, StoreFunction::compare_set, StoreFunction::append};
-  StoreMessage message;
-  message.function = entry(functions, frame.number<std::uint8_t>(), "a function of the store");
-  message.number = frame.number<std::int64_t>();
-  for (const auto& key : frame.list_of_bytes())
-    message.keys.emplace_back(reinterpret_cast<const char*>(key.data()), key.size());
-  message.values = frame.list_of_bytes();
-  frame.number<std::int64_t>();  // a timeout: a wait that cannot end ends with a verdict
-  message.threads = frame.number<std::uint32_t>();
-  message.call_site = call_site(frame, texts);
+void fields(auto& io, Is<AbortMessage> auto& message) {
+  io.template number<std::uint32_t>(message.group);
+}
+
+void fields(auto& io, Is<BlockMessage> auto& message) {
+  io.template number<std::uint32_t>(message.block);
+  io.template number<std::uint64_t>(message.size);
+}
+
+void fields(auto& io, Is<StoreMessage> auto& message) {
+  io.entry(store_functions, message.function, "a function of the store");
+  io.template number<std::int64_t>(message.number);
+  io.list(message.keys, [&io](auto& key) { io.text(key); });
+  io.list(message.values, [&io](auto& value) { io.bytes(value); });
+  io.timeout(message.timeout);
+  io.template number<std::uint32_t>(message.threads);
+  io.site(message.call_site);
+}
+
+void fields(auto& io, Is<OutputMessage> auto& message) {
+  io.text(message.name);
+  io.entry(all_data_types, message.type, "a data type");
+  io.size(message.count, "a count");
+  io.bytes(message.values);
+}
+
+void fields(auto& io, Is<FailedMessage> auto& message) {
+  io.text(message.type);
+  io.text(message.message);
+  io.text(message.traceback);
+  io.site(message.call_site);
+}
+
+void fields(auto& io, Is<FindingMessage> auto& message) {
+  io.text(message.id);
+  io.text(message.message);
+  io.numbers(message.ranks);
+  io.site(message.call_site);
+}
+
+void fields(auto&, Is<ByeMessage> auto&) {}
+
+void fields(auto& io, Is<StackMessage> auto& message) {
+  io.list(message.threads, [&io](auto& thread) {
+    io.text(thread.name);
+    io.list(thread.frames, [&io](auto& frame) { io.site(frame); });
+  });
+}
+
+void fields(auto& io, Is<WelcomeMessage> auto& message) {
+  io.template number<std::uint32_t>(message.version);
+  io.template number<std::int32_t>(message.world_size);
+  io.template number<std::uint64_t>(message.seed);
+}
+
+void fields(auto& io, Is<RefusedMessage> auto& message) { io.text(message.reason); }
+
+void fields(auto& io, Is<DoneMessage> auto& message) {
+  io.list(message.results, [&io](auto& result) {
+    io.entry(statuses, result.status, "a status");
+    io.template number<std::int32_t>(result.source);
+    io.template number<std::int32_t>(result.tag);
+    io.numbers(result.ranks);
+    io.text(result.error);
+    io.bytes(result.data);
+  });
+}
+
+void fields(auto& io, Is<TestedMessage> auto& message) { io.flags(message.is_complete); }
+
+void fields(auto& io, Is<StoredMessage> auto& message) {
+  io.entry(statuses, message.status, "a status");
+  io.template number<std::int64_t>(message.number);
+  io.list(message.values, [&io](auto& value) { io.bytes(value); });
+  io.text(message.error);
+}
+
+void fields(auto&, Is<AskStackMessage> auto&) {}
+
+void fields(auto& io, Is<OverMessage> auto& message) {
+  io.entry(statuses, message.status, "a status");
+  io.text(message.error);
+}
+
+// What fields alone cannot say.
+
+void check(const auto&) {}
+
+void check(const StoreMessage& message) {
   const bool takes_one = message.function != StoreFunction::wait &&
                          message.function != StoreFunction::check &&
                          message.function != StoreFunction::count;
@@ -127,103 +297,94 @@ StoreMessage store(FrameReader& frame, KeptTexts& texts) {
   if ((takes_one && message.keys.size() != 1) || message.values.size() != values)
     throw ProtocolError(fmt::format("a request to the store has {} keys and {} values",
                                     message.keys.size(), message.values.size()));
-  return message;
 }
 
-OutputMessage output(FrameReader& frame) {
-  OutputMessage message;
-  message.name = frame.text();
-  message.type = entry(all_data_types, frame.number<std::uint8_t>(), "a data type");
-  const auto count = frame.number<std::uint64_t>();
-  const std::span<const std::byte> values = frame.bytes();
+void check(const OutputMessage& message) {
   const std::size_t element = size_bytes(message.type);
-  if (values.size() % element != 0 || values.size() / element != count)
-    throw ProtocolError(fmt::format("an output of {} elements of {} bytes has {} bytes", count,
-                                    element, values.size()));
-  message.values.assign(values.begin(), values.end());
+  if (message.values.size() % element != 0 ||
+      message.values.size() / element != static_cast<std::uint64_t>(message.count))
+    throw ProtocolError(fmt::format("an output of {} elements of {} bytes has {} bytes",
+                                    message.count, element, message.values.size()));
+}
+
+// -- Kinds --
+
+// The kinds of a client's frames are the alternatives in their order, from 1, except that an
+// operation has two: 3, and 4 if it is blocking.
+constexpr std::size_t operation_index = 2;
+
+std::uint8_t kind_of(const ClientMessage& message) {
+  const std::size_t index = message.index();
+  const auto* const operation = std::get_if<OperationMessage>(&message);
+  const bool is_second = operation != nullptr ? operation->is_blocking : index > operation_index;
+  return static_cast<std::uint8_t>(index + (is_second ? 2 : 1));
+}
+
+std::uint8_t kind_of(const ServerMessage& message) {
+  return static_cast<std::uint8_t>(128 + message.index());
+}
+
+// Alternative `index`, with its fields still to be read.
+template <typename Message, std::size_t... Index>
+Message alternative(std::size_t index, std::index_sequence<Index...>) {
+  Message message;
+  static_cast<void>(((Index == index && (message.template emplace<Index>(), true)) || ...));
   return message;
 }
 
-FailedMessage failed(FrameReader& frame, KeptTexts& texts) {
-  FailedMessage message;
-  message.type = frame.text();
-  message.message = frame.text();
-  message.traceback = frame.text();
-  message.call_site = call_site(frame, texts);
+template <typename Message>
+Message alternative(std::size_t index) {
+  return alternative<Message>(index, std::make_index_sequence<std::variant_size_v<Message>>());
+}
+
+template <typename Message>
+Message read(FrameReader& frame, Message message, KeptTexts* texts) {
+  Reading io(frame, texts);
+  std::visit(
+      [&io](auto& known) {
+        fields(io, known);
+        check(std::as_const(known));
+      },
+      message);
+  frame.finish();
   return message;
 }
 
-FindingMessage finding(FrameReader& frame, KeptTexts& texts) {
-  FindingMessage message;
-  message.id = frame.text();
-  message.message = frame.text();
-  for (const std::int32_t rank : frame.numbers<std::int32_t>()) message.ranks.push_back(rank);
-  message.call_site = call_site(frame, texts);
-  return message;
-}
-
-StackMessage stack(FrameReader& frame, KeptTexts& texts) {
-  StackMessage message;
-  const auto threads = frame.number<std::uint32_t>();
-  for (std::uint32_t i = 0; i < threads; ++i) {
-    StackMessage::Thread& thread = message.threads.emplace_back();
-    thread.name = frame.text();
-    const auto frames = frame.number<std::uint32_t>();
-    for (std::uint32_t j = 0; j < frames; ++j) thread.frames.push_back(call_site(frame, texts));
-  }
-  return message;
-}
-
-ClientMessage fields(std::uint8_t kind, FrameReader& frame, KeptTexts& texts) {
-  switch (kind) {
-    case 1:
-      return hello(frame);
-    case 2:
-      return group(frame, texts);
-    case 3:
-      return operation(frame, texts, false);
-    case 4:
-      return operation(frame, texts, true);
-    case 5:
-      return wait(frame, texts);
-    case 6:
-      return TestMessage{frame.number<std::uint64_t>()};
-    case 7: {
-      const auto id = frame.number<std::uint64_t>();
-      return DropMessage{id, call_site(frame, texts)};
-    }
-    case 8:
-      return CloseMessage{frame.number<std::uint32_t>()};
-    case 9:
-      return AbortMessage{frame.number<std::uint32_t>()};
-    case 10: {
-      const auto block = frame.number<std::uint32_t>();
-      return BlockMessage{block, frame.number<std::uint64_t>()};
-    }
-    case 11:
-      return store(frame, texts);
-    case 12:
-      return output(frame);
-    case 13:
-      return failed(frame, texts);
-    case 14:
-      return finding(frame, texts);
-    case 15:
-      return ByeMessage{};
-    case 16:
-      return stack(frame, texts);
-    default:
-      throw ProtocolError(fmt::format("a frame has kind {}; must be 1 to 16", kind));
-  }
+template <typename Message>
+Frame written(const Message& message) {
+  FrameWriter frame(kind_of(message));
+  Writing io(frame);
+  std::visit([&io](const auto& known) { fields(io, known); }, message);
+  return frame.finish();
 }
 
 }  // namespace
 
+Frame frame_of(const ClientMessage& message) { return written(message); }
+
+Frame frame_of(const ServerMessage& message) { return written(message); }
+
 ClientMessage parse_message(std::span<const std::byte> frame, KeptTexts& texts) {
+  constexpr std::size_t most = std::variant_size_v<ClientMessage> + 1;
   FrameReader reader(frame);
-  ClientMessage message = fields(reader.number<std::uint8_t>(), reader, texts);
-  reader.finish();
-  return message;
+  const std::size_t kind = reader.number<std::uint8_t>();
+  if (kind < 1 || kind > most)
+    throw ProtocolError(fmt::format("a frame has kind {}; must be 1 to {}", kind, most));
+  auto message = alternative<ClientMessage>(kind <= operation_index + 1 ? kind - 1 : kind - 2);
+  if (auto* const operation = std::get_if<OperationMessage>(&message))
+    operation->is_blocking = kind == operation_index + 2;
+  return read(reader, std::move(message), &texts);
+}
+
+ServerMessage parse_server_message(std::span<const std::byte> frame) {
+  constexpr std::size_t first = 128;
+  constexpr std::size_t count = std::variant_size_v<ServerMessage>;
+  FrameReader reader(frame);
+  const std::size_t kind = reader.number<std::uint8_t>();
+  if (kind < first || kind >= first + count)
+    throw ProtocolError(
+        fmt::format("a frame has kind {}; must be {} to {}", kind, first, first + count - 1));
+  return read(reader, alternative<ServerMessage>(kind - first), nullptr);
 }
 
 }  // namespace gang::harness

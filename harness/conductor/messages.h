@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string>
@@ -120,6 +121,7 @@ struct StoreMessage {
   std::int64_t number = 0;
   std::vector<std::string> keys;
   std::vector<std::vector<std::byte>> values;
+  std::optional<Duration> timeout;
   std::uint32_t threads = 0;
   CallSite call_site;
 };
@@ -127,6 +129,7 @@ struct StoreMessage {
 struct OutputMessage {
   std::string name;
   DataType type = DataType::u8;
+  std::int64_t count = 0;
   std::vector<std::byte> values;
 };
 
@@ -161,21 +164,7 @@ using ClientMessage =
                  DropMessage, CloseMessage, AbortMessage, BlockMessage, StoreMessage, OutputMessage,
                  FailedMessage, FindingMessage, ByeMessage, StackMessage>;
 
-// Throws ProtocolError, which says what is wrong with the frame.
-ClientMessage parse_message(std::span<const std::byte> frame, KeptTexts& texts);
-
-// What the conductor says: the kinds of its frames.
-enum class ServerKind : std::uint8_t {
-  welcome = 128,
-  refused,
-  done,
-  tested,
-  stored,
-  ask_stack,
-  over
-};
-
-// How an operation ended, in `done`, `stored` and `over`.
+// How an operation ended.
 enum class Status : std::uint8_t {
   done,
   invalid_argument,
@@ -190,5 +179,66 @@ enum class Status : std::uint8_t {
   run_over,
   failed
 };
+
+struct WelcomeMessage {
+  std::uint32_t version = protocol_version;
+  int world_size = 0;
+  std::uint64_t seed = 0;
+};
+
+struct RefusedMessage {
+  std::string reason;
+};
+
+// What one operation came to.
+struct OperationResult {
+  Status status = Status::done;
+  int source = 0;
+  int tag = 0;
+  std::vector<int> ranks;  // of the gang that was made
+  std::string error;
+  std::vector<std::byte> data;
+
+  // The data as elements.
+  template <typename T>
+  std::vector<T> values() const {
+    std::vector<T> values(data.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), data.data(), values.size() * sizeof(T));
+    return values;
+  }
+};
+
+struct DoneMessage {
+  std::vector<OperationResult> results;
+};
+
+struct TestedMessage {
+  bool is_complete = false;
+};
+
+struct StoredMessage {
+  Status status = Status::done;
+  std::int64_t number = 0;
+  std::vector<std::vector<std::byte>> values;
+  std::string error;
+};
+
+struct AskStackMessage {};
+
+struct OverMessage {
+  Status status = Status::run_over;
+  std::string error;
+};
+
+using ServerMessage = std::variant<WelcomeMessage, RefusedMessage, DoneMessage, TestedMessage,
+                                   StoredMessage, AskStackMessage, OverMessage>;
+
+// The whole frame of a message, with its size.
+Frame frame_of(const ClientMessage& message);
+Frame frame_of(const ServerMessage& message);
+
+// Of a frame without its size. Throw ProtocolError, which says what is wrong with the frame.
+ClientMessage parse_message(std::span<const std::byte> frame, KeptTexts& texts);
+ServerMessage parse_server_message(std::span<const std::byte> frame);
 
 }  // namespace gang::harness

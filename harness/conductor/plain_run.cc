@@ -73,8 +73,8 @@ std::vector<Output> read_outputs(const std::string& path) {
     left = left.subspan(sizeof size + size);
     auto* const output = std::get_if<OutputMessage>(&message);
     if (output == nullptr) throw ProtocolError(fmt::format("{} holds more than outputs", path));
-    const auto count = static_cast<std::int64_t>(output->values.size() / size_bytes(output->type));
-    outputs.push_back({std::move(output->name), output->type, count, std::move(output->values)});
+    outputs.push_back(
+        {std::move(output->name), output->type, output->count, std::move(output->values)});
   }
   return outputs;
 }

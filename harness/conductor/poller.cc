@@ -28,6 +28,13 @@ void Poller::remove(int descriptor) noexcept {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
+void Poller::watch_writes(int descriptor, bool watches) noexcept {
+  epoll_event event{};
+  event.events = watches ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.data.fd = descriptor;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
 bool Poller::poll(Duration timeout) {
   std::array<epoll_event, 64> events;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(timeout);

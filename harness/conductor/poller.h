@@ -20,6 +20,9 @@ class Poller {
   void add(int descriptor, std::function<void()> on_event);
   void remove(int descriptor) noexcept;
 
+  // Whether to call it when `descriptor` can be written to, too.
+  void watch_writes(int descriptor, bool watches) noexcept;
+
   // Waits for at most `timeout`, then calls what there is to call. Returns whether there was
   // something.
   bool poll(Duration timeout);

@@ -1,58 +1,40 @@
 #include "harness/conductor/rank_service.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "gang/forwarding_gang.h"
 #include "gang/operation_checks.h"
+#include "harness/conductor/told_error.h"
+#include "sim/state/awaited_message.h"
 
 namespace gang::harness {
 namespace {
 
-struct Told {
-  Status status = Status::failed;
-  std::string text;
+// What a thread waits for until another one of its rank starts the operation.
+class OperationStart final : public sim::AwaitedMessage {
+ public:
+  OperationStart(int rank, std::uint64_t id, const CallSite& call_site)
+      : rank_(rank), id_(id), call_site_(call_site) {}
+
+  std::vector<int> awaited_ranks() const override { return {rank_}; }
+  bool takes_any() const override { return true; }
+  const Collective* call() const override { return nullptr; }
+  const GangInfo* gang() const override { return nullptr; }
+  std::string describe() const override {
+    return fmt::format("wait for operation {}, which no thread has started", id_);
+  }
+  CallSite call_site() const override { return call_site_; }
+
+ private:
+  int rank_;
+  std::uint64_t id_;
+  CallSite call_site_;
 };
-
-Status status_of(GangErrorKind kind) {
-  switch (kind) {
-    case GangErrorKind::timeout:
-      return Status::timeout;
-    case GangErrorKind::peer_failed:
-      return Status::peer_failed;
-    case GangErrorKind::mismatch:
-      return Status::mismatch;
-    case GangErrorKind::aborted:
-      return Status::aborted;
-    case GangErrorKind::connection:
-      return Status::connection;
-    case GangErrorKind::corrupt:
-      return Status::corrupt;
-  }
-  return Status::failed;
-}
-
-// What the process is told of an error.
-Told told(const std::exception_ptr& error) {
-  if (!error) return {Status::done, ""};
-  try {
-    std::rethrow_exception(error);
-  } catch (const GangError& failure) {
-    return {status_of(failure.kind()), failure.what()};
-  } catch (const InvalidArgument& wrong) {
-    return {Status::invalid_argument, wrong.what()};
-  } catch (const InvalidOperation& wrong) {
-    return {Status::invalid_operation, wrong.what()};
-  } catch (const NotSupported& missing) {
-    return {Status::not_supported, missing.what()};
-  } catch (const std::exception& other) {
-    return {Status::failed, other.what()};
-  }
-}
-
-FrameWriter frame_of(ServerKind kind) { return FrameWriter(static_cast<std::uint8_t>(kind)); }
 
 }  // namespace
 
@@ -81,13 +63,6 @@ void RankService::run() {
   for (const auto& [group, gang] : gangs_) gang->close();
 }
 
-Turns::Turn RankService::turn_of(const Caller& caller) const {
-  return {.rank = simulated_,
-          .process = process_,
-          .thread = static_cast<pid_t>(caller.hello.thread),
-          .call_site = {}};
-}
-
 Caller* RankService::await_first_caller() {
   Turns::Turn turn{.rank = simulated_, .process = process_};
   std::string reason;
@@ -97,7 +72,7 @@ Caller* RankService::await_first_caller() {
     return !reason.empty();
   });
   if (process_.callers.empty()) {
-    if (!reason.empty()) throw Error(fmt::format("its process never came: {}", reason));
+    if (!reason.empty()) throw Error(fmt::format("its process never joined the run: {}", reason));
     return nullptr;
   }
   process_.callers.front()->is_served = true;
@@ -128,7 +103,7 @@ void RankService::throw_failure() const {
   const std::string death = death_of(process_);
   if (const auto& failure = process_.failure) {
     // What it died of may be what it was told.
-    if (last_error_ && failure->message.find(told(last_error_).text) != std::string::npos)
+    if (last_error_ && failure->message.find(told_error(last_error_).text) != std::string::npos)
       std::rethrow_exception(last_error_);
     const std::string text = failure->message.empty()
                                  ? failure->type
@@ -138,7 +113,7 @@ void RankService::throw_failure() const {
   }
   if (!death.empty()) throw Error("its process " + death);
   if (!process_.has_said_bye && !process_.wait_status && !process_.callers.empty())
-    throw Error("its process ended in the middle of its program");
+    throw Error("its process exited in the middle of its program");
 }
 
 // -- Threads --
@@ -174,7 +149,11 @@ void RankService::watch_silent_threads(std::uint32_t count) {
 }
 
 void RankService::serve(Caller& caller) {
-  Session session{.caller = caller, .turn = turn_of(caller), .blocks = {}};
+  Session session{.caller = caller,
+                  .turn = {.rank = simulated_,
+                           .process = process_,
+                           .thread = static_cast<pid_t>(caller.hello.thread)},
+                  .blocks = {}};
   try {
     while (!session.is_over) take_request(session);
   } catch (const ProtocolError& error) {
@@ -187,11 +166,12 @@ void RankService::serve(Caller& caller) {
 void RankService::take_request(Session& session) {
   Caller& caller = session.caller;
   Connection& connection = caller.connection;
-  conductor_.turns_.wait(session.turn, [&] {
+  const auto has_spoken = [&] {
     if (connection.has_frame()) return true;
     conductor_.read(caller);
     return connection.has_frame() || !connection.is_open() || process_.has_new_caller();
-  });
+  };
+  conductor_.turns_.wait(session.turn, std::cref(has_spoken));
   serve_new_callers();
   if (!connection.has_frame()) {
     session.is_over = !connection.is_open();
@@ -216,32 +196,40 @@ std::shared_ptr<StartedOperation> RankService::operation_of(std::uint64_t id) co
   return operation->second;
 }
 
-void RankService::answer(Session& session, FrameWriter& frame) {
-  session.caller.connection.send(frame.finish());
+// The start may be on another connection, and not have been taken yet.
+std::shared_ptr<StartedOperation> RankService::await_operation(Session& session, std::uint64_t id) {
+  const auto has_started = [this, id] { return operations_.contains(id); };
+  if (!has_started() && (process_.callers.size() > 1 || process_.other_threads > 0)) {
+    const OperationStart start(rank_.rank(), id, session.turn.call_site);
+    ++awaited_starts_;
+    simulated_.await(start, has_started);
+    --awaited_starts_;
+  }
+  return operation_of(id);
+}
+
+void RankService::answer(Session& session, const ServerMessage& message) {
+  conductor_.send(session.caller.connection, frame_of(message));
   session.caller.awaits_answer = false;
 }
 
 void RankService::handle(Session& session, GroupMessage& message) {
   if (message.group == 0) throw ProtocolError("group 0 is the gang of all ranks");
-  Told result{Status::done, ""};
+  ToldError result;
   try {
     GangInfo info = simulated_.root()->info();
     info.name = message.role.empty() ? message.name : std::move(message.role);
     info.root_ranks = std::move(message.ranks);
     if (message.timeout) info.timeout = *message.timeout;
-    gangs_[message.group] = simulated_.gang_of(std::move(info), message.call_site, message.name);
+    std::shared_ptr<Gang> gang =
+        simulated_.gang_of(std::move(info), message.call_site, message.name);
+    if (auto* const root = dynamic_cast<ForwardingGang*>(rank_.root().get()))
+      gang = root->decorated(std::move(gang));
+    gangs_[message.group] = std::move(gang);
   } catch (const std::exception&) {
-    result = told(last_error_ = std::current_exception());
+    result = told_error(last_error_ = std::current_exception());
   }
-  FrameWriter done = frame_of(ServerKind::done);
-  done.number(std::uint32_t{1});
-  done.number(static_cast<std::uint8_t>(result.status));
-  done.number(std::int32_t{0});
-  done.number(std::int32_t{0});
-  done.numbers(std::span<const std::int32_t>{});
-  done.text(result.text);
-  done.bytes({});
-  answer(session, done);
+  answer(session, DoneMessage{{{.status = result.status, .error = std::move(result.text)}}});
 }
 
 void RankService::handle(Session& session, OperationMessage& message) {
@@ -263,6 +251,7 @@ void RankService::handle(Session& session, OperationMessage& message) {
       std::move(message), gang_of(message.group), std::move(block));
   if (!operations_.emplace(id, operation).second)
     throw ProtocolError(fmt::format("operation {} exists already", id));
+  if (awaited_starts_ > 0) simulated_.announce();
   operation->start();
   if (is_blocking) answer_with(session, {operation});
 }
@@ -272,33 +261,32 @@ void RankService::handle(Session& session, WaitMessage& message) {
   session.caller.awaits_answer = true;
   watch_silent_threads(message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
-  for (const std::uint64_t id : message.ids) operations.push_back(operation_of(id));
+  for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
   for (const auto& operation : operations) operation->wait(rank_.runtime());
   answer_with(session, operations);
 }
 
-void RankService::add_result(FrameWriter& frame, StartedOperation& operation) {
+OperationResult RankService::result_of(const StartedOperation& operation) {
   if (operation.error()) last_error_ = operation.error();
-  const Told result = told(operation.error());
-  std::vector<std::int32_t> ranks;
+  ToldError outcome = told_error(operation.error());
+  const std::span<const std::byte> data = operation.data();
+  OperationResult result{.status = outcome.status,
+                         .source = operation.received().source_rank,
+                         .tag = operation.received().tag,
+                         .error = std::move(outcome.text),
+                         .data = {data.begin(), data.end()}};
   if (const std::shared_ptr<Gang>& made = operation.made()) {
-    ranks.assign(made->info().root_ranks.begin(), made->info().root_ranks.end());
+    result.ranks = made->info().root_ranks;
     gangs_[operation.message().result] = made;
   }
-  frame.number(static_cast<std::uint8_t>(result.status));
-  frame.number(static_cast<std::int32_t>(operation.received().source_rank));
-  frame.number(static_cast<std::int32_t>(operation.received().tag));
-  frame.numbers(std::span<const std::int32_t>(ranks));
-  frame.text(result.text);
-  frame.bytes(operation.data());
+  return result;
 }
 
 // Another thread may have waited for the same ones, and started others under their ids since.
 void RankService::answer_with(Session& session,
                               const std::vector<std::shared_ptr<StartedOperation>>& operations) {
-  FrameWriter done = frame_of(ServerKind::done);
-  done.number(static_cast<std::uint32_t>(operations.size()));
-  for (const auto& operation : operations) add_result(done, *operation);
+  DoneMessage done;
+  for (const auto& operation : operations) done.results.push_back(result_of(*operation));
   for (const auto& operation : operations) {
     const auto known = operations_.find(operation->message().id);
     if (known != operations_.end() && known->second == operation) operations_.erase(known);
@@ -308,10 +296,8 @@ void RankService::answer_with(Session& session,
 
 void RankService::handle(Session& session, TestMessage& message) {
   session.caller.awaits_answer = true;
-  const bool is_complete = operation_of(message.id)->test(rank_.runtime());
-  FrameWriter tested = frame_of(ServerKind::tested);
-  tested.number(std::uint8_t{is_complete});
-  answer(session, tested);
+  const bool is_complete = await_operation(session, message.id)->test(rank_.runtime());
+  answer(session, TestedMessage{is_complete});
 }
 
 void RankService::handle(Session&, DropMessage& message) {
@@ -338,19 +324,12 @@ void RankService::handle(Session& session, StoreMessage& message) {
   session.turn.call_site = message.call_site;
   session.caller.awaits_answer = true;
   watch_silent_threads(message.threads);
-  const KeyStore::Answer result = conductor_.store_.perform(message, simulated_);
-  FrameWriter stored = frame_of(ServerKind::stored);
-  stored.number(static_cast<std::uint8_t>(result.status));
-  stored.number(result.number);
-  stored.number(static_cast<std::uint32_t>(result.values.size()));
-  for (const auto& value : result.values) stored.bytes(value);
-  stored.text(result.error);
-  answer(session, stored);
+  answer(session, conductor_.store_.perform(message, simulated_));
 }
 
 void RankService::handle(Session&, OutputMessage& message) {
-  const auto count = static_cast<std::int64_t>(message.values.size() / size_bytes(message.type));
-  rank_.output(message.name, TensorView(message.values.data(), message.type, Shape::vector(count)));
+  rank_.output(message.name,
+               TensorView(message.values.data(), message.type, Shape::vector(message.count)));
 }
 
 void RankService::handle(Session&, FailedMessage& message) {

@@ -36,7 +36,6 @@ class RankService {
     bool is_over = false;
   };
 
-  Turns::Turn turn_of(const Caller& caller) const;
   Caller* await_first_caller();
   void await_end();
   void release_threads();
@@ -64,10 +63,11 @@ class RankService {
 
   std::shared_ptr<Gang> gang_of(std::uint32_t group) const;
   std::shared_ptr<StartedOperation> operation_of(std::uint64_t id) const;
-  void add_result(FrameWriter& frame, StartedOperation& operation);
+  std::shared_ptr<StartedOperation> await_operation(Session& session, std::uint64_t id);
+  OperationResult result_of(const StartedOperation& operation);
   void answer_with(Session& session,
                    const std::vector<std::shared_ptr<StartedOperation>>& operations);
-  void answer(Session& session, FrameWriter& frame);
+  void answer(Session& session, const ServerMessage& message);
 
   Conductor& conductor_;
   Rank& rank_;
@@ -75,6 +75,7 @@ class RankService {
   RankProcess& process_;
   std::map<std::uint32_t, std::shared_ptr<Gang>> gangs_;
   std::map<std::uint64_t, std::shared_ptr<StartedOperation>> operations_;
+  int awaited_starts_ = 0;  // waits for operations that are not among them yet
   std::vector<std::shared_ptr<StartedOperation>> dropped_;
   std::exception_ptr last_error_;  // that the process was told
   bool watches_silent_threads_ = false;

@@ -268,7 +268,7 @@ void StartedOperation::call_copy(const CallOptions& options) {
                      [&] { return gang.start_barrier(options, site); });
     default:
       gang.monitored_barrier(
-          Duration{message_.count},
+          message_.count == 0 ? no_timeout : Duration{message_.count},
           message_.all_missing ? Gang::MissingRanks::all : Gang::MissingRanks::first, options,
           site);
       has_ended_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/engine.h"
@@ -15,8 +16,9 @@ class Awaiting {
   explicit Awaiting(Engine& engine) noexcept : engine_(engine) {}
 
   // Blocks the current context until `has_come()`, which is asked again after each announce().
-  // Reports say that it waits for `message`.
-  void await(const AwaitedMessage& message, const std::function<bool()>& has_come);
+  // Reports say that it waits for `message`. Returns false if `timeout` has passed first.
+  bool await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+             std::optional<Duration> timeout = {});
 
   // Something has come, for whichever context waits for it.
   void announce();

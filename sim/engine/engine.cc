@@ -219,6 +219,7 @@ void wait_outside(Engine& engine) {
   GANGSIM_INVARIANT(engine.parallel_ == nullptr, "parallel contexts wait outside");
   engine.check_running();
   Task& self = engine.current();
+  engine.polls_.note_processes();
   engine.outside_waits_.push_back(self.id);
   engine.block(self, Wait{Wait::Reason::outside});
 }

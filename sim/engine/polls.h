@@ -35,13 +35,20 @@ class Polls {
     return true;
   }
 
+  // The contexts poll for processes outside the simulation.
+  void note_processes() noexcept { are_of_processes_ = true; }
+
   // Whether to try again anyway: counts a round of polls in vain.
   bool may_retry_in_vain() noexcept {
     if (waiting_.empty()) return false;
-    constexpr std::uint64_t most_polls = 4'000'000;
-    constexpr std::uint64_t least_rounds = 10'000;
-    constexpr std::uint64_t most_rounds = 50'000;
-    return ++rounds_in_vain_ <= std::clamp(most_polls / waiting_.size(), least_rounds, most_rounds);
+    struct Limits {
+      std::uint64_t polls, least_rounds, most_rounds;
+    };
+    // A poll of a process costs two messages, and a verdict must not take long.
+    const Limits most =
+        are_of_processes_ ? Limits{16'000, 1'000, 4'000} : Limits{4'000'000, 10'000, 50'000};
+    return ++rounds_in_vain_ <=
+           std::clamp(most.polls / waiting_.size(), most.least_rounds, most.most_rounds);
   }
 
   // Whether a waiting context has asked for the time since its last poll. Of this round only.
@@ -61,6 +68,7 @@ class Polls {
  private:
   std::vector<TaskId> waiting_;
   bool watch_clock_ = false;
+  bool are_of_processes_ = false;
   std::uint64_t progress_ = 0;
   std::uint64_t tried_at_ = 0;  // progress_ then
   std::uint64_t rounds_in_vain_ = 0;

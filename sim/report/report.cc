@@ -42,6 +42,7 @@ constexpr std::array fixes = {
     Fix{"concurrent_use", "give each thread a gang of its own, or let one thread make the calls"},
     Fix{"use_after_close", "close the gang after its last use"},
     Fix{"gang_not_closed", "close or release the gang before the program ends"},
+    Fix{"store_key_missing", "set the key on some rank before the others wait for it"},
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ inline constexpr std::string_view rank_failed = "rank_failed";
 inline constexpr std::string_view wrong_result = "wrong_result";
 inline constexpr std::string_view timed_out = "timed_out";
 inline constexpr std::string_view nondeterminism = "nondeterminism";
+inline constexpr std::string_view store_key_missing = "store_key_missing";
 }  // namespace finding_id
 
 // What a set of ranks did: a call, or the reason for none.

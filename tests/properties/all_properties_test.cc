@@ -39,6 +39,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "runtimes_are_deterministic",
                                            "runs_replay",
                                            "runs_are_explained",
+                                           "remote_runs_agree",
                                            "texts_round_trip",
                                            "pipelines_are_valid",
                                            "training_pipelines",

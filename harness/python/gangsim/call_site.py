@@ -17,6 +17,7 @@ _inner: Tuple[str, ...] = (
         "concurrent" + os.sep, "multiprocessing" + os.sep, "asyncio" + os.sep)))
 
 _encoded: Dict[tuple, bytes] = {}
+_is_inner: Dict[str, bool] = {}  # files that have been seen
 
 
 def skip(path: str) -> None:
@@ -24,15 +25,24 @@ def skip(path: str) -> None:
     global _inner
     if path not in _inner:
         _inner += (path,)
+        _is_inner.clear()
+
+
+def _note_file(path: str) -> bool:
+    return _is_inner.setdefault(path, path.startswith(_inner))
 
 
 def here() -> bytes:
     """The encoded site of the innermost frame that is the program's own."""
     frame = outermost = sys._getframe(1)
-    inner = _inner
-    while frame is not None and frame.f_code.co_filename.startswith(inner):
+    is_inner = _is_inner
+    while frame is not None:
+        path = frame.f_code.co_filename
+        known = is_inner.get(path)
+        if not (_note_file(path) if known is None else known):
+            break
         outermost, frame = frame, frame.f_back
-    if frame is None:
+    else:
         frame = outermost
     code = frame.f_code
     key = (code.co_filename, frame.f_lineno, code.co_name)

@@ -91,17 +91,22 @@ class Connection:
 
     def call(self, operation: Operation, threads: int) -> wire.Result:
         """Performs `operation` and returns when its outputs are in place. Raises its error."""
-        in_bytes = sum(map(len, operation.inputs))
-        out_bytes = sum(map(len, operation.outputs))
+        inputs, outputs = operation.inputs, operation.outputs
+        in_bytes = len(inputs[0]) if len(inputs) == 1 else sum(map(len, inputs))
+        out_bytes = in_bytes if outputs is inputs else sum(map(len, outputs))
         number = next(self._identity.numbers)
         if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
-            frame = wire.call(number, operation.described(0), b"".join(operation.inputs), threads)
+            data = inputs[0] if len(inputs) == 1 else b"".join(inputs)
+            if operation.first or operation.second or operation.label:
+                frame = wire.call(number, operation.described(0), data, threads)
+            else:
+                frame = wire.plain_call(number, operation, data, threads)
             kind, answer = self.request(frame)
             if kind == wire.DONE and operation.kind != wire.RECV:
                 data = wire.read_good(answer)
                 if data is not None and len(data) == out_bytes:
                     _deliver(operation, data)
-                    return _NOTHING
+                    return NOTHING
             pending = Pending(number, operation, None, self)
             return self._end_of([pending], kind, answer)[0]
         block = self._write(operation, in_bytes, out_bytes)
@@ -218,6 +223,12 @@ class Connection:
             self._socket.close()
 
     def _receive(self) -> Tuple[int, memoryview]:
+        if not self._end:
+            self._read()
+            kind, size = wire.first_frame(self._buffer, self._end)
+            if size == self._end:  # one frame and nothing else, as nearly always
+                self._end = 0
+                return kind, self._view[5:size]
         while True:
             begin, end = self._begin, self._end
             if end - begin >= 5:
@@ -306,7 +317,7 @@ class Connection:
 
 
 _EMPTY = memoryview(b"")
-_NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)
+NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)  # of an operation that got no message
 
 
 def raise_if_failed(result: wire.Result) -> None:
@@ -325,8 +336,11 @@ def _output_at(operation: Operation, in_bytes: int) -> int:
 
 
 def _deliver(operation: Operation, data: memoryview) -> None:
-    at = 0
-    for view in operation.outputs:
+    outputs, at = operation.outputs, 0
+    if len(outputs) == 1 and len(data) == len(outputs[0]) > 0:
+        outputs[0][:] = data
+        return
+    for view in outputs:
         size = len(view)
         part = data[at:at + size]
         if len(part) != size:

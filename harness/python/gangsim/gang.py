@@ -4,12 +4,13 @@ from typing import List, Optional, Sequence
 
 from . import call_site, process, wire
 from .collectives import Collectives
-from .connection import Operation, Pending, raise_if_failed
+from .connection import NOTHING, Operation, Pending, raise_if_failed
 from .errors import InvalidArgument, InvalidOperation
 from .point_to_point import PointToPoint, Received
 from .work import Work
 
 NO_COLOR = -1
+_NOBODY = Received(NOTHING.source, NOTHING.tag)
 
 
 class Gang(Collectives, PointToPoint):
@@ -118,7 +119,7 @@ class Gang(Collectives, PointToPoint):
 
     def _run(self, operation: Operation) -> Received:
         result = process.connection().call(operation, process.silent_threads())
-        return Received(result.source, result.tag)
+        return _NOBODY if result is NOTHING else Received(result.source, result.tag)
 
     def _begin(self, operation: Operation, keep: object = None) -> Work:
         """`keep` owns the memory of the operation's views."""

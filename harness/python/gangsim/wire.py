@@ -44,6 +44,7 @@ _U32 = struct.Struct("<I")
 _HEAD = struct.Struct("<IB")
 _OPERATION = struct.Struct("<IBBBBiiQQI")
 _OPERATION_HEAD = struct.Struct("<IBQ")
+_PLAIN_OPERATION = struct.Struct("<IBQIBBBBiiQQIQI")  # with its head, no lists and no label
 _RESULT = struct.Struct("<BiiI")
 _NO_LISTS = bytes(8)
 _TWO_U32 = struct.Struct("<II")
@@ -110,6 +111,17 @@ def call(number: int, described: bytes, data: bytes, threads: int) -> bytes:
     size = 17 + len(described) + len(data)
     return b"".join((_OPERATION_HEAD.pack(size, CALL, number), described, pack_u32(len(data)),
                      data, pack_u32(threads)))
+
+
+def plain_call(number: int, operation, data: bytes, threads: int) -> bytes:
+    """The same for an Operation without lists and label, and without a block."""
+    place = operation.place
+    return b"".join((
+        _PLAIN_OPERATION.pack(
+            _PLAIN_OPERATION.size + 4 + len(place) + len(data), CALL, number, operation.group,
+            operation.kind, operation.data_type, operation.reduction, operation.flags,
+            operation.peer, operation.tag, operation.count, operation.result, 0, 0, 0),
+        place, pack_u32(len(data)), data, pack_u32(threads)))
 
 
 def hello(rank: int, world_size: int, process: int, thread: int, is_watcher: bool,
@@ -284,6 +296,15 @@ def split_frames(data: bytes) -> Iterable[Tuple[int, memoryview]]:
             return
         yield view[at + 4], view[at + 5:at + 4 + size]
         at += 4 + size
+
+
+def first_frame(buffer, end: int) -> Tuple[int, int]:
+    """The kind and the whole size that a frame at the beginning of `buffer` claims; 0, 0 if its
+    head is not there yet."""
+    if end < _HEAD.size:
+        return 0, 0
+    size, kind = _HEAD.unpack_from(buffer)
+    return kind, size + 4
 
 
 def frame_size(view, at: int) -> int:

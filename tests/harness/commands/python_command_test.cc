@@ -45,7 +45,7 @@ Answer attach(const std::vector<std::string>& options, const test::RankProgram& 
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < 3; ++rank)
     ranks.emplace_back(
-        [path, rank, &program] { test::live_as(path, test::Client::caller(rank, 3), program); });
+        [path, rank, &program] { test::live_as(path, Client::caller(rank, 3), program); });
   std::vector<std::string> arguments = {"python", "--world", "3", "--attach", path};
   arguments.insert(arguments.end(), options.begin(), options.end());
   return ask(arguments);
@@ -57,15 +57,15 @@ OperationMessage barrier() {
 }
 
 TEST(PythonCommand, AttachedRanksThatHold) {
-  const Answer answer = attach({}, [](test::Client& client) { client.call(barrier()); });
+  const Answer answer = attach({}, [](Client& client) { client.call(barrier()); });
   EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
   EXPECT_THAT(answer.out, StartsWith("COMPLETED "));
-  EXPECT_EQ(attach({"--quiet"}, [](test::Client& client) { client.call(barrier()); }).out, "");
+  EXPECT_EQ(attach({"--quiet"}, [](Client& client) { client.call(barrier()); }).out, "");
 }
 
 TEST(PythonCommand, ADeadlockOfAttachedRanksIsReportedAndSaved) {
   const std::string json = temporary("attached.json");
-  const Answer answer = attach({"--json", json}, [](test::Client& client) {
+  const Answer answer = attach({"--json", json}, [](Client& client) {
     if (client.rank() != 1) client.call(barrier());
   });
   EXPECT_EQ(answer.status, exit_status::finding);
@@ -75,7 +75,7 @@ TEST(PythonCommand, ADeadlockOfAttachedRanksIsReportedAndSaved) {
 }
 
 TEST(PythonCommand, ShowsTheTracebackOfARankThatFailed) {
-  const Answer answer = attach({}, [](test::Client& client) {
+  const Answer answer = attach({}, [](Client& client) {
     if (client.rank() == 2)
       client.tell(FailedMessage{
           .type = "ValueError", .message = "no batch", .traceback = "Traceback: line 9\n"});
@@ -88,7 +88,7 @@ TEST(PythonCommand, ShowsTheTracebackOfARankThatFailed) {
 TEST(PythonCommand, TheScheduleIsThatOfTheSeed) {
   const auto out = [](const std::string& seed) {
     const std::string trace = temporary("seed.json");
-    attach({"--schedule", "random", "--seed", seed, "--trace", trace}, [](test::Client& client) {
+    attach({"--schedule", "random", "--seed", seed, "--trace", trace}, [](Client& client) {
       const std::uint64_t first = client.start(barrier());
       client.wait({first, client.start(barrier())});
     });
@@ -96,6 +96,35 @@ TEST(PythonCommand, TheScheduleIsThatOfTheSeed) {
   };
   EXPECT_EQ(out("1"), out("1"));
   EXPECT_NE(out("1"), out("2"));
+}
+
+TEST(PythonCommand, CountsTheCostOfGroupsAndOfWhatIsMadeFromThem) {
+  const std::string file = temporary("cost.json");
+  const Answer answer = attach({"--cost", "--cost-json", file}, [](Client& client) {
+    client.call(barrier());
+    OperationMessage sum{.kind = OperationKind::all_reduce,
+                         .type = DataType::f32,
+                         .count = 2,
+                         .data = std::vector<std::byte>(8)};
+    client.call(sum);
+    client.group(1, "pair", {0, 1, 2});
+    sum.group = 1;
+    for (int i = 0; i < 3; ++i) client.call(sum);
+    OperationMessage split{
+        .group = 1, .kind = OperationKind::split, .result = 2, .first = {0, 0}, .label = "half"};
+    client.call(split);
+    sum.group = 2;
+    client.call(sum);
+  });
+  EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("Cost of a step"));
+  std::map<std::string, std::pair<int, int>> sums;  // calls and bytes
+  const auto json = nlohmann::json::parse(read_file("file", file));
+  for (const auto& operation : json["slowest_rank"]["operations"])
+    if (operation["operation"] == "all_reduce")
+      sums[operation["gang"]] = {operation["calls"], operation["bytes"]};
+  EXPECT_EQ(sums, (std::map<std::string, std::pair<int, int>>{
+                      {"root", {1, 8}}, {"pair", {3, 24}}, {"half", {1, 8}}}));
 }
 
 TEST(PythonCommand, HelpsWithItsExamples) {

@@ -17,9 +17,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/conductor/client.h"
 #include "harness/conductor/conductor.h"
 #include "harness/run/runner.h"
-#include "tests/harness/conductor/client.h"
+#include "tests/harness/conductor/bytes.h"
+#include "tests/harness/conductor/shared_memory.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness::test {

@@ -2,6 +2,7 @@
 
 #include "gang/error.h"
 #include "tests/harness/conductor/conducted_world.h"
+#include "tests/harness/conductor/frame_fuzzer.h"
 
 namespace gang::harness {
 namespace {
@@ -140,7 +141,7 @@ TEST_P(BrokenClient, FailsItsOwnRankOnly) {
     OperationMessage message = sum_of(1);
     message.group = 1;
     for (int i = 0; i < 3; ++i) {
-      const Result sum = client.call(message);
+      const OperationResult sum = client.call(message);
       if (client.rank() == 0) sums.push_back(sum.values<std::int32_t>().at(0));
     }
   });
@@ -205,6 +206,61 @@ INSTANTIATE_TEST_SUITE_P(
               telling(OperationMessage{.kind = OperationKind::all_reduce, .count = 9})}),
     [](const auto& tested) { return tested.param.name; });
 
+// Its rank may fail, and what it does to the gangs that it is in may, but nothing else happens.
+TEST(Conductor, LivesWhateverAClientSends) {
+  const TurnOptions impatient{.patience = 20ms, .stall_limit = 50ms, .silent_threads_limit = 50ms};
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::int32_t value = 0;
+    const RunResult result = conduct({.world_size = 3, .turns = impatient}, [&](Client& client) {
+      client.group(1, "others", {0, 2});
+      if (client.rank() == 1) {
+        FrameFuzzer fuzzer(seed);
+        const SharedMemory memory(64);
+        for (int i = 0; i < 12; ++i)
+          client.send(framed(fuzzer.mutated()), fuzzer.below(4) == 0 ? memory.descriptor() : -1);
+        client.end_sending();
+        for (;;) client.receive();  // until it is closed
+      }
+      OperationMessage message = sum_of(1);
+      message.group = 1;
+      for (int i = 0; i < 3; ++i) value = client.call(message).values<std::int32_t>().at(0);
+    });
+    EXPECT_EQ(value, 2) << seed;
+    EXPECT_NE(result.report.outcome, sim::Outcome::step_limit);
+  }
+}
+
+// Stopped, a process takes no answers; the others do not wait for that.
+TEST(Conductor, AProcessThatReadsNothingHoldsUpNobody) {
+  const RunResult result = conduct(2, [](Client& client) {
+    client.group(1, "alone", {client.rank()});
+    OperationMessage own = sum_of(0);
+    own.group = 1;
+    if (client.rank() == 1) {
+      for (int i = 0; i < 100; ++i) client.call(own);
+      client.store({.function = StoreFunction::set, .keys = {"done"}, .values = {{}}});
+      return;
+    }
+    constexpr int calls = 40;
+    const Values large(20'000, 7);
+    own.is_blocking = true;
+    own.count = static_cast<std::int64_t>(large.size());
+    own.data = bytes_of(large);
+    for (int i = 0; i < calls; ++i) {
+      own.id = (1ULL << 43U) + static_cast<std::uint64_t>(i);
+      client.tell(own);
+    }
+    client.tell(StoreMessage{.function = StoreFunction::get, .keys = {"done"}});
+    std::this_thread::sleep_for(50ms);
+    for (int i = 0; i < calls; ++i) {
+      const auto done = std::get<DoneMessage>(client.receive());
+      EXPECT_EQ(done.results.at(0).values<std::int32_t>(), large);
+    }
+    EXPECT_EQ(std::get<StoredMessage>(client.receive()).status, Status::done);
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
 TEST(Conductor, AProcessThatDiesIsNamed) {
   ConductedWorld world({.world_size = 2});
   world.fork(1, [](Client& client) {
@@ -229,8 +285,9 @@ TEST(Conductor, RanksMayBeProcesses) {
   ConductedWorld world({.world_size = 2});
   for (const int rank : {0, 1})
     world.fork(rank, [](Client& client) {
-      const Result sum = client.call(sum_of(client.rank() + 1));
-      client.tell(OutputMessage{.name = "sum", .type = DataType::i32, .values = sum.data});
+      const OperationResult sum = client.call(sum_of(client.rank() + 1));
+      client.tell(
+          OutputMessage{.name = "sum", .type = DataType::i32, .count = 1, .values = sum.data});
     });
   const RunResult result = world.run([](Client&) {});
   EXPECT_TRUE(result.holds()) << to_string(result);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <thread>
@@ -9,7 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/harness/conductor/client_frames.h"
+#include "tests/harness/conductor/bytes.h"
+#include "tests/harness/conductor/frame_fuzzer.h"
 
 namespace gang::harness {
 namespace {
@@ -32,7 +34,7 @@ class ConnectionTest : public testing::Test {
   static Frame frame_with(std::string_view text) {
     FrameWriter writer(5);
     writer.text(text);
-    return test::finished(writer);
+    return writer.finish();
   }
   static std::string text_in(const Frame& frame) {
     FrameReader reader(frame);
@@ -100,26 +102,74 @@ TEST_F(ConnectionTest, AnImpossibleSizeClosesItWithAFrameThatIsNoMessage) {
   }
 }
 
-TEST_F(ConnectionTest, SendsToTheEndOrUntilThePeerIsGone) {
+TEST_F(ConnectionTest, NeverBlocksAndKeepsWhatThePeerDoesNotTake) {
   const Frame large = frame_with(std::string(2'000'000, 'y'));
-  std::size_t got = 0;
-  {
-    const std::jthread reader([&] {
-      std::array<char, 65536> buffer;
-      while (got < large.size()) {
-        const ssize_t count = ::read(peer_.get(), buffer.data(), buffer.size());
-        ASSERT_GT(count, 0);
-        got += static_cast<std::size_t>(count);
-      }
-    });
-    connection_->send(large);
+  const Frame last = frame_with("last");
+  connection_->send(large);
+  EXPECT_TRUE(connection_->has_unsent());
+  connection_->send(last);
+  Frame got;
+  std::array<std::byte, 65536> buffer;
+  while (got.size() < large.size() + last.size()) {
+    const ssize_t count = ::read(peer_.get(), buffer.data(), buffer.size());
+    ASSERT_GT(count, 0);
+    got.insert(got.end(), buffer.begin(), buffer.begin() + count);
+    connection_->flush();
   }
-  EXPECT_EQ(got, large.size());
+  EXPECT_FALSE(connection_->has_unsent());
+  Frame expected = large;
+  expected.insert(expected.end(), last.begin(), last.end());
+  EXPECT_EQ(got, expected);
+}
+
+TEST_F(ConnectionTest, SendsNothingToAPeerThatIsGone) {
+  const Frame large = frame_with(std::string(2'000'000, 'y'));
+  connection_->send(large);
   peer_.close();
-  connection_->send(large);  // returns
+  connection_->flush();
+  EXPECT_FALSE(connection_->has_unsent());
+  connection_->send(large);
+  EXPECT_FALSE(connection_->has_unsent());
   connection_->receive();
   EXPECT_FALSE(connection_->is_open());
   connection_->send(large);
+}
+
+TEST_F(ConnectionTest, CutsOffWhoLeavesTooMuchUnread) {
+  const Frame huge(most_frame_bytes, std::byte{7});
+  for (int i = 0; i < 3 && connection_->is_open(); ++i) {
+    connection_->send(huge);
+    connection_->receive();
+  }
+  EXPECT_FALSE(connection_->is_open());
+  EXPECT_FALSE(connection_->has_unsent());
+}
+
+// Whatever comes is split into frames of possible sizes, or closes the connection.
+TEST_F(ConnectionTest, TakesAnyStreamOfBytes) {
+  std::size_t all_taken = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SetUp();
+    test::FrameFuzzer fuzzer(seed);
+    Frame stream;
+    for (int i = 0; i < 20; ++i) {
+      Frame frame = fuzzer.below(2) == 0 ? fuzzer.noise() : fuzzer.mutated();
+      frame = test::framed(frame);
+      if (fuzzer.below(8) == 0) frame[fuzzer.below(4)] ^= std::byte{0x40};  // in the size
+      stream.insert(stream.end(), frame.begin(), frame.end());
+    }
+    std::size_t taken = 0;
+    for (std::span<const std::byte> left = stream; !left.empty();) {
+      const std::size_t size = std::min(left.size(), 1 + fuzzer.below(200));
+      if (connection_->is_open()) write(left.first(size));
+      left = left.subspan(size);
+      connection_->receive();
+      while (connection_->has_frame()) taken += connection_->take().size();
+    }
+    EXPECT_LE(taken, stream.size());
+    all_taken += taken;
+  }
+  EXPECT_GT(all_taken, 10'000U);
 }
 
 TEST_F(ConnectionTest, WithoutADescriptorThereIsNone) {

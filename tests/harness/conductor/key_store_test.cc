@@ -26,12 +26,12 @@ StoreMessage about(StoreFunction function, std::vector<std::string> keys = {},
 TEST(KeyStore, KeepsValues) {
   const RunResult result = conduct(1, [](Client& client) {
     EXPECT_EQ(client.store(setting("a", "one")).status, Status::done);
-    EXPECT_THAT(client.store(getting("a")).values, ElementsAre("one"));
+    EXPECT_THAT(texts_of(client.store(getting("a"))), ElementsAre("one"));
     client.store(setting("a", "two"));
     client.store({.function = StoreFunction::append, .keys = {"a"}, .values = {bytes_of("!")}});
-    EXPECT_THAT(client.store(getting("a")).values, ElementsAre("two!"));
+    EXPECT_THAT(texts_of(client.store(getting("a"))), ElementsAre("two!"));
     client.store(setting("empty", ""));
-    EXPECT_THAT(client.store(getting("empty")).values, ElementsAre(""));
+    EXPECT_THAT(texts_of(client.store(getting("empty"))), ElementsAre(""));
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
@@ -57,22 +57,23 @@ TEST(KeyStore, Adds) {
     using enum StoreFunction;
     EXPECT_EQ(client.store(about(add, {"n"}, 5)).number, 5);
     EXPECT_EQ(client.store(about(add, {"n"}, -7)).number, -2);
-    EXPECT_THAT(client.store(getting("n")).values, ElementsAre("-2"));
+    EXPECT_THAT(texts_of(client.store(getting("n"))), ElementsAre("-2"));
     client.store(setting("text", "five"));
-    const Stored stored = client.store(about(add, {"text"}, 1));
+    const StoredMessage stored = client.store(about(add, {"text"}, 1));
     EXPECT_EQ(stored.status, Status::invalid_argument);
     EXPECT_THAT(stored.error, HasSubstr("'text'"));
-    EXPECT_THAT(client.store(getting("text")).values, ElementsAre("five"));
+    EXPECT_THAT(texts_of(client.store(getting("text"))), ElementsAre("five"));
   });
 }
 
 TEST(KeyStore, ComparesAndSets) {
   conduct(1, [](Client& client) {
     const auto compare_set = [&client](std::string_view expected, std::string_view desired) {
-      const Stored stored = client.store({.function = StoreFunction::compare_set,
-                                          .keys = {"k"},
-                                          .values = {bytes_of(expected), bytes_of(desired)}});
-      return std::pair(stored.number, stored.values.at(0));
+      const StoredMessage stored =
+          client.store({.function = StoreFunction::compare_set,
+                        .keys = {"k"},
+                        .values = {bytes_of(expected), bytes_of(desired)}});
+      return std::pair(stored.number, texts_of(stored).at(0));
     };
     EXPECT_EQ(compare_set("", "one"), std::pair(std::int64_t{1}, std::string("one")));
     EXPECT_EQ(compare_set("other", "two"), std::pair(std::int64_t{0}, std::string("one")));
@@ -91,7 +92,7 @@ TEST(KeyStore, IsSharedAndGetsWaitForTheirKey) {
       client.store(about(StoreFunction::wait, {"a", "b"}));
       EXPECT_EQ(client.store(about(StoreFunction::check, {"a", "b"})).number, 1);
     } else {
-      got = client.store(getting("b")).values;
+      got = texts_of(client.store(getting("b")));
     }
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
@@ -114,6 +115,29 @@ TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
   EXPECT_EQ(blocked.location, "train.py:5");
   EXPECT_THAT(blocked.waits_for, ElementsAre(1, 2));
   EXPECT_THAT(blocked.call_stack, ElementsAre("meet at train.py:5"));
+}
+
+TEST(KeyStore, AWaitEndsWithItsTimeoutInVirtualTime) {
+  StoredMessage late;
+  StoredMessage in_time;
+  const RunResult result = conduct(2, [&](Client& client) {
+    if (client.rank() == 0) {
+      late = client.store({.function = StoreFunction::wait,
+                           .keys = {"never", "here"},
+                           .timeout = std::chrono::hours(1)});
+      client.store(setting("late", ""));
+    } else {
+      client.store(setting("here", ""));
+      in_time = client.store({.function = StoreFunction::wait,
+                              .keys = {"late"},
+                              .timeout = std::chrono::hours(1) + 1s});
+    }
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(late.status, Status::timeout);
+  EXPECT_THAT(late.error, testing::AllOf(HasSubstr("'never'"), HasSubstr("60 min")));
+  EXPECT_EQ(in_time.status, Status::done);
+  EXPECT_EQ(result.report.virtual_time, Duration(std::chrono::hours(1)));
 }
 
 TEST(KeyStore, OnlyTheKeysThatAreMissingAreNamed) {
@@ -139,13 +163,17 @@ TEST(KeyStore, ALoopOfChecksEndsWhenTheKeyComes) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
-TEST(KeyStore, ALoopOfChecksInVainIsADeadlock) {
-  const RunResult result = conduct(2, [](Client& client) {
+TEST(KeyStore, ALoopOfChecksInVainIsADeadlockSoon) {
+  const auto begun = std::chrono::steady_clock::now();
+  std::uint64_t checks = 0;
+  const RunResult result = conduct(2, [&checks](Client& client) {
     if (client.rank() == 0)
-      while (client.store(about(StoreFunction::check, {"k"})).number == 0) {
-      }
+      while (client.store(about(StoreFunction::check, {"k"})).number == 0) ++checks;
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_GE(checks, 1000U);  // a program may stop after some
+  EXPECT_LE(checks, 4001U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
 }
 
 TEST(KeyStore, IsEmptyInTheNextRun) {
@@ -166,7 +194,7 @@ TEST(KeyStore, ARaceForAKeyIsDecidedByTheSchedule) {
               client.store({.function = StoreFunction::compare_set,
                             .keys = {"winner"},
                             .values = {{}, bytes_of(std::to_string(client.rank()))}});
-              if (client.rank() == 0) value = client.store(getting("winner")).values.at(0);
+              if (client.rank() == 0) value = texts_of(client.store(getting("winner"))).at(0);
             });
     return value;
   };

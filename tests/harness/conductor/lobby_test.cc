@@ -9,13 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "tests/harness/conductor/client.h"
+#include "harness/conductor/client.h"
+#include "tests/harness/conductor/bytes.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
 namespace {
 
-using test::Client;
 using testing::HasSubstr;
 
 class LobbyTest : public testing::Test {
@@ -46,7 +46,7 @@ class LobbyTest : public testing::Test {
     serve([&] {
       try {
         const Client client(path, hello);
-      } catch (const test::Refusal& refusal) {
+      } catch (const Refusal& refusal) {
         reason = refusal.what();
       }
     });
@@ -112,10 +112,10 @@ TEST_F(LobbyTest, SaysWhyItRefuses) {
 
 TEST_F(LobbyTest, WhoDoesNotSayHelloIsRefusedAndTheNextOneIsHeard) {
   const Lobby lobby = make();
-  for (const Frame& first : {test::frame_of(ByeMessage{}), test::bytes_of("GET / HTTP/1.1\r\n"),
+  for (const Frame& first : {frame_of(ByeMessage{}), test::bytes_of("GET / HTTP/1.1\r\n"),
                              Frame(64, std::byte{0xff}), Frame(4)})
     serve([&] {
-      const Descriptor socket = test::connect_to(lobby.path());
+      const Descriptor socket = connect_to(lobby.path());
       ASSERT_EQ(::write(socket.get(), first.data(), first.size()),
                 static_cast<ssize_t>(first.size()));
     });
@@ -128,7 +128,7 @@ TEST_F(LobbyTest, ManyMayWaitWithoutAWord) {
   const Lobby lobby = make();
   std::vector<Descriptor> silent;
   serve([&] {
-    for (int i = 0; i < 20; ++i) silent.push_back(test::connect_to(lobby.path()));
+    for (int i = 0; i < 20; ++i) silent.push_back(connect_to(lobby.path()));
   });
   EXPECT_EQ(refusal_of(lobby.path(), Client::caller(0, 1)), "");
 }
@@ -136,14 +136,14 @@ TEST_F(LobbyTest, ManyMayWaitWithoutAWord) {
 // It said much at once and is gone: nobody is left to welcome.
 TEST_F(LobbyTest, WhoIsGoneAfterItsHelloWasNeverThere) {
   const Lobby lobby = make();
-  Frame all = test::frame_of(Client::caller(0, 1));
+  Frame all = frame_of(Client::caller(0, 1));
   while (all.size() < 16'384) {
-    const Frame more = test::frame_of(TestMessage{1});
+    const Frame more = frame_of(TestMessage{1});
     all.insert(all.end(), more.begin(), more.end());
   }
   all.resize(16'384);  // a whole read
   {
-    const Descriptor socket = test::connect_to(lobby.path());
+    const Descriptor socket = connect_to(lobby.path());
     ASSERT_EQ(::write(socket.get(), all.data(), all.size()), static_cast<ssize_t>(all.size()));
   }
   while (poller_.poll(std::chrono::milliseconds(0))) {

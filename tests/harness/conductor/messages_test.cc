@@ -1,24 +1,21 @@
 #include "harness/conductor/messages.h"
 
-#include <random>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/harness/conductor/client_frames.h"
+#include "tests/harness/conductor/bytes.h"
+#include "tests/harness/conductor/frame_fuzzer.h"
 
 namespace gang::harness {
 namespace {
 
 using test::bytes_of;
-using test::frame_of;
+using test::without_size;
 using testing::ElementsAre;
 
 constexpr CallSite site{.file = "dir/train.py", .function = "step", .line = 41};
-
-Frame without_size(const Frame& frame) {
-  return {frame.begin() + sizeof(std::uint32_t), frame.end()};
-}
 
 class ClientMessages : public testing::Test {
  protected:
@@ -105,7 +102,12 @@ TEST_F(ClientMessages, Operations) {
 }
 
 TEST_F(ClientMessages, EveryKindTypeAndReductionHasItsNumber) {
-  for (const OperationKind kind : test::operation_kinds)
+  for (const OperationKind kind :
+       {OperationKind::all_reduce, OperationKind::reduce, OperationKind::reduce_scatter,
+        OperationKind::all_gather, OperationKind::gather, OperationKind::scatter,
+        OperationKind::all_to_all, OperationKind::broadcast, OperationKind::barrier,
+        OperationKind::monitored_barrier, OperationKind::create_gang, OperationKind::split,
+        OperationKind::send, OperationKind::recv, OperationKind::shrink})
     EXPECT_EQ(parsed(OperationMessage{.kind = kind}).kind, kind);
   for (const DataType type : all_data_types)
     EXPECT_EQ(parsed(OperationMessage{.type = type}).type, type);
@@ -134,8 +136,10 @@ TEST_F(ClientMessages, TheStore) {
                                            .number = -7,
                                            .keys = {std::string("a\0b", 3)},
                                            .values = {bytes_of("old"), bytes_of("")},
+                                           .timeout = Duration(9),
                                            .threads = 2,
                                            .call_site = site});
+  EXPECT_EQ(message.timeout, Duration(9));
   EXPECT_EQ(message.function, StoreFunction::compare_set);
   EXPECT_EQ(message.number, -7);
   EXPECT_THAT(message.keys, ElementsAre(std::string("a\0b", 3)));
@@ -170,8 +174,8 @@ TEST_F(ClientMessages, AFunctionOfTheStoreTakesItsKeysAndValues) {
 }
 
 TEST_F(ClientMessages, WhatTheProgramTells) {
-  const auto output =
-      parsed(OutputMessage{.name = "loss", .type = DataType::i32, .values = bytes_of("abcdefgh")});
+  const auto output = parsed(OutputMessage{
+      .name = "loss", .type = DataType::i32, .count = 2, .values = bytes_of("abcdefgh")});
   EXPECT_EQ(output.name, "loss");
   EXPECT_EQ(output.type, DataType::i32);
   EXPECT_EQ(output.values, bytes_of("abcdefgh"));
@@ -214,7 +218,8 @@ TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
   }
   for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()})
     EXPECT_THROW(parsed(OperationMessage{.count = count}), ProtocolError);
-  Frame output = without_size(frame_of(OutputMessage{.name = "", .values = bytes_of("ab")}));
+  Frame output =
+      without_size(frame_of(OutputMessage{.name = "", .count = 2, .values = bytes_of("ab")}));
   output.at(6) = std::byte{3};  // the count
   EXPECT_THROW(parsed_frame(output), ProtocolError);
 }
@@ -225,41 +230,11 @@ TEST_F(ClientMessages, AnOutputWhoseSizeOverflowsIsAnError) {
   writer.number(std::uint8_t{10});
   writer.number(std::uint64_t{1} << 61U);
   writer.bytes({});
-  EXPECT_THROW(parsed_frame(test::without_size(writer)), ProtocolError);
-}
-
-// One frame of each kind.
-std::vector<Frame> all_frames() {
-  std::vector<Frame> frames;
-  const auto add = [&frames](const auto& message) {
-    frames.push_back(without_size(frame_of(message)));
-  };
-  add(HelloMessage{.version = 1, .world_size = 2, .thread_name = "main"});
-  add(GroupMessage{.group = 1, .name = "g", .ranks = {0, 1}, .call_site = site});
-  for (const bool is_blocking : {false, true})
-    add(OperationMessage{.is_blocking = is_blocking,
-                         .first = {1, 2},
-                         .second = {3},
-                         .label = "l",
-                         .call_site = site,
-                         .data = bytes_of("data")});
-  add(WaitMessage{.ids = {1, 2}, .call_site = site});
-  add(TestMessage{1});
-  add(DropMessage{1, site});
-  add(CloseMessage{1});
-  add(AbortMessage{1});
-  add(BlockMessage{1, 2});
-  add(StoreMessage{.keys = {"key"}, .values = {bytes_of("value")}, .call_site = site});
-  add(OutputMessage{.name = "o", .type = DataType::u8, .values = bytes_of("abc")});
-  add(FailedMessage{.type = "E", .message = "m", .traceback = "t", .call_site = site});
-  add(FindingMessage{.id = "i", .message = "m", .ranks = {1}, .call_site = site});
-  add(ByeMessage{});
-  add(StackMessage{{{"main", {site}}}});
-  return frames;
+  EXPECT_THROW(parsed_frame(test::without_size(writer.finish())), ProtocolError);
 }
 
 TEST_F(ClientMessages, NoneMayBeShorterOrLonger) {
-  for (const Frame& frame : all_frames()) {
+  for (const Frame& frame : test::sample_frames()) {
     EXPECT_NO_THROW(parsed_frame(frame));
     for (std::size_t size = 0; size < frame.size(); ++size)
       EXPECT_THROW(parsed_frame({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size)}),
@@ -270,16 +245,12 @@ TEST_F(ClientMessages, NoneMayBeShorterOrLonger) {
   }
 }
 
-// Whatever comes is a message or a ProtocolError.
-TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
-  std::mt19937_64 random(20);  // NOLINT(cert-msc51-cpp): the same frames each time
-  const auto below = [&random](std::size_t end) {
-    return static_cast<std::size_t>(random() % end);
-  };
-  const std::vector<Frame> frames = all_frames();
+// Counts what became of frames: each is a message or a ProtocolError, and costs next to nothing.
+struct Outcomes {
   int read = 0;
   int refused = 0;
-  const auto try_frame = [&](const Frame& frame) {
+
+  void try_frame(const Frame& frame) {
     KeptTexts texts;
     try {
       parse_message(frame, texts);
@@ -287,35 +258,94 @@ TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
     } catch (const ProtocolError&) {
       ++refused;
     }
-  };
-  for (int i = 0; i < 20'000; ++i) {
-    Frame noise(below(80));
-    for (std::byte& byte : noise) byte = static_cast<std::byte>(random());
-    if (!noise.empty()) noise[0] = static_cast<std::byte>(1 + below(16));
-    try_frame(noise);
-
-    Frame mutated = frames[below(frames.size())];
-    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
-      const std::size_t place = below(mutated.size());
-      switch (below(4)) {
-        case 0:
-          mutated[place] = static_cast<std::byte>(random());
-          break;
-        case 1:
-          mutated[place] ^= static_cast<std::byte>(1U << below(8));
-          break;
-        case 2:
-          mutated.resize(place + 1);
-          break;
-        default:
-          mutated.insert(mutated.begin() + static_cast<std::ptrdiff_t>(place), 1 + below(4),
-                         static_cast<std::byte>(0xff));
-      }
-    }
-    try_frame(mutated);
   }
-  EXPECT_GT(read, 1000);
-  EXPECT_GT(refused, 10'000);
+};
+
+TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
+  test::FrameFuzzer fuzzer(20);
+  Outcomes outcomes;
+  for (int i = 0; i < 40'000; ++i) {
+    outcomes.try_frame(fuzzer.noise());
+    outcomes.try_frame(fuzzer.mutated());
+  }
+  EXPECT_GT(outcomes.read, 2000);
+  EXPECT_GT(outcomes.refused, 20'000);
+}
+
+TEST_F(ClientMessages, NoLengthAnywhereIsTrusted) {
+  Outcomes outcomes;
+  for (const Frame& frame : test::sample_frames())
+    for (std::size_t place = 0; place < frame.size(); ++place)
+      for (const std::uint32_t length : test::FrameFuzzer::absurd_lengths) {
+        Frame wrong = frame;
+        test::FrameFuzzer::overwrite(wrong, place, length);
+        outcomes.try_frame(wrong);
+      }
+  EXPECT_GT(outcomes.refused, 1000);
+}
+
+// -- The conductor's --
+
+class ServerMessages : public testing::Test {
+ protected:
+  template <typename Message>
+  static Message parsed(const Message& message) {
+    return std::get<Message>(parse_server_message(without_size(frame_of(message))));
+  }
+};
+
+TEST_F(ServerMessages, AreReadAsTheyWereWritten) {
+  EXPECT_EQ(parsed(WelcomeMessage{.version = 7, .world_size = 9, .seed = 1ULL << 50U}).version, 7U);
+  EXPECT_EQ(parsed(WelcomeMessage{.world_size = 9}).world_size, 9);
+  EXPECT_EQ(parsed(WelcomeMessage{.seed = 1ULL << 50U}).seed, 1ULL << 50U);
+  EXPECT_EQ(parsed(RefusedMessage{"no"}).reason, "no");
+  const auto done = parsed(DoneMessage{{{.status = Status::mismatch,
+                                         .source = 3,
+                                         .tag = -1,
+                                         .ranks = {4, 2},
+                                         .error = "why",
+                                         .data = bytes_of("abcd")},
+                                        {}}});
+  ASSERT_EQ(done.results.size(), 2U);
+  EXPECT_EQ(done.results[0].status, Status::mismatch);
+  EXPECT_EQ(done.results[0].source, 3);
+  EXPECT_EQ(done.results[0].tag, -1);
+  EXPECT_THAT(done.results[0].ranks, ElementsAre(4, 2));
+  EXPECT_EQ(done.results[0].error, "why");
+  EXPECT_THAT(done.results[0].values<char>(), ElementsAre('a', 'b', 'c', 'd'));
+  EXPECT_EQ(done.results[1].status, Status::done);
+  EXPECT_TRUE(parsed(TestedMessage{true}).is_complete);
+  EXPECT_FALSE(parsed(TestedMessage{false}).is_complete);
+  const auto stored = parsed(StoredMessage{
+      .status = Status::timeout, .number = -5, .values = {bytes_of("v"), {}}, .error = "late"});
+  EXPECT_EQ(stored.status, Status::timeout);
+  EXPECT_EQ(stored.number, -5);
+  EXPECT_THAT(stored.values, ElementsAre(bytes_of("v"), bytes_of("")));
+  EXPECT_EQ(stored.error, "late");
+  EXPECT_NO_THROW(parsed(AskStackMessage{}));
+  EXPECT_EQ(parsed(OverMessage{.error = "DEADLOCK"}).error, "DEADLOCK");
+}
+
+TEST_F(ServerMessages, HaveTheNumbersOfTheProtocol) {
+  const auto kind = [](const ServerMessage& message) {
+    return static_cast<int>(without_size(frame_of(message)).at(0));
+  };
+  EXPECT_EQ(kind(WelcomeMessage{}), 128);
+  EXPECT_EQ(kind(RefusedMessage{}), 129);
+  EXPECT_EQ(kind(DoneMessage{}), 130);
+  EXPECT_EQ(kind(TestedMessage{}), 131);
+  EXPECT_EQ(kind(StoredMessage{}), 132);
+  EXPECT_EQ(kind(AskStackMessage{}), 133);
+  EXPECT_EQ(kind(OverMessage{}), 134);
+  EXPECT_EQ(without_size(frame_of(OverMessage{})).at(1), std::byte{10});
+  for (const int wrong : {0, 127, 135})
+    EXPECT_THROW(parse_server_message(Frame{static_cast<std::byte>(wrong)}), ProtocolError);
+}
+
+TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
+  std::vector<int> kinds;
+  for (const Frame& frame : test::sample_frames()) kinds.push_back(static_cast<int>(frame.at(0)));
+  EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string output_frame(const std::string& name, std::int32_t value) {
   frame.number(std::uint8_t{3});  // i32
   frame.number(std::uint64_t{1});
   frame.bytes(std::as_bytes(std::span(&value, 1)));
-  const std::span<const std::byte> bytes = frame.finish();
+  const Frame bytes = frame.finish();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -22,7 +22,7 @@ OperationMessage sum_of(std::int32_t value, std::uint32_t group = 0) {
 }
 
 std::int32_t sum(Client& client, std::int32_t value, std::uint32_t group = 0) {
-  const Result result = client.call(sum_of(value, group));
+  const OperationResult result = client.call(sum_of(value, group));
   EXPECT_EQ(result.status, Status::done) << result.error;
   return result.values<std::int32_t>().at(0);
 }
@@ -51,11 +51,11 @@ TEST(RankService, AGroupIsOneForAllWhoNameIt) {
     const auto number = static_cast<std::uint32_t>(5 + client.rank());  // each its own
     EXPECT_EQ(client.group(number, "pair", {2, 0}).status, Status::done);
     EXPECT_EQ(sum(client, 1 + client.rank(), number), 4);
-    const Result gathered = client.call({.group = number,
-                                         .kind = OperationKind::all_gather,
-                                         .type = DataType::i32,
-                                         .count = 1,
-                                         .data = bytes_of(Values{client.rank()})});
+    const OperationResult gathered = client.call({.group = number,
+                                                  .kind = OperationKind::all_gather,
+                                                  .type = DataType::i32,
+                                                  .count = 1,
+                                                  .data = bytes_of(Values{client.rank()})});
     EXPECT_THAT(gathered.values<std::int32_t>(), ElementsAre(2, 0));  // in its own order
     client.tell(CloseMessage{number});
   });
@@ -69,7 +69,7 @@ TEST(RankService, GroupsWithOtherNamesAreOtherGangs) {
     const bool is_first = client.rank() == 0;
     const std::uint64_t one = client.start(sum_of(1, is_first ? 1 : 2));
     const std::uint64_t other = client.start(sum_of(10, is_first ? 2 : 1));
-    for (const Result& done : client.wait({one, other})) {
+    for (const OperationResult& done : client.wait({one, other})) {
       EXPECT_EQ(done.status, Status::done);
       EXPECT_THAT(done.values<std::int32_t>(), ElementsAre(11));
     }
@@ -107,15 +107,15 @@ TEST(RankService, AGroupMayBeClosedAndMadeAgain) {
 
 TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {
   const RunResult result = conduct(2, [](Client& client) {
-    const Result beyond = client.call(send_to(2, 1));
+    const OperationResult beyond = client.call(send_to(2, 1));
     EXPECT_EQ(beyond.status, Status::invalid_argument);
     EXPECT_NE(beyond.error, "");
     EXPECT_THAT(beyond.data, IsEmpty());
-    const Result undefined = client.wait(client.start({.kind = OperationKind::all_reduce,
-                                                       .type = DataType::boolean,
-                                                       .reduce = ReduceOperation::sum,
-                                                       .count = 1,
-                                                       .data = bytes_of("\1")}));
+    const OperationResult undefined = client.wait(client.start({.kind = OperationKind::all_reduce,
+                                                                .type = DataType::boolean,
+                                                                .reduce = ReduceOperation::sum,
+                                                                .count = 1,
+                                                                .data = bytes_of("\1")}));
     EXPECT_EQ(undefined.status, Status::not_supported);
     EXPECT_EQ(client.call(recv_from(-1)).status, Status::invalid_argument);
     EXPECT_EQ(sum(client, 2), 4);
@@ -180,7 +180,7 @@ TEST(RankService, ManyWorksAreAnsweredInTheOrderOfTheWait) {
     std::vector<std::uint64_t> works;
     for (const int value : {1, 2, 3}) works.push_back(client.start(sum_of(value)));
     std::vector<std::int32_t> sums;
-    for (const Result& done : client.wait({works[2], works[0], works[1]}))
+    for (const OperationResult& done : client.wait({works[2], works[0], works[1]}))
       sums.push_back(done.values<std::int32_t>().at(0));
     EXPECT_THAT(sums, ElementsAre(6, 2, 4));
   });
@@ -223,8 +223,10 @@ TEST(RankService, AWorkThatTheProgramForgotIsAFinding) {
 
 TEST(RankService, OutputsAreThoseOfTheRank) {
   const RunResult result = conduct(2, [](Client& client) {
-    client.tell(OutputMessage{
-        .name = "loss", .type = DataType::i32, .values = bytes_of(Values{client.rank(), 5})});
+    client.tell(OutputMessage{.name = "loss",
+                              .type = DataType::i32,
+                              .count = 2,
+                              .values = bytes_of(Values{client.rank(), 5})});
   });
   ASSERT_EQ(result.outputs.by_rank.size(), 2U);
   EXPECT_THAT(
@@ -253,7 +255,7 @@ TEST(RankService, AnExceptionIsTheRanksFailure) {
 // What the rank was told is the cause, not that it could not go on.
 TEST(RankService, AnExceptionThatTellsOfOurErrorIsThatError) {
   const RunResult result = conduct(2, [](Client& client) {
-    const Result told = client.call(send_to(7, 1));
+    const OperationResult told = client.call(send_to(7, 1));
     client.tell(FailedMessage{.type = "InvalidArgument", .message = told.error});
   });
   const sim::Finding finding = finding_of(result, "rank_failed");
@@ -305,6 +307,43 @@ TEST(RankService, ABlockedThreadIsNamed) {
   EXPECT_THAT(blocked->call_stack, ElementsAre("next at load.py:4"));
 }
 
+// A connection's frames are taken in their order, but not those of two connections.
+TEST(RankService, AWaitOrTestThatComesBeforeItsStartWaitsForIt) {
+  for (const bool tests : {false, true}) {
+    const RunResult result = conduct(1, [tests](Client& client) {
+      constexpr std::uint64_t id = 1ULL << 42U;
+      std::promise<void> waits;
+      const std::jthread other = start_thread(client, "other", [&](Client& own) {
+        waits.set_value();
+        if (tests)
+          while (!own.test(id)) {
+          }
+        EXPECT_THAT(own.wait(id).values<std::int32_t>(), ElementsAre(5));
+      });
+      waits.get_future().wait();
+      std::this_thread::sleep_for(20ms);
+      for (int i = 0; i < 5; ++i) client.store({.function = StoreFunction::count});
+      OperationMessage message = sum_of(5);
+      message.id = id;
+      client.tell(message);
+    });
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
+TEST(RankService, AWaitForAnOperationThatNoThreadStartsIsADeadlock) {
+  std::jthread other;
+  const RunResult result = conduct(1, [&other](Client& client) {
+    other = start_thread(client, "other", [](Client& own) { own.wait(1ULL << 42U); });
+    client.store({.function = StoreFunction::get, .keys = {"never"}});
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  const auto blocked =
+      std::ranges::find(result.report.blocked, "other", &sim::BlockedCall::context);
+  ASSERT_NE(blocked, result.report.blocked.end());
+  EXPECT_THAT(to_string(blocked->call), HasSubstr("operation 4398046511104"));
+}
+
 // Both get the result; neither before it is there.
 TEST(RankService, TwoThreadsMayWaitForOneWork) {
   const RunResult result = conduct(2, [](Client& client) {
@@ -332,7 +371,7 @@ TEST(RankService, TwoThreadsMayWaitForOneWork) {
 TEST(RankService, BlocksBelongToTheirConnection) {
   const RunResult result = conduct(1, [](Client& client) {
     const SharedMemory memory(64);
-    client.block(1, memory);
+    client.block(1, memory.descriptor(), memory.size());
     const std::jthread other = start_thread(client, "other", [](Client& own) {
       OperationMessage message = sum_of(1);
       message.data.clear();

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/conductor/frame.h"
-#include "tests/harness/conductor/client.h"
+#include "tests/harness/conductor/shared_memory.h"
 
 namespace gang::harness {
 namespace {

@@ -1,5 +1,7 @@
 #include "harness/conductor/started_operation.h"
 
+#include <numeric>
+
 #include "gang/error.h"
 #include "gang/fake_gang.h"
 #include "tests/harness/conductor/conducted_world.h"
@@ -29,13 +31,13 @@ class EveryOperation : public testing::TestWithParam<std::tuple<Place, Way>> {
     message.type = DataType::i32;
     const SharedMemory memory(4096);
     if (place == Place::block) {
-      client.block(1, memory);
+      client.block(1, memory.descriptor(), memory.size());
       message.block = 1;
       std::ranges::copy(input, memory.at<std::int32_t>(0));
     } else {
       message.data = bytes_of(input);
     }
-    const Result result =
+    const OperationResult result =
         way == Way::call ? client.call(message) : client.wait(client.start(message));
     EXPECT_EQ(result.status, Status::done) << result.error;
     if (place == Place::frame) return result.values<std::int32_t>();
@@ -190,7 +192,8 @@ TEST(StartedOperations, AReceiveFromAnySourceSaysWhatItGot) {
       for (int i = 0; i < 2; ++i) {
         const OperationMessage recv{
             .kind = OperationKind::recv, .from_any = true, .any_tag = true, .count = 1};
-        const Result got = way == Way::call ? client.call(recv) : client.wait(client.start(recv));
+        const OperationResult got =
+            way == Way::call ? client.call(recv) : client.wait(client.start(recv));
         received.push_back({got.source, got.tag, got.values<std::uint8_t>().at(0)});
       }
     });
@@ -205,11 +208,11 @@ TEST(StartedOperations, KnowEveryTypeAndReduction) {
     std::vector<std::byte> first;
     const RunResult result = conduct(2, [&](Client& client) {
       const auto values = mine(client.rank());
-      const Result done = client.call({.kind = OperationKind::all_reduce,
-                                       .type = type,
-                                       .reduce = reduce,
-                                       .count = static_cast<std::int64_t>(values.size()),
-                                       .data = bytes_of(values)});
+      const OperationResult done = client.call({.kind = OperationKind::all_reduce,
+                                                .type = type,
+                                                .reduce = reduce,
+                                                .count = static_cast<std::int64_t>(values.size()),
+                                                .data = bytes_of(values)});
       if (client.rank() == 0) first = done.data;
     });
     EXPECT_TRUE(result.holds()) << to_string(result);

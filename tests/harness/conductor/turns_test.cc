@@ -64,9 +64,15 @@ void race(Client& client, std::uint64_t speed) {
   }
   compute();
   client.call(barrier());
-  const Stored appended = client.store(get_key("order"));
-  client.tell(OutputMessage{.name = "order", .values = bytes_of(appended.values.at(0))});
-  client.tell(OutputMessage{.name = "sources", .type = DataType::i32, .values = bytes_of(order)});
+  const StoredMessage appended = client.store(get_key("order"));
+  const std::vector<std::byte>& appended_order = appended.values.at(0);
+  client.tell(OutputMessage{.name = "order",
+                            .count = static_cast<std::int64_t>(appended_order.size()),
+                            .values = appended_order});
+  client.tell(OutputMessage{.name = "sources",
+                            .type = DataType::i32,
+                            .count = static_cast<std::int64_t>(order.size()),
+                            .values = bytes_of(order)});
 }
 
 TEST(Turns, TheScheduleIsAFunctionOfTheSeedHoweverFastTheProcessesAre) {
@@ -195,7 +201,7 @@ TEST(Turns, ThreadsThatNeverCalledKeepTheVerdictBack) {
       live_as(path, Client::caller(0, 2, "silent"),
               [](Client& own) { own.store(set_key("k", "v")); });
     });
-    EXPECT_THAT(client.store(get_key("k")).values, ElementsAre("v"));
+    EXPECT_THAT(texts_of(client.store(get_key("k"))), ElementsAre("v"));
     client.set_silent_threads(0);
     client.store(get_key("k"));
   });
@@ -224,7 +230,7 @@ TEST(Turns, FreeOnesAreTakenAsTheyCome) {
                   .keys = {"order"},
                   .values = {bytes_of(std::to_string(client.rank()))}});
     client.call(barrier());
-    if (client.rank() == 0) order = client.store(get_key("order")).values;
+    if (client.rank() == 0) order = texts_of(client.store(get_key("order")));
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_THAT(order, ElementsAre("10"));

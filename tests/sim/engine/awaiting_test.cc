@@ -51,6 +51,39 @@ TEST(Awaiting, DoesNotBlockForWhatHasCome) {
   EXPECT_TRUE(report.holds());
 }
 
+TEST(Awaiting, EndsAfterItsTimeoutInVirtualTime) {
+  bool has_come = true;
+  Duration waited{0};
+  const Report report = run(2, [&](SimulatedRank& rank) {
+    if (rank.rank() == 1) return rank.root()->barrier();
+    has_come = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(10));
+    waited = rank.runtime().now();
+    rank.root()->barrier();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_FALSE(has_come);
+  EXPECT_EQ(waited, Duration(std::chrono::minutes(10)));
+}
+
+TEST(Awaiting, WhatComesBeforeTheTimeoutHasCome) {
+  bool letter_is_there = false;
+  bool has_come = false;
+  const Report report = run(2, [&](SimulatedRank& rank) {
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(1s);
+      rank.announce();  // of something else
+      rank.runtime().sleep_for(1s);
+      letter_is_there = true;
+      rank.announce();
+      return;
+    }
+    has_come = rank.await(Letter({1}), [&] { return letter_is_there; }, 2500ms);
+    EXPECT_EQ(rank.runtime().now(), Duration(2s));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_TRUE(has_come);
+}
+
 TEST(Awaiting, WhatNobodySendsIsADeadlockThatSaysWhatAndWhere) {
   const Report report = run(3, [](SimulatedRank& rank) {
     if (rank.rank() == 1) rank.await(Letter({0, 2}), [] { return false; });

@@ -24,6 +24,8 @@ from .work import Work
 _REDUCTIONS = [(getattr(dist.ReduceOp, name), ours) for name, ours in (
     ("SUM", "sum"), ("AVG", "mean"), ("PRODUCT", "product"), ("MIN", "min"), ("MAX", "max"),
     ("BAND", "band"), ("BOR", "bor"), ("BXOR", "bxor")) if hasattr(dist.ReduceOp, name)]
+# Comparing ReduceOps takes microseconds; their hash is their number.
+_BY_NUMBER = {hash(known): name for known, name in _REDUCTIONS}
 # Methods that are called by further names, by the name that their code has.
 _OTHER_NAMES = {
     "allreduce": ("allreduce_coalesced",), "_reduce_scatter_base": ("reduce_scatter_single",),
@@ -276,7 +278,7 @@ class ProcessGroup(c10d.ProcessGroup):
         has_output = kind == wire.ALL_REDUCE or root == self._rank
         operation = self._operation(
             kind, data_type=data_type, reduction=wire.REDUCTIONS[reduction], peer=root,
-            count=scale * sum(tensor.numel() for tensor in tensors), inputs=views,
+            count=scale * sum(map(torch.Tensor.numel, tensors)), inputs=views,
             outputs=views if has_output else ())
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
@@ -374,9 +376,9 @@ class ProcessGroup(c10d.ProcessGroup):
 
 def _reduction_name(opts, tensor: torch.Tensor) -> str:
     asked = dist.ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
-    for known, name in _REDUCTIONS:
-        if asked == known:
-            return _OF_BOOL.get(name, name) if tensor.dtype is torch.bool else name
+    name = _BY_NUMBER.get(hash(asked)) or next((ours for op, ours in _REDUCTIONS if op == asked), 0)
+    if name:
+        return _OF_BOOL.get(name, name) if tensor.dtype is torch.bool else name
     raise NotSupported(f"the reduction {asked}; supported are "
                        f"{', '.join(name for _, name in _REDUCTIONS)}")
 
