@@ -1,5 +1,6 @@
 #include "harness/conductor/messages.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -95,9 +96,18 @@ OperationMessage operation(FrameReader& frame, KeptTexts& texts, bool is_blockin
   return message;
 }
 
-WaitMessage wait(FrameReader& frame, KeptTexts& texts) {
+void check_alternatives(std::vector<std::uint64_t> ids) {
+  if (ids.empty()) throw ProtocolError("wait_any has no operations; must have one or more");
+  std::ranges::sort(ids);
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end())
+    throw ProtocolError(fmt::format("wait_any has operation {} twice", *twice));
+}
+
+WaitMessage wait(FrameReader& frame, KeptTexts& texts, bool is_for_any) {
   WaitMessage message;
   message.ids = frame.numbers<std::uint64_t>();
+  message.is_for_any = is_for_any;
+  if (is_for_any) check_alternatives(message.ids);
   message.threads = frame.number<std::uint32_t>();
   message.call_site = call_site(frame, texts);
   return message;
@@ -185,7 +195,7 @@ ClientMessage fields(std::uint8_t kind, FrameReader& frame, KeptTexts& texts) {
     case 4:
       return operation(frame, texts, true);
     case 5:
-      return wait(frame, texts);
+      return wait(frame, texts, false);
     case 6:
       return TestMessage{frame.number<std::uint64_t>()};
     case 7: {
@@ -212,8 +222,10 @@ ClientMessage fields(std::uint8_t kind, FrameReader& frame, KeptTexts& texts) {
       return ByeMessage{};
     case 16:
       return stack(frame, texts);
+    case 17:
+      return wait(frame, texts, true);
     default:
-      throw ProtocolError(fmt::format("a frame has kind {}; must be 1 to 16", kind));
+      throw ProtocolError(fmt::format("a frame has kind {}; must be 1 to 17", kind));
   }
 }
 

@@ -77,6 +77,7 @@ struct OperationMessage {
 
 struct WaitMessage {
   std::vector<std::uint64_t> ids;
+  bool is_for_any = false;  // one of them suffices: at least one, and all different
   std::uint32_t threads = 0;
   CallSite call_site;
 };
@@ -172,7 +173,8 @@ enum class ServerKind : std::uint8_t {
   tested,
   stored,
   ask_stack,
-  over
+  over,
+  first
 };
 
 // How an operation ended, in `done`, `stored` and `over`.

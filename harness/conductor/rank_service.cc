@@ -273,6 +273,12 @@ void RankService::handle(Session& session, WaitMessage& message) {
   watch_silent_threads(message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
   for (const std::uint64_t id : message.ids) operations.push_back(operation_of(id));
+  if (message.is_for_any) {
+    FrameWriter first = frame_of(ServerKind::first);
+    first.number(
+        static_cast<std::uint32_t>(StartedOperation::wait_any(operations, rank_.runtime())));
+    return answer(session, first);
+  }
   for (const auto& operation : operations) operation->wait(rank_.runtime());
   answer_with(session, operations);
 }

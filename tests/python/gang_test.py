@@ -43,6 +43,54 @@ class Results(unittest.TestCase):
 
         gangsim.run(rank, world=2)
 
+    def test_one_of_many_works_is_enough(self):
+        def rank(gang):
+            cells = [array.array("i", [10 * gang.rank]) for _ in range(2)]
+            if gang.rank:
+                if gang.rank == 1:
+                    gang.recv(cells[1], 0)
+                return gang.send(cells[0], 0)
+            works = [gang.start_recv(cells[0], 1), gang.start_recv(cells[1], 2)]
+            found = [gangsim.wait_any(works)]  # rank 1 sends only once it is told to
+            works[1].wait()
+            gang.send(cells[1], 1)
+            found.append(gangsim.Work.wait_any([works[0], works[0]]))
+            works[0].wait()
+            found.append(gangsim.wait_any(works))  # both are known: the first one
+            return found, cells[0][0], cells[1][0]
+
+        self.assertEqual(gangsim.run(rank, world=3)[0], ([1, 0, 0], 10, 20))
+
+    def test_a_batch_is_one_work_of_many(self):
+        def rank(gang):
+            other = 1 - gang.rank
+            got = [array.array("i", [0]) for _ in range(2)]
+            batch = gang.start_batch([gangsim.Message("send", numbers(gang.rank), other, 1),
+                                      gangsim.Message("recv", got[0], other, 1)])
+            never = gang.start_recv(got[1], other, 2)
+            found = gangsim.wait_any([never, batch])
+            batch.wait()
+            gang.barrier()
+            send = gang.start_send(numbers(7), other, 2)
+            gangsim.wait_all([never, send])
+            return found, got[0][0], got[1][0]
+
+        self.assertEqual(gangsim.run(rank, world=2), [(1, 1, 7), (1, 0, 7)])
+
+    def test_a_work_that_failed_is_one_that_has_ended(self):
+        def rank(gang):
+            cell = numbers(gang.rank)
+            part = gang.create_gang([0, 1])
+            work = part.start_recv(cell, 1 - part.rank)
+            part.abort()
+            found = gangsim.wait_any([work])
+            try:
+                work.wait()
+            except gangsim.GangError as error:
+                return found, error.kind
+
+        self.assertEqual(gangsim.run(rank, world=2), [(0, "aborted")] * 2)
+
     def test_messages_from_any_source_tell_whose_they_are(self):
         def rank(gang):
             cell = array.array("i", [gang.rank])
@@ -99,6 +147,7 @@ class Errors(unittest.TestCase):
                     (lambda: gang.gather([y], y, gang.rank), "must be 2, one for each rank"),
                     (lambda: gang.all_to_all(x, x), "a multiple of 2"),
                     (lambda: gang.all_to_all(x, x, input_splits=[1, 2]), "give both or none"),
+                    (lambda: gangsim.wait_any([]), "the list is empty"),
                     (lambda: gang.send(x, 1, tag=-2), "at least 0"),
                     (lambda: gang.create_gang([0, 0]), "unique"),
                     (lambda: gang.monitored_barrier(0), "greater than 0"),

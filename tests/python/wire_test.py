@@ -80,7 +80,7 @@ class Reading(unittest.TestCase):
     def test_no_bytes_break_the_reader(self):
         draw = random.Random(1)
         readers = (wire.read_done, wire.read_stored, wire.read_welcome, wire.read_over,
-                   wire.read_text, wire.read_good)
+                   wire.read_first, wire.read_text, wire.read_good)
         for _ in range(5000):
             data = bytearray(done((0, 1, 2, [3], "text", b"data")))
             for _ in range(draw.randrange(4)):

@@ -127,6 +127,19 @@ class Connection:
         frame = wire.wait([each.number for each in pending], threads, place)
         return self._end_of(pending, *self.request(frame), raises=False)
 
+    def wait_any(self, pending: Sequence[Pending], threads: int, place: bytes) -> Pending:
+        """Waits until one of `pending` (at least one, all different) has ended, and returns it with
+        its result, be it an error; the first in the list if several have."""
+        frame = wire.wait_any([each.number for each in pending], threads, place)
+        kind, answer = self.request(frame)
+        if kind != wire.FIRST:
+            raise ProtocolError(f"the conductor answered wait_any with a frame of kind {kind}")
+        index = wire.read_first(answer)
+        if index >= len(pending):
+            raise ProtocolError(f"the conductor chose operation {index} of {len(pending)}")
+        self.wait([pending[index]], threads, place)
+        return pending[index]
+
     def test(self, pending: Pending) -> bool:
         """Whether a `wait` for it would return at once."""
         kind, answer = self.request(wire.test(pending.number))

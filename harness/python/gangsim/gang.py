@@ -4,10 +4,10 @@ from typing import List, Optional, Sequence
 
 from . import call_site, process, wire
 from .collectives import Collectives
-from .connection import Operation, Pending, raise_if_failed
+from .connection import Operation
 from .errors import InvalidArgument, InvalidOperation
-from .point_to_point import PointToPoint, Received
-from .work import Work
+from .point_to_point import PointToPoint
+from .work import Received, Work
 
 NO_COLOR = -1
 
@@ -151,10 +151,4 @@ def root_gang() -> Gang:
     return Gang(0, "root", range(own.world_size), own.rank)
 
 
-def wait_all(works: Sequence[Work]) -> None:
-    """Blocks until all have ended; raises the first error in the list's order."""
-    pending: List[Pending] = [each for work in works for each in work.unfinished()]
-    process.connection().wait(pending, process.silent_threads(), call_site.here())
-    for work in works:
-        for each in work.pending:
-            raise_if_failed(each.result)
+wait_all, wait_any = Work.wait_all, Work.wait_any

@@ -6,17 +6,10 @@ from . import wire
 from .connection import Operation
 from .errors import InvalidArgument
 from .tensor_view import moved, tensor_view, writable
-from .work import Work
+from .work import Received, Work
 
 ANY_RANK = -1
 ANY_TAG = -1
-
-
-class Received(NamedTuple):
-    """The source and the tag of the message that a receive got; a rank of the gang."""
-
-    source_rank: int
-    tag: int
 
 
 class Message(NamedTuple):

@@ -295,13 +295,13 @@ def _is_background(thread: threading.Thread) -> bool:
 
 def _after_fork_in_child() -> None:
     global _process, _local
-    parent = _process
-    if parent.identity is None and not parent.speaking:
+    parent, rank = _process, _identity()
+    if rank is None and not parent.speaking:
         return
     for inherited in list(parent.connections):
         inherited.close()
     _process, _local = _Process(), threading.local()
-    _process.forked_from = parent.identity.rank if parent.identity else 0
+    _process.forked_from = rank.rank if rank else 0
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

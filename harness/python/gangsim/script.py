@@ -70,14 +70,14 @@ class Script:
         An exception is reported and printed, and becomes SystemExit.
         """
         sys.argv = [self.file, *self.arguments]
+        main = types.ModuleType("__main__")
+        main.__file__, main.__builtins__ = self.file, builtins
+        main.__cached__ = main.__spec__ = main.__doc__ = None
+        sys.modules["__main__"] = main
         try:
             if self.module:
                 runpy._run_module_as_main(self.module, alter_argv=True)
             else:
-                main = types.ModuleType("__main__")
-                main.__file__, main.__builtins__ = self.file, builtins
-                main.__cached__ = main.__spec__ = main.__doc__ = None
-                sys.modules["__main__"] = main
                 exec(self._code, main.__dict__)
         except SystemExit:
             raise

@@ -87,7 +87,7 @@ inline Frame frame_of(const OperationMessage& message) {
 }
 
 inline Frame frame_of(const WaitMessage& message) {
-  FrameWriter frame(5);
+  FrameWriter frame(message.is_for_any ? 17 : 5);
   frame.numbers(std::span<const std::uint64_t>(message.ids));
   frame.number(message.threads);
   add(frame, message.call_site);

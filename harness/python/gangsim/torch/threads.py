@@ -1,12 +1,11 @@
 """Ranks as threads of this process, for tests and debuggers. PyTorch 2.
 
 One rank at a time computes; the others wait for an answer or for their turn. Each has its own
-torch.distributed, its own random numbers (of torch, random and numpy) and its own connection.
-What a process has only once is shared: os.environ, default data types, globals of modules.
+torch.distributed, random numbers (of torch, random and numpy), __main__ module and connection.
+What a process has only once is shared: os.environ, default data types, globals of other modules.
 """
 
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -20,7 +19,8 @@ from .. import process, runner
 from ..conductor import Conductor
 from ..errors import Error, GangFailure, InvalidArgument, NotSupported
 from ..gang import root_gang
-from . import hook
+from ..rank_output import OutputOfThread
+from . import hook, turns
 
 
 def run(function: Callable, world: int = 4, *, seed: int = None, schedule: str = "round_robin",
@@ -62,7 +62,10 @@ def run_script(script, world: int) -> bool:
     for name in _EnvironmentOfThread.names:
         os.environ.setdefault(name, "0")
     os.environ.__class__ = _EnvironmentOfThread
+    sys.stdout, sys.stderr = OutputOfThread(sys.stdout), OutputOfThread(sys.stderr)
     ranks = _run_ranks(script.run, world, os.environ[process.SOCKET])
+    sys.stdout.end_lines()
+    sys.stderr.end_lines()
     return all(rank.error is None or getattr(rank.error, "code", 1) in (None, 0) for rank in ranks)
 
 
@@ -89,38 +92,18 @@ class _EnvironmentOfThread(type(os.environ)):
         return super().__getitem__(name)
 
 
-class _Turn:
-    """The right to compute, of which there is one. Held by a rank's own thread."""
-
-    _baton = threading.Lock()
-
-    def __init__(self, owner: threading.Thread):
-        self._owner = owner
-        self._numbers = _random_state()
-
-    def take(self) -> None:
-        if threading.current_thread() is self._owner:
-            self._baton.acquire()
-            _set_random_state(self._numbers)
-
-    def give_away(self) -> None:
-        if threading.current_thread() is self._owner:
-            self._numbers = _random_state()
-            self._baton.release()
-
-
 class _Rank(threading.Thread):
     def __init__(self, function: Callable, rank: int, world: int):
         super().__init__(name=f"rank {rank}", daemon=True)
         self._function, self._rank, self._world = function, rank, world
-        self._turn = _Turn(self)
+        self.turn = turns.Turn(self)
         self.value, self.error = None, None
 
     def run(self) -> None:
         own = process.Identity(self._rank, self._world)
         process.become_thread(own)
-        self._turn.take()
-        own.turn = self._turn
+        self.turn.take()
+        own.turn = self.turn
         try:
             with torch.autograd.set_multithreading_enabled(False):
                 gang = root_gang()
@@ -132,7 +115,7 @@ class _Rank(threading.Thread):
         finally:
             process.say_goodbye()
             own.turn = None
-            self._turn.give_away()
+            self.turn.give_away()
 
 
 class _ThreadWorlds:
@@ -144,25 +127,31 @@ class _ThreadWorlds:
     def __enter__(self) -> None:
         c10d = dist.distributed_c10d
         self._world, self._start = c10d._world, threading.Thread.start
-        self._numbers = _random_state()
+        self._join = threading.Thread.join
+        self._state = turns.ProcessState()
+        turns.watch()
         c10d._world = _world_of_thread(self._world)()
         torch._C._distributed_c10d._set_thread_isolation_mode(True)
         os.environ[process.SOCKET] = self._path
-        start = self._start
+        start, join = self._start, self._join
 
         def inheriting_start(thread):
             process.inherit_rank(thread)
             start(thread)
 
-        threading.Thread.start = inheriting_start
+        def yielding_join(thread, timeout=None):
+            with turns.given_away():
+                join(thread, timeout)
+
+        threading.Thread.start, threading.Thread.join = inheriting_start, yielding_join
 
     def __exit__(self, *_) -> None:
-        threading.Thread.start = self._start
+        threading.Thread.start, threading.Thread.join = self._start, self._join
         del os.environ[process.SOCKET]
         process.forget_watcher()
         torch._C._distributed_c10d._set_thread_isolation_mode(False)
         dist.distributed_c10d._world = self._world
-        _set_random_state(self._numbers)
+        self._state.restore()
 
 
 def _world_of_thread(world):
@@ -183,16 +172,3 @@ def _world_of_thread(world):
     for name, value in computed.items():
         setattr(WorldOfThread, name, value)
     return WorldOfThread
-
-
-def _random_state():
-    numpy = sys.modules.get("numpy")
-    return (torch.get_rng_state(), random.getstate(),
-            numpy.random.get_state() if numpy is not None else None)
-
-
-def _set_random_state(state) -> None:
-    torch.set_rng_state(state[0])
-    random.setstate(state[1])
-    if state[2] is not None:
-        sys.modules["numpy"].random.set_state(state[2])
