@@ -193,6 +193,7 @@ class Connection:
             self._ended = (8, "this thread was interrupted while it waited for an answer")
             raise
         if kind == wire.OVER:
+            self._identity.knows_end = True
             self._ended = wire.read_over(answer)
             raise error_of(*self._ended)
         return kind, answer

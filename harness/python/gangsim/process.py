@@ -36,6 +36,7 @@ class Identity:
         self.rank, self.world_size, self.seed = rank, world_size, 0
         self.numbers = itertools.count(1)
         self.has_spoken = False
+        self.knows_end = False  # has been told that the run is over
         self.turn = None  # where ranks are threads, of which one at a time computes
         self.helpers = weakref.WeakSet()  # threads that its threads have started
         self.has_root = False  # whether a process group is the gang of all ranks
@@ -124,8 +125,9 @@ def connection() -> Connection:
 def silent_threads() -> int:
     """How many Python threads of this process have never spoken and might."""
     if _process.has_thread_ranks:
-        return sum(1 for thread in _identity().helpers
-                   if thread.is_alive() and thread.ident not in _process.speaking)
+        return sum(1 for thread in list(_identity().helpers)
+                   if thread.is_alive() and thread.ident not in _process.speaking
+                   and not _is_background(thread))
     watchers = _process.watcher is not None
     if threading.active_count() <= 1 + watchers:
         return 0

@@ -228,15 +228,21 @@ def _splitter(original):
 
     def split(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None,
               **_):
+        from . import process_group
         if not split_ranks:
             raise ValueError("split_ranks is missing: give a list of lists of ranks")
         parent = parent_pg or dist.group.WORLD
         own = dist.get_rank(parent)
-        for ranks in split_ranks:
-            if own in ranks:
-                members = [dist.get_global_rank(parent, rank) for rank in sorted(ranks)]
-                return dist.new_group(members, timeout=timeout, group_desc=group_desc,
-                                      use_local_synchronization=True)
+        # PyTorch's name depends on how many groups this rank has, which may differ from the others.
+        process_group.making.name = parent.name_of_split()
+        try:
+            for ranks in split_ranks:
+                if own in ranks:
+                    members = [dist.get_global_rank(parent, rank) for rank in sorted(ranks)]
+                    return dist.new_group(members, timeout=timeout, group_desc=group_desc,
+                                          use_local_synchronization=True)
+        finally:
+            process_group.making.name = ""
         return None
 
     return split

@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from typing import Any, Callable, List, Sequence
 
 import torch
@@ -21,6 +22,8 @@ from ..errors import Error, GangFailure, InvalidArgument, NotSupported
 from ..gang import root_gang
 from ..rank_output import OutputOfThread
 from . import hook, turns
+
+_GRACE_SECONDS = 1.0  # for ranks that have not ended when the run has
 
 
 def run(function: Callable, world: int = 4, *, seed: int = None, schedule: str = "round_robin",
@@ -66,7 +69,7 @@ def run_script(script, world: int) -> bool:
     ranks = _run_ranks(script.run, world, os.environ[process.SOCKET])
     sys.stdout.end_lines()
     sys.stderr.end_lines()
-    return all(rank.error is None or getattr(rank.error, "code", 1) in (None, 0) for rank in ranks)
+    return all(rank.has_ended_well for rank in ranks)
 
 
 def _run_ranks(function: Callable, world: int, path: str) -> List["_Rank"]:
@@ -74,9 +77,18 @@ def _run_ranks(function: Callable, world: int, path: str) -> List["_Rank"]:
         ranks = [_Rank(function, rank, world) for rank in range(world)]
         for rank in ranks:
             rank.start()
-        for rank in ranks:
-            rank.join()
+        _await(ranks)
     return ranks
+
+
+def _await(ranks: List["_Rank"]) -> None:
+    """Returns when all have ended, or soon after the end of the run: one may be stuck."""
+    deadline = None
+    for rank in ranks:
+        while rank.is_alive() and (deadline is None or time.monotonic() < deadline):
+            rank.join(0.1)
+            if deadline is None and any(each.knows_end for each in ranks):
+                deadline = time.monotonic() + _GRACE_SECONDS
 
 
 class _EnvironmentOfThread(type(os.environ)):
@@ -95,12 +107,21 @@ class _EnvironmentOfThread(type(os.environ)):
 class _Rank(threading.Thread):
     def __init__(self, function: Callable, rank: int, world: int):
         super().__init__(name=f"rank {rank}", daemon=True)
-        self._function, self._rank, self._world = function, rank, world
+        self._function, self._identity = function, process.Identity(rank, world)
         self.turn = turns.Turn(self)
         self.value, self.error = None, None
 
+    @property
+    def knows_end(self) -> bool:
+        return self._identity.knows_end
+
+    @property
+    def has_ended_well(self) -> bool:
+        status = getattr(self.error, "code", 1) if self.error is not None else 0
+        return not self.is_alive() and status in (None, 0)
+
     def run(self) -> None:
-        own = process.Identity(self._rank, self._world)
+        own = self._identity
         process.become_thread(own)
         self.turn.take()
         own.turn = self.turn
