@@ -21,6 +21,7 @@ from .gang import root_gang
 from .torch import hook
 from .zygote import end_with_parent
 
+_GRACE_SECONDS = 30  # for the conductor, once all ranks have ended
 default_seed = 1  # the pytest plugin's --gangsim-seed replaces it
 
 
@@ -52,7 +53,7 @@ def run(function: Callable, world: int = 4, *, seed: Optional[int] = None,
         with Conductor(folder, arguments) as conductor:
             ranks = [_fork(function, rank, world, conductor.socket) for rank in range(world)]
             answers = _listen(ranks, timeout)
-            status = conductor.wait(None if answers is not None else 0)
+            status = conductor.wait(_GRACE_SECONDS if answers is not None else 0)
             explanation, found = conductor.explanation(), conductor.report()
     finally:
         for rank in ranks:

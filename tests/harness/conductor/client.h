@@ -130,7 +130,8 @@ class Client {
   std::size_t wait_any(const std::vector<std::uint64_t>& ids) {
     send(frame_of(WaitMessage{.ids = ids, .is_for_any = true, .threads = silent_threads_}));
     const Frame frame = answer(ServerKind::first);
-    FrameReader reader(std::span(frame).subspan(1));
+    FrameReader reader(frame);
+    kind_of(reader);
     return reader.number<std::uint32_t>();
   }
   Result wait(std::uint64_t id) { return wait(std::vector{id}).at(0); }
