@@ -100,12 +100,12 @@ class Ends(unittest.TestCase):
         with ScriptedConductor(None) as conductor:
             connection = conductor.connect()
             for _ in range(2):
-                with self.assertRaisesRegex(GangError, "conductor is lost") as caught:
+                with self.assertRaisesRegex(GangError, "lost the connection") as caught:
                     connection.call(all_reduce(bytearray(1)), 0)
                 self.assertEqual(caught.exception.kind, "connection")
 
     def test_nobody_listening_is_a_connection_error(self):
-        with self.assertRaisesRegex(GangError, "no gangsim conductor listens at /nowhere"):
+        with self.assertRaisesRegex(GangError, "no gangsim conductor is listening at /nowhere"):
             Connection("/nowhere", Identity(0, 1))
 
     def test_a_refusal_is_told(self):

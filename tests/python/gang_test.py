@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from package import needs_program
+from package import has, needs_program
 
 import gangsim
 from gangsim.errors import GangFailure, InvalidArgument, InvalidOperation, NotSupported
@@ -103,6 +103,26 @@ class Results(unittest.TestCase):
 
         gangsim.run(rank, world=3)
 
+    @unittest.skipUnless(has("numpy"), "runs where numpy is installed")
+    def test_tensors_of_every_interface_are_reduced_in_place(self):
+        def rank(gang):
+            import numpy
+
+            class Foreign:  # offers DLPack only
+                def __init__(self, values):
+                    self.values = values
+
+                def __dlpack__(self, **_):
+                    return self.values.__dlpack__()
+
+            values = [numpy.full((2, 2), gang.rank + 1, "f4") for _ in range(3)]
+            bits = array.array("f", [gang.rank + 1])
+            for tensor in (values[0], Foreign(values[1]), memoryview(values[2]), bits):
+                gang.all_reduce(tensor, "mean")
+            return [each.ravel()[-1] for each in values], bits[0]
+
+        self.assertEqual(gangsim.run(rank, world=3), [([2.0] * 3, 2.0)] * 3)
+
     def test_layouts_are_fairseq2s(self):
         def rank(gang):
             gangs = gang.parallel_gangs(tp=2, pp=2)
@@ -167,6 +187,24 @@ class Errors(unittest.TestCase):
 
         gangsim.run(rank, world=2)
 
+    def test_a_gang_outlives_a_call_that_has_no_shared_memory(self):
+        def rank(gang):
+            import resource
+            big = array.array("i", [1]) * (1 << 20)
+            former = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, former[1]))
+            try:
+                gang.all_reduce(big)
+            except gangsim.Error as error:
+                text = str(error)
+            resource.setrlimit(resource.RLIMIT_FSIZE, former)
+            gang.all_reduce(big)
+            return text, big[-1]
+
+        for text, value in gangsim.run(rank, world=2):
+            self.assertIn("cannot reserve 4096 KiB of shared memory", text)
+            self.assertEqual(value, 2)
+
     def test_outside_of_a_run_there_is_no_gang(self):
         with self.assertRaisesRegex(InvalidOperation, "gangsim python --world N"):
             gangsim.root_gang()
@@ -187,7 +225,7 @@ class Errors(unittest.TestCase):
             return text
 
         for rank_number, text in enumerate(gangsim.run(rank, world=2)):
-            self.assertIn(f"was forked from rank {rank_number} and is no rank", text)
+            self.assertIn(f"was forked from rank {rank_number} and is not a rank", text)
 
 
 @needs_program

@@ -72,7 +72,7 @@ class Reading(unittest.TestCase):
 
     def test_impossible_sizes_are_refused(self):
         for size in (0, wire.MAX_FRAME_BYTES + 1, 2**32 - 1):
-            with self.assertRaisesRegex(ProtocolError, "1 to 64 MiB"):
+            with self.assertRaisesRegex(ProtocolError, "1 byte to 64 MiB"):
                 wire.frame_size(struct.pack("<I", size), 0)
         with self.assertRaisesRegex(ProtocolError, "list of"):
             wire.read_stored(memoryview(struct.pack("<BqI", 0, 0, 2**31)))

@@ -72,7 +72,7 @@ class Connection:
             self._socket.connect(path)
         except OSError as error:
             self._socket.close()
-            raise GangError(f"no gangsim conductor listens at {path}: {error.strerror}",
+            raise GangError(f"no gangsim conductor is listening at {path}: {error.strerror}",
                             "connection") from None
         kind, answer = self.request(wire.hello(
             identity.rank, identity.world_size, self._process, threading.get_native_id(),
@@ -148,7 +148,7 @@ class Connection:
         return answer[0] != 0
 
     def drop_later(self, pending: Pending, place: bytes) -> None:
-        """Says with the next request that nobody waits for it any more. For any thread."""
+        """Reports with the next request that the program has dropped it. For any thread."""
         self._drops.append(wire.drop(pending.number, place))
 
     def ask(self, frame: bytes) -> None:
@@ -190,7 +190,7 @@ class Connection:
         except Error:
             raise
         except BaseException:  # of a signal handler: the answer is still to come
-            self._ended = (8, "this thread was interrupted while it waited for an answer")
+            self._ended = (8, "this thread was interrupted while waiting for an answer")
             raise
         if kind == wire.OVER:
             self._identity.knows_end = True
@@ -253,7 +253,7 @@ class Connection:
         except OSError as error:
             self._lose(error.strerror)
         if not count:
-            self._lose("it has closed the connection")
+            self._lose("the conductor closed it")
         self._end += count
 
     def _make_room(self, size: int) -> None:
@@ -268,7 +268,7 @@ class Connection:
         self._begin, self._end = 0, len(received)
 
     def _lose(self, reason: str) -> None:
-        self._ended = (8, f"the connection to the gangsim conductor is lost: {reason}")
+        self._ended = (8, f"lost the connection to the gangsim conductor: {reason}")
         raise error_of(*self._ended) from None
 
     # -- Results --
@@ -301,7 +301,8 @@ class Connection:
                 raises: bool = True) -> List[wire.Result]:
         results = _results(kind, answer)
         if len(results) != len(pending):
-            raise ProtocolError(f"the conductor sent {len(results)} results for {len(pending)}")
+            raise ProtocolError(
+                f"the conductor sent {len(results)} results for {len(pending)} operations")
         for index, (each, result) in enumerate(zip(pending, results)):
             data = result.data
             if each.block is not None:

@@ -5,7 +5,8 @@ import os
 import threading
 from typing import Dict, Optional, Set
 
-_SELECTION = "GANGSIM_LOG_RANKS"  # all, none, or a list such as 0,8-11,16-31:2: the command's --log-ranks
+# The command's --log-ranks: all, none, or a list such as 0,8-11,16-31:2.
+_SELECTION = "GANGSIM_LOG_RANKS"
 
 
 class OutputOfThread(io.TextIOBase):

@@ -302,5 +302,5 @@ def frame_size(view, at: int) -> int:
     """The size that the frame at `at` names. Throws ProtocolError if no frame has it."""
     size, = _U32.unpack_from(view, at)
     if not 1 <= size <= MAX_FRAME_BYTES:
-        raise ProtocolError(f"the conductor sent a frame of {size} bytes; 1 to 64 MiB are possible")
+        raise ProtocolError(f"the conductor sent a frame of {size} bytes; must be 1 byte to 64 MiB")
     return size

@@ -1,4 +1,4 @@
-"""Distributed checkpoints of plain and of sharded tensors, saved and loaded. PyTorch 2.5 or newer."""
+"""Distributed checkpoints of plain and sharded tensors, saved and loaded. PyTorch 2.5 or newer."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Every reduction on every type that it is defined for, and every operation on every kind of tensor."""
+"""Every reduction on every type that has it, and operations on every kind of tensor."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Rank 2 never comes to a monitored barrier, which names it; with the argument `all`, rank 3, too."""
+"""Rank 2 never comes to a monitored barrier, which names it; with `all`, also rank 3."""
 
 import sys
 from datetime import timedelta

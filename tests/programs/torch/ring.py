@@ -1,6 +1,7 @@
 """An all-reduce made of messages, and training without DDP.
 
-After "Writing Distributed Applications with PyTorch" (pytorch.org/tutorials/intermediate/dist_tuto).
+After "Writing Distributed Applications with PyTorch" (pytorch.org/tutorials/intermediate/
+dist_tuto).
 """
 
 import torch

@@ -284,7 +284,7 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def _sum_of_sparse(self, tensors: List[torch.Tensor], opts) -> Work:
         if reduction_name(opts, tensors[0]) != "sum":
-            raise NotSupported("a reduction of sparse tensors other than sum")
+            raise NotSupported("sparse tensors can only be summed; pass tensor.to_dense()")
         for tensor in tensors:
             sparse.sum_in_place(self, tensor)
         work = Work(tensors)

@@ -62,7 +62,7 @@ def refuse_rpc() -> None:
 
     def init_rpc(*_, **__):
         raise NotSupported("torch.distributed.rpc opens connections of its own, which gangsim does "
-                           "not carry: only process groups and stores are simulated")
+                           "not simulate: it simulates process groups and stores")
 
     sys.modules["torch.distributed.rpc"].init_rpc = init_rpc
 
@@ -177,7 +177,7 @@ def _rendezvous(original):
 
 
 def _barrier(original):
-    """PyTorch's barrier through the store polls it; ours is one call, which says who waits."""
+    """PyTorch's barrier polls the store; ours is one call, so that it is known who waits."""
 
     def wait(rank, store, *_, **__):
         from torch.distributed import distributed_c10d as c10d
@@ -193,7 +193,7 @@ def _initializer(original):
 
     def initialize(*arguments, **named):
         if process.SOCKET in os.environ and not process.is_simulated():
-            process.connection()  # says why a forked process is no rank
+            process.connection()  # raises: a forked process is not a rank
         hook = sys.excepthook
         result = original(*arguments, **named)
         if process.has_thread_ranks():
