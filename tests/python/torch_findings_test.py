@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import unittest
 
 from package import PROGRAM, PROGRAMS
@@ -77,11 +76,11 @@ class Processes(Ways):
 
     @unittest.skipUnless(VERSION == (2, 6), "runs on PyTorch 2.6, whose schedules drop their sends")
     def test_the_sends_that_pytorch_drops_are_found(self):
-        for argument, line in (("", 40), ("interleaved", 40)):
+        for argument in ("", "interleaved"):
             ended = run(f"pipeline.py {argument}")
             self.assertEqual(ended.status, 1)
             self.assertEqual({name for name, _, _ in ended.findings}, {"unwaited_work"}, ended.text)
-            self.assertIn(f"pipeline.py:{line}", [place for _, _, place in ended.findings])
+            self.assertIn("pipeline.py:39", [place for _, _, place in ended.findings])
 
 
 @needs_torch
@@ -126,7 +125,7 @@ class Scripts(unittest.TestCase):
     def test_an_import_that_fails_is_told_once(self):
         ended, _ = self.run_text("import torch\nimport no_such_module\n")
         self.assertEqual(ended.returncode, 2)
-        self.assertEqual(ended.stdout.count("No module named 'no_such_module'"), 1, ended.stdout)
+        self.assertEqual(ended.stdout.count('train.py", line 2'), 1, ended.stdout)
 
     def test_a_rank_that_claims_to_be_another_is_told(self):
         ended, report = self.run_text(
@@ -144,13 +143,12 @@ class Threads(Ways):
     def test_wrong_programs_are_explained(self):
         self.check("--threads")
 
-    def test_a_deadlock_of_threads_is_told_at_once(self):
-        begin = time.monotonic()
-        run("crossed_groups.py", "--threads")
-        certain = time.monotonic() - begin
-        begin = time.monotonic()
-        run("groups.py", "--threads")
-        self.assertLess(certain - (time.monotonic() - begin), 2.0)
+    def test_a_deadlock_of_threads_is_certain(self):
+        """Not one that was concluded from nobody's doing anything, seconds later."""
+        report = run("crossed_groups.py", "--threads").report
+        self.assertEqual(report["certainty"]["schedules"], "every", report["certainty"])
+        for blocked in report["blocked"]:
+            self.assertEqual(blocked["call_stack"][-1], "<module> at crossed_groups.py:20")
 
 
 if __name__ == "__main__":

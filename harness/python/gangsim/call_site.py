@@ -102,4 +102,6 @@ def _program_frames(frame):
             frames.append((code.co_filename, frame.f_lineno or 0,
                            getattr(code, "co_qualname", code.co_name)))
         frame = frame.f_back
+    while len(frames) > 1 and frames[-1][0] == threading.__file__:
+        frames.pop()  # what every thread begins with
     return frames
