@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from package import PROGRAM, PROGRAMS
+from package import PROGRAM, write
 from torch_ranks import PYTHON, VERSION, needs_threads, needs_torch, run
 
 ALL = [0, 1, 2, 3]
@@ -63,6 +63,23 @@ class Processes(Ways):
         text = run("crash.py raise").text
         self.assertIn("ValueError: the batch is empty", text)
         self.assertIn("in load_batch", text)
+
+    def test_injected_faults_are_what_the_others_meet(self):
+        for kind, status, found in (
+                ("crash", 1, [("timed_out", [3], "ring.py:19")]),  # rank 3 waits for rank 2
+                ("exception", 1, [("rank_failed", [2], "ring.py:19")]),
+                ("slow", 0, [])):
+            delay = 'delay = "1s"' if kind == "slow" else ""
+            with tempfile.TemporaryDirectory() as folder:
+                plan = write(folder, "plan.toml", f"""
+[[faults.fault]]
+kind = "{kind}"
+ranks = [2]
+operation = 3
+{delay}
+""")
+                ended = run("ring.py", "--faults", plan)
+            self.assertEqual((ended.status, ended.findings), (status, found), ended.text)
 
     def test_what_a_script_for_gpus_needs_is_said(self):
         self.assertIn("--cuda-as-cpu", run("gpus.py").text)

@@ -1,8 +1,9 @@
 """Programs on PyTorch that another launcher starts, or that start their ranks themselves."""
 
+import tempfile
 import unittest
 
-from package import PROGRAMS, gangsim
+from package import PROGRAMS, gangsim, write
 from torch_ranks import PYTHON, VERSION, needs_torch
 
 
@@ -30,6 +31,35 @@ class Launchers(unittest.TestCase):
             ended = self.launch(PROGRAMS / "torch" / "ddp.py", **variables)
             self.assertIn(ended.returncode, (1, 2), ended.stdout)
             self.assertIn(why, " ".join(ended.stdout.split()))
+
+
+@needs_torch
+class Comparisons(unittest.TestCase):
+    """The same script under gangsim and on real Gloo."""
+
+    def compare(self, expression):
+        with tempfile.TemporaryDirectory() as folder:
+            script = write(folder, "train.py", f"""
+import torch, torch.distributed as dist, gangsim
+dist.init_process_group("gloo")
+x = torch.arange(5.0) + dist.get_rank()
+dist.all_reduce(x)
+gangsim.output("x", {expression})
+dist.destroy_process_group()
+""")
+            # Debian's PyTorch 2 is built without libuv.
+            return gangsim("torch", "--python", PYTHON, "--world", 2, "--compare", script,
+                           USE_LIBUV="0")
+
+    def test_equal_outputs_agree(self):
+        ended = self.compare("x")
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertIn("2 outputs of 2 ranks", ended.stdout)
+
+    def test_another_output_is_told(self):
+        ended = self.compare("x + gangsim.is_simulated()")
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertIn("DIFFER", ended.stdout)
 
 
 if __name__ == "__main__":
