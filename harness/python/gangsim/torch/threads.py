@@ -140,7 +140,7 @@ class _Rank(threading.Thread):
 
 
 class _ThreadWorlds:
-    """While it lasts, each thread has a torch.distributed of its own."""
+    """While it lasts, each rank's threads have a torch.distributed of their own."""
 
     def __init__(self, path: str):
         self._path = path
@@ -151,7 +151,7 @@ class _ThreadWorlds:
         self._join = threading.Thread.join
         self._state = turns.ProcessState()
         turns.watch()
-        c10d._world = _world_of_thread(self._world)()
+        c10d._world = _WorldOfRank(self._world)
         torch._C._distributed_c10d._set_thread_isolation_mode(True)
         os.environ[process.SOCKET] = self._path
         start, join = self._start, self._join
@@ -175,8 +175,26 @@ class _ThreadWorlds:
         self._state.restore()
 
 
-def _world_of_thread(world):
-    """A class like that of `world`, the state of torch.distributed, but with values per thread."""
+class _WorldOfRank:
+    """Stands for the state of torch.distributed: that of the rank whose thread looks at it."""
+
+    def __init__(self, world):
+        vars(self).update(_kind=_kind_of(world), _worlds={})
+
+    def __getattr__(self, name: str):
+        return getattr(self._own(), name)
+
+    def __setattr__(self, name: str, value) -> None:
+        setattr(self._own(), name, value)
+
+    def _own(self):
+        rank = getattr(threading.current_thread(), "gangsim_rank", None)
+        known = self._worlds.get(rank)
+        return known if known is not None else self._worlds.setdefault(rank, self._kind())
+
+
+def _kind_of(world):
+    """A class like that of `world`, the state of torch.distributed, without any group."""
     kinds, computed = {}, {}
     for name, value in vars(type(world)).items():
         if isinstance(value, property):
@@ -185,11 +203,8 @@ def _world_of_thread(world):
             except (RuntimeError, ValueError):  # made of the others, and there is no group yet
                 computed[name] = value
 
-    class WorldOfThread(threading.local):
-        def __init__(self):
-            for name, kind in kinds.items():
-                setattr(self, name, kind() if kind in (dict, list, int, str) else None)
+    def initialize(own) -> None:
+        for name, kind in kinds.items():
+            setattr(own, name, kind() if kind in (dict, list, int, str) else None)
 
-    for name, value in computed.items():
-        setattr(WorldOfThread, name, value)
-    return WorldOfThread
+    return type("WorldOfRank", (), {"__init__": initialize, **computed})
