@@ -240,6 +240,7 @@ class PythonCommand final : public Command {
     if (!variables.contains("PYTHONHASHSEED")) environment["PYTHONHASHSEED"] = "0";
     if (!variables.contains("OMP_NUM_THREADS")) environment["OMP_NUM_THREADS"] = "1";
     if (cuda_as_cpu_) environment["GANGSIM_CUDA_AS_CPU"] = "1";
+    if (threads_) environment["GANGSIM_LOG_RANKS"] = log_ranks_.value_or("0");
     return environment;
   }
 

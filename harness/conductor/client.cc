@@ -96,6 +96,11 @@ std::vector<OperationResult> Client::wait(const std::vector<std::uint64_t>& ids)
   return results();
 }
 
+std::size_t Client::wait_any(const std::vector<std::uint64_t>& ids) {
+  tell(WaitMessage{.ids = ids, .is_for_any = true, .threads = silent_threads_, .call_site = {}});
+  return answer<FirstMessage>().index;
+}
+
 bool Client::test(std::uint64_t id) {
   tell(TestMessage{id});
   return answer<TestedMessage>().is_complete;

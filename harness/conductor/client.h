@@ -54,6 +54,7 @@ class Client {
   std::uint64_t start(OperationMessage message);
   std::vector<OperationResult> wait(const std::vector<std::uint64_t>& ids);
   OperationResult wait(std::uint64_t id) { return wait(std::vector{id}).at(0); }
+  std::size_t wait_any(const std::vector<std::uint64_t>& ids);
   bool test(std::uint64_t id);
   OperationResult group(std::uint32_t number, std::string name, std::vector<int> ranks);
   StoredMessage store(StoreMessage message);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/conductor/frame_fields.h"
 
 namespace gang::harness {
 namespace {
@@ -32,109 +33,7 @@ constexpr std::array statuses = [] {
 }();
 constexpr std::array roles = {false, true};
 
-// The fields of a message in their order are described once, by `fields`, for one of these two.
-
-class Reading {
- public:
-  // `texts`: null for messages without call sites.
-  Reading(FrameReader& frame, KeptTexts* texts) : frame_(frame), texts_(texts) {}
-
-  template <std::integral Wire, typename Value>
-  void number(Value& value) {
-    value = static_cast<Value>(frame_.number<Wire>());
-  }
-  // Of elements.
-  void size(std::int64_t& value, const char* what) {
-    const auto size = frame_.number<std::uint64_t>();
-    if (size > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16)
-      throw ProtocolError(fmt::format("{} is {}, more than any memory holds", what, size));
-    value = static_cast<std::int64_t>(size);
-  }
-  // An element of a table that the protocol numbers.
-  template <typename Table, typename Value>
-  void entry(const Table& table, Value& value, const char* what) {
-    const auto index = frame_.number<std::uint8_t>();
-    if (index >= table.size())
-      throw ProtocolError(fmt::format("{} is {}; must be 0 to {}", what, index, table.size() - 1));
-    value = table[index];
-  }
-  // The lowest bit first.
-  template <typename... Flags>
-  void flags(Flags&... flags) {
-    auto bits = frame_.number<std::uint8_t>();
-    ((flags = (bits & 1U) != 0, bits = static_cast<std::uint8_t>(bits >> 1U)), ...);
-  }
-  void timeout(std::optional<Duration>& value) {
-    if (const auto timeout = frame_.number<std::int64_t>(); timeout > 0) value = Duration{timeout};
-  }
-  void text(std::string& value) { value = frame_.text(); }
-  void bytes(std::vector<std::byte>& value) {
-    const std::span<const std::byte> bytes = frame_.bytes();
-    value.assign(bytes.begin(), bytes.end());
-  }
-  void site(CallSite& site) {
-    site.file = texts_->keep(frame_.text());
-    site.line = frame_.number<std::uint32_t>();
-    site.function = texts_->keep(frame_.text());
-  }
-  template <std::integral Value>
-  void numbers(std::vector<Value>& values) {
-    values = frame_.numbers<Value>();
-  }
-  template <typename Value, typename Each>
-  void list(std::vector<Value>& values, const Each& each) {
-    for (auto count = frame_.number<std::uint32_t>(); count > 0; --count)
-      each(values.emplace_back());
-  }
-
- private:
-  FrameReader& frame_;
-  KeptTexts* texts_;
-};
-
-class Writing {
- public:
-  explicit Writing(FrameWriter& frame) : frame_(frame) {}
-
-  template <std::integral Wire, typename Value>
-  void number(Value value) {
-    frame_.number(static_cast<Wire>(value));
-  }
-  void size(std::int64_t value, const char*) { frame_.number(static_cast<std::uint64_t>(value)); }
-  template <typename Table, typename Value>
-  void entry(const Table& table, Value value, const char*) {
-    frame_.number(static_cast<std::uint8_t>(std::ranges::find(table, value) - table.begin()));
-  }
-  template <typename... Flags>
-  void flags(Flags... flags) {
-    unsigned bits = 0;
-    unsigned bit = 1;
-    ((bits |= flags ? bit : 0U, bit <<= 1U), ...);
-    frame_.number(static_cast<std::uint8_t>(bits));
-  }
-  void timeout(const std::optional<Duration>& value) {
-    frame_.number(std::int64_t{value ? value->count() : 0});
-  }
-  void text(const std::string& value) { frame_.text(value); }
-  void bytes(const std::vector<std::byte>& value) { frame_.bytes(value); }
-  void site(const CallSite& site) {
-    frame_.text(site.file);
-    frame_.number(std::uint32_t{site.line});
-    frame_.text(site.function);
-  }
-  template <std::integral Value>
-  void numbers(const std::vector<Value>& values) {
-    frame_.numbers(std::span<const Value>(values));
-  }
-  template <typename Value, typename Each>
-  void list(const std::vector<Value>& values, const Each& each) {
-    frame_.number(static_cast<std::uint32_t>(values.size()));
-    for (const Value& value : values) each(value);
-  }
-
- private:
-  FrameWriter& frame_;
-};
+// -- The fields of messages, in their order, to read them or to write them --
 
 // Whether `Message`, which may be const, is a `Kind`.
 template <typename Message, typename Kind>
@@ -277,6 +176,10 @@ void fields(auto& io, Is<StoredMessage> auto& message) {
 
 void fields(auto&, Is<AskStackMessage> auto&) {}
 
+void fields(auto& io, Is<FirstMessage> auto& message) {
+  io.template number<std::uint32_t>(message.index);
+}
+
 void fields(auto& io, Is<OverMessage> auto& message) {
   io.entry(statuses, message.status, "a status");
   io.text(message.error);
@@ -299,6 +202,15 @@ void check(const StoreMessage& message) {
                                     message.keys.size(), message.values.size()));
 }
 
+void check(const WaitMessage& message) {
+  if (!message.is_for_any) return;
+  if (message.ids.empty()) throw ProtocolError("wait_any has no operations; must have one or more");
+  std::vector<std::uint64_t> ids = message.ids;
+  std::ranges::sort(ids);
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end())
+    throw ProtocolError(fmt::format("wait_any has operation {} twice", *twice));
+}
+
 void check(const OutputMessage& message) {
   const std::size_t element = size_bytes(message.type);
   if (message.values.size() % element != 0 ||
@@ -310,11 +222,16 @@ void check(const OutputMessage& message) {
 // -- Kinds --
 
 // The kinds of a client's frames are the alternatives in their order, from 1, except that an
-// operation has two: 3, and 4 if it is blocking.
+// operation has two: 3, and 4 if it is blocking; so has a wait: 5, and the last one if it is for
+// any.
 constexpr std::size_t operation_index = 2;
+constexpr std::size_t wait_index = 3;
+constexpr std::size_t wait_any_kind = std::variant_size_v<ClientMessage> + 2;
 
 std::uint8_t kind_of(const ClientMessage& message) {
   const std::size_t index = message.index();
+  const auto* const wait = std::get_if<WaitMessage>(&message);
+  if (wait != nullptr && wait->is_for_any) return wait_any_kind;
   const auto* const operation = std::get_if<OperationMessage>(&message);
   const bool is_second = operation != nullptr ? operation->is_blocking : index > operation_index;
   return static_cast<std::uint8_t>(index + (is_second ? 2 : 1));
@@ -365,14 +282,18 @@ Frame frame_of(const ClientMessage& message) { return written(message); }
 Frame frame_of(const ServerMessage& message) { return written(message); }
 
 ClientMessage parse_message(std::span<const std::byte> frame, KeptTexts& texts) {
-  constexpr std::size_t most = std::variant_size_v<ClientMessage> + 1;
+  constexpr std::size_t most = wait_any_kind;
   FrameReader reader(frame);
   const std::size_t kind = reader.number<std::uint8_t>();
   if (kind < 1 || kind > most)
     throw ProtocolError(fmt::format("a frame has kind {}; must be 1 to {}", kind, most));
-  auto message = alternative<ClientMessage>(kind <= operation_index + 1 ? kind - 1 : kind - 2);
+  auto message = alternative<ClientMessage>(kind == wait_any_kind         ? wait_index
+                                            : kind <= operation_index + 1 ? kind - 1
+                                                                          : kind - 2);
   if (auto* const operation = std::get_if<OperationMessage>(&message))
     operation->is_blocking = kind == operation_index + 2;
+  if (auto* const wait = std::get_if<WaitMessage>(&message))
+    wait->is_for_any = kind == wait_any_kind;
   return read(reader, std::move(message), &texts);
 }
 

@@ -78,6 +78,7 @@ struct OperationMessage {
 
 struct WaitMessage {
   std::vector<std::uint64_t> ids;
+  bool is_for_any = false;  // one of them suffices: at least one, and all different
   std::uint32_t threads = 0;
   CallSite call_site;
 };
@@ -230,8 +231,13 @@ struct OverMessage {
   std::string error;
 };
 
+// Which one of a wait for any has ended.
+struct FirstMessage {
+  std::uint32_t index = 0;
+};
+
 using ServerMessage = std::variant<WelcomeMessage, RefusedMessage, DoneMessage, TestedMessage,
-                                   StoredMessage, AskStackMessage, OverMessage>;
+                                   StoredMessage, AskStackMessage, OverMessage, FirstMessage>;
 
 // The whole frame of a message, with its size.
 Frame frame_of(const ClientMessage& message);

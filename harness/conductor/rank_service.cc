@@ -262,6 +262,10 @@ void RankService::handle(Session& session, WaitMessage& message) {
   watch_silent_threads(message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
   for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
+  if (message.is_for_any) {
+    const std::size_t first = StartedOperation::wait_any(operations, rank_.runtime());
+    return answer(session, FirstMessage{static_cast<std::uint32_t>(first)});
+  }
   for (const auto& operation : operations) operation->wait(rank_.runtime());
   answer_with(session, operations);
 }

@@ -166,6 +166,41 @@ void StartedOperation::wait(Runtime& runtime) {
   has_ended_ = true;
 }
 
+std::size_t StartedOperation::wait_any(
+    std::span<const std::shared_ptr<StartedOperation>> operations, Runtime& runtime) {
+  // Their works side by side, and back again however this ends.
+  struct Borrowed {
+    explicit Borrowed(std::span<const std::shared_ptr<StartedOperation>> from) : owners(from) {
+      for (const auto& owner : owners) works.push_back(std::move(owner->work_));
+    }
+    ~Borrowed() {
+      for (std::size_t i = 0; i < works.size(); ++i) owners[i]->work_ = std::move(works[i]);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    std::span<const std::shared_ptr<StartedOperation>> owners;
+    std::vector<Work> works;
+  };
+
+  const auto ended = [&] {
+    return std::ranges::find_if(operations, [](const auto& each) { return each->has_ended_; });
+  };
+  // In the order of their numbers, so that threads that wait for the same ones get all or none.
+  std::vector<StartedOperation*> in_order;
+  for (const auto& each : operations) in_order.push_back(each.get());
+  std::ranges::sort(in_order, {}, [](const auto* each) { return each->message_.id; });
+  std::vector<std::unique_lock<RuntimeMutex>> locks;
+  for (StartedOperation* const each : in_order) {
+    if (ended() != operations.end()) break;
+    if (!each->waiting_) each->waiting_ = runtime.make_mutex();
+    locks.emplace_back(*each->waiting_);
+  }
+  if (const auto found = ended(); found != operations.end())
+    return static_cast<std::size_t>(found - operations.begin());
+  Borrowed borrowed(operations);
+  return Work::wait_any(borrowed.works);
+}
+
 bool StartedOperation::test(Runtime& runtime) {
   if (has_ended_) return true;
   if (!waiting_) waiting_ = runtime.make_mutex();

@@ -30,6 +30,11 @@ class StartedOperation {
   // Blocks until it has ended. Threads: any of the rank, whose runtime it takes.
   void wait(Runtime& runtime);
 
+  // Blocks until one of `operations` (at least one) has ended; its index, the lowest if there are
+  // several. Threads: as wait.
+  static std::size_t wait_any(std::span<const std::shared_ptr<StartedOperation>> operations,
+                              Runtime& runtime);
+
   // Whether it has ended, without blocking.
   bool test(Runtime& runtime);
 

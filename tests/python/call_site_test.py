@@ -62,6 +62,14 @@ class CallSite(unittest.TestCase):
         self.assertEqual(list(wire.split_frames(none))[0][1], b"\0\0\0\0")
         self.assertIn(b"test_stacks_show_every_thread", call_site.own_stack())
 
+    def test_the_stack_of_a_thread_ends_with_its_function(self):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(call_site.own_stack()))
+        thread.start()
+        thread.join()
+        self.assertIn(b"call_site_test.py", found[0])
+        self.assertNotIn(b"_bootstrap", found[0])
+
 
 if __name__ == "__main__":
     unittest.main()

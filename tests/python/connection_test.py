@@ -52,6 +52,16 @@ class Answers(unittest.TestCase):
                 with self.assertRaisesRegex(kind, "why"):
                     connection.call(all_reduce(bytearray(1)), 0)
 
+    def test_a_wait_for_any_delivers_the_one_that_has_ended(self):
+        first = wire.frame(wire.FIRST, struct.pack("<I", 1))
+        data = [bytearray(1), bytearray(1)]
+        with ScriptedConductor(first, done(b"x")) as conductor:
+            connection = conductor.connect()
+            pending = [connection.start(all_reduce(each)) for each in data]
+            self.assertIs(connection.wait_any(pending, 0, PLACE), pending[1])
+            self.assertEqual((data, pending[0].result), ([b"\0", b"x"], None))
+        self.assertEqual(conductor.heard[1:5], [wire.START, wire.START, wire.WAIT_ANY, wire.WAIT])
+
     def test_an_answer_may_come_in_pieces_and_with_a_question_before_it(self):
         question, answer = wire.frame(wire.ASK_STACK), done(b"wxyz")
         data = bytearray(4)
@@ -90,12 +100,12 @@ class Ends(unittest.TestCase):
         with ScriptedConductor(None) as conductor:
             connection = conductor.connect()
             for _ in range(2):
-                with self.assertRaisesRegex(GangError, "conductor is lost") as caught:
+                with self.assertRaisesRegex(GangError, "lost the connection") as caught:
                     connection.call(all_reduce(bytearray(1)), 0)
                 self.assertEqual(caught.exception.kind, "connection")
 
     def test_nobody_listening_is_a_connection_error(self):
-        with self.assertRaisesRegex(GangError, "no gangsim conductor listens at /nowhere"):
+        with self.assertRaisesRegex(GangError, "no gangsim conductor is listening at /nowhere"):
             Connection("/nowhere", Identity(0, 1))
 
     def test_a_refusal_is_told(self):

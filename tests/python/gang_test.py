@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from package import needs_program
+from package import has, needs_program
 
 import gangsim
 from gangsim.errors import GangFailure, InvalidArgument, InvalidOperation, NotSupported
@@ -43,6 +43,54 @@ class Results(unittest.TestCase):
 
         gangsim.run(rank, world=2)
 
+    def test_one_of_many_works_is_enough(self):
+        def rank(gang):
+            cells = [array.array("i", [10 * gang.rank]) for _ in range(2)]
+            if gang.rank:
+                if gang.rank == 1:
+                    gang.recv(cells[1], 0)
+                return gang.send(cells[0], 0)
+            works = [gang.start_recv(cells[0], 1), gang.start_recv(cells[1], 2)]
+            found = [gangsim.wait_any(works)]  # rank 1 sends only once it is told to
+            works[1].wait()
+            gang.send(cells[1], 1)
+            found.append(gangsim.Work.wait_any([works[0], works[0]]))
+            works[0].wait()
+            found.append(gangsim.wait_any(works))  # both are known: the first one
+            return found, cells[0][0], cells[1][0]
+
+        self.assertEqual(gangsim.run(rank, world=3)[0], ([1, 0, 0], 10, 20))
+
+    def test_a_batch_is_one_work_of_many(self):
+        def rank(gang):
+            other = 1 - gang.rank
+            got = [array.array("i", [0]) for _ in range(2)]
+            batch = gang.start_batch([gangsim.Message("send", numbers(gang.rank), other, 1),
+                                      gangsim.Message("recv", got[0], other, 1)])
+            never = gang.start_recv(got[1], other, 2)
+            found = gangsim.wait_any([never, batch])
+            batch.wait()
+            gang.barrier()
+            send = gang.start_send(numbers(7), other, 2)
+            gangsim.wait_all([never, send])
+            return found, got[0][0], got[1][0]
+
+        self.assertEqual(gangsim.run(rank, world=2), [(1, 1, 7), (1, 0, 7)])
+
+    def test_a_work_that_failed_is_one_that_has_ended(self):
+        def rank(gang):
+            cell = numbers(gang.rank)
+            part = gang.create_gang([0, 1])
+            work = part.start_recv(cell, 1 - part.rank)
+            part.abort()
+            found = gangsim.wait_any([work])
+            try:
+                work.wait()
+            except gangsim.GangError as error:
+                return found, error.kind
+
+        self.assertEqual(gangsim.run(rank, world=2), [(0, "aborted")] * 2)
+
     def test_messages_from_any_source_tell_whose_they_are(self):
         def rank(gang):
             cell = array.array("i", [gang.rank])
@@ -54,6 +102,26 @@ class Results(unittest.TestCase):
             assert all(message.tag == message.source_rank for message in found)
 
         gangsim.run(rank, world=3)
+
+    @unittest.skipUnless(has("numpy"), "runs where numpy is installed")
+    def test_tensors_of_every_interface_are_reduced_in_place(self):
+        def rank(gang):
+            import numpy
+
+            class Foreign:  # offers DLPack only
+                def __init__(self, values):
+                    self.values = values
+
+                def __dlpack__(self, **_):
+                    return self.values.__dlpack__()
+
+            values = [numpy.full((2, 2), gang.rank + 1, "f4") for _ in range(3)]
+            bits = array.array("f", [gang.rank + 1])
+            for tensor in (values[0], Foreign(values[1]), memoryview(values[2]), bits):
+                gang.all_reduce(tensor, "mean")
+            return [each.ravel()[-1] for each in values], bits[0]
+
+        self.assertEqual(gangsim.run(rank, world=3), [([2.0] * 3, 2.0)] * 3)
 
     def test_layouts_are_fairseq2s(self):
         def rank(gang):
@@ -99,6 +167,7 @@ class Errors(unittest.TestCase):
                     (lambda: gang.gather([y], y, gang.rank), "must be 2, one for each rank"),
                     (lambda: gang.all_to_all(x, x), "a multiple of 2"),
                     (lambda: gang.all_to_all(x, x, input_splits=[1, 2]), "give both or none"),
+                    (lambda: gangsim.wait_any([]), "the list is empty"),
                     (lambda: gang.send(x, 1, tag=-2), "at least 0"),
                     (lambda: gang.create_gang([0, 0]), "unique"),
                     (lambda: gang.monitored_barrier(0), "greater than 0"),
@@ -117,6 +186,24 @@ class Errors(unittest.TestCase):
             gang.barrier()
 
         gangsim.run(rank, world=2)
+
+    def test_a_gang_outlives_a_call_that_has_no_shared_memory(self):
+        def rank(gang):
+            import resource
+            big = array.array("i", [1]) * (1 << 20)
+            former = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, former[1]))
+            try:
+                gang.all_reduce(big)
+            except gangsim.Error as error:
+                text = str(error)
+            resource.setrlimit(resource.RLIMIT_FSIZE, former)
+            gang.all_reduce(big)
+            return text, big[-1]
+
+        for text, value in gangsim.run(rank, world=2):
+            self.assertIn("cannot reserve 4096 KiB of shared memory", text)
+            self.assertEqual(value, 2)
 
     def test_outside_of_a_run_there_is_no_gang(self):
         with self.assertRaisesRegex(InvalidOperation, "gangsim python --world N"):
@@ -138,7 +225,7 @@ class Errors(unittest.TestCase):
             return text
 
         for rank_number, text in enumerate(gangsim.run(rank, world=2)):
-            self.assertIn(f"was forked from rank {rank_number} and is no rank", text)
+            self.assertIn(f"was forked from rank {rank_number} and is not a rank", text)
 
 
 @needs_program

@@ -48,6 +48,13 @@ class WrongInput(unittest.TestCase):
         self.assertEqual(ended.stdout.count("program.py\", line 1"), 1, ended.stdout)
         self.assertIn("No module named 'no_such_module'", ended.stdout)
 
+    def test_a_world_without_ranks_is_told(self):
+        for world in (0, -1):
+            ended = gangsim("python", "--world", world, PROGRAMS / "python" / "gangs.py")
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("--world", ended.stdout)
+            self.assertIn(str(world), ended.stdout)
+
     def test_an_exception_at_import_is_the_ranks(self):
         ended = self.run_text("raise RuntimeError('no data')\n", "--world", "2")
         self.assertEqual(ended.returncode, 1)

@@ -48,9 +48,9 @@ class Found(Programs):
         write(self.folder, "broken.py", "def f(:\n")
         for words, why in (([], "no program"), (["-m"], "no program"),
                            (["nowhere.py"], "cannot read .*nowhere.py: No such file"),
-                           (["-m", "nowhere"], "there is no module nowhere"),
-                           (["-m", "empty.nowhere"], "no module empty.nowhere"),
-                           (["-m", "empty"], "without a module __main__"),
+                           (["-m", "nowhere"], "no module named nowhere"),
+                           (["-m", "empty.nowhere"], "no module named empty.nowhere"),
+                           (["-m", "empty"], "without a __main__ module"),
                            (["broken.py"], "(?s)broken.py.*line 1.*SyntaxError")):
             with self.assertRaisesRegex(ScriptError, why):
                 Script(words)

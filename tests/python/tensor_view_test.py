@@ -1,4 +1,4 @@
-"""Tensors of every kind as bytes, and the errors for what is none."""
+"""Tensors of every kind as bytes, and the errors for objects that are not tensors."""
 
 import array
 import ctypes

@@ -72,7 +72,7 @@ class Reading(unittest.TestCase):
 
     def test_impossible_sizes_are_refused(self):
         for size in (0, wire.MAX_FRAME_BYTES + 1, 2**32 - 1):
-            with self.assertRaisesRegex(ProtocolError, "1 to 64 MiB"):
+            with self.assertRaisesRegex(ProtocolError, "1 byte to 64 MiB"):
                 wire.frame_size(struct.pack("<I", size), 0)
         with self.assertRaisesRegex(ProtocolError, "list of"):
             wire.read_stored(memoryview(struct.pack("<BqI", 0, 0, 2**31)))
@@ -80,7 +80,7 @@ class Reading(unittest.TestCase):
     def test_no_bytes_break_the_reader(self):
         draw = random.Random(1)
         readers = (wire.read_done, wire.read_stored, wire.read_welcome, wire.read_over,
-                   wire.read_text, wire.read_good)
+                   wire.read_first, wire.read_text, wire.read_good)
         for _ in range(5000):
             data = bytearray(done((0, 1, 2, [3], "text", b"data")))
             for _ in range(draw.randrange(4)):

@@ -28,7 +28,7 @@ class Zygote(unittest.TestCase):
         self.folder = self._folder.name
 
     def start(self, text, *arguments, **environment):
-        """Starts it on a program that is no rank: GANGSIM_SOCKET leads nowhere."""
+        """Starts it on a program that is not a rank: GANGSIM_SOCKET leads nowhere."""
         script = write(self.folder, "program.py", text)
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(20)
@@ -61,7 +61,7 @@ class Zygote(unittest.TestCase):
         self.assertEqual(self.hear(), {"ready": True})
         process, output = self.fork(0)
         with output:
-            self.assertIn("no gangsim conductor listens at /nowhere", output.read())
+            self.assertIn("no gangsim conductor is listening at /nowhere", output.read())
         self.assertEqual(self.hear(), {"exited": process, "status": 256})
 
     def test_a_program_that_cannot_start_is_told_once(self):

@@ -1,4 +1,4 @@
-"""Where in the program a call comes from, and where its threads stand."""
+"""Where in the program a call comes from, and the stacks of its threads."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from . import wire
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 
-# Code that passes calls on. The first frame that is none of it is the program's own.
+# Code that only passes calls on. The first frame outside of it is the program's own.
 _inner: Tuple[str, ...] = (
     os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen ", "<eval_with_key>",
     *(_STANDARD + name for name in (
@@ -90,7 +90,7 @@ def in_file(path: str) -> bool:
 
 
 def stacks(watcher_ident: int) -> bytes:
-    """Where all threads of this process but the watcher stand, the main thread first, encoded."""
+    """The stacks of all threads of this process except the watcher, main thread first, encoded."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     main = threading.main_thread().ident
     frames = sorted(sys._current_frames().items(), key=lambda item: (item[0] != main, item[0]))
@@ -99,12 +99,12 @@ def stacks(watcher_ident: int) -> bytes:
 
 
 def own_stack() -> bytes:
-    """Where the calling thread stands, encoded."""
+    """The stack of the calling thread, encoded."""
     return wire.stacks([(threading.current_thread().name, _program_frames(sys._getframe(1)))])
 
 
 def _program_frames(frame):
-    """(file, line, function), innermost first, without gangsim and what starts the program."""
+    """(file, line, function), innermost first, without frames of gangsim and runpy."""
     frames = []
     while frame is not None:
         code = frame.f_code
@@ -112,4 +112,6 @@ def _program_frames(frame):
             frames.append((code.co_filename, frame.f_lineno or 0,
                            getattr(code, "co_qualname", code.co_name)))
         frame = frame.f_back
+    while len(frames) > 1 and frames[-1][0] == threading.__file__:
+        frames.pop()  # what every thread begins with
     return frames

@@ -18,95 +18,133 @@ _REDUCTIONS = {**{name: (name, code) for name, code in wire.REDUCTIONS.items()},
 class Collectives:
     """The collective operations of a Gang. n is the size of the gang.
 
-    `operation` of a reduction is sum, mean, product, min, max, band, bor or bxor. Bitwise ones need
-    integers or bool; sum, mean and product need numbers.
+    Tensors are what tensor_view accepts; their shape does not matter, only their type and their
+    number of elements. `operation` of a reduction is sum, mean, product, min, max, band, bor or
+    bxor (avg, mul and prod are accepted, too). Bitwise ones need integers or bool; sum, mean and
+    product need numbers; complex numbers can be summed and averaged. Other types (16-bit integers)
+    can be moved but not reduced: NotSupported.
+
+    Errors are those of Gang. Each start_ form returns at once; its tensors belong to the Work.
     """
 
     # -- Reductions --
 
-    def all_reduce(self, tensor, operation: str = "sum", *, label: str = "") -> None:
-        """Reduces over the ranks and leaves the result in `tensor` on every rank."""
+    def all_reduce(self, tensor: object, operation: str = "sum", *, label: str = "") -> None:
+        """Reduces over the ranks and leaves the result in `tensor` on every rank.
+
+        `tensor`: same type and number of elements on every rank.
+        """
         self._run(self._all_reduce(tensor, operation, label))
 
-    def start_all_reduce(self, tensor, operation: str = "sum", *, label: str = "") -> Work:
+    def start_all_reduce(self, tensor: object, operation: str = "sum", *, label: str = "") -> Work:
+        """Starts all_reduce, and returns at once."""
         return self._begin(self._all_reduce(tensor, operation, label), tensor)
 
-    def reduce(self, tensor, operation: str = "sum", destination_rank: int = 0, *,
+    def reduce(self, tensor: object, operation: str = "sum", destination_rank: int = 0, *,
                label: str = "") -> None:
-        """Reduces to `destination_rank`; the tensors of the other ranks are unchanged."""
+        """Reduces to `destination_rank`; the tensors of the other ranks are unchanged.
+
+        `tensor`: same type and number of elements on every rank.
+        """
         self._run(self._reduce(tensor, operation, destination_rank, label))
 
-    def start_reduce(self, tensor, operation: str = "sum", destination_rank: int = 0, *,
+    def start_reduce(self, tensor: object, operation: str = "sum", destination_rank: int = 0, *,
                      label: str = "") -> Work:
+        """Starts reduce, and returns at once."""
         return self._begin(self._reduce(tensor, operation, destination_rank, label), tensor)
 
-    def reduce_scatter(self, output, input, operation: str = "sum", *, label: str = "") -> None:
-        """Reduces and leaves chunk r on rank r. `input` has n times the elements of `output`."""
+    def reduce_scatter(self, output: object, input: object, operation: str = "sum", *,
+                       label: str = "") -> None:
+        """Reduces `input` over the ranks and leaves chunk r of the result in `output` of rank r.
+
+        `input`: n times the elements of `output`, of its type; the same on every rank.
+        """
         self._run(self._reduce_scatter(output, input, operation, label))
 
-    def start_reduce_scatter(self, output, input, operation: str = "sum", *,
+    def start_reduce_scatter(self, output: object, input: object, operation: str = "sum", *,
                              label: str = "") -> Work:
+        """Starts reduce_scatter, and returns at once."""
         return self._begin(self._reduce_scatter(output, input, operation, label), (output, input))
 
     # -- Gathers and scatters --
 
-    def all_gather(self, output, input, *, label: str = "") -> None:
-        """Leaves the inputs of all ranks, in rank order, on every rank. `output` has n times the
-        elements of `input`."""
+    def all_gather(self, output: object, input: object, *, label: str = "") -> None:
+        """Leaves the inputs of all ranks, in rank order, in `output` on every rank.
+
+        `output`: n times the elements of `input`, of its type; the same on every rank.
+        """
         self._run(self._all_gather([output], input, label))
 
-    def start_all_gather(self, output, input, *, label: str = "") -> Work:
+    def start_all_gather(self, output: object, input: object, *, label: str = "") -> Work:
+        """Starts all_gather, and returns at once."""
         return self._begin(self._all_gather([output], input, label), (output, input))
 
-    def all_gather_to_list(self, outputs: Sequence, input, *, label: str = "") -> None:
-        """The same, into n tensors with the type and number of elements of `input`."""
+    def all_gather_to_list(self, outputs: Sequence, input: object, *, label: str = "") -> None:
+        """all_gather into n tensors, each with the type and number of elements of `input`."""
         self._check_list("outputs", outputs)
         self._run(self._all_gather(outputs, input, label))
 
-    def start_all_gather_to_list(self, outputs: Sequence, input, *, label: str = "") -> Work:
+    def start_all_gather_to_list(self, outputs: Sequence, input: object, *,
+                                 label: str = "") -> Work:
+        """Starts all_gather_to_list, and returns at once."""
         self._check_list("outputs", outputs)
         return self._begin(self._all_gather(outputs, input, label), (outputs, input))
 
-    def gather(self, outputs: Optional[Sequence], input, destination_rank: int = 0, *,
+    def gather(self, outputs: Optional[Sequence], input: object, destination_rank: int = 0, *,
                label: str = "") -> None:
         """Copies the inputs of all ranks into the n `outputs` of `destination_rank`; the other
-        ranks pass None."""
+        ranks pass None.
+
+        `outputs`: each with the type and number of elements of `input`, the same on every rank.
+        """
         self._run(self._gather(outputs, input, destination_rank, label))
 
-    def start_gather(self, outputs: Optional[Sequence], input, destination_rank: int = 0, *,
+    def start_gather(self, outputs: Optional[Sequence], input: object, destination_rank: int = 0, *,
                      label: str = "") -> Work:
+        """Starts gather, and returns at once."""
         return self._begin(self._gather(outputs, input, destination_rank, label), (outputs, input))
 
-    def scatter(self, output, inputs: Optional[Sequence], source_rank: int = 0, *,
+    def scatter(self, output: object, inputs: Optional[Sequence], source_rank: int = 0, *,
                 label: str = "") -> None:
-        """Copies inputs[r] of `source_rank` to `output` of rank r; the other ranks pass None."""
+        """Copies inputs[r] of `source_rank` to `output` of rank r; the other ranks pass None.
+
+        `inputs`: n tensors with the type and number of elements of `output`, the same on every
+        rank.
+        """
         self._run(self._scatter(output, inputs, source_rank, label))
 
-    def start_scatter(self, output, inputs: Optional[Sequence], source_rank: int = 0, *,
+    def start_scatter(self, output: object, inputs: Optional[Sequence], source_rank: int = 0, *,
                       label: str = "") -> Work:
+        """Starts scatter, and returns at once."""
         return self._begin(self._scatter(output, inputs, source_rank, label), (output, inputs))
 
-    def all_to_all(self, output, input, *, output_splits: Sequence[int] = (),
+    def all_to_all(self, output: object, input: object, *, output_splits: Sequence[int] = (),
                    input_splits: Sequence[int] = (), label: str = "") -> None:
         """Chunk i of rank j goes to slot j of rank i.
 
         Without splits the chunks are even: output and input have the same count, which n divides.
-        With them, input_splits[i] elements go to rank i and output_splits[j] come from rank j.
+        With them, n counts each, input_splits[i] elements go to rank i and output_splits[j] come
+        from rank j: what rank j sends rank i is what rank i expects (else GangError mismatch).
         """
         self._run(self._all_to_all(output, input, output_splits, input_splits, label))
 
-    def start_all_to_all(self, output, input, *, output_splits: Sequence[int] = (),
+    def start_all_to_all(self, output: object, input: object, *, output_splits: Sequence[int] = (),
                          input_splits: Sequence[int] = (), label: str = "") -> Work:
+        """Starts all_to_all, and returns at once."""
         return self._begin(self._all_to_all(output, input, output_splits, input_splits, label),
                            (output, input))
 
     # -- Broadcasts and barriers --
 
-    def broadcast(self, tensor, source_rank: int = 0, *, label: str = "") -> None:
-        """Copies the data of `source_rank` to every rank."""
+    def broadcast(self, tensor: object, source_rank: int = 0, *, label: str = "") -> None:
+        """Copies the data of `source_rank` to every rank.
+
+        `tensor`: same type and number of elements on every rank.
+        """
         self._run(self._broadcast(tensor, source_rank, label))
 
-    def start_broadcast(self, tensor, source_rank: int = 0, *, label: str = "") -> Work:
+    def start_broadcast(self, tensor: object, source_rank: int = 0, *, label: str = "") -> Work:
+        """Starts broadcast, and returns at once."""
         return self._begin(self._broadcast(tensor, source_rank, label), tensor)
 
     def broadcast_objects(self, objects: List[object], source_rank: int = 0, *,
@@ -134,6 +172,7 @@ class Collectives:
         self._run(self._operation(wire.BARRIER, label=label))
 
     def start_barrier(self, *, label: str = "") -> Work:
+        """Starts barrier, and returns at once."""
         return self._begin(self._operation(wire.BARRIER, label=label))
 
     def monitored_barrier(self, timeout: float, report_all: bool = False, *,

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from typing import List, Optional
@@ -27,7 +28,7 @@ class Conductor:
 
     def __enter__(self) -> "Conductor":
         deadline = time.monotonic() + _START_SECONDS
-        while not os.path.exists(self.socket):
+        while not self._listens():
             if self._process.poll() is not None:
                 kind = InvalidArgument if self._process.returncode == 2 else NotSupported
                 raise kind(self.explanation().strip())
@@ -39,6 +40,11 @@ class Conductor:
 
     def __exit__(self, *_) -> None:
         self._end()
+
+    def _listens(self) -> bool:
+        # The socket is there a moment before anybody listens.
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.socket) == 0
 
     def wait(self, seconds: Optional[float]) -> int:
         """Its exit status, once all ranks have ended; it is ended after `seconds`."""
@@ -75,7 +81,7 @@ def find_program() -> str:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise NotSupported(f"GANGSIM is {named!r}, which is no program")
+            raise NotSupported(f"GANGSIM is {named!r}, which is not a program")
         return found
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # Installed: share/gangsim/python beside bin; in a source tree: harness/python beside build.

@@ -72,7 +72,7 @@ class Connection:
             self._socket.connect(path)
         except OSError as error:
             self._socket.close()
-            raise GangError(f"no gangsim conductor listens at {path}: {error.strerror}",
+            raise GangError(f"no gangsim conductor is listening at {path}: {error.strerror}",
                             "connection") from None
         kind, answer = self.request(wire.hello(
             identity.rank, identity.world_size, self._process, threading.get_native_id(),
@@ -132,6 +132,19 @@ class Connection:
         frame = wire.wait([each.number for each in pending], threads, place)
         return self._end_of(pending, *self.request(frame), raises=False)
 
+    def wait_any(self, pending: Sequence[Pending], threads: int, place: bytes) -> Pending:
+        """Waits until one of `pending` (at least one, all different) has ended, and returns it with
+        its result, be it an error; the first in the list if several have."""
+        frame = wire.wait_any([each.number for each in pending], threads, place)
+        kind, answer = self.request(frame)
+        if kind != wire.FIRST:
+            raise ProtocolError(f"the conductor answered wait_any with a frame of kind {kind}")
+        index = wire.read_first(answer)
+        if index >= len(pending):
+            raise ProtocolError(f"the conductor chose operation {index} of {len(pending)}")
+        self.wait([pending[index]], threads, place)
+        return pending[index]
+
     def test(self, pending: Pending) -> bool:
         """Whether a `wait` for it would return at once."""
         kind, answer = self.request(wire.test(pending.number))
@@ -140,7 +153,7 @@ class Connection:
         return answer[0] != 0
 
     def drop_later(self, pending: Pending, place: bytes) -> None:
-        """Says with the next request that nobody waits for it any more. For any thread."""
+        """Reports with the next request that the program has dropped it. For any thread."""
         self._drops.append(wire.drop(pending.number, place))
 
     def ask(self, frame: bytes) -> None:
@@ -182,9 +195,10 @@ class Connection:
         except Error:
             raise
         except BaseException:  # of a signal handler: the answer is still to come
-            self._ended = (8, "this thread was interrupted while it waited for an answer")
+            self._ended = (8, "this thread was interrupted while waiting for an answer")
             raise
         if kind == wire.OVER:
+            self._identity.knows_end = True
             self._ended = wire.read_over(answer)
             raise error_of(*self._ended)
         return kind, answer
@@ -250,7 +264,7 @@ class Connection:
         except OSError as error:
             self._lose(error.strerror)
         if not count:
-            self._lose("it has closed the connection")
+            self._lose("the conductor closed it")
         self._end += count
 
     def _make_room(self, size: int) -> None:
@@ -265,7 +279,7 @@ class Connection:
         self._begin, self._end = 0, len(received)
 
     def _lose(self, reason: str) -> None:
-        self._ended = (8, f"the connection to the gangsim conductor is lost: {reason}")
+        self._ended = (8, f"lost the connection to the gangsim conductor: {reason}")
         raise error_of(*self._ended) from None
 
     # -- Results --
@@ -298,7 +312,8 @@ class Connection:
                 raises: bool = True) -> List[wire.Result]:
         results = _results(kind, answer)
         if len(results) != len(pending):
-            raise ProtocolError(f"the conductor sent {len(results)} results for {len(pending)}")
+            raise ProtocolError(
+                f"the conductor sent {len(results)} results for {len(pending)} operations")
         for index, (each, result) in enumerate(zip(pending, results)):
             data = result.data
             if each.block is not None:

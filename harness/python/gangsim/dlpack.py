@@ -1,4 +1,4 @@
-"""Reads the description of a tensor that only speaks DLPack (version 0 and 1, without a copy)."""
+"""Reads the description of a tensor that only offers DLPack (versions 0 and 1), without a copy."""
 
 import ctypes
 from typing import NamedTuple
@@ -27,8 +27,8 @@ _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def describe(tensor) -> Description:
-    """What `tensor.__dlpack__()` says. The capsule is released unconsumed: the memory stays
-    `tensor`'s, which the caller keeps."""
+    """Describes `tensor.__dlpack__()`. The capsule is released unconsumed: the memory still belongs
+    to `tensor`, which the caller keeps."""
     capsule = tensor.__dlpack__()
     found = _Tensor.from_address(_pointer_of(capsule, b"dltensor"))
     shape = [found.shape[i] for i in range(found.dimensions)]

@@ -12,7 +12,7 @@ class InvalidArgument(Error, ValueError):
 
 
 class InvalidOperation(Error):
-    """The call is made in the wrong state: a closed gang, a process that is no rank."""
+    """The call is made in the wrong state: a closed gang, a process that is not a rank."""
 
 
 class NotSupported(Error):
@@ -45,7 +45,7 @@ class GangFailure(Error):
 
 
 class ProtocolError(Error):
-    """The conductor said something that the protocol does not allow."""
+    """The conductor sent something that the protocol does not allow."""
 
 
 # By the number that the protocol gives a status.

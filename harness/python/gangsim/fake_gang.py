@@ -7,8 +7,7 @@ from . import wire
 from .connection import Operation
 from .errors import InvalidArgument, InvalidOperation, NotSupported
 from .gang import NO_COLOR, Gang
-from .point_to_point import Received
-from .work import Work
+from .work import Received, Work
 
 _CODES = {wire.BOOL: "?", wire.U8: "B", wire.I8: "b", wire.I32: "i", wire.U32: "I", wire.I64: "q",
           wire.U64: "Q", wire.F16: "e", wire.F32: "f", wire.F64: "d"}

@@ -1,13 +1,16 @@
 """The Gang: a set of ranks that perform collective operations together."""
 
-from typing import List, Optional, Sequence
+from typing import TYPE_CHECKING, List, Optional, Sequence
 
 from . import call_site, process, wire
 from .collectives import Collectives
-from .connection import NOTHING, Operation, Pending, raise_if_failed
+from .connection import NOTHING, Operation
 from .errors import InvalidArgument, InvalidOperation
-from .point_to_point import PointToPoint, Received
-from .work import Work
+from .point_to_point import PointToPoint
+from .work import Received, Work
+
+if TYPE_CHECKING:
+    from .gangs import Gangs
 
 NO_COLOR = -1
 _NOBODY = Received(NOTHING.source, NOTHING.tag)
@@ -26,8 +29,9 @@ class Gang(Collectives, PointToPoint):
     reports; two members that give one must give the same.
 
     Errors of every operation: InvalidArgument (the call itself is wrong; nothing was sent),
-    InvalidOperation (the gang is closed), NotSupported, GangError (the gang is broken), GangFailure
-    (the run has ended with a verdict).
+    InvalidOperation (the gang is closed), NotSupported (nothing was sent), GangError (kind timeout,
+    peer_failed, mismatch or aborted: the gang is broken), GangFailure (the run has ended with a
+    verdict, which is the message).
     """
 
     def __init__(self, number: int, name: str, ranks: Sequence[int], rank: int):
@@ -42,14 +46,17 @@ class Gang(Collectives, PointToPoint):
 
     @property
     def size(self) -> int:
+        """The number of members."""
         return self._size
 
     @property
     def name(self) -> str:
+        """What reports call it."""
         return self._name
 
     @property
     def device(self) -> str:
+        """Where its tensors are: always "cpu"."""
         return "cpu"
 
     @property
@@ -59,6 +66,7 @@ class Gang(Collectives, PointToPoint):
 
     @property
     def is_closed(self) -> bool:
+        """Whether this rank has closed its side."""
         return self._is_closed
 
     def __repr__(self) -> str:
@@ -95,7 +103,7 @@ class Gang(Collectives, PointToPoint):
             raise InvalidArgument(f"grace is {grace} s; must be greater than 0")
         return self._made(wire.SHRINK, name, first=() if grace is None else (int(grace * 1e9),))
 
-    def parallel_gangs(self, tp: int = 1, pp: int = 1, **others: int):
+    def parallel_gangs(self, tp: int = 1, pp: int = 1, **others: int) -> "Gangs":
         """Gangs of the mesh (pp, dp, tp) over this gang; see create_parallel_gangs."""
         from .gangs import create_parallel_gangs
         return create_parallel_gangs(self, tp=tp, pp=pp, **others)
@@ -152,10 +160,4 @@ def root_gang() -> Gang:
     return Gang(0, "root", range(own.world_size), own.rank)
 
 
-def wait_all(works: Sequence[Work]) -> None:
-    """Blocks until all have ended; raises the first error in the list's order."""
-    pending: List[Pending] = [each for work in works for each in work.unfinished()]
-    process.connection().wait(pending, process.silent_threads(), call_site.here())
-    for work in works:
-        for each in work.pending:
-            raise_if_failed(each.result)
+wait_all, wait_any = Work.wait_all, Work.wait_any

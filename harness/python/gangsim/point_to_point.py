@@ -6,17 +6,10 @@ from . import wire
 from .connection import Operation
 from .errors import InvalidArgument
 from .tensor_view import moved, tensor_view, writable
-from .work import Work
+from .work import Received, Work
 
 ANY_RANK = -1
 ANY_TAG = -1
-
-
-class Received(NamedTuple):
-    """The source and the tag of the message that a receive got; a rank of the gang."""
-
-    source_rank: int
-    tag: int
 
 
 class Message(NamedTuple):
@@ -31,7 +24,7 @@ class Message(NamedTuple):
 class PointToPoint:
     """The point-to-point operations of a Gang."""
 
-    def send(self, tensor, destination_rank: int, tag: int = 0, *, label: str = "") -> None:
+    def send(self, tensor: object, destination_rank: int, tag: int = 0, *, label: str = "") -> None:
         """Sends to `destination_rank`; tag >= 0.
 
         Messages with the same source, destination and tag arrive in order. May block until the
@@ -39,17 +32,20 @@ class PointToPoint:
         """
         self._run(self._send(tensor, destination_rank, tag, label))
 
-    def start_send(self, tensor, destination_rank: int, tag: int = 0, *, label: str = "") -> Work:
+    def start_send(self, tensor: object, destination_rank: int, tag: int = 0, *,
+                   label: str = "") -> Work:
+        """Starts send, and returns at once."""
         return self._begin(self._send(tensor, destination_rank, tag, label), tensor)
 
-    def recv(self, tensor, source_rank: int = ANY_RANK, tag: int = 0, *,
+    def recv(self, tensor: object, source_rank: int = ANY_RANK, tag: int = 0, *,
              label: str = "") -> Received:
         """Receives from `source_rank` or ANY_RANK, with `tag` or ANY_TAG, into `tensor`, whose type
         and number of elements are those of the send. Returns the source and the tag."""
         return self._run(self._recv(tensor, source_rank, tag, label))
 
-    def start_recv(self, tensor, source_rank: int = ANY_RANK, tag: int = 0, *,
+    def start_recv(self, tensor: object, source_rank: int = ANY_RANK, tag: int = 0, *,
                    label: str = "") -> Work:
+        """Starts recv, and returns at once."""
         return self._begin(self._recv(tensor, source_rank, tag, label), tensor)
 
     def batch(self, messages: Sequence[Message]) -> None:
@@ -57,6 +53,7 @@ class PointToPoint:
         self.start_batch(messages).wait()
 
     def start_batch(self, messages: Sequence[Message]) -> Work:
+        """Starts batch, and returns at once."""
         operations = []
         for message in messages:
             if message.kind not in ("send", "recv"):

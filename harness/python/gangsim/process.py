@@ -1,7 +1,7 @@
 """Which rank this process is, and its threads' connections.
 
 A process becomes a rank by RANK and WORLD_SIZE in its environment, or by what it passes to
-init_process_group. A process that is forked from a rank is none.
+init_process_group. A process forked from a rank is not a rank.
 """
 
 import atexit
@@ -36,6 +36,7 @@ class Identity:
         self.rank, self.world_size, self.seed = rank, world_size, 0
         self.numbers = itertools.count(1)
         self.has_spoken = False
+        self.knows_end = False  # has been told that the run is over
         self.turn = None  # where ranks are threads, of which one at a time computes
         self.helpers = weakref.WeakSet()  # threads that its threads have started
         self.has_root = False  # whether a process group is the gang of all ranks
@@ -122,10 +123,11 @@ def connection() -> Connection:
 
 
 def silent_threads() -> int:
-    """How many Python threads of this process have never spoken and might."""
+    """The number of Python threads of this rank that have made no request yet, but might."""
     if _process.has_thread_ranks:
-        return sum(1 for thread in _identity().helpers
-                   if thread.is_alive() and thread.ident not in _process.speaking)
+        return sum(1 for thread in list(_identity().helpers)
+                   if thread.is_alive() and thread.ident not in _process.speaking
+                   and not _is_background(thread))
     watchers = _process.watcher is not None
     if threading.active_count() <= 1 + watchers:
         return 0
@@ -138,7 +140,7 @@ def report_failure(kind, error, trace) -> None:
     if kind is None or issubclass(kind, (SystemExit, GangFailure)) or not is_simulated():
         return
     if getattr(_local, "failure", None) is error:
-        return  # a hook has told of it already
+        return  # already reported by a hook
     _local.failure = error
     try:
         own = connection() if is_rank() else None
@@ -167,12 +169,12 @@ def without_own_frames(trace):
 
 
 def explain_with(explain: Callable[[BaseException], str]) -> None:
-    """`explain` says more about an exception that ends this process, or "" if it cannot."""
+    """`explain` returns more about an exception that ends this process, or ""."""
     _explainers.append(explain)
 
 
 def explained(error: BaseException) -> BaseException:
-    """`error`, whose message now says all that is known about it."""
+    """`error`, with what is known about it added to its message."""
     for explain in _explainers:
         more = explain(error)
         if more and more not in str(error):
@@ -182,7 +184,7 @@ def explained(error: BaseException) -> BaseException:
 
 
 def say_goodbye() -> None:
-    """Tells the conductor that this program has ended in good order; nothing may follow."""
+    """Tells the conductor that this program has ended normally; nothing may follow."""
     own = getattr(_local, "connection", None)
     if own is not None and not hasattr(_local, "failure") and not own.has_ended:
         own.say(wire.frame(wire.BYE))
@@ -218,8 +220,8 @@ def _rank_of_environment():
 def _connect() -> Connection:
     if _process.forked_from is not None:
         raise InvalidOperation(
-            f"process {os.getpid()} was forked from rank {_process.forked_from} and is no rank: a "
-            "DataLoader worker or another forked process cannot call collectives")
+            f"process {os.getpid()} was forked from rank {_process.forked_from} and is not a rank: "
+            "a DataLoader worker or another forked process cannot call collectives")
     path = os.environ.get(SOCKET)
     if path is None:
         raise InvalidOperation(
@@ -241,7 +243,7 @@ def _connect() -> Connection:
 
 
 def _start_watching(path: str, rank: Identity) -> None:
-    """Starts the thread that says where the others stand, and what notices the process's end."""
+    """Starts the thread that reports stacks, and hooks the end of the process."""
     _process.watcher = threading.Thread(target=_watch, args=(path, rank), name="gangsim watcher",
                                         daemon=True)
     _process.watcher.start()
@@ -261,7 +263,7 @@ def _watch(path: str, rank: Identity) -> None:
         while own.receive_question() == wire.ASK_STACK:
             own.send(call_site.stacks(ident))
     except Error:
-        pass  # the conductor has gone, and whoever calls it is told
+        pass  # the conductor is gone; the next call reports that
 
 
 def hook_exceptions() -> None:
@@ -295,13 +297,13 @@ def _is_background(thread: threading.Thread) -> bool:
 
 def _after_fork_in_child() -> None:
     global _process, _local
-    parent = _process
-    if parent.identity is None and not parent.speaking:
+    parent, rank = _process, _identity()
+    if rank is None and not parent.speaking:
         return
     for inherited in list(parent.connections):
         inherited.close()
     _process, _local = _Process(), threading.local()
-    _process.forked_from = parent.identity.rank if parent.identity else 0
+    _process.forked_from = rank.rank if rank else 0
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -21,6 +21,7 @@ from .gang import root_gang
 from .torch import hook
 from .zygote import end_with_parent
 
+_GRACE_SECONDS = 30  # for the conductor, once all ranks have ended
 default_seed = 1  # the pytest plugin's --gangsim-seed replaces it
 
 
@@ -52,7 +53,7 @@ def run(function: Callable, world: int = 4, *, seed: Optional[int] = None,
         with Conductor(folder, arguments) as conductor:
             ranks = [_fork(function, rank, world, conductor.socket) for rank in range(world)]
             answers = _listen(ranks, timeout)
-            status = conductor.wait(None if answers is not None else 0)
+            status = conductor.wait(_GRACE_SECONDS if answers is not None else 0)
             explanation, found = conductor.explanation(), conductor.report()
     finally:
         for rank in ranks:
@@ -64,7 +65,7 @@ def run(function: Callable, world: int = 4, *, seed: Optional[int] = None,
     return _results(answers, status, "\n".join([explanation.rstrip(), *deaths]), found)
 
 
-def ranks(world: int, **options) -> Callable:
+def ranks(world: int, **options: Any) -> Callable:
     """Decorates a test, `@gangsim.ranks(4)`: its parameter `gang` is the gang of all ranks.
 
     Other parameters are pytest's. `options` are those of `run`.
@@ -98,7 +99,7 @@ class _Rank:
 
     def __init__(self, rank: int, process_id: int, pipe: int):
         self.rank, self.process, self.pipe = rank, process_id, pipe
-        self.death = ""  # how it ended, unless in good order
+        self.death = ""  # how it ended, unless normally
 
     def end(self) -> None:
         os.close(self.pipe)
@@ -199,7 +200,7 @@ def _results(answers: Dict[int, _Answer], status: int, explanation: str,
              found: dict) -> List[Any]:
     __tracebackhide__ = True
     failed = {rank: answer for rank, answer in answers.items() if answer.error is not None}
-    # What a rank raised by itself comes before what it was told of others.
+    # A rank's own exception comes before errors that report another rank's.
     own = {rank: answer for rank, answer in failed.items() if not isinstance(answer.error, Error)}
     first = min(own or failed, default=None)
     if status == 0 and first is None:

@@ -14,7 +14,7 @@ from typing import List, Optional
 
 from . import process
 
-# Libraries that are imported once, before the ranks are forked. Only what is known to bear it.
+# Libraries that are imported once, before the ranks are forked; only those known to work after it.
 _SHARED = ("torch", "numpy", "scipy", "pandas", "sklearn", "torchvision", "torchaudio", "PIL")
 
 # What PyTorch 2 imports only when one of these is used, which takes as long as PyTorch itself.
@@ -23,7 +23,7 @@ _LATE_MENTIONS = (b"DistributedDataParallel", b"torch.compile", b"fsdp", b"devic
 
 
 class ScriptError(Exception):
-    """The program cannot be started; the message says why, with its traceback where it has one."""
+    """The program cannot be started; the message says why, with a traceback if there is one."""
 
 
 class Script:
@@ -31,7 +31,7 @@ class Script:
 
     def __init__(self, words: List[str]):
         if not words or words == ["-m"]:
-            raise ScriptError("no program is given; expected SCRIPT or -m MODULE, then arguments")
+            raise ScriptError("no program given; expected SCRIPT or -m MODULE, then its arguments")
         self.module: Optional[str] = words[1] if words[0] == "-m" else None
         self.arguments = words[2:] if self.module else words[1:]
         self.file = "" if self.module else os.path.abspath(words[0])
@@ -70,14 +70,14 @@ class Script:
         An exception is reported and printed, and becomes SystemExit.
         """
         sys.argv = [self.file, *self.arguments]
+        main = types.ModuleType("__main__")
+        main.__file__, main.__builtins__ = self.file, builtins
+        main.__cached__ = main.__spec__ = main.__doc__ = None
+        sys.modules["__main__"] = main
         try:
             if self.module:
                 runpy._run_module_as_main(self.module, alter_argv=True)
             else:
-                main = types.ModuleType("__main__")
-                main.__file__, main.__builtins__ = self.file, builtins
-                main.__cached__ = main.__spec__ = main.__doc__ = None
-                sys.modules["__main__"] = main
                 exec(self._code, main.__dict__)
         except SystemExit:
             raise
@@ -94,14 +94,14 @@ class Script:
         for index, name in enumerate((*names, "__main__")):
             found = importlib.machinery.PathFinder.find_spec(name, places)
             if found is None and index < len(names):
-                raise ScriptError(f"there is no module {'.'.join(names[:index + 1])} to run "
+                raise ScriptError(f"no module named {'.'.join(names[:index + 1])} "
                                   f"(searched: {', '.join(places or sys.path)})")
             spec = found or spec
             if spec.submodule_search_locations is None:
                 break
             places = list(spec.submodule_search_locations)
         if not spec.origin or spec.submodule_search_locations is not None:
-            raise ScriptError(f"{self.module} is a package without a module __main__; "
+            raise ScriptError(f"{self.module} is a package without a __main__ module; "
                               "it cannot be run")
         return spec.origin
 

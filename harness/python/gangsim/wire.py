@@ -14,10 +14,10 @@ MAX_FRAME_BYTES = 64 << 20
 
 # Kinds of frames that a client sends.
 HELLO, GROUP, START, CALL, WAIT, TEST, DROP, CLOSE = range(1, 9)
-ABORT, BLOCK, STORE, OUTPUT, FAILED, FINDING, BYE, STACK = range(9, 17)
+ABORT, BLOCK, STORE, OUTPUT, FAILED, FINDING, BYE, STACK, WAIT_ANY = range(9, 18)
 
 # Kinds of frames that the conductor sends.
-WELCOME, REFUSED, DONE, TESTED, STORED, ASK_STACK, OVER = range(128, 135)
+WELCOME, REFUSED, DONE, TESTED, STORED, ASK_STACK, OVER, FIRST = range(128, 136)
 
 # Kinds of operations.
 (ALL_REDUCE, REDUCE, REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER, ALL_TO_ALL, BROADCAST, BARRIER,
@@ -138,6 +138,11 @@ def group(number: int, name: str, role: str, ranks: Sequence[int], timeout_ns: i
 
 def wait(ids: Sequence[int], threads: int, place: bytes) -> bytes:
     return frame(WAIT, numbers("Q", ids), pack_u32(threads), place)
+
+
+def wait_any(ids: Sequence[int], threads: int, place: bytes) -> bytes:
+    """`ids`: at least one, all different."""
+    return frame(WAIT_ANY, numbers("Q", ids), pack_u32(threads), place)
 
 
 def test(number: int) -> bytes:
@@ -273,6 +278,13 @@ def read_welcome(view: memoryview) -> Tuple[int, int, int]:
     return answer
 
 
+def read_first(view: memoryview) -> int:
+    fields = Fields(view)
+    answer = fields.number("I")
+    fields.end()
+    return answer
+
+
 def read_over(view: memoryview) -> Tuple[int, str]:
     fields = Fields(view)
     answer = (fields.number("B"), fields.text())
@@ -311,5 +323,5 @@ def frame_size(view, at: int) -> int:
     """The size that the frame at `at` names. Throws ProtocolError if no frame has it."""
     size, = _U32.unpack_from(view, at)
     if not 1 <= size <= MAX_FRAME_BYTES:
-        raise ProtocolError(f"the conductor sent a frame of {size} bytes; 1 to 64 MiB are possible")
+        raise ProtocolError(f"the conductor sent a frame of {size} bytes; must be 1 byte to 64 MiB")
     return size

@@ -3,9 +3,9 @@
 usage: zygote.py (--control DESCRIPTOR | --rank | --threads N) [--torch]
                  -- (SCRIPT | -m MODULE) ARGS...
 
---control  forks a rank whenever the conductor says so on this socket
---rank     is a rank itself: RANK and WORLD_SIZE are in the environment
---threads  is N ranks itself, each a thread (with --torch, PyTorch 2 or newer)
+--control  fork a rank whenever the conductor asks for one on this socket
+--rank     be a rank: RANK and WORLD_SIZE are in the environment
+--threads  be N ranks, each a thread (with --torch, PyTorch 2 or newer)
 --torch    the program uses PyTorch: import it first
 """
 
@@ -43,7 +43,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class Zygote:
-    """Forks ranks on request and tells how they end, until the control socket is closed."""
+    """Forks ranks on request and reports how they end, until the control socket is closed."""
 
     def __init__(self, control: socket.socket):
         self._control = control

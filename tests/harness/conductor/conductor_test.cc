@@ -180,6 +180,8 @@ INSTANTIATE_TEST_SUITE_P(
         Break{"group_zero", telling(GroupMessage{.name = "root", .ranks = {1}})},
         Break{"no_such_group", telling(CloseMessage{9})},
         Break{"no_such_work", telling(WaitMessage{.ids = {99}})},
+        Break{"no_such_alternative", telling(WaitMessage{.ids = {99}, .is_for_any = true})},
+        Break{"same_alternative", telling(WaitMessage{.ids = {1, 1}, .is_for_any = true})},
         Break{"no_such_test", telling(TestMessage{99})},
         Break{"no_such_drop", telling(DropMessage{99, {}})},
         Break{"block_without_memory", telling(BlockMessage{1, 64})},

@@ -18,6 +18,7 @@ inline std::vector<Frame> sample_frames() {
       HelloMessage{.version = 1, .world_size = 2, .thread_name = "main"},
       GroupMessage{.group = 1, .name = "g", .role = "r", .ranks = {0, 1}, .call_site = site},
       WaitMessage{.ids = {1, 2}, .call_site = site},
+      WaitMessage{.ids = {1, 2}, .is_for_any = true, .call_site = site},
       TestMessage{1},
       DropMessage{1, site},
       CloseMessage{1},
@@ -52,7 +53,7 @@ class FrameFuzzer {
   Frame noise() {
     Frame noise(1 + below(80));
     for (std::byte& byte : noise) byte = static_cast<std::byte>(random_());
-    noise[0] = static_cast<std::byte>(1 + below(16));
+    noise[0] = static_cast<std::byte>(1 + below(17));
     return noise;
   }
 

@@ -120,6 +120,10 @@ TEST_F(ClientMessages, WaitsTestsAndDrops) {
   EXPECT_THAT(wait.ids, ElementsAre(4, 2));
   EXPECT_EQ(wait.threads, 1U);
   EXPECT_EQ(wait.call_site, site);
+  EXPECT_FALSE(wait.is_for_any);
+  const auto any = parsed(WaitMessage{.ids = {4, 2}, .is_for_any = true, .call_site = site});
+  EXPECT_THAT(any.ids, ElementsAre(4, 2));
+  EXPECT_TRUE(any.is_for_any);
   EXPECT_EQ(parsed(TestMessage{9}).id, 9U);
   EXPECT_EQ(parsed(DropMessage{8, site}).id, 8U);
   EXPECT_EQ(parsed(DropMessage{8, site}).call_site, site);
@@ -207,7 +211,7 @@ TEST_F(ClientMessages, CallSitesOutliveTheirFrames) {
 }
 
 TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
-  for (const int kind : {0, 17, 128, 255})
+  for (const int kind : {0, 18, 128, 255})
     EXPECT_THROW(parsed_frame({static_cast<std::byte>(kind)}), ProtocolError);
   EXPECT_THROW(parsed_frame({}), ProtocolError);
   Frame operation = without_size(frame_of(OperationMessage{}));
@@ -222,6 +226,13 @@ TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
       without_size(frame_of(OutputMessage{.name = "", .count = 2, .values = bytes_of("ab")}));
   output.at(6) = std::byte{3};  // the count
   EXPECT_THROW(parsed_frame(output), ProtocolError);
+}
+
+TEST_F(ClientMessages, AWaitForAnyHasOneOrMoreAndNoneTwice) {
+  EXPECT_THROW(parsed(WaitMessage{.is_for_any = true, .call_site = site}), ProtocolError);
+  EXPECT_THROW(parsed(WaitMessage{.ids = {3, 1, 3}, .is_for_any = true, .call_site = site}),
+               ProtocolError);
+  EXPECT_TRUE(parsed(WaitMessage{.call_site = site}).ids.empty());
 }
 
 TEST_F(ClientMessages, AnOutputWhoseSizeOverflowsIsAnError) {

@@ -187,6 +187,47 @@ TEST(RankService, ManyWorksAreAnsweredInTheOrderOfTheWait) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+TEST(RankService, OneOfManyWorksIsEnough) {
+  const RunResult result = conduct(3, [](Client& client) {
+    if (client.rank() == 0) {
+      const std::vector<std::uint64_t> works = {client.start(recv_from(1)),
+                                                client.start(recv_from(2))};
+      EXPECT_EQ(client.wait_any(works), 1U);  // rank 1 sends only once it is told
+      EXPECT_THAT(client.wait(works[1]).values<std::int32_t>(), ElementsAre(20));
+      client.call(send_to(1, 0));
+      EXPECT_EQ(client.wait_any({works[0]}), 0U);
+      EXPECT_EQ(client.wait_any({works[0]}), 0U);  // it stays complete
+      EXPECT_THAT(client.wait(works[0]).values<std::int32_t>(), ElementsAre(10));
+    } else {
+      if (client.rank() == 1) client.call(recv_from(0));
+      client.call(send_to(0, 10 * client.rank()));
+    }
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(RankService, AnErrorIsOneOfManyEndsToo) {
+  const RunResult result = conduct(2, [](Client& client) {
+    const std::uint64_t good = client.start(sum_of(1));
+    const std::uint64_t wrong = client.start(send_to(7, 0));
+    EXPECT_EQ(client.wait_any({good, wrong}), 1U);
+    EXPECT_EQ(client.wait(wrong).status, Status::invalid_argument);
+    EXPECT_THAT(client.wait(good).values<std::int32_t>(), ElementsAre(2));
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(RankService, AWaitForAnyThatCannotEndIsADeadlock) {
+  const RunResult result = conduct(2, [](Client& client) {
+    if (client.rank() == 1) return;
+    client.wait_any({client.start(recv_from(1)), client.start(sum_of(1))});
+  });
+  EXPECT_FALSE(result.holds());
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  EXPECT_EQ(result.report.blocked.front().rank, 0);
+  EXPECT_TRUE(result.report.blocked.front().waits_for_any);
+}
+
 TEST(RankService, ADroppedWorkIsAFinding) {
   const RunResult result = conduct(2, [](Client& client) {
     const std::uint64_t work = client.start(sum_of(1));

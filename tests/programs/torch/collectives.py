@@ -1,4 +1,6 @@
-"""Every collective of torch.distributed, on every kind of tensor."""
+"""Every collective of torch.distributed; with the argument `nccl`, also what Gloo cannot do."""
+
+import sys
 
 import torch
 import torch.distributed as dist
@@ -55,6 +57,30 @@ def check_gathers(rank, world):
     assert x[0] == 1
 
 
+def check_lists(rank, world):
+    """Several tensors in one call, and a list of tensors to and from every rank."""
+    tensors = [torch.full((2,), float(rank)), torch.full((3,), 1.0)]
+    dist.all_reduce_coalesced(tensors)
+    assert tensors[0][0] == world * (world - 1) / 2 and tensors[1].tolist() == [world] * 3
+    lists = [[torch.empty(2), torch.empty(1)] for _ in range(world)]
+    dist.all_gather_coalesced(lists, [torch.full((2,), float(rank)), torch.tensor([7.0])])
+    assert [[each.tolist() for each in tensors] for tensors in lists] == [
+        [[r, r], [7]] for r in range(world)]
+    if dist.get_backend() == "nccl":  # PyTorch refuses it on Gloo
+        received = [torch.empty(r + 1) for r in range(world)]
+        dist.all_to_all(received, [torch.full((rank + 1,), 10.0 * rank + r) for r in range(world)])
+        assert [each.tolist() for each in received] == [
+            [10 * r + rank] * (r + 1) for r in range(world)]
+
+
+def check_averages(rank, world):
+    if not hasattr(dist.ReduceOp, "AVG") or dist.get_backend() != "nccl":
+        return  # Gloo has none
+    x = torch.tensor([float(rank), 1.0])
+    dist.all_reduce(x, dist.ReduceOp.AVG)
+    assert x.tolist() == [(world - 1) / 2, 1]
+
+
 def check_waiting(rank, world):
     x = torch.ones(2)
     work = dist.all_reduce(x, async_op=True)
@@ -74,10 +100,12 @@ def check_waiting(rank, world):
 
 
 def main():
-    dist.init_process_group("gloo")
+    dist.init_process_group(sys.argv[1] if len(sys.argv) > 1 else "gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     check_reductions(rank, world)
     check_gathers(rank, world)
+    check_lists(rank, world)
+    check_averages(rank, world)
     check_waiting(rank, world)
     dist.barrier()
     if rank == 0:

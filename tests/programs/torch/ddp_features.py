@@ -4,6 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.distributed.algorithms.model_averaging import averagers
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
@@ -66,6 +67,15 @@ def main():
     model = DistributedDataParallel(network())
     with model.join():
         train(model, batches=2 + dist.get_rank())
+
+    averager = averagers.PeriodicModelAverager(period=2, warmup_steps=0)
+    model = network()
+    for _ in range(4):
+        train(model, batches=1)
+        averager.average_parameters(model.parameters())
+    averager = averagers.PeriodicModelAverager(period=1, warmup_steps=0)
+    averager.average_parameters(model.parameters())
+    check_equal(model)
 
     model = DistributedDataParallel(network())
     optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.Adam,

@@ -52,7 +52,8 @@ def main():
     dist.init_process_group("gloo")
     world = dist.get_world_size()
     texts = [train(sharded(strategy), lambda model: model.clip_grad_norm_(1.0))
-             for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP)]
+             for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP,
+                              ShardingStrategy.NO_SHARD)]
     if "2" in sys.argv[1:]:
         for shape, names in (((world,), ("dp",)), ((2, world // 2), ("rdp", "sdp"))):
             texts.append(train(fully_sharded(shape, names), lambda model: (

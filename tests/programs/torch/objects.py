@@ -21,6 +21,13 @@ def main():
     mine = [None]
     dist.scatter_object_list(mine, [f"for {r}" for r in range(world)] if rank == 0 else None)
     assert mine == [f"for {rank}"]
+    if hasattr(dist, "send_object_list"):  # from PyTorch 2.4
+        if rank == 0:
+            dist.send_object_list([{"text": "z" * 5000}, 5], 1)
+        elif rank == 1:
+            received = [None, None]
+            dist.recv_object_list(received, 0)
+            assert received == [{"text": "z" * 5000}, 5]
     if rank == 0:
         print("all well")
     dist.destroy_process_group()

@@ -2,7 +2,7 @@
 
 With PyTorch 2.6, Schedule1F1B drops a send that nobody waits for, and this program hangs on real
 Gloo: under gangsim it is the finding `unwaited_work` at the line that calls step(). With the
-argument `gpipe`, only the schedule that has no such fault runs.
+argument `gpipe` or `interleaved`, only a schedule that has no such fault runs.
 """
 
 import sys
@@ -10,13 +10,20 @@ import sys
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.pipelining import (PipelineStage, Schedule1F1B, ScheduleGPipe,
+                                          ScheduleInterleaved1F1B)
 
 
-def stage_of(rank, world):
-    torch.manual_seed(rank)
+def stage_of(index, stages):
+    torch.manual_seed(index)
     module = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU())
-    return PipelineStage(module, rank, world, torch.device("cpu"))
+    return PipelineStage(module, index, stages, torch.device("cpu"))
+
+
+def interleaved(rank, world):
+    """Two stages on each rank."""
+    stages = [stage_of(rank + world * turn, 2 * world) for turn in range(2)]
+    return ScheduleInterleaved1F1B(stages, n_microbatches=world, loss_fn=nn.functional.mse_loss)
 
 
 def step(schedule, rank, world):
@@ -35,7 +42,10 @@ def step(schedule, rank, world):
 def main():
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
-    schedules = [ScheduleGPipe] if "gpipe" in sys.argv[1:] else [ScheduleGPipe, Schedule1F1B]
+    if "interleaved" in sys.argv[1:]:
+        step(interleaved(rank, world), rank, world)
+    schedules = {"gpipe": [ScheduleGPipe], "interleaved": []}.get(
+        "".join(sys.argv[1:]), [ScheduleGPipe, Schedule1F1B])
     for schedule in schedules:
         step(schedule(stage_of(rank, world), n_microbatches=4, loss_fn=nn.functional.mse_loss),
              rank, world)

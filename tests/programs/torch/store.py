@@ -1,6 +1,33 @@
-"""A store of the program's own, beside the one that PyTorch makes."""
+"""Stores of the program's own, beside the one that PyTorch makes."""
+
+import os
+import tempfile
+from datetime import timedelta
 
 import torch.distributed as dist
+
+
+def check_functions(store, rank, world):
+    if rank == 0:
+        assert store.compare_set("state", "", "first") == b"first"
+        assert store.compare_set("state", "other", "second") == b"first"
+        assert store.compare_set("state", "first", "second") == b"second"
+        assert store.delete_key("count") and not store.delete_key("count")
+    dist.barrier()
+    assert store.get("state") == b"second"
+    prefixed = dist.PrefixStore("mine", store)
+    prefixed.set(f"key {rank}", str(rank))
+    assert prefixed.get(f"key {(rank + 1) % world}") == str((rank + 1) % world).encode()
+
+    path = os.path.join(tempfile.gettempdir(), f"gangsim-{os.environ.get('MASTER_PORT', '')}")
+    file_store = dist.FileStore(path, world)
+    file_store.add("arrived", 1)
+    if rank == 1:  # polls until all have come
+        while file_store.add("arrived", 0) < world:
+            pass
+        file_store.set("all", "yes")
+    file_store.wait(["all"], timedelta(seconds=60))
+    assert file_store.get("all") == b"yes"
 
 
 def main():
@@ -14,6 +41,7 @@ def main():
     assert 2 <= count <= 2 * world
     dist.barrier()
     assert store.add("count", 0) == 2 * world
+    check_functions(store, rank, world)
     if rank == 0:
         print("all well")
     dist.destroy_process_group()

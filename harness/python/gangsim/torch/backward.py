@@ -1,4 +1,4 @@
-"""Whether this thread is inside a backward pass, where nobody may block unseen."""
+"""Whether this thread is inside a backward pass, where every wait must be reported."""
 
 import threading
 

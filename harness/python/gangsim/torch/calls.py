@@ -13,7 +13,7 @@ _WITH_ASYNC_OP = frozenset((
     "_all_gather_base", "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor",
     "_reduce_scatter_base", "all_to_all", "all_to_all_single", "barrier"))
 _ALWAYS = frozenset(("send", "recv"))
-# Functions of PyTorch that leave a Work to nobody, or to C++, which may never wait for it.
+# Functions of PyTorch that drop a Work, or leave it to C++, which may never wait for it.
 _LEFT = frozenset(("notify_join_context", "_check_global_requires_backward_grad_sync"))
 
 

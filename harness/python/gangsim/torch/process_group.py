@@ -9,7 +9,6 @@ import threading
 from typing import List, Optional, Sequence
 
 import torch
-import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
@@ -18,24 +17,19 @@ from ..errors import Error, InvalidArgument, NotSupported
 from . import coalescing, sparse, store
 from .calls import is_blocking_call
 from .errors import as_torch
+from .reductions import reduction_name
 from .tensors import Piece, type_to_move, type_to_reduce
 from .work import Work
 
-_REDUCTIONS = [(getattr(dist.ReduceOp, name), ours) for name, ours in (
-    ("SUM", "sum"), ("AVG", "mean"), ("PRODUCT", "product"), ("MIN", "min"), ("MAX", "max"),
-    ("BAND", "band"), ("BOR", "bor"), ("BXOR", "bxor")) if hasattr(dist.ReduceOp, name)]
-# Comparing ReduceOps takes microseconds; their hash is their number.
-_BY_NUMBER = {hash(known): name for known, name in _REDUCTIONS}
 # Methods that are called by further names, by the name that their code has.
 _OTHER_NAMES = {
     "allreduce": ("allreduce_coalesced",), "_reduce_scatter_base": ("reduce_scatter_single",),
     "reduce_scatter_tensor_coalesced": ("reduce_scatter_single_coalesced",),
     "_allgather_base": ("all_gather_single",), "alltoall_base": ("all_to_all_single",),
     "allgather_into_tensor_coalesced": ("all_gather_single_coalesced",)}
-_OF_BOOL = {"sum": "bor", "max": "bor", "product": "band", "min": "band"}
 
-
-making = threading.local()  # .role: what the group that is being made does, if it is known
+# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's.
+making = threading.local()
 
 
 class ProcessGroup(c10d.ProcessGroup):
@@ -51,6 +45,7 @@ class ProcessGroup(c10d.ProcessGroup):
         self._name, self._rank, self._size = name, rank, len(ranks)
         self._ranks = tuple(ranks)
         self._description = ""
+        self._splits = 0
         self._open_block: Optional[List[Work]] = None
         is_root = self._ranks == tuple(range(own.world_size)) and not own.has_root
         self._number = 0 if is_root else next(own.numbers)
@@ -96,6 +91,11 @@ class ProcessGroup(c10d.ProcessGroup):
         self._name = name
 
     setGroupName = _set_group_name
+
+    def name_of_split(self) -> str:
+        """The same on all members that split this group: it counts."""
+        self._splits += 1
+        return f"{self._name}/split {self._splits}"
 
     def _set_group_desc(self, description: str) -> None:
         self._description = description
@@ -271,7 +271,7 @@ class ProcessGroup(c10d.ProcessGroup):
     # -- Operations --
 
     def _reduction(self, kind: int, tensors: List[torch.Tensor], opts, root: int = 0) -> Work:
-        reduction = _reduction_name(opts, tensors[0])
+        reduction = reduction_name(opts, tensors[0])
         data_type, scale = type_to_reduce(tensors, reduction)
         pieces = [Piece(tensor) for tensor in tensors]
         views = [piece.view for piece in pieces]
@@ -283,8 +283,8 @@ class ProcessGroup(c10d.ProcessGroup):
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
     def _sum_of_sparse(self, tensors: List[torch.Tensor], opts) -> Work:
-        if _reduction_name(opts, tensors[0]) != "sum":
-            raise NotSupported("a reduction of sparse tensors other than sum")
+        if reduction_name(opts, tensors[0]) != "sum":
+            raise NotSupported("sparse tensors can only be summed; pass tensor.to_dense()")
         for tensor in tensors:
             sparse.sum_in_place(self, tensor)
         work = Work(tensors)
@@ -294,7 +294,7 @@ class ProcessGroup(c10d.ProcessGroup):
     def _reduce_scatter(self, outputs, input_lists, opts) -> Work:
         operations, out_pieces, in_pieces = [], [], []
         for output, inputs in zip(outputs, input_lists):
-            reduction = _reduction_name(opts, output)
+            reduction = reduction_name(opts, output)
             data_type, scale = type_to_reduce([output, *inputs], reduction)
             self._check_total("reduce_scatter", "input", inputs, output)
             target, sources = Piece(output), [Piece(each) for each in inputs]
@@ -374,15 +374,6 @@ class ProcessGroup(c10d.ProcessGroup):
                                   f"{whole.numel()}, one part for each rank")
 
 
-def _reduction_name(opts, tensor: torch.Tensor) -> str:
-    asked = dist.ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
-    name = _BY_NUMBER.get(hash(asked)) or next((ours for op, ours in _REDUCTIONS if op == asked), 0)
-    if name:
-        return _OF_BOOL.get(name, name) if tensor.dtype is torch.bool else name
-    raise NotSupported(f"the reduction {asked}; supported are "
-                       f"{', '.join(name for _, name in _REDUCTIONS)}")
-
-
 def _as_list(tensors) -> List[torch.Tensor]:
     return tensors if isinstance(tensors, (list, tuple)) else [tensors]
 
@@ -395,6 +386,8 @@ def create(options, _) -> ProcessGroup:
         ranks = list(range(options.group_size))
         process.identity().inits += 1
     inits = process.identity().inits
-    name = options.group_id if inits == 1 else f"{options.group_id} of init {inits}"
+    name = getattr(making, "name", "") or options.group_id
+    if inits > 1:
+        name = f"{name} of init {inits}"
     return ProcessGroup(name, options.group_rank, ranks,
                         int(options.timeout.total_seconds() * 1e9))

@@ -62,7 +62,7 @@ def refuse_rpc() -> None:
 
     def init_rpc(*_, **__):
         raise NotSupported("torch.distributed.rpc opens connections of its own, which gangsim does "
-                           "not carry: only process groups and stores are simulated")
+                           "not simulate: it simulates process groups and stores")
 
     sys.modules["torch.distributed.rpc"].init_rpc = init_rpc
 
@@ -177,7 +177,7 @@ def _rendezvous(original):
 
 
 def _barrier(original):
-    """PyTorch's barrier through the store polls it; ours is one call, which says who waits."""
+    """PyTorch's barrier polls the store; ours is one call, so that it is known who waits."""
 
     def wait(rank, store, *_, **__):
         from torch.distributed import distributed_c10d as c10d
@@ -193,7 +193,7 @@ def _initializer(original):
 
     def initialize(*arguments, **named):
         if process.SOCKET in os.environ and not process.is_simulated():
-            process.connection()  # says why a forked process is no rank
+            process.connection()  # raises: a forked process is not a rank
         hook = sys.excepthook
         result = original(*arguments, **named)
         if process.has_thread_ranks():
@@ -228,15 +228,21 @@ def _splitter(original):
 
     def split(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None,
               **_):
+        from . import process_group
         if not split_ranks:
             raise ValueError("split_ranks is missing: give a list of lists of ranks")
         parent = parent_pg or dist.group.WORLD
         own = dist.get_rank(parent)
-        for ranks in split_ranks:
-            if own in ranks:
-                members = [dist.get_global_rank(parent, rank) for rank in sorted(ranks)]
-                return dist.new_group(members, timeout=timeout, group_desc=group_desc,
-                                      use_local_synchronization=True)
+        # PyTorch's name depends on how many groups this rank has, which may differ from the others.
+        process_group.making.name = parent.name_of_split()
+        try:
+            for ranks in split_ranks:
+                if own in ranks:
+                    members = [dist.get_global_rank(parent, rank) for rank in sorted(ranks)]
+                    return dist.new_group(members, timeout=timeout, group_desc=group_desc,
+                                          use_local_synchronization=True)
+        finally:
+            process_group.making.name = ""
         return None
 
     return split

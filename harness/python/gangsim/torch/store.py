@@ -16,7 +16,7 @@ _kept: List["Store"] = []
 
 
 def become(rank: int, world_size: int) -> None:
-    """Makes this process rank `rank`, or says why it cannot be."""
+    """Makes this process rank `rank`. Raises InvalidArgument if it is another one already."""
     try:
         process.become(rank, world_size)
     except Error as error:

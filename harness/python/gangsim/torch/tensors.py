@@ -65,7 +65,7 @@ def type_to_move(tensors: List[torch.Tensor]) -> Tuple[int, int]:
 
 
 def type_to_reduce(tensors: List[torch.Tensor], reduction: str) -> Tuple[int, int]:
-    """The same for a reduction. NotSupported if there is none for the type."""
+    """The same for a reduction. NotSupported if the type cannot be reduced."""
     kind = _same_type(tensors)
     if kind in _TYPES:
         return _TYPES[kind], 1

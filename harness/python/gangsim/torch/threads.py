@@ -1,16 +1,16 @@
 """Ranks as threads of this process, for tests and debuggers. PyTorch 2.
 
 One rank at a time computes; the others wait for an answer or for their turn. Each has its own
-torch.distributed, its own random numbers (of torch, random and numpy) and its own connection.
-What a process has only once is shared: os.environ, default data types, globals of modules.
+torch.distributed, random numbers (of torch, random and numpy), __main__ module and connection.
+What a process has only once is shared: os.environ, default data types, globals of other modules.
 """
 
 import os
-import random
 import shutil
 import sys
 import tempfile
 import threading
+import time
 from typing import Any, Callable, List, Sequence
 
 import torch
@@ -20,7 +20,10 @@ from .. import process, runner
 from ..conductor import Conductor
 from ..errors import Error, GangFailure, InvalidArgument, NotSupported
 from ..gang import root_gang
-from . import hook
+from ..rank_output import OutputOfThread
+from . import hook, turns
+
+_GRACE_SECONDS = 1.0  # for ranks that have not ended when the run has
 
 
 def run(function: Callable, world: int = 4, *, seed: int = None, schedule: str = "round_robin",
@@ -62,8 +65,11 @@ def run_script(script, world: int) -> bool:
     for name in _EnvironmentOfThread.names:
         os.environ.setdefault(name, "0")
     os.environ.__class__ = _EnvironmentOfThread
+    sys.stdout, sys.stderr = OutputOfThread(sys.stdout), OutputOfThread(sys.stderr)
     ranks = _run_ranks(script.run, world, os.environ[process.SOCKET])
-    return all(rank.error is None or getattr(rank.error, "code", 1) in (None, 0) for rank in ranks)
+    sys.stdout.end_lines()
+    sys.stderr.end_lines()
+    return all(rank.has_ended_well for rank in ranks)
 
 
 def _run_ranks(function: Callable, world: int, path: str) -> List["_Rank"]:
@@ -71,9 +77,18 @@ def _run_ranks(function: Callable, world: int, path: str) -> List["_Rank"]:
         ranks = [_Rank(function, rank, world) for rank in range(world)]
         for rank in ranks:
             rank.start()
-        for rank in ranks:
-            rank.join()
+        _await(ranks)
     return ranks
+
+
+def _await(ranks: List["_Rank"]) -> None:
+    """Returns when all have ended, or soon after the end of the run: one may be stuck."""
+    deadline = None
+    for rank in ranks:
+        while rank.is_alive() and (deadline is None or time.monotonic() < deadline):
+            rank.join(0.1)
+            if deadline is None and any(each.knows_end for each in ranks):
+                deadline = time.monotonic() + _GRACE_SECONDS
 
 
 class _EnvironmentOfThread(type(os.environ)):
@@ -89,38 +104,27 @@ class _EnvironmentOfThread(type(os.environ)):
         return super().__getitem__(name)
 
 
-class _Turn:
-    """The right to compute, of which there is one. Held by a rank's own thread."""
-
-    _baton = threading.Lock()
-
-    def __init__(self, owner: threading.Thread):
-        self._owner = owner
-        self._numbers = _random_state()
-
-    def take(self) -> None:
-        if threading.current_thread() is self._owner:
-            self._baton.acquire()
-            _set_random_state(self._numbers)
-
-    def give_away(self) -> None:
-        if threading.current_thread() is self._owner:
-            self._numbers = _random_state()
-            self._baton.release()
-
-
 class _Rank(threading.Thread):
     def __init__(self, function: Callable, rank: int, world: int):
         super().__init__(name=f"rank {rank}", daemon=True)
-        self._function, self._rank, self._world = function, rank, world
-        self._turn = _Turn(self)
+        self._function, self._identity = function, process.Identity(rank, world)
+        self.turn = turns.Turn(self)
         self.value, self.error = None, None
 
+    @property
+    def knows_end(self) -> bool:
+        return self._identity.knows_end
+
+    @property
+    def has_ended_well(self) -> bool:
+        status = getattr(self.error, "code", 1) if self.error is not None else 0
+        return not self.is_alive() and status in (None, 0)
+
     def run(self) -> None:
-        own = process.Identity(self._rank, self._world)
+        own = self._identity
         process.become_thread(own)
-        self._turn.take()
-        own.turn = self._turn
+        self.turn.take()
+        own.turn = self.turn
         try:
             with torch.autograd.set_multithreading_enabled(False):
                 gang = root_gang()
@@ -132,11 +136,11 @@ class _Rank(threading.Thread):
         finally:
             process.say_goodbye()
             own.turn = None
-            self._turn.give_away()
+            self.turn.give_away()
 
 
 class _ThreadWorlds:
-    """While it lasts, each thread has a torch.distributed of its own."""
+    """While it lasts, each rank's threads have a torch.distributed of their own."""
 
     def __init__(self, path: str):
         self._path = path
@@ -144,29 +148,53 @@ class _ThreadWorlds:
     def __enter__(self) -> None:
         c10d = dist.distributed_c10d
         self._world, self._start = c10d._world, threading.Thread.start
-        self._numbers = _random_state()
-        c10d._world = _world_of_thread(self._world)()
+        self._join = threading.Thread.join
+        self._state = turns.ProcessState()
+        turns.watch()
+        c10d._world = _WorldOfRank(self._world)
         torch._C._distributed_c10d._set_thread_isolation_mode(True)
         os.environ[process.SOCKET] = self._path
-        start = self._start
+        start, join = self._start, self._join
 
         def inheriting_start(thread):
             process.inherit_rank(thread)
             start(thread)
 
-        threading.Thread.start = inheriting_start
+        def yielding_join(thread, timeout=None):
+            with turns.given_away():
+                join(thread, timeout)
+
+        threading.Thread.start, threading.Thread.join = inheriting_start, yielding_join
 
     def __exit__(self, *_) -> None:
-        threading.Thread.start = self._start
+        threading.Thread.start, threading.Thread.join = self._start, self._join
         del os.environ[process.SOCKET]
         process.forget_watcher()
         torch._C._distributed_c10d._set_thread_isolation_mode(False)
         dist.distributed_c10d._world = self._world
-        _set_random_state(self._numbers)
+        self._state.restore()
 
 
-def _world_of_thread(world):
-    """A class like that of `world`, the state of torch.distributed, but with values per thread."""
+class _WorldOfRank:
+    """Stands for the state of torch.distributed: that of the rank whose thread looks at it."""
+
+    def __init__(self, world):
+        vars(self).update(_kind=_kind_of(world), _worlds={})
+
+    def __getattr__(self, name: str):
+        return getattr(self._own(), name)
+
+    def __setattr__(self, name: str, value) -> None:
+        setattr(self._own(), name, value)
+
+    def _own(self):
+        rank = getattr(threading.current_thread(), "gangsim_rank", None)
+        known = self._worlds.get(rank)
+        return known if known is not None else self._worlds.setdefault(rank, self._kind())
+
+
+def _kind_of(world):
+    """A class like that of `world`, the state of torch.distributed, without any group."""
     kinds, computed = {}, {}
     for name, value in vars(type(world)).items():
         if isinstance(value, property):
@@ -175,24 +203,8 @@ def _world_of_thread(world):
             except (RuntimeError, ValueError):  # made of the others, and there is no group yet
                 computed[name] = value
 
-    class WorldOfThread(threading.local):
-        def __init__(self):
-            for name, kind in kinds.items():
-                setattr(self, name, kind() if kind in (dict, list, int, str) else None)
+    def initialize(own) -> None:
+        for name, kind in kinds.items():
+            setattr(own, name, kind() if kind in (dict, list, int, str) else None)
 
-    for name, value in computed.items():
-        setattr(WorldOfThread, name, value)
-    return WorldOfThread
-
-
-def _random_state():
-    numpy = sys.modules.get("numpy")
-    return (torch.get_rng_state(), random.getstate(),
-            numpy.random.get_state() if numpy is not None else None)
-
-
-def _set_random_state(state) -> None:
-    torch.set_rng_state(state[0])
-    random.setstate(state[1])
-    if state[2] is not None:
-        sys.modules["numpy"].random.set_state(state[2])
+    return type("WorldOfRank", (), {"__init__": initialize, **computed})
