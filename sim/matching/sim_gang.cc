@@ -17,6 +17,7 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
       world_(&world),
       state_(std::move(state)),
       is_refused_(owner.incarnation > 0),
+      next_sequence_(state_->first_sequence),
       owner_(&owner) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
@@ -34,7 +35,7 @@ SimGang::~SimGang() {
     owner_->last_called_at = last_called_at();
   }
   if (!world_->engine.is_over()) {
-    if (next_sequence_ > 0)
+    if (next_sequence_ > state_->first_sequence)
       state_->departures.push_back(
           {rank(), next_sequence_, CallSite::at(last_collective_.file, last_collective_.line)});
     if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);

@@ -1,0 +1,425 @@
+#include "harness/recording/dump.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "gang/visible_text.h"
+#include "harness/recording/json_dump_reader.h"
+#include "harness/recording/pickle_reader.h"
+#include "harness/recording/value_tree.h"
+
+namespace gang::harness {
+namespace {
+
+using Value = ValueTree::Value;
+
+constexpr std::string_view coalesced = "coalesced";
+
+struct Operation {
+  std::string_view name;
+  OperationKind kind;
+};
+
+// As PyTorch's backends name them. What is missing here keeps its name as a label.
+constexpr std::array operations = {
+    Operation{"all_reduce", OperationKind::all_reduce},
+    Operation{"allreduce_coalesced", OperationKind::all_reduce},
+    Operation{"all_reduce_coalesced", OperationKind::all_reduce},
+    Operation{"reduce", OperationKind::reduce},
+    Operation{"_reduce_oop", OperationKind::reduce},
+    Operation{"reduce_scatter", OperationKind::reduce_scatter},
+    Operation{"_reduce_scatter_base", OperationKind::reduce_scatter},
+    Operation{"reduce_scatter_tensor_coalesced", OperationKind::reduce_scatter},
+    Operation{"all_gather", OperationKind::all_gather},
+    Operation{"_all_gather_base", OperationKind::all_gather},
+    Operation{"all_gather_into_tensor_coalesced", OperationKind::all_gather},
+    Operation{"gather", OperationKind::gather},
+    Operation{"scatter", OperationKind::scatter},
+    Operation{"all_to_all", OperationKind::all_to_all},
+    Operation{"broadcast", OperationKind::broadcast},
+    Operation{"_broadcast_oop", OperationKind::broadcast},
+    Operation{"barrier", OperationKind::barrier},
+    Operation{"all_reduce_barrier", OperationKind::barrier},
+    Operation{"send", OperationKind::send},
+    Operation{"recv", OperationKind::recv},
+    Operation{coalesced, OperationKind::batch},
+};
+
+struct Type {
+  std::string_view name;
+  DataType type;
+};
+
+constexpr std::array types = {
+    Type{"Float", DataType::f32},    Type{"BFloat16", DataType::bf16},
+    Type{"Half", DataType::f16},     Type{"Double", DataType::f64},
+    Type{"Long", DataType::i64},     Type{"Int", DataType::i32},
+    Type{"Byte", DataType::u8},      Type{"Char", DataType::i8},
+    Type{"Bool", DataType::boolean}, Type{"UInt32", DataType::u32},
+    Type{"UInt64", DataType::u64},
+};
+
+std::int64_t product(std::int64_t one, std::int64_t other) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return other != 0 && one > most / other ? most : one * other;
+}
+
+// The end of a group of calls, which are no longer there.
+Collective alone(const Collective& marker) {
+  Collective call = marker;
+  call.kind = OperationKind::barrier;
+  call.label = coalesced;
+  return call;
+}
+
+// Whether a frame is PyTorch's own, or no line of a program.
+bool is_of_torch(std::string_view file) {
+  return file.find("/torch/") != std::string_view::npos || file.starts_with("torch/") ||
+         file.starts_with('<') || file.starts_with("??");
+}
+
+class DumpReader {
+ public:
+  DumpReader(const ValueTree& tree, std::size_t size, CallTable& calls)
+      : tree_(tree), calls_(calls), steps_left_(16 * size + 1024) {}
+
+  Dump read();
+
+ private:
+  // A field of the entries, all of which are made alike.
+  struct Field {
+    const char* name;
+    std::size_t hint = 0;
+  };
+
+  void read_groups(const Value& root);
+  void read_status(const Value& root);
+  void read_entry(const Value& entry);
+  std::uint32_t group_of(const Value& entry);
+  std::uint32_t group_named(std::string_view name, std::string_view description);
+  std::vector<int> ranks_of(const Value& value);
+  void read_operation(std::string_view name, DumpedCall& read, Collective& call);
+  void read_peer(std::string_view text, Collective& call) const;
+  void read_tensors(const Value& entry, Collective& call);
+  void read_type(const Value& entry, bool is_input, Collective& call);
+  std::string_view read_place(const Value& entry, std::uint32_t& line);
+  void merge(const DumpedCall& read);
+
+  // The extents of a list of tensors: of the only one, or of all as one row.
+  std::optional<Shape> shape_of(const Value* sizes);
+
+  [[noreturn]] void fail(std::string_view problem) const {
+    if (is_in_entry_) throw InvalidArgument(fmt::format("entry {}: {}", dump_entries_, problem));
+    throw InvalidArgument(std::string(problem));
+  }
+
+  // Lists may be shared in a file that wants to keep its reader busy.
+  std::span<const Value> items(const Value& value) {
+    const std::span<const Value> items = tree_.items(value);
+    if (items.size() >= steps_left_) fail("refers to the same values too often");
+    steps_left_ -= items.size() + 1;
+    return items;
+  }
+
+  const Value* find(const Value& entry, Field& field) {
+    return tree_.find(entry, field.name, field.hint);
+  }
+
+  template <typename T>
+  T get(const Value& entry, Field& field, std::string_view what) {
+    const Value* value = find(entry, field);
+    if (value == nullptr) fail(fmt::format("field {} is missing", field.name));
+    const T* read = std::get_if<T>(value);
+    if (read == nullptr)
+      fail(fmt::format("field {} is {}; must be {}", field.name, type_of(*value), what));
+    return *read;
+  }
+
+  std::uint64_t get_count(const Value& entry, Field& field) {
+    const auto count = get<std::int64_t>(entry, field, "a number");
+    if (count < 0) fail(fmt::format("field {} is {}; must be 0 or more", field.name, count));
+    return static_cast<std::uint64_t>(count);
+  }
+
+  std::string_view text_or(const Value* value, std::string_view otherwise) const {
+    const auto* text = value == nullptr ? nullptr : std::get_if<std::string_view>(value);
+    return text == nullptr ? otherwise : *text;
+  }
+
+  const ValueTree& tree_;
+  CallTable& calls_;
+  std::size_t steps_left_;
+  Dump dump_;
+  std::size_t dump_entries_ = 0;
+  bool is_in_entry_ = false;
+  bool is_after_marker_ = false;  // the call before ended a group of calls
+  std::map<std::pair<std::string, std::string>, std::uint32_t> groups_;  // by name, description
+  std::map<std::string, std::uint32_t, std::less<>> group_of_id_;        // by pg_id
+  Field record_id_{"record_id"}, process_group_{"process_group"}, pg_id_{"pg_id"},
+      collective_seq_id_{"collective_seq_id"}, p2p_seq_id_{"p2p_seq_id"}, is_p2p_{"is_p2p"},
+      profiling_name_{"profiling_name"}, state_{"state"}, created_{"time_created_ns"},
+      input_sizes_{"input_sizes"}, output_sizes_{"output_sizes"}, input_types_{"input_dtypes"},
+      output_types_{"output_dtypes"}, frames_{"frames"}, filename_{"filename"}, line_{"line"};
+};
+
+Dump DumpReader::read() {
+  const Value& root = tree_.root();
+  const Value* version = tree_.find(root, "version");
+  const Value* entries = tree_.find(root, "entries");
+  if (version == nullptr || (entries == nullptr && tree_.find(root, "pg_config") == nullptr))
+    fail("it is no dump of a Flight Recorder: fields version and entries are missing");
+  dump_.version = visible(text_or(version, ""));
+  if (const Value* rank = tree_.find(root, "rank"))
+    if (const auto* number = std::get_if<std::int64_t>(rank);
+        number != nullptr && *number >= 0 && *number < std::numeric_limits<int>::max())
+      dump_.rank = static_cast<int>(*number);
+  read_groups(root);
+  if (entries != nullptr) {
+    const std::span<const Value> all = items(*entries);
+    dump_.calls.reserve(all.size());
+    for (const Value& entry : all) {
+      is_in_entry_ = true;
+      read_entry(entry);
+      ++dump_entries_;
+    }
+    is_in_entry_ = false;
+  }
+  read_status(root);
+  return std::move(dump_);
+}
+
+std::vector<int> DumpReader::ranks_of(const Value& value) {
+  std::vector<int> ranks;
+  const auto add = [&](std::int64_t rank) {
+    if (rank < 0 || rank >= 4'194'304)
+      fail(fmt::format("rank {} of a group is out of range", rank));
+    ranks.push_back(static_cast<int>(rank));
+  };
+  for (const Value& item : items(value))
+    if (const auto* rank = std::get_if<std::int64_t>(&item)) add(*rank);
+  const std::string_view text = text_or(&value, "");
+  for (const char* at = text.data(); at != text.data() + text.size();) {
+    std::int64_t rank = 0;
+    const auto [stop, error] = std::from_chars(at, text.data() + text.size(), rank);
+    if (error == std::errc{}) add(rank);
+    at = error == std::errc{} ? stop : at + 1;
+  }
+  std::vector<int> sorted = ranks;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) fail("a group has the same rank twice");
+  return ranks;
+}
+
+// "pg_config": by name, each with its description and ranks.
+void DumpReader::read_groups(const Value& root) {
+  const Value* config = tree_.find(root, "pg_config");
+  if (config == nullptr) return;
+  const std::span<const Value> groups = items(*config);
+  for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+    const std::string_view name =
+        text_or(tree_.find(groups[i + 1], "name"), text_or(&groups[i], ""));
+    const std::uint32_t group =
+        group_named(name, text_or(tree_.find(groups[i + 1], "desc"), "undefined"));
+    if (const Value* ranks = tree_.find(groups[i + 1], "ranks"))
+      dump_.groups[group].ranks = ranks_of(*ranks);
+  }
+}
+
+// "pg_status": by pg_id, which the entries of a group have.
+void DumpReader::read_status(const Value& root) {
+  const Value* status = tree_.find(root, "pg_status");
+  if (status == nullptr) return;
+  const std::span<const Value> groups = items(*status);
+  for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+    const auto group = group_of_id_.find(text_or(&groups[i], ""));
+    const Value* last = tree_.find(groups[i + 1], "last_enqueued_collective");
+    const auto* number = last == nullptr ? nullptr : std::get_if<std::int64_t>(last);
+    if (group != group_of_id_.end() && number != nullptr)
+      dump_.groups[group->second].last_enqueued = *number;
+  }
+}
+
+std::uint32_t DumpReader::group_named(std::string_view name, std::string_view description) {
+  const auto [place, is_new] = groups_.try_emplace({std::string(name), std::string(description)},
+                                                   static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) dump_.groups.push_back({.name = visible(name), .description = visible(description)});
+  return place->second;
+}
+
+std::uint32_t DumpReader::group_of(const Value& entry) {
+  const Value* value = find(entry, process_group_);
+  if (value == nullptr) fail("field process_group is missing");
+  const std::span<const Value> parts = items(*value);
+  const std::string_view name = parts.empty() ? text_or(value, "") : text_or(&parts[0], "");
+  const std::string_view description = parts.size() < 2 ? "undefined" : text_or(&parts[1], "");
+  const std::uint32_t group = group_named(name, description);
+  if (const Value* id = find(entry, pg_id_))
+    if (const auto* number = std::get_if<std::int64_t>(id))
+      group_of_id_.try_emplace(std::to_string(*number), group);
+  return group;
+}
+
+// "2" of "send 1->2", "0" of "recv 3<-0".
+void DumpReader::read_peer(std::string_view text, Collective& call) const {
+  const std::size_t arrow = text.find_first_of("<-");
+  const std::string_view number = arrow == std::string_view::npos ? "" : text.substr(arrow + 2);
+  int peer = 0;
+  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), peer);
+  const bool is_peer = error == std::errc{} && stop == number.data() + number.size() && peer >= 0;
+  if (!is_peer && call.kind == OperationKind::send)
+    fail(fmt::format("'{}' does not say to whom", visible(text)));
+  call.peer = is_peer ? peer : any_rank;
+}
+
+// "nccl:all_reduce".
+void DumpReader::read_operation(std::string_view name, DumpedCall& read, Collective& call) {
+  const std::size_t colon = name.find(':');
+  read.is_gloo = name.substr(0, colon) == "gloo";
+  const std::string_view operation =
+      colon == std::string_view::npos ? name : name.substr(colon + 1);
+  const std::size_t space = operation.find(' ');
+  const auto known = std::ranges::find(operations, operation.substr(0, space), &Operation::name);
+  call.kind = known == operations.end() ? OperationKind::barrier : known->kind;
+  call.reduce_operation = unknown_reduce_operation;
+  call.blocking = false;
+  if (known == operations.end()) call.label = operation;
+  if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
+    read.is_message = true;
+    read_peer(space == std::string_view::npos ? "" : operation.substr(space + 1), call);
+  }
+}
+
+std::optional<Shape> DumpReader::shape_of(const Value* sizes) {
+  if (sizes == nullptr) return std::nullopt;
+  const std::span<const Value> tensors = items(*sizes);
+  if (tensors.empty()) return std::nullopt;
+  std::int64_t sum = 0;
+  std::array<std::int64_t, Shape::max_rank> extents{};
+  std::size_t dimensions = 0;
+  for (const Value& tensor : tensors) {
+    std::int64_t count = 1;
+    dimensions = 0;
+    for (const Value& item : items(tensor)) {
+      const auto* extent = std::get_if<std::int64_t>(&item);
+      if (extent == nullptr || *extent < 0) fail("a size of a tensor is no number of 0 or more");
+      count = product(count, *extent);
+      if (dimensions < extents.size()) extents[dimensions] = *extent;
+      ++dimensions;
+    }
+    sum = count > std::numeric_limits<std::int64_t>::max() - sum
+              ? std::numeric_limits<std::int64_t>::max()
+              : sum + count;
+  }
+  const bool fits = tensors.size() == 1 && dimensions <= extents.size() &&
+                    sum < std::numeric_limits<std::int64_t>::max();
+  return fits ? Shape(std::span<const std::int64_t>(extents).first(dimensions))
+              : Shape::vector(sum);
+}
+
+void DumpReader::read_type(const Value& entry, bool is_input, Collective& call) {
+  const Value* types_of = find(entry, is_input ? input_types_ : output_types_);
+  if (types_of == nullptr) return;
+  const std::span<const Value> names = items(*types_of);
+  if (names.empty()) return;
+  const std::string_view name = text_or(&names[0], "");
+  const auto known = std::ranges::find(types, name, &Type::name);
+  call.data_type = known == types.end() ? DataType::u8 : known->type;
+  if (known == types.end()) call.label = name;
+}
+
+// The tensor that fixes the size: the smaller of input and output.
+void DumpReader::read_tensors(const Value& entry, Collective& call) {
+  if (call.kind == OperationKind::barrier && call.label.empty()) return;
+  const std::optional<Shape> input = shape_of(find(entry, input_sizes_));
+  const std::optional<Shape> output = shape_of(find(entry, output_sizes_));
+  const bool is_input = input && (!output || input->count() <= output->count());
+  if (input || output) call.shape = is_input ? *input : *output;
+  // Ranks may rightly have different counts.
+  if (call.kind != OperationKind::all_to_all) call.count = call.shape.count();
+  read_type(entry, is_input, call);
+}
+
+// The file and line of the first frame outside torch, else of the first one.
+std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line) {
+  std::string_view first;
+  const Value* frames = find(entry, frames_);
+  if (frames == nullptr) return first;
+  for (const Value& frame : items(*frames)) {
+    const std::string_view file = text_or(find(frame, filename_), "");
+    const Value* value = find(frame, line_);
+    const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+    if (file.empty() || number == nullptr || *number < 0) continue;
+    const bool is_own = is_of_torch(file);
+    if (is_own && !first.empty()) continue;
+    first = file;
+    line = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(*number, std::numeric_limits<std::uint32_t>::max()));
+    if (!is_own) break;
+  }
+  return first;
+}
+
+void DumpReader::read_entry(const Value& entry) {
+  DumpedCall read;
+  Collective call;
+  read.record = get_count(entry, record_id_);
+  read.group = group_of(entry);
+  read_operation(get<std::string_view>(entry, profiling_name_, "a text"), read, call);
+  const Value* is_p2p = find(entry, is_p2p_);
+  const auto* flag = is_p2p == nullptr ? nullptr : std::get_if<bool>(is_p2p);
+  if (call.kind == OperationKind::batch) read.is_message = flag != nullptr && *flag;
+  read.sequence = get_count(entry, read.is_message ? p2p_seq_id_ : collective_seq_id_);
+  const auto state = get<std::string_view>(entry, state_, "a text");
+  const std::optional<DumpedState> known = parse_name(dumped_state_names, state);
+  if (!known)
+    fail(fmt::format("field state is '{}'; must be one of: {}", visible(state),
+                     list_names(dumped_state_names)));
+  read.state = *known;
+  if (const Value* created = find(entry, created_))
+    if (const auto* time = std::get_if<std::int64_t>(created)) read.created_ns = *time;
+  read_tensors(entry, call);
+  const std::string_view file = read_place(entry, call.call_site.line);
+  read.call = calls_.index_of(call, file);
+  merge(read);
+}
+
+// Calls that were made as one follow each other with one number, and end with a marker. Collectives
+// become one call of all their elements; sends and receives stay, with their number.
+void DumpReader::merge(const DumpedCall& read) {
+  const Collective& call = calls_[read.call];
+  const bool is_marker = call.kind == OperationKind::batch;
+  DumpedCall* last = dump_.calls.empty() ? nullptr : &dump_.calls.back();
+  const bool continues = last != nullptr && !is_after_marker_ && last->group == read.group &&
+                         last->is_message == read.is_message && last->sequence == read.sequence;
+  is_after_marker_ = is_marker;
+  if (is_marker && (continues || read.is_message)) return;
+  if (!continues || read.is_message) {
+    dump_.calls.push_back(read);
+    if (is_marker) dump_.calls.back().call = calls_.index_of(alone(call), "");
+    return;
+  }
+  Collective sum = calls_[last->call];
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  sum.count = call.count > most - sum.count ? most : sum.count + call.count;
+  sum.shape = Shape::vector(sum.count);
+  last->call = calls_.index_of(sum, sum.call_site.file);
+}
+
+}  // namespace
+
+bool looks_like_dump(std::string_view bytes) noexcept {
+  return looks_like_pickle(bytes) || looks_like_json(bytes);
+}
+
+Dump read_dump(std::string_view bytes, CallTable& calls) {
+  const ValueTree tree = looks_like_pickle(bytes) ? read_pickle(bytes) : read_json_values(bytes);
+  return DumpReader(tree, bytes.size(), calls).read();
+}
+
+}  // namespace gang::harness
