@@ -10,6 +10,7 @@
 
 #include "gang/error.h"
 #include "gang/visible_text.h"
+#include "harness/recording/dump_fields.h"
 #include "harness/recording/json_dump_reader.h"
 #include "harness/recording/pickle_reader.h"
 #include "harness/recording/value_tree.h"
@@ -18,52 +19,6 @@ namespace gang::harness {
 namespace {
 
 using Value = ValueTree::Value;
-
-constexpr std::string_view coalesced = "coalesced";
-
-struct Operation {
-  std::string_view name;
-  OperationKind kind;
-};
-
-// As PyTorch's backends name them. What is missing here keeps its name as a label.
-constexpr std::array operations = {
-    Operation{"all_reduce", OperationKind::all_reduce},
-    Operation{"allreduce_coalesced", OperationKind::all_reduce},
-    Operation{"all_reduce_coalesced", OperationKind::all_reduce},
-    Operation{"reduce", OperationKind::reduce},
-    Operation{"_reduce_oop", OperationKind::reduce},
-    Operation{"reduce_scatter", OperationKind::reduce_scatter},
-    Operation{"_reduce_scatter_base", OperationKind::reduce_scatter},
-    Operation{"reduce_scatter_tensor_coalesced", OperationKind::reduce_scatter},
-    Operation{"all_gather", OperationKind::all_gather},
-    Operation{"_all_gather_base", OperationKind::all_gather},
-    Operation{"all_gather_into_tensor_coalesced", OperationKind::all_gather},
-    Operation{"gather", OperationKind::gather},
-    Operation{"scatter", OperationKind::scatter},
-    Operation{"all_to_all", OperationKind::all_to_all},
-    Operation{"broadcast", OperationKind::broadcast},
-    Operation{"_broadcast_oop", OperationKind::broadcast},
-    Operation{"barrier", OperationKind::barrier},
-    Operation{"all_reduce_barrier", OperationKind::barrier},
-    Operation{"send", OperationKind::send},
-    Operation{"recv", OperationKind::recv},
-    Operation{coalesced, OperationKind::batch},
-};
-
-struct Type {
-  std::string_view name;
-  DataType type;
-};
-
-constexpr std::array types = {
-    Type{"Float", DataType::f32},    Type{"BFloat16", DataType::bf16},
-    Type{"Half", DataType::f16},     Type{"Double", DataType::f64},
-    Type{"Long", DataType::i64},     Type{"Int", DataType::i32},
-    Type{"Byte", DataType::u8},      Type{"Char", DataType::i8},
-    Type{"Bool", DataType::boolean}, Type{"UInt32", DataType::u32},
-    Type{"UInt64", DataType::u64},
-};
 
 std::int64_t product(std::int64_t one, std::int64_t other) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -74,7 +29,7 @@ std::int64_t product(std::int64_t one, std::int64_t other) {
 Collective alone(const Collective& marker) {
   Collective call = marker;
   call.kind = OperationKind::barrier;
-  call.label = coalesced;
+  call.label = "coalesced";
   return call;
 }
 
@@ -109,6 +64,7 @@ class DumpReader {
   void read_tensors(const Value& entry, Collective& call);
   void read_type(const Value& entry, bool is_input, Collective& call);
   std::string_view read_place(const Value& entry, std::uint32_t& line);
+  void read_own(const Value& entry, DumpedCall& read, Collective& call);
   void merge(const DumpedCall& read);
 
   // The extents of a list of tensors: of the only one, or of all as one row.
@@ -161,6 +117,9 @@ class DumpReader {
   bool is_after_marker_ = false;  // the call before ended a group of calls
   std::map<std::pair<std::string, std::string>, std::uint32_t> groups_;  // by name, description
   std::map<std::string, std::uint32_t, std::less<>> group_of_id_;        // by pg_id
+  Field own_{"gangsim"}, operation_{"operation"}, reduce_operation_{"reduce_operation"},
+      count_{"count"}, peer_{"peer"}, tag_{"tag"}, label_{"label"}, is_blocking_{"is_blocking"},
+      is_in_stream_{"is_in_stream"};
   Field record_id_{"record_id"}, process_group_{"process_group"}, pg_id_{"pg_id"},
       collective_seq_id_{"collective_seq_id"}, p2p_seq_id_{"p2p_seq_id"}, is_p2p_{"is_p2p"},
       profiling_name_{"profiling_name"}, state_{"state"}, created_{"time_created_ns"},
@@ -179,6 +138,10 @@ Dump DumpReader::read() {
     if (const auto* number = std::get_if<std::int64_t>(rank);
         number != nullptr && *number >= 0 && *number < std::numeric_limits<int>::max())
       dump_.rank = static_cast<int>(*number);
+  const std::string_view end = text_or(tree_.find(root, "gangsim_end"), "none");
+  for (const sim::LaneEnd candidate :
+       {sim::LaneEnd::none, sim::LaneEnd::returned, sim::LaneEnd::failed})
+    if (to_string(candidate) == end) dump_.end = candidate;
   read_groups(root);
   if (entries != nullptr) {
     const std::span<const Value> all = items(*entries);
@@ -224,6 +187,7 @@ void DumpReader::read_groups(const Value& root) {
   for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
     const std::string_view name =
         text_or(tree_.find(groups[i + 1], "name"), text_or(&groups[i], ""));
+    if (name == dump_fields::no_operation) continue;
     const std::uint32_t group =
         group_named(name, text_or(tree_.find(groups[i + 1], "desc"), "undefined"));
     if (const Value* ranks = tree_.find(groups[i + 1], "ranks"))
@@ -280,15 +244,16 @@ void DumpReader::read_peer(std::string_view text, Collective& call) const {
 // "nccl:all_reduce".
 void DumpReader::read_operation(std::string_view name, DumpedCall& read, Collective& call) {
   const std::size_t colon = name.find(':');
-  read.is_gloo = name.substr(0, colon) == "gloo";
+  read.has_state = read.is_in_stream = name.substr(0, colon) != "gloo";
   const std::string_view operation =
       colon == std::string_view::npos ? name : name.substr(colon + 1);
   const std::size_t space = operation.find(' ');
-  const auto known = std::ranges::find(operations, operation.substr(0, space), &Operation::name);
-  call.kind = known == operations.end() ? OperationKind::barrier : known->kind;
+  const std::optional<OperationKind> known =
+      dump_fields::operation_named(operation.substr(0, space));
+  call.kind = known.value_or(OperationKind::barrier);
   call.reduce_operation = unknown_reduce_operation;
   call.blocking = false;
-  if (known == operations.end()) call.label = operation;
+  if (!known) call.label = operation;
   if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
     read.is_message = true;
     read_peer(space == std::string_view::npos ? "" : operation.substr(space + 1), call);
@@ -328,9 +293,9 @@ void DumpReader::read_type(const Value& entry, bool is_input, Collective& call) 
   const std::span<const Value> names = items(*types_of);
   if (names.empty()) return;
   const std::string_view name = text_or(&names[0], "");
-  const auto known = std::ranges::find(types, name, &Type::name);
-  call.data_type = known == types.end() ? DataType::u8 : known->type;
-  if (known == types.end()) call.label = name;
+  const std::optional<DataType> known = dump_fields::type_named(name);
+  call.data_type = known.value_or(DataType::u8);
+  if (!known) call.label = name;
 }
 
 // The tensor that fixes the size: the smaller of input and output.
@@ -365,7 +330,40 @@ std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line)
   return first;
 }
 
+// What gangsim's own dumps say besides.
+void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call) {
+  const Value* own = find(entry, own_);
+  if (own == nullptr) return;
+  const auto name = get<std::string_view>(*own, operation_, "a text");
+  const std::optional<OperationKind> kind = parse_operation_kind(name);
+  if (!kind || *kind == OperationKind::batch || *kind == OperationKind::shrink ||
+      is_point_to_point(*kind) != read.is_message)
+    fail(fmt::format("field operation is '{}', which is no such operation", visible(name)));
+  call.kind = *kind;
+  if (reduces(*kind)) {
+    const auto reduction = get<std::string_view>(*own, reduce_operation_, "a text");
+    call.reduce_operation = parse_reduce_operation(reduction).value_or(unknown_reduce_operation);
+  }
+  const auto small = [&](Field& field) {
+    const auto number = get<std::int64_t>(*own, field, "a number");
+    if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max())
+      fail(fmt::format("field {} is {}, which is out of range", field.name, number));
+    return static_cast<int>(number);
+  };
+  call.count = static_cast<std::int64_t>(get_count(*own, count_));
+  call.peer = small(peer_);
+  call.tag = small(tag_);
+  if (const Value* label = find(*own, label_)) call.label = text_or(label, "");
+  call.blocking = get<bool>(*own, is_blocking_, "a flag");
+  read.is_in_stream = get<bool>(*own, is_in_stream_, "a flag");
+  if (call.count == 0 && !is_point_to_point(*kind) && *kind > OperationKind::broadcast)
+    call.shape = {};
+}
+
 void DumpReader::read_entry(const Value& entry) {
+  if (const Value* own = find(entry, own_);
+      own != nullptr && text_or(find(*own, operation_), "") == dump_fields::no_operation)
+    return;
   DumpedCall read;
   Collective call;
   read.record = get_count(entry, record_id_);
@@ -384,6 +382,7 @@ void DumpReader::read_entry(const Value& entry) {
   if (const Value* created = find(entry, created_))
     if (const auto* time = std::get_if<std::int64_t>(created)) read.created_ns = *time;
   read_tensors(entry, call);
+  read_own(entry, read, call);
   const std::string_view file = read_place(entry, call.call_site.line);
   read.call = calls_.index_of(call, file);
   merge(read);

@@ -9,6 +9,7 @@
 
 #include "gang/enum_names.h"
 #include "harness/recording/call_table.h"
+#include "sim/report/timeline.h"
 
 namespace gang::harness {
 
@@ -37,15 +38,17 @@ struct DumpedCall {
   std::int64_t created_ns = 0;
   DumpedState state = DumpedState::scheduled;
   bool is_message = false;
-  bool is_gloo = false;  // then `state` says nothing: it stays scheduled
+  bool has_state = true;     // else `state` says nothing: with Gloo, it stays scheduled
+  bool is_in_stream = true;  // NCCL: waits for what its rank launched before
 
   friend bool operator==(const DumpedCall&, const DumpedCall&) = default;
 };
 
 // A value.
 struct Dump {
-  std::optional<int> rank;  // where the dump says so
-  std::string version;      // "2.4"
+  std::optional<int> rank;                // where the dump says so
+  sim::LaneEnd end = sim::LaneEnd::none;  // of the rank's program, where the dump says so
+  std::string version;                    // "2.4"
   std::vector<DumpedGroup> groups;
   std::vector<DumpedCall> calls;  // in their order
 };

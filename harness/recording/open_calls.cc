@@ -74,7 +74,7 @@ class Search {
   // Of a call without the other side.
   bool is_open_alone(const End& end) const {
     const RankCall& call = call_at(end.rank, end.place);
-    return call.is_gloo ? is_last(end) : call.state != DumpedState::completed;
+    return !call.has_state ? is_last(end) : call.state != DumpedState::completed;
   }
   void open(const End& end) { open_.is_open[static_cast<std::size_t>(end.rank)][end.place] = true; }
 
@@ -121,17 +121,17 @@ void Search::pair(const Link& link, const Ends& ends) {
     const RankCall& receive = call_at(ends.receives[i].rank, ends.receives[i].place);
     Collective as_send = text_of(receive);
     as_send.kind = OperationKind::send;
-    const bool are_done = send.is_gloo || (send.state == DumpedState::completed &&
-                                           receive.state == DumpedState::completed);
+    const bool are_done = !send.has_state || (send.state == DumpedState::completed &&
+                                              receive.state == DumpedState::completed);
     if (are_done && are_alike(text_of(send), as_send)) continue;
     open(ends.sends[i]);
     open(ends.receives[i]);
   }
   for (const auto* side : {&ends.sends, &ends.receives})
     for (std::size_t i = pairs; i < side->size(); ++i)
-      // Without the other side, a Gloo call waits if it should have met one.
+      // Without a state, a call waits if it should have met the other side.
       if (is_open_alone((*side)[i]) ||
-          (is_whole && call_at((*side)[i].rank, (*side)[i].place).is_gloo))
+          (is_whole && !call_at((*side)[i].rank, (*side)[i].place).has_state))
         open((*side)[i]);
 }
 
@@ -173,7 +173,7 @@ bool Search::has_ended(const std::vector<Member>& members, const std::vector<std
     is_done = is_done && call.state == DumpedState::completed;
     has_gone_on = has_gone_on || !is_last({member.rank, place});
   }
-  return first->is_gloo ? are_all_known || has_gone_on : is_done;
+  return first->has_state ? is_done : are_all_known || has_gone_on;
 }
 
 // Opens what the members called from `at` on, each as long as it leaves out no number.

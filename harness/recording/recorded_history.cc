@@ -50,7 +50,7 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     sim::TimelineCall& kept = histories.calls.emplace_back();
     kept.call = describe(call);
     kept.call.sequence.reset();
-    kept.location = *call.call_site.file == '\0' ? "" : to_string(call.call_site);
+    kept.location = to_string(call.call_site);
   }
   const std::size_t kept = sim::TimelineRecorder::calls_per_history(recording.world_size());
   for (std::size_t rank = 0; rank < recording.ranks.size(); ++rank) {
@@ -58,6 +58,7 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     sim::CallHistory& history = histories.ranks.emplace_back();
     const std::size_t first = first_kept(recorded, kept);
     history.left_out = recorded.first_record + first;
+    history.end = recorded.end;
     for (std::size_t place = first; place < recorded.calls.size(); ++place) {
       const RankCall& call = recorded.calls[place];
       history.calls.push_back(
@@ -83,6 +84,7 @@ sim::Timeline timeline_of(const Recording& recording, const sim::CallHistories& 
     lane.ranks = {static_cast<int>(rank)};
     const std::size_t first = first_kept(recorded, kept);
     lane.left_out = recorded.first_record + first;
+    lane.end = recorded.end;
     const std::size_t left_out = recorded.calls.size() - history.calls.size();
     std::uint64_t step = 0;
     for (std::size_t place = first; place < recorded.calls.size(); ++place) {

@@ -115,9 +115,21 @@ class Groups {
   std::string job_file_;
 };
 
+void check_peer(const std::string& file, const RecordedGroup& group, const Collective& call) {
+  const bool may_be_unknown = has_root(call.kind) && call.peer == no_rank;
+  const bool may_be_any = call.kind == OperationKind::recv && call.peer == any_rank;
+  const bool has_peer = has_root(call.kind) || is_point_to_point(call.kind);
+  if (!has_peer || may_be_unknown || may_be_any ||
+      (call.peer >= 0 && static_cast<std::size_t>(call.peer) < group.ranks.size()))
+    return;
+  throw InvalidArgument(fmt::format("dump {}: a call on {} is about rank {} of {}", file, group.name,
+                                    call.peer, group.ranks.size()));
+}
+
 void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recording& recording) {
   RankRecording& rank = recording.ranks[static_cast<std::size_t>(dump.rank)];
   rank.is_missing = false;
+  rank.end = dump.dump.end;
   rank.enqueued.assign(recording.groups.size(), -1);
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (const auto& last = dump.dump.groups[i].last_enqueued) rank.enqueued[groups[i]] = *last;
@@ -125,17 +137,15 @@ void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recordi
   rank.calls.reserve(dump.dump.calls.size());
   for (const DumpedCall& call : dump.dump.calls) {
     const std::uint32_t group = groups[call.group];
-    const auto size = static_cast<int>(recording.groups[group].ranks.size());
-    if (const int peer = recording.calls[call.call].peer; call.is_message && peer >= size)
-      throw InvalidArgument(fmt::format("dump {}: a message on {} is for rank {} of {}", dump.file,
-                                        recording.groups[group].name, peer, size));
+    check_peer(dump.file, recording.groups[group], recording.calls[call.call]);
     rank.calls.push_back({.group = group,
                           .call = call.call,
                           .sequence = call.sequence,
                           .created_ns = call.created_ns,
                           .state = call.state,
                           .is_message = call.is_message,
-                          .is_gloo = call.is_gloo});
+                          .has_state = call.has_state,
+                          .is_in_stream = call.is_in_stream});
   }
   dump.dump.calls = {};
 }

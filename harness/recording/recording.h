@@ -28,11 +28,13 @@ struct RankCall {
   std::int64_t created_ns = 0;
   DumpedState state = DumpedState::scheduled;
   bool is_message = false;
-  bool is_gloo = false;
+  bool has_state = true;
+  bool is_in_stream = true;
 };
 
 struct RankRecording {
-  bool is_missing = true;              // there is no dump of it
+  bool is_missing = true;  // there is no dump of it
+  sim::LaneEnd end = sim::LaneEnd::none;
   std::uint64_t first_record = 0;      // not 0: its buffer has lost so many calls
   std::vector<RankCall> calls;         // in their order
   std::vector<std::int64_t> enqueued;  // by group: its last collective; -1: not known

@@ -35,7 +35,10 @@ class ReplayedRank {
   }
 
   void run() {
-    rank_.end_as(of(recording_.ranks).is_missing ? "dump is missing" : "recording ends");
+    if (const RankRecording& recorded = of(recording_.ranks); recorded.is_missing)
+      rank_.end_as("dump is missing");
+    else if (recorded.end != sim::LaneEnd::returned)
+      rank_.end_as(recorded.end == sim::LaneEnd::failed ? "program failed" : "recording ends");
     for (const std::uint32_t place : of(open_.common_of_rank)) start(place);
     const std::vector<std::uint32_t>& places = of(open_.of_rank);
     for (std::size_t first = 0; first < places.size();) {
@@ -87,9 +90,19 @@ class ReplayedRank {
     const TensorView nothing{nullptr, operation.collective.data_type, Shape::vector(0)};
     operation.input = operation.output = nothing;
     Gang& gang = gang_of(call.group);
+    const std::vector<TensorView> inputs(static_cast<std::size_t>(gang.size()), nothing);
+    Collective& described = operation.collective;
+    if (described.kind == OperationKind::scatter && described.peer == gang.rank())
+      operation.inputs = inputs;
+    if (described.kind == OperationKind::broadcast_objects) operation.packed = &packed_;
+    // Gangs are made already: what is left of this is that all members meet.
+    if (described.kind == OperationKind::create_gang || described.kind == OperationKind::split) {
+      described.label = to_string(described.kind);
+      described.kind = OperationKind::barrier;
+    }
     try {
       started_.push_back(
-          {Caller::start(gang, operation), call.state == DumpedState::completed && !call.is_gloo});
+          {Caller::start(gang, operation), call.state == DumpedState::completed && call.has_state});
     } catch (const GangError&) {
       // The gang is broken, which is a finding already.
     }
@@ -123,21 +136,22 @@ class ReplayedRank {
   sim::SimulatedRank& rank_;
   const std::vector<RankCall>& calls_;
   std::map<std::uint32_t, std::shared_ptr<Gang>> gangs_;  // outlive the works
+  std::vector<std::byte> packed_;                         // objects of no bytes
   std::vector<Started> started_;
 };
 
-bool has_open_gloo_call(const Recording& recording, const OpenCalls& open) {
+bool are_in_streams(const Recording& recording, const OpenCalls& open) {
   for (std::size_t rank = 0; rank < open.of_rank.size(); ++rank)
     for (const std::uint32_t place : open.of_rank[rank])
-      if (recording.ranks[rank].calls[place].is_gloo) return true;
-  return false;
+      if (!recording.ranks[rank].calls[place].is_in_stream) return false;
+  return true;
 }
 
 }  // namespace
 
 sim::Report replay_open_calls(const Recording& recording, const OpenCalls& open) {
   sim::SimulationOptions options{.world_size = recording.world_size(), .buffer_guard = false};
-  if (!has_open_gloo_call(recording, open)) options.execution = sim::ExecutionModel::stream_ordered;
+  if (are_in_streams(recording, open)) options.execution = sim::ExecutionModel::stream_ordered;
   const sim::RunAgain run = [&](const sim::SimulationOptions& chosen) {
     return sim::Simulation(chosen).run(
         [&](sim::SimulatedRank& rank) { ReplayedRank(recording, open, rank).run(); });
