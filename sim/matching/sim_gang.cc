@@ -16,8 +16,8 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
     : Gang(state->info, rank),
       world_(&world),
       state_(std::move(state)),
-      is_refused_(owner.incarnation > 0),
       next_sequence_(state_->first_sequence),
+      is_refused_(owner.incarnation > 0),
       owner_(&owner) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
