@@ -27,13 +27,12 @@ std::uint32_t CallRing::add_gang(const GangInfo& info) {
   return static_cast<std::uint32_t>(gangs_.size() - 1);
 }
 
-CallRing::Entry& CallRing::add(std::uint32_t gang, const Collective& call,
-                               std::uint64_t sequence) {
+CallRing::Entry& CallRing::add(std::uint32_t gang, const Collective& call, std::uint64_t sequence) {
   Entry& entry = entries_[records_ % entries_.size()];
   entry.call = call;
   entry.call.sequence_number = sequence;
   entry.label.assign(call.label);
-  entry.record = entry.last_of_batch = records_++;
+  entry.record = entry.first_of_batch = records_++;
   entry.time = std::chrono::steady_clock::now();
   entry.gang = gang;
   entry.state = DumpedState::started;
@@ -47,7 +46,6 @@ std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
   const std::uint64_t number = first_message + messages_++;
   if (call.kind != OperationKind::batch) return add(gang, call, number).record;
   const std::uint64_t first = records_;
-  const std::uint64_t last = first + operation.batch.size() - 1;
   for (const PointToPoint& message : operation.batch) {
     Collective single = call;
     single.kind = message.kind;
@@ -56,17 +54,17 @@ std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
     single.count = message.tensor.count();
     single.peer = message.peer;
     single.tag = message.tag;
-    add(gang, single, number).last_of_batch = last;
+    add(gang, single, number).first_of_batch = first;
   }
   return first;
 }
 
 void CallRing::complete(std::uint64_t record) {
-  for (std::uint64_t at = record; at < records_; ++at) {
+  const std::uint64_t oldest = records_ - std::min<std::uint64_t>(records_, entries_.size());
+  for (std::uint64_t at = std::max(record, oldest); at < records_; ++at) {
     Entry& entry = entries_[at % entries_.size()];
-    if (entry.record != at || entry.last_of_batch < at) continue;
+    if (entry.first_of_batch != record) return;
     entry.state = DumpedState::completed;
-    if (entry.last_of_batch == at) return;
   }
 }
 
@@ -82,18 +80,17 @@ Dump CallRing::dump(CallTable& calls, sim::LaneEnd end) const {
     Collective call = entry.call;
     call.label = entry.label;
     const std::string_view file = call.call_site.file == nullptr ? "" : call.call_site.file;
-    dump.calls.push_back(
-        {.record = entry.record,
-         .group = entry.gang,
-         .call = calls.index_of(call, file),
-         .sequence = entry.call.sequence_number,
-         .created_ns =
-             std::chrono::duration_cast<std::chrono::nanoseconds>(entry.time.time_since_epoch())
-                 .count(),
-         .state = entry.state,
-         .is_message = is_point_to_point(call.kind),
-         .has_state = true,
-         .is_in_stream = options_.is_in_stream});
+    dump.calls.push_back({.record = entry.record,
+                          .group = entry.gang,
+                          .call = calls.index_of(call, file),
+                          .sequence = entry.call.sequence_number,
+                          .created_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                            entry.time.time_since_epoch())
+                                            .count(),
+                          .state = entry.state,
+                          .is_message = is_point_to_point(call.kind),
+                          .has_state = true,
+                          .is_in_stream = options_.is_in_stream});
   }
   return dump;
 }

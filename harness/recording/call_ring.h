@@ -42,7 +42,7 @@ class CallRing {
     Collective call;  // its label is in `label`
     std::string label;
     std::uint64_t record = 0;
-    std::uint64_t last_of_batch = 0;
+    std::uint64_t first_of_batch = 0;
     std::chrono::steady_clock::time_point time;
     std::uint32_t gang = 0;
     DumpedState state = DumpedState::started;

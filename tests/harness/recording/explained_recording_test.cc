@@ -32,10 +32,11 @@ TEST(ExplainedRecording, AJobThatCompletedHolds) {
   const RunResult result = explain(job.take(), "rec", "gangsim explain rec");
   EXPECT_TRUE(result.holds());
   EXPECT_EQ(result.report.counts.rank_operations, 12U);
-  EXPECT_EQ(to_string(result),
-            "COMPLETED                                                          rec, world 4\n"
-            "\n  Every recorded call has ended.\n  12 calls by 4 ranks in 1 gang\n\n"
-            "  Certainty  as recorded\n");
+  EXPECT_EQ(to_string(result), "COMPLETED" + std::string(59, ' ') +
+                                   "rec, world 4\n"
+                                   "\n  Every recorded call has ended.\n"
+                                   "  12 calls by 4 ranks in 1 gang\n\n"
+                                   "  Certainty  as recorded\n");
 }
 
 TEST(ExplainedRecording, NamesTheRankThatSkippedACall) {

@@ -19,9 +19,11 @@ std::string text_of(const ValueTree& tree, const ValueTree::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return std::to_string(*number);
   if (const auto* text = std::get_if<std::string_view>(&value))
     return "'" + std::string(*text) + "'";
-  std::string text = std::get<ValueTree::Container>(value).is_map ? "{" : "[";
-  for (const ValueTree::Value& item : tree.items(value)) text += text_of(tree, item) + " ";
-  return text;
+  std::string text;
+  for (const ValueTree::Value& item : tree.items(value))
+    text += (text.empty() ? "" : ", ") + text_of(tree, item);
+  const bool is_map = std::get<ValueTree::Container>(value).is_map;
+  return (is_map ? "{" : "[") + text + (is_map ? "}" : "]");
 }
 
 std::string read(const std::string& bytes) {
@@ -46,12 +48,12 @@ TEST(PickleReader, ReadsWhatPythonWrites) {
                  "eX\x01\x00\x00\x00"
                  "bq\x03N\x88G?\xe0\x00\x00"
                  "\x00\x00\x00\x00\x87q\x04u."s),
-            "{'a' [1 300 -70000 1099511627776 'b' [None True 0.500000 ");
+            "{'a', [1, 300, -70000, 1099511627776], 'b', [None, True, 0.500000]}");
   // [['x', 'x'], ('x',)] with one 'x', protocol 4
   EXPECT_EQ(read("\x80\x04\x95\x0f\x00\x00\x00\x00\x00\x00\x00]\x94(]\x94(\x8c\x01x\x94h\x02"
                  "eh\x02\x85\x94"
                  "e."s),
-            "[['x' 'x' ['x' ");
+            "[['x', 'x'], ['x']]");
 }
 
 TEST(PickleReader, ListsMayBeSharedAndGrowLater) {
@@ -59,7 +61,7 @@ TEST(PickleReader, ListsMayBeSharedAndGrowLater) {
   EXPECT_EQ(read("\x80\x02](]q\x00X\x01\x00\x00\x00"
                  "aah\x00X\x01\x00\x00\x00"
                  "bae."s),
-            "[['a' 'b' ['a' 'b' ");
+            "[['a', 'b'], ['a', 'b']]");
 }
 
 TEST(PickleReader, RefusesWhatWouldRunCode) {
@@ -109,7 +111,7 @@ TEST(PickleReader, AFileThatEndsTooEarlyIsCutOff) {
   const std::string whole =
       "\x80\x02}q\x00(X\x01\x00\x00\x00"
       "aJ\x01\x00\x00\x00u."s;
-  EXPECT_EQ(read(whole), "{'a' 1 ");
+  EXPECT_EQ(read(whole), "{'a', 1}");
   for (std::size_t size = 2; size < whole.size(); ++size)
     EXPECT_THROW(read(whole.substr(0, size)), CutOffDump) << size;
 }
