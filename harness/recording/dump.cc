@@ -118,8 +118,8 @@ class DumpReader {
   std::map<std::pair<std::string, std::string>, std::uint32_t> groups_;  // by name, description
   std::map<std::string, std::uint32_t, std::less<>> group_of_id_;        // by pg_id
   Field own_{"gangsim"}, operation_{"operation"}, reduce_operation_{"reduce_operation"},
-      count_{"count"}, peer_{"peer"}, tag_{"tag"}, label_{"label"}, is_blocking_{"is_blocking"},
-      is_in_stream_{"is_in_stream"};
+      count_{"count"}, sequence_{"sequence"}, peer_{"peer"}, tag_{"tag"}, label_{"label"},
+      is_blocking_{"is_blocking"}, is_in_stream_{"is_in_stream"};
   Field record_id_{"record_id"}, process_group_{"process_group"}, pg_id_{"pg_id"},
       collective_seq_id_{"collective_seq_id"}, p2p_seq_id_{"p2p_seq_id"}, is_p2p_{"is_p2p"},
       profiling_name_{"profiling_name"}, state_{"state"}, created_{"time_created_ns"},
@@ -350,6 +350,7 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
       fail(fmt::format("field {} is {}, which is out of range", field.name, number));
     return static_cast<int>(number);
   };
+  if (read.is_message) read.sequence = get_count(*own, sequence_);
   call.count = static_cast<std::int64_t>(get_count(*own, count_));
   call.peer = small(peer_);
   call.tag = small(tag_);

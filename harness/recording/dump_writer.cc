@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +13,10 @@
 
 namespace gang::harness {
 namespace {
+
+// Far from the numbers of collectives: torchfrtrace takes calls of one number for calls made as
+// one.
+constexpr std::int64_t first_message = 1'000'000'000;
 
 // What torchfrtrace of PyTorch 2.6 takes an operation for.
 std::string_view name_for_torch(OperationKind kind) {
@@ -55,11 +61,11 @@ class Writer {
     out_.text(key);
     out_.none();
   }
+  std::int64_t next_message(const DumpedCall& call);
   void write_groups();
   void write_entry(const DumpedCall& call);
   void write_no_tensors();
   void write_no_call();
-  void write_end_of_batch(const DumpedCall& call);
   void write_numbers(const DumpedCall& call);
   void write_tensor(std::string_view side, const Collective& call, std::int64_t times);
   void write_own(const DumpedCall& call);
@@ -72,7 +78,7 @@ class Writer {
   const Dump& dump_;
   const CallTable& calls_;
   PickleWriter out_;
-  std::uint64_t collectives_ = 0;  // the number of the last one
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> messages_;  // by group and link
 };
 
 std::string Writer::run() {
@@ -83,15 +89,7 @@ std::string Writer::run() {
   write_groups();
   out_.text("entries");
   out_.begin_list();
-  for (std::size_t i = 0; i < dump_.calls.size(); ++i) {
-    const DumpedCall& call = dump_.calls[i];
-    write_entry(call);
-    const auto is_of_batch = [&](std::size_t other) {
-      return other < dump_.calls.size() && call.is_message && dump_.calls[other].is_message &&
-             dump_.calls[other].group == call.group && dump_.calls[other].sequence == call.sequence;
-    };
-    if (i > 0 && is_of_batch(i - 1) && !is_of_batch(i + 1)) write_end_of_batch(call);
-  }
+  for (const DumpedCall& call : dump_.calls) write_entry(call);
   if (dump_.calls.empty()) write_no_call();
   out_.end_list();
   out_.end_map();
@@ -132,6 +130,18 @@ void Writer::write_groups() {
   out_.end_map();
 }
 
+// A number that both ends of a message have, and no other call: torchfrtrace matches calls by it.
+std::int64_t Writer::next_message(const DumpedCall& call) {
+  const DumpedGroup& group = dump_.groups[call.group];
+  const Collective& text = calls_[call.call];
+  const auto size = static_cast<std::int64_t>(std::max<std::size_t>(1, group.ranks.size()));
+  const std::int64_t self = own_rank_in(group);
+  const std::int64_t peer = text.peer < 0 ? self : text.peer;
+  const bool is_send = text.kind == OperationKind::send;
+  const std::int64_t link = is_send ? self * size + peer : peer * size + self;
+  return first_message + link + size * size * messages_[{call.group, link}]++;
+}
+
 std::string Writer::profiling_name(const DumpedCall& call) const {
   const Collective& text = calls_[call.call];
   std::string name = fmt::format("nccl:{}", name_for_torch(text.kind));
@@ -151,9 +161,10 @@ void Writer::write_numbers(const DumpedCall& call) {
   out_.text(group.name);
   out_.text(group.description);
   out_.end_tuple();
-  if (!call.is_message) collectives_ = call.sequence;
-  field("collective_seq_id", static_cast<std::int64_t>(collectives_));
-  field("p2p_seq_id", call.is_message ? static_cast<std::int64_t>(call.sequence) : 0);
+  const std::int64_t number =
+      call.is_message ? next_message(call) : static_cast<std::int64_t>(call.sequence);
+  field("collective_seq_id", number);
+  field("p2p_seq_id", call.is_message ? number : 0);
   field("op_id", static_cast<std::int64_t>(call.record));
 }
 
@@ -184,6 +195,7 @@ void Writer::write_own(const DumpedCall& call) {
   out_.begin_map();
   field("operation", to_string(text.kind));
   if (reduces(text.kind)) field("reduce_operation", to_string(text.reduce_operation));
+  if (call.is_message) field("sequence", static_cast<std::int64_t>(call.sequence));
   field("count", text.count);
   field("peer", text.peer);
   field("tag", text.tag);
@@ -232,25 +244,11 @@ void Writer::write_no_tensors() {
   }
 }
 
-void Writer::write_end_of_batch(const DumpedCall& call) {
-  out_.begin_map();
-  write_numbers(call);
-  field("profiling_name", "nccl:coalesced");
-  field("time_created_ns", call.created_ns);
-  write_no_tensors();
-  field("state", name_of(dumped_state_names, call.state));
-  flag_field("is_p2p", true);
-  out_.text("frames");
-  out_.begin_list();
-  out_.end_list();
-  out_.end_map();
-}
-
 // Of a group that nobody else is in.
 void Writer::write_no_call() {
   out_.begin_map();
-  for (const char* key : {"record_id", "pg_id", "collective_seq_id", "p2p_seq_id", "op_id",
-                          "time_created_ns"})
+  for (const char* key :
+       {"record_id", "pg_id", "collective_seq_id", "p2p_seq_id", "op_id", "time_created_ns"})
     field(key, 0);
   out_.text("process_group");
   out_.begin_tuple();

@@ -11,7 +11,6 @@ namespace gang::harness {
 // dump back. Calls that torchfrtrace does not know (barrier, reduce, making gangs) are an
 // all_reduce to it; what the format lacks (reduce operation, root, tag, label) is in fields of
 // ours, "gangsim". A dump without calls gets one that is not a call: torchfrtrace wants one.
-// Messages must have numbers that no collective has: it confuses them otherwise.
 std::string to_pickle(const Dump& dump, const CallTable& calls);
 
 }  // namespace gang::harness

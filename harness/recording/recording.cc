@@ -122,8 +122,8 @@ void check_peer(const std::string& file, const RecordedGroup& group, const Colle
   if (!has_peer || may_be_unknown || may_be_any ||
       (call.peer >= 0 && static_cast<std::size_t>(call.peer) < group.ranks.size()))
     return;
-  throw InvalidArgument(fmt::format("dump {}: a call on {} is about rank {} of {}", file, group.name,
-                                    call.peer, group.ranks.size()));
+  throw InvalidArgument(fmt::format("dump {}: a call on {} is about rank {} of {}", file,
+                                    group.name, call.peer, group.ranks.size()));
 }
 
 void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recording& recording) {

@@ -62,8 +62,7 @@ RecordingGang::RecordingGang(std::shared_ptr<Gang> inner, std::shared_ptr<CallRi
 
 Work RecordingGang::do_start(Operation& operation) {
   const std::uint64_t record = ring_->begin(index_, operation);
-  return Work(
-      std::make_shared<RecordedWork>(ForwardingGang::do_start(operation), ring_, record));
+  return Work(std::make_shared<RecordedWork>(ForwardingGang::do_start(operation), ring_, record));
 }
 
 Received RecordingGang::do_run(Operation& operation) {
