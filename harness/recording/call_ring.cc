@@ -7,8 +7,7 @@
 namespace gang::harness {
 namespace {
 
-// PyTorch counts collectives from 1. Messages have numbers of their own, far from those.
-constexpr std::uint64_t first_collective = 1;
+// Messages have numbers of their own, far from those of collectives.
 constexpr std::uint64_t first_message = 1'000'000'000;
 
 }  // namespace
@@ -41,8 +40,7 @@ CallRing::Entry& CallRing::add(std::uint32_t gang, const Collective& call, std::
 
 std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
   const Collective& call = operation.collective;
-  if (!is_point_to_point(call.kind))
-    return add(gang, call, first_collective + gangs_[gang].collectives++).record;
+  if (!is_point_to_point(call.kind)) return add(gang, call, gangs_[gang].collectives++).record;
   const std::uint64_t number = first_message + messages_++;
   if (call.kind != OperationKind::batch) return add(gang, call, number).record;
   const std::uint64_t first = records_;
@@ -72,7 +70,7 @@ Dump CallRing::dump(CallTable& calls, sim::LaneEnd end) const {
   Dump dump{.rank = options_.rank, .end = end, .version = "2.4"};
   for (const Gang& gang : gangs_) {
     dump.groups.push_back(gang.group);
-    dump.groups.back().last_enqueued = static_cast<std::int64_t>(gang.collectives);
+    dump.groups.back().last_enqueued = static_cast<std::int64_t>(gang.collectives) - 1;
   }
   const std::uint64_t first = records_ > entries_.size() ? records_ - entries_.size() : 0;
   for (std::uint64_t record = first; record < records_; ++record) {

@@ -58,6 +58,8 @@ class Search {
 
   void sort_calls();
   void search(std::uint32_t group);
+  bool have_other_arguments(const std::vector<Member>& members, const std::vector<std::size_t>& at,
+                            std::uint64_t sequence) const;
   void open_from(const std::vector<Member>& members, const std::vector<std::size_t>& at);
   void pair(const Link& link, const Ends& ends);
   Member member_of(std::uint32_t group, int rank);
@@ -176,6 +178,23 @@ bool Search::has_ended(const std::vector<Member>& members, const std::vector<std
   return first->has_state ? is_done : are_all_known || has_gone_on;
 }
 
+// Whether members made the same operation with this number, but not alike.
+bool Search::have_other_arguments(const std::vector<Member>& members,
+                                  const std::vector<std::size_t>& at,
+                                  std::uint64_t sequence) const {
+  const Collective* first = nullptr;
+  bool differ = false;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (at[i] == members[i].places.size()) continue;
+    const RankCall& call = call_at(members[i].rank, members[i].places[at[i]]);
+    if (call.sequence != sequence) continue;
+    if (first == nullptr) first = &text_of(call);
+    if (first->kind != text_of(call).kind) return false;
+    differ = differ || !are_alike(*first, text_of(call));
+  }
+  return differ;
+}
+
 // Opens what the members called from `at` on, each as long as it leaves out no number.
 void Search::open_from(const std::vector<Member>& members, const std::vector<std::size_t>& at) {
   std::set<std::uint64_t> numbers;
@@ -231,6 +250,7 @@ void Search::search(std::uint32_t group) {
     ++sequence;
   }
   if (!open_group.first) return;
+  open_group.differs = have_other_arguments(members, at, sequence);
   open_group.has_common = are_all_known && is_after_common;
   if (open_group.has_common)
     for (std::size_t i = 0; i < members.size(); ++i)

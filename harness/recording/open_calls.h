@@ -13,6 +13,7 @@ namespace gang::harness {
 struct OpenCalls {
   struct Group {
     std::optional<std::uint64_t> first;  // number of the first open collective; none: all ended
+    bool differs = false;                // its members made it with different arguments
     bool has_common = false;             // all members made the one before it, and alike
   };
   std::vector<Group> groups;                               // by group

@@ -11,8 +11,13 @@
 namespace gang::harness {
 namespace {
 
-sim::SliceStatus status_of(bool is_open) {
-  return is_open ? sim::SliceStatus::pending : sim::SliceStatus::complete;
+// A collective whose arguments differ cannot end well.
+sim::SliceStatus status_of(const RankCall& call, bool is_open, const OpenCalls& open) {
+  if (!is_open) return sim::SliceStatus::complete;
+  const OpenCalls::Group& group = open.groups[call.group];
+  return group.differs && !call.is_message && call.sequence == group.first
+             ? sim::SliceStatus::failed
+             : sim::SliceStatus::pending;
 }
 
 std::size_t first_kept(const RankRecording& rank, std::size_t kept) {
@@ -62,7 +67,7 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     for (std::size_t place = first; place < recorded.calls.size(); ++place) {
       const RankCall& call = recorded.calls[place];
       history.calls.push_back(
-          {call.call, call.group, call.sequence, status_of(open.is_open[rank][place])});
+          {call.call, call.group, call.sequence, status_of(call, open.is_open[rank][place], open)});
     }
   }
   return histories;

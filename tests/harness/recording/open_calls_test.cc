@@ -50,7 +50,9 @@ TEST(OpenCalls, CompletedCallsThatDifferAreOpen) {
   const auto root = job.group("default_pg", {0, 1});
   job.call(0, root, OperationKind::all_reduce, {.count = 4});
   job.call(1, root, OperationKind::all_reduce, {.count = 5});
-  EXPECT_EQ(find_open_calls(job.take()).groups[0].first, 1U);
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_EQ(open.groups[0].first, 1U);
+  EXPECT_TRUE(open.groups[0].differs);
 }
 
 TEST(OpenCalls, RingsAreAlignedByNumber) {
