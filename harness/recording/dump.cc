@@ -13,7 +13,7 @@
 #include "harness/recording/dump_fields.h"
 #include "harness/recording/json_dump_reader.h"
 #include "harness/recording/pickle_reader.h"
-#include "harness/recording/value_tree.h"
+#include "harness/recording/value_reader.h"
 
 namespace gang::harness {
 namespace {
@@ -39,20 +39,29 @@ bool is_of_torch(std::string_view file) {
          file.starts_with('<') || file.starts_with("??");
 }
 
-class DumpReader {
+// Fields of the entries.
+struct EntryFields {
+  using Field = ValueField;
+  Field record_id{"record_id"}, process_group{"process_group"}, pg_id{"pg_id"};
+  Field collective_seq_id{"collective_seq_id"}, p2p_seq_id{"p2p_seq_id"}, is_p2p{"is_p2p"};
+  Field profiling_name{"profiling_name"}, state{"state"}, created{"time_created_ns"};
+  Field input_sizes{"input_sizes"}, output_sizes{"output_sizes"};
+  Field input_types{"input_dtypes"}, output_types{"output_dtypes"};
+  Field frames{"frames"}, filename{"filename"}, line{"line"};
+  // Of gangsim's own dumps.
+  Field own{"gangsim"}, operation{"operation"}, reduce_operation{"reduce_operation"};
+  Field count{"count"}, sequence{"sequence"}, peer{"peer"}, tag{"tag"}, label{"label"};
+  Field is_blocking{"is_blocking"}, is_in_stream{"is_in_stream"};
+};
+
+class DumpReader : ValueReader {
  public:
   DumpReader(const ValueTree& tree, std::size_t size, CallTable& calls)
-      : tree_(tree), calls_(calls), steps_left_(16 * size + 1024) {}
+      : ValueReader(tree, size), root_(tree.root()), calls_(calls) {}
 
   Dump read();
 
  private:
-  // A field of the entries, all of which are made alike.
-  struct Field {
-    const char* name;
-    std::size_t hint = 0;
-  };
-
   void read_groups(const Value& root);
   void read_status(const Value& root);
   void read_entry(const Value& entry);
@@ -70,75 +79,25 @@ class DumpReader {
   // The extents of a list of tensors: of the only one, or of all as one row.
   std::optional<Shape> shape_of(const Value* sizes);
 
-  [[noreturn]] void fail(std::string_view problem) const {
-    if (is_in_entry_) throw InvalidArgument(fmt::format("entry {}: {}", dump_entries_, problem));
-    throw InvalidArgument(std::string(problem));
-  }
-
-  // Lists may be shared in a file that wants to keep its reader busy.
-  std::span<const Value> items(const Value& value) {
-    const std::span<const Value> items = tree_.items(value);
-    if (items.size() >= steps_left_) fail("refers to the same values too often");
-    steps_left_ -= items.size() + 1;
-    return items;
-  }
-
-  const Value* find(const Value& entry, Field& field) {
-    return tree_.find(entry, field.name, field.hint);
-  }
-
-  template <typename T>
-  T get(const Value& entry, Field& field, std::string_view what) {
-    const Value* value = find(entry, field);
-    if (value == nullptr) fail(fmt::format("field {} is missing", field.name));
-    const T* read = std::get_if<T>(value);
-    if (read == nullptr)
-      fail(fmt::format("field {} is {}; must be {}", field.name, type_of(*value), what));
-    return *read;
-  }
-
-  std::uint64_t get_count(const Value& entry, Field& field) {
-    const auto count = get<std::int64_t>(entry, field, "a number");
-    if (count < 0) fail(fmt::format("field {} is {}; must be 0 or more", field.name, count));
-    return static_cast<std::uint64_t>(count);
-  }
-
-  std::string_view text_or(const Value* value, std::string_view otherwise) const {
-    const auto* text = value == nullptr ? nullptr : std::get_if<std::string_view>(value);
-    return text == nullptr ? otherwise : *text;
-  }
-
-  const ValueTree& tree_;
+  const Value& root_;
   CallTable& calls_;
-  std::size_t steps_left_;
+  EntryFields fields_;
   Dump dump_;
-  std::size_t dump_entries_ = 0;
-  bool is_in_entry_ = false;
   bool is_after_marker_ = false;  // the call before ended a group of calls
   std::map<std::pair<std::string, std::string>, std::uint32_t> groups_;  // by name, description
   std::map<std::string, std::uint32_t, std::less<>> group_of_id_;        // by pg_id
-  Field own_{"gangsim"}, operation_{"operation"}, reduce_operation_{"reduce_operation"},
-      count_{"count"}, sequence_{"sequence"}, peer_{"peer"}, tag_{"tag"}, label_{"label"},
-      is_blocking_{"is_blocking"}, is_in_stream_{"is_in_stream"};
-  Field record_id_{"record_id"}, process_group_{"process_group"}, pg_id_{"pg_id"},
-      collective_seq_id_{"collective_seq_id"}, p2p_seq_id_{"p2p_seq_id"}, is_p2p_{"is_p2p"},
-      profiling_name_{"profiling_name"}, state_{"state"}, created_{"time_created_ns"},
-      input_sizes_{"input_sizes"}, output_sizes_{"output_sizes"}, input_types_{"input_dtypes"},
-      output_types_{"output_dtypes"}, frames_{"frames"}, filename_{"filename"}, line_{"line"};
 };
 
 Dump DumpReader::read() {
-  const Value& root = tree_.root();
-  const Value* version = tree_.find(root, "version");
-  const Value* entries = tree_.find(root, "entries");
-  if (version == nullptr || (entries == nullptr && tree_.find(root, "pg_config") == nullptr))
+  const Value& root = root_;
+  const Value* version = find(root, "version");
+  const Value* entries = find(root, "entries");
+  if (version == nullptr || (entries == nullptr && find(root, "pg_config") == nullptr))
     fail("it is no dump of a Flight Recorder: fields version and entries are missing");
   dump_.version = visible(text_or(version, ""));
-  if (const Value* rank = tree_.find(root, "rank"))
-    if (const auto* number = std::get_if<std::int64_t>(rank);
-        number != nullptr && *number >= 0 && *number < std::numeric_limits<int>::max())
-      dump_.rank = static_cast<int>(*number);
-  const std::string_view end = text_or(tree_.find(root, "gangsim_end"), "none");
+  if (const auto rank = number_in(find(root, "rank")); rank && *rank >= 0)
+    if (*rank < most_recorded_ranks) dump_.rank = static_cast<int>(*rank);
+  const std::string_view end = text_or(find(root, "gangsim_end"), "none");
   for (const sim::LaneEnd candidate :
        {sim::LaneEnd::none, sim::LaneEnd::returned, sim::LaneEnd::failed})
     if (to_string(candidate) == end) dump_.end = candidate;
@@ -146,12 +105,11 @@ Dump DumpReader::read() {
   if (entries != nullptr) {
     const std::span<const Value> all = items(*entries);
     dump_.calls.reserve(all.size());
-    for (const Value& entry : all) {
-      is_in_entry_ = true;
-      read_entry(entry);
-      ++dump_entries_;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      enter(i);
+      read_entry(all[i]);
     }
-    is_in_entry_ = false;
+    leave();
   }
   read_status(root);
   return std::move(dump_);
@@ -160,7 +118,7 @@ Dump DumpReader::read() {
 std::vector<int> DumpReader::ranks_of(const Value& value) {
   std::vector<int> ranks;
   const auto add = [&](std::int64_t rank) {
-    if (rank < 0 || rank >= 4'194'304)
+    if (rank < 0 || rank >= most_recorded_ranks)
       fail(fmt::format("rank {} of a group is out of range", rank));
     ranks.push_back(static_cast<int>(rank));
   };
@@ -181,31 +139,28 @@ std::vector<int> DumpReader::ranks_of(const Value& value) {
 
 // "pg_config": by name, each with its description and ranks.
 void DumpReader::read_groups(const Value& root) {
-  const Value* config = tree_.find(root, "pg_config");
+  const Value* config = find(root, "pg_config");
   if (config == nullptr) return;
   const std::span<const Value> groups = items(*config);
   for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
-    const std::string_view name =
-        text_or(tree_.find(groups[i + 1], "name"), text_or(&groups[i], ""));
+    const std::string_view name = text_or(find(groups[i + 1], "name"), text_or(&groups[i], ""));
     if (name == dump_fields::no_operation) continue;
     const std::uint32_t group =
-        group_named(name, text_or(tree_.find(groups[i + 1], "desc"), "undefined"));
-    if (const Value* ranks = tree_.find(groups[i + 1], "ranks"))
+        group_named(name, text_or(find(groups[i + 1], "desc"), "undefined"));
+    if (const Value* ranks = find(groups[i + 1], "ranks"))
       dump_.groups[group].ranks = ranks_of(*ranks);
   }
 }
 
 // "pg_status": by pg_id, which the entries of a group have.
 void DumpReader::read_status(const Value& root) {
-  const Value* status = tree_.find(root, "pg_status");
+  const Value* status = find(root, "pg_status");
   if (status == nullptr) return;
   const std::span<const Value> groups = items(*status);
   for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
     const auto group = group_of_id_.find(text_or(&groups[i], ""));
-    const Value* last = tree_.find(groups[i + 1], "last_enqueued_collective");
-    const auto* number = last == nullptr ? nullptr : std::get_if<std::int64_t>(last);
-    if (group != group_of_id_.end() && number != nullptr)
-      dump_.groups[group->second].last_enqueued = *number;
+    const auto last = number_in(find(groups[i + 1], "last_enqueued_collective"));
+    if (group != group_of_id_.end() && last) dump_.groups[group->second].last_enqueued = *last;
   }
 }
 
@@ -217,15 +172,14 @@ std::uint32_t DumpReader::group_named(std::string_view name, std::string_view de
 }
 
 std::uint32_t DumpReader::group_of(const Value& entry) {
-  const Value* value = find(entry, process_group_);
+  const Value* value = find(entry, fields_.process_group);
   if (value == nullptr) fail("field process_group is missing");
   const std::span<const Value> parts = items(*value);
   const std::string_view name = parts.empty() ? text_or(value, "") : text_or(&parts[0], "");
   const std::string_view description = parts.size() < 2 ? "undefined" : text_or(&parts[1], "");
   const std::uint32_t group = group_named(name, description);
-  if (const Value* id = find(entry, pg_id_))
-    if (const auto* number = std::get_if<std::int64_t>(id))
-      group_of_id_.try_emplace(std::to_string(*number), group);
+  if (const auto id = number_in(find(entry, fields_.pg_id)))
+    group_of_id_.try_emplace(std::to_string(*id), group);
   return group;
 }
 
@@ -288,7 +242,7 @@ std::optional<Shape> DumpReader::shape_of(const Value* sizes) {
 }
 
 void DumpReader::read_type(const Value& entry, bool is_input, Collective& call) {
-  const Value* types_of = find(entry, is_input ? input_types_ : output_types_);
+  const Value* types_of = find(entry, is_input ? fields_.input_types : fields_.output_types);
   if (types_of == nullptr) return;
   const std::span<const Value> names = items(*types_of);
   if (names.empty()) return;
@@ -301,8 +255,8 @@ void DumpReader::read_type(const Value& entry, bool is_input, Collective& call) 
 // The tensor that fixes the size: the smaller of input and output.
 void DumpReader::read_tensors(const Value& entry, Collective& call) {
   if (call.kind == OperationKind::barrier && call.label.empty()) return;
-  const std::optional<Shape> input = shape_of(find(entry, input_sizes_));
-  const std::optional<Shape> output = shape_of(find(entry, output_sizes_));
+  const std::optional<Shape> input = shape_of(find(entry, fields_.input_sizes));
+  const std::optional<Shape> output = shape_of(find(entry, fields_.output_sizes));
   const bool is_input = input && (!output || input->count() <= output->count());
   if (input || output) call.shape = is_input ? *input : *output;
   // Ranks may rightly have different counts.
@@ -313,13 +267,12 @@ void DumpReader::read_tensors(const Value& entry, Collective& call) {
 // The file and line of the first frame outside torch, else of the first one.
 std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line) {
   std::string_view first;
-  const Value* frames = find(entry, frames_);
+  const Value* frames = find(entry, fields_.frames);
   if (frames == nullptr) return first;
   for (const Value& frame : items(*frames)) {
-    const std::string_view file = text_or(find(frame, filename_), "");
-    const Value* value = find(frame, line_);
-    const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-    if (file.empty() || number == nullptr || *number < 0) continue;
+    const std::string_view file = text_or(find(frame, fields_.filename), "");
+    const std::optional<std::int64_t> number = number_in(find(frame, fields_.line));
+    if (file.empty() || !number || *number < 0) continue;
     const bool is_own = is_of_torch(file);
     if (is_own && !first.empty()) continue;
     first = file;
@@ -332,56 +285,56 @@ std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line)
 
 // What gangsim's own dumps say besides.
 void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call) {
-  const Value* own = find(entry, own_);
+  const Value* own = find(entry, fields_.own);
   if (own == nullptr) return;
-  const auto name = get<std::string_view>(*own, operation_, "a text");
+  const auto name = get<std::string_view>(*own, fields_.operation, "a text");
   const std::optional<OperationKind> kind = parse_operation_kind(name);
   if (!kind || *kind == OperationKind::batch || *kind == OperationKind::shrink ||
       is_point_to_point(*kind) != read.is_message)
     fail(fmt::format("field operation is '{}', which is no such operation", visible(name)));
   call.kind = *kind;
   if (reduces(*kind)) {
-    const auto reduction = get<std::string_view>(*own, reduce_operation_, "a text");
+    const auto reduction = get<std::string_view>(*own, fields_.reduce_operation, "a text");
     call.reduce_operation = parse_reduce_operation(reduction).value_or(unknown_reduce_operation);
   }
-  const auto small = [&](Field& field) {
+  const auto small = [&](ValueField& field) {
     const auto number = get<std::int64_t>(*own, field, "a number");
     if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max())
       fail(fmt::format("field {} is {}, which is out of range", field.name, number));
     return static_cast<int>(number);
   };
-  if (read.is_message) read.sequence = get_count(*own, sequence_);
-  call.count = static_cast<std::int64_t>(get_count(*own, count_));
-  call.peer = small(peer_);
-  call.tag = small(tag_);
-  if (const Value* label = find(*own, label_)) call.label = text_or(label, "");
-  call.blocking = get<bool>(*own, is_blocking_, "a flag");
-  read.is_in_stream = get<bool>(*own, is_in_stream_, "a flag");
+  if (read.is_message) read.sequence = get_count(*own, fields_.sequence);
+  call.count = static_cast<std::int64_t>(get_count(*own, fields_.count));
+  call.peer = small(fields_.peer);
+  call.tag = small(fields_.tag);
+  if (const Value* label = find(*own, fields_.label)) call.label = text_or(label, "");
+  call.blocking = get<bool>(*own, fields_.is_blocking, "a flag");
+  read.is_in_stream = get<bool>(*own, fields_.is_in_stream, "a flag");
   if (call.count == 0 && !is_point_to_point(*kind) && *kind > OperationKind::broadcast)
     call.shape = {};
 }
 
 void DumpReader::read_entry(const Value& entry) {
-  if (const Value* own = find(entry, own_);
-      own != nullptr && text_or(find(*own, operation_), "") == dump_fields::no_operation)
+  if (const Value* own = find(entry, fields_.own);
+      own != nullptr && text_or(find(*own, fields_.operation), "") == dump_fields::no_operation)
     return;
   DumpedCall read;
   Collective call;
-  read.record = get_count(entry, record_id_);
+  read.record = get_count(entry, fields_.record_id);
   read.group = group_of(entry);
-  read_operation(get<std::string_view>(entry, profiling_name_, "a text"), read, call);
-  const Value* is_p2p = find(entry, is_p2p_);
+  read_operation(get<std::string_view>(entry, fields_.profiling_name, "a text"), read, call);
+  const Value* is_p2p = find(entry, fields_.is_p2p);
   const auto* flag = is_p2p == nullptr ? nullptr : std::get_if<bool>(is_p2p);
   if (call.kind == OperationKind::batch) read.is_message = flag != nullptr && *flag;
-  read.sequence = get_count(entry, read.is_message ? p2p_seq_id_ : collective_seq_id_);
-  const auto state = get<std::string_view>(entry, state_, "a text");
+  read.sequence =
+      get_count(entry, read.is_message ? fields_.p2p_seq_id : fields_.collective_seq_id);
+  const auto state = get<std::string_view>(entry, fields_.state, "a text");
   const std::optional<DumpedState> known = parse_name(dumped_state_names, state);
   if (!known)
     fail(fmt::format("field state is '{}'; must be one of: {}", visible(state),
                      list_names(dumped_state_names)));
   read.state = *known;
-  if (const Value* created = find(entry, created_))
-    if (const auto* time = std::get_if<std::int64_t>(created)) read.created_ns = *time;
+  read.created_ns = number_in(find(entry, fields_.created)).value_or(0);
   read_tensors(entry, call);
   read_own(entry, read, call);
   const std::string_view file = read_place(entry, call.call_site.line);

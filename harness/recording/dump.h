@@ -13,6 +13,9 @@
 
 namespace gang::harness {
 
+// More ranks than any job has.
+inline constexpr int most_recorded_ranks = 1 << 20;
+
 enum class DumpedState : std::uint8_t { scheduled, started, completed };
 
 inline constexpr auto dumped_state_names =

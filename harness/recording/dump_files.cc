@@ -11,7 +11,6 @@
 
 #include "harness/recording/dump_error.h"
 #include "harness/text/output_file.h"
-#include "sim/options/simulation_options.h"
 
 namespace gang::harness {
 namespace {
@@ -56,7 +55,7 @@ std::optional<int> rank_in(const std::string& path) {
   const std::size_t first = before == std::string::npos ? 0 : before + 1;
   int rank = 0;
   const auto [stop, error] = std::from_chars(name.data() + first, name.data() + last + 1, rank);
-  const bool is_rank = error == std::errc{} && rank < sim::SimulationOptions::max_world_size;
+  const bool is_rank = error == std::errc{} && rank < most_recorded_ranks;
   return is_rank ? std::optional(rank) : std::nullopt;
 }
 

@@ -40,9 +40,6 @@ struct RankRecording {
   std::vector<std::int64_t> enqueued;  // by group: its last collective; -1: not known
 };
 
-// More ranks than any job has.
-inline constexpr int most_recorded_ranks = 1 << 20;
-
 // A value, but for its size.
 struct Recording {
   std::vector<RecordedGroup> groups;
