@@ -57,10 +57,15 @@ sim::Finding unfinished(const Recording& recording, const OpenCalls& open) {
   return finding;
 }
 
-void name_certainty(const Recording& recording, sim::Report& report) {
-  const auto name = [&recording](std::optional<sim::Certainty>& certainty) {
+void name_certainty(const Recording& recording, const OpenCalls& open, sim::Report& report) {
+  sim::RecordedEvidence evidence = recording.evidence;
+  if (!open.early.empty())
+    evidence.notes.push_back(fmt::format(
+        "{} older than those of the others",
+        sim::ranks_do({open.early.begin(), open.early.end()}, "has a dump", "have dumps")));
+  const auto name = [&evidence](std::optional<sim::Certainty>& certainty) {
     if (!certainty) certainty.emplace();
-    certainty->recorded = recording.evidence;
+    certainty->recorded = evidence;
   };
   name(report.certainty);
   for (sim::Finding& finding : report.findings) name(finding.certainty);
@@ -82,7 +87,7 @@ RunResult explain(const Recording& recording, const std::string& name, const std
     sim::settle_culprits(report, *report.histories);
   }
   if (!report.findings.empty()) report.outcome = sim::Outcome::deadlock;
-  name_certainty(recording, report);
+  name_certainty(recording, open, report);
   report.counts = {};
   for (const RankRecording& rank : recording.ranks)
     report.counts.rank_operations += rank.calls.size();

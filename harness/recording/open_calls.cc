@@ -64,7 +64,7 @@ class Search {
   void pair(const Link& link, const Ends& ends);
   Member member_of(std::uint32_t group, int rank);
   bool has_ended(const std::vector<Member>& members, const std::vector<std::size_t>& at,
-                 std::uint64_t sequence, bool are_all_known) const;
+                 std::uint64_t sequence, bool are_all_known);
 
   const RankRecording& rank(int rank) const {
     return recording_.ranks[static_cast<std::size_t>(rank)];
@@ -155,26 +155,38 @@ Member Search::member_of(std::uint32_t group, int of) {
 }
 
 // Whether the collective with this number, which some member made, has ended; `at`: where each
-// member has it, or the next one.
+// member has it, or the next one. Where it is completed on one member all have called it, whatever
+// their dumps say, which may be older; unless one rank only sends or receives in it.
 bool Search::has_ended(const std::vector<Member>& members, const std::vector<std::size_t>& at,
-                       std::uint64_t sequence, bool are_all_known) const {
+                       std::uint64_t sequence, bool are_all_known) {
   const RankCall* first = nullptr;
   bool is_done = true;
+  bool is_done_by_one = false;
   bool has_gone_on = false;
+  std::vector<int> lacking;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];
     if (!member.is_known) continue;
-    if (at[i] == member.places.size()) return false;
-    const std::uint32_t place = member.places[at[i]];
-    const RankCall& call = call_at(member.rank, place);
-    if (call.sequence != sequence) return false;
+    const RankCall* call =
+        at[i] == member.places.size() ? nullptr : &call_at(member.rank, member.places[at[i]]);
+    if (call == nullptr || call->sequence != sequence) {
+      lacking.push_back(member.rank);
+      continue;
+    }
     if (first == nullptr)
-      first = &call;
-    else if (call.call != first->call && !are_alike(text_of(call), text_of(*first)))
+      first = call;
+    else if (call->call != first->call && !are_alike(text_of(*call), text_of(*first)))
       return false;
-    is_done = is_done && call.state == DumpedState::completed;
-    has_gone_on = has_gone_on || !is_last({member.rank, place});
+    const bool is_completed = call->has_state && call->state == DumpedState::completed;
+    is_done = is_done && is_completed;
+    is_done_by_one = is_done_by_one || is_completed;
+    has_gone_on = has_gone_on || !is_last({member.rank, member.places[at[i]]});
   }
+  if (is_done_by_one && !has_root(text_of(*first).kind)) {
+    open_.early.insert(lacking.begin(), lacking.end());
+    return true;
+  }
+  if (!lacking.empty()) return false;
   return first->has_state ? is_done : are_all_known || has_gone_on;
 }
 
@@ -240,18 +252,23 @@ void Search::search(std::uint32_t group) {
     return next.has_value();
   };
   OpenCalls::Group& open_group = open_.groups[group];
-  bool is_after_common = false;
+  std::uint64_t common = ~std::uint64_t{0};  // number of the last one that has ended
   while (go_to_next()) {
     if (!has_ended(members, at, sequence, are_all_known)) {
       open_group.first = sequence;
       break;
     }
-    is_after_common = true;
-    ++sequence;
+    common = sequence++;
   }
   if (!open_group.first) return;
   open_group.differs = have_other_arguments(members, at, sequence);
-  open_group.has_common = are_all_known && is_after_common;
+  const auto made_common = [&](std::size_t i) {
+    const Member& member = members[i];
+    return at[i] > 0 && call_at(member.rank, member.places[at[i] - 1]).sequence == common;
+  };
+  open_group.has_common = are_all_known && common + 1 == sequence;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    open_group.has_common = open_group.has_common && made_common(i);
   if (open_group.has_common)
     for (std::size_t i = 0; i < members.size(); ++i)
       open_.common_of_rank[static_cast<std::size_t>(members[i].rank)].push_back(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "harness/recording/recording.h"
@@ -21,6 +22,8 @@ struct OpenCalls {
   std::vector<std::vector<std::uint32_t>> common_of_rank;  // by rank: of the last common calls
   std::vector<std::vector<bool>> is_open;                  // by rank and place
 
+  std::set<int> early;  // ranks whose dumps lack what others completed with them: they are older
+
   bool empty() const noexcept {
     for (const auto& calls : of_rank)
       if (!calls.empty()) return false;
@@ -30,9 +33,9 @@ struct OpenCalls {
 
 // Calls are aligned by group, number and kind, never by their position: rings overflow at different
 // times. A collective has ended if all its members made it, alike, and it is completed where the
-// backend says so; everything behind the first open one of a group is open too. What no ring holds
-// any more has ended, since its rank went on. Sends and receives of a link are paired in their
-// order. O(calls + members of groups).
+// backend says so, on all of them or on one that needs all; everything behind the first open one of
+// a group is open too. What no ring holds any more has ended, since its rank went on. Sends and
+// receives of a link are paired in their order. O(calls + members of groups).
 OpenCalls find_open_calls(const Recording& recording);
 
 }  // namespace gang::harness

@@ -91,6 +91,25 @@ TEST(OpenCalls, AMissingDumpIsNoAbsenceFromWhatOthersCompleted) {
   EXPECT_FALSE(open.groups[0].has_common);
 }
 
+TEST(OpenCalls, WhatOneMemberCompletedAllMade) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, OperationKind::all_reduce);
+  job.calls({0, 1}, root, OperationKind::all_reduce);  // rank 2's dump was made before
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_TRUE(open.empty());
+  EXPECT_THAT(open.early, ElementsAre(2));
+}
+
+TEST(OpenCalls, ASourceThatCompletedItsBroadcastProvesNothing) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::broadcast);
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_EQ(open.groups[0].first, 1U);
+  EXPECT_THAT(open.early, IsEmpty());
+}
+
 TEST(OpenCalls, MessagesArePairedByLink) {
   Job job(3);
   const auto root = job.group("default_pg", {0, 1, 2});
