@@ -32,7 +32,7 @@ CallRing::Entry& CallRing::add(std::uint32_t gang, const Collective& call, std::
   entry.call.sequence_number = sequence;
   entry.label.assign(call.label);
   entry.record = entry.first_of_batch = records_++;
-  entry.time = std::chrono::steady_clock::now();
+  entry.time = options_.runtime == nullptr ? TimePoint(0) : options_.runtime->now();
   entry.gang = gang;
   entry.state = DumpedState::started;
   return entry;
@@ -82,9 +82,7 @@ Dump CallRing::dump(CallTable& calls, sim::LaneEnd end) const {
                           .group = entry.gang,
                           .call = calls.index_of(call, file),
                           .sequence = entry.call.sequence_number,
-                          .created_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                            entry.time.time_since_epoch())
-                                            .count(),
+                          .created_ns = entry.time.count(),
                           .state = entry.state,
                           .is_message = is_point_to_point(call.kind),
                           .has_state = true,

@@ -1,7 +1,6 @@
 // The last calls of one rank, in a ring, as Flight Recorder keeps them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "gang/collective.h"
 #include "gang/gang.h"
+#include "gang/runtime.h"
 #include "harness/recording/dump.h"
 
 namespace gang::harness {
@@ -21,6 +21,7 @@ class CallRing {
     int rank = 0;                 // of the root gang
     std::size_t capacity = 2000;  // calls that are kept, > 0
     bool is_in_stream = false;    // DumpedCall::is_in_stream
+    Runtime* runtime = nullptr;   // whose clock the calls are timed by; outlives their gangs
   };
   explicit CallRing(const Options& options);
 
@@ -43,7 +44,7 @@ class CallRing {
     std::string label;
     std::uint64_t record = 0;
     std::uint64_t first_of_batch = 0;
-    std::chrono::steady_clock::time_point time;
+    TimePoint time{0};
     std::uint32_t gang = 0;
     DumpedState state = DumpedState::started;
   };

@@ -23,8 +23,8 @@ std::string note_of(const CallRing& ring, sim::LaneEnd end) {
 
 Program recorded(Program program, bool is_in_stream) {
   program.run = [run = std::move(program.run), is_in_stream](Rank& rank) {
-    const auto ring = std::make_shared<CallRing>(
-        CallRing::Options{.rank = rank.rank(), .is_in_stream = is_in_stream});
+    const auto ring = std::make_shared<CallRing>(CallRing::Options{
+        .rank = rank.rank(), .is_in_stream = is_in_stream, .runtime = &rank.runtime()});
     const std::shared_ptr<Gang> root = std::make_shared<RecordingGang>(rank.root(), ring);
     Rank recording(rank, root);
     try {
