@@ -79,7 +79,7 @@ RunResult explain(const Recording& recording, const std::string& name, const std
   sim::Report& report = result.report;
   report = replay_open_calls(recording, open);
   report.histories = std::make_shared<const sim::CallHistories>(histories_of(recording, open));
-  report.timeline = timeline_of(recording, *report.histories);
+  report.timeline = timeline_of(recording, open, *report.histories);
   if (report.findings.empty() && !open.empty()) {
     report.findings.push_back(unfinished(recording, open));
     report.blocked = first_open_calls(recording, open);

@@ -45,6 +45,30 @@ CallText text_of(const Recording& recording, const RankCall& call) {
   return describe(described);
 }
 
+namespace {
+
+// The batches of a recording as calls of a history, which keeps each once.
+class Batches {
+ public:
+  explicit Batches(std::vector<sim::TimelineCall>& calls) : calls_(calls) {}
+
+  std::uint32_t index_of(std::uint32_t first, std::size_t size) {
+    const auto [place, is_new] =
+        known_.try_emplace({first, size}, static_cast<std::uint32_t>(calls_.size()));
+    if (is_new) {
+      Collective batch{.kind = OperationKind::batch, .count = static_cast<std::int64_t>(size)};
+      calls_.push_back({describe(batch), std::string(calls_[first].location)});
+    }
+    return place->second;
+  }
+
+ private:
+  std::vector<sim::TimelineCall>& calls_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known_;
+};
+
+}  // namespace
+
 sim::CallHistories histories_of(const Recording& recording, const OpenCalls& open) {
   sim::CallHistories histories;
   for (const RecordedGroup& group : recording.groups)
@@ -57,6 +81,7 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     kept.call.sequence.reset();
     kept.location = to_string(call.call_site);
   }
+  Batches batches(histories.calls);
   const std::size_t kept = sim::TimelineRecorder::calls_per_history(recording.world_size());
   for (std::size_t rank = 0; rank < recording.ranks.size(); ++rank) {
     const RankRecording& recorded = recording.ranks[rank];
@@ -64,25 +89,31 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     const std::size_t first = first_kept(recorded, kept);
     history.left_out = recorded.first_record + first;
     history.end = recorded.end;
-    for (std::size_t place = first; place < recorded.calls.size(); ++place) {
+    for (std::size_t place = first; place < recorded.calls.size();) {
       const RankCall& call = recorded.calls[place];
-      history.calls.push_back(
-          {call.call, call.group, call.sequence, status_of(call, open.is_open[rank][place], open)});
+      std::size_t end = place + 1;
+      bool is_open = open.is_open[rank][place];
+      while (end < recorded.calls.size() && are_of_one_batch(call, recorded.calls[end]))
+        is_open = is_open || open.is_open[rank][end++];
+      const std::size_t size = end - place;
+      history.calls.push_back({size > 1 ? batches.index_of(call.call, size) : call.call, call.group,
+                               call.sequence, status_of(call, is_open, open)});
+      place = end;
     }
   }
   return histories;
 }
 
-sim::Timeline timeline_of(const Recording& recording, const sim::CallHistories& histories) {
+sim::Timeline timeline_of(const Recording& recording, const OpenCalls& open,
+                          const sim::CallHistories& histories) {
   sim::Timeline timeline;
-  if (histories.ranks.size() > sim::most_lanes) return timeline;
+  if (recording.ranks.size() > sim::most_lanes) return timeline;
   const std::size_t kept = sim::TimelineRecorder::slices_per_context(recording.world_size());
   for (const sim::RecordedGang& gang : histories.gangs) timeline.gangs.push_back(gang.label);
   timeline.calls = histories.calls;
   Arrivals arrivals;
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t rank = 0; rank < histories.ranks.size(); ++rank) {
-    const sim::CallHistory& history = histories.ranks[rank];
+  for (std::size_t rank = 0; rank < recording.ranks.size(); ++rank) {
     const RankRecording& recorded = recording.ranks[rank];
     if (recorded.is_missing) continue;
     sim::TimelineLane& lane = timeline.lanes.emplace_back();
@@ -90,7 +121,6 @@ sim::Timeline timeline_of(const Recording& recording, const sim::CallHistories& 
     const std::size_t first = first_kept(recorded, kept);
     lane.left_out = recorded.first_record + first;
     lane.end = recorded.end;
-    const std::size_t left_out = recorded.calls.size() - history.calls.size();
     std::uint64_t step = 0;
     for (std::size_t place = first; place < recorded.calls.size(); ++place) {
       const RankCall& call = recorded.calls[place];
@@ -102,7 +132,7 @@ sim::Timeline timeline_of(const Recording& recording, const sim::CallHistories& 
                              .last_step = step,
                              .start = TimePoint(time),
                              .end = TimePoint(time),
-                             .status = history.calls[place - left_out].status});
+                             .status = status_of(call, open.is_open[rank][place], open)});
       begin = std::min(begin, time);
       timeline.last_step = std::max(timeline.last_step, step);
       timeline.end = std::max(timeline.end, TimePoint(time));

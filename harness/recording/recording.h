@@ -32,6 +32,12 @@ struct RankCall {
   bool is_in_stream = true;
 };
 
+// Whether two calls of a rank that follow each other were made as one.
+inline bool are_of_one_batch(const RankCall& one, const RankCall& next) noexcept {
+  return one.is_message && next.is_message && one.group == next.group &&
+         one.sequence == next.sequence;
+}
+
 struct RankRecording {
   bool is_missing = true;  // there is no dump of it
   sim::LaneEnd end = sim::LaneEnd::none;

@@ -28,12 +28,6 @@ class ReplayedRank {
   ReplayedRank(const Recording& recording, const OpenCalls& open, sim::SimulatedRank& rank)
       : recording_(recording), open_(open), rank_(rank), calls_(of(recording.ranks).calls) {}
 
-  // Whether the two calls belong to one batch, if they follow each other.
-  static bool is_of_batch(const RankCall& one, const RankCall& next) {
-    return one.is_message && next.is_message && one.group == next.group &&
-           one.sequence == next.sequence;
-  }
-
   void run() {
     if (const RankRecording& recorded = of(recording_.ranks); recorded.is_missing)
       rank_.end_as("dump is missing");
@@ -43,7 +37,8 @@ class ReplayedRank {
     const std::vector<std::uint32_t>& places = of(open_.of_rank);
     for (std::size_t first = 0; first < places.size();) {
       std::size_t last = first + 1;
-      while (last < places.size() && is_of_batch(calls_[places[last - 1]], calls_[places[last]]))
+      while (last < places.size() &&
+             are_of_one_batch(calls_[places[last - 1]], calls_[places[last]]))
         ++last;
       start_some(std::span(places).subspan(first, last - first));
       first = last;

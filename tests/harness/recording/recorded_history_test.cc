@@ -29,6 +29,21 @@ TEST(RecordedHistory, HasEveryCallWithItsEnd) {
   EXPECT_EQ(to_string(histories.gangs[0].label), "root[0-1]");
 }
 
+TEST(RecordedHistory, MessagesMadeAsOneAreABatch) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (const int rank : {0, 1})
+    for (const OperationKind kind : {OperationKind::send, OperationKind::recv})
+      job.call(rank, root, kind, {.peer = 1 - rank, .line = 5, .sequence = 77});
+  job.calls({0, 1}, root, OperationKind::barrier);
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.ranks[1].calls.size(), 2U);
+  const sim::TimelineCall& batch = histories.calls[histories.ranks[1].calls[0].call];
+  EXPECT_EQ(to_string(batch.call), "batch of 2 operations");
+  EXPECT_EQ(batch.location, "train.py:5");
+}
+
 TEST(RecordedHistory, ACollectiveEndsWhenItsLastMemberCallsIt) {
   Job job(2);
   const auto root = job.group("default_pg", {0, 1});
@@ -36,8 +51,8 @@ TEST(RecordedHistory, ACollectiveEndsWhenItsLastMemberCallsIt) {
   job.call(1, own, OperationKind::barrier);
   job.calls({0, 1}, root, OperationKind::all_reduce);
   const Recording recording = job.take();
-  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
-  const sim::Timeline timeline = timeline_of(recording, histories);
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
   ASSERT_EQ(timeline.lanes.size(), 2U);
   EXPECT_EQ(timeline.lanes[0].slices[0].first_step, 1U);
   EXPECT_EQ(timeline.lanes[0].slices[0].last_step, 2U);
@@ -51,10 +66,11 @@ TEST(RecordedHistory, ARankWithoutADumpHasNoLane) {
   job.calls({0, 1, 2}, root, OperationKind::barrier);
   job.lose(1);
   const Recording recording = job.take();
-  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  const OpenCalls open = find_open_calls(recording);
+  const sim::CallHistories histories = histories_of(recording, open);
   EXPECT_EQ(histories.ranks.size(), 3U);
   EXPECT_TRUE(histories.ranks[1].calls.empty());
-  EXPECT_EQ(timeline_of(recording, histories).lanes.size(), 2U);
+  EXPECT_EQ(timeline_of(recording, open, histories).lanes.size(), 2U);
 }
 
 }  // namespace
