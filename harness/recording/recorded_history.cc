@@ -93,8 +93,8 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
       const RankCall& call = recorded.calls[place];
       std::size_t end = place + 1;
       bool is_open = open.is_open[rank][place];
-      while (end < recorded.calls.size() && are_of_one_batch(call, recorded.calls[end]))
-        is_open = is_open || open.is_open[rank][end++];
+      for (; end < recorded.calls.size() && are_of_one_batch(call, recorded.calls[end]); ++end)
+        is_open = is_open || open.is_open[rank][end];
       const std::size_t size = end - place;
       history.calls.push_back({size > 1 ? batches.index_of(call.call, size) : call.call, call.group,
                                call.sequence, status_of(call, is_open, open)});

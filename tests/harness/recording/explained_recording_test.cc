@@ -49,7 +49,7 @@ TEST(ExplainedRecording, NamesTheRankThatSkippedACall) {
   const sim::Report report = report_of(job);
   EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
   EXPECT_THAT(report.findings, ElementsAre(finding_is("mismatch_operation", {2}, "train.py:30")));
-  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 2 skipped root all_reduce"));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("Rank 2 called broadcast"));
   ASSERT_TRUE(report.findings[0].certainty && report.findings[0].certainty->recorded);
 }
 
@@ -93,7 +93,7 @@ TEST(ExplainedRecording, FindsTheCycleThatTheOfficialAnalyserTellsAsTwoAbsences)
   const auto b = job.group("b", {0, 1});
   job.calls({0, 1, 2, 3}, root, OperationKind::barrier, {.state = scheduled, .is_gloo = true});
   job.call(0, a, OperationKind::all_reduce, {.state = scheduled, .line = 3, .is_gloo = true});
-  job.call(1, b, OperationKind::all_reduce, {.state = scheduled, .line = 4, .is_gloo = true});
+  job.call(1, b, OperationKind::all_gather, {.state = scheduled, .line = 4, .is_gloo = true});
   const sim::Report report = report_of(job);
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].id, "cross_gang_cycle");

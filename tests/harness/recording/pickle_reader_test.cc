@@ -118,7 +118,8 @@ TEST(PickleReader, AFileThatEndsTooEarlyIsCutOff) {
 
 TEST(PickleReader, NestingIsNoRecursion) {
   constexpr std::size_t depth = 1'000'000;
-  std::string bytes = "\x80\x02"s + std::string(depth, ']') + std::string(depth - 1, 'a') + '.';
+  std::string bytes = "\x80\x02";
+  bytes.append(depth, ']').append(depth - 1, 'a').append(".");
   EXPECT_NO_THROW(read_pickle(bytes));
 }
 

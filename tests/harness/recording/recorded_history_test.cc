@@ -26,7 +26,7 @@ TEST(RecordedHistory, HasEveryCallWithItsEnd) {
   const sim::TimelineCall& send = histories.calls[histories.ranks[0].calls[1].call];
   EXPECT_EQ(send.location, "train.py:4");
   EXPECT_TRUE(is_message(send));
-  EXPECT_EQ(to_string(histories.gangs[0].label), "root[0-1]");
+  EXPECT_EQ(to_string(histories.gangs[0].label), "root[0,1]");
 }
 
 TEST(RecordedHistory, MessagesMadeAsOneAreABatch) {
