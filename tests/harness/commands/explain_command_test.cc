@@ -158,6 +158,51 @@ TEST(ExplainCommand, ADumpOfEveryRankIsExplainedAsTheRunWas) {
   EXPECT_EQ(ask({"explain", json}).out + "  Wrote      " + json + "\n", answer.out);
 }
 
+// What a saved run names: ids and ranks.
+std::string named_in(const std::string& json) {
+  const nlohmann::json saved = nlohmann::json::parse(read_file("file", json));
+  std::string named;
+  for (const nlohmann::json& finding : saved["findings"])
+    named += finding["id"].get<std::string>() + " " + finding["ranks"].dump() + "; ";
+  return named;
+}
+
+TEST(ExplainCommand, TheDumpsOfAProgramNameWhatItsRunNamed) {
+  // What is left says more than calls can: exceptions, timeouts, what became of messages and works,
+  // who is in a group that is being made.
+  for (const char* program : {"all_collectives.toml",
+                              "any_source_wrong_tag.toml",
+                              "evaluation_on_rank_0.toml",
+                              "extra_barrier.toml",
+                              "mismatch_count.toml",
+                              "mismatch_data_type.toml",
+                              "mismatch_label.toml",
+                              "mismatch_operation.toml",
+                              "mismatch_reduce_operation.toml",
+                              "mismatch_root.toml",
+                              "missing_rank.toml",
+                              "mixed_up_gangs.toml",
+                              "pipeline.toml",
+                              "receive_cycle.toml",
+                              "ring.toml",
+                              "skipped_behind_cycle.toml",
+                              "skipped_in_pair.toml",
+                              "stream_order_inversion.toml",
+                              "swapped_barriers.toml",
+                              "three_gang_cycle.toml",
+                              "tp_dp_deadlock.toml",
+                              "wrong_source.toml",
+                              "wrong_tag.toml"}) {
+    const std::string folder = new_folder(std::string(program) + ".dumps");
+    const std::string run = temporary("named_run.json");
+    const std::string recalled = temporary("named_recalled.json");
+    ask({"run", program_file(program), "--record", folder, "--json", run});
+    const Answer answer = ask({"explain", folder, "--json", recalled});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(named_in(recalled), named_in(run)) << program;
+  }
+}
+
 TEST(ExplainCommand, ExplainsAListOfDumps) {
   const std::string folder = new_folder("list_of_dumps");
   ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
