@@ -25,8 +25,14 @@ struct Started {
 // One rank of a recording.
 class ReplayedRank {
  public:
-  ReplayedRank(const Recording& recording, const OpenCalls& open, sim::SimulatedRank& rank)
-      : recording_(recording), open_(open), rank_(rank), calls_(of(recording.ranks).calls) {}
+  // `has_sizes`: whether messages must agree in their sizes.
+  ReplayedRank(const Recording& recording, const OpenCalls& open, sim::SimulatedRank& rank,
+               bool has_sizes)
+      : recording_(recording),
+        open_(open),
+        rank_(rank),
+        calls_(of(recording.ranks).calls),
+        has_sizes_(has_sizes) {}
 
   void run() {
     if (const RankRecording& recorded = of(recording_.ranks); recorded.is_missing)
@@ -87,6 +93,9 @@ class ReplayedRank {
     Gang& gang = gang_of(call.group);
     const std::vector<TensorView> inputs(static_cast<std::size_t>(gang.size()), nothing);
     Collective& described = operation.collective;
+    // A batch has no tensors, and so no sizes; what is left of one may be a single message.
+    if (is_point_to_point(described.kind) && described.kind != OperationKind::batch && !has_sizes_)
+      described.count = 0;
     if (described.kind == OperationKind::scatter && described.peer == gang.rank())
       operation.inputs = inputs;
     if (described.kind == OperationKind::broadcast_objects) operation.packed = &packed_;
@@ -130,6 +139,7 @@ class ReplayedRank {
   const OpenCalls& open_;
   sim::SimulatedRank& rank_;
   const std::vector<RankCall>& calls_;
+  const bool has_sizes_;
   std::map<std::uint32_t, std::shared_ptr<Gang>> gangs_;  // outlive the works
   std::vector<std::byte> packed_;                         // objects of no bytes
   std::vector<Started> started_;
@@ -142,14 +152,26 @@ bool are_in_streams(const Recording& recording, const OpenCalls& open) {
   return true;
 }
 
+bool has_open_batch(const Recording& recording, const OpenCalls& open) {
+  for (std::size_t rank = 0; rank < open.of_rank.size(); ++rank) {
+    const std::vector<RankCall>& calls = recording.ranks[rank].calls;
+    for (const std::uint32_t place : open.of_rank[rank])
+      if ((place > 0 && are_of_one_batch(calls[place - 1], calls[place])) ||
+          (place + 1 < calls.size() && are_of_one_batch(calls[place], calls[place + 1])))
+        return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 sim::Report replay_open_calls(const Recording& recording, const OpenCalls& open) {
   sim::SimulationOptions options{.world_size = recording.world_size(), .buffer_guard = false};
   if (are_in_streams(recording, open)) options.execution = sim::ExecutionModel::stream_ordered;
+  const bool has_sizes = !has_open_batch(recording, open);
   const sim::RunAgain run = [&](const sim::SimulationOptions& chosen) {
     return sim::Simulation(chosen).run(
-        [&](sim::SimulatedRank& rank) { ReplayedRank(recording, open, rank).run(); });
+        [&](sim::SimulatedRank& rank) { ReplayedRank(recording, open, rank, has_sizes).run(); });
   };
   sim::Report report = run(options);
   sim::settle_deadlock(options, report, run);
