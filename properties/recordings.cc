@@ -95,7 +95,7 @@ Verdict judge(const CulpritCase& one, const Subject& subject, RecordingFigures& 
   return Verdict::holds();
 }
 
-constexpr std::uint64_t enough = 1000;  // for a share that is close to all
+constexpr std::uint64_t enough = 300;  // for a share that is close to all
 
 void add_figures(const RecordingFigures& figures, CheckResult& result) {
   result.figures = to_string(figures);
@@ -127,7 +127,7 @@ std::vector<Property> recordings(const Subject& subject) {
                        .description =
                            "Where a rank leaves a program that all share, the dumps of "
                            "the ranks name it as the run does.",
-                       .cost = 8,
+                       .cost = 32,
                        .generate = generate_culprit};
   Property property = to_property(law);
   property.check = [subject, law](const Settings& settings) {
