@@ -48,7 +48,8 @@ std::string payload_of(const Collective& collective) {
   }
   if (!has_tensor(collective.kind)) return "";
   std::string text;
-  if (reduces(collective.kind)) text = std::string(to_string(collective.reduce_operation)) + " ";
+  if (reduces(collective.kind) && collective.reduce_operation != unknown_reduce_operation)
+    text = std::string(to_string(collective.reduce_operation)) + " ";
   return text + std::string(to_string(collective.data_type)) + to_string(collective.shape);
 }
 
@@ -83,7 +84,7 @@ CallText describe(const Collective& collective) {
   if (!is_point_to_point(collective.kind) && collective.kind != OperationKind::shrink)
     call.sequence = collective.sequence_number;
   call.payload = payload_of(collective);
-  call.direction = direction_of(collective.kind);
+  if (collective.peer != no_rank) call.direction = direction_of(collective.kind);
   if (call.direction != Direction::none) call.peer = collective.peer;
   call.qualifiers = qualifiers_of(collective);
   return call;

@@ -27,7 +27,8 @@ struct Collective {
   DataType data_type = DataType::f32;
   ReduceOperation reduce_operation = ReduceOperation::sum;  // if reduces(kind)
   bool blocking = true;                                     // false for start_ forms
-  int peer = no_rank;  // the root (has_root), the destination of a send, the source of a receive
+  // The root (has_root), the destination of a send, the source of a receive; no_rank: not recorded.
+  int peer = no_rank;
   int tag = 0;         // point-to-point only
   std::int64_t count = 0;             // elements of `shape`; objects of broadcast_objects
   std::uint64_t sequence_number = 0;  // index among the gang's operations on this rank, from 0

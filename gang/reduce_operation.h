@@ -23,6 +23,9 @@ enum class ReduceOperation : std::uint8_t {
   bitwise_xor
 };
 
+// Of a call that was recorded without it. Never that of an operation with data.
+inline constexpr auto unknown_reduce_operation = static_cast<ReduceOperation>(255);
+
 inline constexpr std::array all_reduce_operations = {
     ReduceOperation::sum,        ReduceOperation::mean,       ReduceOperation::product,
     ReduceOperation::min,        ReduceOperation::max,        ReduceOperation::bitwise_and,

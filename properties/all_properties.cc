@@ -17,6 +17,7 @@
 #include "properties/misuse_is_found.h"
 #include "properties/mutants.h"
 #include "properties/pipelines_are_valid.h"
+#include "properties/recordings.h"
 #include "properties/remote_runs_agree.h"
 #include "properties/runs_are_explained.h"
 #include "properties/runtimes_are_deterministic.h"
@@ -79,13 +80,26 @@ std::vector<Property> properties_over(harness::BackendKind backend, const Subjec
 }  // namespace
 
 std::vector<Property> all_properties(const Subject& subject) {
-  return joined({meshes_partition(), meshes_are_arithmetic(), laws_of_gangs(subject),
-                 mismatches_are_found(subject), deadlocks_are_exact(subject),
-                 certainty_holds(subject), misuse_is_found(subject),
-                 runtimes_are_deterministic(subject), runs_replay(subject),
-                 runs_are_explained(subject), remote_runs_agree(), texts_round_trip(),
-                 pipelines_are_valid(), training_pipelines(), faulty_programs(), training(),
-                 stores_behave(subject), mutants(subject), culprits()});
+  return joined({meshes_partition(),
+                 meshes_are_arithmetic(),
+                 laws_of_gangs(subject),
+                 mismatches_are_found(subject),
+                 deadlocks_are_exact(subject),
+                 certainty_holds(subject),
+                 misuse_is_found(subject),
+                 runtimes_are_deterministic(subject),
+                 runs_replay(subject),
+                 runs_are_explained(subject),
+                 remote_runs_agree(),
+                 texts_round_trip(),
+                 pipelines_are_valid(),
+                 training_pipelines(),
+                 faulty_programs(),
+                 training(),
+                 stores_behave(subject),
+                 mutants(subject),
+                 culprits(),
+                 recordings(settling_subject())});
 }
 
 std::vector<Property> properties_over_gloo() {

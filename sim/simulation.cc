@@ -4,6 +4,7 @@
 #include "sim/engine/awaiting.h"
 #include "sim/matching/named_gangs.h"
 #include "sim/run.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
 
@@ -41,10 +42,15 @@ void SimulatedRank::wait_outside() {
 }
 
 std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call_site,
-                                             std::string_view key) {
+                                             std::string_view key, std::uint64_t first_sequence) {
   const Engine::Guard guard(run_.world().engine);
   const std::string known_as(key.empty() ? info.name : key);
-  return run_.world().named_gangs.join(std::move(info), known_as, rank_, call_site);
+  return run_.world().named_gangs.join(std::move(info), known_as, rank_, call_site, first_sequence);
+}
+
+void SimulatedRank::end_as(std::string_view how) noexcept {
+  const Engine::Guard guard(run_.world().engine);
+  run_.world().rank(rank_).ended_as = how;
 }
 
 bool SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,

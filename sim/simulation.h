@@ -57,10 +57,11 @@ class SimulatedRank {
   void wait_outside();
 
   // This rank's handle of the gang with this key (none: its name) and the members of `info`. The
-  // first member that asks for it makes it; not collective. Throws InvalidArgument unless the ranks
-  // are different ones of this world, and this one is among them.
-  std::shared_ptr<Gang> gang_of(GangInfo info, const CallSite& call_site,
-                                std::string_view key = {});
+  // first member that asks for it makes it; not collective. Its collectives are numbered from
+  // `first_sequence`. Throws InvalidArgument unless the ranks are different ones of this world, and
+  // this one is among them.
+  std::shared_ptr<Gang> gang_of(GangInfo info, const CallSite& call_site, std::string_view key = {},
+                                std::uint64_t first_sequence = 0);
 
   // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
   // for `message`. Returns false if `timeout` has passed first, in virtual time.
@@ -70,6 +71,10 @@ class SimulatedRank {
 
   // What happens next depends on the order of the ranks, as with a receive from any source.
   void note_choice();
+
+  // What reports call the end of this rank's program, instead of "returned": "recording ends". The
+  // text outlives the run.
+  void end_as(std::string_view how) noexcept;
 
   // Adds to what the run finds.
   void add_finding(Finding finding);

@@ -9,8 +9,9 @@ from tidy_sources import Violation, includes
 ROOMS = {
     "sim": ("text", "schedule", "faults", "options", "report", "state", "contexts", "recording",
             "engine", "matching", "verdict", "injection", "backends", "", "further_runs"),
-    "harness": ("text", "program", "backends", "run", "conductor", "program_file", "comparison",
-                "cost", "explanation", "training", "pipeline", "programs", "commands", ""),
+    "harness": ("text", "program", "backends", "run", "recording", "conductor",
+                "program_file", "comparison", "cost", "explanation", "training",
+                "pipeline", "programs", "commands", ""),
 }
 MAX_ROOM_README_LINES = 30
 
@@ -19,6 +20,7 @@ MAX_ROOM_README_LINES = 30
 READS_FOREIGN_TEXT = {
     "harness/commands/": "command lines",
     "harness/program_file/": "programs in TOML",
+    "harness/recording/": "dumps of PyTorch's Flight Recorder",
     "harness/text/": "helps those that read",
     "sim/text/": "lays text out, whatever it says",
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -11,7 +12,10 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/grouped_waits.h"
 #include "harness/explanation/html_page.h"
+#include "harness/recording/dump_files.h"
+#include "harness/recording/explained_recording.h"
 #include "harness/run/run_file.h"
+#include "harness/text/junit.h"
 #include "harness/text/output_file.h"
 #include "sim/text/text_layout.h"
 
@@ -91,14 +95,27 @@ std::string table_of(const Folder& folder) {
   return text;
 }
 
+JunitSuite to_junit(const RunResult& result) {
+  JunitCase verdict{.class_name = "explain", .name = result.specification.program};
+  if (!result.holds())
+    verdict.failure = {.message = result.report.findings.empty()
+                                      ? std::string(to_string(result.report.outcome))
+                                      : result.report.findings.front().message,
+                       .text = to_string(result)};
+  return {.name = "explain", .cases = {std::move(verdict)}};
+}
+
 class ExplainCommand final : public Command {
  public:
   std::string name() const override { return "explain"; }
-  std::string description() const override { return "explains a saved run, or a folder of them"; }
+  std::string description() const override {
+    return "explains a saved run, or the dumps of a job that hung";
+  }
   std::vector<std::string> examples() const override {
     return {"run suspect.toml --json out.json", "explain out.json",
             "explain out.json --html out.html --dot out.dot",
-            "explain runs/                      # every run of a folder"};
+            "explain runs/                      # every run of a folder",
+            "explain /tmp/nccl_trace_rank_*     # PyTorch's Flight Recorder, a dump per rank"};
   }
 
   std::string notes() const override {
@@ -106,42 +123,64 @@ class ExplainCommand final : public Command {
   }
 
   std::vector<Option> options() override {
-    Option run =
-        text_option("RUN", "", "a file that run --json has written, or a folder of them", path_);
+    Option run = list_option("RUN", "",
+                             "a file that run --json has written, or a folder of them; or a\n"
+                             "Flight Recorder dump of every rank, or a folder of those",
+                             paths_);
     run.is_required = true;
-    return {std::move(run), html_.option("the explanation as one HTML page"),
+    return {std::move(run),
+            html_.option("the explanation as one HTML page"),
             dot_.option("which rank waits for which, for Graphviz"),
             json_.option("the run again, in this version's format"),
+            junit_.option("the verdict as JUnit XML"),
             flag_option("--text", "print the text even if files are written", wants_text_)};
   }
 
   int run(CommandContext& context) override {
     std::error_code error;
-    if (std::filesystem::is_directory(path_, error))
-      explain_folder(context);
+    if (has_dumps(paths_.front()))
+      explain_dumps(context);
+    else if (paths_.size() > 1)
+      throw InvalidArgument(fmt::format(
+          "{} is not a dump of a Flight Recorder, of which several can be given", paths_.front()));
+    else if (std::filesystem::is_directory(paths_.front(), error))
+      explain_folder(paths_.front(), context);
     else
-      explain_run(read_run_file(path_), context);
+      explain_run(read_run_file(paths_.front()), context);
     return exit_status::holds;
   }
 
  private:
-  bool writes_files() const { return html_.is_given() || dot_.is_given() || json_.is_given(); }
+  std::array<FileOption*, 4> files() { return {&html_, &dot_, &json_, &junit_}; }
+
+  bool writes_files() { return std::ranges::any_of(files(), &FileOption::is_given); }
+
+  void explain_dumps(CommandContext& context) {
+    std::string command = context.binary + " explain";
+    for (const std::string& path : paths_) command += " " + shell_quoted(path);
+    const std::filesystem::path first = std::filesystem::path(paths_.front()).lexically_normal();
+    const std::string name = paths_.size() > 1      ? fmt::format("{} dumps", paths_.size())
+                             : first.has_filename() ? first.filename().string()
+                                                    : first.parent_path().filename().string();
+    explain_run(explain(read_recording(paths_), name, command), context);
+  }
 
   void explain_run(const RunResult& result, CommandContext& context) {
-    for (FileOption* file : {&html_, &dot_, &json_}) file->open();
+    for (FileOption* file : files()) file->open();
     if (wants_text_ || !writes_files())
       context.out << styled(marked_text(result), text_style(context.out_is_terminal));
     html_.write([&result] { return to_html(result); });
     dot_.write([&result] { return to_dot(result.report); });
     json_.write([&result] { return to_file_text(result); });
+    junit_.write([&result] { return to_junit_xml("gangsim explain", {to_junit(result)}); });
     if (const std::string written = written_files(); !written.empty())
       context.out << "  Wrote      " << written << '\n';
   }
 
   // "out.html, out.dot"; without devices and pipes, whose readers see what was written.
-  std::string written_files() const {
+  std::string written_files() {
     std::string files;
-    for (const FileOption* file : {&html_, &dot_, &json_}) {
+    for (const FileOption* file : this->files()) {
       std::error_code error;
       if (!file->is_given() || !std::filesystem::is_regular_file(file->path(), error)) continue;
       files += (files.empty() ? "" : ", ") + file->path();
@@ -149,12 +188,12 @@ class ExplainCommand final : public Command {
     return files;
   }
 
-  void explain_folder(CommandContext& context) {
-    const Folder folder = read_folder(path_);
+  void explain_folder(const std::string& path, CommandContext& context) {
+    const Folder folder = read_folder(path);
     if (writes_files()) {
       if (folder.runs.size() != 1 || !folder.problems.empty())
         throw InvalidArgument(fmt::format(
-            "folder {} has {} saved runs; --html, --dot and --json need the file of one", path_,
+            "folder {} has {} saved runs; --html, --dot and --json need the file of one", path,
             folder.runs.size() + folder.problems.size()));
       return explain_run(folder.runs.front().result, context);
     }
@@ -166,10 +205,11 @@ class ExplainCommand final : public Command {
     if (!folder.problems.empty()) throw InvalidArgument(folder.problems.front());
   }
 
-  std::string path_;
+  std::vector<std::string> paths_;
   FileOption html_{"--html"};
   FileOption dot_{"--dot"};
   FileOption json_{"--json"};
+  FileOption junit_{"--junit"};
   bool wants_text_ = false;
 };
 

@@ -1,11 +1,13 @@
 #include <optional>
 #include <ostream>
 
+#include "gang/error.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/cost_options.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/program_file/program_source.h"
+#include "harness/recording/recorded_program.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
 #include "harness/run/schedule_file.h"
@@ -22,6 +24,7 @@ class RunCommand final : public Command {
             "run mesh --world 64 --set tp=4 --set pp=2",
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
             "run suspect.toml --report out.html",
+            "run suspect.toml --record dumps/   # then: explain dumps/",
             "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
             "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
   }
@@ -34,6 +37,10 @@ class RunCommand final : public Command {
     options.push_back(report_.option("the explanation as one HTML page"));
     options.push_back(trace_.option("a Chrome trace, for Perfetto"));
     options.push_back(schedule_.option("the schedule, for replay"));
+    options.push_back(text_option("--record", "FOLDER",
+                                  "a Flight Recorder dump of every rank, for explain and for\n"
+                                  "torchfrtrace of PyTorch",
+                                  record_));
     cost_.add_to(options);
     options.push_back(text_option("--log-ranks", "RANKS",
                                   "ranks whose log goes to standard error: all, none, or a list\n"
@@ -50,7 +57,7 @@ class RunCommand final : public Command {
     RunRecording recording = this->recording(specification);
     recording.log = &log;
     for (FileOption* file : {&json_, &report_, &trace_, &schedule_}) file->open();
-    const Program program = cost_.applied_to(source.program);
+    const Program program = observed(source.program, specification);
     RunResult result = harness::run(program, specification, recording, context.binary);
     if (json_.is_given()) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
@@ -69,6 +76,14 @@ class RunCommand final : public Command {
   }
 
  private:
+  // Both ways to look at a program leave a note of every rank, and a rank has one.
+  Program observed(const Program& program, const RunSpecification& specification) {
+    if (record_.empty()) return cost_.applied_to(program);
+    if (cost_.are_given())
+      throw InvalidArgument("--record cannot be combined with --cost or --cost-json");
+    return recorded(program, runs_in_streams(specification));
+  }
+
   RankSelection logged_ranks(const Program& program, const RunSpecification& specification) const {
     RankSelection ranks(log_ranks_.value_or(quiet_ ? "none" : "0"));
     ranks.check_within(specification.world_size.value_or(program.default_world_size));
@@ -104,6 +119,7 @@ class RunCommand final : public Command {
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
     trace_.write([&result] { return sim::to_chrome_trace(result.report.trace); });
+    if (!record_.empty()) write_dumps(result, record_);
     schedule_.write([&] { return to_text(make_saved_schedule(source.program, result)); });
   }
 
@@ -114,6 +130,7 @@ class RunCommand final : public Command {
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};
   CostOptions cost_;
+  std::string record_;
   std::optional<std::string> log_ranks_;
   bool quiet_ = false;
 };

@@ -12,9 +12,16 @@
 namespace gang::harness {
 namespace {
 
+bool is_recording(const RunResult& result) {
+  const sim::Certainty* certainty = sim::certainty_of(result.report);
+  return certainty != nullptr && certainty->recorded;
+}
+
 // "suspect.toml, world 4, seed 1".
 std::string what_was_run(const RunResult& result) {
   const std::string& program = result.specification.program;
+  if (is_recording(result))
+    return fmt::format("{}, world {}", program.substr(program.rfind('/') + 1), result.world_size);
   return fmt::format("{}, world {}, seed {}", program.substr(program.rfind('/') + 1),
                      result.world_size, result.specification.options.seed);
 }
@@ -25,6 +32,11 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 
 std::string summary(const RunResult& result) {
   const sim::Report& report = result.report;
+  if (is_recording(result))
+    return fmt::format("  Every recorded call has ended.\n  {} by {} in {}\n",
+                       counted(report.counts.rank_operations, "call"),
+                       counted(static_cast<std::uint64_t>(result.world_size), "rank"),
+                       counted(report.counts.gangs, "gang"));
   const std::string_view end =
       report.faults.empty() ? "Every rank returned; nothing is blocked, nothing was left behind."
                             : "Every rank that was left returned; the faults were contained.";

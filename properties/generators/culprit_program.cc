@@ -9,8 +9,9 @@ namespace {
 // The program of one rank.
 class RankRun {
  public:
-  RankRun(const CulpritCase& one, sim::SimulatedRank& rank) : case_(one), rank_(rank.rank()) {
-    gangs_.push_back(rank.root());
+  RankRun(const CulpritCase& one, const std::shared_ptr<Gang>& root)
+      : case_(one), rank_(root->rank()) {
+    gangs_.push_back(root);
     const CallSite site = CallSite::at(culprit_file, 1);
     int stride = 1;
     for (std::size_t axis = 0; axis < case_.axes.size(); ++axis) {
@@ -18,7 +19,7 @@ class RankRun {
       coordinates_[axis] = rank_ / stride % size;
       const int color = rank_ - coordinates_[axis] * stride;
       gangs_.push_back(
-          rank.root()->split({.color = color, .key = rank_}, {.name = gang_names[axis + 1]}, site));
+          root->split({.color = color, .key = rank_}, {.name = gang_names[axis + 1]}, site));
       stride *= size;
     }
     for (const Culprit& culprit : case_.culprits)
@@ -145,6 +146,10 @@ sim::SimulationOptions options_of(const CulpritCase& one) {
   return options;
 }
 
-void run_rank(const CulpritCase& one, sim::SimulatedRank& rank) { RankRun(one, rank).run(); }
+void run_rank(const CulpritCase& one, const std::shared_ptr<Gang>& root) {
+  RankRun(one, root).run();
+}
+
+void run_rank(const CulpritCase& one, sim::SimulatedRank& rank) { run_rank(one, rank.root()); }
 
 }  // namespace gang::properties

@@ -196,6 +196,8 @@ void broadcast_objects(Members members) {
 }  // namespace
 
 void compute_result(Members members, ReductionPool& pool) {
+  const Collective& call = members.front()->call();
+  if (has_root(call.kind) && call.peer == no_rank) return;  // recorded without root and data
   switch (members.front()->call().kind) {
     case OperationKind::all_reduce:
       return all_reduce(members, pool);

@@ -54,9 +54,10 @@ Matching::Matching(World& world)
       deadlines_(world, *this),
       mismatches_(world, *this) {}
 
-std::shared_ptr<GangState> Matching::make_gang(GangInfo info) {
+std::shared_ptr<GangState> Matching::make_gang(GangInfo info, std::uint64_t first_sequence) {
   auto gang = std::make_shared<GangState>(world_);
   gang->info = std::make_shared<const GangInfo>(std::move(info));
+  gang->first_sequence = gang->base_sequence = first_sequence;
   gang->index = next_index_++;
   gang->registry_index = gangs_.size();
   gangs_.push_back(gang.get());

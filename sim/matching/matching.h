@@ -20,7 +20,7 @@ class Matching {
  public:
   explicit Matching(World& world);
 
-  std::shared_ptr<GangState> make_gang(GangInfo info);
+  std::shared_ptr<GangState> make_gang(GangInfo info, std::uint64_t first_sequence = 0);
 
   // The last handle of `gang` and the last work on it have been destroyed.
   void gang_gone(GangState& gang);

@@ -27,7 +27,7 @@ void check_members(const GangInfo& info, int world_size) {
 }  // namespace
 
 std::shared_ptr<Gang> NamedGangs::join(GangInfo info, std::string_view key, int rank,
-                                       const CallSite& call_site) {
+                                       const CallSite& call_site, std::uint64_t first_sequence) {
   world_.engine.check_running();
   check_members(info, world_.options.world_size);
   const auto place = std::ranges::find(info.root_ranks, rank);
@@ -39,7 +39,7 @@ std::shared_ptr<Gang> NamedGangs::join(GangInfo info, std::string_view key, int 
   std::shared_ptr<GangState> state = known.lock();
   if (state == nullptr) {
     info.size = static_cast<int>(info.root_ranks.size());
-    known = state = world_.matching.make_gang(std::move(info));
+    known = state = world_.matching.make_gang(std::move(info), first_sequence);
   }
   auto gang = std::make_shared<SimGang>(world_, std::move(state), member, world_.rank(rank));
   gang->set_made_at(call_site);

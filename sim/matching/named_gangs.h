@@ -1,6 +1,7 @@
 // Gangs that ranks join by name, without an operation of all members.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,10 +19,11 @@ class NamedGangs {
   explicit NamedGangs(World& world) noexcept : world_(world) {}
 
   // The handle that root rank `rank` gets of the gang with this key and the members of `info`,
-  // which its first member makes. Once nobody holds a gang any more, the next one is another gang.
-  // Throws InvalidArgument unless the rank is a member.
+  // which its first member makes, and whose collectives are numbered from `first_sequence`. Once
+  // nobody holds a gang any more, the next one is another gang. Throws InvalidArgument unless the
+  // rank is a member.
   std::shared_ptr<Gang> join(GangInfo info, std::string_view key, int rank,
-                             const CallSite& call_site);
+                             const CallSite& call_site, std::uint64_t first_sequence = 0);
 
  private:
   World& world_;

@@ -16,6 +16,7 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
     : Gang(state->info, rank),
       world_(&world),
       state_(std::move(state)),
+      next_sequence_(state_->first_sequence),
       is_refused_(owner.incarnation > 0),
       owner_(&owner) {
   next_ = owner.gangs;
@@ -34,7 +35,7 @@ SimGang::~SimGang() {
     owner_->last_called_at = last_called_at();
   }
   if (!world_->engine.is_over()) {
-    if (next_sequence_ > 0)
+    if (next_sequence_ > state_->first_sequence)
       state_->departures.push_back(
           {rank(), next_sequence_, CallSite::at(last_collective_.file, last_collective_.line)});
     if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);

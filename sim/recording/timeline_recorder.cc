@@ -68,6 +68,7 @@ TimelineRecorder::Gang& TimelineRecorder::gang_of(const GangState& gang) {
   Gang& known = gangs_[gang.index];
   if (known.label.empty()) {
     known.label = gang.gang_label();
+    known.base_sequence = gang.first_sequence;
     known.members = {gang.info, &gang.info->root_ranks};
     known.name = index_of(names_, known.label.name);
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "gang/enum_names.h"
+#include "sim/report/rank_text.h"
 #include "sim/report/report.h"
 #include "sim/text/json_fields.h"
 
@@ -15,6 +16,29 @@ constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_th
 
 constexpr auto dependence_names =
     names_in_order<Dependence>("none", "open", "needed", "not_needed");
+
+// "1,204".
+std::string with_separators(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
+  return text;
+}
+
+nlohmann::json evidence_to_json(const RecordedEvidence& evidence) {
+  nlohmann::json overflown = nlohmann::json::array();
+  for (const RecordedEvidence::Buffer& buffer : evidence.overflown)
+    overflown.push_back({{"rank", buffer.rank}, {"first", buffer.first}});
+  return {{"missing", evidence.missing}, {"overflown", overflown}, {"notes", evidence.notes}};
+}
+
+RecordedEvidence evidence_from_json(const nlohmann::json& from) {
+  RecordedEvidence evidence{.missing = field<std::vector<int>>(from, "missing"),
+                            .notes = field<std::vector<std::string>>(from, "notes")};
+  for (const nlohmann::json& buffer : array_field(from, "overflown"))
+    evidence.overflown.push_back(
+        {field<int>(buffer, "rank"), field<std::uint64_t>(buffer, "first")});
+  return evidence;
+}
 
 // "rank 1 stalled before barrier #2", "... and 2 more faults".
 std::string causes_text(const std::vector<FiredFault>& faults) {
@@ -74,7 +98,23 @@ std::string reason_text(const Certainty& certainty) {
 
 }  // namespace
 
+std::string to_string(const RecordedEvidence& evidence) {
+  constexpr std::size_t most_named = 4;
+  std::string text = "as recorded";
+  if (!evidence.missing.empty())
+    text += fmt::format("; {}'s dump{} missing", ranks_text(evidence.missing),
+                        evidence.missing.size() == 1 ? " is" : "s are");
+  for (std::size_t i = 0; i < std::min(most_named, evidence.overflown.size()); ++i)
+    text += fmt::format("; rank {}'s buffer begins at #{}", evidence.overflown[i].rank,
+                        with_separators(evidence.overflown[i].first));
+  if (evidence.overflown.size() > most_named)
+    text += fmt::format("; {} more buffers begin late", evidence.overflown.size() - most_named);
+  for (const std::string& note : evidence.notes) text += "; " + note;
+  return text;
+}
+
 std::string to_string(const Certainty& certainty, const std::vector<FiredFault>& faults) {
+  if (certainty.recorded) return to_string(*certainty.recorded);
   if (certainty.faults != Dependence::none) return faults_text(certainty, faults);
   std::string text =
       certainty.schedules == Schedules::every ? "every schedule" : "seen in this schedule";
@@ -102,6 +142,7 @@ nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>
   if (!certainty.otherwise.empty()) to["otherwise"] = certainty.otherwise;
   if (certainty.decided_in != Schedules::every)
     to["decided_in"] = name_of(schedules_names, certainty.decided_in);
+  if (certainty.recorded) to["recorded"] = evidence_to_json(*certainty.recorded);
   return to;
 }
 
@@ -115,6 +156,7 @@ Certainty certainty_from_json(const nlohmann::json& from) {
   certainty.otherwise = optional_field<std::string>(from, "otherwise").value_or("");
   if (from.contains("decided_in"))
     certainty.decided_in = enum_field(from, "decided_in", schedules_names);
+  if (from.contains("recorded")) certainty.recorded = evidence_from_json(from["recorded"]);
   return certainty;
 }
 

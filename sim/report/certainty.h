@@ -12,6 +12,25 @@ namespace gang::sim {
 
 struct FiredFault;
 
+// What a finding rests on where nothing was run: recordings, and what they leave out.
+struct RecordedEvidence {
+  // A rank whose earlier calls its buffer no longer holds.
+  struct Buffer {
+    int rank = 0;
+    std::uint64_t first = 0;  // the oldest record that it holds
+
+    friend bool operator==(const Buffer&, const Buffer&) = default;
+  };
+  std::vector<int> missing;        // ranks without a dump, ascending
+  std::vector<Buffer> overflown;   // by rank
+  std::vector<std::string> notes;  // what else to know: "rank 3 has 2 dumps: the later one counts"
+
+  friend bool operator==(const RecordedEvidence&, const RecordedEvidence&) = default;
+};
+
+// "as recorded; rank 5's dump is missing; rank 2's buffer begins at #1,204".
+std::string to_string(const RecordedEvidence& evidence);
+
 // In which schedules a finding happens, as far as one run can tell.
 enum class Schedules : std::uint8_t { every, at_least_this };
 
@@ -36,6 +55,7 @@ struct Certainty {
   std::string otherwise;
   // Of the deciding run: in which schedules it comes to that, for sends, streams and faults.
   Schedules decided_in = Schedules::every;
+  std::optional<RecordedEvidence> recorded;  // of a recording; then it is what counts
 
   friend bool operator==(const Certainty&, const Certainty&) = default;
 };

@@ -154,6 +154,7 @@ struct GangState {
   std::uint32_t index = 0;          // in order of creation
   std::size_t registry_index = 0;   // where Matching lists it
   std::uint32_t children_made = 0;  // for default names
+  std::uint64_t first_sequence = 0;  // of its first collective
   std::uint64_t base_sequence = 0;  // of active.front()
   Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
   // Call sites of the last collective that members called in different places; null if there was

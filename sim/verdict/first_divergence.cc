@@ -63,6 +63,7 @@ class Groups {
     std::get<0>(key) = -1;
     if (program.is_done) {
       std::get<1>(key) = rank.has_failed ? 2 : 1;
+      std::get<7>(key) = rank.ended_as;
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)]) {
         std::get<8>(key) = file_of(departure->call_site);
         std::get<9>(key) = departure->call_site.line;
@@ -123,7 +124,9 @@ class Groups {
   Group absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
-      summary.note = rank.has_failed ? "ended with an exception" : "returned";
+      summary.note = rank.has_failed         ? "ended with an exception"
+                     : rank.ended_as.empty() ? "returned"
+                                             : std::string(rank.ended_as);
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
         summary.location = to_string(departure->call_site);
     } else if (has_launched(rank, gang_)) {

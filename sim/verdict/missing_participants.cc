@@ -67,7 +67,7 @@ class MissingCall {
     std::sort(callers_.begin(), callers_.end());
     const auto members = static_cast<std::size_t>(gang().size());
     are_callers_odd_ = members > 2 && callers_.size() < missing.gone.size() + kept_waiting(blocked);
-    is_once_more_ = 2 * callers_.size() <= members && repeats_last_call();
+    is_once_more_ = !is_recorded() && 2 * callers_.size() <= members && repeats_last_call();
   }
 
   Finding finding() const {
@@ -83,7 +83,13 @@ class MissingCall {
   std::string message() const {
     const std::string label = gang().label();
     std::string text;
-    if (is_once_more_ && !has_failed())
+    if (is_recorded())
+      text = are_callers_odd_
+                 ? fmt::format("Only {} called {} on {} ({} members), as recorded: {}",
+                               ranks_text(callers_), call(), label, gang().size(), recorded_ends())
+                 : fmt::format("No call of {} on {} ({} members) is recorded for {}: {}", call(),
+                               label, gang().size(), ranks_text(missing_.gone), recorded_ends());
+    else if (is_once_more_ && !has_failed())
       text = fmt::format("{} called {} on {} ({} members) once more than {}, which {}",
                          capitalised(ranks_text(callers_)), call(), label, gang().size(),
                          ranks_text(missing_.gone), ending());
@@ -139,6 +145,22 @@ class MissingCall {
   bool has_failed() const {
     return std::ranges::any_of(missing_.gone,
                                [this](int rank) { return world_.rank(rank).has_failed; });
+  }
+
+  // Whether what is known of them is a recording, which ends somewhere.
+  bool is_recorded() const {
+    return std::ranges::any_of(missing_.gone,
+                               [this](int rank) { return !world_.rank(rank).ended_as.empty(); });
+  }
+
+  // "rank 3's recording ends; ranks 5-6's dump is missing".
+  std::string recorded_ends() const {
+    std::map<std::string_view, std::vector<int>> ranks;
+    for (const int rank : missing_.gone) ranks[world_.rank(rank).ended_as].push_back(rank);
+    std::string text;
+    for (const auto& [how, those] : ranks)
+      text += fmt::format("{}{}'s {}", text.empty() ? "" : "; ", ranks_text(those), how);
+    return text;
   }
 
   // "all_reduce #3 at train.cc:41".

@@ -138,5 +138,105 @@ TEST(ExplainCommand, APlaceThatCannotBeWrittenIsBadInput) {
   EXPECT_THAT(answer.err, HasSubstr("--html /absent/out.html: cannot be written"));
 }
 
+// -- Dumps --
+
+TEST(ExplainCommand, ADumpOfEveryRankIsExplainedAsTheRunWas) {
+  const std::string folder = new_folder("dumps");
+  const Answer run = ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("cross_gang_cycle"));
+  const std::string json = temporary("dumps.json");
+  const Answer answer = ask({"explain", folder + "/", "--json", json, "--text"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("DEADLOCK  cross_gang_cycle"));
+  EXPECT_THAT(answer.out, HasSubstr("dumps, world 4\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  Certainty  as recorded\n"));
+  EXPECT_THAT(answer.out, HasSubstr("explain " + folder + "/\n"));
+  const nlohmann::json saved = nlohmann::json::parse(read_file("file", json));
+  EXPECT_EQ(saved["findings"][0]["id"], "cross_gang_cycle");
+  EXPECT_EQ(saved["blocked"].size(), 4U);
+  EXPECT_EQ(ask({"explain", json}).out + "  Wrote      " + json + "\n", answer.out);
+}
+
+// What a saved run names: ids and ranks.
+std::string named_in(const std::string& json) {
+  const nlohmann::json saved = nlohmann::json::parse(read_file("file", json));
+  std::string named;
+  for (const nlohmann::json& finding : saved["findings"])
+    named += finding["id"].get<std::string>() + " " + finding["ranks"].dump() + "; ";
+  return named;
+}
+
+TEST(ExplainCommand, TheDumpsOfAProgramNameWhatItsRunNamed) {
+  // What is left says more than calls can: exceptions, timeouts, what became of messages and works,
+  // who is in a group that is being made.
+  for (const char* program : {"all_collectives.toml",
+                              "any_source_wrong_tag.toml",
+                              "evaluation_on_rank_0.toml",
+                              "extra_barrier.toml",
+                              "mismatch_count.toml",
+                              "mismatch_data_type.toml",
+                              "mismatch_label.toml",
+                              "mismatch_operation.toml",
+                              "mismatch_reduce_operation.toml",
+                              "mismatch_root.toml",
+                              "missing_rank.toml",
+                              "mixed_up_gangs.toml",
+                              "pipeline.toml",
+                              "receive_cycle.toml",
+                              "ring.toml",
+                              "skipped_behind_cycle.toml",
+                              "skipped_in_pair.toml",
+                              "stream_order_inversion.toml",
+                              "swapped_barriers.toml",
+                              "three_gang_cycle.toml",
+                              "tp_dp_deadlock.toml",
+                              "wrong_source.toml",
+                              "wrong_tag.toml"}) {
+    const std::string folder = new_folder(std::string(program) + ".dumps");
+    const std::string run = temporary("named_run.json");
+    const std::string recalled = temporary("named_recalled.json");
+    ask({"run", program_file(program), "--record", folder, "--json", run});
+    const Answer answer = ask({"explain", folder, "--json", recalled});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(named_in(recalled), named_in(run)) << program;
+  }
+}
+
+TEST(ExplainCommand, ExplainsAListOfDumps) {
+  const std::string folder = new_folder("list_of_dumps");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  const Answer answer = ask({"explain", folder + "/nccl_trace_rank_0",
+                             folder + "/nccl_trace_rank_1", folder + "/nccl_trace_rank_3"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("rank 2's dump is missing"));
+  EXPECT_THAT(answer.out, HasSubstr("3 dumps, world 4\n"));
+}
+
+TEST(ExplainCommand, WritesTheVerdictAsJunit) {
+  const std::string folder = new_folder("junit_dumps");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  const std::string junit = temporary("explain.xml");
+  const Answer answer = ask({"explain", folder, "--junit", junit});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.out, "  Wrote      " + junit + "\n");
+  const std::string xml = read_file("file", junit);
+  EXPECT_THAT(xml, HasSubstr("failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("cross_gang_cycle"));
+}
+
+TEST(ExplainCommand, ADumpThatWouldRunCodeIsRefused) {
+  const std::string folder = new_folder("evil");
+  using namespace std::string_literals;
+  OutputFile("file", folder + "/rank_0")
+      .commit(
+          "\x80\x02"
+          "cposix\nsystem\n."s);
+  const Answer answer = ask({"explain", folder});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, HasSubstr("/rank_0: opcode GLOBAL ('c') at byte 2 would run code"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -1,0 +1,65 @@
+// The last calls of one rank, in a ring, as Flight Recorder keeps them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gang/collective.h"
+#include "gang/gang.h"
+#include "gang/runtime.h"
+#include "harness/recording/dump.h"
+
+namespace gang::harness {
+
+// Shared by the gangs of a rank. Keeps call sites, whose texts must outlive it.
+// Threads: one at a time. Memory is taken once; a call costs a few nanoseconds.
+class CallRing {
+ public:
+  struct Options {
+    int rank = 0;                 // of the root gang
+    std::size_t capacity = 2000;  // calls that are kept, > 0
+    bool is_in_stream = false;    // DumpedCall::is_in_stream
+    Runtime* runtime = nullptr;   // whose clock the calls are timed by; outlives their gangs
+  };
+  explicit CallRing(const Options& options);
+
+  // The index of a gang, for `begin`. Gangs of one name and the same members share one, and their
+  // numbers go on.
+  std::uint32_t add_gang(const GangInfo& info);
+
+  // The record of a call that begins now; of a batch, of its first message.
+  std::uint64_t begin(std::uint32_t gang, const Operation& operation);
+
+  // That call is complete, with all messages of its batch. Nothing if the ring has lost it.
+  void complete(std::uint64_t record);
+
+  // The calls that are left, as the dump of this rank.
+  Dump dump(CallTable& calls, sim::LaneEnd end) const;
+
+ private:
+  struct Entry {
+    Collective call;  // its label is in `label`
+    std::string label;
+    std::uint64_t record = 0;
+    std::uint64_t first_of_batch = 0;
+    TimePoint time{0};
+    std::uint32_t gang = 0;
+    DumpedState state = DumpedState::started;
+  };
+  struct Gang {
+    DumpedGroup group;
+    std::uint64_t collectives = 0;
+  };
+
+  Entry& add(std::uint32_t gang, const Collective& call, std::uint64_t sequence);
+
+  Options options_;
+  std::vector<Entry> entries_;  // by record, modulo the capacity
+  std::vector<Gang> gangs_;
+  std::uint64_t records_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+}  // namespace gang::harness

@@ -1,0 +1,79 @@
+#include "harness/recording/recording_gang.h"
+
+#include <utility>
+#include <vector>
+
+#include "gang/work.h"
+
+namespace gang::harness {
+namespace {
+
+// A started call of a recording gang. Works are waited for together only with their like.
+class RecordedWork final : public WorkState {
+ public:
+  RecordedWork(Work inner, std::shared_ptr<CallRing> ring, std::uint64_t record)
+      : inner_(std::move(inner)), ring_(std::move(ring)), record_(record) {}
+
+  bool wait(std::optional<Duration> timeout) override {
+    if (timeout && !inner_.wait(*timeout)) return false;
+    if (!timeout) inner_.wait();
+    ring_->complete(record_);
+    return true;
+  }
+
+  bool test() override {
+    if (!inner_.test()) return false;
+    ring_->complete(record_);
+    return true;
+  }
+
+  Received received() const override { return inner_.received(); }
+
+  std::size_t wait_any(std::span<WorkState* const> works) override {
+    std::vector<Work> inner;
+    for (WorkState* work : works)
+      inner.push_back(std::move(static_cast<RecordedWork*>(work)->inner_));
+    const auto give_back = [&] {
+      for (std::size_t i = 0; i < works.size(); ++i)
+        static_cast<RecordedWork*>(works[i])->inner_ = std::move(inner[i]);
+    };
+    try {
+      const std::size_t index = Work::wait_any(inner);
+      give_back();
+      return index;
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+
+  void dropped() noexcept override { const Work gone = std::move(inner_); }
+
+ private:
+  Work inner_;
+  std::shared_ptr<CallRing> ring_;
+  std::uint64_t record_;
+};
+
+}  // namespace
+
+RecordingGang::RecordingGang(std::shared_ptr<Gang> inner, std::shared_ptr<CallRing> ring)
+    : ForwardingGang(std::move(inner)), ring_(std::move(ring)), index_(ring_->add_gang(info())) {}
+
+Work RecordingGang::do_start(Operation& operation) {
+  const std::uint64_t record = ring_->begin(index_, operation);
+  return Work(std::make_shared<RecordedWork>(ForwardingGang::do_start(operation), ring_, record));
+}
+
+Received RecordingGang::do_run(Operation& operation) {
+  const std::uint64_t record = ring_->begin(index_, operation);
+  const Received received = ForwardingGang::do_run(operation);
+  ring_->complete(record);
+  return received;
+}
+
+std::shared_ptr<Gang> RecordingGang::wrap(std::shared_ptr<Gang> child) {
+  return std::make_shared<RecordingGang>(std::move(child), ring_);
+}
+
+}  // namespace gang::harness

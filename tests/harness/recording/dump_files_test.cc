@@ -1,0 +1,117 @@
+#include "harness/recording/dump_files.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/recording/dump_writer.h"
+#include "tests/harness/recording/recording_testing.h"
+#include "tests/temporary_directory.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A new folder with a dump of each rank that `job` has.
+std::string folder_of(Job& job, const std::string& name) {
+  const std::string folder = test::temporary_directory() + name;
+  std::filesystem::create_directories(folder);
+  for (NamedDump& dump : job.dumps())
+    std::ofstream(folder + "/nccl_trace_rank_" + std::to_string(dump.rank))
+        << to_pickle(dump.dump, job.table());
+  return folder;
+}
+
+Job three_ranks() {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, OperationKind::all_reduce, {.line = 7});
+  return job;
+}
+
+std::string error_of(const std::vector<std::string>& paths) {
+  try {
+    read_recording(paths);
+    return "";
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+TEST(DumpFiles, ReadsAFolderAndLeavesOtherFilesAlone) {
+  Job job = three_ranks();
+  const std::string folder = folder_of(job, "whole");
+  write(folder + "/log_7.txt", "all is well");
+  write(folder + "/config.json", R"({"world": 8})");
+  EXPECT_TRUE(has_dumps(folder));
+  EXPECT_FALSE(has_dumps(folder + "/log_7.txt"));
+  const Recording recording = read_recording({folder});
+  EXPECT_EQ(recording.world_size(), 3);
+  EXPECT_EQ(recording.ranks[2].calls.size(), 1U);
+  EXPECT_EQ(to_string(recording.evidence), "as recorded");
+}
+
+TEST(DumpFiles, ReadsAListOfFiles) {
+  Job job = three_ranks();
+  const std::string folder = folder_of(job, "list");
+  const Recording recording =
+      read_recording({folder + "/nccl_trace_rank_0", folder + "/nccl_trace_rank_2"});
+  EXPECT_THAT(recording.evidence.missing, ElementsAre(1));
+}
+
+TEST(DumpFiles, ADumpThatIsCutOffIsMissing) {
+  Job job = three_ranks();
+  const std::string folder = folder_of(job, "cut");
+  std::filesystem::resize_file(folder + "/nccl_trace_rank_1", 100);
+  const Recording recording = read_recording({folder});
+  EXPECT_THAT(recording.evidence.missing, ElementsAre(1));
+  ASSERT_EQ(recording.evidence.notes.size(), 1U);
+  EXPECT_THAT(recording.evidence.notes[0],
+              StartsWith("dump nccl_trace_rank_1: it is cut off at byte 100"));
+}
+
+TEST(DumpFiles, OneLineSaysWhatIsWrong) {
+  const std::string folder = test::temporary_directory() + "wrong";
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(error_of({folder}), folder + " has no dump of a Flight Recorder");
+  EXPECT_THAT(error_of({folder + "/none"}), HasSubstr("No such file"));
+  using namespace std::string_literals;
+  write(folder + "/rank_0",
+        "\x80\x02"
+        "cposix\nsystem\nX\x02\0\0\0id\x85R."s);
+  EXPECT_EQ(error_of({folder}), "dump " + folder +
+                                    "/rank_0: opcode GLOBAL ('c') at byte 2 would run code; "
+                                    "nothing was run");
+  write(folder + "/rank_0", "\x80\x02}.");
+  EXPECT_THAT(error_of({folder}), HasSubstr("it is no dump of a Flight Recorder"));
+  write(folder + "/rank_0", "\x80\x02}(X");
+  EXPECT_THAT(error_of({folder}), HasSubstr("it is cut off at byte 5"));
+}
+
+TEST(DumpFiles, TheRankIsWhatTheDumpSaysOrTheLastNumberOfItsName) {
+  Job job(1);
+  job.group("default_pg", {0, 1, 2, 3, 4, 5});
+  const std::string folder = test::temporary_directory() + "names";
+  std::filesystem::create_directories(folder);
+  const std::string bytes = to_pickle(job.dump(0), job.table());
+  write(folder + "/job7_rank_5.pkl", bytes);
+  EXPECT_FALSE(read_recording({folder}).ranks[5].is_missing);
+  job.dump(0).rank = 4;
+  write(folder + "/job7_rank_5.pkl", to_pickle(job.dump(0), job.table()));
+  EXPECT_FALSE(read_recording({folder}).ranks[4].is_missing);
+  write(folder + "/trace", bytes);
+  EXPECT_THAT(error_of({folder + "/trace"}), HasSubstr("its name does not end in its rank"));
+}
+
+}  // namespace
+}  // namespace gang::harness

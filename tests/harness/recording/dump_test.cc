@@ -1,0 +1,195 @@
+#include "harness/recording/dump.h"
+
+#include <random>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/recording/dump_writer.h"
+#include "tests/harness/recording/recording_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// An entry as PyTorch 2.6 writes it, as JSON.
+std::string entry(std::string_view name, int number, std::string_view more = "",
+                  std::string_view sizes = "[[4]]") {
+  return fmt::format(
+      R"({{"record_id": {1}, "pg_id": 0, "process_group": ["0", "default_pg"],
+ "collective_seq_id": {1}, "p2p_seq_id": {1}, "op_id": {1}, "profiling_name": "{0}",
+ "time_created_ns": 100, "input_sizes": {3}, "output_sizes": {3}, "input_dtypes": ["Float"],
+ "output_dtypes": ["Float"], "state": "completed", "is_p2p": {4}, "retired": true{2}}})",
+      name, number, more, sizes, name.find(' ') != name.npos);
+}
+
+std::string dump_of(std::string_view entries) {
+  return fmt::format(
+      R"({{"version": "2.4", "pg_config": {{"0": {{"name": "0", "desc": "default_pg",
+ "ranks": "[0, 1, 2]"}}}}, "pg_status": {{"0": {{"last_enqueued_collective": 9}}}},
+ "entries": [{}]}})",
+      entries);
+}
+
+std::string error_of(const std::string& bytes) {
+  CallTable calls;
+  try {
+    read_dump(bytes, calls);
+    return "";
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+}
+
+TEST(Dump, ReadsGroupsAndCalls) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:all_reduce", 5)), calls);
+  EXPECT_EQ(dump.version, "2.4");
+  ASSERT_EQ(dump.groups.size(), 1U);
+  EXPECT_EQ(dump.groups[0], (DumpedGroup{"0", "default_pg", {0, 1, 2}, 9}));
+  ASSERT_EQ(dump.calls.size(), 1U);
+  EXPECT_EQ(dump.calls[0].record, 5U);
+  EXPECT_EQ(dump.calls[0].sequence, 5U);
+  EXPECT_EQ(dump.calls[0].state, DumpedState::completed);
+  EXPECT_TRUE(dump.calls[0].has_state);
+  const Collective& call = calls[dump.calls[0].call];
+  EXPECT_EQ(call.kind, OperationKind::all_reduce);
+  EXPECT_EQ(call.shape, Shape::vector(4));
+  EXPECT_EQ(call.reduce_operation, unknown_reduce_operation);
+  EXPECT_EQ(to_string(call), "all_reduce #0 f32[4]");
+}
+
+TEST(Dump, TheSmallerOfInputAndOutputFixesTheSize) {
+  CallTable calls;
+  const std::string gather =
+      R"({"record_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": 1,
+ "p2p_seq_id": 0, "profiling_name": "nccl:_all_gather_base", "input_sizes": [[2, 3]],
+ "output_sizes": [[6, 3]], "input_dtypes": ["Half"], "output_dtypes": ["Half"],
+ "state": "started", "is_p2p": false})";
+  const Dump dump = read_dump(dump_of(gather), calls);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call]), "all_gather #0 f16[2,3]");
+}
+
+TEST(Dump, TheFirstFrameOutsideTorchIsThePlace) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:broadcast", 1, R"(, "frames": [
+ {"name": "broadcast", "filename": "/usr/lib/python3/dist-packages/torch/distributed/c10d.py",
+  "line": 2000}, {"name": "step", "filename": "/home/me/train.py", "line": 41},
+ {"name": "main", "filename": "/home/me/main.py", "line": 7}])")),
+                              calls);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call].call_site), "train.py:41");
+}
+
+TEST(Dump, GloosStateSaysNothing) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("gloo:all_reduce", 1)), calls);
+  EXPECT_FALSE(dump.calls[0].has_state);
+  EXPECT_FALSE(dump.calls[0].is_in_stream);
+}
+
+TEST(Dump, MessagesNameTheirPeersInTheGroup) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:send 1->2", 1) + "," + entry("nccl:recv 1<-0", 2)), calls);
+  ASSERT_EQ(dump.calls.size(), 2U);
+  EXPECT_TRUE(dump.calls[0].is_message);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call]), "send f32[4] to rank 2");
+  EXPECT_EQ(to_string(calls[dump.calls[1].call]), "recv f32[4] from rank 0");
+}
+
+TEST(Dump, CollectivesMadeAsOneAreOneCall) {
+  CallTable calls;
+  const Dump dump = read_dump(
+      dump_of(entry("nccl:all_reduce", 3) + "," + entry("nccl:all_reduce", 3, "", "[[5]]") + "," +
+              entry("nccl:coalesced", 3, "", "[]") + "," + entry("nccl:all_reduce", 4)),
+      calls);
+  ASSERT_EQ(dump.calls.size(), 2U);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call]), "all_reduce #0 f32[9]");
+  EXPECT_EQ(dump.calls[1].sequence, 4U);
+}
+
+TEST(Dump, AnOperationThatIsNotKnownKeepsItsName) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:new_window", 3)), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].label, "new_window");
+}
+
+TEST(Dump, SaysWhichFieldOfWhichEntryIsWrong) {
+  EXPECT_EQ(error_of(R"({"version": 1, "pages": []})"),
+            "it is no dump of a Flight Recorder: fields version and entries are missing");
+  EXPECT_EQ(error_of(dump_of(R"({"record_id": 1})")), "entry 0: field process_group is missing");
+  EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 1) + R"(,{"record_id": "x"})")),
+              HasSubstr("entry 1: field record_id is a text; must be a number"));
+  EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 1, "", "[[-4]]"))),
+              HasSubstr("entry 0: a size of a tensor is no number of 0 or more"));
+  EXPECT_THAT(error_of(dump_of(entry("nccl:send 1", 1))), HasSubstr("does not say to whom"));
+}
+
+TEST(Dump, AbsurdSizesSaturate) {
+  CallTable calls;
+  const Dump dump = read_dump(
+      dump_of(entry("nccl:all_reduce", 1, "", "[[1152921504606846976, 1152921504606846976]]")),
+      calls);
+  EXPECT_EQ(calls[dump.calls[0].call].count, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Dump, AListThatIsSharedOverAndOverIsRefused) {
+  // input_sizes is one list of 20,000 lists, and 20,000 entries refer to it.
+  Job job(1);
+  const auto group = job.group("default_pg", {0});
+  job.call(0, group, OperationKind::all_reduce);
+  std::string bytes = "\x80\x02";
+  const auto text = [](std::string_view value) {
+    return std::string("X") + static_cast<char>(value.size()) + std::string(3, '\0') +
+           std::string(value);
+  };
+  bytes += "}(" + text("version") + text("2.4") + text("x") + "](";
+  for (int i = 0; i < 20'000; ++i) bytes += "]";
+  bytes += "eq" + std::string(1, '\0') + text("entries") + "](";
+  std::string one = "}(" + text("record_id") + "K\x01" + text("process_group") + text("0") +
+                    text("collective_seq_id") + "K\x01" + text("profiling_name") +
+                    text("nccl:all_reduce") + text("state") + text("completed") +
+                    text("input_sizes") + "h" + std::string(1, '\0') + "u";
+  for (int i = 0; i < 20'000; ++i) bytes += one;
+  bytes += "eu.";
+  EXPECT_THAT(error_of(bytes), HasSubstr("refers to the same values too often"));
+}
+
+// Whatever bytes it gets, the reader answers with a dump or with one error.
+TEST(Dump, SurvivesDamage) {
+  Job job(2);
+  const auto group = job.group("default_pg", {0, 1});
+  for (int i = 0; i < 20; ++i) job.call(0, group, OperationKind::all_reduce, {.line = 41});
+  job.call(0, group, OperationKind::send, {.peer = 1});
+  const std::string pickle = to_pickle(job.dump(0), job.table());
+  const std::string json = dump_of(entry("nccl:all_reduce", 1) + "," + entry("nccl:send 1->2", 2));
+  std::mt19937 random(1);
+  std::size_t refused = 0;
+  for (const std::string& whole : {pickle, json}) {
+    for (int i = 0; i < 20'000; ++i) {
+      std::string bytes = whole;
+      for (std::size_t damage = 0; damage <= i % 4U; ++damage)
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      if (i % 3 == 0) bytes.resize(random() % bytes.size());
+      if (i % 5 == 0) bytes.insert(random() % (bytes.size() + 1), bytes.substr(0, random() % 64));
+      refused += error_of(bytes).empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 10'000U);
+  EXPECT_LT(refused, 40'000U);
+}
+
+TEST(Dump, APickleThatEndsAnywhereIsCutOff) {
+  Job job(1);
+  job.call(0, job.group("default_pg", {0}), OperationKind::barrier);
+  const std::string whole = to_pickle(job.dump(0), job.table());
+  EXPECT_EQ(error_of(whole), "");
+  for (std::size_t size = 2; size < whole.size(); ++size)
+    EXPECT_THAT(error_of(whole.substr(0, size)), HasSubstr("it is cut off at byte")) << size;
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,61 @@
+#include "harness/recording/dump_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/harness/recording/recording_testing.h"
+
+namespace gang::harness {
+namespace {
+
+TEST(DumpWriter, WhatItWritesIsReadBack) {
+  Job job(4);
+  const auto root = job.group("default_pg", {0, 1, 2, 3});
+  const auto tp = job.group("tp", {1, 0});
+  job.call(1, root, OperationKind::all_reduce, {.count = 1024, .line = 41});
+  job.call(1, tp, OperationKind::all_gather, {.state = started, .line = 42});
+  job.call(1, tp, OperationKind::reduce_scatter);
+  job.call(1, root, OperationKind::broadcast, {.peer = 2});
+  job.call(1, root, OperationKind::barrier);
+  job.call(1, root, OperationKind::gather, {.peer = 3});
+  job.call(1, tp, OperationKind::send, {.peer = 1, .sequence = 1'000'000'000});
+  job.call(1, tp, OperationKind::recv, {.peer = 1, .sequence = 1'000'000'000});
+  Dump& dump = job.dump(1);
+  dump.rank = 1;
+  dump.end = sim::LaneEnd::returned;
+  for (DumpedGroup& group : dump.groups) group.last_enqueued = 7;
+  CallTable calls;
+  const std::string bytes = to_pickle(dump, job.table());
+  const Dump again = read_dump(bytes, calls);
+  EXPECT_EQ(again.rank, 1);
+  EXPECT_EQ(again.end, sim::LaneEnd::returned);
+  EXPECT_EQ(again.version, "2.4");
+  EXPECT_EQ(again.groups, dump.groups);
+  ASSERT_EQ(again.calls.size(), dump.calls.size());
+  for (std::size_t i = 0; i < dump.calls.size(); ++i) {
+    DumpedCall expected = dump.calls[i];
+    const Collective& call = job.table()[expected.call];
+    const Collective& read = calls[again.calls[i].call];
+    EXPECT_EQ(to_string(read), to_string(call));
+    EXPECT_EQ(read.count, call.count);
+    EXPECT_EQ(read.peer, call.peer);
+    EXPECT_EQ(to_string(read.call_site), to_string(call.call_site));
+    expected.call = again.calls[i].call;
+    EXPECT_EQ(again.calls[i], expected) << to_string(call);
+  }
+}
+
+TEST(DumpWriter, ADumpWithoutCallsHasAnEntryThatIsNone) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  Dump& dump = job.dump(1);
+  dump.rank = 1;
+  CallTable calls;
+  const std::string bytes = to_pickle(dump, job.table());
+  EXPECT_NE(bytes.find("nccl:all_reduce"), bytes.npos);
+  const Dump again = read_dump(bytes, calls);
+  EXPECT_TRUE(again.calls.empty());
+  EXPECT_EQ(again.groups.size(), 1U);
+}
+
+}  // namespace
+}  // namespace gang::harness

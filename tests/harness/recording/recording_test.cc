@@ -1,0 +1,105 @@
+#include "harness/recording/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "tests/harness/recording/recording_testing.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Recording, GroupsOfOneNameAreToldApartByTheirRanks) {
+  Job job(4);
+  const auto root = job.group("default_pg", {0, 1, 2, 3});
+  job.calls({0, 1, 2, 3}, root, OperationKind::barrier);
+  for (const int rank : {0, 1, 2, 3}) {
+    job.dump(rank).groups.push_back(
+        {"7", "dp", rank % 2 == 0 ? std::vector<int>{0, 2} : std::vector<int>{1, 3}});
+  }
+  const Recording recording = job.take();
+  ASSERT_EQ(recording.groups.size(), 3U);
+  EXPECT_EQ(recording.groups[0].name, "root");
+  EXPECT_EQ(recording.groups[1], (RecordedGroup{"dp", "7", {0, 2}}));
+  EXPECT_EQ(recording.groups[2], (RecordedGroup{"dp", "7", {1, 3}}));
+  EXPECT_EQ(recording.world_size(), 4);
+  EXPECT_EQ(to_string(recording.evidence), "as recorded");
+}
+
+TEST(Recording, MissingRanksAndLateBuffersAreEvidence) {
+  Job job(4);
+  const auto root = job.group("default_pg", {0, 1, 2, 3});
+  job.calls({0, 1, 3}, root, OperationKind::barrier);
+  job.begin_at(1204);
+  job.call(2, root, OperationKind::barrier);
+  job.lose(1);
+  const Recording recording = job.take();
+  EXPECT_THAT(recording.evidence.missing, ElementsAre(1));
+  EXPECT_TRUE(recording.ranks[1].is_missing);
+  EXPECT_EQ(recording.ranks[2].first_record, 1204U);
+  EXPECT_EQ(to_string(recording.evidence),
+            "as recorded; rank 1's dump is missing; rank 2's buffer begins at #1,204");
+}
+
+TEST(Recording, OfSeveralDumpsOfARankTheLastCounts) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::barrier);
+  NamedDump old = job.dumps()[0];
+  old.file = "old/rank_0";
+  job.call(0, root, OperationKind::barrier);
+  job.call(1, root, OperationKind::barrier);
+  job.dumps().push_back(old);
+  const Recording recording = job.take();
+  EXPECT_EQ(recording.ranks[0].calls.size(), 2U);
+  EXPECT_THAT(recording.evidence.notes,
+              ElementsAre("rank 0 has 2 dumps, of which rank_0 is the last"));
+}
+
+TEST(Recording, AGroupWithoutRanksHasThoseThatCallIt) {
+  Job job(3);
+  job.group("default_pg", {0, 1, 2});
+  for (const int rank : {0, 2})
+    job.dump(rank).groups.push_back({.name = "5", .description = "undefined"});
+  const Recording recording = job.take();
+  ASSERT_EQ(recording.groups.size(), 2U);
+  EXPECT_EQ(recording.groups[1], (RecordedGroup{"group 5", "5", {0, 2}}));
+  EXPECT_THAT(recording.evidence.notes, ElementsAre("the ranks of group 5 are those that call it"));
+}
+
+TEST(Recording, MixedVersionsAreSaid) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  job.dump(1).version = "2.10";
+  EXPECT_THAT(job.take().evidence.notes, ElementsAre("the dumps are of versions 2.10, 2.4"));
+}
+
+TEST(Recording, DumpsOfDifferentJobsAreRefused) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  job.dump(1).groups[0].ranks = {0, 1, 2, 3};
+  try {
+    job.take();
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "dumps rank_0 and rank_1 are of different jobs: of ranks 0-1 and 0-3");
+  }
+}
+
+TEST(Recording, ACallAboutARankThatIsNotThereIsRefused) {
+  for (const int peer : {2, 1'000'000, -7}) {
+    Job job(2);
+    job.call(0, job.group("default_pg", {0, 1}), OperationKind::send, {.peer = peer});
+    EXPECT_THROW(job.take(), InvalidArgument) << peer;
+    Job other(2);
+    other.call(0, other.group("default_pg", {0, 1}), OperationKind::broadcast, {.peer = peer});
+    EXPECT_THROW(other.take(), InvalidArgument) << peer;
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,61 @@
+#include "harness/recording/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/harness/recording/recording_testing.h"
+
+namespace gang::harness {
+namespace {
+
+sim::Report replayed(Job& job) {
+  const Recording recording = job.take();
+  return replay_open_calls(recording, find_open_calls(recording));
+}
+
+// Every kind of operation, open on all ranks, with and without its root.
+TEST(Replay, EveryOperationCompletesWithoutData) {
+  for (const OperationKind kind : all_operation_kinds) {
+    if (is_point_to_point(kind)) continue;
+    for (const int root_rank : {no_rank, 1}) {
+      Job job(3);
+      const auto root = job.group("default_pg", {0, 1, 2});
+      job.calls({0, 1, 2}, root, kind,
+                {.state = started,
+                 .count = 1'000'000'000'000,
+                 .peer = has_root(kind) ? root_rank : no_rank});
+      const sim::Report report = replayed(job);
+      EXPECT_EQ(report.outcome, sim::Outcome::completed) << to_string(kind);
+      EXPECT_TRUE(report.findings.empty()) << to_string(kind);
+      EXPECT_EQ(report.counts.completed_operations, 1U) << to_string(kind);
+    }
+  }
+}
+
+TEST(Replay, KeepsTheRecordedNumbersAndPlaces) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.number_from(root, 4'000'000'000);
+  job.call(0, root, OperationKind::all_reduce, {.state = started, .line = 12});
+  const sim::Report report = replayed(job);
+  ASSERT_EQ(report.blocked.size(), 1U);
+  EXPECT_EQ(report.blocked[0].call.sequence, 4'000'000'000U);
+  EXPECT_EQ(report.blocked[0].location, "train.py:12");
+}
+
+TEST(Replay, AMismatchDoesNotStopTheOtherGangs) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  const auto a = job.group("a", {0, 1});
+  const auto b = job.group("b", {0, 1});
+  job.call(0, a, OperationKind::all_reduce, {.state = started, .is_gloo = true});
+  job.call(1, a, OperationKind::barrier, {.state = started, .is_gloo = true});
+  job.call(0, b, OperationKind::barrier, {.state = started, .is_gloo = true});
+  const sim::Report report = replayed(job);
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].id, "mismatch_operation");
+  EXPECT_EQ(report.findings[1].id, "participant_missing");
+}
+
+}  // namespace
+}  // namespace gang::harness
