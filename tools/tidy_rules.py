@@ -150,8 +150,7 @@ def compiled(tree):
     """The build compiles every source; benchmarks only if it has any."""
     if tree.build is None:
         return
-    commands = json.loads((tree.build / "compile_commands.json").read_text())
-    built = {str(pathlib.Path(command["directory"], command["file"])) for command in commands}
+    built = set(compiled_files(tree.build))
     benchmarks = "tools/benchmarks/"
     has_benchmarks = any(path.startswith(str(tree.root / benchmarks)) for path in built)
     elsewhere = ("tests/consumer/", benchmarks + "openmpi_" if has_benchmarks else benchmarks)
@@ -164,6 +163,15 @@ def compiled(tree):
         if not {str(tree.root / path), str(tree.root / twin)} & built:
             yield Violation(path, 1, "no target compiles it",
                             "put it where a CMakeLists.txt looks, or delete it")
+
+
+def compiled_files(build):
+    """The paths of all sources that a build tree compiles, alone or in a batch with others."""
+    for command in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(command["directory"], command["file"])
+        yield str(path)
+        if path.parent.name == "Unity" and path.is_file():
+            yield from re.findall(r'^#include "(.+)"$', path.read_text(), re.MULTILINE)
 
 
 def names(tree):

@@ -13,13 +13,13 @@ namespace gang::harness {
 namespace {
 
 // What the processes of a launch share.
-struct Processes {
+struct GlooProcesses {
   const Launch& launch;
   const GlooProcessOptions& options;
   const MeetingPlace& place;
 };
 
-std::shared_ptr<Gang> join(const Processes& processes, int rank,
+std::shared_ptr<Gang> join(const GlooProcesses& processes, int rank,
                            const std::shared_ptr<Runtime>& runtime, FaultTally& tally) {
   const sim::SimulationOptions& world = processes.launch.options;
   const std::shared_ptr<Store> store =
@@ -37,7 +37,7 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
   return make_faulted_gang(std::move(gang), rank, processes.options.faults, tally);
 }
 
-RankOutcome run_process(const Processes& processes, int rank, int incarnation) {
+RankOutcome run_process(const GlooProcesses& processes, int rank, int incarnation) {
   const Launch& launch = processes.launch;
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
   FaultTally tally;
@@ -56,7 +56,7 @@ RankOutcome run_process(const Processes& processes, int rank, int incarnation) {
 }
 
 // The same, in another process that may be killed if it is to be started again.
-RankOutcome run_restarting_process(const Processes& processes, int rank) {
+RankOutcome run_restarting_process(const GlooProcesses& processes, int rank) {
   const auto pause = pause_of_restart(processes.options.faults, rank);
   if (!pause) return run_process(processes, rank, 0);
   return run_incarnations({.pause = pause}, [&processes, rank](int incarnation) {
@@ -69,7 +69,7 @@ RankOutcome run_restarting_process(const Processes& processes, int rank) {
 std::vector<RankOutcome> run_gloo_processes(const Launch& launch,
                                             const GlooProcessOptions& options) {
   const MeetingPlace place;
-  const Processes processes{launch, options, place};
+  const GlooProcesses processes{launch, options, place};
   return run_rank_processes(launch, std::chrono::seconds(10), [&processes](int rank) {
     return run_restarting_process(processes, rank);
   });

@@ -42,12 +42,12 @@ void pretend_to_be_a_node(int rank) {
   ::setenv("NCCL_MAX_CTAS", "2", 0);
 }
 
-struct Processes {
+struct NcclProcesses {
   const Launch& launch;
   const MeetingPlace& place;
 };
 
-std::shared_ptr<Gang> join(const Processes& processes, int rank,
+std::shared_ptr<Gang> join(const NcclProcesses& processes, int rank,
                            const std::shared_ptr<Runtime>& runtime) {
   const int world_size = processes.launch.options.world_size;
   const Environment environment{
@@ -59,7 +59,7 @@ std::shared_ptr<Gang> join(const Processes& processes, int rank,
                              .timeout = processes.launch.options.timeout});
 }
 
-RankOutcome run_process(const Processes& processes, int rank) {
+RankOutcome run_process(const NcclProcesses& processes, int rank) {
   const Launch& launch = processes.launch;
   const std::shared_ptr<Runtime> runtime = make_real_runtime();
   return run_rank({.program = launch.program,
@@ -79,7 +79,7 @@ sim::Report run_on_nccl(const Launch& launch) {
   if (const BackendAvailability nccl = nccl_availability(); !nccl.is_available)
     throw NotSupported("backend nccl is unavailable: " + nccl.reason);
   const MeetingPlace place;
-  const Processes processes{launch, place};
+  const NcclProcesses processes{launch, place};
   const int gpus = count_gpus();
   const GpuShare share{launch.options.world_size, gpus, shares_gpus()};
   if (const std::string problem = problem_of(share); !problem.empty())
@@ -100,15 +100,16 @@ std::shared_ptr<Gang> make_nccl_job_gang(const NcclJobGang& job) {
     pretend_to_be_a_node(job.environment.rank);
     gpu %= gpus;
   }
-  return make_nccl_gang({.world = {.api = make_real_nccl_api(gpu, job.runtime),
-                                   .meeting = make_store_meeting(job.store, job.runtime),
-                                   .runtime = job.runtime,
-                                   .watchdog = NcclWatchdog::always},
-                         .rank = job.environment.rank,
-                         .size = job.environment.world_size,
-                         .timeout = job.timeout,
-                         .key = job.key,
-                         .tensors = NcclTensors::on_host});
+  NcclGangOptions options{.rank = job.environment.rank,
+                          .size = job.environment.world_size,
+                          .timeout = job.timeout,
+                          .key = job.key,
+                          .tensors = NcclTensors::on_host};
+  options.world = {.api = make_real_nccl_api(gpu, job.runtime),
+                   .meeting = make_store_meeting(job.store, job.runtime),
+                   .runtime = job.runtime,
+                   .watchdog = NcclWatchdog::always};
+  return make_nccl_gang(options);
 }
 
 }  // namespace gang::harness

@@ -14,51 +14,51 @@
 namespace gang::harness {
 namespace {
 
-using Matrix = Eigen::MatrixXf;
+using FloatMatrix = Eigen::MatrixXf;
 
 constexpr int inputs = 8;
 constexpr int outputs = 4;
 
 // Two layers with a tanh between them and the mean squared error: small, but complete.
-struct Model {
-  Matrix first;   // hidden x inputs
-  Matrix second;  // outputs x hidden
+struct TwoLayers {
+  FloatMatrix first;   // hidden x inputs
+  FloatMatrix second;  // outputs x hidden
 };
 
 // Uniform in [-1, 1), a function of the seed and the name: the same on every rank.
-Matrix random_matrix(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed,
-                     std::string_view name) {
+FloatMatrix random_matrix(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed,
+                          std::string_view name) {
   sim::RandomStream stream{seed, name};
-  return Matrix::NullaryExpr(rows, columns,
-                             [&stream] { return static_cast<float>(2 * stream.uniform() - 1); });
+  return FloatMatrix::NullaryExpr(
+      rows, columns, [&stream] { return static_cast<float>(2 * stream.uniform() - 1); });
 }
 
-struct Batch {
-  Matrix data;     // inputs x samples
-  Matrix targets;  // outputs x samples
+struct Samples {
+  FloatMatrix data;     // inputs x samples
+  FloatMatrix targets;  // outputs x samples
 };
 
-Batch slice(const Batch& batch, Eigen::Index first, Eigen::Index count) {
+Samples slice(const Samples& batch, Eigen::Index first, Eigen::Index count) {
   return {batch.data.middleCols(first, count), batch.targets.middleCols(first, count)};
 }
 
 // The gradient of the mean loss over `batch`.
-Model backward(const Model& model, const Batch& batch) {
-  const Matrix hidden = (model.first * batch.data).array().tanh();
-  const Matrix error = model.second * hidden - batch.targets;
-  const Matrix scaled = error * (2.0F / static_cast<float>(batch.data.cols()));
-  const Matrix through =
+TwoLayers backward(const TwoLayers& model, const Samples& batch) {
+  const FloatMatrix hidden = (model.first * batch.data).array().tanh();
+  const FloatMatrix error = model.second * hidden - batch.targets;
+  const FloatMatrix scaled = error * (2.0F / static_cast<float>(batch.data.cols()));
+  const FloatMatrix through =
       (model.second.transpose() * scaled).array() * (1 - hidden.array().square());
   return {through * batch.data.transpose(), scaled * hidden.transpose()};
 }
 
-TensorView view_of_matrix(Matrix& matrix) {
+TensorView view_of_matrix(FloatMatrix& matrix) {
   return {matrix.data(), DataType::f32, Shape::vector(matrix.size())};
 }
 
 // Whether `averaged` is as near to `whole` as rounding allows: each sum over samples and ranks has
 // at most `terms` terms of at most `largest`, rounded to f32 once per term, in any order.
-bool is_near(const Matrix& averaged, const Matrix& whole, std::int64_t terms) {
+bool is_near(const FloatMatrix& averaged, const FloatMatrix& whole, std::int64_t terms) {
   constexpr double unit_roundoff = std::numeric_limits<float>::epsilon() / 2;
   const double largest = std::max(1.0F, whole.cwiseAbs().maxCoeff());
   const double bound = 4 * static_cast<double>(terms) * unit_roundoff * largest;
@@ -94,13 +94,13 @@ class Training {
 
  private:
   // Uniform data for all ranks, including failed ones.
-  Batch batch_of_all() const {
+  Samples batch_of_all() const {
     const Eigen::Index count = samples_ * rank_.world_size();
     return {random_matrix(inputs, count, seed_, "data"),
             random_matrix(outputs, count, seed_, "targets")};
   }
 
-  Batch batch_of(int rank) const { return slice(all_, rank * samples_, samples_); }
+  Samples batch_of(int rank) const { return slice(all_, rank * samples_, samples_); }
 
   // Takes the remaining steps; false if the gang broke. Some members may then be one step ahead of
   // others, so they agree on where to resume.
@@ -138,13 +138,14 @@ class Training {
     if (ranks.empty())
       for (int rank = 0; rank < rank_.world_size(); ++rank) ranks.push_back(rank);
     const auto members = static_cast<Eigen::Index>(ranks.size());
-    Batch batch{Matrix(inputs, members * samples_), Matrix(outputs, members * samples_)};
+    Samples batch{FloatMatrix(inputs, members * samples_),
+                  FloatMatrix(outputs, members * samples_)};
     for (Eigen::Index i = 0; i < members; ++i) {
-      const Batch own = batch_of(ranks[static_cast<std::size_t>(i)]);
+      const Samples own = batch_of(ranks[static_cast<std::size_t>(i)]);
       batch.data.middleCols(i * samples_, samples_) = own.data;
       batch.targets.middleCols(i * samples_, samples_) = own.targets;
     }
-    const Model whole = backward(model_, batch);
+    const TwoLayers whole = backward(model_, batch);
     const std::int64_t terms = members * samples_ + hidden_ + inputs;
     if (is_near(gradient_.first, whole.first, terms) &&
         is_near(gradient_.second, whole.second, terms))
@@ -161,10 +162,10 @@ class Training {
   const Eigen::Index hidden_;
   const std::int64_t steps_;
   const std::uint64_t seed_;
-  Model model_;
-  Model before_last_step_;
-  Model gradient_;
-  const Batch all_;
+  TwoLayers model_;
+  TwoLayers before_last_step_;
+  TwoLayers gradient_;
+  const Samples all_;
   std::int64_t step_ = 0;
 };
 

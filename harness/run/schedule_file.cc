@@ -42,7 +42,7 @@ std::uint64_t hex_field(const json& from, const char* name) {
       fmt::format("field {}: expected a hexadecimal number, found '{}'", name, text));
 }
 
-void check_format(const json& from) {
+void check_schedule_format(const json& from) {
   if (!from.is_object() || from.value("format", json{}) != format_name)
     throw InvalidArgument("is not a schedule file: field format is not \"gangsim schedule\"");
   const json version = from.value("version", json{});
@@ -83,7 +83,7 @@ std::string to_text(const SavedSchedule& saved) {
 SavedSchedule saved_schedule_from_text(std::string_view text) {
   const json from = json::parse(text, nullptr, false);
   if (from.is_discarded()) throw InvalidArgument("is not a schedule file: it is not JSON");
-  check_format(from);
+  check_schedule_format(from);
   SavedSchedule saved;
   saved.specification = run_specification_from_json(field<json>(from, "specification"));
   saved.program_fingerprint = hex_field(from, "program_fingerprint");

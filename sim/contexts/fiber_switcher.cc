@@ -40,14 +40,14 @@ class PooledStack {
 
 // Fibers that are never resumed, and their stacks. To destroy a fiber is to unwind its stack, which
 // is what could not be done.
-struct LeftBehind {
+struct LeftFibers {
   std::mutex mutex;
   std::vector<context::fiber> fibers;
   std::vector<std::unique_ptr<StackPool>> pools;
 };
 
-LeftBehind& left_behind_for_good() {
-  static auto* const left = new LeftBehind;  // never destroyed
+LeftFibers& left_behind_for_good() {
+  static auto* const left = new LeftFibers;  // never destroyed
   return *left;
 }
 
@@ -69,7 +69,7 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
 
 FiberSwitcher::~FiberSwitcher() {
   if (left_behind_.empty()) return;
-  LeftBehind& left = left_behind_for_good();
+  LeftFibers& left = left_behind_for_good();
   const std::lock_guard lock(left.mutex);
   for (const TaskId task : left_behind_) left.fibers.push_back(std::move(fibers_[task]));
   if (own_pool_) left.pools.push_back(std::move(own_pool_));

@@ -34,7 +34,7 @@ std::uint32_t index_field(const nlohmann::json& json, const char* name, const st
   return index;
 }
 
-nlohmann::json call_to_json(const TimelineCall& call) {
+nlohmann::json timed_call_to_json(const TimelineCall& call) {
   return {{"call", to_json(call.call)}, {"at", call.location}};
 }
 
@@ -55,7 +55,7 @@ nlohmann::json lane_to_json(const TimelineLane& lane) {
           {"slices", array_of(lane.slices, slice_to_json)}};
 }
 
-TimelineCall call_from_json(const nlohmann::json& json) {
+TimelineCall timed_call_from_json(const nlohmann::json& json) {
   return {.call = call_text_from_json(object_field(json, "call")),
           .location = field<std::string>(json, "at")};
 }
@@ -98,7 +98,7 @@ std::string_view to_string(LaneEnd end) noexcept { return name_of(ends, end); }
 
 nlohmann::json to_json(const Timeline& timeline) {
   nlohmann::json to = {{"gangs", array_of(timeline.gangs, to_json)},
-                       {"calls", array_of(timeline.calls, call_to_json)},
+                       {"calls", array_of(timeline.calls, timed_call_to_json)},
                        {"lanes", array_of(timeline.lanes, lane_to_json)},
                        {"lanes_left_out", timeline.lanes_left_out},
                        {"last_step", timeline.last_step},
@@ -115,7 +115,7 @@ Timeline timeline_from_json(const nlohmann::json& json) {
   if (json.contains("fault_steps"))
     timeline.fault_steps = field<std::vector<std::uint64_t>>(json, "fault_steps");
   read_elements(json, "calls", [&timeline](const nlohmann::json& call) {
-    timeline.calls.push_back(call_from_json(call));
+    timeline.calls.push_back(timed_call_from_json(call));
   });
   read_elements(json, "lanes", [&timeline](const nlohmann::json& lane) {
     timeline.lanes.push_back(lane_from_json(lane, timeline));

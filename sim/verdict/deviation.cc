@@ -8,7 +8,7 @@ namespace {
 
 using Steps = std::span<const SequenceStep>;
 
-constexpr std::size_t most_compared = 64;  // steps, to see how a rank goes on
+constexpr std::size_t most_steps_compared = 64;  // steps, to see how a rank goes on
 
 const SequenceStep& step_at(const CallSequences& sequences, Place place) {
   return sequences.of(place.rank)[place.at];
@@ -21,7 +21,7 @@ Steps steps_from(const CallSequences& sequences, Place place, std::size_t offset
 
 // For how long two ranks do the same.
 std::size_t common_length(Steps one, Steps other) {
-  const std::size_t most = std::min({one.size(), other.size(), most_compared});
+  const std::size_t most = std::min({one.size(), other.size(), most_steps_compared});
   std::size_t length = 0;
   while (length < most && one[length].token == other[length].token) ++length;
   return length;

@@ -17,7 +17,8 @@
 namespace gang::sim {
 namespace {
 
-constexpr std::size_t most_compared = 8;  // failures whose last call is compared with the others'
+constexpr std::size_t most_failures_compared =
+    8;  // failures whose last call is compared with the others'
 
 // At most a few lines of `text`.
 std::string shortened(std::string_view text) {
@@ -151,7 +152,7 @@ std::size_t add_rank_failure(World& world, const Task& task, const std::exceptio
       fmt::format("ended{} with an exception{}: {}", context, where, text_of(error)));
   // Limited, for worlds in which every rank fails.
   Finding& added = world.findings.at(index);
-  if (last.gang != nullptr && added.ranks.size() == 1 && index < most_compared)
+  if (last.gang != nullptr && added.ranks.size() == 1 && index < most_failures_compared)
     added.near_misses = calls_elsewhere(*task.rank, last);
   return index;
 }

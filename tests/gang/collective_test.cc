@@ -5,7 +5,7 @@
 namespace gang {
 namespace {
 
-Collective collective_of(OperationKind kind) {
+Collective some_collective(OperationKind kind) {
   Collective collective;
   collective.kind = kind;
   collective.shape = Shape::vector(4);
@@ -14,14 +14,14 @@ Collective collective_of(OperationKind kind) {
 }
 
 TEST(Collective, TextOfAReductionNamesSequenceNumberReductionTypeAndShape) {
-  Collective collective = collective_of(OperationKind::all_reduce);
+  Collective collective = some_collective(OperationKind::all_reduce);
   collective.sequence_number = 3;
   collective.shape = Shape::vector(1024);
   EXPECT_EQ(to_string(collective), "all_reduce #3 sum f32[1024]");
 }
 
 TEST(Collective, TextOfARootedOperationNamesTheRootAndTheDirection) {
-  Collective collective = collective_of(OperationKind::broadcast);
+  Collective collective = some_collective(OperationKind::broadcast);
   collective.peer = 2;
   EXPECT_EQ(to_string(collective), "broadcast #0 f32[4] from rank 2");
   collective.kind = OperationKind::reduce;
@@ -34,7 +34,7 @@ TEST(Collective, TextOfARootedOperationNamesTheRootAndTheDirection) {
 }
 
 TEST(Collective, TextOfPointToPointNamesPeerAndTag) {
-  Collective collective = collective_of(OperationKind::send);
+  Collective collective = some_collective(OperationKind::send);
   collective.peer = 1;
   collective.tag = 7;
   EXPECT_EQ(to_string(collective), "send f32[4] to rank 1 tag 7");
@@ -48,7 +48,7 @@ TEST(Collective, TextOfPointToPointNamesPeerAndTag) {
 }
 
 TEST(Collective, TextOfOthersCountsWhatTheyCarry) {
-  Collective collective = collective_of(OperationKind::barrier);
+  Collective collective = some_collective(OperationKind::barrier);
   collective.sequence_number = 2;
   EXPECT_EQ(to_string(collective), "barrier #2");
   collective.kind = OperationKind::broadcast_objects;
@@ -66,18 +66,18 @@ TEST(Collective, TextOfOthersCountsWhatTheyCarry) {
 }
 
 TEST(Collective, TextEndsWithTheLabelInQuotes) {
-  Collective collective = collective_of(OperationKind::barrier);
+  Collective collective = some_collective(OperationKind::barrier);
   collective.label = "step 3";
   EXPECT_EQ(to_string(collective), "barrier #0 \"step 3\"");
 }
 
 TEST(Collective, EveryKindHasATextThatBeginsWithItsName) {
   for (const OperationKind kind : all_operation_kinds)
-    EXPECT_EQ(to_string(collective_of(kind)).find(to_string(kind)), 0u) << to_string(kind);
+    EXPECT_EQ(to_string(some_collective(kind)).find(to_string(kind)), 0u) << to_string(kind);
 }
 
 TEST(Collective, IsAValue) {
-  const Collective collective = collective_of(OperationKind::all_gather);
+  const Collective collective = some_collective(OperationKind::all_gather);
   Collective other = collective;
   EXPECT_EQ(other, collective);
   other.detail = 1;

@@ -5,7 +5,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "a_missing_call_blocks_only_its_dependants";
+constexpr const char* missing_call_law = "a_missing_call_blocks_only_its_dependants";
 
 TEST(DeadlocksAreExact, HoldsOnTheSimulator) { expect_hold(deadlocks_are_exact(), 2000); }
 
@@ -40,7 +40,7 @@ TEST(DeadlocksAreExact, ADeadlockThatIsNotSeenIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (report.outcome == sim::Outcome::deadlock) report.outcome = sim::Outcome::completed;
   });
-  const Counterexample found = expect_caught(deadlocks_are_exact(subject), name,
+  const Counterexample found = expect_caught(deadlocks_are_exact(subject), missing_call_law,
                                              "ended as 'completed', expected 'deadlock'");
   EXPECT_THAT(found.text, ::testing::HasSubstr("1 gang, 1 step,"));
 }
@@ -49,28 +49,29 @@ TEST(DeadlocksAreExact, ADeadlockWhereThereIsNoneIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (report.counts.gangs > 1) report.outcome = sim::Outcome::deadlock;
   });
-  expect_caught(deadlocks_are_exact(subject), name, "ended as 'deadlock', expected 'completed'");
+  expect_caught(deadlocks_are_exact(subject), missing_call_law,
+                "ended as 'deadlock', expected 'completed'");
 }
 
 TEST(DeadlocksAreExact, ABlockedRankThatIsLeftOutIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (report.blocked.size() > 1) report.blocked.pop_back();
   });
-  expect_caught(deadlocks_are_exact(subject), name, "are reported as blocked");
+  expect_caught(deadlocks_are_exact(subject), missing_call_law, "are reported as blocked");
 }
 
 TEST(DeadlocksAreExact, AWrongWaitIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (!report.blocked.empty()) report.blocked.front().waits_for.clear();
   });
-  expect_caught(deadlocks_are_exact(subject), name, "is reported to wait for []");
+  expect_caught(deadlocks_are_exact(subject), missing_call_law, "is reported to wait for []");
 }
 
 TEST(DeadlocksAreExact, AConsequenceReportedAsACauseIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (!report.findings.empty()) report.findings.push_back(report.findings.front());
   });
-  expect_caught(deadlocks_are_exact(subject), name, "has 2 findings");
+  expect_caught(deadlocks_are_exact(subject), missing_call_law, "has 2 findings");
 }
 
 TEST(DeadlocksAreExact, ARankThatIsFoundDeadAndGoesOnIsCaught) {

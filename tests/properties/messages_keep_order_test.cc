@@ -5,7 +5,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "per_source_destination_and_tag";
+constexpr const char* message_order_law = "per_source_destination_and_tag";
 
 // Gangs that change an operation before it is started.
 Subject changing(const std::function<void(Operation&)>& change) {
@@ -45,15 +45,15 @@ TEST(MessagesKeepOrder, ABatchThatSwapsTwoMessagesOfOneTagIsCaught) {
         operation.batch = batch;
         return inner(operation);
       }).wrap;
-  const Counterexample found =
-      expect_caught(messages_keep_order(subject), name, "receives message 1 out of order");
+  const Counterexample found = expect_caught(messages_keep_order(subject), message_order_law,
+                                             "receives message 1 out of order");
   EXPECT_THAT(found.text, ::testing::HasSubstr("2 messages received by source and tag"));
 }
 
 // Tags that do not travel.
 TEST(MessagesKeepOrder, ATagThatIsLostIsCaughtAndShrunkToOneMessage) {
   const Subject subject = changing([](Operation& operation) { operation.collective.tag = 0; });
-  const Counterexample found = expect_caught(messages_keep_order(subject), name);
+  const Counterexample found = expect_caught(messages_keep_order(subject), message_order_law);
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 1 message received"));
 }
 
@@ -65,7 +65,7 @@ TEST(MessagesKeepOrder, AMessageThatNoRankSentIsCaught) {
     *payload += 100;
   });
   const Counterexample found =
-      expect_caught(messages_keep_order(subject), name, "which no rank sent");
+      expect_caught(messages_keep_order(subject), message_order_law, "which no rank sent");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 1 message received"));
 }
 
@@ -76,8 +76,8 @@ TEST(MessagesKeepOrder, AMessageThatArrivesTwiceIsCaughtAndShrunkToTwoMessages) 
     auto* payload = reinterpret_cast<std::int32_t*>(operation.input.data());
     if (*payload == 1) *payload = 0;
   });
-  const Counterexample found =
-      expect_caught(messages_keep_order(subject), name, "receives message 0 out of order");
+  const Counterexample found = expect_caught(messages_keep_order(subject), message_order_law,
+                                             "receives message 0 out of order");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 1, 2 messages received"));
 }
 
@@ -108,7 +108,7 @@ TEST(MessagesKeepOrder, ASenderThatIsMisnamedIsCaught) {
     };
     return std::make_shared<Misnaming>(std::move(gang));
   };
-  const Counterexample found = expect_caught(messages_keep_order(subject), name);
+  const Counterexample found = expect_caught(messages_keep_order(subject), message_order_law);
   EXPECT_THAT(found.text, ::testing::HasSubstr("any rank"));
 }
 

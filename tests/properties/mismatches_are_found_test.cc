@@ -7,7 +7,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "any_field_names_the_odd_rank";
+constexpr const char* odd_rank_law = "any_field_names_the_odd_rank";
 
 TEST(MismatchesAreFound, HoldsOnSimulatedGangs) { expect_hold(mismatches_are_found(), 1000); }
 
@@ -22,7 +22,7 @@ TEST(MismatchesAreFound, EveryFieldIsGenerated) {
 TEST(MismatchesAreFound, AMismatchThatIsNotReportedIsCaught) {
   const Subject subject = reporting([](sim::Report& report) { report.findings.clear(); });
   const Counterexample found =
-      expect_caught(mismatches_are_found(subject), name, "the findings are []");
+      expect_caught(mismatches_are_found(subject), odd_rank_law, "the findings are []");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 3, rank 0 differs in the"));
 }
 
@@ -30,27 +30,27 @@ TEST(MismatchesAreFound, AnotherRankNamedIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks = {1};
   });
-  expect_caught(mismatches_are_found(subject), name, "names ranks [1], expected [0]");
+  expect_caught(mismatches_are_found(subject), odd_rank_law, "names ranks [1], expected [0]");
 }
 
 TEST(MismatchesAreFound, AnotherFieldNamedIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.id = sim::finding_id::mismatch_tag;
   });
-  expect_caught(mismatches_are_found(subject), name,
+  expect_caught(mismatches_are_found(subject), odd_rank_law,
                 "the findings are [mismatch_tag], expected one mismatch_");
 }
 
 TEST(MismatchesAreFound, AMatchThatDoesNotLookAtBlockingIsCaught) {
   const Subject subject =
       running_under([](sim::SimulationOptions& options) { options.strict_blocking = false; });
-  const Counterexample found = expect_caught(mismatches_are_found(subject), name);
+  const Counterexample found = expect_caught(mismatches_are_found(subject), odd_rank_law);
   EXPECT_THAT(found.text, ::testing::HasSubstr("differs in the blocking of"));
 }
 
 // A member that sees success although the others called something else.
 TEST(MismatchesAreFound, ARankThatIsNotToldIsCaught) {
-  expect_caught(mismatches_are_found(forgiving()), name, "ended without an error");
+  expect_caught(mismatches_are_found(forgiving()), odd_rank_law, "ended without an error");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "one_finding_names_what_and_who";
+constexpr const char* misuse_law = "one_finding_names_what_and_who";
 
 TEST(MisuseIsFound, HoldsOnTheSimulator) { expect_hold(misuse_is_found(), 2000); }
 
@@ -23,7 +23,7 @@ TEST(MisuseIsFound, ASimulatorWithoutBufferGuardIsCaught) {
   const Subject subject =
       running_under([](sim::SimulationOptions& options) { options.buffer_guard = false; });
   const Counterexample found =
-      expect_caught(misuse_is_found(subject), name, "expected one buffer_in_flight");
+      expect_caught(misuse_is_found(subject), misuse_law, "expected one buffer_in_flight");
   EXPECT_THAT(found.text, ::testing::StartsWith("world 2, rank 0 writes the input"));
 }
 
@@ -33,7 +33,7 @@ TEST_P(MissedFinding, IsCaught) {
   const Subject subject = reporting([id = GetParam()](sim::Report& report) {
     std::erase_if(report.findings, [id](const sim::Finding& finding) { return finding.id == id; });
   });
-  expect_caught(misuse_is_found(subject), name,
+  expect_caught(misuse_is_found(subject), misuse_law,
                 "the findings are [], expected one " + std::string(GetParam()));
 }
 
@@ -47,7 +47,7 @@ TEST(MisuseIsFound, AFindingThatNamesAnotherRankIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks = {77};
   });
-  expect_caught(misuse_is_found(subject), name, "names ranks [77], but not rank 0");
+  expect_caught(misuse_is_found(subject), misuse_law, "names ranks [77], but not rank 0");
 }
 
 }  // namespace

@@ -5,17 +5,17 @@
 namespace gang::properties {
 namespace {
 
-constexpr const char* name = "a_mistake_is_laid_at_its_ranks_door";
+constexpr const char* mutants_law = "a_mistake_is_laid_at_its_ranks_door";
 
 TEST(Mutants, AreLaidAtTheirRanksDoor) {
-  const CheckResult result = find_property(mutants(), name).check({.cases = 1500});
+  const CheckResult result = find_property(mutants(), mutants_law).check({.cases = 1500});
   EXPECT_TRUE(result.held()) << why_not(result);
   EXPECT_THAT(result.figures, ::testing::HasSubstr(" detected ("));
 }
 
 TEST(Mutants, AnUndetectedMistakeIsCaught) {
   const Subject subject = reporting([](sim::Report& report) { report.findings.clear(); });
-  expect_caught(mutants(subject), name);
+  expect_caught(mutants(subject), mutants_law);
 }
 
 TEST(Mutants, AnotherRankNamedIsCaught) {
@@ -27,7 +27,7 @@ TEST(Mutants, AnotherRankNamedIsCaught) {
       finding.near_misses.clear();
     }
   });
-  expect_caught(mutants(subject), name, "the report does not name rank");
+  expect_caught(mutants(subject), mutants_law, "the report does not name rank");
 }
 
 TEST(Mutants, NoCallNamedIsCaught) {
@@ -38,7 +38,7 @@ TEST(Mutants, NoCallNamedIsCaught) {
       finding.divergence.reset();
     }
   });
-  expect_caught(mutants(subject), name, "the report names no call of step");
+  expect_caught(mutants(subject), mutants_law, "the report names no call of step");
 }
 
 // A simulator that names every rank is never wrong, and useless.
@@ -49,7 +49,7 @@ TEST(Mutants, NamingEveryRankIsNotEnough) {
           finding.id != sim::finding_id::buffer_in_flight)
         for (int rank = 0; rank < 200; ++rank) finding.ranks.push_back(rank);
   });
-  const CheckResult result = find_property(mutants(subject), name).check({.cases = 1500});
+  const CheckResult result = find_property(mutants(subject), mutants_law).check({.cases = 1500});
   EXPECT_THAT(result.gave_up, ::testing::HasSubstr("is named in 0.00 %"));
 }
 

@@ -190,6 +190,16 @@ class EveryRule(unittest.TestCase):
         self.assertEqual(check({}, all_but_one), ["gang/mesh.cc:1 compiled"])
         self.assertEqual(check({}, [*all_but_one, "gang/mesh.cc"]), [])
 
+    def test_a_batch_compiles_the_sources_that_it_includes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            batch = pathlib.Path(folder, "gang/Unity/unity_0_cxx.cxx")
+            batch.parent.mkdir(parents=True)
+            batch.write_text('#include "/gang/a.cc"\n\n#include "/gang/b.cc"\n')
+            commands = pathlib.Path(folder, "compile_commands.json")
+            commands.write_text(json.dumps([{"directory": folder, "file": str(batch)}]))
+            self.assertEqual(list(tidy_rules.compiled_files(pathlib.Path(folder))),
+                             [str(batch), "/gang/a.cc", "/gang/b.cc"])
+
     def test_a_build_without_benchmarks_compiles_none(self):
         files = {"tools/benchmarks/one.cc": "int one;\n", "tools/benchmarks/two.cc": "int two;\n"}
         rest = [path for path in CLEAN if path.endswith(".cc")]

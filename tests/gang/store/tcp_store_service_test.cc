@@ -16,12 +16,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using enum TcpStoreCommand;
 
-Bytes value(std::string_view text) {
+Bytes stored(std::string_view text) {
   const std::span bytes = as_store_bytes(text);
   return {bytes.begin(), bytes.end()};
 }
 
-Bytes hexadecimal(std::string_view text) { return bytes_of_hexadecimal(text); }
+Bytes from_hexadecimal(std::string_view text) { return bytes_of_hexadecimal(text); }
 
 class Service : public testing::Test {
  protected:
@@ -29,18 +29,18 @@ class Service : public testing::Test {
   void expect_recorded_replies(const Session& session) {
     TcpStoreRequestReader reader(TcpStoreDialect::automatic);
     for (const RecordedExchange& exchange : session) {
-      const Bytes sent = hexadecimal(exchange.sent);
+      const Bytes sent = from_hexadecimal(exchange.sent);
       std::span<const std::byte> input = sent;
       Bytes replied;
       while (const std::optional<TcpStoreRequest> request = reader.read(input))
         for (const Reply& reply : service_.execute(1, *request))
           replied.insert(replied.end(), reply.bytes.begin(), reply.bytes.end());
-      EXPECT_EQ(replied, hexadecimal(exchange.received)) << exchange.sent;
+      EXPECT_EQ(replied, from_hexadecimal(exchange.received)) << exchange.sent;
     }
   }
 
   std::vector<Reply> set(std::string_view key) {
-    return service_.execute(9, {TcpStoreCommand::set, {std::string(key)}, {value("1")}});
+    return service_.execute(9, {TcpStoreCommand::set, {std::string(key)}, {stored("1")}});
   }
 
   TcpStoreService service_;
@@ -62,9 +62,9 @@ TEST_F(Service, AWaitIsAnsweredByTheLastKeyItWaitsFor) {
 
 TEST_F(Service, EveryWayToMakeAKeyAnswersWaits) {
   const std::vector<TcpStoreRequest> makers = {
-      {TcpStoreCommand::set, {"a"}, {value("1")}},       {add, {"a"}, {}, 1},
-      {compare_set, {"a"}, {value(""), value("1")}},     {append, {"a"}, {value("1")}},
-      {multi_set, {"b", "a"}, {value("1"), value("2")}},
+      {TcpStoreCommand::set, {"a"}, {stored("1")}},        {add, {"a"}, {}, 1},
+      {compare_set, {"a"}, {stored(""), stored("1")}},     {append, {"a"}, {stored("1")}},
+      {multi_set, {"b", "a"}, {stored("1"), stored("2")}},
   };
   for (const TcpStoreRequest& maker : makers) {
     TcpStoreService service;
@@ -78,7 +78,7 @@ TEST_F(Service, EveryWayToMakeAKeyAnswersWaits) {
 
 TEST_F(Service, AComparisonThatStoresNothingDoesNotAnswerWaits) {
   service_.execute(1, {wait, {"a"}});
-  EXPECT_EQ(service_.execute(2, {compare_set, {"a"}, {value("x"), value("y")}}).size(), 1U);
+  EXPECT_EQ(service_.execute(2, {compare_set, {"a"}, {stored("x"), stored("y")}}).size(), 1U);
   EXPECT_EQ(service_.waiting_connections(), 1U);
 }
 
@@ -99,7 +99,7 @@ TEST_F(Service, AConnectionThatIsGoneIsNotAnswered) {
 
 TEST_F(Service, WhatCostsAConnectionChangesNothing) {
   set("word");
-  service_.execute(1, {TcpStoreCommand::set, {"word"}, {value("word")}});
+  service_.execute(1, {TcpStoreCommand::set, {"word"}, {stored("word")}});
   service_.execute(1, {wait, {"never"}});
   const StoreContents before = service_.contents();
   EXPECT_THAT([&] { service_.execute(1, {get, {"missing"}}); },

@@ -90,12 +90,12 @@ TEST(ParseCall, ReadsEveryOperation) {
   }
 }
 
-struct Case {
+struct CallCase {
   const char* line;
   const char* message;
 };
 
-class BadCall : public testing::TestWithParam<Case> {};
+class BadCall : public testing::TestWithParam<CallCase> {};
 
 TEST_P(BadCall, IsRejectedWithItsPlaceAndWhatWasExpected) {
   EXPECT_THAT([] { parse(GetParam().line); },
@@ -106,28 +106,31 @@ TEST_P(BadCall, IsRejectedWithItsPlaceAndWhatWasExpected) {
 INSTANTIATE_TEST_SUITE_P(
     ParseCall, BadCall,
     testing::Values(
-        Case{
+        CallCase{
             "",
             "suspect.toml:6:1: expected a gang, wait, test, sleep, throw or return, found the end"},
-        Case{"dp all_redcue sum f32[8]", "6:4: operation 'all_redcue' is unknown (did you mean"},
-        Case{"dp all_reduce add f32[8]", "6:15: reduce operation 'add' is unknown"},
-        Case{"dp all_reduce sum f33[8]", "6:19: data type 'f33' is unknown"},
-        Case{"dp all_reduce sum", "expected a tensor, such as f32[1024], found the end"},
-        Case{"dp all_reduce", "expected a reduce operation, found the end"},
-        Case{"dp all_reduce sum f32", "expected '[', found the end"},
-        Case{"dp all_reduce sum f32[4k]", "found '4k'"},
-        Case{"dp all_reduce sum f32[8] root 1",
-             "6:26: expected label \"TEXT\", timeout DURATION or the end, found 'root'"},
-        Case{"dp barrier barrier",
-             "6:12: expected label \"TEXT\", timeout DURATION or the end, found 'barrier'"},
-        Case{"root send f32[4]", "expected 'to'"}, Case{"root send f32[4] to any", "found 'any'"},
-        Case{"a = root barrier", "6:1: only a started operation can have a name"},
-        Case{"root start monitored_barrier", "has no start form"},
-        Case{"root create_gang [0]", "expected 'as', found the end"},
-        Case{"root batch barrier", "expected send or recv, found 'barrier'"},
-        Case{"sleep soon", "duration is 'soon'"},
-        Case{"throw oops", "expected a quoted string, found 'oops'"},
-        Case{"test", "name of a started"}, Case{"return 3", "expected the end, found '3'"}));
+        CallCase{"dp all_redcue sum f32[8]",
+                 "6:4: operation 'all_redcue' is unknown (did you mean"},
+        CallCase{"dp all_reduce add f32[8]", "6:15: reduce operation 'add' is unknown"},
+        CallCase{"dp all_reduce sum f33[8]", "6:19: data type 'f33' is unknown"},
+        CallCase{"dp all_reduce sum", "expected a tensor, such as f32[1024], found the end"},
+        CallCase{"dp all_reduce", "expected a reduce operation, found the end"},
+        CallCase{"dp all_reduce sum f32", "expected '[', found the end"},
+        CallCase{"dp all_reduce sum f32[4k]", "found '4k'"},
+        CallCase{"dp all_reduce sum f32[8] root 1",
+                 "6:26: expected label \"TEXT\", timeout DURATION or the end, found 'root'"},
+        CallCase{"dp barrier barrier",
+                 "6:12: expected label \"TEXT\", timeout DURATION or the end, found 'barrier'"},
+        CallCase{"root send f32[4]", "expected 'to'"},
+        CallCase{"root send f32[4] to any", "found 'any'"},
+        CallCase{"a = root barrier", "6:1: only a started operation can have a name"},
+        CallCase{"root start monitored_barrier", "has no start form"},
+        CallCase{"root create_gang [0]", "expected 'as', found the end"},
+        CallCase{"root batch barrier", "expected send or recv, found 'barrier'"},
+        CallCase{"sleep soon", "duration is 'soon'"},
+        CallCase{"throw oops", "expected a quoted string, found 'oops'"},
+        CallCase{"test", "name of a started"},
+        CallCase{"return 3", "expected the end, found '3'"}));
 
 }  // namespace
 }  // namespace gang::harness::program_file

@@ -61,12 +61,12 @@ count = 100
   EXPECT_EQ(document.specification.parameters.at("count"), "100");
 }
 
-struct Case {
+struct DocumentCase {
   const char* text;
   const char* message;
 };
 
-class BadDocument : public testing::TestWithParam<Case> {};
+class BadDocument : public testing::TestWithParam<DocumentCase> {};
 
 TEST_P(BadDocument, IsReportedWithItsPlace) {
   EXPECT_THAT([] { read(GetParam().text); },
@@ -76,21 +76,23 @@ TEST_P(BadDocument, IsReportedWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     ReadDocument, BadDocument,
     testing::Values(
-        Case{"world = [", ":1:"}, Case{"wrld = 4", ":1:1: key 'wrld' is unknown (did you mean"},
-        Case{"world = 4", ": neither 'program'"}, Case{"[[do]]", ": a program file says 'world"},
-        Case{"world = 0\n[[do]]", ":1:9: world is 0; must be 1 to 4194304"},
-        Case{"program = \"ring\"\n[[do]]", ":2:1: do belongs to a program file"},
-        Case{"program = \"ring\"\n[options]\nsede = 1", ":3:8: option 'sede' is unknown"},
-        Case{"program = \"ring\"\n[options]\nseed = \"x\"", ":3:8: --seed is 'x'"},
-        Case{"program = \"ring\"\n[faults]\ndrop = 1",
-             ":3: key 'drop' is unknown; must be one of: "},
-        Case{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
-             ":3:11: outcome 'hang' is unknown"},
-        Case{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},
-        Case{"program = \"ring\"\n[expect]\nrank = [9]", ":3:1: key 'rank' is unknown"},
-        Case{"world = 4\n[gangs]\ng = [0, 0]\n[[do]]", ":3:5: rank 0 is in g twice"},
-        Case{"world = 4\n[gangs]\ng = []\n[[do]]", ":3:5: a gang has at least one rank"},
-        Case{"world = 4\nlayout = { tp = 0 }\n[[do]]", ":2:17: tp is 0"}));
+        DocumentCase{"world = [", ":1:"},
+        DocumentCase{"wrld = 4", ":1:1: key 'wrld' is unknown (did you mean"},
+        DocumentCase{"world = 4", ": neither 'program'"},
+        DocumentCase{"[[do]]", ": a program file says 'world"},
+        DocumentCase{"world = 0\n[[do]]", ":1:9: world is 0; must be 1 to 4194304"},
+        DocumentCase{"program = \"ring\"\n[[do]]", ":2:1: do belongs to a program file"},
+        DocumentCase{"program = \"ring\"\n[options]\nsede = 1", ":3:8: option 'sede' is unknown"},
+        DocumentCase{"program = \"ring\"\n[options]\nseed = \"x\"", ":3:8: --seed is 'x'"},
+        DocumentCase{"program = \"ring\"\n[faults]\ndrop = 1",
+                     ":3: key 'drop' is unknown; must be one of: "},
+        DocumentCase{"program = \"ring\"\n[expect]\noutcome = \"hang\"",
+                     ":3:11: outcome 'hang' is unknown"},
+        DocumentCase{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},
+        DocumentCase{"program = \"ring\"\n[expect]\nrank = [9]", ":3:1: key 'rank' is unknown"},
+        DocumentCase{"world = 4\n[gangs]\ng = [0, 0]\n[[do]]", ":3:5: rank 0 is in g twice"},
+        DocumentCase{"world = 4\n[gangs]\ng = []\n[[do]]", ":3:5: a gang has at least one rank"},
+        DocumentCase{"world = 4\nlayout = { tp = 0 }\n[[do]]", ":2:17: tp is 0"}));
 
 TEST(ReadDocument, SaysWhatCannotBeRead) {
   EXPECT_THAT([] { read_document("/absent/x.toml"); },

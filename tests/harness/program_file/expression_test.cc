@@ -11,41 +11,43 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr Place place{"suspect.toml", 6, 11};
+constexpr Place expression_place{"suspect.toml", 6, 11};
 
 std::int64_t value_of(std::string_view text, const Variables& variables = {}) {
-  Tokens tokens{text, place};
+  Tokens tokens{text, expression_place};
   const Expression expression = Expression::parse(tokens);
   tokens.expect_end();
   return expression.evaluate(variables);
 }
 
-struct Case {
+struct ExpressionCase {
   std::string_view text;
   std::int64_t value;
 };
 
-class ExpressionValues : public testing::TestWithParam<Case> {};
+class ExpressionValues : public testing::TestWithParam<ExpressionCase> {};
 
 TEST_P(ExpressionValues, AreAsInArithmetic) {
   EXPECT_EQ(value_of(GetParam().text, {.rank = 3, .world = 8, .iteration = 2}), GetParam().value)
       << GetParam().text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Expression, ExpressionValues,
-                         testing::Values(Case{"1 + 2 * 3", 7}, Case{"(1 + 2) * 3", 9},
-                                         Case{"7 - 2 - 1", 4}, Case{"rank", 3},
-                                         Case{"world - rank + iteration", 7}, Case{"-rank", -3},
-                                         Case{"(rank - 4) % world", 7}, Case{"-7 / 2", -4},
-                                         Case{"7 / -2", -4}, Case{"-7 % 2", 1}, Case{"7 % -2", -1},
-                                         Case{"rank == 3", 1}, Case{"rank != 3", 0},
-                                         Case{"rank < 3 or rank >= 3", 1}, Case{"not rank == 3", 0},
-                                         Case{"not rank > 5 and iteration <= 2", 1},
-                                         Case{"1 or 0 and 0", 1}, Case{"0 and 1 / 0", 0},
-                                         Case{"1 or 1 / 0", 1}, Case{"not not 5", 1}));
+INSTANTIATE_TEST_SUITE_P(
+    Expression, ExpressionValues,
+    testing::Values(ExpressionCase{"1 + 2 * 3", 7}, ExpressionCase{"(1 + 2) * 3", 9},
+                    ExpressionCase{"7 - 2 - 1", 4}, ExpressionCase{"rank", 3},
+                    ExpressionCase{"world - rank + iteration", 7}, ExpressionCase{"-rank", -3},
+                    ExpressionCase{"(rank - 4) % world", 7}, ExpressionCase{"-7 / 2", -4},
+                    ExpressionCase{"7 / -2", -4}, ExpressionCase{"-7 % 2", 1},
+                    ExpressionCase{"7 % -2", -1}, ExpressionCase{"rank == 3", 1},
+                    ExpressionCase{"rank != 3", 0}, ExpressionCase{"rank < 3 or rank >= 3", 1},
+                    ExpressionCase{"not rank == 3", 0},
+                    ExpressionCase{"not rank > 5 and iteration <= 2", 1},
+                    ExpressionCase{"1 or 0 and 0", 1}, ExpressionCase{"0 and 1 / 0", 0},
+                    ExpressionCase{"1 or 1 / 0", 1}, ExpressionCase{"not not 5", 1}));
 
 TEST(Expression, StopsAfterItsLastWord) {
-  Tokens tokens{"rank + 1 tag 3", place};
+  Tokens tokens{"rank + 1 tag 3", expression_place};
   EXPECT_EQ(Expression::parse(tokens).evaluate({.rank = 4}), 5);
   EXPECT_TRUE(tokens.at("tag"));
 }

@@ -11,11 +11,11 @@
 namespace gang::harness::program_file {
 namespace {
 
-constexpr Place place{"suspect.toml", 6, 1};
+constexpr Place call_place{"suspect.toml", 6, 1};
 
 TEST(OperationCall, EvaluatesItsArgumentsForTheRank) {
   const auto gang = make_fake_gang({.rank = 1, .size = 4});
-  const Call call = parse_call("root all_gather i32[rank + 1]", place);
+  const Call call = parse_call("root all_gather i32[rank + 1]", call_place);
   OperationCall operation{call, *gang, {.rank = 1, .world = 4}};
   operation.perform().wait();
   ASSERT_EQ(operation.outputs().size(), 1U);
@@ -24,7 +24,7 @@ TEST(OperationCall, EvaluatesItsArgumentsForTheRank) {
 
 TEST(OperationCall, FillsInputsWithContributions) {
   const auto gang = make_fake_gang({.size = 1});
-  const Call call = parse_call("a = root start all_reduce sum f32[10]", place);
+  const Call call = parse_call("a = root start all_reduce sum f32[10]", call_place);
   OperationCall operation{call, *gang, {}};
   operation.perform().wait();
   EXPECT_TRUE(is_reduction(operation.outputs()[0], ReduceOperation::sum, 1));
@@ -32,11 +32,11 @@ TEST(OperationCall, FillsInputsWithContributions) {
 
 TEST(OperationCall, RejectsImpossibleSizes) {
   const auto gang = make_fake_gang({.size = 1});
-  const Call negative = parse_call("root all_reduce sum f32[rank - 1]", place);
+  const Call negative = parse_call("root all_reduce sum f32[rank - 1]", call_place);
   EXPECT_THAT([&] { OperationCall(negative, *gang, {}); },
               testing::ThrowsMessage<InvalidArgument>(
                   testing::HasSubstr("suspect.toml:6:1: tensor extent is -1; must be 0 to")));
-  const Call far = parse_call("root broadcast f32[1] root 4294967296", place);
+  const Call far = parse_call("root broadcast f32[1] root 4294967296", call_place);
   OperationCall operation{far, *gang, {}};
   EXPECT_THROW(operation.perform(), InvalidArgument);
 }

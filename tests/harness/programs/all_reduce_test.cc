@@ -7,7 +7,7 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+RunResult run_all_reduce(std::map<std::string, std::string> parameters, int world_size = 8) {
   return run(
       all_reduce_program(),
       {.program = "all_reduce", .world_size = world_size, .parameters = std::move(parameters)});
@@ -15,16 +15,16 @@ RunResult run_with(std::map<std::string, std::string> parameters, int world_size
 
 TEST(AllReduce, HoldsWithOtherParameters) {
   const RunResult result =
-      run_with({{"count", "100"}, {"type", "bf16"}, {"op", "mean"}, {"iterations", "3"}});
+      run_all_reduce({{"count", "100"}, {"type", "bf16"}, {"op", "mean"}, {"iterations", "3"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(AllReduce, RejectsAnOperationNotDefinedForTheType) {
-  EXPECT_THROW(run_with({{"type", "f32"}, {"op", "bxor"}}), InvalidArgument);
+  EXPECT_THROW(run_all_reduce({{"type", "f32"}, {"op", "bxor"}}), InvalidArgument);
 }
 
 TEST(AllReduce, CountsItsIterations) {
-  EXPECT_EQ(run_with({{"iterations", "50"}}, 3).report.counts.rank_operations, 150U);
+  EXPECT_EQ(run_all_reduce({{"iterations", "50"}}, 3).report.counts.rank_operations, 150U);
 }
 
 }  // namespace

@@ -7,19 +7,20 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+RunResult run_data_parallel_step(std::map<std::string, std::string> parameters,
+                                 int world_size = 8) {
   return run(data_parallel_step_program(), {.program = "data_parallel_step",
                                             .world_size = world_size,
                                             .parameters = std::move(parameters)});
 }
 
 TEST(DataParallelStep, HoldsWithOtherParameters) {
-  const RunResult result = run_with({{"samples", "7"}, {"hidden", "33"}});
+  const RunResult result = run_data_parallel_step({{"samples", "7"}, {"hidden", "33"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(DataParallelStep, RefusesABatchBeyondItsLimit) {
-  EXPECT_THROW(run_with({{"samples", "4096"}}, 2048), InvalidArgument);
+  EXPECT_THROW(run_data_parallel_step({{"samples", "4096"}}, 2048), InvalidArgument);
 }
 
 TEST(DataParallelStep, GivesEveryRankTheSameGradient) {

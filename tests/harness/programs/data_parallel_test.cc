@@ -7,7 +7,7 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+RunResult run_data_parallel(std::map<std::string, std::string> parameters, int world_size = 4) {
   return run(
       data_parallel_program(),
       {.program = "data_parallel", .world_size = world_size, .parameters = std::move(parameters)},
@@ -16,24 +16,24 @@ RunResult run_with(std::map<std::string, std::string> parameters, int world_size
 
 TEST(DataParallel, EqualsOneProcess) {
   for (const int world_size : {1, 3, 6}) {
-    const RunResult result = run_with({{"hidden", "9"}, {"samples", "5"}}, world_size);
+    const RunResult result = run_data_parallel({{"hidden", "9"}, {"samples", "5"}}, world_size);
     EXPECT_TRUE(result.holds()) << to_string(result);
   }
 }
 
 TEST(DataParallel, EqualsOneProcessForALanguageModel) {
-  const RunResult result = run_with({{"model", "transformer"}, {"hidden", "12"}});
+  const RunResult result = run_data_parallel({{"model", "transformer"}, {"hidden", "12"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(DataParallel, TrainsOnRank0) {
-  const RunResult result = run_with({});
+  const RunResult result = run_data_parallel({});
   EXPECT_GT(result.outputs.by_rank[0].size(), 6U);
   EXPECT_EQ(result.outputs.by_rank[1].size(), 3U);
 }
 
 TEST(DataParallel, RefusesABatchBeyondItsLimit) {
-  EXPECT_THROW(run_with({{"samples", "256"}}, 128), InvalidArgument);
+  EXPECT_THROW(run_data_parallel({{"samples", "256"}}, 128), InvalidArgument);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+RunResult run_ddp(std::map<std::string, std::string> parameters, int world_size = 4) {
   return run(ddp_program(),
              {.program = "ddp", .world_size = world_size, .parameters = std::move(parameters)},
              {.timeline = sim::Recording::on, .outputs = KeepOutputs::data});
@@ -16,50 +16,50 @@ RunResult run_with(std::map<std::string, std::string> parameters, int world_size
 
 TEST(Ddp, EqualsOneProcessWithOtherParameters) {
   for (const int world_size : {1, 3, 5}) {
-    const RunResult result = run_with(
+    const RunResult result = run_ddp(
         {{"hidden", "9"}, {"layers", "4"}, {"bucket", "1"}, {"accumulate", "3"}}, world_size);
     EXPECT_TRUE(result.holds()) << to_string(result);
   }
 }
 
 TEST(Ddp, EqualsOneProcessForALanguageModel) {
-  const RunResult result = run_with({{"model", "transformer"}, {"hidden", "8"}, {"layers", "2"}});
+  const RunResult result = run_ddp({{"model", "transformer"}, {"hidden", "8"}, {"layers", "2"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(Ddp, GivesTheSameWhetherBucketsOverlapOrNot) {
-  const RunResult overlapping = run_with({{"overlap", "asynchronous"}});
-  const RunResult blocking = run_with({{"overlap", "blocking"}});
+  const RunResult overlapping = run_ddp({{"overlap", "asynchronous"}});
+  const RunResult blocking = run_ddp({{"overlap", "blocking"}});
   EXPECT_TRUE(blocking.holds()) << to_string(blocking);
   EXPECT_EQ(overlapping.outputs.by_rank, blocking.outputs.by_rank);
 }
 
 TEST(Ddp, GivesTheSameForAnyBucketsAndAccumulation) {
-  const RunResult one_bucket = run_with({{"bucket", "1000000"}});
-  EXPECT_EQ(one_bucket.outputs.by_rank, run_with({{"bucket", "1"}}).outputs.by_rank);
-  EXPECT_EQ(one_bucket.outputs.by_rank, run_with({{"accumulate", "4"}}).outputs.by_rank);
+  const RunResult one_bucket = run_ddp({{"bucket", "1000000"}});
+  EXPECT_EQ(one_bucket.outputs.by_rank, run_ddp({{"bucket", "1"}}).outputs.by_rank);
+  EXPECT_EQ(one_bucket.outputs.by_rank, run_ddp({{"accumulate", "4"}}).outputs.by_rank);
 }
 
 TEST(Ddp, ReducesOncePerStepHoweverManyPassesAreAccumulated) {
-  EXPECT_EQ(run_with({{"accumulate", "4"}}).report.counts.rank_operations,
-            run_with({}).report.counts.rank_operations);
+  EXPECT_EQ(run_ddp({{"accumulate", "4"}}).report.counts.rank_operations,
+            run_ddp({}).report.counts.rank_operations);
 }
 
 TEST(Ddp, EveryRankHasTheSameModel) {
-  const RunResult result = run_with({});
+  const RunResult result = run_ddp({});
   for (const auto& outputs : result.outputs.by_rank) {
     EXPECT_EQ(outputs, result.outputs.by_rank.front());
   }
 }
 
 TEST(Ddp, CanSkipTheComparisonInALargeWorld) {
-  const RunResult result = run_with({{"samples", "64"}, {"steps", "1"}, {"compare", "false"}}, 512);
+  const RunResult result = run_ddp({{"samples", "64"}, {"steps", "1"}, {"compare", "false"}}, 512);
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(Ddp, RejectsWhatItCannotCheck) {
-  EXPECT_THROW(run_with({{"samples", "256"}}, 128), InvalidArgument);
-  EXPECT_THROW(run_with({{"model", "transformer"}, {"hidden", "9"}}), InvalidArgument);
+  EXPECT_THROW(run_ddp({{"samples", "256"}}, 128), InvalidArgument);
+  EXPECT_THROW(run_ddp({{"model", "transformer"}, {"hidden", "9"}}), InvalidArgument);
 }
 
 }  // namespace

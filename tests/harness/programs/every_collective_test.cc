@@ -8,14 +8,14 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+RunResult run_every_collective(std::map<std::string, std::string> parameters, int world_size = 8) {
   return run(every_collective_program(), {.program = "every_collective",
                                           .world_size = world_size,
                                           .parameters = std::move(parameters)});
 }
 
 TEST(EveryCollective, HoldsWithOtherParameters) {
-  const RunResult result = run_with({{"count", "0"}, {"iterations", "2"}});
+  const RunResult result = run_every_collective({{"count", "0"}, {"iterations", "2"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 

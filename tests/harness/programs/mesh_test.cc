@@ -7,27 +7,27 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 8) {
+RunResult run_mesh(std::map<std::string, std::string> parameters, int world_size = 8) {
   return run(mesh_program(),
              {.program = "mesh", .world_size = world_size, .parameters = std::move(parameters)});
 }
 
 TEST(Mesh, HoldsWithOtherParameters) {
-  const RunResult result = run_with({{"tp", "2"}, {"pp", "2"}, {"intra_node", "2"}});
+  const RunResult result = run_mesh({{"tp", "2"}, {"pp", "2"}, {"intra_node", "2"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(Mesh, RefusesSizesThatDoNotDivide) {
-  EXPECT_THROW(run_with({{"tp", "3"}}), InvalidArgument);
-  EXPECT_THROW(run_with({{"intra_node", "1"}}), InvalidArgument);
-  EXPECT_THROW(run_with({{"intra_node", "3"}}), InvalidArgument);
+  EXPECT_THROW(run_mesh({{"tp", "3"}}), InvalidArgument);
+  EXPECT_THROW(run_mesh({{"intra_node", "1"}}), InvalidArgument);
+  EXPECT_THROW(run_mesh({{"intra_node", "3"}}), InvalidArgument);
 }
 
 TEST(Mesh, HoldsForEveryLayoutOfALargerWorld) {
   for (const char* tp : {"1", "2", "4"}) {
     for (const char* pp : {"1", "2", "4"}) {
       for (const char* intra_node : {"0", "2", "4"}) {
-        const RunResult result = run_with({{"tp", tp}, {"pp", pp}, {"intra_node", intra_node}}, 64);
+        const RunResult result = run_mesh({{"tp", tp}, {"pp", pp}, {"intra_node", intra_node}}, 64);
         EXPECT_TRUE(result.holds()) << to_string(result);
       }
     }

@@ -10,7 +10,7 @@
 namespace gang::harness {
 namespace {
 
-RunResult run_with(std::map<std::string, std::string> parameters, int world_size = 4) {
+RunResult run_trainer(std::map<std::string, std::string> parameters, int world_size = 4) {
   return run(trainer_program(),
              {.program = "trainer", .world_size = world_size, .parameters = std::move(parameters)},
              {.outputs = KeepOutputs::data});
@@ -34,31 +34,33 @@ std::int64_t agreed(const RunResult& result, std::string_view name) {
 TEST(Trainer, EqualsOneProcessInEveryLayout) {
   for (const char* tp : {"1", "2", "4"}) {
     for (const char* model : {"mlp", "transformer"}) {
-      const RunResult result = run_with({{"tp", tp}, {"model", model}}, 8);
+      const RunResult result = run_trainer({{"tp", tp}, {"model", model}}, 8);
       EXPECT_TRUE(result.holds()) << to_string(result);
     }
   }
 }
 
 TEST(Trainer, EndsWithTheShortestShard) {
-  EXPECT_EQ(agreed(run_with({{"steps", "5"}}), "steps"), 5);
+  EXPECT_EQ(agreed(run_trainer({{"steps", "5"}}), "steps"), 5);
 }
 
 TEST(Trainer, StopsWhenRank0IsSatisfied) {
-  EXPECT_EQ(agreed(run_with({{"steps", "9"}, {"stop_below", "0.25"}}), "steps"), 4);
+  EXPECT_EQ(agreed(run_trainer({{"steps", "9"}, {"stop_below", "0.25"}}), "steps"), 4);
 }
 
-TEST(Trainer, SavesTogetherWhenOneRankIsSignaled) { EXPECT_EQ(agreed(run_with({}), "saved"), 2); }
+TEST(Trainer, SavesTogetherWhenOneRankIsSignaled) {
+  EXPECT_EQ(agreed(run_trainer({}), "saved"), 2);
+}
 
 TEST(Trainer, ContinuesWithoutACheckpointThatCouldNotBeCommitted) {
-  const RunResult result = run_with({{"disk", "full"}});
+  const RunResult result = run_trainer({{"disk", "full"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_EQ(agreed(result, "saved"), 0);
   EXPECT_EQ(agreed(result, "steps"), 3);
 }
 
 TEST(Trainer, RefusesSizesThatDoNotDivide) {
-  EXPECT_THROW(run_with({{"tp", "3"}}), InvalidArgument);
+  EXPECT_THROW(run_trainer({{"tp", "3"}}), InvalidArgument);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace gang::harness {
 namespace {
 
 // Whoever meets a second error takes it for success.
-Program careless_program() {
+Program careless_loop_program() {
   return {.name = "careless",
           .description = "",
           .run =
@@ -51,7 +51,7 @@ delay = "1s"
 class FailureShrinking : public testing::Test {
  protected:
   FailureShrinking()
-      : program_(careless_program()),
+      : program_(careless_loop_program()),
         failure_(run(program_, {.program = "careless",
                                 .world_size = 8,
                                 .schedule = ScheduleChoice::random,

@@ -13,7 +13,7 @@ std::vector<RankState> ranks_of(int count) {
   return ranks;
 }
 
-std::vector<TaskId> ids_of(const std::vector<const Task*>& tasks) {
+std::vector<TaskId> task_ids_of(const std::vector<const Task*>& tasks) {
   std::vector<TaskId> ids;
   for (const Task* task : tasks) ids.push_back(task->id);
   return ids;
@@ -24,10 +24,10 @@ TEST(ContextTable, ListsWhatIsLiveByRankTheProgramFirst) {
   ContextTable contexts(ranks);
   const Task& loader = contexts.add(ranks[0], "loader", {});
   EXPECT_EQ(loader.id, 3U);
-  EXPECT_THAT(ids_of(contexts.live()), ElementsAre(0, 3, 1, 2));
+  EXPECT_THAT(task_ids_of(contexts.live()), ElementsAre(0, 3, 1, 2));
   contexts.note_end(contexts.program_of(1));
   contexts.note_frozen(contexts.program_of(2));
-  EXPECT_THAT(ids_of(contexts.live()), ElementsAre(0, 3));
+  EXPECT_THAT(task_ids_of(contexts.live()), ElementsAre(0, 3));
 }
 
 TEST(ContextTable, CountsThoseThatHaveNotEndedFrozenOnesIncluded) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"
+#include "tests/sim/worlds.h"
 
 namespace gang::sim {
 namespace {
@@ -12,10 +13,6 @@ GangInfo info_of(const SimulatedRank& rank, std::string name, std::vector<int> r
   info.name = std::move(name);
   info.root_ranks = std::move(ranks);
   return info;
-}
-
-Report run(int world_size, const RankProgram& program) {
-  return Simulation({.world_size = world_size}).run(program);
 }
 
 TEST(NamedGangs, MembersThatAskForTheSameNameAndRanksMeet) {

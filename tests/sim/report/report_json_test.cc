@@ -16,7 +16,7 @@ CallSummary some_call(std::vector<int> ranks) {
           .note = ""};
 }
 
-Finding some_finding() {
+Finding full_finding() {
   return {.id = "mismatch_count",
           .ranks = {1, 5},
           .gang = {"dp", "0,2"},
@@ -36,7 +36,7 @@ bool is_optional(std::string_view name) {
 }
 
 TEST(ReportJson, FindingsRoundTripThroughJson) {
-  EXPECT_EQ(finding_from_json(to_json(some_finding())), some_finding());
+  EXPECT_EQ(finding_from_json(to_json(full_finding())), full_finding());
   EXPECT_EQ(finding_from_json(to_json(Finding{})), Finding{});
 }
 
@@ -63,7 +63,7 @@ TEST(ReportJson, BlockedCallsRoundTripThroughJson) {
 }
 
 TEST(ReportJson, AJsonErrorNamesTheField) {
-  const nlohmann::json good = to_json(some_finding());
+  const nlohmann::json good = to_json(full_finding());
   for (const auto& [name, value] : good.items()) {
     if (name == "fix" || name == "operation") continue;  // functions of the others
     nlohmann::json json = good;
@@ -85,7 +85,7 @@ TEST(ReportJson, AJsonErrorNamesTheField) {
 Report some_report() {
   Report report;
   report.outcome = Outcome::deadlock;
-  report.findings = {some_finding(), {.id = "unwaited_work"}};
+  report.findings = {full_finding(), {.id = "unwaited_work"}};
   report.blocked = {{.rank = 3, .waits_for = {1}}, {.rank = 4, .is_core = false}};
   report.certainty = Certainty{.schedules = Schedules::every};
   report.divergence = "step 3: nobody";
@@ -143,7 +143,7 @@ TEST(ReportJson, ValuesThatMeanNothingAreNamed) {
 TEST(ReportJson, ItsJsonHasWhatProgramsReadFromIt) {
   Report report;
   report.outcome = Outcome::deadlock;
-  report.findings = {some_finding()};
+  report.findings = {full_finding()};
   report.blocked = {BlockedCall{.rank = 3}};
   report.counts.rank_operations = 17;
   report.virtual_time = Duration(5);

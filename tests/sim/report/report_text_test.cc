@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-Finding some_finding() {
+Finding mismatch_finding() {
   return {.id = "mismatch_count",
           .ranks = {1, 5},
           .gang = {"dp", "0,2"},
@@ -43,7 +43,7 @@ TEST(ReportText, GroupsRanksInTheSameCall) {
 TEST(ReportText, ShowsTheRootCauseFirstAndConsequencesInsideIt) {
   Report report;
   report.outcome = Outcome::failed;
-  report.findings = {some_finding(), {.id = "unwaited_work", .message = "Rank 0 dropped it."}};
+  report.findings = {mismatch_finding(), {.id = "unwaited_work", .message = "Rank 0 dropped it."}};
   EXPECT_EQ(to_string(report),
             "FAILED  mismatch_count\n"
             "\n"
@@ -123,7 +123,7 @@ TEST(ReportText, TellsContextsOfOneRankApart) {
 
 TEST(ReportText, TheHeadlineEndsWithTheRunAtTheRightMargin) {
   Report report{.outcome = Outcome::deadlock};
-  report.findings = {some_finding()};
+  report.findings = {mismatch_finding()};
   const MarkedText text = headline(report, "a.toml, world 4");
   EXPECT_THAT(text.spans(),
               ElementsAre(TextSpan{"DEADLOCK", TextRole::bad_verdict},

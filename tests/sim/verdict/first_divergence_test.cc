@@ -7,13 +7,13 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-std::array<std::int32_t, 4> ints{};
+std::array<std::int32_t, 4> four_ints{};
 
 TEST(FirstDivergence, OfAMismatchHasTheCallsSideBySide) {
   const Report report = run(5, [](SimulatedRank& rank) {
     rank.root()->barrier({}, CallSite::at("train.cc", 3));
     const std::int64_t count = rank.rank() == 4 ? 2 : 4;
-    rank.root()->all_reduce(view(ints).slice(0, count), ReduceOperation::sum, {},
+    rank.root()->all_reduce(view(four_ints).slice(0, count), ReduceOperation::sum, {},
                             CallSite::at("train.cc", 4));
   });
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count"));
@@ -34,7 +34,7 @@ TEST(FirstDivergence, TheFirstCallHasNoneBefore) {
     if (rank.rank() == 0)
       rank.root()->barrier();
     else
-      rank.root()->broadcast(view(ints));
+      rank.root()->broadcast(view(four_ints));
   });
   ASSERT_TRUE(report.findings.at(0).divergence);
   EXPECT_EQ(report.findings[0].divergence->last_common, CallSummary{});
@@ -95,7 +95,7 @@ TEST(FirstDivergence, TellsTheRanksOfAGangThatIsMade) {
 
 TEST(FirstDivergence, KeepsAFewEntriesAndTheRestInOne) {
   const Report report = run(40, [](SimulatedRank& rank) {
-    rank.root()->broadcast(view(ints), rank.rank(), {},
+    rank.root()->broadcast(view(four_ints), rank.rank(), {},
                            CallSite::at("train.cc", 1 + static_cast<std::uint32_t>(rank.rank())));
   });
   ASSERT_TRUE(report.findings.at(0).divergence);
@@ -109,7 +109,7 @@ TEST(FirstDivergence, OfAMismatchThatWaitsTellsWhatTheOthersDo) {
   const Report report = run(4, [](SimulatedRank& rank) {
     std::int32_t value = 0;
     if (rank.rank() == 0) rank.root()->barrier();
-    if (rank.rank() == 1) rank.root()->broadcast(view(ints));
+    if (rank.rank() == 1) rank.root()->broadcast(view(four_ints));
     if (rank.rank() == 2) rank.root()->recv(view_of(value), 3);
   });
   ASSERT_FALSE(report.findings.empty());
