@@ -214,7 +214,7 @@ GangProgram in_protocol(GangProgram program) {
   return program;
 }
 
-std::string trace_difference(const sim::Trace& one, const sim::Trace& other) {
+std::string difference_from(const sim::Trace& one, const sim::Trace& other) {
   if (one == other) return {};
   for (std::size_t i = 0; i < std::min(one.events.size(), other.events.size()); ++i)
     if (one.events[i] != other.events[i])
@@ -237,8 +237,7 @@ Verdict judge_program(const GangProgram& program, const Subject& subject) {
   const Subject untouched;
   const sim::Report in_process = run_in_process(program, body_on(untouched, expected));
   const sim::Report remote = run_remotely(program, body_on(subject, image));
-  if (std::string difference = trace_difference(in_process.trace, remote.trace);
-      !difference.empty())
+  if (std::string difference = difference_from(in_process.trace, remote.trace); !difference.empty())
     return Verdict::violated(std::move(difference)).shown_by(remote);
   if (in_process.outcome != remote.outcome || in_process.findings != remote.findings)
     return Verdict::violated("the verdicts differ").shown_by(remote);

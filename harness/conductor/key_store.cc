@@ -56,9 +56,10 @@ bool KeyStore::await(const StoreMessage& message, sim::SimulatedRank& rank) {
 StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
   const std::vector<std::string> missing = contents_.missing_of(message.keys);
   return {.status = Status::timeout,
-          .error = fmt::format("the store's {} '{}' {} not set within {}",
-                               missing.size() == 1 ? "key" : "keys", fmt::join(missing, "', '"),
-                               missing.size() == 1 ? "was" : "were", to_string(*message.timeout))};
+          .error =
+              fmt::format("the store's {} '{}' {} not set within {}",
+                          missing.size() == 1 ? "key" : "keys", fmt::join(missing, "', '"),
+                          missing.size() == 1 ? "was" : "were", gang::to_string(*message.timeout))};
 }
 
 std::vector<sim::Finding> KeyStore::unmet_waits() const {

@@ -18,9 +18,9 @@
 namespace gang::harness::program_file {
 namespace {
 
-class Reader {
+class DocumentReader {
  public:
-  Reader(const std::string& path, std::string source)
+  DocumentReader(const std::string& path, std::string source)
       : file_(std::make_shared<ProgramFile>()), nodes_(file_->path.c_str()) {
     file_->path = path;
     nodes_ = TomlNodes{file_->path.c_str()};
@@ -186,7 +186,7 @@ class Reader {
 
 Document read_document(const std::string& path) {
   std::string source = read_file("program file", path);
-  return Reader{path, std::move(source)}.read();
+  return DocumentReader{path, std::move(source)}.read();
 }
 
 }  // namespace gang::harness::program_file

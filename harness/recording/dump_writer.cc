@@ -16,7 +16,7 @@ namespace {
 
 // Far from the numbers of collectives: torchfrtrace takes calls of one number for calls made as
 // one.
-constexpr std::int64_t first_message = 1'000'000'000;
+constexpr std::int64_t first_message_number = 1'000'000'000;
 
 // What torchfrtrace of PyTorch 2.6 takes an operation for.
 std::string_view name_for_torch(OperationKind kind) {
@@ -139,7 +139,7 @@ std::int64_t Writer::next_message(const DumpedCall& call) {
   const std::int64_t peer = text.peer < 0 ? self : text.peer;
   const bool is_send = text.kind == OperationKind::send;
   const std::int64_t link = is_send ? self * size + peer : peer * size + self;
-  return first_message + link + size * size * messages_[{call.group, link}]++;
+  return first_message_number + link + size * size * messages_[{call.group, link}]++;
 }
 
 std::string Writer::profiling_name(const DumpedCall& call) const {

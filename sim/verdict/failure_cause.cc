@@ -67,7 +67,7 @@ std::string call_text(const Finding& finding) {
   return fmt::format("{} on {}", to_string(finding.call), to_string(finding.gang));
 }
 
-int member_of(const GangState& gang, int root_rank) {
+int index_in(const GangState& gang, int root_rank) {
   const auto& ranks = gang.info->root_ranks;
   return static_cast<int>(std::ranges::find(ranks, root_rank) - ranks.begin());
 }
@@ -107,7 +107,7 @@ std::optional<Finding> missing_finding(const World& world, const GangState& gang
   const bool is_one = finding.ranks.size() == 1;
   const std::string place = finding.location.empty() ? "" : " at " + finding.location;
   if (std::ranges::none_of(finding.ranks, [&](int missing) {
-        return has_left(world, gang, member_of(gang, missing), &error.operation());
+        return has_left(world, gang, index_in(gang, missing), &error.operation());
       })) {
     finding.message = fmt::format("{} left while others were still in {}{} on {}.",
                                   capitalised(ranks_text(finding.ranks)), to_string(finding.call),

@@ -1,6 +1,7 @@
 #include "harness/conductor/rank_service.h"
 
 #include "tests/harness/conductor/conducted_world.h"
+#include "tests/harness/conductor/int_operations.h"
 
 namespace gang::harness {
 namespace {
@@ -12,35 +13,10 @@ using testing::IsEmpty;
 
 using Values = std::vector<std::int32_t>;
 
-OperationMessage sum_of(std::int32_t value, std::uint32_t group = 0) {
-  return {.group = group,
-          .kind = OperationKind::all_reduce,
-          .type = DataType::i32,
-          .count = 1,
-          .call_site = {.file = "train.py", .function = "step", .line = 7},
-          .data = bytes_of(Values{value})};
-}
-
 std::int32_t sum(Client& client, std::int32_t value, std::uint32_t group = 0) {
-  const OperationResult result = client.call(sum_of(value, group));
+  const OperationResult result = client.call(int_sum(value, group));
   EXPECT_EQ(result.status, Status::done) << result.error;
   return result.values<std::int32_t>().at(0);
-}
-
-OperationMessage send_to(int peer, std::int32_t value) {
-  return {.kind = OperationKind::send,
-          .type = DataType::i32,
-          .peer = peer,
-          .count = 1,
-          .data = bytes_of(Values{value})};
-}
-
-OperationMessage recv_from(int peer) {
-  return {.kind = OperationKind::recv,
-          .type = DataType::i32,
-          .peer = peer,
-          .count = 1,
-          .call_site = {.file = "train.py", .function = "step", .line = 9}};
 }
 
 // -- Groups --
@@ -67,8 +43,8 @@ TEST(RankService, GroupsWithOtherNamesAreOtherGangs) {
     client.group(1, "a", {0, 1});
     client.group(2, "b", {0, 1});
     const bool is_first = client.rank() == 0;
-    const std::uint64_t one = client.start(sum_of(1, is_first ? 1 : 2));
-    const std::uint64_t other = client.start(sum_of(10, is_first ? 2 : 1));
+    const std::uint64_t one = client.start(int_sum(1, is_first ? 1 : 2));
+    const std::uint64_t other = client.start(int_sum(10, is_first ? 2 : 1));
     for (const OperationResult& done : client.wait({one, other})) {
       EXPECT_EQ(done.status, Status::done);
       EXPECT_THAT(done.values<std::int32_t>(), ElementsAre(11));
@@ -107,7 +83,7 @@ TEST(RankService, AGroupMayBeClosedAndMadeAgain) {
 
 TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {
   const RunResult result = conduct(2, [](Client& client) {
-    const OperationResult beyond = client.call(send_to(2, 1));
+    const OperationResult beyond = client.call(int_send(2, 1));
     EXPECT_EQ(beyond.status, Status::invalid_argument);
     EXPECT_NE(beyond.error, "");
     EXPECT_THAT(beyond.data, IsEmpty());
@@ -117,7 +93,7 @@ TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {
                                                                 .count = 1,
                                                                 .data = bytes_of("\1")}));
     EXPECT_EQ(undefined.status, Status::not_supported);
-    EXPECT_EQ(client.call(recv_from(-1)).status, Status::invalid_argument);
+    EXPECT_EQ(client.call(int_recv(-1)).status, Status::invalid_argument);
     EXPECT_EQ(sum(client, 2), 4);
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
@@ -126,7 +102,7 @@ TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {
 TEST(RankService, AMismatchIsToldToAllOfItsRanks) {
   std::vector<Status> told(2);
   const RunResult result = conduct(2, [&told](Client& client) {
-    OperationMessage message = sum_of(1);
+    OperationMessage message = int_sum(1);
     if (client.rank() == 1) message.reduce = ReduceOperation::max;
     told[static_cast<std::size_t>(client.rank())] = client.call(message).status;
   });
@@ -139,8 +115,8 @@ TEST(RankService, AnAbortEndsWhatIsPending) {
   const RunResult result = conduct(2, [&told](Client& client) {
     client.group(1, "aborted", {0, 1});
     if (client.rank() == 0) {
-      told.push_back(client.call(sum_of(1, 1)).status);
-      told.push_back(client.call(sum_of(1, 1)).status);
+      told.push_back(client.call(int_sum(1, 1)).status);
+      told.push_back(client.call(int_sum(1, 1)).status);
     } else {
       client.tell(AbortMessage{1});
     }
@@ -152,112 +128,8 @@ TEST(RankService, AnAbortEndsWhatIsPending) {
 TEST(RankService, AnOperationOnAClosedGangIsInvalid) {
   conduct(1, [](Client& client) {
     client.tell(CloseMessage{0});
-    EXPECT_EQ(client.call(sum_of(1)).status, Status::invalid_operation);
+    EXPECT_EQ(client.call(int_sum(1)).status, Status::invalid_operation);
   });
-}
-
-// -- Works --
-
-TEST(RankService, AWorkIsCompleteOnceTheOthersHaveCome) {
-  const RunResult result = conduct(2, [](Client& client) {
-    if (client.rank() == 0) {
-      const std::uint64_t work = client.start(sum_of(1));
-      EXPECT_FALSE(client.test(work));
-      client.call(send_to(1, 0));
-      while (!client.test(work)) {
-      }
-      EXPECT_THAT(client.wait(work).values<std::int32_t>(), ElementsAre(3));
-    } else {
-      client.call(recv_from(0));
-      EXPECT_EQ(sum(client, 2), 3);
-    }
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
-TEST(RankService, ManyWorksAreAnsweredInTheOrderOfTheWait) {
-  const RunResult result = conduct(2, [](Client& client) {
-    std::vector<std::uint64_t> works;
-    for (const int value : {1, 2, 3}) works.push_back(client.start(sum_of(value)));
-    std::vector<std::int32_t> sums;
-    for (const OperationResult& done : client.wait({works[2], works[0], works[1]}))
-      sums.push_back(done.values<std::int32_t>().at(0));
-    EXPECT_THAT(sums, ElementsAre(6, 2, 4));
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
-TEST(RankService, OneOfManyWorksIsEnough) {
-  const RunResult result = conduct(3, [](Client& client) {
-    if (client.rank() == 0) {
-      const std::vector<std::uint64_t> works = {client.start(recv_from(1)),
-                                                client.start(recv_from(2))};
-      EXPECT_EQ(client.wait_any(works), 1U);  // rank 1 sends only once it is told
-      EXPECT_THAT(client.wait(works[1]).values<std::int32_t>(), ElementsAre(20));
-      client.call(send_to(1, 0));
-      EXPECT_EQ(client.wait_any({works[0]}), 0U);
-      EXPECT_EQ(client.wait_any({works[0]}), 0U);  // it stays complete
-      EXPECT_THAT(client.wait(works[0]).values<std::int32_t>(), ElementsAre(10));
-    } else {
-      if (client.rank() == 1) client.call(recv_from(0));
-      client.call(send_to(0, 10 * client.rank()));
-    }
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
-TEST(RankService, AnErrorIsOneOfManyEndsToo) {
-  const RunResult result = conduct(2, [](Client& client) {
-    const std::uint64_t good = client.start(sum_of(1));
-    const std::uint64_t wrong = client.start(send_to(7, 0));
-    EXPECT_EQ(client.wait_any({good, wrong}), 1U);
-    EXPECT_EQ(client.wait(wrong).status, Status::invalid_argument);
-    EXPECT_THAT(client.wait(good).values<std::int32_t>(), ElementsAre(2));
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
-TEST(RankService, AWaitForAnyThatCannotEndIsADeadlock) {
-  const RunResult result = conduct(2, [](Client& client) {
-    if (client.rank() == 1) return;
-    client.wait_any({client.start(recv_from(1)), client.start(sum_of(1))});
-  });
-  EXPECT_FALSE(result.holds());
-  ASSERT_EQ(result.report.blocked.size(), 1U);
-  EXPECT_EQ(result.report.blocked.front().rank, 0);
-  EXPECT_TRUE(result.report.blocked.front().waits_for_any);
-}
-
-TEST(RankService, ADroppedWorkIsAFinding) {
-  const RunResult result = conduct(2, [](Client& client) {
-    const std::uint64_t work = client.start(sum_of(1));
-    if (client.rank() == 0)
-      client.tell(DropMessage{work, {}});
-    else
-      client.wait(work);
-  });
-  EXPECT_THAT(ids_of(result), ElementsAre("unwaited_work"));
-  EXPECT_THAT(finding_of(result, "unwaited_work").ranks, ElementsAre(0));
-  EXPECT_EQ(finding_of(result, "unwaited_work").location, "train.py:7");
-}
-
-TEST(RankService, AWorkThatWasCompleteMayBeDropped) {
-  const RunResult result = conduct(2, [](Client& client) {
-    const std::uint64_t work = client.start(sum_of(1));
-    while (!client.test(work)) {
-    }
-    client.tell(DropMessage{work, {}});
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
-TEST(RankService, AWorkThatTheProgramForgotIsAFinding) {
-  const RunResult result = conduct(2, [](Client& client) {
-    const std::uint64_t work = client.start(sum_of(1));
-    if (client.rank() == 0) client.wait(work);
-  });
-  EXPECT_THAT(ids_of(result), ElementsAre("unwaited_work"));
-  EXPECT_THAT(finding_of(result, "unwaited_work").ranks, ElementsAre(1));
 }
 
 // -- What the program tells --
@@ -296,7 +168,7 @@ TEST(RankService, AnExceptionIsTheRanksFailure) {
 // What the rank was told is the cause, not that it could not go on.
 TEST(RankService, AnExceptionThatTellsOfOurErrorIsThatError) {
   const RunResult result = conduct(2, [](Client& client) {
-    const OperationResult told = client.call(send_to(7, 1));
+    const OperationResult told = client.call(int_send(7, 1));
     client.tell(FailedMessage{.type = "InvalidArgument", .message = told.error});
   });
   const sim::Finding finding = finding_of(result, "rank_failed");
@@ -336,7 +208,7 @@ TEST(RankService, ABlockedThreadIsNamed) {
     if (client.rank() == 1) return;
     loader = start_thread(client, "loader", [](Client& own) {
       own.set_stack({{{"loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
-      own.call(recv_from(1));
+      own.call(int_recv(1));
     });
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
@@ -348,73 +220,12 @@ TEST(RankService, ABlockedThreadIsNamed) {
   EXPECT_THAT(blocked->call_stack, ElementsAre("next at load.py:4"));
 }
 
-// A connection's frames are taken in their order, but not those of two connections.
-TEST(RankService, AWaitOrTestThatComesBeforeItsStartWaitsForIt) {
-  for (const bool tests : {false, true}) {
-    const RunResult result = conduct(1, [tests](Client& client) {
-      constexpr std::uint64_t id = 1ULL << 42U;
-      std::promise<void> waits;
-      const std::jthread other = start_thread(client, "other", [&](Client& own) {
-        waits.set_value();
-        if (tests)
-          while (!own.test(id)) {
-          }
-        EXPECT_THAT(own.wait(id).values<std::int32_t>(), ElementsAre(5));
-      });
-      waits.get_future().wait();
-      std::this_thread::sleep_for(20ms);
-      for (int i = 0; i < 5; ++i) client.store({.function = StoreFunction::count});
-      OperationMessage message = sum_of(5);
-      message.id = id;
-      client.tell(message);
-    });
-    EXPECT_TRUE(result.holds()) << to_string(result);
-  }
-}
-
-TEST(RankService, AWaitForAnOperationThatNoThreadStartsIsADeadlock) {
-  std::jthread other;
-  const RunResult result = conduct(1, [&other](Client& client) {
-    other = start_thread(client, "other", [](Client& own) { own.wait(1ULL << 42U); });
-    client.store({.function = StoreFunction::get, .keys = {"never"}});
-  });
-  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
-  const auto blocked =
-      std::ranges::find(result.report.blocked, "other", &sim::BlockedCall::context);
-  ASSERT_NE(blocked, result.report.blocked.end());
-  EXPECT_THAT(to_string(blocked->call), HasSubstr("operation 4398046511104"));
-}
-
-// Both get the result; neither before it is there.
-TEST(RankService, TwoThreadsMayWaitForOneWork) {
-  const RunResult result = conduct(2, [](Client& client) {
-    if (client.rank() == 1) {
-      client.call(recv_from(0));
-      EXPECT_EQ(sum(client, 2), 3);
-      return;
-    }
-    const std::uint64_t work = client.start(sum_of(1));
-    const auto wait = [work](Client& own) {
-      EXPECT_THAT(own.wait(work).values<std::int32_t>(), ElementsAre(3));
-    };
-    const std::jthread other = start_thread(client, "other", wait);
-    const std::jthread sender = start_thread(client, "sender", [](Client& own) {
-      OperationMessage message = send_to(1, 0);
-      std::this_thread::sleep_for(20ms);
-      for (int i = 0; i < 9; ++i) own.store({.function = StoreFunction::count});
-      own.call(message);
-    });
-    wait(client);
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-}
-
 TEST(RankService, BlocksBelongToTheirConnection) {
   const RunResult result = conduct(1, [](Client& client) {
     const SharedMemory memory(64);
     client.block(1, memory.descriptor(), memory.size());
     const std::jthread other = start_thread(client, "other", [](Client& own) {
-      OperationMessage message = sum_of(1);
+      OperationMessage message = int_sum(1);
       message.data.clear();
       message.block = 1;
       own.call(message);

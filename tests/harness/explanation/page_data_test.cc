@@ -9,14 +9,14 @@ namespace {
 
 using nlohmann::json;
 
-RunResult run_body(int world_size, Program::Run body) {
+RunResult run_recorded(int world_size, Program::Run body) {
   const Program program{.name = "test", .description = "", .run = std::move(body)};
   return run(program, {.program = "test", .world_size = world_size},
              {.timeline = sim::Recording::on});
 }
 
 json page_without(int world_size, int absent) {
-  return make_page_data(run_body(world_size, [absent](Rank& rank) {
+  return make_page_data(run_recorded(world_size, [absent](Rank& rank) {
     std::int32_t value = 1;
     rank.root()->all_reduce(view_of(value), ReduceOperation::sum);
     if (rank.rank() != absent)
@@ -79,7 +79,7 @@ TEST(PageData, ShowsEachFaultWhereItHappened) {
   EXPECT_EQ(crash["planned"], "crash of rank 1 before operation 2, noticed after 2 s");
   EXPECT_EQ(page["faults_left_out"], 0);
   EXPECT_NE(page["advice"].dump().find(R"(["Faults","rank 0 was slow)"), std::string::npos);
-  EXPECT_EQ(make_page_data(run_body(2, three_barriers))["faults"].size(), 0U);
+  EXPECT_EQ(make_page_data(run_recorded(2, three_barriers))["faults"].size(), 0U);
 }
 
 TEST(PageData, DoesNotGrowWithTheNumberOfEqualRanks) {
@@ -93,7 +93,7 @@ TEST(PageData, DoesNotGrowWithTheNumberOfEqualRanks) {
 }
 
 TEST(PageData, ARunWithoutFindingExplainsItself) {
-  const json page = make_page_data(run_body(2, [](Rank& rank) { rank.root()->barrier(); }));
+  const json page = make_page_data(run_recorded(2, [](Rank& rank) { rank.root()->barrier(); }));
   EXPECT_EQ(page["holds"], true);
   EXPECT_EQ(page["id"], "");
   EXPECT_THAT(page["verdict"].get<std::string>(), testing::HasSubstr("nothing is blocked"));
@@ -105,7 +105,7 @@ TEST(PageData, ARunWithoutTimelineHasNone) {
 }
 
 TEST(PageData, ErrorsThatTheProgramHandledAreThereAndNoFindings) {
-  const json page = make_page_data(run_body(2, [](Rank& rank) {
+  const json page = make_page_data(run_recorded(2, [](Rank& rank) {
     if (rank.rank() == 1) rank.runtime().sleep_for(std::chrono::seconds(2));
     CallOptions options;
     options.timeout = std::chrono::seconds(1);

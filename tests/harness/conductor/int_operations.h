@@ -1,0 +1,37 @@
+// Operations on one i32, as a client says them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/conductor/messages.h"
+#include "tests/harness/conductor/bytes.h"
+
+namespace gang::harness::test {
+
+inline OperationMessage int_sum(std::int32_t value, std::uint32_t group = 0) {
+  return {.group = group,
+          .kind = OperationKind::all_reduce,
+          .type = DataType::i32,
+          .count = 1,
+          .call_site = {.file = "train.py", .function = "step", .line = 7},
+          .data = bytes_of(std::vector{value})};
+}
+
+inline OperationMessage int_send(int peer, std::int32_t value) {
+  return {.kind = OperationKind::send,
+          .type = DataType::i32,
+          .peer = peer,
+          .count = 1,
+          .data = bytes_of(std::vector{value})};
+}
+
+inline OperationMessage int_recv(int peer) {
+  return {.kind = OperationKind::recv,
+          .type = DataType::i32,
+          .peer = peer,
+          .count = 1,
+          .call_site = {.file = "train.py", .function = "step", .line = 9}};
+}
+
+}  // namespace gang::harness::test
