@@ -49,7 +49,7 @@ Verdict judge_tree(const GangProgram& program, const Subject& subject) {
 Verdict judge_pair(const ProgramPair& pair, const Subject& subject) {
   const ProgramMemory memories[] = {ProgramMemory(pair.first), ProgramMemory(pair.second)};
   Image images[] = {memories[0].initial_image(), memories[1].initial_image()};
-  sim::SimulationOptions options = options_of({.run = pair.run});
+  sim::SimulationOptions options = options_of(GangProgram{.run = pair.run});
   options.world_size = pair.world();
   const sim::Report report = subject.simulate(options, [&](sim::SimulatedRank& rank) {
     const int half = rank.rank() < pair.first.world ? 0 : 1;

@@ -99,9 +99,9 @@ TcpStoreRequest generate_request(Draw& draw, TcpStoreDialect dialect) {
   do {
     request.command = static_cast<TcpStoreCommand>(draw.between(1, 13));
   } while (dialect == TcpStoreDialect::pytorch_1_13 &&
-           !layout_of(request.command).code_1_13.has_value());
-  const bool is_list = layout_of(request.command).fields[0] == TcpStoreField::keys ||
-                       layout_of(request.command).fields[0] == TcpStoreField::pairs;
+           !wire_layout_of(request.command).code_1_13.has_value());
+  const bool is_list = wire_layout_of(request.command).fields[0] == TcpStoreField::keys ||
+                       wire_layout_of(request.command).fields[0] == TcpStoreField::pairs;
   for (int i = is_list ? draw.between(0, 3) : 1; i > 0; --i) {
     request.keys.push_back(draw.any_of(keys));
     request.values.push_back(bytes_of(draw.one_in(3) ? "12" : draw.any_of(keys)));

@@ -117,7 +117,8 @@ Verdict judge_time(const LoaderCase& polling, const Subject& subject) {
       milliseconds(load_ms + (loader.items - 1) * period_ms + loader.train_ms);
   if (one.report.virtual_time == expected) return Verdict::holds();
   return Verdict::violated(fmt::format("the run takes {} of virtual time, expected {}",
-                                       to_string(one.report.virtual_time), to_string(expected)));
+                                       gang::to_string(one.report.virtual_time),
+                                       gang::to_string(expected)));
 }
 
 Verdict judge_repetition(const LoaderCase& loader, const Subject& subject) {

@@ -101,13 +101,13 @@ std::string wait_for_key(const WaitingCase& one, const WaitingCase::Waiter& wait
     if (set_at < 0 || set > deadline) return "gets a key that has not been set";
     if (value != "at " + std::to_string(set_at)) return "gets '" + value + "'";
     if (runtime.now() != std::max(came, set))
-      return fmt::format("gets a key at {} that was set at {}", to_string(runtime.now()),
-                         to_string(set));
+      return fmt::format("gets a key at {} that was set at {}", gang::to_string(runtime.now()),
+                         gang::to_string(set));
   } catch (const StoreError& error) {
     if (error.kind() != StoreErrorKind::timeout) return error.what();
     if (runtime.now() != deadline)
-      return fmt::format("gives up at {}, expected {}", to_string(runtime.now()),
-                         to_string(deadline));
+      return fmt::format("gives up at {}, expected {}", gang::to_string(runtime.now()),
+                         gang::to_string(deadline));
     if (set_at >= 0 && set < deadline) return "gives up, although the key was set";
   }
   return {};

@@ -72,9 +72,11 @@ std::string_view to_string(TcpStoreDialect dialect) noexcept {
   return name_of(names, dialect);
 }
 
-std::string_view to_string(TcpStoreCommand command) noexcept { return layout_of(command).name; }
+std::string_view to_string(TcpStoreCommand command) noexcept {
+  return wire_layout_of(command).name;
+}
 
-const TcpStoreLayout& layout_of(TcpStoreCommand command) noexcept {
+const TcpStoreLayout& wire_layout_of(TcpStoreCommand command) noexcept {
   return layouts[static_cast<std::size_t>(command)];
 }
 
@@ -86,7 +88,7 @@ const TcpStoreLayout* find_layout(std::uint8_t code, TcpStoreDialect dialect) no
 }
 
 void encode(const TcpStoreRequest& request, TcpStoreDialect dialect, std::vector<std::byte>& out) {
-  const TcpStoreLayout& layout = layout_of(request.command);
+  const TcpStoreLayout& layout = wire_layout_of(request.command);
   const std::optional<std::uint8_t> code = code_of(layout, dialect);
   if (!code)
     throw NotSupported(

@@ -76,7 +76,7 @@ struct TcpStoreLayout {
   TcpStoreField fields[3] = {};
 };
 
-const TcpStoreLayout& layout_of(TcpStoreCommand command) noexcept;
+const TcpStoreLayout& wire_layout_of(TcpStoreCommand command) noexcept;
 
 // The command with this number; null if the dialect (not automatic) has none.
 const TcpStoreLayout* find_layout(std::uint8_t code, TcpStoreDialect dialect) noexcept;

@@ -68,7 +68,7 @@ std::string bytes_of(const std::string& path) {
   return read_file("dump", path);
 }
 
-class DumpReader {
+class FilesReader {
  public:
   void read(const std::string& path) {
     try {
@@ -112,7 +112,7 @@ bool has_dumps(const std::string& path) {
 }
 
 Recording read_recording(const std::vector<std::string>& paths) {
-  DumpReader reader;
+  FilesReader reader;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {

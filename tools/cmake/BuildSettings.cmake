@@ -37,11 +37,12 @@ if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGSIM_CCACHE})
 endif()
 
-# Names at file scope: in a batch, those of the other sources are in scope, too, and GCC takes the
-# types of all but one for a header's. The presets without batches warn of all.
+# In a batch, names at file scope are those of all its sources, GCC takes the types of all but one for
+# a header's, and what it takes for uninitialised depends on what it inlines. The presets without
+# batches warn of all.
 set(GANGSIM_SCOPE_WARNINGS -Wshadow)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(GANGSIM_SCOPE_WARNINGS -Wshadow=local -Wno-subobject-linkage)
+  set(GANGSIM_SCOPE_WARNINGS -Wshadow=local -Wno-subobject-linkage -Wno-maybe-uninitialized)
 endif()
 
 # The flags of all our targets. Source locations read "sim/simulation.cc", wherever the checkout is.

@@ -94,7 +94,7 @@ TEST(TcpStoreProtocol, EveryNumberIsOneCommand) {
 
 TEST(TcpStoreProtocol, OnlyDeleteKeyHasOneNumberInBoth) {
   for (int i = 0; i <= static_cast<int>(ping); ++i) {
-    const TcpStoreLayout& layout = layout_of(static_cast<TcpStoreCommand>(i));
+    const TcpStoreLayout& layout = wire_layout_of(static_cast<TcpStoreCommand>(i));
     EXPECT_EQ(layout.code_1_13 == layout.code_2, layout.command == delete_key) << layout.name;
     EXPECT_EQ(to_string(static_cast<TcpStoreCommand>(i)), layout.name);
   }

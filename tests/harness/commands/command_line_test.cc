@@ -64,13 +64,13 @@ class Starter final : public Command {
   bool quiet_ = false;
 };
 
-struct Answer {
+struct CommandAnswer {
   int status = 0;
   std::string out;
   std::string err;
 };
 
-Answer ask(const std::vector<std::string>& arguments) {
+CommandAnswer run_probe(const std::vector<std::string>& arguments) {
   CommandLine command_line{.binary = "tool",
                            .description = "A tool.",
                            .programs = all_programs(),
@@ -85,15 +85,15 @@ Answer ask(const std::vector<std::string>& arguments) {
 }
 
 TEST(CommandLine, RunsACommand) {
-  const Answer answer = ask({"probe"});
+  const CommandAnswer answer = run_probe({"probe"});
   EXPECT_EQ(answer.status, exit_status::finding);
   EXPECT_EQ(answer.out, "probed\n");
   EXPECT_EQ(answer.err, "");
 }
 
 TEST(CommandLine, HelpsWithEveryCommandAndItsExamples) {
-  EXPECT_THAT(ask({"--help"}).out, HasSubstr("probe     fails as it is told"));
-  const Answer answer = ask({"probe", "--help"});
+  EXPECT_THAT(run_probe({"--help"}).out, HasSubstr("probe     fails as it is told"));
+  const CommandAnswer answer = run_probe({"probe", "--help"});
   EXPECT_EQ(answer.status, exit_status::holds);
   EXPECT_THAT(answer.out, HasSubstr("tool probe --fail yes"));
 }
@@ -101,7 +101,7 @@ TEST(CommandLine, HelpsWithEveryCommandAndItsExamples) {
 TEST(CommandLine, FromTheFirstArgumentOnAllWordsAreThoseOfTheProgram) {
   const auto words = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "starter");
-    const Answer answer = ask(arguments);
+    const CommandAnswer answer = run_probe(arguments);
     EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
     return answer.out;
   };
@@ -123,7 +123,7 @@ struct Case {
 class BadCommandLine : public testing::TestWithParam<Case> {};
 
 TEST_P(BadCommandLine, IsReportedInOneLine) {
-  const Answer answer = ask(GetParam().arguments);
+  const CommandAnswer answer = run_probe(GetParam().arguments);
   EXPECT_EQ(answer.status, GetParam().status);
   EXPECT_EQ(answer.out, "");
   EXPECT_THAT(answer.err, HasSubstr(GetParam().message));

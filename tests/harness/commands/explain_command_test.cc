@@ -227,7 +227,7 @@ TEST(ExplainCommand, WritesTheVerdictAsJunit) {
 
 TEST(ExplainCommand, ADumpThatWouldRunCodeIsRefused) {
   const std::string folder = new_folder("evil");
-  using namespace std::string_literals;
+  using std::string_literals::operator""s;
   OutputFile("file", folder + "/rank_0")
       .commit(
           "\x80\x02"

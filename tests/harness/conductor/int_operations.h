@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "harness/conductor/client.h"
 #include "harness/conductor/messages.h"
 #include "tests/harness/conductor/bytes.h"
 
@@ -32,6 +35,13 @@ inline OperationMessage int_recv(int peer) {
           .peer = peer,
           .count = 1,
           .call_site = {.file = "train.py", .function = "step", .line = 9}};
+}
+
+// What a blocking sum of all values comes to.
+inline std::int32_t sum(Client& client, std::int32_t value, std::uint32_t group = 0) {
+  const OperationResult result = client.call(int_sum(value, group));
+  EXPECT_EQ(result.status, Status::done) << result.error;
+  return result.values<std::int32_t>().at(0);
 }
 
 }  // namespace gang::harness::test

@@ -25,7 +25,7 @@ std::string output_frame(const std::string& name, std::int32_t value) {
 class PlainRuns : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = test::temporary_directory() + name;
+    const std::string path = gang::test::temporary_directory() + name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
@@ -66,7 +66,7 @@ TEST_F(PlainRuns, OutputsThatAreCutOffAreAnError) {
   const std::string whole = output_frame("loss", 7);
   EXPECT_THROW(read_outputs(write("cut", whole.substr(0, whole.size() - 1))), ProtocolError);
   EXPECT_THROW(read_outputs(write("short", whole.substr(0, 2))), ProtocolError);
-  EXPECT_TRUE(read_outputs(test::temporary_directory() + "missing").empty());
+  EXPECT_TRUE(read_outputs(gang::test::temporary_directory() + "missing").empty());
 }
 
 }  // namespace

@@ -11,14 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Values = std::vector<std::int32_t>;
-
-std::int32_t sum(Client& client, std::int32_t value, std::uint32_t group = 0) {
-  const OperationResult result = client.call(int_sum(value, group));
-  EXPECT_EQ(result.status, Status::done) << result.error;
-  return result.values<std::int32_t>().at(0);
-}
-
 // -- Groups --
 
 TEST(RankService, AGroupIsOneForAllWhoNameIt) {
@@ -27,11 +19,12 @@ TEST(RankService, AGroupIsOneForAllWhoNameIt) {
     const auto number = static_cast<std::uint32_t>(5 + client.rank());  // each its own
     EXPECT_EQ(client.group(number, "pair", {2, 0}).status, Status::done);
     EXPECT_EQ(sum(client, 1 + client.rank(), number), 4);
-    const OperationResult gathered = client.call({.group = number,
-                                                  .kind = OperationKind::all_gather,
-                                                  .type = DataType::i32,
-                                                  .count = 1,
-                                                  .data = bytes_of(Values{client.rank()})});
+    const OperationResult gathered =
+        client.call({.group = number,
+                     .kind = OperationKind::all_gather,
+                     .type = DataType::i32,
+                     .count = 1,
+                     .data = bytes_of(std::vector<std::int32_t>{client.rank()})});
     EXPECT_THAT(gathered.values<std::int32_t>(), ElementsAre(2, 0));  // in its own order
     client.tell(CloseMessage{number});
   });
@@ -139,13 +132,14 @@ TEST(RankService, OutputsAreThoseOfTheRank) {
     client.tell(OutputMessage{.name = "loss",
                               .type = DataType::i32,
                               .count = 2,
-                              .values = bytes_of(Values{client.rank(), 5})});
+                              .values = bytes_of(std::vector<std::int32_t>{client.rank(), 5})});
   });
   ASSERT_EQ(result.outputs.by_rank.size(), 2U);
-  EXPECT_THAT(
-      result.outputs.by_rank[1],
-      ElementsAre(Output{
-          .name = "loss", .type = DataType::i32, .count = 2, .data = bytes_of(Values{1, 5})}));
+  EXPECT_THAT(result.outputs.by_rank[1],
+              ElementsAre(Output{.name = "loss",
+                                 .type = DataType::i32,
+                                 .count = 2,
+                                 .data = bytes_of(std::vector<std::int32_t>{1, 5})}));
 }
 
 TEST(RankService, AnExceptionIsTheRanksFailure) {

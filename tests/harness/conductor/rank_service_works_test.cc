@@ -8,6 +8,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST(RankServiceWorks, AWorkIsCompleteOnceTheOthersHaveCome) {
   const RunResult result = conduct(2, [](Client& client) {

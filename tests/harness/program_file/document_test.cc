@@ -15,13 +15,13 @@ using testing::ThrowsMessage;
 
 std::string path() { return test::temporary_directory() + "document_test.toml"; }
 
-Document read(std::string_view text) {
+Document read_text(std::string_view text) {
   OutputFile{"file", path()}.commit(text);
   return read_document(path());
 }
 
 TEST(ReadDocument, ReadsAProgramFile) {
-  const Document document = read(R"(
+  const Document document = read_text(R"(
 world = 4
 layout = { tp = 2 }
 [gangs]
@@ -49,7 +49,7 @@ findings = ["participant_missing"]
 }
 
 TEST(ReadDocument, ReadsAScenario) {
-  const Document document = read(R"(
+  const Document document = read_text(R"(
 program = "ring"
 world = 6
 [set]
@@ -69,7 +69,7 @@ struct DocumentCase {
 class BadDocument : public testing::TestWithParam<DocumentCase> {};
 
 TEST_P(BadDocument, IsReportedWithItsPlace) {
-  EXPECT_THAT([] { read(GetParam().text); },
+  EXPECT_THAT([] { read_text(GetParam().text); },
               ThrowsMessage<InvalidArgument>(HasSubstr(path() + GetParam().message)));
 }
 

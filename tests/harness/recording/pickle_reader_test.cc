@@ -31,7 +31,7 @@ std::string read(const std::string& bytes) {
   return text_of(tree, tree.root());
 }
 
-std::string error_of(const std::string& bytes) {
+std::string pickle_error_of(const std::string& bytes) {
   try {
     return "no error: " + read(bytes);
   } catch (const InvalidArgument& error) {
@@ -66,34 +66,35 @@ TEST(PickleReader, ListsMayBeSharedAndGrowLater) {
 
 TEST(PickleReader, RefusesWhatWouldRunCode) {
   // What pickle.dumps makes of an object whose __reduce__ is (os.system, ('id',)).
-  EXPECT_EQ(error_of("\x80\x02"
-                     "cposix\nsystem\nq\x00X\x02\x00\x00\x00idq\x01\x85q\x02Rq\x03."s),
+  EXPECT_EQ(pickle_error_of("\x80\x02"
+                            "cposix\nsystem\nq\x00X\x02\x00\x00\x00idq\x01\x85q\x02Rq\x03."s),
             "opcode GLOBAL ('c') at byte 2 would run code; nothing was run");
-  EXPECT_THAT(error_of("\x80\x04\x8c\x05posix\x8c\x06system\x93."s),
+  EXPECT_THAT(pickle_error_of("\x80\x04\x8c\x05posix\x8c\x06system\x93."s),
               HasSubstr("opcode STACK_GLOBAL (0x93) at byte 17 would run code"));
   for (const char code : {'R', 'b', 'i', 'o', '\x81', '\x92', '\x82', '\x83', '\x84', 'P', 'Q'})
-    EXPECT_THAT(error_of("\x80\x02"s + code + "."), HasSubstr("at byte 2 would run code"));
+    EXPECT_THAT(pickle_error_of("\x80\x02"s + code + "."), HasSubstr("at byte 2 would run code"));
 }
 
 TEST(PickleReader, RefusesWhatNoDumpHas) {
-  EXPECT_THAT(error_of("\x80\x02"
-                       "0."s),
+  EXPECT_THAT(pickle_error_of("\x80\x02"
+                              "0."s),
               HasSubstr("opcode POP ('0') at byte 2 is not one that"));
-  EXPECT_THAT(error_of("\x80\x02\xff."s), HasSubstr("byte 2 is 0xff, which is no opcode"));
-  EXPECT_THAT(error_of("hello"), HasSubstr("no pickle"));
-  EXPECT_THAT(error_of("\x80\x02\x8a\x09\1\1\1\1\1\1\1\1\1."s), HasSubstr("integer of 9 bytes"));
+  EXPECT_THAT(pickle_error_of("\x80\x02\xff."s), HasSubstr("byte 2 is 0xff, which is no opcode"));
+  EXPECT_THAT(pickle_error_of("hello"), HasSubstr("no pickle"));
+  EXPECT_THAT(pickle_error_of("\x80\x02\x8a\x09\1\1\1\1\1\1\1\1\1."s),
+              HasSubstr("integer of 9 bytes"));
 }
 
 TEST(PickleReader, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(error_of("\x80\x02"
-                     "e."s),
+  EXPECT_EQ(pickle_error_of("\x80\x02"
+                            "e."s),
             "byte 2 is wrong: the opcode there finds no MARK");
-  EXPECT_EQ(error_of("\x80\x02}(Nu."s),
+  EXPECT_EQ(pickle_error_of("\x80\x02}(Nu."s),
             "byte 5 is wrong: the opcode there finds a key without a value");
-  EXPECT_THAT(error_of("\x80\x02N(Ne."s), HasSubstr("finds no list to add to"));
-  EXPECT_THAT(error_of("\x80\x02h\x05."s), HasSubstr("recalls value 5, which is unknown"));
-  EXPECT_THAT(error_of("\x80\x02NN."s), HasSubstr("values left over"));
-  EXPECT_THAT(error_of("\x80\x02(\x85."s), HasSubstr("finds too few values"));
+  EXPECT_THAT(pickle_error_of("\x80\x02N(Ne."s), HasSubstr("finds no list to add to"));
+  EXPECT_THAT(pickle_error_of("\x80\x02h\x05."s), HasSubstr("recalls value 5, which is unknown"));
+  EXPECT_THAT(pickle_error_of("\x80\x02NN."s), HasSubstr("values left over"));
+  EXPECT_THAT(pickle_error_of("\x80\x02(\x85."s), HasSubstr("finds too few values"));
 }
 
 TEST(PickleReader, ALengthBeyondTheFileTakesNoMemory) {
