@@ -37,8 +37,8 @@ if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGSIM_CCACHE})
 endif()
 
-# In a batch, names at file scope are those of all its sources, GCC takes the types of all but one for
-# a header's, and what it takes for uninitialised depends on what it inlines. The presets without
+# In a batch, names at file scope are those of all its sources, GCC takes the types of all but one
+# for a header's, and what it takes for uninitialised depends on what it inlines. The presets without
 # batches warn of all.
 set(GANGSIM_SCOPE_WARNINGS -Wshadow)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
