@@ -38,6 +38,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "timeouts_fire_on_time",
                                            "runtimes_are_deterministic",
                                            "runs_replay",
+                                           "recordings",
                                            "runs_are_explained",
                                            "remote_runs_agree",
                                            "texts_round_trip",

@@ -38,8 +38,8 @@ if(GANGSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # In a batch, names at file scope are those of all its sources, GCC takes the types of all but one
-# for a header's, and what it takes for uninitialised depends on what it inlines. The presets without
-# batches warn of all.
+# for a header's, and what it takes for uninitialised depends on what it inlines. The presets
+# without batches warn of all.
 set(GANGSIM_SCOPE_WARNINGS -Wshadow)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(GANGSIM_SCOPE_WARNINGS -Wshadow=local -Wno-subobject-linkage -Wno-maybe-uninitialized)

@@ -348,15 +348,16 @@ TEST_F(ServerMessages, HaveTheNumbersOfTheProtocol) {
   EXPECT_EQ(kind(StoredMessage{}), 132);
   EXPECT_EQ(kind(AskStackMessage{}), 133);
   EXPECT_EQ(kind(OverMessage{}), 134);
+  EXPECT_EQ(kind(FirstMessage{}), 135);
   EXPECT_EQ(without_size(frame_of(OverMessage{})).at(1), std::byte{10});
-  for (const int wrong : {0, 127, 135})
+  for (const int wrong : {0, 127, 136})
     EXPECT_THROW(parse_server_message(Frame{static_cast<std::byte>(wrong)}), ProtocolError);
 }
 
 TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
   std::vector<int> kinds;
   for (const Frame& frame : test::sample_frames()) kinds.push_back(static_cast<int>(frame.at(0)));
-  EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
+  EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 17, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
 }
 
 }  // namespace
