@@ -42,7 +42,7 @@ class SimGang final : public Gang {
   void do_close() noexcept override {}
 
  private:
-  World& world() const;
+  [[gnu::always_inline]] inline World& world() const;
   // The parts of a call that reports may need after it has returned.
   struct CallNote {
     std::uint64_t at = 0;

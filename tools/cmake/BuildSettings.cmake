@@ -54,5 +54,7 @@ target_compile_options(gangsim_build_settings INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${GANGSIM_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
+  # Otherwise GCC inlines no function that a shared library could replace. Clang always does.
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
   # libstdc++ 12's own stable_sort calls the deprecated function.
   "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp -Wno-deprecated-declarations>")
