@@ -9,6 +9,7 @@
 
 #include "gang/error.h"
 #include "harness/explanation/html_page.h"
+#include "harness/run/exhaustive_runs.h"
 #include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
 
@@ -109,6 +110,47 @@ RunResult expect_holds(const RunSpecification& specification,
 RunResult expect_holds(int world_size, const std::function<void(Rank&)>& body) {
   try {
     return expect_holds(test_specification(world_size), body);
+  } catch (const Error& error) {
+    ADD_FAILURE() << error.what();
+    return {};
+  }
+}
+
+RunResult expect_holds_in_every_schedule(const RunSpecification& specification,
+                                         const std::function<void(Rank&)>& body,
+                                         std::uint64_t most_runs) {
+  const Program program{.name = current_test(), .description = "a test", .run = body};
+  const bool had_failed = testing::Test::HasFailure();
+  Exploration exploration;
+  // An expectation that fails in the body ends the exploration, too.
+  run_exhaustively(
+      program, specification,
+      [&] {
+        return exploration.coverage.runs < most_runs &&
+               (had_failed || !testing::Test::HasFailure());
+      },
+      exploration);
+  const std::string runs =
+      fmt::format("in schedule {} of {}", exploration.coverage.runs, shell_quoted(current_test()));
+  if (exploration.failure) {
+    RunResult& failure = *exploration.failure;
+    failure.reproduce = reproduce_command(specification);
+    ADD_FAILURE() << runs << '\n'
+                  << decisive_text(*exploration.every) << to_string(failure) << page_line(failure);
+    return failure;
+  }
+  if (!had_failed && testing::Test::HasFailure())
+    ADD_FAILURE() << runs << '\n' << decisive_text(*exploration.every);
+  else if (exploration.claim != Claim::proved)
+    ADD_FAILURE() << "not proved: " << why_not_proved(*exploration.every) << '\n';
+  return {.specification = specification,
+          .world_size = specification.world_size.value_or(1),
+          .reproduce = reproduce_command(specification)};
+}
+
+RunResult expect_holds_in_every_schedule(int world_size, const std::function<void(Rank&)>& body) {
+  try {
+    return expect_holds_in_every_schedule(test_specification(world_size), body);
   } catch (const Error& error) {
     ADD_FAILURE() << error.what();
     return {};

@@ -23,6 +23,15 @@ RunResult expect_holds(const RunSpecification& specification,
 // The same for `world_size` ranks and otherwise defaults.
 RunResult expect_holds(int world_size, const std::function<void(Rank&)>& body);
 
+// The same under every schedule, one run of each class of equivalent ones, until one fails: then
+// the message says what decided, too. Fails as well if `most_runs` do not suffice, or if something
+// else than the schedule decides (polls, draws, time). Returns the first failure; else only what
+// was to be run.
+RunResult expect_holds_in_every_schedule(const RunSpecification& specification,
+                                         const std::function<void(Rank&)>& body,
+                                         std::uint64_t most_runs = 10'000);
+RunResult expect_holds_in_every_schedule(int world_size, const std::function<void(Rank&)>& body);
+
 // The specification of a test: world, and what the environment sets.
 RunSpecification test_specification(int world_size);
 
@@ -38,6 +47,14 @@ RunSpecification test_specification(int world_size);
 #define GANG_TEST(suite, name, world)                                                     \
   static void suite##_##name##_on_a_rank([[maybe_unused]] ::gang::harness::Rank& rank);   \
   TEST(suite, name) { ::gang::harness::expect_holds(world, suite##_##name##_on_a_rank); } \
+  static void suite##_##name##_on_a_rank([[maybe_unused]] ::gang::harness::Rank& rank)
+
+// The same under every schedule, for small worlds.
+#define GANG_TEST_IN_EVERY_SCHEDULE(suite, name, world)                                 \
+  static void suite##_##name##_on_a_rank([[maybe_unused]] ::gang::harness::Rank& rank); \
+  TEST(suite, name) {                                                                   \
+    ::gang::harness::expect_holds_in_every_schedule(world, suite##_##name##_on_a_rank); \
+  }                                                                                     \
   static void suite##_##name##_on_a_rank([[maybe_unused]] ::gang::harness::Rank& rank)
 
 // Expects that `body`, a callable with a Rank&, holds on `world` simulated ranks.

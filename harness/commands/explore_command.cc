@@ -56,24 +56,9 @@ Duration budget_of(std::string_view text) {
 
 // Why no more than a sample was taken; empty where that was asked for.
 std::string why_sampled(const RunSpecification& specification, const Exploration& exploration) {
-  using End = sim::EverySchedule::End;
   if (specification.faults) return "faults are drawn at random";
   if (!can_be_exhaustive(specification)) return "only the backend sim is explored exhaustively";
-  if (!exploration.every) return "";
-  switch (exploration.every->end) {
-    case End::unguided:
-      return "polls, time or draws decide, too, which exhaustive runs do not cover";
-    case End::too_large:
-      return "the runs are too large to compare";
-    case End::diverged:
-      return "the program does not repeat what it did under the same schedule: it depends on "
-             "something else";
-    default:
-      return fmt::format("exhaustive runs saw {} and did not come to an end",
-                         exploration.every->classes == 1
-                             ? "1 class"
-                             : grouped(exploration.every->classes) + " classes");
-  }
+  return exploration.every ? why_not_proved(*exploration.every) : "";
 }
 
 // What the search has seen, and what decided.
@@ -85,13 +70,7 @@ std::string search_text(const RunSpecification& specification, const Exploration
                           counted(every->contests, "contested choice"), counted(every->cut, "run"));
     if (exploration.results > 1)
       text += fmt::format("  {} different results\n", grouped(exploration.results));
-    if (exploration.claim == Claim::found && !exploration.sample && every->decisive) {
-      text += sim::wrapped("Decisive: " + to_text(*every->decisive) + ".", "  ");
-      if (every->holds_otherwise)
-        text += sim::wrapped(*every->holds_otherwise ? "Decided the other way, the run holds."
-                                                     : "Decided the other way, it fails, too.",
-                             "  ");
-    }
+    if (exploration.claim == Claim::found && !exploration.sample) text += decisive_text(*every);
   }
   if (exploration.claim == Claim::proved) return text;
   if (const std::string why = why_sampled(specification, exploration);
@@ -241,7 +220,9 @@ class ExploreCommand final : public Command {
         replay(program, found.specification, found.report.schedule,
                {.trace = sim::Recording::on, .schedule = sim::Recording::on}, context.binary);
     file.commit(to_text(make_saved_schedule(program, result)));
-    if (result.holds()) result.report.findings = found.report.findings;
+    // What the exploration has seen, rather than what a single run suspects.
+    if (found.report.outcome == sim::Outcome::completed)
+      result.report.findings = found.report.findings;
     result.reproduce = fmt::format("{} replay {}", context.binary,
                                    shell_quoted(save_path_.empty() ? "explored.json" : save_path_));
     context.out << styled(marked_text(result), text_style(context.out_is_terminal));

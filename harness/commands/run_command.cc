@@ -56,11 +56,14 @@ class RunCommand final : public Command {
     const RankLog log{logged_ranks(source.program, specification), context.err};
     RunRecording recording = this->recording(specification);
     recording.log = &log;
+    recording.counts_contests = true;
     for (FileOption* file : {&json_, &report_, &trace_, &schedule_}) file->open();
     const Program program = observed(source.program, specification);
     RunResult result = harness::run(program, specification, recording, context.binary);
     if (json_.is_given()) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
+    if (result.contested_choices > 0)
+      result.explore = to_explore_line(specification, context.binary, source.specification);
     // A file's expectation is for its own options.
     if (specification == source.specification)
       result.unexpected = unmet_expectation(source.expectation, result);

@@ -255,6 +255,7 @@ json advice_of(const RunResult& result) {
     break;
   }
   add("Leaks", to_string(report.left_behind));
+  add("Contested", contested_text(result));
   add("Reproduce", result.reproduce);
   add("Unexpected", result.unexpected);
   return advice;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/schedule/guide.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
@@ -120,6 +121,34 @@ std::string to_text(const sim::Contest& contest) {
   }
   return fmt::format("{}{} came before {}{}", context_of(first, first_name), place_of(first),
                      context_of(second, second_name), place_of(second));
+}
+
+std::string decisive_text(const sim::EverySchedule& every) {
+  if (!every.decisive) return "";
+  std::string text = sim::wrapped("Decisive: " + to_text(*every.decisive) + ".", "  ");
+  if (every.holds_otherwise)
+    text += sim::wrapped(*every.holds_otherwise ? "Decided the other way, the run holds."
+                                                : "Decided the other way, it fails, too.",
+                         "  ");
+  return text;
+}
+
+std::string why_not_proved(const sim::EverySchedule& every) {
+  using End = sim::EverySchedule::End;
+  switch (every.end) {
+    case End::unguided:
+      return "polls, time or draws decide, too, which exhaustive runs do not cover";
+    case End::too_large:
+      return "the runs are too large to compare";
+    case End::diverged:
+      return "the program does not repeat what it did under the same schedule: it depends on "
+             "something else";
+    case End::all_seen:
+    case End::stopped:
+      break;
+  }
+  return fmt::format("exhaustive runs saw {} class{} of schedules and did not come to an end",
+                     every.classes, every.classes == 1 ? "" : "es");
 }
 
 }  // namespace gang::harness

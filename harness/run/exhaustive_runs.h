@@ -23,4 +23,11 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
 // (ahead.cc:9)".
 std::string to_text(const sim::Contest& contest);
 
+// In lines of 80 columns: what decided in the last run, and whether it holds otherwise. Empty where
+// nothing did.
+std::string decisive_text(const sim::EverySchedule& every);
+
+// Why exhaustive runs have shown nothing: "the runs are too large to compare".
+std::string why_not_proved(const sim::EverySchedule& every);
+
 }  // namespace gang::harness

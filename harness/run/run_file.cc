@@ -166,6 +166,10 @@ json to_json(const RunResult& result) {
   to["gangs"] = report.counts.gangs;
   to["result_digest"] = to_hex(result.outputs.digest);
   to["reproduce"] = result.reproduce;
+  if (result.contested_choices > 0) {
+    to["contested_choices"] = result.contested_choices;
+    to["explore"] = result.explore;
+  }
   if (!result.unexpected.empty()) to["unexpected"] = result.unexpected;
   if (!report.timeline.empty()) to["timeline"] = sim::to_json(report.timeline);
   return to;
@@ -181,6 +185,10 @@ RunResult run_result_from_json(const json& saved) {
   result.world_size = field<int>(from, "world");
   result.outputs.digest = sim::digest_field(from, "result_digest");
   result.reproduce = field<std::string>(from, "reproduce");
+  if (from.contains("contested_choices")) {
+    result.contested_choices = field<std::uint64_t>(from, "contested_choices");
+    result.explore = field<std::string>(from, "explore");
+  }
   if (from.contains("unexpected")) result.unexpected = field<std::string>(from, "unexpected");
   return result;
 }

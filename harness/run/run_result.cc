@@ -68,10 +68,18 @@ void add_faults(const sim::Report& report, sim::MarkedText& text) {
 
 }  // namespace
 
+std::string contested_text(const RunResult& result) {
+  if (result.contested_choices == 0) return "";
+  return fmt::format("{}, decided by: {}", counted(result.contested_choices, "choice"),
+                     result.explore);
+}
+
 sim::MarkedText marked_text(const RunResult& result) {
   const sim::Report& report = result.report;
   sim::MarkedText text = sim::headline(report, what_was_run(result));
   if (result.holds()) text.add("\n" + summary(result));
+  if (const std::string contested = contested_text(result); result.holds() && !contested.empty())
+    text.add("  contested: " + contested + "\n");
   text.add(sim::explanation(report));  // of a run that holds: the errors that it has handled
   add_faults(report, text);
   if (result.holds()) {
@@ -79,6 +87,8 @@ sim::MarkedText marked_text(const RunResult& result) {
       text.add("\n" + sim::wrapped("Not contained: " + result.uncontained, "  "));
   } else {
     text.add("\n");
+    if (const std::string contested = contested_text(result); !contested.empty())
+      text.add_command("Contested", contested);
     text.add_command("Reproduce", result.reproduce);
   }
   if (!result.unexpected.empty()) {

@@ -41,6 +41,13 @@ std::string to_command_line(const RunSpecification& specification, std::string_v
                      options_text(specification, baseline));
 }
 
+std::string to_explore_line(RunSpecification specification, std::string_view binary,
+                            RunSpecification baseline) {
+  specification.schedule = baseline.schedule = ScheduleChoice::round_robin;
+  return fmt::format("{} explore {}{}", binary, shell_quoted(specification.program),
+                     options_text(specification, baseline));
+}
+
 std::string options_text(const RunSpecification& specification, const RunSpecification& baseline) {
   std::string line;
   for (const RunOption& option : run_options()) {

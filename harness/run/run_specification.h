@@ -94,6 +94,10 @@ void set_parameter(RunSpecification& specification, std::string_view assignment)
 std::string to_command_line(const RunSpecification& specification, std::string_view binary,
                             const RunSpecification& baseline = {});
 
+// The same for `gangsim explore`, which chooses the schedules.
+std::string to_explore_line(RunSpecification specification, std::string_view binary,
+                            RunSpecification baseline = {});
+
 // What stands after the program there: " --world 4 --seed 7".
 std::string options_text(const RunSpecification& specification, const RunSpecification& baseline);
 

@@ -10,6 +10,7 @@
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
 #include "harness/backends/backend.h"
+#include "harness/run/exhaustive_runs.h"
 #include "harness/run/fault_check.h"
 #include "sim/further_runs/settled_run.h"
 
@@ -110,6 +111,21 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
                          [&] { return outputs.digest != result.outputs.digest; });
 }
 
+// Counts what another schedule could decide otherwise, where the run is small.
+void count_contests(const Backend& backend, const Launch& launch, RunResult& result) {
+  constexpr std::uint64_t most_operations = 20'000;
+  const sim::Report& report = result.report;
+  const sim::Certainty* certainty = sim::certainty_of(report);
+  const sim::Schedules happens_in = certainty != nullptr ? certainty->schedules : report.schedules;
+  if (happens_in == sim::Schedules::every || !can_be_exhaustive(result.specification) ||
+      report.counts.rank_operations > most_operations)
+    return;
+  result.contested_choices =
+      sim::count_contests(launch.options, [&](const sim::SimulationOptions& options) {
+        return run_otherwise(backend, launch, options).report;
+      });
+}
+
 // The program on gangs that verify what the specification says.
 Program verifying(const Program& program, const RunSpecification& specification) {
   if (specification.verify == Verification::none) return program;
@@ -156,6 +172,8 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
   const Launch unwatched{.program = program, .context = context, .options = options};
   if (recording.settles) {
     settle(backend, unwatched, program, recorder, watch, result);
+    if (recording.counts_contests) count_contests(backend, unwatched, result);
+    if (result.contested_choices > 0) result.explore = to_explore_line(specification, binary);
   } else {
     if (result.report.histories != nullptr)
       sim::settle_culprits(options, result.report, sim::RunAgain());

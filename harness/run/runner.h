@@ -26,6 +26,7 @@ struct RunRecording {
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
+  bool counts_contests = false;            // whether a further run may count contested choices
   std::shared_ptr<sim::Guide> guide = {};  // makes the choices; or, where they are random, watches
 };
 
@@ -37,6 +38,10 @@ struct RunResult {
   Outputs outputs;
   std::vector<std::string> notes = {};  // by rank, of Rank::note; empty where there is none
   std::string reproduce;                // the command that does the same
+  // Where another schedule may end otherwise: how many choices decide that, and the command that
+  // tries them. 0: none are known.
+  std::uint64_t contested_choices = 0;
+  std::string explore = {};
   std::string uncontained;  // where faults led to more than typed errors (fault_check.h)
   std::string unexpected;   // where a file expected another outcome; else empty
 
@@ -61,5 +66,8 @@ RunResult replay(const Program& program, const RunSpecification& specification,
 // wrong; then the command that reproduces it, and what was unexpected. (For machines: run_file.h.)
 std::string to_string(const RunResult& result);
 sim::MarkedText marked_text(const RunResult& result);  // the same, to be styled
+
+// "2 choices, decided by: gangsim explore lock_order": empty if none are known.
+std::string contested_text(const RunResult& result);
 
 }  // namespace gang::harness

@@ -5,12 +5,30 @@
 
 namespace gang::sim {
 
+namespace {
+
+SimulationOptions guided_run(const SimulationOptions& options) {
+  SimulationOptions guided = another_run(options);
+  guided.scheduler = SchedulerKind::guided;
+  guided.guide = std::make_shared<Guide>();
+  return guided;
+}
+
+}  // namespace
+
+std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again) {
+  const SimulationOptions guided = guided_run(options);
+  Reduction reduction;
+  guided.guide->begin(reduction.next().value(), reduction.known());
+  const Report report = again(guided);
+  reduction.learn(*guided.guide);
+  return report.is_guided ? reduction.contests() : 0;
+}
+
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran) {
   using End = EverySchedule::End;
-  SimulationOptions guided = options;
-  guided.scheduler = SchedulerKind::guided;
-  guided.guide = std::make_shared<Guide>();
+  const SimulationOptions guided = guided_run(options);
   Reduction reduction;
   EverySchedule seen;
   while (std::optional<Beginning> beginning = reduction.next()) {

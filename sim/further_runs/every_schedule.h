@@ -36,4 +36,8 @@ using ScheduleRan = std::function<bool(const Report&, const std::optional<Contes
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran);
 
+// How many choices of one run, which `again` makes, contexts contest: 0 if there are none, or if a
+// Guide is not told of all that could come otherwise.
+std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again);
+
 }  // namespace gang::sim

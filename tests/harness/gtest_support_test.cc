@@ -107,5 +107,46 @@ TEST(TestSpecification, TakesTheSeedFromTheEnvironment) {
   EXPECT_THAT(text, HasSubstr("--seed is 'many'"));
 }
 
+GANG_TEST_IN_EVERY_SCHEDULE(EverySchedule, SumsMessagesInAnyOrder, 4) {
+  std::int32_t sum = 0;
+  std::int32_t value = rank.rank();
+  if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+  for (int i = 1; i < 4; ++i) {
+    rank.root()->recv(view_of(value));
+    sum += value;
+  }
+  EXPECT_EQ(sum, 6);
+}
+
+TEST(GtestSupport, AnExpectationThatOnlyOneScheduleBreaksIsFound) {
+  const auto second_rank_first = [](Rank& rank) {
+    std::int32_t value = rank.rank();
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    EXPECT_NE(rank.root()->recv(view_of(value)).source_rank, 2);
+    rank.root()->recv(view_of(value));
+  };
+  EXPECT_THAT(failures_of([&] { expect_holds_in_every_schedule(3, second_rank_first); }),
+              HasSubstr("source_rank"));
+}
+
+TEST(GtestSupport, SaysWhatDecidedWhereOneScheduleHangs) {
+  const std::string text = failures_of([] {
+    expect_holds_in_every_schedule(3, [](Rank& rank) {
+      std::int32_t value = 0;
+      if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+      const int first = rank.root()->recv(view_of(value)).source_rank;
+      rank.root()->recv(view_of(value), first == 2 ? 2 : any_rank);
+    });
+  });
+  EXPECT_THAT(text, HasSubstr("Decisive: "));
+  EXPECT_THAT(text, HasSubstr("DEADLOCK"));
+}
+
+TEST(GtestSupport, DoesNotClaimMoreThanItHasSeen) {
+  const std::string text = failures_of(
+      [] { expect_holds_in_every_schedule(2, [](Rank& rank) { rank.runtime().yield(); }); });
+  EXPECT_THAT(text, HasSubstr("not proved: polls"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -71,7 +71,7 @@ TEST(DumpFiles, ReadsAListOfFiles) {
 
 TEST(DumpFiles, ADumpThatIsCutOffIsMissing) {
   Job job = three_ranks();
-  const std::string folder = folder_of(job, "cut");
+  const std::string folder = folder_of(job, "cut_dump");
   std::filesystem::resize_file(folder + "/nccl_trace_rank_1", 100);
   const Recording recording = read_recording({folder});
   EXPECT_THAT(recording.evidence.missing, ElementsAre(1));

@@ -1,0 +1,61 @@
+// How many schedules of a small program an exploration runs per second.
+#include "sim/further_runs/every_schedule.h"
+#include "tools/benchmarks/simulated_run.h"
+
+namespace gang::benchmarks {
+namespace {
+
+// Four small operations of each of four ranks: the messages to rank 0 come in six orders.
+void four_operations(sim::SimulatedRank& rank) {
+  Gang& root = *rank.root();
+  float value = static_cast<float>(rank.rank());
+  if (rank.rank() == 0) {
+    for (int i = 1; i < root.size(); ++i) root.recv(view_of(value));
+    return root.all_reduce(view_of(value), ReduceOperation::sum);
+  }
+  root.send(view_of(value), 0);
+  root.all_reduce(view_of(value), ReduceOperation::sum);
+}
+
+// The exploration of every schedule. Items are runs.
+void every_schedule_of_four_operations(benchmark::State& state) {
+  const sim::SimulationOptions options{.world_size = 4, .context = sim::ContextKind::fiber};
+  std::int64_t runs = 0;
+  for ([[maybe_unused]] auto iteration : state) {
+    const sim::EverySchedule every = sim::run_every_schedule(
+        options,
+        [](const sim::SimulationOptions& guided) {
+          return sim::Simulation(guided).run(four_operations);
+        },
+        [](const sim::Report& report, const std::optional<sim::Contest>&) {
+          return report.holds();
+        });
+    if (every.end != sim::EverySchedule::End::all_seen || every.classes != 6) {
+      state.SkipWithError("not every schedule was seen");
+      break;
+    }
+    runs += static_cast<std::int64_t>(every.classes);
+  }
+  state.SetItemsProcessed(runs);
+}
+BENCHMARK(every_schedule_of_four_operations)->Unit(benchmark::kMicrosecond);
+
+// The same under random schedules, for comparison.
+void random_schedules_of_four_operations(benchmark::State& state) {
+  std::uint64_t seed = 0;
+  for ([[maybe_unused]] auto iteration : state) {
+    const sim::SimulationOptions options{.world_size = 4,
+                                         .seed = ++seed,
+                                         .context = sim::ContextKind::fiber,
+                                         .scheduler = sim::SchedulerKind::random};
+    if (!sim::Simulation(options).run(four_operations).holds()) {
+      state.SkipWithError("a schedule did not hold");
+      break;
+    }
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(random_schedules_of_four_operations)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace gang::benchmarks
