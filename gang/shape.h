@@ -16,7 +16,7 @@ class Shape {
  public:
   static constexpr std::size_t max_rank = 8;
 
-  constexpr Shape() noexcept {}
+  constexpr Shape() noexcept { extents_[0] = extents_[1] = 0; }
 
   // Copies only the extents in use, since every call of a collective copies a few shapes.
   constexpr Shape(const Shape& other) noexcept : dimensions_(other.dimensions_) {
@@ -64,11 +64,15 @@ class Shape {
 
  private:
   constexpr void copy_extents(const Shape& other) noexcept {
-    for (std::size_t i = 0; i < other.dimensions_; ++i) extents_[i] = other.extents_[i];
+    extents_[0] = other.extents_[0];
+    extents_[1] = other.extents_[1];
+    if (other.dimensions_ <= 2) return;
+    for (std::size_t i = 2; i < other.dimensions_; ++i) extents_[i] = other.extents_[i];
   }
 
   std::size_t dimensions_ = 0;
-  std::array<std::int64_t, max_rank> extents_;  // those beyond dimensions_ are never read
+  // Those beyond dimensions_ and the second are never read: most shapes are copied without a loop.
+  std::array<std::int64_t, max_rank> extents_;
 };
 
 // "[4096]", "[2,3]", "[]" for a scalar.

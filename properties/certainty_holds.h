@@ -8,8 +8,8 @@
 
 namespace gang::properties {
 
-// Suite certainty: what is said to happen in every schedule happens in 200 random ones, with and
-// without buffers.
+// Suite certainty: what is said to happen in every schedule happens in 200 random ones, and in all
+// where there are few, with and without buffers.
 std::vector<Property> certainty_holds(const Subject& subject = {});
 
 }  // namespace gang::properties

@@ -7,16 +7,6 @@
 #include "sim/schedule/guide.h"
 
 namespace gang::sim {
-namespace {
-
-// Whether who wakes a context has to come first. Who waits for a mutex comes after its holder only
-// once it has the mutex; who waits for any of several operations, after any of them.
-bool comes_after_waker(const Wait& wait) noexcept {
-  return wait.reason != Wait::Reason::mutex && wait.reason != Wait::Reason::any_operation;
-}
-
-}  // namespace
-
 Engine::Engine(const SimulationOptions& options, std::span<RankState> ranks, EngineClient& client)
     : options_(options),
       client_(client),
@@ -66,9 +56,6 @@ void Engine::wake(Task& task) {
   polls_.note_progress();
   if (task.wait->reason == Wait::Reason::poll) [[unlikely]]
     polls_.remove(task.id);  // what it polls has ended by itself
-  if (Guide* guide = choices_.guide(); guide != nullptr && comes_after_waker(*task.wait))
-      [[unlikely]]
-    guide->woke(task.id);
   make_runnable(task);
 }
 
@@ -110,8 +97,6 @@ Task& Engine::pick_next(TaskId after) {
       chosen = choices_.ask(runnable_, after);
       if (chosen == no_task) client_.schedule_diverged();
     }
-  } else if (choices_.is_guided() && !is_over_) [[unlikely]] {
-    if (choices_.ask(runnable_, after) == no_task) client_.schedule_diverged();
   }
   // Once the run is over, the youngest contexts end first, while the contexts that started them,
   // and what they use of those, still exist.
@@ -119,12 +104,20 @@ Task& Engine::pick_next(TaskId after) {
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
   if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
-  if (Guide* guide = choices_.guide(); guide != nullptr && !choices_.is_guided()) [[unlikely]]
-    guide->watch(chosen);
+  if (choices_.guide() != nullptr) [[unlikely]]
+    tell_guide(chosen, after);
   runnable_.remove(chosen);
   if (expects_ && runnable > 2)
     switcher_->expect(runnable_.next_after(runnable_.next_after(chosen)));
   return contexts_[chosen];
+}
+
+// A guide makes every step, and watches those that others make.
+void Engine::tell_guide(TaskId chosen, TaskId after) {
+  if (is_over_) return;
+  if (!choices_.is_guided()) return choices_.guide()->watch(chosen);
+  if (runnable_.size() == 1 && choices_.ask(runnable_, after) == no_task)
+    client_.schedule_diverged();
 }
 
 void Engine::stop() {

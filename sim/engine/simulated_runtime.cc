@@ -147,6 +147,7 @@ class SimulatedCondition final : public RuntimeCondition {
         engine_.block(self, Wait{Wait::Reason::condition});
       }
       forget(is_notified);
+      if (Guide* guide = engine_.choices().guide()) guide->join(key_);
       mutex.acquire();
     } catch (...) {
       forget(is_notified);
@@ -172,12 +173,15 @@ class SimulatedCondition final : public RuntimeCondition {
     waiters_.erase(waiters_.begin(), waiters_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
+  // A wait that begins, or a notification. Who is notified comes after all before it.
   void tell() const {
-    if (Guide* guide = engine_.choices().guide())
-      guide->access({.kind = AccessKind::notification,
-                     .mode = AccessMode::write,
-                     .rank = engine_.current().rank->rank,
-                     .object = key_});
+    Guide* guide = engine_.choices().guide();
+    if (guide == nullptr) return;
+    guide->access({.kind = AccessKind::notification,
+                   .mode = AccessMode::write,
+                   .rank = engine_.current().rank->rank,
+                   .object = key_});
+    guide->publish(key_);
   }
 
   Engine& engine_;

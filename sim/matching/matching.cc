@@ -26,6 +26,16 @@ bool is_inline_kind(const Operation& operation) noexcept {
           operation.input.size_bytes() <= inline_bytes);
 }
 
+// For inline values: mostly one number, for which a call of memcpy takes longer than the copy.
+void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes == sizeof(std::uint32_t))
+    std::memcpy(to, from, sizeof(std::uint32_t));
+  else if (bytes == sizeof(std::uint64_t))
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  else
+    std::memcpy(to, from, bytes);
+}
+
 // Records where each member called the operation that is about to complete.
 void note_places(GangState& gang, const MatchSlot& slot) {
   if (!gang.places) gang.places = std::make_unique<CallPlaces>();
@@ -170,7 +180,7 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
     if (slot.values.empty()) slot.values.resize(slot.members.size());
     if (pending.guard != nullptr) pending.guard->open();  // closed while queued on a stream
     if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0)
-      std::memcpy(slot.values[member].data(), operation.input.data(), bytes);
+      copy_few(slot.values[member].data(), operation.input.data(), bytes);
     if (pending.guard != nullptr) pending.guard->close();
   }
   if (++slot.arrived == slot.members.size() && !is_held(gang, slot)) complete(gang, slot);
@@ -272,8 +282,8 @@ void Matching::take_inline(PendingOperation& pending) {
   pending.slot = nullptr;
   pending.status = PendingStatus::complete;
   if (slot.is_inline && pending.operation->output.size_bytes() != 0)
-    std::memcpy(pending.operation->output.data(), slot.result.data(),
-                pending.operation->output.size_bytes());
+    copy_few(pending.operation->output.data(), slot.result.data(),
+             pending.operation->output.size_bytes());
   if (!slot.children.empty())
     take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
   if (--slot.departures_left == 0) recycle(*pending.gang, slot);

@@ -145,8 +145,6 @@ void Guide::started(TaskId child, std::string name) {
   mark(StepMark::Kind::start, child);
 }
 
-void Guide::woke(TaskId woken) { mark(StepMark::Kind::wake, woken); }
-
 void Guide::access(const Access& access) {
   if (rests_) return;
   mark(StepMark::Kind::access, log_.accesses.size());

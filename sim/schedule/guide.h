@@ -50,7 +50,6 @@ class Guide {
   // -- Told by the parts of a run, of the context that makes the step --
 
   void started(TaskId child, std::string name);
-  void woke(TaskId woken);
   // No context can run; until the next choice nothing is due to a context.
   void rests();
   void access(const Access& access);

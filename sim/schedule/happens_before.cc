@@ -97,7 +97,6 @@ class HappensBefore::Walk {
         return;
       case StepMark::Kind::into:
         return join_into(published_[mark.value], carried_);
-      case StepMark::Kind::wake:
       case StepMark::Kind::start:
         return join_into(clocks_[mark.value], clock);
       case StepMark::Kind::rest: {

@@ -65,7 +65,6 @@ struct StepMark {
     join,     // this comes after all that was published for the object
     carry,    // what was published for the object `value` ...
     into,     // ... is published for this one, too
-    wake,     // the context `value` goes on, after this
     rest,     // no context could run: what follows comes after all that was
     start,    // the context `value` begins, after this
   };

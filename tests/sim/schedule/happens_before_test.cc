@@ -16,8 +16,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> races_of(const StepLog& log
   const AnyReceives none;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> races;
   const HappensBefore order(log, none);
-  for (const Race& race : order.races())
-    races.emplace_back(race.first_step, race.second_step);
+  for (const Race& race : order.races()) races.emplace_back(race.first_step, race.second_step);
   return races;
 }
 
@@ -41,8 +40,8 @@ TEST(HappensBefore, WhatCommutesDoesNotRace) {
               IsEmpty());
 }
 
-TEST(HappensBefore, WhoIsWokenComesAfterWhoWakes) {
-  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Kind::wake, 1).step(1).access(7).log()),
+TEST(HappensBefore, WhoIsStartedComesAfterWhoStarts) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Kind::start, 1).step(1).access(7).log()),
               IsEmpty());
 }
 
@@ -77,7 +76,7 @@ TEST(HappensBefore, OnlyTheLatestOfOrderedStepsRaces) {
 
 TEST(HappensBefore, KnowsWhatComesAfterWhat) {
   LogWriter writer(3);
-  writer.step(0).access(7).mark(Kind::wake, 1).step(1).step(2).access(7);
+  writer.step(0).access(7).mark(Kind::start, 1).step(1).step(2).access(7);
   const AnyReceives none;
   const HappensBefore order(writer.log(), none);
   EXPECT_TRUE(order.comes_after(1, 0));
