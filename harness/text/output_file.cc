@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -33,10 +34,26 @@ std::string resolved(const std::string& path) {
   return error ? path : target.string();
 }
 
+// Takes standard output for whoever writes to the result; what is printed from now on goes to
+// standard error. A negative number if that is impossible.
+int take_standard_output() {
+  std::cout.flush();
+  std::fflush(stdout);
+  const int taken = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (taken < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return taken;
+  ::close(taken);
+  return -1;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string option, std::string path)
     : option_(std::move(option)), path_(std::move(path)) {
+  if (takes_standard_output()) {
+    descriptor_ = take_standard_output();
+    if (descriptor_ < 0) fail();
+    return;
+  }
   if (path_ == "/dev/stdout" || is_special(path_)) {
     // Standard output may be a file that has been printed to.
     descriptor_ = path_ == "/dev/stdout" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -60,6 +77,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 OutputFile::~OutputFile() {
+  give_standard_output_back();
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -71,6 +89,7 @@ void OutputFile::commit(std::string_view text) {
     if (written <= 0) fail();
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  give_standard_output_back();
   if (!temporary_.empty()) {
     if (::fsync(descriptor_) != 0) fail();
     if (::fchmod(descriptor_, 0644) != 0) fail();
@@ -79,6 +98,13 @@ void OutputFile::commit(std::string_view text) {
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), resolved(path_).c_str()) != 0) fail();
   temporary_.clear();
+}
+
+void OutputFile::give_standard_output_back() noexcept {
+  if (!takes_standard_output() || descriptor_ < 0) return;
+  std::cout.flush();
+  std::fflush(stdout);
+  ::dup2(descriptor_, STDOUT_FILENO);
 }
 
 void OutputFile::fail() const {

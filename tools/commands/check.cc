@@ -64,6 +64,7 @@ class CheckCommand final : public harness::Command {
   int jobs_ = 2;
   harness::FileOption junit_{"--junit"};
   harness::FileOption json_{"--json"};
+  harness::FileOption sarif_{"--sarif"};
   harness::FileOption page_{"--report"};
   std::optional<std::string> reproduce_;
   bool is_quiet_ = false;
@@ -94,6 +95,7 @@ std::vector<harness::Option> CheckCommand::options() {
       number_option("--jobs", "properties to check at a time [2]", jobs_, 1, most_jobs),
       junit_.option("write a JUnit XML report"),
       json_.option("write a JSON report"),
+      sarif_.option("write the failures as SARIF, for code review"),
       page_.option("explain the first failure as one HTML page"),
       harness::text_option("--reproduce", "TOKEN", "replay one shrunk case; with --filter NAME",
                            reproduce_),
@@ -154,16 +156,18 @@ int CheckCommand::run(CommandContext& context) {
     throw InvalidArgument(
         fmt::format("--reproduce needs a --filter that selects one property; this one selects {}",
                     selected.size()));
-  for (harness::FileOption* file : {&json_, &junit_, &page_}) file->open();
+  for (harness::FileOption* file : {&json_, &junit_, &sarif_, &page_}) file->open();
   const CheckReport report = check(selected, context);
   if (!is_quiet_) context.out << summary_of(report);
   json_.write([&] { return to_json_text(report, context.binary); });
   junit_.write(
       [&] { return harness::to_junit_xml("gangsim check", to_junit(report, context.binary)); });
+  sarif_.write(
+      [&] { return harness::to_sarif_text("gangsim check", to_sarif(report, context.binary)); });
   const auto failure = page_.is_given() ? explained_failure(report, context.binary) : std::nullopt;
   if (failure) {
     page_.write([&failure] { return harness::to_html(*failure); });
-    context.out << "  Report     " << page_.path() << '\n';
+    if (page_.names_file()) context.out << "  Report     " << page_.path() << '\n';
   } else if (page_.is_given() && !is_quiet_) {
     context.out << "No failure to explain; " << page_.path() << " was not written\n";
   }

@@ -1,11 +1,14 @@
 #include "tools/commands/check_report.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/explanation/run_sarif.h"
 #include "properties/case_text.h"
+
 namespace gang::tools {
 namespace {
 
@@ -105,6 +108,23 @@ harness::JunitCase to_junit_case(const CheckedProperty& checked, const std::stri
   return one;
 }
 
+// One failure as a run: what is wrong with the shrunk case first.
+harness::RunResult explained(const CheckedProperty& failed, std::uint64_t seed,
+                             const std::string& binary) {
+  const Counterexample& found = *failed.result.counterexample;
+  harness::RunResult result;
+  if (found.run) result.report = *found.run;
+  sim::Finding wrong{.id = failed.property.full_name(), .message = sentence(found.message)};
+  wrong.message += " The shrunk case is\n" + found.text;
+  if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
+  result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
+  result.specification.program = failed.property.full_name();
+  result.specification.options.seed = seed;
+  result.world_size = 0;
+  result.reproduce = reproduce_command(failed, binary);
+  return result;
+}
+
 }  // namespace
 
 bool CheckReport::held() const noexcept {
@@ -146,18 +166,7 @@ std::optional<harness::RunResult> explained_failure(const CheckReport& report,
     return one.result.counterexample.has_value();
   });
   if (failed == report.properties.end()) return std::nullopt;
-  const Counterexample& found = *failed->result.counterexample;
-  harness::RunResult result;
-  if (found.run) result.report = *found.run;
-  sim::Finding wrong{.id = failed->property.full_name(), .message = sentence(found.message)};
-  wrong.message += " The shrunk case is\n" + found.text;
-  if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
-  result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
-  result.specification.program = failed->property.full_name();
-  result.specification.options.seed = report.settings.seed;
-  result.world_size = 0;
-  result.reproduce = reproduce_command(*failed, binary);
-  return result;
+  return explained(*failed, report.settings.seed, binary);
 }
 
 std::string to_json_text(const CheckReport& report, const std::string& binary) {
@@ -180,6 +189,23 @@ std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::
     suites.back().cases.push_back(to_junit_case(checked, binary));
   }
   return suites;
+}
+
+std::vector<harness::SarifResult> to_sarif(const CheckReport& report, const std::string& binary) {
+  std::vector<harness::SarifResult> results;
+  harness::SourceTree tree(std::filesystem::current_path());
+  for (const CheckedProperty& checked : report.properties) {
+    if (checked.result.held()) continue;
+    if (!checked.result.counterexample) {
+      results.push_back({.rule = checked.property.full_name(),
+                         .message = checked.result.gave_up,
+                         .identity = checked.property.full_name()});
+      continue;
+    }
+    const harness::RunResult run = explained(checked, report.settings.seed, binary);
+    results.push_back(harness::to_sarif(run, tree).front());
+  }
+  return results;
 }
 
 }  // namespace gang::tools

@@ -7,6 +7,7 @@
 
 #include "harness/run/runner.h"
 #include "harness/text/junit.h"
+#include "harness/text/sarif.h"
 #include "properties/property.h"
 
 namespace gang::tools {
@@ -40,5 +41,8 @@ std::optional<harness::RunResult> explained_failure(const CheckReport& report,
 std::string to_json_text(const CheckReport& report, const std::string& binary);
 
 std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::string& binary);
+
+// A result for each property that failed, at the call of the run that shows it.
+std::vector<harness::SarifResult> to_sarif(const CheckReport& report, const std::string& binary);
 
 }  // namespace gang::tools

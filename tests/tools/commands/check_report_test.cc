@@ -148,6 +148,16 @@ TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {
   EXPECT_THAT(failure->reproduce, HasSubstr("check --filter meshes.fails --reproduce 1-37-36"));
 }
 
+TEST(Sarif, HasAResultForEachFailure) {
+  const auto results = to_sarif(report_of({held(), falsified_by_a_run(), gave_up()}), "gangsim");
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].rule, "meshes.fails");
+  EXPECT_THAT(results[0].message, HasSubstr("holds rank 6 & <more>"));
+  EXPECT_THAT(results[0].message, HasSubstr("Reproduce: gangsim check --filter meshes.fails"));
+  EXPECT_EQ(results[1].rule, "meshes.gives_up");
+  EXPECT_EQ(results[1].message, "no case to check");
+}
+
 TEST(ExplainedFailure, IsNothingWhereAllHeld) {
   EXPECT_FALSE(explained_failure(report_of({held(), gave_up()}), "gangsim"));
 }
