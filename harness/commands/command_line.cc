@@ -220,15 +220,21 @@ int dispatch(CommandLine& command_line, const std::vector<std::string>& argument
 }  // namespace
 
 std::vector<std::unique_ptr<Command>> make_standard_commands() {
+  return make_standard_commands(process_environment);
+}
+
+std::vector<std::unique_ptr<Command>> make_standard_commands(
+    const std::function<EnvironmentVariables()>& variables) {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_replay_command());
-  commands.push_back(make_explore_command());
+  commands.push_back(make_explore_command(variables));
   commands.push_back(make_torch_command());
   commands.push_back(make_python_command());
   commands.push_back(make_explain_command());
-  commands.push_back(make_compare_command());
-  commands.push_back(make_conform_command());
+  commands.push_back(make_compare_command(variables));
+  commands.push_back(make_conform_command(variables));
+  commands.push_back(make_merge_command());
   commands.push_back(make_mesh_command());
   commands.push_back(make_pipeline_command());
   commands.push_back(make_list_command());

@@ -40,20 +40,6 @@ bool is_json_of_another_kind(const std::string& text) {
   return !json.is_discarded() && !is_saved_run(json);
 }
 
-std::vector<std::filesystem::path> json_files_of(const std::string& path) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator place(path, error), end; !error && place != end;
-       place.increment(error)) {
-    if (place->path().extension() == ".json" && place->is_regular_file())
-      files.push_back(place->path());
-  }
-  if (error)
-    throw InvalidArgument(fmt::format("folder {}: cannot read: {}", path, error.message()));
-  std::ranges::sort(files);
-  return files;
-}
-
 Folder read_folder(const std::string& path) {
   Folder folder;
   for (const std::filesystem::path& file : json_files_of(path)) {

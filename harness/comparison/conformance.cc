@@ -359,10 +359,9 @@ std::string to_string(const ConformanceReport& report) {
 }
 
 json to_json(const ConformanceReport& report) {
-  return {{"holds", report.holds()},
-          {"backend", to_string(report.backend)},
-          {"world", report.world_size},
-          {"seed", report.seed},
+  return {{"format", "gangsim conformance"}, {"version", 1},
+          {"holds", report.holds()},         {"backend", to_string(report.backend)},
+          {"world", report.world_size},      {"seed", report.seed},
           {"cases", to_json(report.cases)}};
 }
 

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <system_error>
 #include <utility>
@@ -111,6 +111,20 @@ void OutputFile::fail() const {
   const std::string reason = system_reason();
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   throw InvalidArgument(fmt::format("{} {}: cannot be written: {}", option_, path_, reason));
+}
+
+std::vector<std::filesystem::path> json_files_of(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end;
+       place.increment(error)) {
+    if (place->path().extension() == ".json" && place->is_regular_file())
+      files.push_back(place->path());
+  }
+  if (error)
+    throw InvalidArgument(fmt::format("folder {}: cannot read: {}", folder, error.message()));
+  std::ranges::sort(files);
+  return files;
 }
 
 std::string read_file(std::string_view what, const std::string& path) {

@@ -1,8 +1,10 @@
 // A file that appears whole or not at all.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gang::harness {
 
@@ -38,6 +40,9 @@ class OutputFile {
   std::string temporary_;  // empty: written in place, or committed
   int descriptor_ = -1;
 };
+
+// The files of a folder whose names end with .json, by name. Throws InvalidArgument.
+std::vector<std::filesystem::path> json_files_of(const std::string& folder);
 
 // The whole file. Throws InvalidArgument: `what` ("program file"), path, the system's reason.
 std::string read_file(std::string_view what, const std::string& path);
