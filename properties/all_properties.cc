@@ -5,6 +5,7 @@
 #include "properties/culprits.h"
 #include "properties/deadlocks_are_exact.h"
 #include "properties/errors_reach_everyone.h"
+#include "properties/explorations_are_complete.h"
 #include "properties/fake_gang_agrees.h"
 #include "properties/faults_are_contained.h"
 #include "properties/faulty_programs.h"
@@ -86,6 +87,7 @@ std::vector<Property> all_properties(const Subject& subject) {
                  mismatches_are_found(subject),
                  deadlocks_are_exact(subject),
                  certainty_holds(subject),
+                 explorations_are_complete(),
                  misuse_is_found(subject),
                  runtimes_are_deterministic(subject),
                  runs_replay(subject),

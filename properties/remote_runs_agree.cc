@@ -156,7 +156,7 @@ harness::RunSpecification specification_of(const GangProgram& program) {
   return specification;
 }
 
-constexpr harness::RunRecording recording{.trace = sim::Recording::on, .settles = false};
+const harness::RunRecording recording{.trace = sim::Recording::on, .settles = false};
 
 sim::Report run_in_process(const GangProgram& program,
                            const std::function<RankBody(int)>& body_of) {

@@ -11,12 +11,82 @@
 #include "harness/commands/shard_option.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/program_file/program_source.h"
+#include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
 #include "harness/run/exploration_record.h"
+#include "harness/run/schedule_file.h"
 #include "harness/text/number_text.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
+
+// "1 run", "1,000 runs".
+std::string counted(std::uint64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
+}
+
+Strategy strategy_of(std::string_view text) {
+  if (const auto strategy = parse_name(strategy_names, text)) return *strategy;
+  throw InvalidArgument(
+      fmt::format("--strategy is '{}'; must be one of: {}", text, list_names(strategy_names)));
+}
+
+Duration budget_of(std::string_view text) {
+  const Duration budget = parse_duration(text);
+  if (budget > Duration::zero()) return budget;
+  throw InvalidArgument(fmt::format("--budget is '{}'; must be more than 0", text));
+}
+
+// Why no more than a sample was taken; empty where that was asked for.
+std::string why_sampled(const RunSpecification& specification, const Exploration& exploration) {
+  using End = sim::EverySchedule::End;
+  if (specification.faults) return "faults are drawn at random";
+  if (!can_be_exhaustive(specification)) return "only the backend sim is explored exhaustively";
+  if (!exploration.every) return "";
+  switch (exploration.every->end) {
+    case End::unguided:
+      return "polls, time or draws decide, too, which exhaustive runs do not cover";
+    case End::too_large:
+      return "the runs are too large to compare";
+    case End::diverged:
+      return "the program does not repeat what it did under the same schedule: it depends on "
+             "something else";
+    default:
+      return fmt::format("exhaustive runs saw {} and did not come to an end",
+                         exploration.every->classes == 1
+                             ? "1 class"
+                             : grouped(exploration.every->classes) + " classes");
+  }
+}
+
+// What the search has seen, and what decided.
+std::string search_text(const RunSpecification& specification, const Exploration& exploration) {
+  std::string text;
+  if (const auto& every = exploration.every) {
+    if (every->contests > 0)
+      text += fmt::format("  {} in a run at most; {} cut short\n",
+                          counted(every->contests, "contested choice"), counted(every->cut, "run"));
+    if (exploration.results > 1)
+      text += fmt::format("  {} different results\n", grouped(exploration.results));
+    if (exploration.claim == Claim::found && !exploration.sample && every->decisive) {
+      text += sim::wrapped("Decisive: " + to_text(*every->decisive) + ".", "  ");
+      if (every->holds_otherwise)
+        text += sim::wrapped(*every->holds_otherwise ? "Decided the other way, the run holds."
+                                                     : "Decided the other way, it fails, too.",
+                             "  ");
+    }
+  }
+  if (exploration.claim == Claim::proved) return text;
+  if (const std::string why = why_sampled(specification, exploration);
+      !why.empty() && exploration.claim == Claim::sampled)
+    text += sim::wrapped("A sample: " + why + ".", "  ");
+  if (const auto& sample = exploration.sample)
+    text += fmt::format("  {} of schedules in {}; about {:.1f} % of further runs would be new\n",
+                        sample->classes == 1 ? "1 class" : grouped(sample->classes) + " classes",
+                        counted(sample->runs, "random run"), 100 * sample->unseen());
+  return text;
+}
 
 class ExploreCommand final : public Command {
  public:
@@ -24,10 +94,12 @@ class ExploreCommand final : public Command {
 
   std::string name() const override { return "explore"; }
   std::string description() const override {
-    return "runs a program under many schedules and faults until one fails";
+    return "runs a program under every schedule, or many, and faults, until one fails";
   }
   std::vector<std::string> examples() const override {
-    return {"explore ring --world 8 --schedules 1000",
+    return {"explore ring --world 64",
+            "explore lost_wakeup --strategy exhaustive --save found.json",
+            "explore trainer --strategy random --schedules 100000 --budget 60s",
             "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
             "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
             "explore suspect.toml --faults plan.toml --save found.toml",
@@ -38,10 +110,23 @@ class ExploreCommand final : public Command {
     options_.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
     std::vector<Option> options = {
         program_argument(program_),
-        number_option("--schedules", "runs, each with the next seed [1000]", options_.schedules,
-                      std::uint64_t{1}, std::uint64_t{1'000'000'000}),
-        number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
-        save_.option("where to save a failure, as a scenario [explored.toml]"), shards_.option()};
+        number_option("--schedules", "runs at most; random ones each with the next seed [1000]",
+                      options_.schedules, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
+        Option{.name = "--strategy",
+               .value_name = "NAME",
+               .description = "auto: one run of each class of equivalent schedules, then random "
+                              "ones; exhaustive; random [auto]",
+               .set = [this](std::string_view text) { options_.strategy = strategy_of(text); }},
+        Option{.name = "--budget",
+               .value_name = "TIME",
+               .description = "no run begins after it: 60s [none]",
+               .set = [this](std::string_view text) { options_.budget = budget_of(text); }},
+        number_option("--jobs", "threads of random runs, 1 to 256 [one per core]", options_.jobs, 1,
+                      256),
+        save_.option(
+            "where to save a failure: as a scenario [explored.toml], or as the schedule that\n"
+            "leads to it [explored.json]"),
+        shards_.option()};
     files_.add_to(options);
     run_options_.add_parameters_to(options);
     run_options_.add_to(options);
@@ -57,38 +142,67 @@ class ExploreCommand final : public Command {
       throw InvalidArgument(
           "--context is 'parallel', where the operating system schedules; must be one of: fiber, "
           "thread");
+    if (options_.strategy == Strategy::exhaustive && !can_be_exhaustive(specification))
+      throw InvalidArgument(
+          "--strategy is 'exhaustive', which knows no faults and no backend but sim; leave it out "
+          "to sample");
     ExplorationRecord record{.specification = specification,
                              .fingerprint = fingerprint(source.program),
-                             .schedules = options_.schedules,
-                             .shard = shards_.announced(context.out)};
-    const Shard::Block block = record.shard.block_of(options_.schedules);
-    specification.options.seed += block.first;
-    options_.schedules = block.count;
-    save_.open();
+                             .schedules = options_.schedules};
+    record.shard = take_share(specification, context);
+    for (FileOption* file : {&scenario_file(), &schedule_file()}) file->open();
     files_.open();
 
     const Exploration exploration =
         explore(source.program, specification, options_,
                 context.out_is_terminal ? progress(context.out) : Progress{});
     if (context.out_is_terminal) context.out << "\r\033[K";
+    context.out << summary(specification, exploration);
     record.coverage = exploration.coverage;
     record.wall_time = exploration.wall_time;
-    if (!exploration.failure) {
-      context.out << summary("HELD", specification, exploration) << std::flush;
-      files_.write(record);
-      return exit_status::holds;
+    record.claim = exploration.claim;
+    if (exploration.failure) {
+      context.out << '\n' << std::flush;
+      report_failure(source.program, exploration, context, record);
     }
-    context.out << summary("FAILED", specification, exploration) << '\n' << std::flush;
-    const SmallerFailure smaller = shrink_failure(source.program, *exploration.failure);
-    save(context, *exploration.failure, smaller);
-    record.failing_seed = exploration.failure->specification.options.seed;
-    record.failure = smaller.result;
+    context.out.flush();
     files_.write(record);
-    return exit_status::finding;
+    return exploration.failure ? exit_status::finding : exit_status::holds;
   }
 
  private:
   using Progress = std::function<void(const ExplorationCoverage&)>;
+
+  FileOption& scenario_file() { return save_.is_given() ? save_ : scenario_; }
+  FileOption& schedule_file() { return save_.is_given() ? save_ : schedule_; }
+
+  // Leaves the runs of this process: those of its shard. Exhaustive runs depend on each other.
+  Shard take_share(RunSpecification& specification, const CommandContext& context) {
+    const Shard shard = shards_.announced(context.out);
+    if (shard.is_whole()) return shard;
+    if (options_.strategy == Strategy::exhaustive)
+      throw InvalidArgument(
+          "--strategy is 'exhaustive', which cannot be divided into shards; give --shard 0/1");
+    options_.strategy = Strategy::random;
+    const Shard::Block block = shard.block_of(options_.schedules);
+    specification.options.seed += block.first;
+    options_.schedules = block.count;
+    return shard;
+  }
+
+  // Saves and shows it: the schedule that leads to it, or a scenario made smaller.
+  void report_failure(const Program& program, const Exploration& exploration,
+                      CommandContext& context, ExplorationRecord& record) {
+    const sim::Schedule& schedule = exploration.failure->report.schedule;
+    if (exploration.every && schedule.choices.size() + schedule.draws.size() > 0) {
+      record.failure = save_schedule(context, program, exploration);
+      return;
+    }
+    const SmallerFailure smaller = shrink_failure(program, *exploration.failure);
+    save(context, *exploration.failure, smaller);
+    record.failure = smaller.result;
+    record.failing_seed = exploration.failure->specification.options.seed;
+  }
 
   Progress progress(std::ostream& out) const {
     return [this, &out](const ExplorationCoverage& coverage) {
@@ -101,23 +215,51 @@ class ExploreCommand final : public Command {
     };
   }
 
-  std::string summary(std::string_view verdict, const RunSpecification& specification,
-                      const Exploration& exploration) const {
+  std::string summary(const RunSpecification& specification, const Exploration& exploration) const {
     const ExplorationCoverage& coverage = exploration.coverage;
     if (options_.schedules == 0)
-      return fmt::format("{}  {}, no run: there are more shards than schedules\n", verdict,
-                         program_);
-    std::string text = fmt::format(
-        "{}  {}, {} to {}\n\n", verdict, program_,
-        specification.options.seed == specification.options.seed + options_.schedules - 1
-            ? "seed"
-            : fmt::format("seeds {}", specification.options.seed),
-        specification.options.seed + options_.schedules - 1);
+      return fmt::format("{}  {}, no run: there are more shards than schedules\n",
+                         verdict_of(exploration.claim), program_);
+    std::string text = fmt::format("{}  {}, {}\n\n", verdict_of(exploration.claim), program_,
+                                   scope_of(specification, exploration));
     text += fmt::format(
-        "  {} run{}, {} operations by ranks; {} real\n", grouped(coverage.runs),
-        coverage.runs == 1 ? "" : "s", grouped(coverage.rank_operations),
+        "  {}, {} operations by ranks; {} real\n", counted(coverage.runs, "run"),
+        grouped(coverage.rank_operations),
         gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
+    text += search_text(specification, exploration);
     return text + coverage_text(coverage, specification.faults.has_value());
+  }
+
+  std::string scope_of(const RunSpecification& specification,
+                       const Exploration& exploration) const {
+    if (exploration.claim == Claim::proved)
+      return exploration.every->classes == 1
+                 ? "1 schedule: every other one is equivalent to it"
+                 : fmt::format("{}: every other one is equivalent to one of them",
+                               counted(exploration.every->classes, "schedule"));
+    if (exploration.claim == Claim::found && !exploration.sample && exploration.every)
+      return fmt::format("schedule {}", grouped(exploration.coverage.runs));
+    if (exploration.claim == Claim::found)
+      return fmt::format("seed {}", exploration.failure->specification.options.seed);
+    const std::uint64_t first = specification.options.seed;
+    const std::uint64_t random_runs =
+        exploration.sample ? exploration.sample->runs : exploration.coverage.runs;
+    if (random_runs <= 1) return fmt::format("seed {}", first);
+    return fmt::format("seeds {} to {}", first, first + random_runs - 1);
+  }
+
+  RunResult save_schedule(CommandContext& context, const Program& program,
+                          const Exploration& exploration) {
+    const RunResult& found = *exploration.failure;
+    RunResult result =
+        replay(program, found.specification, found.report.schedule,
+               {.trace = sim::Recording::on, .schedule = sim::Recording::on}, context.binary);
+    schedule_file().write([&] { return to_text(make_saved_schedule(program, result)); });
+    if (result.holds()) result.report.findings = found.report.findings;
+    result.reproduce =
+        fmt::format("{} replay {}", context.binary, shell_quoted(schedule_file().path()));
+    context.out << styled(marked_text(result), text_style(context.out_is_terminal));
+    return result;
   }
 
   void save(CommandContext& context, const RunResult& found, const SmallerFailure& smaller) {
@@ -130,14 +272,15 @@ class ExploreCommand final : public Command {
     };
     const std::string program =
         is_program(program_) ? program_ : std::filesystem::absolute(program_).string();
-    save_.write([&] {
+    scenario_file().write([&] {
       return to_scenario(
           result, program,
           fmt::format("Found by explore at seed {}: {}.", found.specification.options.seed, what));
     });
     RunResult shown = result;
-    if (save_.names_file())
-      shown.reproduce = fmt::format("{} run {}", context.binary, shell_quoted(save_.path()));
+    if (scenario_file().names_file())
+      shown.reproduce =
+          fmt::format("{} run {}", context.binary, shell_quoted(scenario_file().path()));
     context.out << styled(marked_text(shown), text_style(context.out_is_terminal))
                 << fmt::format("\n  Shrunk in {} steps of {} attempts, from seed {}.\n",
                                smaller.steps, smaller.attempts, found.specification.options.seed);
@@ -145,7 +288,9 @@ class ExploreCommand final : public Command {
 
   std::string program_;
   ExplorationOptions options_;
-  FileOption save_{"--save", "explored.toml"};
+  FileOption save_{"--save"};
+  FileOption scenario_{"--save", "explored.toml"};  // where --save is not given
+  FileOption schedule_{"--save", "explored.json"};
   ShardOption shards_;
   ExplorationFiles files_;
   RunOptions run_options_;

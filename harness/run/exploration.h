@@ -12,6 +12,7 @@
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
 #include "harness/run/runner.h"
+#include "sim/further_runs/every_schedule.h"
 
 namespace gang::harness {
 
@@ -33,27 +34,65 @@ struct ExplorationCoverage {
   std::map<std::string, OfKind> kinds;
 
   void add(const RunResult& result);
+  void add(const ExplorationCoverage& other);  // of runs without faults
 };
+
+// Which schedules an exploration runs.
+enum class Strategy : std::uint8_t {
+  automatic,   // exhaustive, and random ones where that does not come to an end
+  exhaustive,  // one of each class of equivalent schedules
+  random,      // as drawn from the seeds
+};
+
+inline constexpr auto strategy_names = names_in_order<Strategy>("auto", "exhaustive", "random");
 
 struct ExplorationOptions {
   std::uint64_t schedules = 1000;  // runs, at least 1: the specification's seed and those after it
-  int jobs = 1;                    // threads, at least 1
+  int jobs = 1;                    // threads, at least 1; exhaustive runs use one
+  Strategy strategy = Strategy::automatic;
+  std::optional<Duration> budget = {};  // no further run begins after it
+};
+
+// What an exploration has shown.
+enum class Claim : std::uint8_t {
+  proved,   // under every schedule the program holds
+  found,    // it does not
+  sampled,  // in the runs that were made, it does
+};
+
+inline constexpr auto claim_names = names_in_order<Claim>("proved", "found", "sampled");
+
+// How many different schedules random runs have come upon.
+struct Sample {
+  std::uint64_t runs = 0;
+  std::uint64_t classes = 0;    // of equivalent schedules
+  std::uint64_t seen_once = 0;  // classes with one run
+
+  // An estimate of the chance that another run is of a class not seen yet. Source: Good, "The
+  // population frequencies of species", Biometrika 1953 (the Good-Turing estimate).
+  double unseen() const noexcept {
+    return runs == 0 ? 1.0 : static_cast<double>(seen_once) / static_cast<double>(runs);
+  }
 };
 
 // The result of an exploration.
 struct Exploration {
   ExplorationCoverage coverage;      // of the runs that were made
-  std::optional<RunResult> failure;  // the first, by seed
+  std::optional<RunResult> failure;  // the first: by seed, or in the order of exhaustive runs
   Duration wall_time{0};
+  Claim claim = Claim::sampled;
+  std::optional<sim::EverySchedule> every;  // how far exhaustive runs came; none: none were made
+  std::optional<Sample> sample;             // of the random runs; none: not known, or none made
+  std::uint64_t results = 0;                // different outputs of exhaustive runs that completed
 };
 
 // Whether a run is one that an exploration looks for: with faults, a run that did not contain them;
 // without, a run that does not hold.
 bool is_failure(const RunResult& result);
 
-// Runs `program` once per seed until one fails. The failure does not depend on the number of jobs.
-// `progress` is called now and then, from one thread, with the coverage so far. Throws what run
-// throws.
+// Runs `program` under one schedule of each class of equivalent ones, or once per seed, until a run
+// fails. The failure does not depend on the number of jobs. `progress` is called now and then, from
+// one thread, with the coverage so far. Throws what run throws.
 Exploration explore(const Program& program, const RunSpecification& specification,
                     const ExplorationOptions& options,
                     const std::function<void(const ExplorationCoverage&)>& progress = {});

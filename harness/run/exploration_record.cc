@@ -77,6 +77,18 @@ std::string reason_of(const RunResult& failure) {
 
 }  // namespace
 
+std::string_view verdict_of(Claim claim) noexcept {
+  switch (claim) {
+    case Claim::proved:
+      return "PROVED";
+    case Claim::found:
+      return "FOUND";
+    case Claim::sampled:
+      break;
+  }
+  return "SAMPLED";
+}
+
 std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) {
   std::string text;
   if (has_faults)
@@ -94,11 +106,12 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
   whole.coverage = {};
   whole.wall_time = Duration{0};
   whole.failure.reset();
-  whole.failing_seed = 0;
+  whole.failing_seed.reset();
   for (const ExplorationRecord& shard : shards) {
     whole.wall_time += shard.wall_time;
     if (whole.failure) continue;
     add_coverage(shard.coverage, whole.coverage);
+    whole.claim = shard.claim;
     whole.failure = shard.failure;
     whole.failing_seed = shard.failing_seed;
   }
@@ -114,10 +127,10 @@ json to_json(const ExplorationRecord& record) {
           {"specification", to_json(record.specification)},
           {"schedules", record.schedules},
           {"shard", to_json(record.shard)},
-          {"holds", record.holds()},
+          {"claim", name_of(claim_names, record.claim)},
           {"coverage", coverage_to_json(record.coverage)},
           {"wall_time_ns", record.wall_time.count()},
-          {"failing_seed", record.failure ? json(record.failing_seed) : json()},
+          {"failing_seed", record.failing_seed ? json(*record.failing_seed) : json()},
           {"failure", record.failure ? to_json(*record.failure) : json()},
           {"uncontained", record.failure ? record.failure->uncontained : ""}};
 }
@@ -130,25 +143,32 @@ ExplorationRecord exploration_record_from_json(const json& from) {
   record.shard = shard_from_json(sim::object_field(from, "shard"));
   record.coverage = coverage_from_json(sim::object_field(from, "coverage"));
   record.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
+  record.claim = sim::enum_field(from, "claim", claim_names);
   if (sim::value_field(from, "failure").is_null()) return record;
   record.failure = run_result_from_json(sim::object_field(from, "failure"));
   record.failure->uncontained = field<std::string>(from, "uncontained");
-  record.failing_seed = field<std::uint64_t>(from, "failing_seed");
+  if (!sim::value_field(from, "failing_seed").is_null())
+    record.failing_seed = field<std::uint64_t>(from, "failing_seed");
   return record;
 }
 
 std::string to_string(const ExplorationRecord& record) {
   const std::uint64_t first = record.specification.options.seed;
-  std::string text = fmt::format("{}  {}, seeds {} to {}\n\n", record.holds() ? "HELD" : "FAILED",
-                                 record.specification.program, first, first + record.schedules - 1);
+  std::string text =
+      fmt::format("{}  {}, {}\n\n", verdict_of(record.claim), record.specification.program,
+                  record.claim == Claim::proved
+                      ? "every schedule"
+                      : fmt::format("seeds {} to {}", first, first + record.schedules - 1));
   text +=
       fmt::format("  {} run{}, {} operations by ranks; {} real\n", grouped(record.coverage.runs),
                   record.coverage.runs == 1 ? "" : "s", grouped(record.coverage.rank_operations),
                   gang::to_string(std::chrono::floor<std::chrono::milliseconds>(record.wall_time)));
   text += coverage_text(record.coverage, record.specification.faults.has_value());
   if (!record.failure) return text;
-  return text + fmt::format("\n{}\n  The first that failed is seed {}.\n",
-                            to_string(*record.failure), record.failing_seed);
+  text += fmt::format("\n{}", to_string(*record.failure));
+  if (record.failing_seed)
+    text += fmt::format("\n  The first that failed is seed {}.\n", *record.failing_seed);
+  return text;
 }
 
 JunitSuite to_junit(const ExplorationRecord& record) {

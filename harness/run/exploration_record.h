@@ -26,8 +26,9 @@ struct ExplorationRecord {
   Shard shard = {};                   // whose runs these are
   ExplorationCoverage coverage = {};  // of the runs that were made
   Duration wall_time{0};
-  std::optional<RunResult> failure = {};  // of the first seed that fails, made smaller
-  std::uint64_t failing_seed = 0;         // before it was made smaller
+  Claim claim = Claim::sampled;
+  std::optional<RunResult> failure = {};           // the first; of random runs, made smaller
+  std::optional<std::uint64_t> failing_seed = {};  // of random runs: before it was made smaller
 
   bool holds() const noexcept { return !failure; }
 };
@@ -41,8 +42,8 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //   format, version, gangsim             "gangsim exploration", 1; the version of gangsim
 //   program, fingerprint, specification, schedules      what was explored; equal in all shards
 //   shard                                {"index": 3, "count": 8}
-//   holds, coverage, wall_time_ns
-//   failing_seed, failure                null, or a saved run (run_file.h)
+//   claim, coverage, wall_time_ns        "proved", "found" or "sampled"
+//   failing_seed, failure, uncontained   null, or a saved run (run_file.h)
 nlohmann::json to_json(const ExplorationRecord& record);
 
 // Throws InvalidArgument naming the field that is missing or wrong.
@@ -52,6 +53,8 @@ ExplorationRecord exploration_record_from_json(const nlohmann::json& json);
 std::string to_string(const ExplorationRecord& record);
 
 JunitSuite to_junit(const ExplorationRecord& record);
+
+std::string_view verdict_of(Claim claim) noexcept;  // "PROVED"
 
 // What was covered, in lines: `has_faults` if faults were planned.
 std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults);

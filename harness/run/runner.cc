@@ -34,6 +34,9 @@ sim::SimulationOptions to_simulation_options(const RunSpecification& specificati
   options.schedule = recording.schedule;
   options.timeline = recording.timeline;
   options.call_stacks = sim::Recording::on;
+  options.guide = recording.guide;
+  if (recording.guide != nullptr && specification.schedule == ScheduleChoice::round_robin)
+    options.scheduler = sim::SchedulerKind::guided;
   return options;
 }
 

@@ -1,6 +1,7 @@
 // Runs a program as a specification says, and tells what came out.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,10 @@
 #include "harness/run/run_specification.h"
 #include "sim/report/report.h"
 #include "sim/text/marked_text.h"
+
+namespace gang::sim {
+class Guide;
+}
 
 namespace gang::harness {
 
@@ -21,6 +26,7 @@ struct RunRecording {
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
+  std::shared_ptr<sim::Guide> guide = {};  // makes the choices; or, where they are random, watches
 };
 
 // What came out of a run. A value.

@@ -169,9 +169,21 @@ ScriptCase generate_shuffled_messages(Draw& draw) {
   return script;
 }
 
+namespace {
+
+bool has_pairs(const ScriptCase& script) {
+  return std::ranges::any_of(script.calls, [](const std::vector<ScriptedCall>& calls) {
+    return std::ranges::any_of(calls, [](const ScriptedCall& call) {
+      return call.kind == Kind::reduction || call.kind == Kind::broken_barrier;
+    });
+  });
+}
+
+}  // namespace
+
 sim::RankProgram program_of(const ScriptCase& script) {
-  return [&script](sim::SimulatedRank& rank) {
-    const auto pair = rank.root()->split({.color = rank.rank() / 2});
+  return [&script, has_pairs = has_pairs(script)](sim::SimulatedRank& rank) {
+    const auto pair = has_pairs ? rank.root()->split({.color = rank.rank() / 2}) : rank.root();
     std::uint32_t line = 0;
     int seen = 0;
     for (const ScriptedCall& call : script.calls[static_cast<std::size_t>(rank.rank())]) {

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "sim/contexts/invariant.h"
+#include "sim/schedule/guide.h"
 #include "sim/schedule/replay_scheduler.h"
 
 namespace gang::sim {
 namespace {
 
 std::unique_ptr<Scheduler> scheduler_for(const SimulationOptions& options) {
-  return make_scheduler(options.scheduler, options.seed, options.replay);
+  return make_scheduler(options.scheduler, options.seed, options.replay, options.guide);
 }
 
 }  // namespace
@@ -18,9 +19,17 @@ Choices::Choices(const SimulationOptions& options)
     : options_(options),
       scheduler_(scheduler_for(options)),
       asks_scheduler_(options.scheduler != SchedulerKind::round_robin),
-      switches_everywhere_(scheduler_->switch_points() == SwitchPoints::all_calls),
-      is_recording_(options.schedule == Recording::on) {
+      switches_everywhere_(scheduler_->switch_points() != SwitchPoints::blocking_calls),
+      looks_at_once_(scheduler_->switch_points() == SwitchPoints::calls_and_looks),
+      is_recording_(options.schedule == Recording::on),
+      is_guided_(options.scheduler == SchedulerKind::guided),
+      guide_(options.guide.get()) {
   recorded_.switch_points = scheduler_->switch_points();
+}
+
+void Choices::begin_run(int world_size) {
+  scheduler_->begin_run(world_size);
+  if (guide_ != nullptr && !is_guided_) guide_->begin_run(world_size);
 }
 
 TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {

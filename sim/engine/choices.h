@@ -18,10 +18,19 @@ class Choices {
  public:
   explicit Choices(const SimulationOptions& options);
 
-  void begin_run(int world_size) { scheduler_->begin_run(world_size); }
+  void begin_run(int world_size);
 
   // Whether the scheduler may switch at every call, not only where a context blocks.
   bool switches_everywhere() const noexcept { return switches_everywhere_; }
+
+  // Whether the first test of an operation returns at once.
+  bool looks_at_once() const noexcept { return looks_at_once_; }
+
+  // Whether a Guide makes the choices: it is asked even where there is only one context.
+  bool is_guided() const noexcept { return is_guided_; }
+
+  // Whom to tell what the current context does; null where nobody asks.
+  Guide* guide() const noexcept { return guide_; }
 
   // Whether the scheduler is consulted at all; round robin is not.
   bool asks_scheduler() const noexcept { return asks_scheduler_; }
@@ -44,6 +53,15 @@ class Choices {
   // From here on the program's course may depend on the schedule: a poll, a choice among senders, a
   // further context, a timeout.
   void note_choice_point() noexcept { ++choice_points_; }
+
+  // The same, for a choice whose sides a Guide is told: exploration can take the other side.
+  void note_guided_choice() noexcept {
+    ++choice_points_;
+    ++guided_choices_;
+  }
+
+  // Whether all choices so far are such.
+  bool are_all_guided() const noexcept { return choice_points_ == guided_choices_; }
 
   // The same, unless nothing more happens that could have come otherwise: further senders to a
   // receive from any source, the end of what was tested. That would be noted as a choice point.
@@ -73,10 +91,14 @@ class Choices {
   std::unique_ptr<Scheduler> scheduler_;
   const bool asks_scheduler_;
   const bool switches_everywhere_;
+  const bool looks_at_once_;
   const bool is_recording_;
+  const bool is_guided_;
+  Guide* const guide_;
   std::uint64_t asked_ = 0;  // choices that the scheduler has made
   std::uint64_t count_ = 0;
   std::uint64_t choice_points_ = 0;
+  std::uint64_t guided_choices_ = 0;
   std::uint64_t open_choices_ = 0;
   bool is_at_rest_ = false;
   Schedule recorded_;

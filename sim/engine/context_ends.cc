@@ -6,12 +6,14 @@
 
 #include "gang/error.h"
 #include "sim/engine/engine.h"
+#include "sim/schedule/guide.h"
 
 namespace gang::sim {
 
 void ContextEnds::end(Task& task) {
   engine_.contexts_.note_end(task);
   engine_.note_progress();
+  if (Guide* guide = engine_.choices().guide()) guide->publish(guide->end_of(task.id));
   engine_.client_.context_ended(task);
   if (task.further && task.further->joiner != nullptr) engine_.wake(*task.further->joiner);
   if (engine_.parallel_ != nullptr) engine_.parallel_->ended();

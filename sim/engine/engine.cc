@@ -4,8 +4,18 @@
 
 #include "gang/error.h"
 #include "sim/contexts/invariant.h"
+#include "sim/schedule/guide.h"
 
 namespace gang::sim {
+namespace {
+
+// Whether who wakes a context has to come first. Who waits for a mutex comes after its holder only
+// once it has the mutex; who waits for any of several operations, after any of them.
+bool comes_after_waker(const Wait& wait) noexcept {
+  return wait.reason != Wait::Reason::mutex && wait.reason != Wait::Reason::any_operation;
+}
+
+}  // namespace
 
 Engine::Engine(const SimulationOptions& options, std::span<RankState> ranks, EngineClient& client)
     : options_(options),
@@ -56,6 +66,9 @@ void Engine::wake(Task& task) {
   polls_.note_progress();
   if (task.wait->reason == Wait::Reason::poll) [[unlikely]]
     polls_.remove(task.id);  // what it polls has ended by itself
+  if (Guide* guide = choices_.guide(); guide != nullptr && comes_after_waker(*task.wait))
+      [[unlikely]]
+    guide->woke(task.id);
   make_runnable(task);
 }
 
@@ -97,6 +110,8 @@ Task& Engine::pick_next(TaskId after) {
       chosen = choices_.ask(runnable_, after);
       if (chosen == no_task) client_.schedule_diverged();
     }
+  } else if (choices_.is_guided() && !is_over_) [[unlikely]] {
+    if (choices_.ask(runnable_, after) == no_task) client_.schedule_diverged();
   }
   // Once the run is over, the youngest contexts end first, while the contexts that started them,
   // and what they use of those, still exist.
@@ -104,6 +119,8 @@ Task& Engine::pick_next(TaskId after) {
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
   if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
+  if (Guide* guide = choices_.guide(); guide != nullptr && !choices_.is_guided()) [[unlikely]]
+    guide->watch(chosen);
   runnable_.remove(chosen);
   if (expects_ && runnable > 2)
     switcher_->expect(runnable_.next_after(runnable_.next_after(chosen)));
@@ -153,9 +170,10 @@ void Engine::live(Task& task) noexcept {
 
 Task& Engine::start_context(RankState& rank, std::string name, std::function<void()> body) {
   check_running();
-  choices_.note_choice_point();
+  choices_.note_guided_choice();
   Task& task = contexts_.add(rank, std::move(name), std::move(body));
   polls_.note_progress();
+  if (Guide* guide = choices_.guide()) guide->started(task.id, task.further->name);
   if (parallel_ != nullptr) {
     parallel_->start(task);
   } else {
@@ -178,6 +196,7 @@ void Engine::freeze(const RankState& rank) {
 
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
+  if (Guide* guide = choices_.guide()) guide->rests();
   if (polls_.may_succeed() && resume(polls_.waiting())) return;
   if (resume(outside_waits_)) return;
   choices_.set_at_rest(polls_.waiting().empty());

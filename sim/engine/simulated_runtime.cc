@@ -9,16 +9,20 @@
 #include "gang/error.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
+#include "sim/schedule/guide.h"
 
 namespace gang::sim {
 namespace {
 
 class SimulatedMutex final : public RuntimeMutex {
  public:
-  explicit SimulatedMutex(Engine& engine) noexcept : engine_(engine) {}
+  explicit SimulatedMutex(Engine& engine) noexcept
+      : engine_(engine),
+        key_(engine.choices().guide() == nullptr ? 0 : engine.choices().guide()->new_object()) {}
 
   void lock() override {
     const Engine::Guard guard(engine_);
+    if (Guide* guide = engine_.choices().guide()) guide->wants(key_);
     engine_.scheduling_point();
     acquire();
   }
@@ -26,8 +30,10 @@ class SimulatedMutex final : public RuntimeMutex {
   bool try_lock() override {
     const Engine::Guard guard(engine_);
     engine_.scheduling_point();
+    if (Guide* guide = engine_.choices().guide()) tell(*guide, attempts(), AccessMode::write);
     if (holder_ != nullptr) return false;
     holder_ = &engine_.current();
+    took();
     return true;
   }
 
@@ -35,6 +41,9 @@ class SimulatedMutex final : public RuntimeMutex {
     const Engine::Guard guard(engine_);
     release();
   }
+
+  // What a Guide knows it by.
+  StepKey key() const noexcept { return key_; }
 
   // The two below run under the guard.
   void acquire() {
@@ -47,13 +56,20 @@ class SimulatedMutex final : public RuntimeMutex {
       waiting_.push_back(&self);
       Wait wait{Wait::Reason::mutex};
       wait.holder = holder_;
+      if (Guide* guide = engine_.choices().guide()) guide->wants(key_);
       engine_.block(self, wait);
     }
     holder_ = &self;
+    took();
   }
 
   void release() noexcept {
     holder_ = nullptr;
+    if (Guide* guide = engine_.choices().guide()) {
+      tell(*guide, attempts(), AccessMode::read);
+      guide->publish(key_);
+      guide->released(key_);
+    }
     for (Task* task : waiting_) engine_.wake(*task);
     waiting_.clear();
   }
@@ -65,14 +81,36 @@ class SimulatedMutex final : public RuntimeMutex {
   }
 
  private:
+  // Whether an attempt succeeds depends on what others do to the mutex; they do not wait for it.
+  StepKey attempts() const noexcept { return key_ + 1; }
+
+  void tell(Guide& guide, StepKey object, AccessMode mode) const {
+    guide.access({.kind = AccessKind::lock,
+                  .mode = mode,
+                  .rank = engine_.current().rank->rank,
+                  .object = object});
+  }
+
+  void took() {
+    Guide* guide = engine_.choices().guide();
+    if (guide == nullptr) return;
+    tell(*guide, key_, AccessMode::write);
+    tell(*guide, attempts(), AccessMode::read);
+    guide->join(key_);
+    guide->took(key_);
+  }
+
   Engine& engine_;
+  const StepKey key_;
   Task* holder_ = nullptr;
   std::vector<Task*> waiting_;
 };
 
 class SimulatedCondition final : public RuntimeCondition {
  public:
-  explicit SimulatedCondition(Engine& engine) noexcept : engine_(engine) {}
+  explicit SimulatedCondition(Engine& engine) noexcept
+      : engine_(engine),
+        key_(engine.choices().guide() == nullptr ? 0 : engine.choices().guide()->new_object()) {}
 
   void wait(std::unique_lock<RuntimeMutex>& lock) override {
     const Engine::Guard guard(engine_);
@@ -100,10 +138,12 @@ class SimulatedCondition final : public RuntimeCondition {
     Task& self = engine_.current();
     bool is_notified = false;
     waiters_.push_back({&self, &is_notified});
+    tell();
     mutex.release();
     try {
       while (!is_notified && engine_.now() < deadline) {
         if (deadline != TimePoint::max()) engine_.clock().wake_at(deadline, self);
+        if (Guide* guide = engine_.choices().guide()) guide->wants(mutex.key());
         engine_.block(self, Wait{Wait::Reason::condition});
       }
       forget(is_notified);
@@ -123,6 +163,7 @@ class SimulatedCondition final : public RuntimeCondition {
 
   void notify(std::size_t count) {
     const Engine::Guard guard(engine_);
+    tell();
     count = std::min(count, waiters_.size());
     for (std::size_t i = 0; i < count; ++i) {
       *waiters_[i].is_notified = true;
@@ -131,7 +172,16 @@ class SimulatedCondition final : public RuntimeCondition {
     waiters_.erase(waiters_.begin(), waiters_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
+  void tell() const {
+    if (Guide* guide = engine_.choices().guide())
+      guide->access({.kind = AccessKind::notification,
+                     .mode = AccessMode::write,
+                     .rank = engine_.current().rank->rank,
+                     .object = key_});
+  }
+
   Engine& engine_;
+  const StepKey key_;
   std::vector<Waiter> waiters_;
 };
 
@@ -166,6 +216,7 @@ class SimulatedThread final : public RuntimeThread {
       engine_.block_quietly(self, wait);
     }
     task_.further->joiner = nullptr;
+    if (Guide* guide = engine_.choices().guide()) guide->join(guide->end_of(task_.id));
   }
 
   std::exception_ptr take_error() noexcept { return std::exchange(task_.further->error, nullptr); }

@@ -69,8 +69,10 @@ void find_message_race(const SimulationOptions& options, Report& report, const R
 
 SimulationOptions another_run(const SimulationOptions& options) {
   SimulationOptions other = options;
-  if (other.scheduler == SchedulerKind::replay) other.scheduler = SchedulerKind::round_robin;
+  if (other.scheduler == SchedulerKind::replay || other.scheduler == SchedulerKind::guided)
+    other.scheduler = SchedulerKind::round_robin;
   other.replay.reset();
+  other.guide.reset();
   other.trace = Recording::off;
   other.schedule = Recording::off;
   other.timeline = Recording::off;

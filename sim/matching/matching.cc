@@ -10,6 +10,7 @@
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/group_creation.h"
 #include "sim/matching/interference.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/matching/shrinking.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/report.h"
@@ -106,6 +107,8 @@ void Matching::post(PendingOperation& pending) {
     engine_.clock().note_deadline(pending.deadline);
   ++world_.counts.rank_operations;
   engine_.note_progress();
+  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
+    note_post(*guide, world_, pending);
   world_.recorder.posted(pending, now);
   if (world_.options.execution == ExecutionModel::stream_ordered) {
     auto& stream = pending.task->rank->stream;
@@ -288,7 +291,9 @@ void Matching::recycle(GangState& gang, MatchSlot& slot) {
 void Matching::end(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
   if (pending.form == CallForm::tested) [[unlikely]]
-    engine_.choices().note_choice_point();
+    engine_.choices().note_guided_choice();
+  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
+    note_ended(*guide, pending);
   const bool failed = status == PendingStatus::failed;
   if (pending.batch != nullptr) {
     PendingOperation& batch = *pending.batch;
@@ -328,7 +333,8 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   gang.broken = std::move(cause);
   engine_.note_progress();
   // Which operations are still under way depends on the schedule.
-  engine_.choices().note_choice_point();
+  engine_.choices().note_guided_choice();
+  if (Guide* guide = engine_.choices().guide()) note_broken(*guide, world_, gang);
   world_.recorder.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();

@@ -6,8 +6,10 @@
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/matching/sole_senders.h"
 #include "sim/recording/trace_recorder.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -79,6 +81,7 @@ void MessageMatching::post_batch(PendingOperation& batch) {
   if (entries.empty()) return matching_.end(batch, PendingStatus::complete);
   for (PendingOperation& entry : entries) {
     if (batch.has_ended()) return;  // an entry has broken the gang
+    if (Guide* guide = engine_.choices().guide()) note_post_of_entry(*guide, entry);
     entry.posted_at = batch.posted_at;
     entry.deadline = batch.deadline;
     post(entry);
@@ -103,7 +106,7 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
 void MessageMatching::note_choice(Mailbox& mailbox, const PendingOperation& receive, int source) {
   if (!is_from_any(receive) || engine_.choices().is_decided()) return;
   if (could_take_another(*receive.gang, mailbox, receive, source))
-    engine_.choices().note_choice_point();
+    engine_.choices().note_guided_choice();
 }
 
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
@@ -141,7 +144,8 @@ void MessageMatching::release_held(GangState& gang) {
 
 void MessageMatching::post_send(PendingOperation& send) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
-  if (send.call().peer == send.member) engine_.choices().note_choice_point();  // a further source
+  if (send.call().peer == send.member) engine_.choices().note_guided_choice();  // a further source
+  if (Guide* guide = engine_.choices().guide()) note_sent(*guide, send);
   if (world_.interference != nullptr && meets_fault(mailbox, send)) return;
   match_send(mailbox, send);
 }
@@ -151,7 +155,7 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
     races_.sent(mailbox, send);
   if (mailbox.sole_senders && !engine_.choices().is_decided() &&
       could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
-    engine_.choices().note_choice_point();
+    engine_.choices().note_guided_choice();
   const auto takes = [&send](const PendingOperation* receive) {
     return accepts(receive->call(), send.member, send.call().tag);
   };
@@ -209,6 +213,7 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   corrupt_payload(send, message.payload.data());
   message.sent = send.call();
   message.sent.label = {};
+  if (Guide* guide = engine_.choices().guide()) message.step_key = guide->posted_at(&send);
   mailbox.buffered.push(send.member, std::move(message));
   matching_.end(send, PendingStatus::complete);
 }
@@ -221,6 +226,10 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   const Message message = mailbox.buffered.take(*found);
   mailbox.buffered_bytes[message.source] -= message.payload.size();
   note_choice(mailbox, receive, message.source);
+  if (Guide* guide = engine_.choices().guide()) {
+    guide->carry(message.step_key, guide->posted_at(&receive));
+    if (is_from_any(receive)) note_taken_by_any(*guide, receive, message.step_key);
+  }
   if (!have_one_type(receive.call(), message.data_type, message.count)) {
     Operation sent;
     sent.collective = message.sent;
@@ -258,6 +267,7 @@ void MessageMatching::post_any_receive(PendingOperation& receive) {
 }
 
 void MessageMatching::post_receive(PendingOperation& receive) {
+  if (Guide* guide = engine_.choices().guide()) note_receive(*guide, receive);
   // From one source messages come in one order, whatever the schedule.
   if (receive.call().peer == any_rank && receive.gang->size() > 2)
     engine_.choices().note_open_choice();
@@ -276,6 +286,10 @@ void MessageMatching::post_receive(PendingOperation& receive) {
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
+  if (Guide* guide = engine_.choices().guide()) {
+    note_meeting(*guide, send, receive);
+    if (is_from_any(receive)) note_taken_by_any(*guide, receive, guide->posted_at(&send));
+  }
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
     return matching_.mismatches().add(send, receive);
   PendingOperation* const pair[] = {&send, &receive};

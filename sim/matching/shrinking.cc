@@ -57,6 +57,7 @@ void agree(World& world, GangState& gang) {
 }
 
 ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& options) {
+  world.engine.choices().note_choice_point();  // who is there in time
   if (gang.shrinking) return *gang.shrinking;
   gang.shrinking = std::make_unique<ShrinkMeeting>();
   ShrinkMeeting& meeting = *gang.shrinking;

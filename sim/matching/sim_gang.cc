@@ -6,6 +6,7 @@
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/matching/shrinking.h"
 #include "sim/matching/sim_work.h"
 #include "sim/state/world.h"
@@ -83,6 +84,8 @@ Received SimGang::finish(World& world, PendingOperation& pending) {
     while (!Matching::has_ended(pending));
     user_ = nullptr;
   }
+  if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
+    note_taken(*guide, pending);
   return world.matching.take(pending);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/state/world.h"
 
@@ -87,6 +88,8 @@ bool SimWork::observe() {
   if (is_taken_) return true;
   World& world = this->world();
   is_observed_ = true;
+  if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
+    note_taken(*guide, pending_);
   pending_.waiter = nullptr;
   return_buffers();
   world.matching.take(pending_);  // throws on every call once it has failed
@@ -106,8 +109,10 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   const bool has_ended = wait_until(deadline);
   // What is in time is so in every schedule, unless it is a tie or time is real.
   const bool is_real_time = world.options.context == ContextKind::parallel;
-  if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline))
-    world.engine.choices().note_choice_point();
+  if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline)) {
+    world.engine.choices().note_guided_choice();
+    if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
+  }
   return has_ended && observe();
 }
 
@@ -133,14 +138,20 @@ bool SimWork::test() {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
+  if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
-    if (gang_->size() > 1) world.engine.choices().note_choice_point();
+    if (gang_->size() > 1) world.engine.choices().note_guided_choice();
     return observe();
+  }
+  if (world.engine.choices().looks_at_once() && pending_.form != CallForm::tested) {
+    note_found_pending();
+    return false;
   }
   Task& self = world.engine.current();
   world.engine.poll(&pending_);
+  if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
-    world.engine.choices().note_choice_point();
+    world.engine.choices().note_guided_choice();
     self.polls = 0;
     return observe();
   }
@@ -154,6 +165,9 @@ bool SimWork::test() {
 // The program may see that it has not ended yet, which is a choice if it ends at all.
 void SimWork::note_found_pending() {
   pending_.form = CallForm::tested;
+  // Whether it ends then depends on all operations ahead of it.
+  if (world().options.execution == ExecutionModel::stream_ordered)
+    world().engine.choices().note_choice_point();
   world().engine.choices().note_open_choice();
 }
 
@@ -175,9 +189,11 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
     world.engine.block(self, wait);
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
+  if (Guide* guide = world.engine.choices().guide())
+    for (const PendingOperation* pending : waited_for) note_look(*guide, *pending);
   const std::size_t index = first_ended();
   for (std::size_t i = index + 1; i < works.size(); ++i) {
-    if (Matching::has_ended(*waited_for[i])) world.engine.choices().note_choice_point();
+    if (Matching::has_ended(*waited_for[i])) world.engine.choices().note_guided_choice();
     static_cast<SimWork*>(works[i])->note_found_pending();
   }
   for (std::size_t i = 0; i < index; ++i) static_cast<SimWork*>(works[i])->note_found_pending();

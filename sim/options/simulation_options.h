@@ -18,6 +18,7 @@
 namespace gang::sim {
 
 struct FaultPlan;
+class Guide;
 
 // What each rank runs on. fiber and thread give the same trace for the same program and options.
 enum class ContextKind : std::uint8_t {
@@ -91,6 +92,7 @@ struct SimulationOptions {
   SimulatedBackend backend = SimulatedBackend::sim;
   SchedulerKind scheduler = SchedulerKind::round_robin;
   std::optional<Schedule> replay = {};  // SchedulerKind::replay only
+  std::shared_ptr<Guide> guide = {};    // SchedulerKind::guided only; not under parallel
   NcclModel nccl = {};                  // SimulatedBackend::nccl only
   ExecutionModel execution = ExecutionModel::independent;
   SendMode sends = {};

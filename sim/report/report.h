@@ -199,12 +199,13 @@ struct FiredFault {
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
-  std::vector<Finding> handled;                // what would be findings if the program had not
-                                               // handled the errors
-  std::vector<BlockedCall> blocked;            // at a deadlock: all, by rank
-  std::optional<Certainty> certainty;          // Outcome::deadlock: of its first cause
-  Schedules schedules = Schedules::every;      // in which ones all this happens; not in JSON
-  std::string divergence;                      // Outcome::diverged: step, expected, found
+  std::vector<Finding> handled;            // what would be findings if the program had not
+                                           // handled the errors
+  std::vector<BlockedCall> blocked;        // at a deadlock: all, by rank
+  std::optional<Certainty> certainty;      // Outcome::deadlock: of its first cause
+  Schedules schedules = Schedules::every;  // in which ones all this happens; not in JSON
+  bool is_guided = true;   // whether a Guide is told of all that could come otherwise; not in JSON
+  std::string divergence;  // Outcome::diverged: step, expected, found
   std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
   bool forced_receive_completed = false;       // options.forced_receive got its message
   Schedule schedule;                           // if recorded

@@ -12,9 +12,11 @@ namespace {
 
 constexpr std::string_view header = "gangsim-schedule 1 ";
 
-constexpr auto scheduler_kinds = names_in_order<SchedulerKind>("round_robin", "random", "replay");
+constexpr auto scheduler_kinds =
+    names_in_order<SchedulerKind>("round_robin", "random", "replay", "guided");
 
-constexpr auto switch_points = names_in_order<SwitchPoints>("blocking_calls", "all_calls");
+constexpr auto switch_points =
+    names_in_order<SwitchPoints>("blocking_calls", "all_calls", "calls_and_looks");
 
 // Parses a text from left to right; errors give the position.
 class Reader {
@@ -77,6 +79,8 @@ Schedule parse_schedule(std::string_view text) {
   Schedule schedule;
   if (reader.skip(name_of(switch_points, SwitchPoints::all_calls)))
     schedule.switch_points = SwitchPoints::all_calls;
+  else if (reader.skip(name_of(switch_points, SwitchPoints::calls_and_looks)))
+    schedule.switch_points = SwitchPoints::calls_and_looks;
   else
     reader.expect(name_of(switch_points, SwitchPoints::blocking_calls));
   while (!reader.skip(" ;")) {

@@ -13,14 +13,17 @@ enum class SchedulerKind : std::uint8_t {
   round_robin,  // the next runnable rank in cyclic order; switches only where a rank blocks
   random,       // uniform among the runnable; switches at every call too
   replay,       // the choices of a Schedule
+  guided,       // those of a Guide
 };
 
-std::string_view to_string(SchedulerKind kind) noexcept;  // "round_robin", "random", "replay"
+std::string_view to_string(SchedulerKind kind) noexcept;  // "round_robin", "random", ...
 std::optional<SchedulerKind> parse_scheduler_kind(std::string_view text) noexcept;
 
 // Contexts are numbered: 0 ... world-1 are the ranks' programs; others follow in the order in which
 // they started.
 using TaskId = std::uint32_t;
+
+inline constexpr TaskId no_task = ~TaskId{0};
 
 // One choice among several runnable contexts.
 struct Choice {
@@ -31,7 +34,11 @@ struct Choice {
 };
 
 // Whether ranks could be switched at every call or only where they block.
-enum class SwitchPoints : std::uint8_t { blocking_calls, all_calls };
+enum class SwitchPoints : std::uint8_t {
+  blocking_calls,
+  all_calls,
+  calls_and_looks,  // the same, and the first test of an operation does not wait for others
+};
 
 // The choices of a run: enough, with the program, the options and the seed, to repeat it exactly.
 // Only choices among two or more contexts are kept; random numbers drawn by the engine are kept

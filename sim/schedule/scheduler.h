@@ -10,6 +10,8 @@
 
 namespace gang::sim {
 
+class Guide;
+
 // An oracle with three methods. The engine asks it only where there is a choice; `runnable` is
 // never empty and is ordered by id. Implementations keep their state between calls; one per run.
 class Scheduler {
@@ -34,8 +36,10 @@ std::unique_ptr<Scheduler> make_random_scheduler(std::uint64_t seed);
 // Throws ScheduleDivergence (sim/replay_scheduler.h) from next_rank and next_u64.
 std::unique_ptr<Scheduler> make_replay_scheduler(Schedule schedule);
 
-// The one of that kind; `schedule` is what SchedulerKind::replay repeats.
+// The one of that kind; `schedule` is what SchedulerKind::replay repeats, `guide` whom
+// SchedulerKind::guided asks.
 std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, std::uint64_t seed,
-                                          const std::optional<Schedule>& schedule);
+                                          const std::optional<Schedule>& schedule,
+                                          const std::shared_ptr<Guide>& guide = {});
 
 }  // namespace gang::sim

@@ -1,10 +1,18 @@
 #include "sim/state/gang_state.h"
 
 #include <algorithm>
+#include <span>
 
+#include "gang/hash.h"
 #include "sim/report/rank_text.h"
 
 namespace gang::sim {
+
+std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
+  std::uint64_t key = fnv1a(std::as_bytes(std::span{info.name}));
+  for (const int rank : info.root_ranks) key = splitmix64(key, static_cast<std::uint64_t>(rank));
+  return key | 1;  // 0: not yet computed
+}
 
 std::string members_text(const GangState& gang, const std::vector<int>& members) {
   if (members.empty()) return "a member";

@@ -88,7 +88,8 @@ struct Message {
   DataType data_type = DataType::f32;
   std::int64_t count = 0;
   std::vector<std::byte> payload;
-  Collective sent;  // for reports; its label is not kept
+  Collective sent;             // for reports; its label is not kept
+  std::uint64_t step_key = 0;  // of the operation that sent it, for a Guide
 };
 
 // Messages that receives from any source have taken from one source with one tag.
@@ -151,11 +152,11 @@ struct GangState {
 
   World* world;  // null once the run is over
   std::shared_ptr<const GangInfo> info;
-  std::uint32_t index = 0;          // in order of creation
-  std::size_t registry_index = 0;   // where Matching lists it
-  std::uint32_t children_made = 0;  // for default names
+  std::uint32_t index = 0;           // in order of creation
+  std::size_t registry_index = 0;    // where Matching lists it
+  std::uint32_t children_made = 0;   // for default names
   std::uint64_t first_sequence = 0;  // of its first collective
-  std::uint64_t base_sequence = 0;  // of active.front()
+  std::uint64_t base_sequence = 0;   // of active.front()
   Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
   // Call sites of the last collective that members called in different places; null if there was
   // none.
@@ -175,13 +176,22 @@ struct GangState {
   }
   std::string label() const { return to_string(gang_label()); }
 
+  // What a Guide knows it by: its name and its members.
+  std::uint64_t key() const noexcept {
+    if (key_ == 0) key_ = key_of(*info);
+    return key_;
+  }
+
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {
     return info->root_ranks[static_cast<std::size_t>(member)];
   }
 
  private:
+  static std::uint64_t key_of(const GangInfo& info) noexcept;
+
   mutable GangLabel label_;
+  mutable std::uint64_t key_ = 0;
 };
 
 // "rank 3", "ranks 0-3,8": members of `gang` as root ranks.

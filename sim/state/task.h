@@ -21,7 +21,6 @@ struct PendingOperation;
 struct RankState;
 struct Wait;
 
-inline constexpr TaskId no_task = ~TaskId{0};
 inline constexpr TaskId outside_task = ~TaskId{0} - 1;
 
 struct Task;

@@ -162,7 +162,8 @@ class Slurm(unittest.TestCase):
 
     def alone(self, program):
         output = pathlib.Path(self.folder, f"{program}.alone")
-        subprocess.run([GANGSIM, "explore", program, "--schedules", "200", "--jobs", "1", "--save",
+        subprocess.run([GANGSIM, "explore", program, "--schedules", "200", "--jobs", "1",
+                        "--strategy", "random", "--save",
                         f"{self.folder}/alone.toml", "--json", output], check=False,
                        capture_output=True)
         return json.loads(output.read_text())
@@ -171,7 +172,7 @@ class Slurm(unittest.TestCase):
         result, merged = self.explore("ring")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertTrue(result.stdout.startswith(
-            f"Merged {SHARDS} shards of explore\nHELD  ring, seeds 1 to 200\n"), result.stdout)
+            f"Merged {SHARDS} shards of explore\nSAMPLED  ring, seeds 1 to 200\n"), result.stdout)
         one = self.alone("ring")
         self.assertEqual(merged["coverage"], one["coverage"])
         self.assertEqual(merged["coverage"]["runs"], 200)

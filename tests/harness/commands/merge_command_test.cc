@@ -50,13 +50,14 @@ std::vector<std::string> explore_command(const std::string& program, const std::
 TEST_F(MergeCommand, JoinsTheShardsOfAFolder) {
   const Answer first = shard(explore_command("ring", "5"), 0, 3);
   EXPECT_EQ(first.status, 0) << first.err;
-  EXPECT_THAT(first.out, StartsWith("Shard 0/3, as --shard says\nHELD  ring, seeds 5 to 14\n"));
+  EXPECT_THAT(first.out, StartsWith("Shard 0/3, as --shard says\nSAMPLED  ring, seeds 5 to 14\n"));
   EXPECT_EQ(shard(explore_command("ring", "5"), 2, 3).status, 0);
   EXPECT_EQ(shard(explore_command("ring", "5"), 1, 3).status, 0);
   const Answer whole = ask({"merge", folder_, "--junit", temporary("merged.xml")});
   EXPECT_EQ(whole.status, 0) << whole.err;
-  EXPECT_THAT(whole.out,
-              StartsWith("Merged 3 shards of explore\nHELD  ring, seeds 5 to 34\n\n  30 runs, "));
+  EXPECT_THAT(
+      whole.out,
+      StartsWith("Merged 3 shards of explore\nSAMPLED  ring, seeds 5 to 34\n\n  30 runs, "));
   EXPECT_THAT(read_file("JUnit", temporary("merged.xml")),
               HasSubstr("<testsuite name=\"explore\" tests=\"1\" failures=\"0\""));
   EXPECT_EQ(ask({"merge", folder_, "--quiet"}).out, "");
@@ -68,14 +69,14 @@ TEST_F(MergeCommand, TheVerdictIsThatOfTheFirstSeedThatFails) {
   EXPECT_EQ(whole.status, 1);
   const std::string alone = temporary("alone.json");
   std::vector<std::string> command = explore_command("first_come", "1");
-  command.insert(command.end(), {"--json", alone});
+  command.insert(command.end(), {"--json", alone, "--strategy", "random"});
   EXPECT_EQ(ask(command).status, 1);
   const json merged = parse_json(read_file("file", temporary("merged.json")));
   const json one = parse_json(read_file("file", alone));
   EXPECT_EQ(merged["failing_seed"], one["failing_seed"]);
   EXPECT_EQ(merged["coverage"], one["coverage"]);
   EXPECT_EQ(merged["failure"]["reproduce"], one["failure"]["reproduce"]);
-  EXPECT_THAT(whole.out, HasSubstr("FAILED  first_come, seeds 1 to 30"));
+  EXPECT_THAT(whole.out, HasSubstr("FOUND  first_come, seeds 1 to 30"));
   EXPECT_THAT(whole.out, HasSubstr("Reproduce  gangsim run first_come "));
 }
 
@@ -83,8 +84,9 @@ TEST_F(MergeCommand, TheEnvironmentSaysTheShard) {
   std::vector<std::string> command = explore_command("ring", "1");
   command.insert(command.end(), {"--json", path("only.json")});
   const Answer answer = ask(command, {{"JOB_COMPLETION_INDEX", "1"}, {"JOB_COMPLETIONS", "2"}});
-  EXPECT_THAT(answer.out, StartsWith("Shard 1/2, as JOB_COMPLETION_INDEX says\nHELD  ring, seeds "
-                                     "16 to 30\n"));
+  EXPECT_THAT(answer.out,
+              StartsWith("Shard 1/2, as JOB_COMPLETION_INDEX says\nSAMPLED  ring, seeds "
+                         "16 to 30\n"));
   EXPECT_EQ(ask({"merge", folder_}).err, "gangsim: merge: of 2 shards, 0 is missing\n");
 }
 
@@ -97,6 +99,16 @@ TEST_F(MergeCommand, MoreShardsThanRunsAreNoError) {
               index == 2);
   }
   EXPECT_THAT(ask({"merge", folder_}).out, HasSubstr("\n  2 runs, "));
+}
+
+TEST_F(MergeCommand, AProofIsAWholeRun) {
+  EXPECT_EQ(ask({"explore", "ring", "--json", path("proof.json")}).status, 0);
+  EXPECT_THAT(ask({"merge", folder_}).out, HasSubstr("PROVED  ring, every schedule\n"));
+  EXPECT_EQ(ask({"explore", "lost_wakeup", "--world", "4", "--save", temporary("merged.json"),
+                 "--json", path("proof.json")})
+                .status,
+            1);
+  EXPECT_THAT(ask({"merge", folder_}).out, HasSubstr("FOUND  lost_wakeup, "));
 }
 
 TEST_F(MergeCommand, MissingAndDoubleShardsAreErrors) {
@@ -150,6 +162,8 @@ TEST_F(MergeCommand, ABadShardIsOneLine) {
   const Answer answer = ask({"explore", "ring", "--shard", "9/8"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("--shard is '9/8'; must be I/N with 0 <= I < N"));
+  EXPECT_THAT(ask({"explore", "ring", "--shard", "0/8", "--strategy", "exhaustive"}).err,
+              HasSubstr("'exhaustive', which cannot be divided into shards"));
 }
 
 TEST_F(MergeCommand, ComparisonsAreMergedToo) {

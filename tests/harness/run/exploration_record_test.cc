@@ -34,9 +34,11 @@ ExplorationRecord explored(const Program& program, const RunSpecification& speci
   const Shard::Block block = shard.block_of(schedules);
   RunSpecification own = specification;
   own.options.seed += block.first;
-  Exploration exploration = explore(program, own, {.schedules = block.count, .jobs = 1});
+  Exploration exploration =
+      explore(program, own, {.schedules = block.count, .jobs = 1, .strategy = Strategy::random});
   record.coverage = exploration.coverage;
   record.wall_time = exploration.wall_time;
+  record.claim = exploration.claim;
   record.failure = std::move(exploration.failure);
   if (record.failure) record.failing_seed = record.failure->specification.options.seed;
   return record;
@@ -77,7 +79,8 @@ TEST(ExplorationRecord, MergedShardsAreTheWholeUpToTheFirstFailure) {
   for (const std::uint64_t seed : {1U, 1000U, 2000U}) {
     specification.options.seed = seed;
     expect_merged_equal_one(careless_program(), specification, false);
-    last = std::max(last, explored(careless_program(), specification, {}).failing_seed - seed);
+    last =
+        std::max(last, explored(careless_program(), specification, {}).failing_seed.value() - seed);
   }
   EXPECT_GT(last, 5U) << "one of them fails in the middle";
 }
@@ -86,9 +89,9 @@ TEST(ExplorationRecord, SaysWhatFailed) {
   const auto programs = with_faulty_programs(all_programs());
   const Program& program = find_program(programs, "first_come");
   const ExplorationRecord record = explored(program, specification_of(program), {});
-  EXPECT_THAT(to_string(record), HasSubstr("FAILED  first_come, seeds 1 to 40"));
-  EXPECT_THAT(to_string(record),
-              HasSubstr("The first that failed is seed " + std::to_string(record.failing_seed)));
+  EXPECT_THAT(to_string(record), HasSubstr("FOUND  first_come, seeds 1 to 40"));
+  EXPECT_THAT(to_string(record), HasSubstr("The first that failed is seed " +
+                                           std::to_string(record.failing_seed.value())));
   const JunitSuite suite = to_junit(record);
   ASSERT_EQ(suite.cases.size(), 1U);
   ASSERT_TRUE(suite.cases.front().failure);

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr RunRecording record_all{.trace = sim::Recording::on, .schedule = sim::Recording::on};
+const RunRecording record_all{.trace = sim::Recording::on, .schedule = sim::Recording::on};
 
 Program program_with_barriers(int barriers) {
   return {.name = "test", .description = "", .run = [barriers](Rank& rank) {

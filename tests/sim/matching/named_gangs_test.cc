@@ -8,6 +8,8 @@
 namespace gang::sim {
 namespace {
 
+using namespace test;  // NOLINT(google-build-using-namespace)
+
 GangInfo info_of(const SimulatedRank& rank, std::string name, std::vector<int> ranks) {
   GangInfo info = rank.root()->info();
   info.name = std::move(name);

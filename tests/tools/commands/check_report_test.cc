@@ -87,6 +87,8 @@ TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
 TEST(JsonText, HoldsEveryVerdict) {
   const auto json =
       nlohmann::json::parse(to_json_text(report_of({held(), falsified(), gave_up()}), "gangsim"));
+  EXPECT_EQ(json.at("format"), "gangsim check");
+  EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("outcome"), "falsified");
   EXPECT_EQ(json.at("seed"), 1);
   const auto& properties = json.at("properties");

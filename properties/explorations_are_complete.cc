@@ -1,0 +1,193 @@
+#include "properties/explorations_are_complete.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "properties/generators/script_case.h"
+#include "properties/law.h"
+#include "sim/schedule/guide.h"
+#include "sim/schedule/step_class.h"
+
+namespace gang::properties {
+namespace {
+
+using sim::Report;
+using sim::StepKey;
+
+constexpr std::size_t most_interleavings = 1'000;
+constexpr std::uint64_t most_classes = 2'000;
+constexpr std::uint64_t random_schedules = 100;
+
+// What a run comes to: how it ends, and with which findings.
+std::string outcome_of(const Report& report) {
+  std::string outcome(to_string(report.outcome));
+  for (const sim::Finding& finding : report.findings) {
+    outcome += " " + finding.id;
+    for (const int rank : finding.ranks) outcome += fmt::format(",{}", rank);
+  }
+  return outcome;
+}
+
+sim::SimulationOptions options_of(const ScriptCase& script) {
+  return {.world_size = static_cast<int>(script.calls.size())};
+}
+
+Report run(const ScriptCase& script, const sim::SimulationOptions& options) {
+  return sim::Simulation(options).run(program_of(script));
+}
+
+struct Seen {
+  std::multiset<std::uint64_t> classes;
+  std::set<std::string> outcomes;
+};
+
+// None if the world is too large, or does what exhaustive runs do not cover.
+std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
+  Seen seen;
+  std::shared_ptr<sim::Guide> guide;
+  const auto ran = [&](const Report& report, const std::optional<sim::Contest>&) {
+    seen.classes.insert(class_of(guide->log()));
+    seen.outcomes.insert(outcome_of(report));
+    return seen.classes.size() < most_classes;
+  };
+  const sim::EverySchedule every = explore(
+      options_of(script),
+      [&](const sim::SimulationOptions& options) {
+        guide = options.guide;
+        return run(script, options);
+      },
+      ran);
+  if (every.end != sim::EverySchedule::End::all_seen || every.restarts > 0) return std::nullopt;
+  return seen;
+}
+
+// Every interleaving of the steps, one after the other. None if there are too many.
+std::optional<Seen> enumerated(const ScriptCase& script) {
+  Seen seen;
+  sim::SimulationOptions options = options_of(script);
+  options.scheduler = sim::SchedulerKind::guided;
+  options.guide = std::make_shared<sim::Guide>();
+  const sim::AnyReceives none;
+  sim::Beginning beginning;
+  std::vector<std::vector<StepKey>> left;  // by choice: who has not been tried
+  for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
+    options.guide->begin(beginning, none);
+    const Report report = run(script, options);
+    const sim::StepLog& log = options.guide->log();
+    seen.classes.insert(class_of(log));
+    seen.outcomes.insert(outcome_of(report));
+    // The last choice at which a context follows that has not been tried: they are tried in the
+    // order in which they stand, first the chosen one, which the beginning does not name.
+    beginning.choices.clear();
+    for (const sim::StepChoice& choice : log.choices) beginning.choices.push_back(choice.chosen);
+    for (std::size_t i = left.size(); i < log.choices.size(); ++i) {
+      left.emplace_back();
+      for (const StepKey context : log.choices[i].enabled)
+        if (context != log.choices[i].chosen) left.back().push_back(context);
+    }
+    left.resize(log.choices.size());
+    while (!left.empty() && left.back().empty()) left.pop_back();
+    if (left.empty()) return seen;
+    beginning.choices.resize(left.size());
+    beginning.choices.back() = left.back().back();
+    left.back().pop_back();
+  }
+  return std::nullopt;
+}
+
+std::string missing_outcome(const std::set<std::string>& expected,
+                            const std::set<std::string>& seen) {
+  for (const std::string& outcome : expected)
+    if (!seen.contains(outcome)) return outcome;
+  return {};
+}
+
+Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
+  const std::optional<Seen> all = enumerated(script);
+  if (!all) return Verdict::not_applicable();
+  const std::optional<Seen> seen = explored(script, explore);
+  if (!seen) return Verdict::not_applicable();
+  if (const std::string missing = missing_outcome(all->outcomes, seen->outcomes); !missing.empty())
+    return Verdict::violated("never seen: " + missing);
+  if (const std::string extra = missing_outcome(seen->outcomes, all->outcomes); !extra.empty())
+    return Verdict::violated("seen, but no interleaving ends so: " + extra);
+  const std::set<std::uint64_t> classes(all->classes.begin(), all->classes.end());
+  const std::set<std::uint64_t> found(seen->classes.begin(), seen->classes.end());
+  if (found.size() != seen->classes.size())
+    return Verdict::violated(
+        fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
+  if (found != classes)
+    return Verdict::violated(
+        fmt::format("{} classes; the interleavings have {}", found.size(), classes.size()));
+  return Verdict::holds();
+}
+
+Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
+  const std::optional<Seen> seen = explored(script, explore);
+  if (!seen) return Verdict::not_applicable();
+  const std::set<std::uint64_t> found(seen->classes.begin(), seen->classes.end());
+  if (found.size() != seen->classes.size())
+    return Verdict::violated(
+        fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
+  sim::SimulationOptions options = options_of(script);
+  options.scheduler = sim::SchedulerKind::random;
+  for (std::uint64_t seed = 1; seed <= random_schedules; ++seed) {
+    options.seed = seed;
+    if (const std::string outcome = outcome_of(run(script, options));
+        !seen->outcomes.contains(outcome))
+      return Verdict::violated(fmt::format("with seed {}, a run ends so: {}", seed, outcome));
+  }
+  return Verdict::holds();
+}
+
+// At most three ranks with at most four calls.
+ScriptCase generate_small(Draw& draw) {
+  ScriptCase script = generate_choices(draw);
+  script.calls.resize(3);
+  for (auto& calls : script.calls)
+    if (calls.size() > 4) calls.resize(4);
+  return script;
+}
+
+using JudgeExploration = Verdict (*)(const ScriptCase&, const Explore&);
+
+constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
+    {"every_interleaving_is_like_one_run",
+     "the runs of an exploration are one of each class that all interleavings fall into, and end "
+     "as those do",
+     judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_choices_explored[] = {
+    {"random_schedules_end_no_otherwise",
+     "100 random schedules end as some run of the exploration does; no class is run twice",
+     judge_against_random, 30},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_calls_explored[] = {
+    {"aborts_and_errors_end_no_otherwise",
+     "the same of calls that mostly deadlock, mismatch or abort", judge_against_random, 30},
+};
+
+}  // namespace
+
+std::vector<Property> explorations_are_complete(const Explore& explore) {
+  const auto apply = [explore](JudgeExploration judge, const ScriptCase& script) {
+    return judge(script, explore);
+  };
+  std::vector<Property> all = laws_of<ScriptCase>(
+      laws_of_small_worlds, {.suite = "exploration", .generate = generate_small}, apply);
+  for (Property& law : laws_of<ScriptCase>(
+           laws_of_choices_explored, {.suite = "exploration", .generate = generate_choices}, apply))
+    all.push_back(std::move(law));
+  for (Property& law : laws_of<ScriptCase>(
+           laws_of_calls_explored, {.suite = "exploration", .generate = generate_script}, apply))
+    all.push_back(std::move(law));
+  return all;
+}
+
+}  // namespace gang::properties

@@ -1,0 +1,20 @@
+// An exploration of every schedule leaves none out, and makes none twice.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "properties/property.h"
+#include "sim/further_runs/every_schedule.h"
+
+namespace gang::properties {
+
+// Explores as sim::run_every_schedule does.
+using Explore = std::function<sim::EverySchedule(const sim::SimulationOptions&,
+                                                 const sim::RunAgain&, const sim::ScheduleRan&)>;
+
+// Suite exploration: against every interleaving of small worlds, and against random schedules of
+// larger ones.
+std::vector<Property> explorations_are_complete(const Explore& explore = sim::run_every_schedule);
+
+}  // namespace gang::properties

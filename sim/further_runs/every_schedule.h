@@ -1,0 +1,39 @@
+// Runs a program under every schedule that could end otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "sim/further_runs/settled_run.h"
+#include "sim/schedule/reduction.h"
+
+namespace gang::sim {
+
+// How far such an exploration has come.
+struct EverySchedule {
+  enum class End : std::uint8_t {
+    all_seen,   // every schedule is like one of the runs
+    stopped,    // by the caller
+    unguided,   // something could come otherwise that no Guide is told of: faults, time, draws, ...
+    diverged,   // a run did not repeat what the one before did: the program is nondeterministic
+    too_large,  // too many steps of too many contexts
+  };
+  End end = End::all_seen;
+  std::uint64_t classes = 0;        // runs to the end, no two of them alike
+  std::uint64_t cut = 0;            // runs that were cut short, as all that could follow was seen
+  std::uint64_t contests = 0;       // the most in one run
+  std::uint64_t restarts = 0;       // how often the search began anew; the figures are of the last
+  std::optional<Contest> decisive;  // what the last run decided otherwise than an earlier one
+  // Whether the run that decides it in the other way holds; shown where the last run was stopped.
+  std::optional<bool> holds_otherwise;
+};
+
+// Runs `again` once for each class of equivalent schedules, with `options` and a guide. `ran` gets
+// the report of each, and what it decided otherwise than an earlier one, and returns whether to go
+// on. Not under ContextKind::parallel.
+using ScheduleRan = std::function<bool(const Report&, const std::optional<Contest>& decisive)>;
+EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
+                                 const ScheduleRan& ran);
+
+}  // namespace gang::sim

@@ -1,0 +1,141 @@
+#include "sim/matching/noted_steps.h"
+
+#include "gang/hash.h"
+#include "sim/engine/engine.h"
+#include "sim/schedule/guide.h"
+#include "sim/state/world.h"
+
+namespace gang::sim {
+namespace {
+
+enum class Part : std::uint8_t {
+  state,     // whether it is broken
+  seat,      // of a member: the order of its calls
+  slot,      // the members' calls of one collective, by sequence number
+  mailbox,   // of a member: the order of messages to it
+  sent,      // of a member: the messages to it
+  link,      // of a member and a source: the messages between them
+  received,  // of a member: the receives that it has posted
+};
+
+StepKey part_of(const GangState& gang, Part part, std::uint64_t index = 0) {
+  return splitmix64(splitmix64(gang.key(), static_cast<std::uint64_t>(part)), index);
+}
+
+StepKey part_of_member(const GangState& gang, Part part, int member) {
+  return part_of(gang, part, static_cast<std::uint64_t>(member));
+}
+
+StepKey link_of(const GangState& gang, int source, int destination) {
+  return part_of(
+      gang, Part::link,
+      static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint64_t>(destination));
+}
+
+// Tells what the call of `pending` does to `object`.
+void tell(Guide& guide, const PendingOperation& pending, AccessKind kind, AccessMode mode,
+          StepKey object) {
+  guide.access({.kind = kind,
+                .mode = mode,
+                .tag = pending.call().tag,
+                .rank = pending.task->rank->rank,
+                .object = object,
+                .operation = guide.posted_at(&pending),
+                .site = pending.call().call_site});
+}
+
+// What has to happen elsewhere for the operation to end.
+void look_at(Guide& guide, const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  const Collective& call = pending.call();
+  const auto look = [&](StepKey object) {
+    tell(guide, pending, AccessKind::look, AccessMode::look, object);
+  };
+  switch (call.kind) {
+    case OperationKind::send:
+      return look(part_of_member(gang, Part::received, call.peer));
+    case OperationKind::recv:
+      return look(call.peer == any_rank ? part_of_member(gang, Part::sent, pending.member)
+                                        : link_of(gang, call.peer, pending.member));
+    case OperationKind::batch:
+      if (pending.entries)
+        for (const PendingOperation& entry : pending.entries->pendings) look_at(guide, entry);
+      return;
+    default:
+      return look(part_of(gang, Part::slot, call.sequence_number));
+  }
+}
+
+}  // namespace
+
+void note_post(Guide& guide, const World& world, const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  guide.posted(&pending);
+  tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
+  // Calls of one rank on one gang are counted in their order.
+  if (world.engine.contexts().has_further())
+    tell(guide, pending, AccessKind::call, AccessMode::write,
+         part_of_member(gang, Part::seat, pending.member));
+  if (is_point_to_point(pending.call().kind)) return;
+  const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
+  tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
+  guide.publish(slot);
+}
+
+void note_post_of_entry(Guide& guide, const PendingOperation& entry) { guide.posted(&entry); }
+
+void note_ended(Guide& guide, const PendingOperation& pending) {
+  guide.publish(guide.posted_at(&pending));
+}
+
+void note_look(Guide& guide, const PendingOperation& pending) {
+  tell(guide, pending, AccessKind::look, AccessMode::read, part_of(*pending.gang, Part::state));
+  look_at(guide, pending);
+  if (pending.has_ended()) note_taken(guide, pending);
+}
+
+void note_taken(Guide& guide, const PendingOperation& pending) {
+  guide.join(guide.posted_at(&pending));
+  if (!is_point_to_point(pending.call().kind))
+    guide.join(part_of(*pending.gang, Part::slot, pending.call().sequence_number));
+  if (pending.entries)
+    for (const PendingOperation& entry : pending.entries->pendings) note_taken(guide, entry);
+}
+
+void note_broken(Guide& guide, const World& world, const GangState& gang) {
+  const Task& task = world.engine.current();
+  guide.access({.kind = AccessKind::call,
+                .mode = AccessMode::write,
+                .rank = task.rank == nullptr ? -1 : task.rank->rank,
+                .object = part_of(gang, Part::state)});
+}
+
+void note_sent(Guide& guide, const PendingOperation& send) {
+  const GangState& gang = *send.gang;
+  const int destination = send.call().peer;
+  tell(guide, send, AccessKind::message, AccessMode::write,
+       part_of_member(gang, Part::mailbox, destination));
+  tell(guide, send, AccessKind::arrival, AccessMode::arrive,
+       part_of_member(gang, Part::sent, destination));
+  tell(guide, send, AccessKind::arrival, AccessMode::arrive,
+       link_of(gang, send.member, destination));
+}
+
+void note_receive(Guide& guide, const PendingOperation& receive) {
+  const GangState& gang = *receive.gang;
+  tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
+       part_of_member(gang, Part::received, receive.member));
+  if (receive.call().peer == any_rank)
+    guide.any_receive(part_of_member(gang, Part::mailbox, receive.member), receive.call().tag);
+}
+
+void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive) {
+  guide.carry(guide.posted_at(&send), guide.posted_at(&receive));
+  guide.carry(guide.posted_at(&receive), guide.posted_at(&send));
+}
+
+void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message) {
+  guide.taken_by_any({message, receive.task->rank->rank, receive.call().call_site});
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,32 @@
+// Tells a Guide what the current context does to gangs and operations. Called only where there is
+// one, under the engine's Guard.
+#pragma once
+
+#include "sim/schedule/step_log.h"
+#include "sim/state/gang_state.h"
+
+namespace gang::sim {
+
+class Guide;
+
+// A call on a gang; then the entries of a batch, each.
+void note_post(Guide& guide, const World& world, const PendingOperation& pending);
+void note_post_of_entry(Guide& guide, const PendingOperation& entry);
+
+void note_ended(Guide& guide, const PendingOperation& pending);
+
+// The context sees whether the operation has ended.
+void note_look(Guide& guide, const PendingOperation& pending);
+
+// The context goes on after the end of the operation.
+void note_taken(Guide& guide, const PendingOperation& pending);
+
+void note_broken(Guide& guide, const World& world, const GangState& gang);
+
+void note_sent(Guide& guide, const PendingOperation& send);
+void note_receive(Guide& guide, const PendingOperation& receive);
+void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive);
+// `receive`, from any source, has taken the message that the operation `message` sent.
+void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message);
+
+}  // namespace gang::sim

@@ -1,0 +1,102 @@
+// What the contexts of a run did to each other, step by step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gang/call_site.h"
+#include "sim/schedule/schedule.h"
+
+namespace gang::sim {
+
+// Names a context, or an object that contexts share, by what the program did to make it: the same
+// in every run, whatever the schedule.
+using StepKey = std::uint64_t;
+
+enum class AccessKind : std::uint8_t {
+  message,       // puts a message into a mailbox
+  call,          // a call on a gang, or its end by an abort
+  lock,          // takes a mutex, or tries to
+  notification,  // waits for a condition, or notifies it
+  arrival,       // does its part of an operation of several ranks
+  look,          // sees whether such an operation has ended
+};
+
+// Two accesses to one object commute unless one of them writes, or one arrives and one looks.
+enum class AccessMode : std::uint8_t { read, write, arrive, look };
+
+constexpr bool conflict(AccessMode a, AccessMode b) noexcept {
+  using enum AccessMode;
+  return a == write || b == write || (a == arrive && b == look) || (a == look && b == arrive);
+}
+
+// Something that a step did which may not commute with what another context did.
+struct Access {
+  AccessKind kind = AccessKind::call;
+  AccessMode mode = AccessMode::read;
+  std::int32_t tag = 0;   // message only
+  std::int32_t rank = 0;  // who, as a root rank
+  StepKey object = 0;     // message: the mailbox
+  StepKey operation = 0;  // the operation that did it, where there is one
+  CallSite site;          // where
+};
+
+// The tags for which receives from any source have asked, by mailbox. Two messages to one mailbox
+// commute unless one such receive could take either.
+using AnyReceives = std::map<StepKey, std::set<std::int32_t>>;
+
+// A receive from any source, and the message that it took.
+struct TakenByAny {
+  StepKey message = 0;  // the operation that sent it
+  std::int32_t rank = 0;
+  CallSite site;
+};
+
+// What one step did, and what it had to come after. A step is what a context does from one call to
+// the next.
+struct StepMark {
+  enum class Kind : std::uint8_t {
+    step,     // the context begins a step; value: the index of its choice
+    access,   // value: an index in StepLog::accesses
+    publish,  // who joins the object `value` from now on comes after this
+    join,     // this comes after all that was published for the object
+    carry,    // what was published for the object `value` ...
+    into,     // ... is published for this one, too
+    wake,     // the context `value` goes on, after this
+    rest,     // no context could run: what follows comes after all that was
+    start,    // the context `value` begins, after this
+  };
+  Kind kind = Kind::step;
+  TaskId task = 0;
+  std::uint64_t value = 0;
+};
+
+// A choice of a step, and those who could have made it.
+struct StepChoice {
+  StepKey chosen = 0;
+  std::vector<StepKey> enabled;  // the chosen one included, in the order of their ids
+};
+
+struct StepLog {
+  std::vector<StepMark> marks;
+  std::vector<Access> accesses;
+  std::vector<StepChoice> choices;
+  std::vector<StepKey> contexts;   // by TaskId
+  std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
+  std::vector<TakenByAny> taken;
+  AnyReceives any_receives;  // of this run
+
+  void clear() noexcept;
+};
+
+// The objects for which an access counts, appended to `into`: its own, or, of a message, one for
+// each of the receives that could take it.
+void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into);
+
+// Whether two steps of different contexts do not commute.
+bool conflict(const std::vector<Access>& a, const std::vector<Access>& b, const AnyReceives& known);
+
+}  // namespace gang::sim

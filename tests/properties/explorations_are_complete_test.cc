@@ -1,0 +1,48 @@
+#include "properties/explorations_are_complete.h"
+
+#include "tests/properties/planted.h"
+
+namespace gang::properties {
+namespace {
+
+using sim::Contest;
+using sim::EverySchedule;
+using sim::Report;
+
+// Explores, but hands on only what `hands_on` says of the runs, numbered from 0.
+Explore choosy(std::function<int(int)> hands_on) {
+  return [hands_on](const sim::SimulationOptions& options, const sim::RunAgain& again,
+                    const sim::ScheduleRan& ran) {
+    int number = 0;
+    return sim::run_every_schedule(
+        options, again, [&](const Report& report, const std::optional<Contest>& decisive) {
+          bool goes_on = true;
+          for (int i = hands_on(number++); i > 0; --i) goes_on = ran(report, decisive) && goes_on;
+          return goes_on;
+        });
+  };
+}
+
+TEST(ExplorationsAreComplete, OnTheSimulator) { expect_hold(explorations_are_complete(), 4000); }
+
+TEST(ExplorationsAreComplete, AClassThatIsSkippedIsCaught) {
+  const auto laws = explorations_are_complete(choosy([](int number) { return number != 1; }));
+  expect_caught(laws, "every_interleaving_is_like_one_run");
+  expect_caught(laws, "random_schedules_end_no_otherwise");
+}
+
+TEST(ExplorationsAreComplete, AClassThatIsRepeatedIsCaught) {
+  const auto laws =
+      explorations_are_complete(choosy([](int number) { return number == 1 ? 2 : 1; }));
+  expect_caught(laws, "every_interleaving_is_like_one_run");
+  expect_caught(laws, "random_schedules_end_no_otherwise");
+}
+
+TEST(ExplorationsAreComplete, AProofFromTheFirstRunIsCaught) {
+  const auto laws = explorations_are_complete(choosy([](int number) { return number == 0; }));
+  expect_caught(laws, "every_interleaving_is_like_one_run");
+  expect_caught(laws, "random_schedules_end_no_otherwise");
+}
+
+}  // namespace
+}  // namespace gang::properties

@@ -1,0 +1,73 @@
+#include "sim/matching/noted_steps.h"
+
+#include <memory>
+
+#include "sim/schedule/guide.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+// What a program does, step by step.
+StepLog log_of(int world_size, const RankProgram& program) {
+  static const AnyReceives none;
+  SimulationOptions options{.world_size = world_size, .scheduler = SchedulerKind::guided};
+  options.guide = std::make_shared<Guide>();
+  options.guide->begin({}, none);
+  run(options, program);
+  return options.guide->log();
+}
+
+std::size_t count(const StepLog& log, AccessKind kind, AccessMode mode) {
+  std::size_t number = 0;
+  for (const Access& access : log.accesses) number += access.kind == kind && access.mode == mode;
+  return number;
+}
+
+TEST(NotedSteps, MembersArriveAtOneObjectForEachCollective) {
+  const StepLog log = log_of(3, [](SimulatedRank& rank) {
+    rank.root()->barrier();
+    rank.root()->barrier();
+  });
+  EXPECT_EQ(count(log, AccessKind::arrival, AccessMode::arrive), 6);
+  std::set<StepKey> objects;
+  for (const Access& access : log.accesses)
+    if (access.kind == AccessKind::arrival) objects.insert(access.object);
+  EXPECT_EQ(objects.size(), 2);
+}
+
+TEST(NotedSteps, MessagesGoToAMailboxAndReceivesFromAnySourceAreKnown) {
+  const StepLog log = log_of(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0, 4);
+    rank.root()->recv(view_of(value), any_rank, 4);
+    rank.root()->recv(view_of(value), any_rank, 4);
+  });
+  ASSERT_EQ(count(log, AccessKind::message, AccessMode::write), 2);
+  ASSERT_EQ(log.any_receives.size(), 1);
+  for (const Access& access : log.accesses) {
+    if (access.kind != AccessKind::message) continue;
+    EXPECT_EQ(access.tag, 4);
+    EXPECT_TRUE(log.any_receives.contains(access.object));
+  }
+  ASSERT_EQ(log.taken.size(), 2);
+  EXPECT_EQ(log.taken[0].rank, 0);
+  EXPECT_NE(log.taken[0].message, log.taken[1].message);
+}
+
+TEST(NotedSteps, ATestLooksAndAnAbortWritesWhatEveryCallReads) {
+  const StepLog log = log_of(2, [](SimulatedRank& rank) {
+    if (rank.rank() == 1) return rank.root()->abort();
+    Work work = rank.root()->start_barrier();
+    work.test();
+    EXPECT_THROW(work.wait(), GangError);
+  });
+  EXPECT_GE(count(log, AccessKind::look, AccessMode::look), 1);
+  EXPECT_EQ(count(log, AccessKind::call, AccessMode::write), 1);
+  EXPECT_GE(count(log, AccessKind::call, AccessMode::read), 1);
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,113 @@
+#include "sim/schedule/guide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/schedule/replay_scheduler.h"
+
+namespace gang::sim {
+namespace {
+
+const AnyReceives none;
+
+RunnableSet runnable_of(std::initializer_list<TaskId> tasks) {
+  RunnableSet runnable;
+  for (const TaskId task : tasks) runnable.insert(task);
+  return runnable;
+}
+
+// The keys of the contexts of a world.
+std::vector<StepKey> keys(int world_size) {
+  Guide guide;
+  guide.begin({}, none);
+  guide.begin_run(world_size);
+  return guide.log().contexts;
+}
+
+Guide guided(Beginning beginning, int world_size = 3) {
+  Guide guide;
+  guide.begin(std::move(beginning), none);
+  guide.begin_run(world_size);
+  return guide;
+}
+
+Access write(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
+
+TEST(Guide, GoesOnWithTheContextThatRunsAndElseWithTheNext) {
+  Guide guide = guided({});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 0);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 1), 1);
+  EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), 2), 0);
+}
+
+TEST(Guide, BeginsAsItIsTold) {
+  const auto key = keys(3);
+  Guide guide = guided({.choices = {key[2], key[1]}});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 2);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 2), 1);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 1), 1);
+  EXPECT_THAT(guide.log().choices[0].enabled, testing::ElementsAreArray(key));
+}
+
+TEST(Guide, SaysThatItsBeginningDoesNotFit) {
+  Guide guide = guided({.choices = {keys(3)[2]}});
+  EXPECT_THROW(guide.choose(runnable_of({0, 1}), no_task), ScheduleDivergence);
+  EXPECT_TRUE(guide.has_diverged());
+  EXPECT_FALSE(guide.is_cut());
+}
+
+TEST(Guide, LetsSleepersSleepUntilSomethingThatMattersHappens) {
+  const auto key = keys(3);
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {write(7)}}}});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 1);
+  guide.access(write(8));
+  EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
+  guide.access(write(7));
+  EXPECT_EQ(guide.choose(runnable_of({0}), 2), 0);
+}
+
+TEST(Guide, CutsARunInWhichOnlySleepersAreLeft) {
+  const auto key = keys(3);
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {write(7)}}}});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), no_task), 1);
+  EXPECT_THROW(guide.choose(runnable_of({0}), 1), ScheduleDivergence);
+  EXPECT_TRUE(guide.is_cut());
+}
+
+TEST(Guide, AContextDoesNotRunWhileItsMutexIsHeld) {
+  Guide guide = guided({});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 0);
+  guide.wants(50);
+  EXPECT_EQ(guide.choose(runnable_of({1, 2}), 0), 1);
+  guide.took(50);
+  EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
+  EXPECT_THAT(guide.log().choices.back().enabled, testing::SizeIs(1));
+  guide.released(50);
+  EXPECT_EQ(guide.choose(runnable_of({0}), 2), 0);
+}
+
+TEST(Guide, KeysDoNotDependOnTheOrderOfContexts) {
+  const auto of_child = [](TaskId first, TaskId second) {
+    Guide guide = guided({});
+    guide.choose(runnable_of({first}), no_task);
+    guide.started(3, "a");
+    guide.choose(runnable_of({second}), first);
+    guide.started(4, "b");
+    return std::pair{guide.log().contexts[3], guide.log().contexts[4]};
+  };
+  const auto [a, b] = of_child(0, 1);
+  EXPECT_EQ(of_child(1, 0), std::pair(b, a));
+  EXPECT_NE(a, b);
+}
+
+TEST(Guide, WhatHappensAtRestIsDueToNoContext) {
+  Guide guide = guided({});
+  guide.choose(runnable_of({0, 1}), no_task);
+  guide.rests();
+  guide.access(write(7));
+  EXPECT_THAT(guide.log().accesses, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,89 @@
+#include "sim/schedule/happens_before.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/schedule/logs.h"
+
+namespace gang::sim {
+namespace {
+
+using test::LogWriter;
+using Kind = StepMark::Kind;
+
+// The steps of each race, as pairs.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> races_of(const StepLog& log) {
+  const AnyReceives none;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> races;
+  const HappensBefore order(log, none);
+  for (const Race& race : order.races())
+    races.emplace_back(race.first_step, race.second_step);
+  return races;
+}
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(HappensBefore, TwoWritesRace) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).step(1).access(7).log()),
+              ElementsAre(Pair(0, 1)));
+}
+
+TEST(HappensBefore, WhatCommutesDoesNotRace) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).step(1).access(8).log()), IsEmpty());
+  EXPECT_THAT(races_of(LogWriter(2)
+                           .step(0)
+                           .access(7, AccessMode::arrive)
+                           .step(1)
+                           .access(7, AccessMode::arrive)
+                           .log()),
+              IsEmpty());
+}
+
+TEST(HappensBefore, WhoIsWokenComesAfterWhoWakes) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Kind::wake, 1).step(1).access(7).log()),
+              IsEmpty());
+}
+
+TEST(HappensBefore, WhoJoinsComesAfterWhatWasPublishedAndCarried) {
+  LogWriter joined(2);
+  joined.step(0).access(7).mark(Kind::publish, 50).mark(Kind::carry, 50).mark(Kind::into, 51);
+  joined.step(1).mark(Kind::join, 51).access(7);
+  EXPECT_THAT(races_of(joined.log()), IsEmpty());
+  LogWriter other(2);
+  other.step(0).access(7).mark(Kind::publish, 50).step(1).mark(Kind::join, 51).access(7);
+  EXPECT_THAT(races_of(other.log()), ElementsAre(Pair(0, 1)));
+}
+
+TEST(HappensBefore, NothingRacesAcrossARest) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Kind::rest).step(1).access(7).log()),
+              IsEmpty());
+}
+
+TEST(HappensBefore, OnlyTheLatestOfOrderedStepsRaces) {
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).step(0).access(7).step(1).access(7).log()),
+              ElementsAre(Pair(1, 2)));
+  EXPECT_THAT(races_of(LogWriter(3)
+                           .step(0)
+                           .access(7, AccessMode::arrive)
+                           .step(1)
+                           .access(7, AccessMode::arrive)
+                           .step(2)
+                           .access(7, AccessMode::look)
+                           .log()),
+              ElementsAre(Pair(1, 2), Pair(0, 2)));
+}
+
+TEST(HappensBefore, KnowsWhatComesAfterWhat) {
+  LogWriter writer(3);
+  writer.step(0).access(7).mark(Kind::wake, 1).step(1).step(2).access(7);
+  const AnyReceives none;
+  const HappensBefore order(writer.log(), none);
+  EXPECT_TRUE(order.comes_after(1, 0));
+  EXPECT_FALSE(order.comes_after(2, 1));
+  EXPECT_TRUE(order.comes_after(2, 0));
+}
+
+}  // namespace
+}  // namespace gang::sim

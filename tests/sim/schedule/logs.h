@@ -1,0 +1,40 @@
+// Logs of steps, made by hand.
+#pragma once
+
+#include "sim/schedule/step_log.h"
+
+namespace gang::sim::test {
+
+// A log of `contexts` contexts, whose keys are 100, 101, ...
+class LogWriter {
+ public:
+  explicit LogWriter(std::size_t contexts) {
+    for (std::size_t i = 0; i < contexts; ++i) log_.contexts.push_back(100 + i);
+    log_.names.resize(contexts);
+  }
+
+  LogWriter& step(TaskId task) {
+    task_ = task;
+    StepChoice& choice = log_.choices.emplace_back();
+    choice.chosen = log_.contexts[task];
+    choice.enabled = log_.contexts;
+    return mark(StepMark::Kind::step, log_.choices.size() - 1);
+  }
+  LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {
+    mark(StepMark::Kind::access, log_.accesses.size());
+    log_.accesses.push_back({.mode = mode, .object = object});
+    return *this;
+  }
+  LogWriter& mark(StepMark::Kind kind, std::uint64_t value = 0) {
+    log_.marks.push_back({kind, task_, value});
+    return *this;
+  }
+
+  const StepLog& log() const noexcept { return log_; }
+
+ private:
+  StepLog log_;
+  TaskId task_ = 0;
+};
+
+}  // namespace gang::sim::test

@@ -1,0 +1,101 @@
+#include "sim/schedule/reduction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/schedule/replay_scheduler.h"
+
+namespace gang::sim {
+namespace {
+
+// What the contexts of a program do: an access to one object in each step.
+using Steps = std::vector<std::vector<Access>>;
+
+Access write(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
+Access read(StepKey object) { return {.mode = AccessMode::read, .object = object}; }
+
+// Runs `steps` once, as `guide` says.
+void run_steps(const Steps& steps, Guide& guide) {
+  guide.begin_run(static_cast<int>(steps.size()));
+  std::vector<std::size_t> done(steps.size(), 0);
+  RunnableSet runnable;
+  for (TaskId task = 0; task < steps.size(); ++task) runnable.insert(task);
+  TaskId task = no_task;
+  try {
+    while (!runnable.empty()) {
+      task = guide.choose(runnable, task);
+      guide.access(steps[task][done[task]]);
+      if (++done[task] == steps[task].size()) runnable.remove(task);
+    }
+    // The end of the last step.
+  } catch (const ScheduleDivergence&) {
+  }
+}
+
+std::uint64_t classes_of(const Steps& steps) {
+  Guide guide;
+  Reduction reduction;
+  while (auto beginning = reduction.next()) {
+    guide.begin(*std::move(beginning), reduction.known());
+    run_steps(steps, guide);
+    reduction.learn(guide);
+    EXPECT_FALSE(reduction.has_diverged());
+    EXPECT_FALSE(reduction.is_too_large());
+  }
+  return reduction.classes();
+}
+
+TEST(Reduction, StepsThatCommuteAreRunOnce) {
+  EXPECT_EQ(classes_of({{write(1), write(1)}, {write(2), write(2)}, {write(3)}}), 1);
+  EXPECT_EQ(classes_of({{read(1)}, {read(1)}, {read(1)}}), 1);
+}
+
+TEST(Reduction, StepsThatDoNotCommuteAreRunInEveryOrder) {
+  EXPECT_EQ(classes_of({{write(1)}, {write(1)}}), 2);
+  EXPECT_EQ(classes_of({{write(1)}, {write(1)}, {write(1)}}), 6);
+  EXPECT_EQ(classes_of({{write(1), write(1)}, {write(1), write(1)}}), 6);
+  EXPECT_EQ(classes_of({{write(1)}, {read(1)}, {read(1)}}), 4);
+}
+
+TEST(Reduction, IndependentContestsMultiply) {
+  EXPECT_EQ(classes_of({{write(1)}, {write(1)}, {write(2)}, {write(2)}}), 4);
+  EXPECT_EQ(classes_of({{write(1), write(2)}, {write(1)}, {write(2)}}), 4);
+}
+
+// The example of the paper's section 2: a writer and n readers of a variable each, which the writer
+// then reads, too.
+TEST(Reduction, ALongChainIsNotTakenForMany) {
+  EXPECT_EQ(classes_of({{write(1)}, {write(2), read(1)}, {write(3), read(1)}}), 4);
+}
+
+TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
+  Guide guide;
+  Reduction reduction;
+  const Steps steps{{{.mode = AccessMode::write, .rank = 0, .object = 1}},
+                    {{.mode = AccessMode::write, .rank = 1, .object = 1}}};
+  guide.begin(reduction.next().value(), reduction.known());
+  EXPECT_FALSE(reduction.decisive());
+  run_steps(steps, guide);
+  reduction.learn(guide);
+  const Beginning other = reduction.next().value();
+  ASSERT_TRUE(reduction.decisive());
+  EXPECT_EQ(reduction.decisive()->first.rank, 0);
+  EXPECT_EQ(reduction.decisive()->second.rank, 1);
+  EXPECT_NE(reduction.undecided(), other.choices);
+}
+
+TEST(Reduction, NoticesAProgramThatDoesNotRepeatItself) {
+  Guide guide;
+  Reduction reduction;
+  guide.begin(reduction.next().value(), reduction.known());
+  run_steps({{write(1)}, {write(1)}}, guide);
+  reduction.learn(guide);
+  guide.begin(reduction.next().value(), reduction.known());
+  run_steps({{write(1)}, {write(1)}, {write(1)}}, guide);
+  reduction.learn(guide);
+  EXPECT_TRUE(reduction.has_diverged());
+  EXPECT_FALSE(reduction.next());
+}
+
+}  // namespace
+}  // namespace gang::sim
