@@ -78,7 +78,7 @@ class CompareCommand final : public Command {
     real.backend = BackendKind::gloo;
     real = run_options_.applied_to(std::move(real));
     if (random_) {
-      real.parameters["cases"] = faults_.empty() ? "0" : "10";
+      if (!faults_.empty()) real.parameters["cases"] = "10";
       real.parameters["seed"] = std::to_string(real.options.seed);
     }
     json_.open();
