@@ -111,6 +111,18 @@ is_up_to_date() {
     [[ -z $(cd "$root" && find "${sources[@]}" -cnewer "$stamp" -print -quit) ]]
 }
 
+# progress_of LOG SECONDS: how far a build is, from the last "[12/34] ..." of its log.
+progress_of() {
+  local done=0 all=0 step='s|^\[\([0-9]*\)/\([0-9]*\)\].*|\1 \2|p'
+  read -r done all < <(tail -n 50 "$1" | sed -n "$step" | tail -n 1)
+  if ((all)); then
+    printf 'building: %d of %d steps (%d %%), %d:%02d min' \
+      "$done" "$all" $((100 * done / all)) $(($2 / 60)) $(($2 % 60))
+  else
+    printf 'building: preparing, %d:%02d min' $(($2 / 60)) $(($2 % 60))
+  fi
+}
+
 # run_build LOG TARGET...: configures if necessary and builds; reports only a build that takes long.
 run_build() {
   local log=$1 pid ticks=0
@@ -130,9 +142,9 @@ run_build() {
     if ((ticks == 20)); then
       say "building ${preset} (log: ${log#"$root"/}) ..."
     elif ((ticks > 20)) && [[ -t 2 ]]; then
-      printf '\r\033[K%s' "$(tail -n 1 "$log" | cut -c -78)" >&2
+      printf '\r\033[K%s' "$(progress_of "$log" $((ticks / 10)))" >&2
     elif ((ticks % 600 == 599)); then
-      say "still building: $(tail -n 1 "$log" | cut -c -60)"
+      say "$(progress_of "$log" $((ticks / 10)))"
     fi
     sleep 0.1
     ticks=$((ticks + 1))

@@ -43,6 +43,7 @@ MAY_TAKE_TEXT_APART = {
     "harness/run/run_file.cc": "indents JSON",
     "harness/run/run_file_v1.cc": "runs saved by older versions, which hold text only",
     "harness/run/run_option.cc": "options, as typed",
+    "harness/run/shard.cc": "--shard, as typed",
     "harness/run/run_specification.cc": "--set name=value, as typed; keys of JSON",
     "harness/run/schedule_file.cc": "saved schedules, line by line",
     "sim/contexts/call_stack.cc": "names of functions and files, as the compiler wrote them",

@@ -139,7 +139,7 @@ def mirror_tests(tree):
     """Every source has a test of the same name at the same place in tests/."""
     for source in tree.cpp(*LIBRARIES, "tools"):
         path = source.path
-        if source.suffix != ".cc" or path.startswith(("tools/main.cc", "tools/benchmarks/")):
+        if source.suffix != ".cc" or path.startswith(("tools/main", "tools/benchmarks/")):
             continue
         test = "tests/" + path.replace("_unavailable.cc", ".cc")[: -len(".cc")] + "_test.cc"
         if test not in tree.sources:

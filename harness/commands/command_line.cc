@@ -13,11 +13,10 @@
 #include "gang/error.h"
 #include "harness/commands/commands.h"
 #include "harness/text/suggestion.h"
+#include "harness/text/version.h"
 
 namespace gang::harness {
 namespace {
-
-constexpr std::string_view version = "0.1.0";
 
 bool asks_for_help(std::string_view word) {
   return word == "--help" || word == "-h" || word == "help";
@@ -92,7 +91,7 @@ class ParsedOptions {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const Option& option = options_[i];
       const std::vector<std::string>& texts = is_rest(option) ? rest : parsed_[i]->results();
-      if (option.form == Option::Form::value && texts.size() > 1)
+      if (takes_one(option) && texts.size() > 1)
         throw InvalidArgument(
             fmt::format("{} is given {} times; must be once", option.name, texts.size()));
       for (const std::string& text : texts)
@@ -100,8 +99,28 @@ class ParsedOptions {
     }
   }
 
+  // Whether an option has taken standard output for its file. Throws InvalidArgument if two have.
+  bool take_standard_output() const {
+    const Option* taker = nullptr;
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      if (options_[i].form != Option::Form::file) continue;
+      const std::vector<std::string> texts = parsed_[i]->results();
+      if (texts.empty() || texts.front() != standard_output) continue;
+      if (taker != nullptr)
+        throw InvalidArgument(
+            fmt::format("{} and {} are both '-'; only one file can be standard output", taker->name,
+                        options_[i].name));
+      taker = &options_[i];
+    }
+    return taker != nullptr;
+  }
+
  private:
   static bool is_rest(const Option& option) { return option.form == Option::Form::rest; }
+
+  static bool takes_one(const Option& option) {
+    return option.form == Option::Form::value || option.form == Option::Form::file;
+  }
 
   // "-m MODULE" and "-- COMMAND" belong to the rest.
   static bool begins_option(const std::string& word) {
@@ -130,6 +149,11 @@ class ParsedOptions {
   std::vector<CLI::Option*> parsed_;  // beside options_
 };
 
+bool is_terminal(const std::ostream& stream) {
+  return (&stream == &std::cout && ::isatty(STDOUT_FILENO) == 1) ||
+         (&stream == &std::cerr && ::isatty(STDERR_FILENO) == 1);
+}
+
 // Runs one command on its words. Throws what the command throws.
 int run_command(Command& command, const std::vector<std::string>& words, CommandContext& context) {
   CLI::App app{command.description(), context.binary + " " + command.name()};
@@ -149,7 +173,14 @@ int run_command(Command& command, const std::vector<std::string>& words, Command
     throw InvalidArgument(explain(error, app));
   }
   options.set(rest);
-  return command.run(context);
+  if (!options.take_standard_output()) return command.run(context);
+  CommandContext beside{.programs = context.programs,
+                        .listings = context.listings,
+                        .binary = context.binary,
+                        .out = context.err,
+                        .err = context.err,
+                        .out_is_terminal = is_terminal(context.err)};
+  return command.run(beside);
 }
 
 Command& find_command(const CommandLine& command_line, const std::string& name) {
@@ -171,7 +202,7 @@ int dispatch(CommandLine& command_line, const std::vector<std::string>& argument
     return exit_status::holds;
   }
   if (arguments.front() == "--version") {
-    context.out << fmt::format("gangsim {}\n", version);
+    context.out << fmt::format("gangsim {}\n", version());
     return exit_status::holds;
   }
   Command& command = find_command(command_line, arguments.front());
@@ -189,15 +220,21 @@ int dispatch(CommandLine& command_line, const std::vector<std::string>& argument
 }  // namespace
 
 std::vector<std::unique_ptr<Command>> make_standard_commands() {
+  return make_standard_commands(process_environment);
+}
+
+std::vector<std::unique_ptr<Command>> make_standard_commands(
+    const std::function<EnvironmentVariables()>& variables) {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_replay_command());
-  commands.push_back(make_explore_command());
+  commands.push_back(make_explore_command(variables));
   commands.push_back(make_torch_command());
   commands.push_back(make_python_command());
   commands.push_back(make_explain_command());
-  commands.push_back(make_compare_command());
-  commands.push_back(make_conform_command());
+  commands.push_back(make_compare_command(variables));
+  commands.push_back(make_conform_command(variables));
+  commands.push_back(make_merge_command());
   commands.push_back(make_mesh_command());
   commands.push_back(make_pipeline_command());
   commands.push_back(make_list_command());
@@ -211,7 +248,7 @@ int run_command_line(CommandLine& command_line, const std::vector<std::string>& 
                          .binary = command_line.binary,
                          .out = out,
                          .err = err,
-                         .out_is_terminal = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1};
+                         .out_is_terminal = is_terminal(out)};
   int status = exit_status::bad_input;
   try {
     status = dispatch(command_line, arguments, context);

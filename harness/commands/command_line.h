@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gang/environment.h"
 #include "harness/commands/option.h"
 #include "harness/program/program.h"
 
@@ -69,6 +70,8 @@ struct CommandLine {
 
 // The commands that every binary has (commands.h), and what `list` lists.
 std::vector<std::unique_ptr<Command>> make_standard_commands();
+std::vector<std::unique_ptr<Command>> make_standard_commands(
+    const std::function<EnvironmentVariables()>& variables);
 std::vector<Listing> make_standard_listings();
 
 // Parses the arguments, runs one command and returns the exit status. An error in the input is one

@@ -9,6 +9,7 @@
 
 #include "gang/error.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/shard_option.h"
 #include "harness/comparison/agreement_report.h"
 #include "harness/comparison/faulted_processes.h"
 #include "harness/program_file/program_source.h"
@@ -25,6 +26,8 @@ constexpr Duration faulted_timeout = std::chrono::seconds(2);
 
 class CompareCommand final : public Command {
  public:
+  explicit CompareCommand(ReadEnvironment variables) : shards_(std::move(variables)) {}
+
   std::string name() const override { return "compare"; }
   std::string description() const override {
     return "runs a program simulated and on real processes, and compares";
@@ -34,7 +37,8 @@ class CompareCommand final : public Command {
             "compare suspect.toml --backend gloo --timeout 5s",
             "compare every_collective --backend nccl --world 1",
             "compare --random --cases 200 --seed 1 --backend gloo --world 3",
-            "compare every_collective --world 4 --faults kill --cases 50 --seed 1"};
+            "compare every_collective --world 4 --faults kill --cases 50 --seed 1",
+            "compare ring --faults kill --cases 800 --shard 3/8 --json shards/3.json"};
   }
 
   std::vector<Option> options() override {
@@ -60,6 +64,7 @@ class CompareCommand final : public Command {
          .description = "sim, sim-gloo (bit for bit) or sim-nccl [sim; sim-nccl for "
                         "nccl]",
          .set = [this](std::string_view text) { simulator_ = parse_simulator(text); }});
+    options.push_back(shards_.option());
     options.push_back(json_.option("the result as JSON"));
     options.push_back(flag_option("--quiet", "print nothing if they agree", quiet_));
     return options;
@@ -73,14 +78,16 @@ class CompareCommand final : public Command {
     real.backend = BackendKind::gloo;
     real = run_options_.applied_to(std::move(real));
     if (random_) {
-      real.parameters["cases"] =
-          faults_.empty() ? fmt::format("{}", cases_.value_or(random_cases)) : "10";
+      if (!faults_.empty()) real.parameters["cases"] = "10";
       real.parameters["seed"] = std::to_string(real.options.seed);
     }
     json_.open();
     if (!faults_.empty()) return run_faulted(source, real, context);
-    AgreementReport report = compare(source.program, real, simulator(real.backend), context.binary);
+    AgreementReport report = random_ ? compare_random(source.program, real, context)
+                                     : compare(source.program, real, context.binary);
     report.reproduce = reproduce(real, source.specification, context.binary);
+    if (!report.agrees() && !report.shard.is_whole())
+      report.reproduce += fmt::format(" --shard {}", harness::to_string(report.shard));
     if (!report.agrees() || !quiet_) context.out << to_string(report);
     context.out.flush();
     json_.write([&report] { return to_json(report).dump(2) + "\n"; });
@@ -103,6 +110,8 @@ class CompareCommand final : public Command {
     if (cases_ && !random_ && faults_.empty())
       throw InvalidArgument("--cases needs --random or --faults");
     if (case_ && faults_.empty()) throw InvalidArgument("--case needs --faults");
+    if (shards_.is_given() && ((!random_ && faults_.empty()) || case_))
+      throw InvalidArgument("--shard needs the cases of --random or --faults");
   }
 
   // Every rank in a process of its own, one of which has a fault, in case after case.
@@ -114,10 +123,11 @@ class CompareCommand final : public Command {
     const ProcessFaultCases::Draw draw = process_faults_called(faults_);
     RunSpecification faulted = real;
     if (!run_options_.is_given("timeout")) faulted.options.timeout = faulted_timeout;
-    const ProcessFaultCases cases{.name = faults_,
-                                  .draw = draw,
-                                  .first = case_.value_or(0),
-                                  .count = case_ ? 1 : cases_.value_or(faulted_cases)};
+    const std::uint64_t planned = case_ ? 1 : cases_.value_or(faulted_cases);
+    const Shard shard = case_ ? Shard{} : shards_.announced(context.out);
+    const Shard::Block block = shard.block_of(planned);
+    const ProcessFaultCases cases{
+        .name = faults_, .draw = draw, .first = case_.value_or(block.first), .count = block.count};
     std::size_t done = 0;
     const auto tell = [&](const FaultedCase& one) {
       if (!context.out_is_terminal || quiet_) return;
@@ -127,6 +137,8 @@ class CompareCommand final : public Command {
     };
     FaultedProcessesReport report = run_faulted_processes(source.program, faulted, cases, tell);
     if (done > 0) context.out << "\r\033[K";
+    report.planned_cases = planned;
+    report.shard = shard;
     report.reproduce = reproduce_faulted(report, faulted, source.specification, context.binary);
     if (!report.holds() || !quiet_) context.out << to_string(report);
     context.out.flush();
@@ -140,11 +152,32 @@ class CompareCommand final : public Command {
     return real == BackendKind::nccl ? BackendKind::sim_nccl : BackendKind::sim;
   }
 
-  static AgreementReport compare(const Program& program, const RunSpecification& real,
-                                 BackendKind simulator, std::string_view binary) {
+  // This shard's share of the random programs.
+  AgreementReport compare_random(const Program& program, RunSpecification real,
+                                 const CommandContext& context) const {
+    const std::uint64_t cases = cases_.value_or(random_cases);
+    const Shard shard = shards_.announced(context.out);
+    const Shard::Block block = shard.block_of(cases);
+    real.parameters["first"] = std::to_string(block.first);
+    real.parameters["cases"] = std::to_string(block.count);
+    AgreementReport report{.program = program.name,
+                           .world_size = real.world_size.value_or(program.default_world_size),
+                           .left = simulator(real.backend),
+                           .right = real.backend,
+                           .left_verdict = "completed",
+                           .right_verdict = "completed",
+                           .seed = real.options.seed};
+    if (block.count > 0) report = compare(program, real, context.binary);
+    report.cases = cases;
+    report.shard = shard;
+    return report;
+  }
+
+  AgreementReport compare(const Program& program, const RunSpecification& real,
+                          std::string_view binary) const {
     const RunRecording recording{.outputs = KeepOutputs::data};
     RunSpecification simulated = real;
-    simulated.backend = simulator;
+    simulated.backend = simulator(real.backend);
     const RunResult left = harness::run(program, simulated, recording, binary);
     RunSpecification bounded = real;
     if (verdict_of(left.report) == "stuck")
@@ -197,12 +230,15 @@ class CompareCommand final : public Command {
   std::optional<std::uint64_t> case_;
   RunOptions run_options_;
   std::optional<BackendKind> simulator_;
+  ShardOption shards_;
   FileOption json_{"--json"};
   bool quiet_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
+std::unique_ptr<Command> make_compare_command(ReadEnvironment variables) {
+  return std::make_unique<CompareCommand>(std::move(variables));
+}
 
 }  // namespace gang::harness

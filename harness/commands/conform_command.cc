@@ -60,7 +60,8 @@ class ConformCommand final : public Command {
          .description = "timeout of the root gang [1min]",
          .set = [this](std::string_view text) { timeout_ = parse_duration(text); }},
         json_.option("the verdict as JSON, from rank 0"),
-        junit_.option("the verdict as JUnit XML, from rank 0")};
+        junit_.option("the verdict as JUnit XML, from rank 0"),
+        sarif_.option("the verdict as SARIF, for code review, from rank 0")};
   }
 
   int run(CommandContext& context) override {
@@ -83,12 +84,14 @@ class ConformCommand final : public Command {
     const bool speaks = environment.rank == 0;
     if (speaks) json_.open();
     if (speaks) junit_.open();
+    if (speaks) sarif_.open();
     const ConformanceReport report = conform(cases, environment);
     if (speaks) {
       context.out << to_string(report);
       context.out.flush();
       json_.write([&report] { return to_json(report).dump(2) + "\n"; });
       junit_.write([&report] { return to_junit_xml("gangsim conform", {to_junit(report)}); });
+      sarif_.write([&report] { return to_sarif_text("gangsim conform", to_sarif(report)); });
     }
     if (report.holds()) return exit_status::holds;
     write_error_file(environment.error_file,
@@ -167,6 +170,7 @@ class ConformCommand final : public Command {
   Duration timeout_ = std::chrono::minutes(1);
   FileOption json_{"--json"};
   FileOption junit_{"--junit"};
+  FileOption sarif_{"--sarif"};
 };
 
 }  // namespace

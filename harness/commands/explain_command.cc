@@ -12,6 +12,7 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/grouped_waits.h"
 #include "harness/explanation/html_page.h"
+#include "harness/explanation/run_sarif.h"
 #include "harness/recording/dump_files.h"
 #include "harness/recording/explained_recording.h"
 #include "harness/run/run_file.h"
@@ -37,20 +38,6 @@ struct Folder {
 bool is_json_of_another_kind(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   return !json.is_discarded() && !is_saved_run(json);
-}
-
-std::vector<std::filesystem::path> json_files_of(const std::string& path) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator place(path, error), end; !error && place != end;
-       place.increment(error)) {
-    if (place->path().extension() == ".json" && place->is_regular_file())
-      files.push_back(place->path());
-  }
-  if (error)
-    throw InvalidArgument(fmt::format("folder {}: cannot read: {}", path, error.message()));
-  std::ranges::sort(files);
-  return files;
 }
 
 Folder read_folder(const std::string& path) {
@@ -133,6 +120,7 @@ class ExplainCommand final : public Command {
             dot_.option("which rank waits for which, for Graphviz"),
             json_.option("the run again, in this version's format"),
             junit_.option("the verdict as JUnit XML"),
+            sarif_.option("the findings as SARIF, for code review"),
             flag_option("--text", "print the text even if files are written", wants_text_)};
   }
 
@@ -151,7 +139,7 @@ class ExplainCommand final : public Command {
   }
 
  private:
-  std::array<FileOption*, 4> files() { return {&html_, &dot_, &json_, &junit_}; }
+  std::array<FileOption*, 5> files() { return {&html_, &dot_, &json_, &junit_, &sarif_}; }
 
   bool writes_files() { return std::ranges::any_of(files(), &FileOption::is_given); }
 
@@ -173,6 +161,7 @@ class ExplainCommand final : public Command {
     dot_.write([&result] { return to_dot(result.report); });
     json_.write([&result] { return to_file_text(result); });
     junit_.write([&result] { return to_junit_xml("gangsim explain", {to_junit(result)}); });
+    sarif_.write([&result] { return to_sarif_text("gangsim explain", result); });
     if (const std::string written = written_files(); !written.empty())
       context.out << "  Wrote      " << written << '\n';
   }
@@ -182,7 +171,7 @@ class ExplainCommand final : public Command {
     std::string files;
     for (const FileOption* file : this->files()) {
       std::error_code error;
-      if (!file->is_given() || !std::filesystem::is_regular_file(file->path(), error)) continue;
+      if (!file->names_file() || !std::filesystem::is_regular_file(file->path(), error)) continue;
       files += (files.empty() ? "" : ", ") + file->path();
     }
     return files;
@@ -210,6 +199,7 @@ class ExplainCommand final : public Command {
   FileOption dot_{"--dot"};
   FileOption json_{"--json"};
   FileOption junit_{"--junit"};
+  FileOption sarif_{"--sarif"};
   bool wants_text_ = false;
 };
 

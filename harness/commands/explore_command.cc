@@ -7,39 +7,23 @@
 
 #include "gang/error.h"
 #include "harness/commands/commands.h"
+#include "harness/commands/exploration_files.h"
+#include "harness/commands/shard_option.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/program_file/program_source.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
+#include "harness/run/exploration_record.h"
 #include "harness/run/schedule_file.h"
-#include "harness/text/output_file.h"
+#include "harness/text/number_text.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
 
-// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
-  return digits;
-}
-
 // "1 run", "1,000 runs".
 std::string counted(std::uint64_t number, std::string_view what) {
   return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
-}
-
-std::string_view verdict_of(Claim claim) {
-  switch (claim) {
-    case Claim::proved:
-      return "PROVED";
-    case Claim::found:
-      return "FOUND";
-    case Claim::sampled:
-      break;
-  }
-  return "SAMPLED";
 }
 
 Strategy strategy_of(std::string_view text) {
@@ -83,17 +67,10 @@ std::string search_text(const RunSpecification& specification, const Exploration
   return text;
 }
 
-std::string kinds_table(const ExplorationCoverage& coverage) {
-  if (coverage.kinds.empty()) return "";
-  std::vector<std::vector<std::string>> rows = {{"fault", "planned", "happened", "places"}};
-  for (const auto& [kind, counts] : coverage.kinds)
-    rows.push_back(
-        {kind, grouped(counts.planned), grouped(counts.fired), grouped(counts.places.size())});
-  return "\n" + sim::table(rows);
-}
-
 class ExploreCommand final : public Command {
  public:
+  explicit ExploreCommand(ReadEnvironment variables) : shards_(std::move(variables)) {}
+
   std::string name() const override { return "explore"; }
   std::string description() const override {
     return "runs a program under every schedule, or many, and faults, until one fails";
@@ -104,7 +81,8 @@ class ExploreCommand final : public Command {
             "explore trainer --strategy random --schedules 100000 --budget 60s",
             "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
             "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
-            "explore suspect.toml --faults plan.toml --save found.toml"};
+            "explore suspect.toml --faults plan.toml --save found.toml",
+            "explore suspect.toml --schedules 1000000 --shard 3/8 --json shards/3.json"};
   }
 
   std::vector<Option> options() override {
@@ -122,10 +100,13 @@ class ExploreCommand final : public Command {
                .value_name = "TIME",
                .description = "no run begins after it: 60s [none]",
                .set = [this](std::string_view text) { options_.budget = budget_of(text); }},
-        text_option("--save", "FILE",
-                    "where to save a failure: as a scenario [explored.toml], or as the schedule "
-                    "that leads to it [explored.json]",
-                    save_path_)};
+        number_option("--jobs", "threads of random runs, 1 to 256 [one per core]", options_.jobs, 1,
+                      256),
+        save_.option(
+            "where to save a failure: as a scenario [explored.toml], or as the schedule that\n"
+            "leads to it [explored.json]"),
+        shards_.option()};
+    files_.add_to(options);
     run_options_.add_parameters_to(options);
     run_options_.add_to(options);
     return options;
@@ -144,27 +125,63 @@ class ExploreCommand final : public Command {
       throw InvalidArgument(
           "--strategy is 'exhaustive', which knows no faults and no backend but sim; leave it out "
           "to sample");
-    OutputFile scenario{"--save", save_path_.empty() ? "explored.toml" : save_path_};
-    OutputFile schedule{"--save", save_path_.empty() ? "explored.json" : save_path_};
+    ExplorationRecord record{.specification = specification,
+                             .fingerprint = fingerprint(source.program),
+                             .schedules = options_.schedules};
+    record.shard = take_share(specification, context);
+    for (FileOption* file : {&scenario_file(), &schedule_file()}) file->open();
+    files_.open();
 
     const Exploration exploration =
         explore(source.program, specification, options_,
                 context.out_is_terminal ? progress(context.out) : Progress{});
     if (context.out_is_terminal) context.out << "\r\033[K";
     context.out << summary(specification, exploration);
-    if (!exploration.failure) return exit_status::holds;
-    context.out << '\n' << std::flush;
-    if (exploration.every && exploration.failure->report.schedule.choices.size() +
-                                     exploration.failure->report.schedule.draws.size() >
-                                 0)
-      return save_schedule(std::move(schedule), context, source.program, exploration);
-    const SmallerFailure smaller = shrink_failure(source.program, *exploration.failure);
-    save(std::move(scenario), context, *exploration.failure, smaller);
-    return exit_status::finding;
+    record.coverage = exploration.coverage;
+    record.wall_time = exploration.wall_time;
+    record.claim = exploration.claim;
+    if (exploration.failure) {
+      context.out << '\n' << std::flush;
+      report_failure(source.program, exploration, context, record);
+    }
+    context.out.flush();
+    files_.write(record);
+    return exploration.failure ? exit_status::finding : exit_status::holds;
   }
 
  private:
   using Progress = std::function<void(const ExplorationCoverage&)>;
+
+  FileOption& scenario_file() { return save_.is_given() ? save_ : scenario_; }
+  FileOption& schedule_file() { return save_.is_given() ? save_ : schedule_; }
+
+  // Leaves the runs of this process: those of its shard. Exhaustive runs depend on each other.
+  Shard take_share(RunSpecification& specification, const CommandContext& context) {
+    const Shard shard = shards_.announced(context.out);
+    if (shard.is_whole()) return shard;
+    if (options_.strategy == Strategy::exhaustive)
+      throw InvalidArgument(
+          "--strategy is 'exhaustive', which cannot be divided into shards; give --shard 0/1");
+    options_.strategy = Strategy::random;
+    const Shard::Block block = shard.block_of(options_.schedules);
+    specification.options.seed += block.first;
+    options_.schedules = block.count;
+    return shard;
+  }
+
+  // Saves and shows it: the schedule that leads to it, or a scenario made smaller.
+  void report_failure(const Program& program, const Exploration& exploration,
+                      CommandContext& context, ExplorationRecord& record) {
+    const sim::Schedule& schedule = exploration.failure->report.schedule;
+    if (exploration.every && schedule.choices.size() + schedule.draws.size() > 0) {
+      record.failure = save_schedule(context, program, exploration);
+      return;
+    }
+    const SmallerFailure smaller = shrink_failure(program, *exploration.failure);
+    save(context, *exploration.failure, smaller);
+    record.failure = smaller.result;
+    record.failing_seed = exploration.failure->specification.options.seed;
+  }
 
   Progress progress(std::ostream& out) const {
     return [this, &out](const ExplorationCoverage& coverage) {
@@ -179,6 +196,9 @@ class ExploreCommand final : public Command {
 
   std::string summary(const RunSpecification& specification, const Exploration& exploration) const {
     const ExplorationCoverage& coverage = exploration.coverage;
+    if (options_.schedules == 0)
+      return fmt::format("{}  {}, no run: there are more shards than schedules\n",
+                         verdict_of(exploration.claim), program_);
     std::string text = fmt::format("{}  {}, {}\n\n", verdict_of(exploration.claim), program_,
                                    scope_of(specification, exploration));
     text += fmt::format(
@@ -186,13 +206,7 @@ class ExploreCommand final : public Command {
         grouped(coverage.rank_operations),
         gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
     text += search_text(specification, exploration);
-    if (specification.faults)
-      text += fmt::format(
-          "  {} with faults: {} completed or continued without the dead ranks, {} ended\n"
-          "  with typed errors; {} had silently corrupted data\n",
-          grouped(coverage.with_faults), grouped(coverage.with_faults - coverage.typed_errors),
-          grouped(coverage.typed_errors), grouped(coverage.corrupted));
-    return text + kinds_table(coverage);
+    return text + coverage_text(coverage, specification.faults.has_value());
   }
 
   std::string scope_of(const RunSpecification& specification,
@@ -213,24 +227,23 @@ class ExploreCommand final : public Command {
     return fmt::format("seeds {} to {}", first, first + random_runs - 1);
   }
 
-  int save_schedule(OutputFile file, CommandContext& context, const Program& program,
-                    const Exploration& exploration) const {
+  RunResult save_schedule(CommandContext& context, const Program& program,
+                          const Exploration& exploration) {
     const RunResult& found = *exploration.failure;
     RunResult result =
         replay(program, found.specification, found.report.schedule,
                {.trace = sim::Recording::on, .schedule = sim::Recording::on}, context.binary);
-    file.commit(to_text(make_saved_schedule(program, result)));
+    schedule_file().write([&] { return to_text(make_saved_schedule(program, result)); });
     // What the exploration has seen, rather than what a single run suspects.
     if (found.report.outcome == sim::Outcome::completed)
       result.report.findings = found.report.findings;
-    result.reproduce = fmt::format("{} replay {}", context.binary,
-                                   shell_quoted(save_path_.empty() ? "explored.json" : save_path_));
+    result.reproduce =
+        fmt::format("{} replay {}", context.binary, shell_quoted(schedule_file().path()));
     context.out << styled(marked_text(result), text_style(context.out_is_terminal));
-    return exit_status::finding;
+    return result;
   }
 
-  void save(OutputFile file, CommandContext& context, const RunResult& found,
-            const SmallerFailure& smaller) const {
+  void save(CommandContext& context, const RunResult& found, const SmallerFailure& smaller) {
     const RunResult& result = smaller.result;
     const std::string what = result.uncontained.empty()
                                  ? std::string(to_string(result.report.outcome))
@@ -240,12 +253,15 @@ class ExploreCommand final : public Command {
     };
     const std::string program =
         is_program(program_) ? program_ : std::filesystem::absolute(program_).string();
-    file.commit(to_scenario(
-        result, program,
-        fmt::format("Found by explore at seed {}: {}.", found.specification.options.seed, what)));
+    scenario_file().write([&] {
+      return to_scenario(
+          result, program,
+          fmt::format("Found by explore at seed {}: {}.", found.specification.options.seed, what));
+    });
     RunResult shown = result;
-    shown.reproduce = fmt::format("{} run {}", context.binary,
-                                  shell_quoted(save_path_.empty() ? "explored.toml" : save_path_));
+    if (scenario_file().names_file())
+      shown.reproduce =
+          fmt::format("{} run {}", context.binary, shell_quoted(scenario_file().path()));
     context.out << styled(marked_text(shown), text_style(context.out_is_terminal))
                 << fmt::format("\n  Shrunk in {} steps of {} attempts, from seed {}.\n",
                                smaller.steps, smaller.attempts, found.specification.options.seed);
@@ -253,12 +269,18 @@ class ExploreCommand final : public Command {
 
   std::string program_;
   ExplorationOptions options_;
-  std::string save_path_;
+  FileOption save_{"--save"};
+  FileOption scenario_{"--save", "explored.toml"};  // where --save is not given
+  FileOption schedule_{"--save", "explored.json"};
+  ShardOption shards_;
+  ExplorationFiles files_;
   RunOptions run_options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_explore_command() { return std::make_unique<ExploreCommand>(); }
+std::unique_ptr<Command> make_explore_command(ReadEnvironment variables) {
+  return std::make_unique<ExploreCommand>(std::move(variables));
+}
 
 }  // namespace gang::harness

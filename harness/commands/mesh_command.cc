@@ -117,7 +117,12 @@ class MeshCommand final : public Command {
   int run(CommandContext& context) override {
     const GangLayout gangs = layout_of(layout_.world_size, layout_.sizes, layout_.intra_node_size);
     json_.write([&gangs] {
-      return nlohmann::json{{"world", gangs.world_size}, {"gangs", gangs.gangs}}.dump() + "\n";
+      return nlohmann::json{{"format", "gangsim mesh"},
+                            {"version", 1},
+                            {"world", gangs.world_size},
+                            {"gangs", gangs.gangs}}
+                 .dump() +
+             "\n";
     });
     context.out << to_text(layout_, gangs);
     return exit_status::holds;

@@ -37,7 +37,9 @@ Option program_argument(std::string& program) {
 }
 
 Option FileOption::option(std::string description) {
-  return text_option(name_, "FILE", std::move(description), path_);
+  Option option = text_option(name_, "FILE", std::move(description), path_);
+  option.form = Option::Form::file;
+  return option;
 }
 
 void FileOption::open() {

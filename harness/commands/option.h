@@ -17,8 +17,9 @@ namespace gang::harness {
 
 // One option of a command, or one of its arguments ("PROGRAM").
 struct Option {
+  // file: a value, the path of a file to write or "-", standard output, which one option may take;
   // rest: from the first argument on, all words, which belong to something that the command runs.
-  enum class Form : std::uint8_t { value, flag, list, rest };
+  enum class Form : std::uint8_t { value, file, flag, list, rest };
 
   std::string name;         // "--json"; without dashes: an argument
   std::string value_name;   // "FILE"; of a flag or an argument: empty
@@ -60,15 +61,17 @@ Option number_option(std::string name, std::string description, T& number, Limit
 Option program_argument(std::string& program);
 
 // A file that an option names, if any; opened before the work, so that a long run does not end in
-// vain.
+// vain. "-" is standard output (OutputFile).
 class FileOption {
  public:
-  explicit FileOption(std::string name) : name_(std::move(name)) {}
+  explicit FileOption(std::string name, std::string default_path = "")
+      : name_(std::move(name)), path_(std::move(default_path)) {}
 
   // This is what the option sets.
   Option option(std::string description);
 
   bool is_given() const noexcept { return !path_.empty(); }
+  bool names_file() const noexcept { return is_given() && path_ != standard_output; }
   const std::string& path() const noexcept { return path_; }
 
   // Does nothing if it was not given, and only the first time. Throws as OutputFile.

@@ -119,10 +119,9 @@ json ranks_to_json(const StudiedSchedule& studied) {
 
 json to_json(const StudiedSchedule& studied) {
   const PipelineSizes& sizes = studied.schedule.sizes;
-  json value = {{"schedule", studied.name},
-                {"ranks", sizes.ranks},
-                {"stages", sizes.stages()},
-                {"microbatches", sizes.microbatches},
+  json value = {{"format", "gangsim pipeline"},    {"version", 1},
+                {"schedule", studied.name},        {"ranks", sizes.ranks},
+                {"stages", sizes.stages()},        {"microbatches", sizes.microbatches},
                 {"complaints", studied.complaints}};
   if (studied.timeline.by_rank.empty()) return value;
   value["length"] = studied.timeline.length;

@@ -12,6 +12,7 @@
 #include "harness/conductor/python.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
+#include "harness/explanation/run_sarif.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
 #include "harness/run/schedule_file.h"
@@ -55,6 +56,7 @@ class PythonCommand final : public Command {
         options, {"world", "seed", "schedule", "sends", "faults", "execution", "step-limit"});
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));
+    options.push_back(sarif_.option("the findings as SARIF, for code review"));
     options.push_back(trace_.option("a Chrome trace, for Perfetto"));
     options.push_back(schedule_.option("the schedule, for --replay"));
     options.push_back(
@@ -94,7 +96,7 @@ class PythonCommand final : public Command {
   int run(CommandContext& context) override {
     const RunSpecification given = run_options_.applied_to(baseline());
     check(given);
-    for (FileOption* file : {&json_, &report_, &trace_, &schedule_}) file->open();
+    for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
     RankSelection ranks(log_ranks_.value_or(runs_ ? "none" : "0"));
     Conductor conductor(conductor_options(given), std::move(ranks), context.out, context.err);
     conductor.set_launcher(make_launcher(conductor));
@@ -301,9 +303,10 @@ class PythonCommand final : public Command {
     context.out.flush();
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
+    sarif_.write([&] { return to_sarif_text("gangsim " + name(), result); });
     trace_.write([&result] { return sim::to_chrome_trace(result.report.trace); });
     schedule_.write([&] { return to_text(make_saved_schedule(program, result)); });
-    if (report_.is_given() && speaks) context.out << "  Report     " << report_.path() << '\n';
+    if (report_.names_file() && speaks) context.out << "  Report     " << report_.path() << '\n';
   }
 
   static void note_turns(const Turns& turns, const RunResult& result, std::ostream& out) {
@@ -331,6 +334,7 @@ class PythonCommand final : public Command {
   RunOptions run_options_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};
+  FileOption sarif_{"--sarif"};
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};
   CostOptions cost_;

@@ -6,6 +6,7 @@
 #include "harness/commands/commands.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
+#include "harness/explanation/run_sarif.h"
 #include "harness/program_file/program_source.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
@@ -27,6 +28,7 @@ class ReplayCommand final : public Command {
     file.is_required = true;
     return {std::move(file), json_.option("the run as JSON, for explain and for machines"),
             report_.option("the explanation as one HTML page"),
+            sarif_.option("the findings as SARIF, for code review"),
             flag_option("--quiet", "print nothing if all is well", quiet_)};
   }
 
@@ -35,6 +37,7 @@ class ReplayCommand final : public Command {
     const ProgramSource source = find_program_source(context.programs, saved.specification.program);
     json_.open();
     report_.open();
+    sarif_.open();
     RunRecording recording{.trace = sim::Recording::on};
     if (json_.is_given() || report_.is_given()) recording.timeline = sim::Recording::on;
     RunResult result =
@@ -45,8 +48,9 @@ class ReplayCommand final : public Command {
     const bool speaks = !result.holds() || !quiet_;
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
+    sarif_.write([&result] { return to_sarif_text("gangsim replay", result); });
     if (speaks) context.out << styled(marked_text(result), text_style(context.out_is_terminal));
-    if (speaks && report_.is_given()) context.out << "  Report     " << report_.path() << '\n';
+    if (speaks && report_.names_file()) context.out << "  Report     " << report_.path() << '\n';
     return result.holds() ? exit_status::holds : exit_status::finding;
   }
 
@@ -54,6 +58,7 @@ class ReplayCommand final : public Command {
   std::string path_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};
+  FileOption sarif_{"--sarif"};
   bool quiet_ = false;
 };
 

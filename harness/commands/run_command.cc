@@ -6,6 +6,7 @@
 #include "harness/commands/cost_options.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
+#include "harness/explanation/run_sarif.h"
 #include "harness/program_file/program_source.h"
 #include "harness/recording/recorded_program.h"
 #include "harness/run/run_file.h"
@@ -24,6 +25,8 @@ class RunCommand final : public Command {
             "run mesh --world 64 --set tp=4 --set pp=2",
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
             "run suspect.toml --report out.html",
+            "run suspect.toml --json - | jq .findings   # the report goes to standard error",
+            "run suspect.toml --sarif out.sarif",
             "run suspect.toml --record dumps/   # then: explain dumps/",
             "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
             "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
@@ -35,6 +38,7 @@ class RunCommand final : public Command {
     options_.add_to(options);
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));
+    options.push_back(sarif_.option("the findings as SARIF, for code review"));
     options.push_back(trace_.option("a Chrome trace, for Perfetto"));
     options.push_back(schedule_.option("the schedule, for replay"));
     options.push_back(text_option("--record", "FOLDER",
@@ -57,7 +61,7 @@ class RunCommand final : public Command {
     RunRecording recording = this->recording(specification);
     recording.log = &log;
     recording.counts_contests = true;
-    for (FileOption* file : {&json_, &report_, &trace_, &schedule_}) file->open();
+    for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
     const Program program = observed(source.program, specification);
     RunResult result = harness::run(program, specification, recording, context.binary);
     if (json_.is_given()) add_timeline(source.program, specification, result);
@@ -74,7 +78,7 @@ class RunCommand final : public Command {
     cost_.report(source.program, result, context.out);
     context.out.flush();  // Printed even if a file cannot be written.
     write_files(source, result);
-    if (report_.is_given() && speaks) context.out << "  Report     " << report_.path() << '\n';
+    if (report_.names_file() && speaks) context.out << "  Report     " << report_.path() << '\n';
     return holds ? exit_status::holds : exit_status::finding;
   }
 
@@ -121,6 +125,7 @@ class RunCommand final : public Command {
   void write_files(const ProgramSource& source, const RunResult& result) {
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
+    sarif_.write([&result] { return to_sarif_text("gangsim run", result); });
     trace_.write([&result] { return sim::to_chrome_trace(result.report.trace); });
     if (!record_.empty()) write_dumps(result, record_);
     schedule_.write([&] { return to_text(make_saved_schedule(source.program, result)); });
@@ -130,6 +135,7 @@ class RunCommand final : public Command {
   RunOptions options_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};
+  FileOption sarif_{"--sarif"};
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};
   CostOptions cost_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/text/version.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
@@ -65,7 +66,8 @@ AgreementReport compare_runs(const RunResult& left, const RunResult& right) {
                          .left_text = problems_of(left),
                          .right_text = problems_of(right),
                          .left_time = left.report.wall_time,
-                         .right_time = right.report.wall_time};
+                         .right_time = right.report.wall_time,
+                         .seed = right.specification.options.seed};
   const bool both_ended = left.report.outcome == sim::Outcome::completed &&
                           right.report.outcome == sim::Outcome::completed;
   if (!both_ended) return report;
@@ -108,7 +110,13 @@ std::string to_string(const AgreementReport& report) {
 }
 
 nlohmann::json to_json(const AgreementReport& report) {
-  nlohmann::json value = {{"agrees", report.agrees()},
+  nlohmann::json value = {{"format", agreement_format},
+                          {"version", agreement_version},
+                          {"gangsim", version()},
+                          {"seed", report.seed},
+                          {"cases", report.cases},
+                          {"shard", to_json(report.shard)},
+                          {"agrees", report.agrees()},
                           {"program", report.program},
                           {"world", report.world_size},
                           {"backends", {to_string(report.left), to_string(report.right)}},
@@ -118,7 +126,14 @@ nlohmann::json to_json(const AgreementReport& report) {
                           {"allowed_units_in_last_place", report.allowed_units},
                           {"wall_times_ns", {report.left_time.count(), report.right_time.count()}},
                           {"reproduce", report.reproduce}};
-  if (report.difference) value["difference"] = difference_text(report);
+  if (const auto& difference = report.difference) {
+    value["difference"] = difference_text(report);
+    value["first_difference"] = {{"rank", difference->rank},
+                                 {"output", difference->output},
+                                 {"element", difference->element},
+                                 {"left", difference->left},
+                                 {"right", difference->right}};
+  }
   return value;
 }
 

@@ -4,13 +4,18 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/comparison/comparison.h"
 #include "harness/run/runner.h"
+#include "harness/run/shard.h"
 
 namespace gang::harness {
+
+inline constexpr std::string_view agreement_format = "gangsim comparison";
+inline constexpr int agreement_version = 1;
 
 // The result of a run in one word, on which two backends can be compared: "completed",
 // "wrong_result", "stuck" (a deadlock, or timeouts if the backend sees none), "failed" (an
@@ -33,6 +38,9 @@ struct AgreementReport {
   Duration left_time{0};
   Duration right_time{0};
   std::string reproduce;
+  std::uint64_t seed = 1;
+  std::uint64_t cases = 0;  // random programs, of all shards; 0: it is one program
+  Shard shard = {};         // of those
 
   bool agrees() const noexcept { return left_verdict == right_verdict && !difference; }
 };

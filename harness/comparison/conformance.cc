@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "harness/comparison/agreement_report.h"
 #include "harness/comparison/faulted_processes.h"
 #include "harness/run/runner.h"
+#include "harness/text/source_tree.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
@@ -357,10 +359,9 @@ std::string to_string(const ConformanceReport& report) {
 }
 
 json to_json(const ConformanceReport& report) {
-  return {{"holds", report.holds()},
-          {"backend", to_string(report.backend)},
-          {"world", report.world_size},
-          {"seed", report.seed},
+  return {{"format", "gangsim conformance"}, {"version", 1},
+          {"holds", report.holds()},         {"backend", to_string(report.backend)},
+          {"world", report.world_size},      {"seed", report.seed},
           {"cases", to_json(report.cases)}};
 }
 
@@ -372,6 +373,21 @@ JunitSuite to_junit(const ConformanceReport& report) {
     if (!verdict.agrees) suite.cases.back().failure = {verdict.text};
   }
   return suite;
+}
+
+std::vector<SarifResult> to_sarif(const ConformanceReport& report) {
+  SourceTree tree(std::filesystem::current_path());
+  std::vector<SarifResult> results;
+  for (const CaseVerdict& verdict : report.cases) {
+    if (verdict.agrees) continue;
+    SarifResult& result = results.emplace_back(
+        SarifResult{.rule = fmt::format("differs_on_{}", to_string(report.backend)),
+                    .message = fmt::format("{}: {}", verdict.program, verdict.text),
+                    .identity = verdict.program});
+    if (verdict.program.ends_with(".toml"))
+      result.place = SarifPlace{.uri = tree.uri_of(verdict.program)};
+  }
+  return results;
 }
 
 }  // namespace gang::harness

@@ -15,6 +15,7 @@
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
 #include "harness/text/junit.h"
+#include "harness/text/sarif.h"
 
 namespace gang::harness {
 
@@ -68,5 +69,8 @@ std::string to_string(const ConformanceReport& report);
 nlohmann::json to_json(const ConformanceReport& report);
 
 JunitSuite to_junit(const ConformanceReport& report);
+
+// A result for each program that does not agree, at its file if it has one.
+std::vector<SarifResult> to_sarif(const ConformanceReport& report);
 
 }  // namespace gang::harness

@@ -16,6 +16,7 @@
 #include "harness/backends/gloo_backend.h"
 #include "harness/run/fault_file.h"
 #include "harness/text/suggestion.h"
+#include "harness/text/version.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
@@ -47,11 +48,10 @@ bool are_delays(Faults faults) {
       faults, [](const ProcessFault& fault) { return fault.kind == ProcessFaultKind::delay; });
 }
 
-std::string to_text(Faults faults) {
-  std::string text;
-  for (const ProcessFault& fault : faults)
-    text += (text.empty() ? "" : "; ") + harness::to_string(fault);
-  return text;
+std::vector<std::string> in_words(Faults faults) {
+  std::vector<std::string> texts;
+  for (const ProcessFault& fault : faults) texts.push_back(harness::to_string(fault));
+  return texts;
 }
 
 // Whether a lost or late peer can cause such an error.
@@ -122,11 +122,11 @@ class FaultedProcesses {
     const FaultSpace space{operations_, options_.timeout / 4};
     ProcessFaultCases::Drawn drawn = draw(space, seed_, index);
     FaultedCase result{
-        .index = index, .faults = std::move(drawn.faults), .left_out = std::move(drawn.left_out)};
+        .index = index, .faults = in_words(drawn.faults), .left_out = std::move(drawn.left_out)};
     const auto validation = index % 2 == 0 ? CallValidation::off : CallValidation::on;
-    const std::vector<RankOutcome> outcomes = run({result.faults, validation});
+    const std::vector<RankOutcome> outcomes = run({drawn.faults, validation});
     for (std::size_t i = 0; i < outcomes.size(); ++i)
-      judge(static_cast<int>(i), outcomes[i], result);
+      judge(static_cast<int>(i), outcomes[i], drawn.faults, result);
     if (auto problem = problem_of_orphans()) result.problems.push_back(*std::move(problem));
     return result;
   }
@@ -138,8 +138,7 @@ class FaultedProcesses {
     return run_gloo_processes({.program = program_, .context = context, .options = options_}, how);
   }
 
-  void judge(int rank, const RankOutcome& outcome, FaultedCase& result) const {
-    const Faults faults = result.faults;
+  void judge(int rank, const RankOutcome& outcome, Faults faults, FaultedCase& result) const {
     const std::vector<Output>& expected = expected_[static_cast<std::size_t>(rank)].outputs;
     const bool is_victim = std::ranges::any_of(
         faults, [rank](const ProcessFault& fault) { return fault.rank == rank; });
@@ -299,7 +298,7 @@ std::string to_string(const FaultedProcessesReport& report) {
   }
   for (const FaultedCase& one : report.cases) {
     if (one.problems.empty()) continue;
-    text += fmt::format("\n  ✗  case {}: {}\n", one.index, to_text(one.faults));
+    text += fmt::format("\n  ✗  case {}: {}\n", one.index, fmt::join(one.faults, "; "));
     for (const std::string& problem : one.problems) text += sim::wrapped(problem, "     ");
   }
   return text + fmt::format("\n  Reproduce  {}\n", report.reproduce);
@@ -309,7 +308,7 @@ json to_json(const FaultedProcessesReport& report) {
   json cases = json::array();
   for (const FaultedCase& one : report.cases) {
     cases.push_back({{"case", one.index},
-                     {"faults", to_text(one.faults)},
+                     {"faults", one.faults},
                      {"fired", one.fired},
                      {"left_out", one.left_out},
                      {"ends", one.ends},
@@ -317,7 +316,12 @@ json to_json(const FaultedProcessesReport& report) {
                      {"slowest_error", one.slowest_error},
                      {"problems", one.problems}});
   }
-  return {{"holds", report.holds()},
+  return {{"format", faulted_processes_format},
+          {"version", faulted_processes_version},
+          {"gangsim", version()},
+          {"shard", harness::to_json(report.shard)},
+          {"planned_cases", report.planned_cases},
+          {"holds", report.holds()},
           {"program", report.program},
           {"backend", "gloo"},
           {"world", report.world_size},

@@ -16,8 +16,12 @@
 #include "harness/backends/rank_outcome.h"
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
+#include "harness/run/shard.h"
 
 namespace gang::harness {
+
+inline constexpr std::string_view faulted_processes_format = "gangsim faulted processes";
+inline constexpr int faulted_processes_version = 1;
 
 // Which faults, case by case.
 struct ProcessFaultCases {
@@ -41,7 +45,7 @@ ProcessFaultCases::Draw process_faults_called(const std::string& text);
 // The outcome of one case.
 struct FaultedCase {
   std::uint64_t index = 0;
-  std::vector<ProcessFault> faults;
+  std::vector<std::string> faults;      // in words
   std::map<std::string, int> left_out;  // that processes cannot have, by kind and reason
   std::size_t fired = 0;                // of the faults
   std::map<std::string, int> ends;      // of the survivors: "right result", "peer_failed", ...
@@ -59,7 +63,9 @@ struct FaultedProcessesReport {
   std::optional<std::string>
       clean_failure;  // if the program fails without any fault: then no case was run
   std::vector<FaultedCase> cases;
-  std::string reproduce;  // of the first case that was not contained, else of all
+  std::string reproduce;            // of the first case that was not contained, else of all
+  std::uint64_t planned_cases = 0;  // of all shards
+  Shard shard = {};                 // whose cases these are
 
   bool holds() const noexcept;
 };

@@ -165,7 +165,9 @@ json to_json(const CostReport& report) {
   json slowest = totals_of(report.slowest);
   slowest["rank"] = report.slowest_rank;
   slowest["seconds"] = report.slowest_seconds;
-  return {{"program", report.program},
+  return {{"format", "gangsim cost"},
+          {"version", 1},
+          {"program", report.program},
           {"world", report.world_size},
           {"steps", report.steps},
           {"model",

@@ -60,6 +60,8 @@ enum class Claim : std::uint8_t {
   sampled,  // in the runs that were made, it does
 };
 
+inline constexpr auto claim_names = names_in_order<Claim>("proved", "found", "sampled");
+
 // How many different schedules random runs have come upon.
 struct Sample {
   std::uint64_t runs = 0;

@@ -158,7 +158,7 @@ class Shrinker {
 };
 
 // A TOML text in quotes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string quoted = "\"";
   for (const char character : text) {
     if (character == '"' || character == '\\') quoted += '\\';
@@ -180,7 +180,7 @@ std::string expectation(const RunResult& result) {
   std::set<std::string> ids;
   std::set<int> ranks;
   for (const sim::Finding& finding : result.report.findings) {
-    ids.insert(quoted(finding.id));
+    ids.insert(in_quotes(finding.id));
     ranks.insert(finding.ranks.begin(), finding.ranks.end());
   }
   return fmt::format("[expect]\noutcome = \"{}\"\nfindings = [{}]\nranks = [{}]\n",
@@ -200,15 +200,15 @@ std::string to_scenario(const RunResult& result, const std::string& program,
   const RunSpecification& specification = result.specification;
   std::string text = commented(comment);
   text +=
-      fmt::format("program = {}\nworld = {}\n\n[options]\n", quoted(program), result.world_size);
+      fmt::format("program = {}\nworld = {}\n\n[options]\n", in_quotes(program), result.world_size);
   for (const RunOption& option : run_options()) {
     if (option.name == "world" || option.name == "faults") continue;
     if (const auto value = option.text(specification))
-      text += fmt::format("{} = {}\n", option.name, quoted(*value));
+      text += fmt::format("{} = {}\n", option.name, in_quotes(*value));
   }
   if (!specification.parameters.empty()) text += "\n[set]\n";
   for (const auto& [name, value] : specification.parameters)
-    text += fmt::format("{} = {}\n", name, quoted(value));
+    text += fmt::format("{} = {}\n", name, in_quotes(value));
   if (specification.faults) text += "\n" + to_scenario_toml(*specification.faults);
   return text + "\n" + expectation(result);
 }

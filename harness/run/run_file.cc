@@ -106,24 +106,6 @@ void print(const json& value, int depth, std::string& text) {
   text += "\n" + indent.substr(2) + (is_object ? "}" : "]");
 }
 
-// JSON with an error that says where it stops being that.
-json parse(std::string_view text) {
-  std::string last_field;
-  const auto remember = [&last_field](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::key) last_field = parsed.get<std::string>();
-    return true;
-  };
-  try {
-    return json::parse(text, remember);
-  } catch (const json::parse_error& error) {
-    const std::string place =
-        last_field.empty() ? "before any field" : fmt::format("in or after field {}", last_field);
-    throw InvalidArgument(fmt::format("is {} at byte {} of {}, {}",
-                                      error.byte > text.size() ? "cut off" : "not JSON",
-                                      std::min(error.byte, text.size()), text.size(), place));
-  }
-}
-
 int check_format(const json& from) {
   if (!is_saved_run(from))
     throw InvalidArgument(fmt::format(
@@ -197,13 +179,34 @@ bool is_saved_run(const json& from) {
   return from.is_object() && from.value("format", json{}) == run_file_format;
 }
 
-std::string to_file_text(const RunResult& result) {
+std::string to_json_text(const json& value) {
   std::string text;
-  print(to_json(result), 0, text);
+  print(value, 0, text);
   return text + "\n";
 }
 
-RunResult run_result_from_text(std::string_view text) { return run_result_from_json(parse(text)); }
+json parse_json(std::string_view text) {
+  std::string last_field;
+  const auto remember = [&last_field](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key) last_field = parsed.get<std::string>();
+    return true;
+  };
+  try {
+    return json::parse(text, remember);
+  } catch (const json::parse_error& error) {
+    const std::string place =
+        last_field.empty() ? "before any field" : fmt::format("in or after field {}", last_field);
+    throw InvalidArgument(fmt::format("is {} at byte {} of {}, {}",
+                                      error.byte > text.size() ? "cut off" : "not JSON",
+                                      std::min(error.byte, text.size()), text.size(), place));
+  }
+}
+
+std::string to_file_text(const RunResult& result) { return to_json_text(to_json(result)); }
+
+RunResult run_result_from_text(std::string_view text) {
+  return run_result_from_json(parse_json(text));
+}
 
 RunResult read_run_file(const std::string& path) {
   const std::string text = read_file("run file", path);

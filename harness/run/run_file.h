@@ -41,6 +41,12 @@ nlohmann::json upgraded_from_v1(nlohmann::json run);
 // Whether this is, or was meant to be, a saved run.
 bool is_saved_run(const nlohmann::json& json);
 
+// JSON in lines that people can read and tools can compare. Text that is not UTF-8 is replaced.
+std::string to_json_text(const nlohmann::json& json);
+
+// The JSON in a file's text. Throws InvalidArgument: where it is no JSON or is cut off.
+nlohmann::json parse_json(std::string_view text);
+
 // The text of a run file: to_json, in lines.
 std::string to_file_text(const RunResult& result);
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -27,6 +29,13 @@ inline std::optional<std::uint64_t> parse_hex(std::string_view text) noexcept {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number, 16);
   return error == std::errc{} && stop == end ? std::optional{number} : std::nullopt;
+}
+
+// 1234567 as "1,234,567".
+inline std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
+  return digits;
 }
 
 // A number from `least` to `most`. Throws InvalidArgument: "--jobs is '0'; must be 1 to 256".

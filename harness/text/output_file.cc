@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -33,10 +34,26 @@ std::string resolved(const std::string& path) {
   return error ? path : target.string();
 }
 
+// Takes standard output for whoever writes to the result; what is printed from now on goes to
+// standard error. A negative number if that is impossible.
+int take_standard_output() {
+  std::cout.flush();
+  std::fflush(stdout);
+  const int taken = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (taken < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return taken;
+  ::close(taken);
+  return -1;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string option, std::string path)
     : option_(std::move(option)), path_(std::move(path)) {
+  if (takes_standard_output()) {
+    descriptor_ = take_standard_output();
+    if (descriptor_ < 0) fail();
+    return;
+  }
   if (path_ == "/dev/stdout" || is_special(path_)) {
     // Standard output may be a file that has been printed to.
     descriptor_ = path_ == "/dev/stdout" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -60,6 +77,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 OutputFile::~OutputFile() {
+  give_standard_output_back();
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
@@ -71,6 +89,7 @@ void OutputFile::commit(std::string_view text) {
     if (written <= 0) fail();
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  give_standard_output_back();
   if (!temporary_.empty()) {
     if (::fsync(descriptor_) != 0) fail();
     if (::fchmod(descriptor_, 0644) != 0) fail();
@@ -81,10 +100,31 @@ void OutputFile::commit(std::string_view text) {
   temporary_.clear();
 }
 
+void OutputFile::give_standard_output_back() noexcept {
+  if (!takes_standard_output() || descriptor_ < 0) return;
+  std::cout.flush();
+  std::fflush(stdout);
+  ::dup2(descriptor_, STDOUT_FILENO);
+}
+
 void OutputFile::fail() const {
   const std::string reason = system_reason();
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   throw InvalidArgument(fmt::format("{} {}: cannot be written: {}", option_, path_, reason));
+}
+
+std::vector<std::filesystem::path> json_files_of(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator place(folder, error), end; !error && place != end;
+       place.increment(error)) {
+    if (place->path().extension() == ".json" && place->is_regular_file())
+      files.push_back(place->path());
+  }
+  if (error)
+    throw InvalidArgument(fmt::format("folder {}: cannot read: {}", folder, error.message()));
+  std::ranges::sort(files);
+  return files;
 }
 
 std::string read_file(std::string_view what, const std::string& path) {

@@ -1,21 +1,29 @@
 // A file that appears whole or not at all.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gang::harness {
+
+// What stands for standard output where a path may be given.
+inline constexpr std::string_view standard_output = "-";
 
 // Writes to a temporary file beside `path` and renames it when all is written: if anything goes
 // wrong, the old file stays as it was. Made before a long computation, it proves that the file can
 // be written. Devices and pipes ("/dev/stdout") are written in place. A resource.
+//
+// The path "-" is standard output, which this takes for itself: until it has been written, all else
+// that this process and its children print there goes to standard error.
 //
 // Every error is an InvalidArgument: the option, the path, the system's reason.
 class OutputFile {
  public:
   // `option` names the path in errors: "--json". Creates the temporary file.
   OutputFile(std::string option, std::string path);
-  ~OutputFile();  // removes the temporary file unless committed
+  ~OutputFile();  // removes the temporary file unless committed; gives standard output back
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
 
@@ -23,6 +31,8 @@ class OutputFile {
   void commit(std::string_view text);
 
  private:
+  bool takes_standard_output() const noexcept { return path_ == standard_output; }
+  void give_standard_output_back() noexcept;
   [[noreturn]] void fail() const;
 
   std::string option_;
@@ -30,6 +40,9 @@ class OutputFile {
   std::string temporary_;  // empty: written in place, or committed
   int descriptor_ = -1;
 };
+
+// The files of a folder whose names end with .json, by name. Throws InvalidArgument.
+std::vector<std::filesystem::path> json_files_of(const std::string& folder);
 
 // The whole file. Throws InvalidArgument: `what` ("program file"), path, the system's reason.
 std::string read_file(std::string_view what, const std::string& path);

@@ -8,7 +8,8 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPTS = ("tools/gangsim", "tools/test", "tools/set_up.sh", "tools/packages.txt", ".ci/run")
+SCRIPTS = ("tools/gangsim", "tools/test", "tools/package", "tools/set_up.sh", "tools/packages.txt",
+           ".ci/run")
 
 # What the scripts call. Each writes its arguments to $NOTES.
 COMMANDS = {
@@ -26,9 +27,14 @@ elif [ -n "$BROKEN" ]; then
   echo "error: $BROKEN"
   exit 1
 else
-  printf '#!/bin/sh\npwd\nprintf "<%%s>" "$@"\nexit 7\n' >"build/$3/tools/gangsim"
-  chmod +x "build/$3/tools/gangsim"
+  printf '#!/bin/sh\npwd\nprintf "<%%s>" "$@"\nexit 7\n' >"build/$3/tools/$5"
+  chmod +x "build/$3/tools/$5"
 fi''',
+    "cpack": r'''
+echo "cpack $*" >>"$NOTES"
+[ -n "$BROKEN_PACKAGE" ] && { echo "CPack Error: $BROKEN_PACKAGE"; exit 1; }
+mkdir -p "$4/_CPack_Packages"
+touch "$4/gangsim_1_any.deb" "$4/libgangsim-dev_1_any.deb"''',
 }
 
 # What else they may call: only what a bare Debian machine has.
@@ -180,6 +186,73 @@ class Building(ScriptTest):
         link = pathlib.Path(self.folder, "gangsim")
         link.symlink_to(self.checkout.root / "tools/gangsim")
         self.assertEqual(self.checkout.run(link).returncode, 7)
+
+
+    def test_commands_that_run_programs_do_not_wait_for_the_laws(self):
+        for words, target in ((["run", "ring"], "gangsim_without_laws"),
+                              (["explore", "x.toml"], "gangsim_without_laws"),
+                              (["compare", "ring"], "gangsim_without_laws"),
+                              (["run", "random"], "gangsim"),
+                              (["compare", "--random"], "gangsim"),
+                              (["check"], "gangsim"), (["list"], "gangsim"),
+                              (["conform"], "gangsim"), ([], "gangsim")):
+            with tempfile.TemporaryDirectory() as folder:
+                checkout = Checkout(folder)
+                result = checkout.run("tools/gangsim", *words)
+                self.assertEqual(checkout.take_notes()[-1],
+                                 f"cmake --build --preset release --target {target}")
+                self.assertEqual(result.returncode, 7)
+
+    def test_a_saved_schedule_of_a_random_program_needs_the_laws(self):
+        for name, target in (("random", "gangsim"), ("ring", "gangsim_without_laws")):
+            with tempfile.TemporaryDirectory() as folder:
+                checkout = Checkout(folder)
+                saved = pathlib.Path(folder, "s.json")
+                saved.write_text(f'{{"program": "{name}"}}')
+                checkout.run("tools/gangsim", "replay", str(saved))
+                self.assertEqual(checkout.take_notes()[-1],
+                                 f"cmake --build --preset release --target {target}")
+
+    def test_once_the_laws_are_built_nothing_else_is(self):
+        self.checkout.run("tools/gangsim", "check")
+        self.checkout.take_notes()
+        self.assertEqual(self.checkout.run("tools/gangsim", "run", "ring").returncode, 7)
+        self.assertEqual(self.checkout.take_notes(), [])
+
+    def test_its_progress_is_one_line_that_says_how_far(self):
+        log = pathlib.Path(self.folder, "log")
+        for text, expected in (("", "building: preparing, 1:05 min"),
+                               ("-- Configuring done\n", "building: preparing, 1:05 min"),
+                               ("[3/40] Building a.cc\n[10/40] Building b.cc\nnote: x\n",
+                                "building: 10 of 40 steps (25 %), 1:05 min")):
+            log.write_text(text)
+            result = subprocess.run(
+                ["bash", "-c", f"source {ROOT}/tools/set_up.sh; progress_of {log} 65"],
+                check=True, capture_output=True, text=True)
+            self.assertEqual(result.stdout, expected)
+
+
+class Packaging(ScriptTest):
+    def test_the_packages_are_built_and_named(self):
+        result = self.checkout.run("tools/package", installed=["cmake"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        packages = self.checkout.root / "build/packages"
+        self.assertEqual(result.stdout.splitlines(),
+                         [f"{packages}/gangsim_1_any.deb", f"{packages}/libgangsim-dev_1_any.deb"])
+        notes = "\n".join(self.checkout.take_notes())
+        self.assertRegex(notes, r"apt-get .* install .*\bdpkg-dev\b")
+        self.assertIn("cmake --build --preset release --target gangsim_packaged", notes)
+
+    def test_what_cannot_be_packaged_is_one_line_and_status_3(self):
+        result = self.checkout.run("tools/package", BROKEN_PACKAGE="no room")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("CPack Error: no room", result.stderr)
+        self.assertRegex(result.stderr.splitlines()[-1], "^gangsim: the packages could not be made")
+
+    def test_an_argument_is_bad_usage(self):
+        result = self.checkout.run("tools/package", "--rpm")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("takes no argument; found '--rpm'", result.stderr)
 
 
 class Testing(ScriptTest):

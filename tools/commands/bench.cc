@@ -56,7 +56,10 @@ class BenchCommand final : public harness::Command {
                        {"details", line.details},
                        {"holds", line.holds ? json(*line.holds) : json()}});
     }
-    json_.write([&lines] { return lines.dump(2) + "\n"; });
+    json_.write([&lines] {
+      return json{{"format", "gangsim benchmarks"}, {"version", 1}, {"lines", lines}}.dump(2) +
+             "\n";
+    });
     return all_hold ? harness::exit_status::holds : harness::exit_status::finding;
   }
 

@@ -3,11 +3,14 @@
 #include <limits>
 #include <optional>
 #include <ostream>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "gang/hash.h"
 #include "harness/backends/backend.h"
+#include "harness/commands/shard_option.h"
 #include "harness/explanation/html_page.h"
 #include "properties/property_runner.h"
 #include "properties/selection.h"
@@ -36,14 +39,18 @@ harness::BackendKind parse_simulated(std::string_view text) {
 
 class CheckCommand final : public harness::Command {
  public:
-  explicit CheckCommand(std::vector<Property> properties) : properties_(std::move(properties)) {}
+  CheckCommand(std::vector<Property> properties, harness::ReadEnvironment variables)
+      : properties_(std::move(properties)), shards_(std::move(variables)) {}
 
   std::string name() const override { return "check"; }
   std::string description() const override { return "checks the properties that must always hold"; }
   std::vector<std::string> examples() const override {
-    return {"check --seed 1", "check --filter 'meshes_partition.*' --cases 5000",
+    return {"check --seed 1",
+            "check --filter 'meshes_partition.*' --cases 5000",
             "check --time-budget 10 --junit check.xml --report check.html",
-            "check --backend sim-gloo --seed 1", "check --backend sim-nccl --seed 1"};
+            "check --backend sim-gloo --seed 1",
+            "check --backend sim-nccl --seed 1",
+            "check --cases 1000000 --shard 3/8 --json shards/3.json   # then: merge shards/"};
   }
 
   std::vector<harness::Option> options() override;
@@ -62,8 +69,10 @@ class CheckCommand final : public harness::Command {
   int max_world_ = properties::Settings{}.max_world;
   std::optional<double> budget_seconds_;
   int jobs_ = 2;
+  harness::ShardOption shards_;
   harness::FileOption junit_{"--junit"};
   harness::FileOption json_{"--json"};
+  harness::FileOption sarif_{"--sarif"};
   harness::FileOption page_{"--report"};
   std::optional<std::string> reproduce_;
   bool is_quiet_ = false;
@@ -92,8 +101,10 @@ std::vector<harness::Option> CheckCommand::options() {
       number_option("--time-budget", "seconds for all properties together", budget_seconds_, 1e-3,
                     longest_budget_seconds),
       number_option("--jobs", "properties to check at a time [2]", jobs_, 1, most_jobs),
+      shards_.option(),
       junit_.option("write a JUnit XML report"),
       json_.option("write a JSON report"),
+      sarif_.option("write the failures as SARIF, for code review"),
       page_.option("explain the first failure as one HTML page"),
       harness::text_option("--reproduce", "TOKEN", "replay one shrunk case; with --filter NAME",
                            reproduce_),
@@ -115,6 +126,18 @@ void CheckCommand::print(const CheckedProperty& checked, CommandContext& context
 CheckReport CheckCommand::check(const std::vector<Property>& selected,
                                 CommandContext& context) const {
   CheckReport report;
+  // Properties of one suite cost about the same, so that each shard gets some of every suite.
+  report.shard = reproduce_ ? harness::Shard{} : shards_.announced(context.out);
+  report.selected = selected.size();
+  std::vector<Property> own;
+  std::vector<std::size_t> indices;
+  for (std::size_t index = 0; index < selected.size(); ++index) {
+    const std::string name = selected[index].full_name() + '\n';
+    report.selection = fnv1a(std::as_bytes(std::span(name)), report.selection);
+    if (!report.shard.contains(index)) continue;
+    own.push_back(selected[index]);
+    indices.push_back(index);
+  }
   report.settings.cases = cases_;
   report.settings.seed = seed_;
   report.settings.max_world = max_world_;
@@ -124,7 +147,7 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*budget_seconds_));
   properties::RunnerEvents events;
   events.finished = [&](std::size_t index, const CheckResult& result) {
-    report.properties.push_back({selected[index], result});
+    report.properties.push_back({own[index], result, indices[index]});
     print(report.properties.back(), context);
   };
   if (context.out_is_terminal && !is_quiet_) {
@@ -136,7 +159,7 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
     };
   }
   const auto begin = std::chrono::steady_clock::now();
-  run_properties(selected, {.settings = report.settings, .jobs = jobs_}, events);
+  run_properties(own, {.settings = report.settings, .jobs = jobs_}, events);
   report.time = std::chrono::steady_clock::now() - begin;
   return report;
 }
@@ -154,16 +177,18 @@ int CheckCommand::run(CommandContext& context) {
     throw InvalidArgument(
         fmt::format("--reproduce needs a --filter that selects one property; this one selects {}",
                     selected.size()));
-  for (harness::FileOption* file : {&json_, &junit_, &page_}) file->open();
+  for (harness::FileOption* file : {&json_, &junit_, &sarif_, &page_}) file->open();
   const CheckReport report = check(selected, context);
   if (!is_quiet_) context.out << summary_of(report);
   json_.write([&] { return to_json_text(report, context.binary); });
   junit_.write(
       [&] { return harness::to_junit_xml("gangsim check", to_junit(report, context.binary)); });
+  sarif_.write(
+      [&] { return harness::to_sarif_text("gangsim check", to_sarif(report, context.binary)); });
   const auto failure = page_.is_given() ? explained_failure(report, context.binary) : std::nullopt;
   if (failure) {
     page_.write([&failure] { return harness::to_html(*failure); });
-    context.out << "  Report     " << page_.path() << '\n';
+    if (page_.names_file()) context.out << "  Report     " << page_.path() << '\n';
   } else if (page_.is_given() && !is_quiet_) {
     context.out << "No failure to explain; " << page_.path() << " was not written\n";
   }
@@ -172,8 +197,9 @@ int CheckCommand::run(CommandContext& context) {
 
 }  // namespace
 
-std::unique_ptr<harness::Command> make_check_command(std::vector<Property> properties) {
-  return std::make_unique<CheckCommand>(std::move(properties));
+std::unique_ptr<harness::Command> make_check_command(std::vector<Property> properties,
+                                                     harness::ReadEnvironment variables) {
+  return std::make_unique<CheckCommand>(std::move(properties), std::move(variables));
 }
 
 harness::Listing list_properties(std::vector<Property> properties) {

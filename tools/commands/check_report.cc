@@ -1,11 +1,17 @@
 #include "tools/commands/check_report.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/explanation/run_sarif.h"
+#include "harness/program/digest.h"
+#include "harness/text/version.h"
 #include "properties/case_text.h"
+#include "sim/text/json_fields.h"
+
 namespace gang::tools {
 namespace {
 
@@ -72,8 +78,11 @@ const char* outcome_of(const CheckResult& result) {
 
 nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary) {
   const CheckResult& result = checked.result;
-  nlohmann::json json = {{"suite", checked.property.suite},
+  nlohmann::json json = {{"index", checked.index},
+                         {"suite", checked.property.suite},
                          {"name", checked.property.full_name()},
+                         {"law", checked.property.name},
+                         {"backend", to_string(checked.property.backend)},
                          {"description", checked.property.description},
                          {"outcome", outcome_of(result)},
                          {"cases", result.cases},
@@ -89,7 +98,9 @@ nlohmann::json to_json(const CheckedProperty& checked, const std::string& binary
                               {"found_in", found.found_in},
                               {"case_number", found.case_number},
                               {"shrink_steps", found.shrink_steps},
-                              {"reproduce", reproduce_command(checked, binary)}};
+                              {"reproduce", reproduce_command(checked, binary)},
+                              {"token", found.reproduce}};
+    if (found.run) json["counterexample"]["run"] = sim::to_json(*found.run);
   }
   return json;
 }
@@ -103,6 +114,55 @@ harness::JunitCase to_junit_case(const CheckedProperty& checked, const std::stri
   else if (!checked.result.held())
     one.failure = {checked.result.gave_up, checked.result.gave_up};
   return one;
+}
+
+Counterexample counterexample_from_json(const nlohmann::json& json) {
+  Counterexample found{.text = sim::field<std::string>(json, "case"),
+                       .message = sim::field<std::string>(json, "message"),
+                       .found_in = sim::field<std::string>(json, "found_in"),
+                       .case_number = sim::field<std::uint64_t>(json, "case_number"),
+                       .shrink_steps = sim::field<std::uint64_t>(json, "shrink_steps"),
+                       .reproduce = sim::field<std::string>(json, "token")};
+  if (json.contains("run"))
+    found.run =
+        std::make_shared<const sim::Report>(sim::report_from_json(sim::object_field(json, "run")));
+  return found;
+}
+
+CheckedProperty checked_property_from_json(const nlohmann::json& json) {
+  CheckedProperty checked;
+  checked.index = sim::field<std::size_t>(json, "index");
+  checked.property.suite = sim::field<std::string>(json, "suite");
+  checked.property.name = sim::field<std::string>(json, "law");
+  checked.property.description = sim::field<std::string>(json, "description");
+  checked.property.backend = harness::parse_backend(sim::field<std::string>(json, "backend"));
+  CheckResult& result = checked.result;
+  result.cases = sim::field<std::uint64_t>(json, "cases");
+  result.planned_cases = sim::field<std::uint64_t>(json, "planned_cases");
+  result.discards = sim::field<std::uint64_t>(json, "discards");
+  result.time = Duration(sim::field<std::int64_t>(json, "time_ns"));
+  if (json.contains("message")) result.gave_up = sim::field<std::string>(json, "message");
+  if (json.contains("figures")) result.figures = sim::field<std::string>(json, "figures");
+  if (json.contains("counterexample"))
+    result.counterexample = counterexample_from_json(sim::object_field(json, "counterexample"));
+  return checked;
+}
+
+// One failure as a run: what is wrong with the shrunk case first.
+harness::RunResult explained(const CheckedProperty& failed, std::uint64_t seed,
+                             const std::string& binary) {
+  const Counterexample& found = *failed.result.counterexample;
+  harness::RunResult result;
+  if (found.run) result.report = *found.run;
+  sim::Finding wrong{.id = failed.property.full_name(), .message = sentence(found.message)};
+  wrong.message += " The shrunk case is\n" + found.text;
+  if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
+  result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
+  result.specification.program = failed.property.full_name();
+  result.specification.options.seed = seed;
+  result.world_size = 0;
+  result.reproduce = reproduce_command(failed, binary);
+  return result;
 }
 
 }  // namespace
@@ -146,22 +206,17 @@ std::optional<harness::RunResult> explained_failure(const CheckReport& report,
     return one.result.counterexample.has_value();
   });
   if (failed == report.properties.end()) return std::nullopt;
-  const Counterexample& found = *failed->result.counterexample;
-  harness::RunResult result;
-  if (found.run) result.report = *found.run;
-  sim::Finding wrong{.id = failed->property.full_name(), .message = sentence(found.message)};
-  wrong.message += " The shrunk case is\n" + found.text;
-  if (!found.found_in.empty()) wrong.message += "\nshrunk from " + found.found_in;
-  result.report.findings.insert(result.report.findings.begin(), std::move(wrong));
-  result.specification.program = failed->property.full_name();
-  result.specification.options.seed = report.settings.seed;
-  result.world_size = 0;
-  result.reproduce = reproduce_command(*failed, binary);
-  return result;
+  return explained(*failed, report.settings.seed, binary);
 }
 
 std::string to_json_text(const CheckReport& report, const std::string& binary) {
-  nlohmann::json json = {{"outcome", report.held() ? "held" : "falsified"},
+  nlohmann::json json = {{"format", check_format},
+                         {"version", check_version},
+                         {"gangsim", harness::version()},
+                         {"shard", to_json(report.shard)},
+                         {"selected", report.selected},
+                         {"selection", harness::to_hex(report.selection)},
+                         {"outcome", report.held() ? "held" : "falsified"},
                          {"seed", report.settings.seed},
                          {"cases", report.settings.cases},
                          {"max_world", report.settings.max_world},
@@ -169,7 +224,22 @@ std::string to_json_text(const CheckReport& report, const std::string& binary) {
                          {"properties", nlohmann::json::array()}};
   for (const CheckedProperty& checked : report.properties)
     json["properties"].push_back(to_json(checked, binary));
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+CheckReport check_report_from_json(const nlohmann::json& json) {
+  CheckReport report;
+  report.settings.seed = sim::field<std::uint64_t>(json, "seed");
+  report.settings.cases = sim::field<std::uint64_t>(json, "cases");
+  report.settings.max_world = sim::field<int>(json, "max_world");
+  report.time = Duration(sim::field<std::int64_t>(json, "wall_time_ns"));
+  report.shard = harness::shard_from_json(sim::object_field(json, "shard"));
+  report.selected = sim::field<std::size_t>(json, "selected");
+  report.selection = sim::digest_field(json, "selection");
+  sim::read_elements(json, "properties", [&report](const nlohmann::json& one) {
+    report.properties.push_back(checked_property_from_json(one));
+  });
+  return report;
 }
 
 std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::string& binary) {
@@ -180,6 +250,23 @@ std::vector<harness::JunitSuite> to_junit(const CheckReport& report, const std::
     suites.back().cases.push_back(to_junit_case(checked, binary));
   }
   return suites;
+}
+
+std::vector<harness::SarifResult> to_sarif(const CheckReport& report, const std::string& binary) {
+  std::vector<harness::SarifResult> results;
+  harness::SourceTree tree(std::filesystem::current_path());
+  for (const CheckedProperty& checked : report.properties) {
+    if (checked.result.held()) continue;
+    if (!checked.result.counterexample) {
+      results.push_back({.rule = checked.property.full_name(),
+                         .message = checked.result.gave_up,
+                         .identity = checked.property.full_name()});
+      continue;
+    }
+    const harness::RunResult run = explained(checked, report.settings.seed, binary);
+    results.push_back(harness::to_sarif(run, tree).front());
+  }
+  return results;
 }
 
 }  // namespace gang::tools

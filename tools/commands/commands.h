@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "harness/commands/command_line.h"
+#include "harness/commands/shard_format.h"
+#include "harness/commands/shard_option.h"
 #include "properties/property.h"
 
 namespace gang::tools {
@@ -13,7 +15,13 @@ namespace gang::tools {
 std::unique_ptr<harness::Command> make_bench_command();
 
 // `check`: those of `properties` that are about the chosen backend and that the filters choose.
-std::unique_ptr<harness::Command> make_check_command(std::vector<properties::Property> properties);
+// `variables` are read when it runs; they are those of the process, except in tests.
+std::unique_ptr<harness::Command> make_check_command(
+    std::vector<properties::Property> properties,
+    harness::ReadEnvironment variables = process_environment);
+
+// Its JSON, for `merge`.
+harness::ShardFormat check_shard_format();
 
 // The properties, for `list`.
 harness::Listing list_properties(std::vector<properties::Property> properties);

@@ -149,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{"probe", "--fail", "threads"},
              "Resource temporarily unavailable",
              exit_status::environment},
+        Case{{"run", "ring", "--json", "-", "--report", "-"},
+             "run: --json and --report are both '-'; only one file can be standard output"},
         Case{{"run"}, "PROGRAM is required"}, Case{{"run", "mesh", "--set", "tp"}, "key=value"},
         Case{{"run", "mesh", "--world", "6", "--set", "tp=4"}, "does not divide"},
         Case{{"run", "ring", "--backend", "nccl"}, "backend nccl", exit_status::environment}));

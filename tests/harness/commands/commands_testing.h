@@ -20,11 +20,13 @@ struct Answer {
   std::string err;
 };
 
-inline Answer ask(const std::vector<std::string>& arguments) {
+// `variables` are the environment.
+inline Answer ask(const std::vector<std::string>& arguments,
+                  const EnvironmentVariables& variables = {}) {
   CommandLine command_line{.binary = "gangsim",
                            .description = "",
                            .programs = with_faulty_programs(all_programs()),
-                           .commands = make_standard_commands(),
+                           .commands = make_standard_commands([&variables] { return variables; }),
                            .listings = make_standard_listings()};
   std::ostringstream out;
   std::ostringstream err;

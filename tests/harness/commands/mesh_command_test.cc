@@ -31,6 +31,8 @@ TEST(MeshCommand, WritesEveryGangAsJson) {
   const std::string path = temporary("mesh.json");
   ASSERT_EQ(ask({"mesh", "--world", "8", "--tp", "2", "--json", path}).status, 0);
   const auto json = nlohmann::json::parse(read_file("file", path));
+  EXPECT_EQ(json["format"], "gangsim mesh");
+  EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["world"], 8);
   EXPECT_EQ(json["gangs"]["tp"], nlohmann::json::parse("[[0,1],[2,3],[4,5],[6,7]]"));
   EXPECT_EQ(json["gangs"]["dp"], nlohmann::json::parse("[[0,2,4,6],[1,3,5,7]]"));

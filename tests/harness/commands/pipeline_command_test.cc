@@ -40,6 +40,8 @@ TEST(PipelineCommand, WritesTheScheduleAsJson) {
   const std::string path = temporary("schedule.json");
   ASSERT_EQ(ask({"pipeline", "--stages", "2", "--microbatches", "2", "--json", path}).status, 0);
   const auto json = nlohmann::json::parse(read_file("file", path));
+  EXPECT_EQ(json["format"], "gangsim pipeline");
+  EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["schedule"], "1f1b");
   EXPECT_EQ(json["length"], 9);
   EXPECT_EQ(json["by_rank"][1]["passes"][1],

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/commands/commands.h"
+#include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -102,6 +103,25 @@ TEST(RunCommand, TheCommandLineOverridesTheFile) {
       ask({"run", program_file("tp_dp_deadlock.toml"), "--world", "8", "--seed", "4"});
   EXPECT_THAT(answer.out, HasSubstr("world 8, seed 4"));
   EXPECT_THAT(answer.out, testing::EndsWith("tp_dp_deadlock.toml --world 8 --seed 4\n"));
+}
+
+TEST(RunCommand, AFileOnStandardOutputMovesTheReportToStandardError) {
+  testing::internal::CaptureStdout();
+  const Answer answer = ask({"run", program_file("tp_dp_deadlock.toml"), "--json", "-"});
+  const std::string json = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, HasSubstr("DEADLOCK  cross_gang_cycle"));
+  EXPECT_EQ(run_result_from_text(json).report.findings.front().id, "cross_gang_cycle");
+}
+
+TEST(RunCommand, WritesItsFindingsForCodeReview) {
+  const std::string path = temporary("run.sarif");
+  EXPECT_EQ(ask({"run", program_file("tp_dp_deadlock.toml"), "--sarif", path}).status, 1);
+  const std::string text = read_file("SARIF", path);
+  EXPECT_THAT(text, HasSubstr("\"ruleId\": \"cross_gang_cycle\""));
+  EXPECT_THAT(text, HasSubstr("\"uri\": \"tests/programs/tp_dp_deadlock.toml\""));
+  EXPECT_THAT(text, HasSubstr("\"fullName\": \"gangsim run\""));
 }
 
 }  // namespace

@@ -138,6 +138,8 @@ TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
   EXPECT_EQ(suite.cases[1].name, "odd<&\">");
   ASSERT_TRUE(suite.cases[1].failure);
   EXPECT_EQ(suite.cases[1].failure->message, "it is \"so\"");
+  EXPECT_EQ(to_json(report)["format"], "gangsim conformance");
+  EXPECT_EQ(to_json(report)["version"], 1);
   EXPECT_EQ(to_json(report)["cases"][1]["text"], "it is \"so\"");
 }
 

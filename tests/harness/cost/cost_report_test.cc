@@ -58,6 +58,8 @@ TEST(CostReport, IsATablePerStep) {
 
 TEST(CostReport, IsJsonOfTheWholeRun) {
   const nlohmann::json json = to_json(example());
+  EXPECT_EQ(json["format"], "gangsim cost");
+  EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["steps"], 2);
   EXPECT_EQ(json["slowest_rank"]["rank"], 1);
   EXPECT_EQ(json["slowest_rank"]["operations"][0]["gang"], "a_long_name");

@@ -5,28 +5,10 @@
 
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
+#include "tests/harness/run/careless_program.h"
 
 namespace gang::harness {
 namespace {
-
-// Rank 0 takes an error of the gang for success: what it puts out is wrong then.
-Program careless_program() {
-  return {.name = "careless",
-          .description = "",
-          .run =
-              [](Rank& rank) {
-                std::int32_t sum = 1;
-                for (int i = 0; i < 3; ++i) {
-                  try {
-                    rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
-                  } catch (const GangError&) {
-                    if (rank.rank() != 0) throw;
-                  }
-                }
-                rank.output("sum", sum);
-              },
-          .default_world_size = 4};
-}
 
 RunSpecification specification_with(std::string program, std::string_view faults) {
   return {.program = std::move(program),

@@ -1,6 +1,8 @@
 #include "harness/text/output_file.h"
 
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +50,27 @@ TEST_F(OutputFileTest, LeavesTheOldFileIfItIsAbandoned) {
   }
   EXPECT_EQ(read_file("file", path("out.json")), "old");
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, StandardOutputGetsTheFileAndNothingElse) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  OutputFile file{"--json", "-"};
+  std::puts("for people");
+  std::cout << "of a stream\n";
+  file.commit("{}\n");
+  std::puts("afterwards");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "{}\nafterwards\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "for people\nof a stream\n");
+}
+
+TEST_F(OutputFileTest, StandardOutputIsGivenBackIfItIsAbandoned) {
+  testing::internal::CaptureStdout();
+  {
+    const OutputFile abandoned{"--json", "-"};
+  }
+  std::puts("afterwards");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "afterwards\n");
 }
 
 TEST_F(OutputFileTest, ReplacesTheTargetOfALink) {

@@ -87,6 +87,8 @@ TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
 TEST(JsonText, HoldsEveryVerdict) {
   const auto json =
       nlohmann::json::parse(to_json_text(report_of({held(), falsified(), gave_up()}), "gangsim"));
+  EXPECT_EQ(json.at("format"), "gangsim check");
+  EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("outcome"), "falsified");
   EXPECT_EQ(json.at("seed"), 1);
   const auto& properties = json.at("properties");
@@ -146,6 +148,16 @@ TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {
   EXPECT_EQ(failure->report.findings[1].id, "participant_missing");
   EXPECT_EQ(failure->report.blocked.size(), 1U);
   EXPECT_THAT(failure->reproduce, HasSubstr("check --filter meshes.fails --reproduce 1-37-36"));
+}
+
+TEST(Sarif, HasAResultForEachFailure) {
+  const auto results = to_sarif(report_of({held(), falsified_by_a_run(), gave_up()}), "gangsim");
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].rule, "meshes.fails");
+  EXPECT_THAT(results[0].message, HasSubstr("holds rank 6 & <more>"));
+  EXPECT_THAT(results[0].message, HasSubstr("Reproduce: gangsim check --filter meshes.fails"));
+  EXPECT_EQ(results[1].rule, "meshes.gives_up");
+  EXPECT_EQ(results[1].message, "no case to check");
 }
 
 TEST(ExplainedFailure, IsNothingWhereAllHeld) {

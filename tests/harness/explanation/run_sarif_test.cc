@@ -1,0 +1,78 @@
+#include "harness/explanation/run_sarif.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/program_file/program_source.h"
+#include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<SarifResult> sarif_of(const std::string& program) {
+  const ProgramSource source = find_program_source(with_faulty_programs(all_programs()), program);
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  return to_sarif(run(source.program, source.specification), tree);
+}
+
+std::string file_called(const std::string& name) {
+  return std::string(GANGSIM_SOURCE_DIR "/tests/programs/") + name;
+}
+
+TEST(RunSarif, ADeadlockIsAtItsCallWithTheOtherRanksCalls) {
+  const auto results = sarif_of(file_called("tp_dp_deadlock.toml"));
+  ASSERT_EQ(results.size(), 1U);
+  const SarifResult& result = results.front();
+  EXPECT_EQ(result.rule, "cross_gang_cycle");
+  EXPECT_EQ(result.level, SarifLevel::error);
+  EXPECT_EQ(result.advice, "call the gangs in one order on every rank");
+  EXPECT_THAT(result.message, HasSubstr("Ranks 0,3 called dp"));
+  EXPECT_THAT(result.message, HasSubstr("\nReproduce: gangsim run "));
+  ASSERT_TRUE(result.place);
+  EXPECT_EQ(result.place->uri, "tests/programs/tp_dp_deadlock.toml");
+  EXPECT_EQ(result.place->line, 6);
+  ASSERT_EQ(result.related.size(), 2U);
+  EXPECT_EQ(result.related[0].line, 6);
+  EXPECT_EQ(result.related[0].message, "ranks 0,3: all_reduce #0 sum f32[1024] on dp (2 gangs)");
+  EXPECT_EQ(result.related[1].line, 10);
+  EXPECT_EQ(result.related[1].message, "ranks 1-2: all_reduce #0 sum f32[1024] on tp (2 gangs)");
+}
+
+TEST(RunSarif, AMismatchIsBesideTheCallsThatItDiffersFrom) {
+  const auto results = sarif_of("last_batch");
+  ASSERT_FALSE(results.empty());
+  EXPECT_EQ(results.front().rule, "mismatch_count");
+  ASSERT_TRUE(results.front().place);
+  EXPECT_THAT(results.front().place->uri, testing::StartsWith("harness/programs/faulty/"));
+}
+
+TEST(RunSarif, ARunThatHoldsHasNoResult) { EXPECT_TRUE(sarif_of("ring").empty()); }
+
+TEST(RunSarif, WhatIsLeftBehindIsAWarning) {
+  const auto results = sarif_of("forgotten_wait");
+  ASSERT_FALSE(results.empty());
+  EXPECT_EQ(results.front().rule, "unwaited_work");
+  EXPECT_EQ(results.front().level, SarifLevel::warning);
+}
+
+TEST(RunSarif, AnOutcomeWithoutAFindingIsAResult) {
+  RunResult result;
+  result.specification.program = "ring";
+  result.report.outcome = sim::Outcome::step_limit;
+  result.unexpected = "expected a deadlock";
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(result, tree);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].rule, "step_limit");
+  EXPECT_EQ(results[1].rule, "unexpected_outcome");
+  EXPECT_EQ(results[1].message, "expected a deadlock");
+  EXPECT_FALSE(results[1].place);
+}
+
+}  // namespace
+}  // namespace gang::harness

@@ -1,0 +1,119 @@
+#include "harness/run/exploration_record.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "gang/error.h"
+#include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/run/fault_file.h"
+#include "tests/harness/run/careless_program.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr std::uint64_t schedules = 40;
+
+RunSpecification specification_of(const Program& program) {
+  return {.program = program.name, .world_size = 4, .schedule = ScheduleChoice::random};
+}
+
+// What `explore` does with a shard.
+ExplorationRecord explored(const Program& program, const RunSpecification& specification,
+                           const Shard& shard) {
+  ExplorationRecord record{.specification = specification,
+                           .fingerprint = fingerprint(program),
+                           .schedules = schedules,
+                           .shard = shard};
+  const Shard::Block block = shard.block_of(schedules);
+  RunSpecification own = specification;
+  own.options.seed += block.first;
+  Exploration exploration =
+      explore(program, own, {.schedules = block.count, .jobs = 1, .strategy = Strategy::random});
+  record.coverage = exploration.coverage;
+  record.wall_time = exploration.wall_time;
+  record.claim = exploration.claim;
+  record.failure = std::move(exploration.failure);
+  if (record.failure) record.failing_seed = record.failure->specification.options.seed;
+  return record;
+}
+
+// Without what differs from run to run.
+json timeless(const ExplorationRecord& record) {
+  json value = to_json(record);
+  value.erase("wall_time_ns");
+  if (value["failure"].is_object()) value["failure"].erase("wall_time_ns");
+  return value;
+}
+
+void expect_merged_equal_one(const Program& program, const RunSpecification& specification,
+                             bool holds) {
+  const ExplorationRecord one = explored(program, specification, {});
+  ASSERT_EQ(one.holds(), holds);
+  for (std::uint64_t count = 1; count <= 16; ++count) {
+    std::vector<ExplorationRecord> shards;
+    for (std::uint64_t index = 0; index < count; ++index)
+      // As `merge` gets them.
+      shards.push_back(exploration_record_from_json(
+          json::parse(to_json(explored(program, specification, {index, count})).dump())));
+    EXPECT_EQ(timeless(merged(shards)), timeless(one)) << count << " shards";
+  }
+}
+
+TEST(ExplorationRecord, MergedShardsAreTheWholeWhereAllHolds) {
+  RunSpecification specification = specification_of(data_parallel_step_program());
+  specification.faults = load_faults("production");
+  expect_merged_equal_one(data_parallel_step_program(), specification, true);
+}
+
+TEST(ExplorationRecord, MergedShardsAreTheWholeUpToTheFirstFailure) {
+  RunSpecification specification = specification_of(careless_program());
+  specification.faults = load_faults("light");
+  std::uint64_t last = 0;
+  for (const std::uint64_t seed : {1U, 1000U, 2000U}) {
+    specification.options.seed = seed;
+    expect_merged_equal_one(careless_program(), specification, false);
+    last =
+        std::max(last, explored(careless_program(), specification, {}).failing_seed.value() - seed);
+  }
+  EXPECT_GT(last, 5U) << "one of them fails in the middle";
+}
+
+TEST(ExplorationRecord, SaysWhatFailed) {
+  const auto programs = with_faulty_programs(all_programs());
+  const Program& program = find_program(programs, "first_come");
+  const ExplorationRecord record = explored(program, specification_of(program), {});
+  EXPECT_THAT(to_string(record), HasSubstr("FOUND  first_come, seeds 1 to 40"));
+  EXPECT_THAT(to_string(record), HasSubstr("The first that failed is seed " +
+                                           std::to_string(record.failing_seed.value())));
+  const JunitSuite suite = to_junit(record);
+  ASSERT_EQ(suite.cases.size(), 1U);
+  ASSERT_TRUE(suite.cases.front().failure);
+  EXPECT_EQ(suite.cases.front().failure->message, record.failure->report.findings.front().message);
+}
+
+TEST(ExplorationRecord, AMissingFieldIsNamed) {
+  const ExplorationRecord record = explored(ring_program(), specification_of(ring_program()), {});
+  json value = to_json(record);
+  value["coverage"].erase("runs");
+  EXPECT_THAT([&value] { exploration_record_from_json(value); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("field runs is missing")));
+}
+
+TEST(CoverageText, CountsFaults) {
+  ExplorationCoverage coverage{.runs = 9, .with_faults = 5, .typed_errors = 3, .corrupted = 1};
+  coverage.kinds["crash"] = {.planned = 1200, .fired = 4, .places = {"a", "b"}};
+  const std::string text = coverage_text(coverage, true);
+  EXPECT_THAT(text, HasSubstr("  5 with faults: 2 completed or continued"));
+  EXPECT_THAT(text, HasSubstr("crash  1,200    4         2"));
+  EXPECT_EQ(coverage_text({}, false), "");
+}
+
+}  // namespace
+}  // namespace gang::harness
