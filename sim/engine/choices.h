@@ -39,6 +39,10 @@ class Choices {
   // replayed schedule does not fit this run.
   TaskId ask(const RunnableSet& runnable, TaskId after);
 
+  // A step of `chosen`, which ask has not chosen where it is the only one of `runnable`. Guides
+  // make such steps, too, and watch those that others choose. Returns whether the run goes on.
+  [[gnu::cold]] bool tell_guide(const RunnableSet& runnable, TaskId chosen, TaskId after);
+
   // `chosen` was picked from `runnable` contexts, two or more.
   void record(TaskId chosen, std::size_t runnable) {
     if (is_recording_) recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});

@@ -104,20 +104,12 @@ Task& Engine::pick_next(TaskId after) {
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
   if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
-  if (choices_.guide() != nullptr) [[unlikely]]
-    tell_guide(chosen, after);
+  if (choices_.guide() != nullptr && !is_over_) [[unlikely]]
+    if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
   runnable_.remove(chosen);
   if (expects_ && runnable > 2)
     switcher_->expect(runnable_.next_after(runnable_.next_after(chosen)));
   return contexts_[chosen];
-}
-
-// A guide makes every step, and watches those that others make.
-void Engine::tell_guide(TaskId chosen, TaskId after) {
-  if (is_over_) return;
-  if (!choices_.is_guided()) return choices_.guide()->watch(chosen);
-  if (runnable_.size() == 1 && choices_.ask(runnable_, after) == no_task)
-    client_.schedule_diverged();
 }
 
 void Engine::stop() {

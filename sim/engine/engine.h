@@ -144,7 +144,6 @@ class Engine final : public TaskRunner {
   void make_runnable(Task& task);
   void live(Task& task) noexcept;  // the whole life of a context
   Task& next_after(const Task& ended);
-  [[gnu::cold]] void tell_guide(TaskId chosen, TaskId after);
   void stop();     // because of the step counter
   void on_idle();  // no context can run; afterwards one can
   bool resume(std::vector<TaskId>& waiting);

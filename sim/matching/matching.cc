@@ -26,16 +26,6 @@ bool is_inline_kind(const Operation& operation) noexcept {
           operation.input.size_bytes() <= inline_bytes);
 }
 
-// For inline values: mostly one number, for which a call of memcpy takes longer than the copy.
-void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint32_t))
-    std::memcpy(to, from, sizeof(std::uint32_t));
-  else if (bytes == sizeof(std::uint64_t))
-    std::memcpy(to, from, sizeof(std::uint64_t));
-  else
-    std::memcpy(to, from, bytes);
-}
-
 // Records where each member called the operation that is about to complete.
 void note_places(GangState& gang, const MatchSlot& slot) {
   if (!gang.places) gang.places = std::make_unique<CallPlaces>();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -51,6 +52,16 @@ struct ChildSeat {
 // A value small enough to be stored in the slot instead of in the member's memory.
 inline constexpr std::size_t inline_bytes = 16;
 struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {};
+
+// Copies an inline value. Mostly one number, for which a call of memcpy takes longer than the copy.
+inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes == sizeof(std::uint32_t))
+    std::memcpy(to, from, sizeof(std::uint32_t));
+  else if (bytes == sizeof(std::uint64_t))
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  else
+    std::memcpy(to, from, bytes);
+}
 
 // The k-th operation of a gang while its members arrive. Recycled.
 struct MatchSlot {

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "sim/schedule/guide.h"
+#include "sim/schedule/step_class.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -116,6 +118,151 @@ TEST(EverySchedule, FindsTheOrderThatHangs) {
   EXPECT_EQ(all.end, EverySchedule::End::all_seen);
   EXPECT_GT(deadlocks, 0);
   EXPECT_LT(static_cast<std::uint64_t>(deadlocks), all.classes);
+}
+
+// -- Against every interleaving --
+
+std::string outcome_of(const Report& report) {
+  std::string outcome(to_string(report.outcome));
+  for (const Finding& finding : report.findings) outcome += " " + finding.id;
+  return outcome;
+}
+
+// Classes of runs, and how they end.
+using Ends = std::map<std::uint64_t, std::string>;
+
+Ends ends_of_classes(int world_size, const RankProgram& program) {
+  Ends ends;
+  std::shared_ptr<Guide> guide;
+  const EverySchedule seen = run_every_schedule(
+      {.world_size = world_size},
+      [&](const SimulationOptions& guided) {
+        guide = guided.guide;
+        return run(guided, program);
+      },
+      [&](const Report& report, const std::optional<Contest>&) {
+        EXPECT_TRUE(ends.emplace(class_of(guide->log()), outcome_of(report)).second) << "twice";
+        return true;
+      });
+  EXPECT_EQ(seen.end, EverySchedule::End::all_seen);
+  EXPECT_EQ(seen.restarts, 0u);
+  return ends;
+}
+
+Ends ends_of_interleavings(int world_size, const RankProgram& program) {
+  constexpr int most = 200'000;
+  Ends ends;
+  const AnyReceives none;
+  SimulationOptions options{.world_size = world_size, .scheduler = SchedulerKind::guided};
+  options.guide = std::make_shared<Guide>();
+  Beginning beginning;
+  std::vector<std::vector<StepKey>> left;  // by choice: who has not been tried
+  for (int runs = 0; runs < most; ++runs) {
+    options.guide->begin(beginning, none);
+    const Report report = run(options, program);
+    const StepLog& log = options.guide->log();
+    const auto [end, is_new] = ends.emplace(class_of(log), outcome_of(report));
+    EXPECT_EQ(end->second, outcome_of(report)) << "one class ends in two ways";
+    beginning.choices.clear();
+    for (const StepChoice& choice : log.choices) beginning.choices.push_back(choice.chosen);
+    for (std::size_t i = left.size(); i < log.choices.size(); ++i) {
+      left.emplace_back();
+      for (const StepKey context : log.choices[i].enabled)
+        if (context != log.choices[i].chosen) left.back().push_back(context);
+    }
+    while (!left.empty() && left.back().empty()) left.pop_back();
+    if (left.empty()) return ends;
+    beginning.choices.resize(left.size());
+    beginning.choices.back() = left.back().back();
+    left.back().pop_back();
+  }
+  ADD_FAILURE() << "more than " << most << " interleavings";
+  return ends;
+}
+
+void expect_complete(int world_size, const RankProgram& program, std::size_t least_classes) {
+  const Ends all = ends_of_interleavings(world_size, program);
+  EXPECT_EQ(ends_of_classes(world_size, program), all);
+  EXPECT_GE(all.size(), least_classes);
+}
+
+TEST(EverySchedule, IsCompleteForThreadsOnOneGang) {
+  expect_complete(
+      2,
+      [](SimulatedRank& rank) {
+        const auto body = [&rank] { rank.root()->barrier(); };
+        if (rank.rank() == 1) {
+          rank.root()->barrier();
+          return rank.root()->barrier();
+        }
+        const auto thread = rank.runtime().start_thread("second", body);
+        body();
+        thread->join();
+      },
+      2);
+}
+
+TEST(EverySchedule, IsCompleteForConditions) {
+  expect_complete(
+      1,
+      [](SimulatedRank& rank) {
+        Runtime& runtime = rank.runtime();
+        const auto mutex = runtime.make_mutex();
+        const auto ready = runtime.make_condition();
+        const auto thread = runtime.start_thread("waiter", [&] {
+          std::unique_lock lock(*mutex);
+          ready->wait(lock);  // lost if the notification came first
+        });
+        {
+          const std::scoped_lock lock(*mutex);
+          ready->notify_one();
+        }
+        thread->join();
+      },
+      2);
+}
+
+TEST(EverySchedule, IsCompleteForMutexesThatAreTried) {
+  expect_complete(
+      2,
+      [](SimulatedRank& rank) {
+        if (rank.rank() == 1) return rank.root()->barrier();
+        Runtime& runtime = rank.runtime();
+        const auto mutex = runtime.make_mutex();
+        const auto thread =
+            runtime.start_thread("holder", [&] { const std::scoped_lock lock(*mutex); });
+        const bool has_it = mutex->try_lock();
+        if (has_it) mutex->unlock();
+        thread->join();
+        if (has_it) rank.root()->barrier();
+      },
+      3);
+}
+
+TEST(EverySchedule, IsCompleteForTestsOfSeveralMembers) {
+  expect_complete(
+      3,
+      [](SimulatedRank& rank) {
+        Work work = rank.root()->start_barrier();
+        if (rank.rank() != 2 && work.test()) return;
+        work.wait();
+      },
+      4);
+}
+
+TEST(EverySchedule, IsCompleteForAborts) {
+  expect_complete(
+      3,
+      [](SimulatedRank& rank) {
+        try {
+          if (rank.rank() == 2) return rank.root()->abort();
+          std::int32_t value = 0;
+          if (rank.rank() == 0) return rank.root()->send(view_of(value), 1);
+          rank.root()->recv(view_of(value));
+        } catch (const GangError&) {
+        }
+      },
+      2);
 }
 
 }  // namespace
