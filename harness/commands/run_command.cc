@@ -25,6 +25,7 @@ class RunCommand final : public Command {
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
             "run suspect.toml --report out.html",
             "run suspect.toml --record dumps/   # then: explain dumps/",
+            "run dumps/ --backend sim-nccl      # what was recorded, again",
             "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
             "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
   }

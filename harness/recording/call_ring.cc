@@ -33,6 +33,7 @@ CallRing::Entry& CallRing::add(std::uint32_t gang, const Collective& call, std::
   entry.label.assign(call.label);
   entry.record = entry.first_of_batch = records_++;
   entry.time = options_.runtime == nullptr ? TimePoint(0) : options_.runtime->now();
+  entry.waited.reset();
   entry.gang = gang;
   entry.state = DumpedState::started;
   return entry;
@@ -57,13 +58,28 @@ std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
   return first;
 }
 
-void CallRing::complete(std::uint64_t record) {
+template <typename Change>
+void CallRing::change_batch(std::uint64_t record, const Change& change) {
   const std::uint64_t oldest = records_ - std::min<std::uint64_t>(records_, entries_.size());
   for (std::uint64_t at = std::max(record, oldest); at < records_; ++at) {
     Entry& entry = entries_[at % entries_.size()];
     if (entry.first_of_batch != record) return;
-    entry.state = DumpedState::completed;
+    change(entry);
   }
+}
+
+void CallRing::begin_wait(std::uint64_t record) {
+  change_batch(record, [this](Entry& entry) {
+    if (!entry.waited) entry.waited = records_;
+  });
+}
+
+void CallRing::give_up_wait(std::uint64_t record) {
+  change_batch(record, [](Entry& entry) { entry.waited.reset(); });
+}
+
+void CallRing::complete(std::uint64_t record) {
+  change_batch(record, [](Entry& entry) { entry.state = DumpedState::completed; });
 }
 
 Dump CallRing::dump(CallTable& calls, sim::LaneEnd end) const {
@@ -86,7 +102,9 @@ Dump CallRing::dump(CallTable& calls, sim::LaneEnd end) const {
                           .state = entry.state,
                           .is_message = is_point_to_point(call.kind),
                           .has_state = true,
-                          .is_in_stream = options_.is_in_stream});
+                          .is_in_stream = options_.is_in_stream,
+                          .has_waits = true,
+                          .waited = entry.waited});
   }
   return dump;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ class CallRing {
   // The record of a call that begins now; of a batch, of its first message.
   std::uint64_t begin(std::uint32_t gang, const Operation& operation);
 
+  // The rank waits for that call from now on; it no longer does, and the call is not complete. With
+  // all messages of its batch, as below.
+  void begin_wait(std::uint64_t record);
+  void give_up_wait(std::uint64_t record);
+
   // That call is complete, with all messages of its batch. Nothing if the ring has lost it.
   void complete(std::uint64_t record);
 
@@ -44,6 +50,7 @@ class CallRing {
     std::string label;
     std::uint64_t record = 0;
     std::uint64_t first_of_batch = 0;
+    std::optional<std::uint64_t> waited;
     TimePoint time{0};
     std::uint32_t gang = 0;
     DumpedState state = DumpedState::started;
@@ -52,6 +59,10 @@ class CallRing {
     DumpedGroup group;
     std::uint64_t collectives = 0;
   };
+
+  // Calls `change` with the entries of that call that are left.
+  template <typename Change>
+  void change_batch(std::uint64_t record, const Change& change);
 
   Entry& add(std::uint32_t gang, const Collective& call, std::uint64_t sequence);
 

@@ -19,6 +19,7 @@ void make_key(std::string& key, const Collective& call, std::string_view file) {
   append(key, call.peer);
   append(key, call.tag);
   append(key, call.count);
+  append(key, call.blocking);
   append(key, call.call_site.line);
   append(key, call.shape.dimensions());
   for (const std::int64_t extent : call.shape.extents()) append(key, extent);

@@ -51,7 +51,7 @@ struct EntryFields {
   // Of gangsim's own dumps.
   Field own{"gangsim"}, operation{"operation"}, reduce_operation{"reduce_operation"};
   Field count{"count"}, sequence{"sequence"}, peer{"peer"}, tag{"tag"}, label{"label"};
-  Field is_blocking{"is_blocking"}, is_in_stream{"is_in_stream"};
+  Field is_blocking{"is_blocking"}, is_in_stream{"is_in_stream"}, waited{"waited"};
 };
 
 class DumpReader : ValueReader {
@@ -310,6 +310,10 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
   if (const Value* label = find(*own, fields_.label)) call.label = text_or(label, "");
   call.blocking = get<bool>(*own, fields_.is_blocking, "a flag");
   read.is_in_stream = get<bool>(*own, fields_.is_in_stream, "a flag");
+  if (const Value* waited = find(*own, fields_.waited)) {
+    read.has_waits = true;
+    if (number_in(waited)) read.waited = get_count(*own, fields_.waited);
+  }
   if (call.count == 0 && !is_point_to_point(*kind) && *kind > OperationKind::broadcast)
     call.shape = {};
 }

@@ -43,6 +43,9 @@ struct DumpedCall {
   bool is_message = false;
   bool has_state = true;     // else `state` says nothing: with Gloo, it stays scheduled
   bool is_in_stream = true;  // NCCL: waits for what its rank launched before
+  bool has_waits = false;    // whether `waited` says something
+  // Of a started call: how many calls its rank had made when it waited for this one; none: never.
+  std::optional<std::uint64_t> waited = {};
 
   friend bool operator==(const DumpedCall&, const DumpedCall&) = default;
 };

@@ -202,6 +202,8 @@ void Writer::write_own(const DumpedCall& call) {
   if (!text.label.empty()) field("label", text.label);
   flag_field("is_blocking", text.blocking);
   flag_field("is_in_stream", call.is_in_stream);
+  if (call.has_waits && call.waited) field("waited", static_cast<std::int64_t>(*call.waited));
+  if (call.has_waits && !call.waited) empty_field("waited");
   out_.end_map();
 }
 

@@ -145,7 +145,9 @@ void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recordi
                           .state = call.state,
                           .is_message = call.is_message,
                           .has_state = call.has_state,
-                          .is_in_stream = call.is_in_stream});
+                          .is_in_stream = call.is_in_stream,
+                          .has_waits = call.has_waits,
+                          .waited = call.waited});
   }
   dump.dump.calls = {};
 }

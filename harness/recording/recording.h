@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct RankCall {
   bool is_message = false;
   bool has_state = true;
   bool is_in_stream = true;
+  bool has_waits = false;
+  std::optional<std::uint64_t> waited = {};
 };
 
 // Whether two calls of a rank that follow each other were made as one.

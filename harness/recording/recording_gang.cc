@@ -15,7 +15,11 @@ class RecordedWork final : public WorkState {
       : inner_(std::move(inner)), ring_(std::move(ring)), record_(record) {}
 
   bool wait(std::optional<Duration> timeout) override {
-    if (timeout && !inner_.wait(*timeout)) return false;
+    ring_->begin_wait(record_);
+    if (timeout && !inner_.wait(*timeout)) {
+      ring_->give_up_wait(record_);
+      return false;
+    }
     if (!timeout) inner_.wait();
     ring_->complete(record_);
     return true;
@@ -23,6 +27,7 @@ class RecordedWork final : public WorkState {
 
   bool test() override {
     if (!inner_.test()) return false;
+    ring_->begin_wait(record_);
     ring_->complete(record_);
     return true;
   }
@@ -31,8 +36,11 @@ class RecordedWork final : public WorkState {
 
   std::size_t wait_any(std::span<WorkState* const> works) override {
     std::vector<Work> inner;
-    for (WorkState* work : works)
-      inner.push_back(std::move(static_cast<RecordedWork*>(work)->inner_));
+    for (WorkState* work : works) {
+      auto& recorded = static_cast<RecordedWork&>(*work);
+      recorded.ring_->begin_wait(recorded.record_);  // for all of them, as long as none is complete
+      inner.push_back(std::move(recorded.inner_));
+    }
     const auto give_back = [&] {
       for (std::size_t i = 0; i < works.size(); ++i)
         static_cast<RecordedWork*>(works[i])->inner_ = std::move(inner[i]);
@@ -40,6 +48,9 @@ class RecordedWork final : public WorkState {
     try {
       const std::size_t index = Work::wait_any(inner);
       give_back();
+      for (std::size_t i = 0; i < works.size(); ++i)
+        if (auto& recorded = static_cast<RecordedWork&>(*works[i]); i != index)
+          recorded.ring_->give_up_wait(recorded.record_);
       return index;
     } catch (...) {
       give_back();

@@ -20,6 +20,8 @@ TEST(DumpWriter, WhatItWritesIsReadBack) {
   job.call(1, tp, OperationKind::send, {.peer = 1, .sequence = 1'000'000'000});
   job.call(1, tp, OperationKind::recv, {.peer = 1, .sequence = 1'000'000'000});
   Dump& dump = job.dump(1);
+  dump.calls[0].has_waits = dump.calls[1].has_waits = true;
+  dump.calls[1].waited = 5;
   dump.rank = 1;
   dump.end = sim::LaneEnd::returned;
   for (DumpedGroup& group : dump.groups) group.last_enqueued = 7;

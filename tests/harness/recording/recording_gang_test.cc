@@ -55,6 +55,26 @@ TEST(RecordingGang, ChildrenShareTheRing) {
   EXPECT_EQ(groups, (std::vector<std::string>{"root", "half"}));
 }
 
+TEST(RecordingGang, SaysWhenItsRankWaited) {
+  std::vector<std::optional<std::uint64_t>> waited;
+  sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    const auto ring = std::make_shared<CallRing>(CallRing::Options{.rank = rank.rank()});
+    const auto gang = std::make_shared<RecordingGang>(rank.root(), ring);
+    std::vector<Work> works;
+    for (int i = 0; i < 3; ++i) works.push_back(gang->start_barrier());
+    EXPECT_EQ(Work::wait_any(works), 0U);  // and only for that one
+    gang->barrier();
+    works[0].wait();
+    works[2].wait();
+    works[1].wait();
+    if (rank.rank() != 1) return;
+    CallTable calls;
+    for (const DumpedCall& call : ring->dump(calls, sim::LaneEnd::none).calls)
+      waited.push_back(call.waited);
+  });
+  EXPECT_EQ(waited, (std::vector<std::optional<std::uint64_t>>{3, 4, 4, std::nullopt}));
+}
+
 TEST(RecordingGang, DroppedWorkIsStillAFinding) {
   const sim::Report report = sim::Simulation({.world_size = 1}).run([](sim::SimulatedRank& rank) {
     const auto ring = std::make_shared<CallRing>(CallRing::Options{});
