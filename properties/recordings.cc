@@ -7,18 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gang/recording/dump_writer.h"
+#include "gang/recording/recording_gang.h"
 #include "harness/program_file/document.h"
 #include "harness/program_file/retold_program.h"
-#include "harness/recording/dump_writer.h"
 #include "harness/recording/explained_recording.h"
-#include "harness/recording/recording_gang.h"
 #include "properties/culprits.h"
 #include "properties/generators/culprit_program.h"
 
 namespace gang::properties {
 namespace {
-
-using harness::CallRing;
 
 // The dumps of the ranks of a run; of further runs of the same program, which settle what one
 // leaves open, nothing is kept.
@@ -26,30 +24,30 @@ class Recorders {
  public:
   explicit Recorders(int world)
       : rings_(static_cast<std::size_t>(world)),
-        ends_(static_cast<std::size_t>(world), sim::LaneEnd::none) {}
+        ends_(static_cast<std::size_t>(world), ProgramEnd::none) {}
 
   void run(const CulpritCase& one, sim::SimulatedRank& rank) {
     const auto index = static_cast<std::size_t>(rank.rank());
     if (rings_[index] != nullptr) return run_rank(one, rank);
     rings_[index] = std::make_shared<CallRing>(CallRing::Options{.rank = rank.rank()});
-    const auto root = std::make_shared<harness::RecordingGang>(rank.root(), rings_[index]);
+    const auto root = std::make_shared<RecordingGang>(rank.root(), rings_[index]);
     try {
       run_rank(one, root);
-      ends_[index] = sim::LaneEnd::returned;
+      ends_[index] = ProgramEnd::returned;
     } catch (const std::exception&) {
-      ends_[index] = sim::LaneEnd::failed;
+      ends_[index] = ProgramEnd::failed;
       throw;
     }
   }
 
   // By way of the bytes of the files.
   harness::Recording recall() const {
-    harness::CallTable calls;
+    CallTable calls;
     std::vector<harness::NamedDump> dumps;
     for (std::size_t rank = 0; rank < rings_.size(); ++rank) {
-      harness::CallTable own;
-      const harness::Dump dump = rings_[rank]->dump(own, ends_[rank]);
-      const std::string bytes = harness::to_pickle(dump, own);
+      CallTable own;
+      const Dump dump = rings_[rank]->dump(own, ends_[rank]);
+      const std::string bytes = to_pickle(dump, own);
       dumps.push_back({.file = fmt::format("rank_{}", rank),
                        .rank = static_cast<int>(rank),
                        .dump = harness::read_dump(bytes, calls)});
@@ -59,7 +57,7 @@ class Recorders {
 
  private:
   std::vector<std::shared_ptr<CallRing>> rings_;  // by rank
-  std::vector<sim::LaneEnd> ends_;
+  std::vector<ProgramEnd> ends_;
 };
 
 double share(std::uint64_t part, std::uint64_t whole) {

@@ -39,9 +39,9 @@ struct Node {
   friend auto operator<=>(const Node&, const Node&) = default;
 };
 
-class Folder {
+class StepFolder {
  public:
-  explicit Folder(const SharedSteps& shared) : shared_(shared) {}
+  explicit StepFolder(const SharedSteps& shared) : shared_(shared) {}
 
   std::vector<FoldedBlock> run() {
     std::vector<std::uint32_t> nodes;
@@ -201,7 +201,7 @@ class Folder {
 std::vector<FoldedBlock> fold_steps(const std::vector<std::vector<std::uint32_t>>& steps_of_rank) {
   std::vector<FoldedBlock> blocks;
   for (const SharedSteps& shared : share_steps(steps_of_rank))
-    for (FoldedBlock& block : Folder(shared).run()) blocks.push_back(std::move(block));
+    for (FoldedBlock& block : StepFolder(shared).run()) blocks.push_back(std::move(block));
   return blocks;
 }
 

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "gang/recording/dump_fields.h"
 #include "gang/visible_text.h"
-#include "harness/recording/dump_fields.h"
 #include "harness/recording/json_dump_reader.h"
 #include "harness/recording/pickle_reader.h"
 #include "harness/recording/value_reader.h"
@@ -98,9 +98,7 @@ Dump DumpReader::read() {
   if (const auto rank = number_in(find(root, "rank")); rank && *rank >= 0)
     if (*rank < most_recorded_ranks) dump_.rank = static_cast<int>(*rank);
   const std::string_view end = text_or(find(root, "gangsim_end"), "none");
-  for (const sim::LaneEnd candidate :
-       {sim::LaneEnd::none, sim::LaneEnd::returned, sim::LaneEnd::failed})
-    if (to_string(candidate) == end) dump_.end = candidate;
+  dump_.end = parse_name(program_end_names, end).value_or(ProgramEnd::none);
   read_groups(root);
   if (entries != nullptr) {
     const std::span<const Value> all = items(*entries);

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/recording/call_table.h"
+#include "gang/recording/call_table.h"
 #include "harness/recording/dump.h"
 #include "sim/report/certainty.h"
+#include "sim/report/timeline.h"
 
 namespace gang::harness {
 

@@ -1,8 +1,8 @@
-#include "harness/recording/call_table.h"
+#include "gang/recording/call_table.h"
 
 #include "gang/visible_text.h"
 
-namespace gang::harness {
+namespace gang {
 namespace {
 
 template <typename T>
@@ -51,4 +51,4 @@ std::uint32_t CallTable::index_of(const Collective& call, std::string_view file)
   return place->second;
 }
 
-}  // namespace gang::harness
+}  // namespace gang

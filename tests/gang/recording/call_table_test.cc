@@ -1,8 +1,8 @@
-#include "harness/recording/call_table.h"
+#include "gang/recording/call_table.h"
 
 #include <gtest/gtest.h>
 
-namespace gang::harness {
+namespace gang {
 namespace {
 
 TEST(CallTable, KeepsEqualCallsOnce) {
@@ -35,4 +35,4 @@ TEST(CallTable, CopiesTextsAndMakesThemVisible) {
 }
 
 }  // namespace
-}  // namespace gang::harness
+}  // namespace gang

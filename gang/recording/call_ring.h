@@ -1,21 +1,24 @@
 // The last calls of one rank, in a ring, as Flight Recorder keeps them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gang/collective.h"
 #include "gang/gang.h"
+#include "gang/recording/call_table.h"
+#include "gang/recording/dump.h"
 #include "gang/runtime.h"
-#include "harness/recording/dump.h"
 
-namespace gang::harness {
+namespace gang {
 
 // Shared by the gangs of a rank. Keeps call sites, whose texts must outlive it.
-// Threads: one at a time. Memory is taken once; a call costs a few nanoseconds.
+// Threads: any. Memory is taken once; a call costs tens of nanoseconds, most of them for the time.
 class CallRing {
  public:
   struct Options {
@@ -23,8 +26,12 @@ class CallRing {
     std::size_t capacity = 2000;  // calls that are kept, > 0
     bool is_in_stream = false;    // DumpedCall::is_in_stream
     Runtime* runtime = nullptr;   // whose clock the calls are timed by; outlives their gangs
+    Duration clock_offset{0};     // what is added to that clock in dumps
   };
   explicit CallRing(const Options& options);
+  virtual ~CallRing() = default;
+  CallRing(const CallRing&) = delete;
+  CallRing& operator=(const CallRing&) = delete;
 
   // The index of a gang, for `begin`. Gangs of one name and the same members share one, and their
   // numbers go on.
@@ -41,10 +48,34 @@ class CallRing {
   // That call is complete, with all messages of its batch. Nothing if the ring has lost it.
   void complete(std::uint64_t record);
 
+  // A call on that gang has failed, and so will all others.
+  void note_broken(std::uint32_t gang) noexcept;
+
+  // The last call that has not ended within its timeout, counted from 1; 0 if there is none.
+  std::uint64_t last_overdue() const;
+
   // The calls that are left, as the dump of this rank.
-  Dump dump(CallTable& calls, sim::LaneEnd end) const;
+  Dump dump(CallTable& calls, ProgramEnd end) const;
+
+ protected:
+  // One of the gangs is broken. Called once for each.
+  virtual void gang_broke() noexcept {}
 
  private:
+  // Held for some nanoseconds.
+  class Lock {
+   public:
+    explicit Lock(std::atomic_flag& flag) noexcept : flag_(flag) {
+      while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    ~Lock() { flag_.clear(std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::atomic_flag& flag_;
+  };
+
   struct Entry {
     Collective call;  // its label is in `label`
     std::string label;
@@ -52,25 +83,29 @@ class CallRing {
     std::uint64_t first_of_batch = 0;
     std::optional<std::uint64_t> waited;
     TimePoint time{0};
+    Duration timeout{0};
     std::uint32_t gang = 0;
     DumpedState state = DumpedState::started;
   };
   struct Gang {
     DumpedGroup group;
     std::uint64_t collectives = 0;
+    bool is_broken = false;
   };
 
   // Calls `change` with the entries of that call that are left.
   template <typename Change>
   void change_batch(std::uint64_t record, const Change& change);
 
-  Entry& add(std::uint32_t gang, const Collective& call, std::uint64_t sequence);
+  Entry& add(std::uint32_t gang, const Operation& operation, const Collective& call,
+             std::uint64_t sequence);
 
   Options options_;
-  std::vector<Entry> entries_;  // by record, modulo the capacity
+  mutable std::atomic_flag busy_;  // of what follows
+  std::vector<Entry> entries_;     // by record, modulo the capacity
   std::vector<Gang> gangs_;
   std::uint64_t records_ = 0;
   std::uint64_t messages_ = 0;
 };
 
-}  // namespace gang::harness
+}  // namespace gang

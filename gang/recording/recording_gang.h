@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "gang/forwarding_gang.h"
-#include "harness/recording/call_ring.h"
+#include "gang/recording/call_ring.h"
 
-namespace gang::harness {
+namespace gang {
 
 // Passes every call on, and keeps it in the ring that the gangs of its rank share. A started call
 // counts as complete once the program has seen that it is. Works on every backend.
@@ -24,4 +24,4 @@ class RecordingGang final : public ForwardingGang {
   std::uint32_t index_;
 };
 
-}  // namespace gang::harness
+}  // namespace gang

@@ -1,9 +1,9 @@
-#include "harness/recording/dump_fields.h"
+#include "gang/recording/dump_fields.h"
 
 #include <algorithm>
 #include <array>
 
-namespace gang::harness::dump_fields {
+namespace gang::dump_fields {
 namespace {
 
 struct Operation {
@@ -66,4 +66,4 @@ std::optional<OperationKind> operation_named(std::string_view name) noexcept {
   return known == operations.end() ? std::nullopt : std::optional(known->kind);
 }
 
-}  // namespace gang::harness::dump_fields
+}  // namespace gang::dump_fields

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace gang::harness {
+namespace gang {
 
 // Values one after the other; those of a map, list or tuple stand between begin_ and end_.
 // Source: CPython, Lib/pickletools.py.
@@ -33,4 +33,4 @@ class PickleWriter {
   std::string bytes_;
 };
 
-}  // namespace gang::harness
+}  // namespace gang

@@ -1,8 +1,7 @@
-#include "harness/recording/recording_gang.h"
-
 #include <gtest/gtest.h>
 
 #include "gang/fake_gang.h"
+#include "gang/recording/recording_gang.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {
@@ -11,7 +10,7 @@ namespace {
 std::vector<DumpedState> states_of(const CallRing& ring) {
   CallTable calls;
   std::vector<DumpedState> states;
-  for (const DumpedCall& call : ring.dump(calls, sim::LaneEnd::none).calls)
+  for (const DumpedCall& call : ring.dump(calls, ProgramEnd::none).calls)
     states.push_back(call.state);
   return states;
 }
@@ -19,7 +18,7 @@ std::vector<DumpedState> states_of(const CallRing& ring) {
 constexpr DumpedState started = DumpedState::started;
 constexpr DumpedState completed = DumpedState::completed;
 
-TEST(RecordingGang, ACallIsCompleteOnceTheProgramHasSeenIt) {
+TEST(RecordedGangs, ACallIsCompleteOnceTheProgramHasSeenIt) {
   std::vector<DumpedState> before;
   std::vector<DumpedState> after;
   sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
@@ -39,7 +38,7 @@ TEST(RecordingGang, ACallIsCompleteOnceTheProgramHasSeenIt) {
   EXPECT_EQ(after, (std::vector{completed, completed, completed}));
 }
 
-TEST(RecordingGang, ChildrenShareTheRing) {
+TEST(RecordedGangs, ChildrenShareTheRing) {
   std::vector<std::string> groups;
   sim::Simulation({.world_size = 4}).run([&](sim::SimulatedRank& rank) {
     const auto ring = std::make_shared<CallRing>(CallRing::Options{.rank = rank.rank()});
@@ -48,14 +47,14 @@ TEST(RecordingGang, ChildrenShareTheRing) {
     half->barrier();
     CallTable calls;
     if (rank.rank() != 3) return;
-    const Dump dump = ring->dump(calls, sim::LaneEnd::none);
+    const Dump dump = ring->dump(calls, ProgramEnd::none);
     for (const DumpedCall& call : dump.calls) groups.push_back(dump.groups[call.group].name);
     EXPECT_EQ(dump.groups[1].ranks, (std::vector{1, 3}));
   });
   EXPECT_EQ(groups, (std::vector<std::string>{"root", "half"}));
 }
 
-TEST(RecordingGang, SaysWhenItsRankWaited) {
+TEST(RecordedGangs, SaysWhenItsRankWaited) {
   std::vector<std::optional<std::uint64_t>> waited;
   sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
     const auto ring = std::make_shared<CallRing>(CallRing::Options{.rank = rank.rank()});
@@ -69,13 +68,13 @@ TEST(RecordingGang, SaysWhenItsRankWaited) {
     works[1].wait();
     if (rank.rank() != 1) return;
     CallTable calls;
-    for (const DumpedCall& call : ring->dump(calls, sim::LaneEnd::none).calls)
+    for (const DumpedCall& call : ring->dump(calls, ProgramEnd::none).calls)
       waited.push_back(call.waited);
   });
   EXPECT_EQ(waited, (std::vector<std::optional<std::uint64_t>>{3, 4, 4, std::nullopt}));
 }
 
-TEST(RecordingGang, DroppedWorkIsStillAFinding) {
+TEST(RecordedGangs, DroppedWorkIsStillAFinding) {
   const sim::Report report = sim::Simulation({.world_size = 1}).run([](sim::SimulatedRank& rank) {
     const auto ring = std::make_shared<CallRing>(CallRing::Options{});
     const auto gang = std::make_shared<RecordingGang>(rank.root(), ring);

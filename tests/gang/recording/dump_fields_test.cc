@@ -1,8 +1,8 @@
-#include "harness/recording/dump_fields.h"
+#include "gang/recording/dump_fields.h"
 
 #include <gtest/gtest.h>
 
-namespace gang::harness::dump_fields {
+namespace gang::dump_fields {
 namespace {
 
 TEST(DumpFields, EveryTypeHasAName) {
@@ -19,4 +19,4 @@ TEST(DumpFields, OperationsHaveSeveralNames) {
 }
 
 }  // namespace
-}  // namespace gang::harness::dump_fields
+}  // namespace gang::dump_fields

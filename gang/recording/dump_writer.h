@@ -3,9 +3,10 @@
 
 #include <string>
 
-#include "harness/recording/dump.h"
+#include "gang/recording/call_table.h"
+#include "gang/recording/dump.h"
 
-namespace gang::harness {
+namespace gang {
 
 // `dump` as a pickle that torchfrtrace of PyTorch 2.6 reads, and read_dump, which gets the same
 // dump back. Calls that torchfrtrace does not know (barrier, reduce, making gangs) are an
@@ -13,4 +14,4 @@ namespace gang::harness {
 // ours, "gangsim". A dump without calls gets one that is not a call: torchfrtrace wants one.
 std::string to_pickle(const Dump& dump, const CallTable& calls);
 
-}  // namespace gang::harness
+}  // namespace gang

@@ -9,7 +9,7 @@
 
 #include "gang/collective.h"
 
-namespace gang::harness {
+namespace gang {
 
 // Calls without their gang and number: kind, arguments and place. Texts are kept as long as the
 // table. O(1) for a call that is known.
@@ -38,4 +38,4 @@ class CallTable {
   std::string key_;  // of the call at hand
 };
 
-}  // namespace gang::harness
+}  // namespace gang

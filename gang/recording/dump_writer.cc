@@ -1,4 +1,4 @@
-#include "harness/recording/dump_writer.h"
+#include "gang/recording/dump_writer.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/recording/dump_fields.h"
-#include "harness/recording/pickle_writer.h"
+#include "gang/recording/dump_fields.h"
+#include "gang/recording/pickle_writer.h"
 
-namespace gang::harness {
+namespace gang {
 namespace {
 
 // Far from the numbers of collectives: torchfrtrace takes calls of one number for calls made as
@@ -85,7 +85,7 @@ std::string Writer::run() {
   out_.begin_map();
   field("version", dump_.version);
   if (dump_.rank) field("rank", *dump_.rank);
-  field("gangsim_end", to_string(dump_.end));
+  field("gangsim_end", name_of(program_end_names, dump_.end));
   write_groups();
   out_.text("entries");
   out_.begin_list();
@@ -277,4 +277,4 @@ std::string to_pickle(const Dump& dump, const CallTable& calls) {
   return Writer(dump, calls).run();
 }
 
-}  // namespace gang::harness
+}  // namespace gang

@@ -1,10 +1,12 @@
-#include "harness/recording/call_ring.h"
+#include "gang/recording/call_ring.h"
+
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "gang/operation.h"
 
-namespace gang::harness {
+namespace gang {
 namespace {
 
 Operation barrier(std::string_view label = "") {
@@ -24,7 +26,7 @@ TEST(CallRing, KeepsTheLastCalls) {
     if (i != 4) ring.complete(record);
   }
   CallTable calls;
-  const Dump dump = ring.dump(calls, sim::LaneEnd::none);
+  const Dump dump = ring.dump(calls, ProgramEnd::none);
   ASSERT_EQ(dump.calls.size(), 3U);
   EXPECT_EQ(dump.calls[0].record, 2U);
   EXPECT_EQ(dump.calls[0].sequence, 2U);
@@ -43,7 +45,7 @@ TEST(CallRing, ACallThatIsLostMayComplete) {
   ring.begin(gang, barrier());
   ring.complete(first);
   CallTable calls;
-  for (const DumpedCall& call : ring.dump(calls, sim::LaneEnd::none).calls)
+  for (const DumpedCall& call : ring.dump(calls, ProgramEnd::none).calls)
     EXPECT_EQ(call.state, DumpedState::started);
 }
 
@@ -63,7 +65,7 @@ TEST(CallRing, TheMessagesOfABatchHaveOneNumberAndEndTogether) {
   ring.begin(gang, batch);
   ring.complete(record);
   CallTable calls;
-  const Dump dump = ring.dump(calls, sim::LaneEnd::none);
+  const Dump dump = ring.dump(calls, ProgramEnd::none);
   ASSERT_EQ(dump.calls.size(), 4U);
   EXPECT_EQ(dump.calls[0].sequence, dump.calls[1].sequence);
   EXPECT_NE(dump.calls[1].sequence, dump.calls[2].sequence);
@@ -80,9 +82,47 @@ TEST(CallRing, LabelsOutliveTheirCalls) {
     ring.begin(gang, barrier(label));
   }
   CallTable calls;
-  const Dump dump = ring.dump(calls, sim::LaneEnd::none);
+  const Dump dump = ring.dump(calls, ProgramEnd::none);
   EXPECT_EQ(calls[dump.calls[0].call].label, "a label that is longer than a short string");
 }
 
+TEST(CallRing, KnowsWhatIsOverdue) {
+  const auto runtime = make_real_runtime();
+  CallRing ring({.capacity = 2, .runtime = runtime.get()});
+  const std::uint32_t gang = ring.add_gang(root);
+  Operation patient = barrier();
+  Operation late = barrier();
+  late.timeout = Duration(1);
+  ring.begin(gang, patient);
+  EXPECT_EQ(ring.last_overdue(), 0U);
+  const std::uint64_t record = ring.begin(gang, late);
+  while (runtime->now() < deadline_after(runtime->now(), Duration(1)) && ring.last_overdue() == 0)
+    runtime->yield();
+  EXPECT_EQ(ring.last_overdue(), 2U);
+  ring.complete(record);
+  EXPECT_EQ(ring.last_overdue(), 0U);
+}
+
+TEST(CallRing, ThreadsMayShareIt) {
+  CallRing ring({.capacity = 64});
+  const std::uint32_t gang = ring.add_gang(root);
+  constexpr int calls_each = 20'000;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i)
+      threads.emplace_back([&] {
+        for (int call = 0; call < calls_each; ++call) ring.complete(ring.begin(gang, barrier()));
+      });
+    for (int i = 0; i < 50; ++i) {
+      CallTable calls;
+      const Dump dump = ring.dump(calls, ProgramEnd::none);
+      for (std::size_t k = 1; k < dump.calls.size(); ++k)
+        ASSERT_EQ(dump.calls[k].record, dump.calls[k - 1].record + 1);
+    }
+  }
+  CallTable calls;
+  EXPECT_EQ(ring.dump(calls, ProgramEnd::none).calls.back().record, 3U * calls_each - 1);
+}
+
 }  // namespace
-}  // namespace gang::harness
+}  // namespace gang

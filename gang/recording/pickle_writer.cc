@@ -1,8 +1,8 @@
-#include "harness/recording/pickle_writer.h"
+#include "gang/recording/pickle_writer.h"
 
 #include <limits>
 
-namespace gang::harness {
+namespace gang {
 
 void PickleWriter::append_number(std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
@@ -24,4 +24,4 @@ void PickleWriter::text(std::string_view value) {
   bytes_ += value;
 }
 
-}  // namespace gang::harness
+}  // namespace gang

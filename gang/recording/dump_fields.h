@@ -7,7 +7,7 @@
 #include "gang/data_type.h"
 #include "gang/operation_kind.h"
 
-namespace gang::harness::dump_fields {
+namespace gang::dump_fields {
 
 // "Float" and f32.
 std::string_view name_of_type(DataType type) noexcept;
@@ -19,4 +19,4 @@ std::optional<OperationKind> operation_named(std::string_view name) noexcept;
 // A call that is none: it only keeps a dump from being empty.
 inline constexpr std::string_view no_operation = "none";
 
-}  // namespace gang::harness::dump_fields
+}  // namespace gang::dump_fields

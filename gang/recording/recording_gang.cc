@@ -1,32 +1,47 @@
-#include "harness/recording/recording_gang.h"
+#include "gang/recording/recording_gang.h"
 
 #include <utility>
 #include <vector>
 
+#include "gang/error.h"
 #include "gang/work.h"
 
-namespace gang::harness {
+namespace gang {
 namespace {
+
+// What `call` returns; if it throws a GangError, the gang is broken from then on.
+template <typename Call>
+auto noting_broken(CallRing& ring, std::uint32_t gang, const Call& call) {
+  try {
+    return call();
+  } catch (const GangError&) {
+    ring.note_broken(gang);
+    throw;
+  }
+}
 
 // A started call of a recording gang. Works are waited for together only with their like.
 class RecordedWork final : public WorkState {
  public:
-  RecordedWork(Work inner, std::shared_ptr<CallRing> ring, std::uint64_t record)
-      : inner_(std::move(inner)), ring_(std::move(ring)), record_(record) {}
+  RecordedWork(Work inner, std::shared_ptr<CallRing> ring, std::uint32_t gang, std::uint64_t record)
+      : inner_(std::move(inner)), ring_(std::move(ring)), gang_(gang), record_(record) {}
 
   bool wait(std::optional<Duration> timeout) override {
     ring_->begin_wait(record_);
-    if (timeout && !inner_.wait(*timeout)) {
+    const bool is_done = noting_broken(*ring_, gang_, [this, timeout] {
+      if (timeout) return inner_.wait(*timeout);
+      inner_.wait();
+      return true;
+    });
+    if (is_done)
+      ring_->complete(record_);
+    else
       ring_->give_up_wait(record_);
-      return false;
-    }
-    if (!timeout) inner_.wait();
-    ring_->complete(record_);
-    return true;
+    return is_done;
   }
 
   bool test() override {
-    if (!inner_.test()) return false;
+    if (!noting_broken(*ring_, gang_, [this] { return inner_.test(); })) return false;
     ring_->begin_wait(record_);
     ring_->complete(record_);
     return true;
@@ -46,7 +61,8 @@ class RecordedWork final : public WorkState {
         static_cast<RecordedWork*>(works[i])->inner_ = std::move(inner[i]);
     };
     try {
-      const std::size_t index = Work::wait_any(inner);
+      const std::size_t index =
+          noting_broken(*ring_, gang_, [&inner] { return Work::wait_any(inner); });
       give_back();
       for (std::size_t i = 0; i < works.size(); ++i)
         if (auto& recorded = static_cast<RecordedWork&>(*works[i]); i != index)
@@ -63,6 +79,7 @@ class RecordedWork final : public WorkState {
  private:
   Work inner_;
   std::shared_ptr<CallRing> ring_;
+  std::uint32_t gang_;
   std::uint64_t record_;
 };
 
@@ -73,12 +90,14 @@ RecordingGang::RecordingGang(std::shared_ptr<Gang> inner, std::shared_ptr<CallRi
 
 Work RecordingGang::do_start(Operation& operation) {
   const std::uint64_t record = ring_->begin(index_, operation);
-  return Work(std::make_shared<RecordedWork>(ForwardingGang::do_start(operation), ring_, record));
+  Work work = noting_broken(*ring_, index_, [&] { return ForwardingGang::do_start(operation); });
+  return Work(std::make_shared<RecordedWork>(std::move(work), ring_, index_, record));
 }
 
 Received RecordingGang::do_run(Operation& operation) {
   const std::uint64_t record = ring_->begin(index_, operation);
-  const Received received = ForwardingGang::do_run(operation);
+  const Received received =
+      noting_broken(*ring_, index_, [&] { return ForwardingGang::do_run(operation); });
   ring_->complete(record);
   return received;
 }
@@ -87,4 +106,4 @@ std::shared_ptr<Gang> RecordingGang::wrap(std::shared_ptr<Gang> child) {
   return std::make_shared<RecordingGang>(std::move(child), ring_);
 }
 
-}  // namespace gang::harness
+}  // namespace gang

@@ -1,13 +1,17 @@
-#include "harness/recording/dump_writer.h"
+#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "gang/recording/dump_writer.h"
+#include "gang/recording/pickle_writer.h"
+#include "harness/recording/dump.h"
+#include "harness/recording/pickle_reader.h"
 #include "tests/harness/recording/recording_testing.h"
 
 namespace gang::harness {
 namespace {
 
-TEST(DumpWriter, WhatItWritesIsReadBack) {
+TEST(WrittenDump, WhatItWritesIsReadBack) {
   Job job(4);
   const auto root = job.group("default_pg", {0, 1, 2, 3});
   const auto tp = job.group("tp", {1, 0});
@@ -23,13 +27,13 @@ TEST(DumpWriter, WhatItWritesIsReadBack) {
   dump.calls[0].has_waits = dump.calls[1].has_waits = true;
   dump.calls[1].waited = 5;
   dump.rank = 1;
-  dump.end = sim::LaneEnd::returned;
+  dump.end = ProgramEnd::returned;
   for (DumpedGroup& group : dump.groups) group.last_enqueued = 7;
   CallTable calls;
   const std::string bytes = to_pickle(dump, job.table());
   const Dump again = read_dump(bytes, calls);
   EXPECT_EQ(again.rank, 1);
-  EXPECT_EQ(again.end, sim::LaneEnd::returned);
+  EXPECT_EQ(again.end, ProgramEnd::returned);
   EXPECT_EQ(again.version, "2.4");
   EXPECT_EQ(again.groups, dump.groups);
   ASSERT_EQ(again.calls.size(), dump.calls.size());
@@ -46,7 +50,7 @@ TEST(DumpWriter, WhatItWritesIsReadBack) {
   }
 }
 
-TEST(DumpWriter, ADumpWithoutCallsHasAnEntryThatIsNone) {
+TEST(WrittenDump, ADumpWithoutCallsHasAnEntryThatIsNone) {
   Job job(2);
   job.group("default_pg", {0, 1});
   Dump& dump = job.dump(1);
@@ -57,6 +61,34 @@ TEST(DumpWriter, ADumpWithoutCallsHasAnEntryThatIsNone) {
   const Dump again = read_dump(bytes, calls);
   EXPECT_TRUE(again.calls.empty());
   EXPECT_EQ(again.groups.size(), 1U);
+}
+
+TEST(WrittenDump, EveryNumberComesBack) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::vector<std::int64_t> numbers = {0,
+                                             -1,
+                                             255,
+                                             256,
+                                             2147483647,
+                                             2147483648,
+                                             -2147483648LL,
+                                             -2147483649LL,
+                                             Limits::min(),
+                                             Limits::max()};
+  PickleWriter writer;
+  writer.begin_list();
+  for (const std::int64_t number : numbers) writer.number(number);
+  writer.flag(true);
+  writer.none();
+  writer.end_list();
+  const std::string bytes = writer.take();
+  const ValueTree tree = read_pickle(bytes);
+  const auto items = tree.items(tree.root());
+  ASSERT_EQ(items.size(), numbers.size() + 2);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_EQ(std::get<std::int64_t>(items[i]), numbers[i]);
+  EXPECT_TRUE(std::get<bool>(items[numbers.size()]));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(items.back()));
 }
 
 }  // namespace
