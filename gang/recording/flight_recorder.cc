@@ -27,11 +27,7 @@ Duration offset_of(const Runtime& runtime) {
 }
 
 std::string prepared_path(const FlightRecorderOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(options.folder, error);
-  if (error || ::access(options.folder.c_str(), W_OK) != 0)
-    throw InvalidArgument(fmt::format("flight recorder: cannot write to folder {}{}",
-                                      options.folder, error ? ": " + error.message() : ""));
+  prepare_dump_folder(options.folder);
   return (std::filesystem::path(options.folder) / fmt::format("nccl_trace_rank_{}", options.rank))
       .string();
 }
@@ -46,6 +42,14 @@ void replace_file(const std::string& path, const std::string& bytes) {
 }
 
 }  // namespace
+
+void prepare_dump_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || ::access(folder.c_str(), W_OK) != 0)
+    throw InvalidArgument(fmt::format("flight recorder: cannot write to folder {}{}", folder,
+                                      error ? ": " + error.message() : ""));
+}
 
 FlightRecorder::FlightRecorder(const FlightRecorderOptions& options)
     : FlightRecorder(options, make_real_runtime()) {}

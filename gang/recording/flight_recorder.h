@@ -52,6 +52,9 @@ class FlightRecorder final : public CallRing {
   std::thread watcher_;  // the last: it uses the others
 };
 
+// Makes the folder for dumps, if need be. Throws InvalidArgument if dumps cannot be written there.
+void prepare_dump_folder(const std::string& folder);
+
 // `root`, recorded with all gangs made from it.
 std::shared_ptr<Gang> make_recorded(std::shared_ptr<Gang> root,
                                     const FlightRecorderOptions& options);

@@ -9,6 +9,7 @@
 
 #include "gang/error.h"
 #include "gang/error_file.h"
+#include "gang/recording/flight_recorder.h"
 #include "gang/store/rendezvous.h"
 #include "harness/backends/backend.h"
 #include "harness/commands/commands.h"
@@ -74,6 +75,7 @@ class ConformCommand final : public Command {
     if (!environment)
       throw InvalidArgument(
           "conform runs once per rank, under torchrun or srun; RANK and WORLD_SIZE are not set");
+    if (!environment->record_folder.empty()) prepare_dump_folder(environment->record_folder);
     try {
       return run_rank(context, *environment);
     } catch (const Error& error) {

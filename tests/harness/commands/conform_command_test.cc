@@ -98,6 +98,13 @@ TEST(ConformCommand, FaultsThatEndProcessesAreContainedAndEndNone) {
   }
 }
 
+TEST(ConformCommand, AFolderThatCannotBeWrittenIsBadInput) {
+  const Answer answer = ask_under(
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"GANGSIM_RECORD", "/proc/nowhere"}}, {"ring"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("flight recorder: cannot write to folder /proc/nowhere"));
+}
+
 TEST(ConformCommand, FaultsItDoesNotKnowAreBadInput) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
