@@ -122,6 +122,7 @@ void read_elastic(const Reader& reader, Environment& environment) {
   environment.max_restarts = reader.number("TORCHELASTIC_MAX_RESTARTS", 0, 0);
   environment.run_id = reader.text("TORCHELASTIC_RUN_ID");
   environment.error_file = reader.text("TORCHELASTIC_ERROR_FILE");
+  environment.record_folder = reader.text("GANGSIM_RECORD");
 }
 
 // The first host of "node[03-05,7],other": "node03", as `scontrol show hostnames` would begin.

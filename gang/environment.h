@@ -22,6 +22,7 @@ struct Environment {
   int max_restarts = 0;           // TORCHELASTIC_MAX_RESTARTS
   std::string run_id;             // TORCHELASTIC_RUN_ID
   std::string error_file;         // TORCHELASTIC_ERROR_FILE
+  std::string record_folder;      // GANGSIM_RECORD: see RootGangOptions
 
   friend bool operator==(const Environment&, const Environment&) = default;
 };

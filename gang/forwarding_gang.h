@@ -18,6 +18,8 @@ class ForwardingGang : public Gang {
 
   Gang& inner() const noexcept { return *inner_; }
 
+  const std::shared_ptr<Gang>& shared_inner() const noexcept { return inner_; }
+
   // `gang`, which was not made from this one, decorated as if it had been.
   std::shared_ptr<Gang> decorated(std::shared_ptr<Gang> gang);
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "gang/environment.h"
 #include "gang/gang.h"
@@ -21,13 +22,18 @@ struct RootGangOptions {
   Monitoring monitored = Monitoring::off;
   StreamPriority priority = StreamPriority::normal;  // cuda only
   Watchdog watchdog = Watchdog::off;
+  // A folder for the dumps of a FlightRecorder, one per rank: what each has called, when a gang
+  // breaks, when a call is overdue, on SIGUSR1 and at the end. Empty: that of the environment's
+  // GANGSIM_RECORD; nothing is recorded without either. `gangsim explain` reads it.
+  std::string record_folder;
 };
 
 // The gang of all processes of the job that `environment` describes: Gloo for cpu and NCCL for
 // cuda, or a FakeGang of size 1 without an environment. Blocks until all ranks have arrived.
 //
-// Throws InvalidArgument for bad options, NotSupported if the backend is not built in (says which
-// and why), GangError (timeout, connection) if the ranks do not meet.
+// Throws InvalidArgument for bad options (also a folder that cannot be written to), NotSupported if
+// the backend is not built in (says which and why), GangError (timeout, connection) if the ranks do
+// not meet.
 std::shared_ptr<Gang> setup_root_gang(const std::optional<Environment>& environment,
                                       const RootGangOptions& options = {});
 

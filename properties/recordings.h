@@ -25,6 +25,9 @@ std::string to_string(const RecordingFigures& figures);
 inline constexpr double least_same_ranks = 0.98;
 inline constexpr double least_same_cause = 0.95;
 
+inline constexpr double least_same_retold = 0.99;
+
+// dumps_say_what_the_run_said; a_recording_is_a_program.
 std::vector<Property> recordings(const Subject& subject);
 
 }  // namespace gang::properties

@@ -9,6 +9,7 @@
 
 #include "gang/error.h"
 #include "gang/error_file.h"
+#include "gang/recording/flight_recorder.h"
 #include "gang/store/rendezvous.h"
 #include "harness/backends/backend.h"
 #include "harness/commands/commands.h"
@@ -31,7 +32,8 @@ class ConformCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"conform --backend gloo --cases 100 --seed 1 --junit out.xml",
             "conform ring every_collective --timeout 10s",
-            "conform ring --faults kill --cases 10 --timeout 5s", "conform --backend nccl"};
+            "conform ring --faults kill --cases 10 --timeout 5s",
+            "conform ring --record dumps/       # then: explain dumps/", "conform --backend nccl"};
   }
 
   std::string notes() const override {
@@ -59,16 +61,22 @@ class ConformCommand final : public Command {
          .value_name = "TIME",
          .description = "timeout of the root gang [1min]",
          .set = [this](std::string_view text) { timeout_ = parse_duration(text); }},
+        text_option("--record", "FOLDER",
+                    "a Flight Recorder dump of every rank and program, for explain [that of\n"
+                    "GANGSIM_RECORD]",
+                    record_),
         json_.option("the verdict as JSON, from rank 0"),
         junit_.option("the verdict as JUnit XML, from rank 0"),
         sarif_.option("the verdict as SARIF, for code review, from rank 0")};
   }
 
   int run(CommandContext& context) override {
-    const auto environment = parse_environment(variables_());
+    auto environment = parse_environment(variables_());
+    if (environment && !record_.empty()) environment->record_folder = record_;
     if (!environment)
       throw InvalidArgument(
           "conform runs once per rank, under torchrun or srun; RANK and WORLD_SIZE are not set");
+    if (!environment->record_folder.empty()) prepare_dump_folder(environment->record_folder);
     try {
       return run_rank(context, *environment);
     } catch (const Error& error) {
@@ -165,6 +173,7 @@ class ConformCommand final : public Command {
   std::vector<std::string> programs_;
   std::uint64_t cases_ = 20;
   std::string faults_;
+  std::string record_;
   BackendKind backend_ = BackendKind::gloo;
   std::uint64_t seed_ = 1;
   Duration timeout_ = std::chrono::minutes(1);

@@ -13,6 +13,7 @@
 #include "harness/explanation/grouped_waits.h"
 #include "harness/explanation/html_page.h"
 #include "harness/explanation/run_sarif.h"
+#include "harness/program_file/retold_program.h"
 #include "harness/recording/dump_files.h"
 #include "harness/recording/explained_recording.h"
 #include "harness/run/run_file.h"
@@ -99,9 +100,11 @@ class ExplainCommand final : public Command {
     return "explains a saved run, or the dumps of a job that hung";
   }
   std::vector<std::string> examples() const override {
-    return {"run suspect.toml --json out.json", "explain out.json",
+    return {"run suspect.toml --json out.json",
+            "explain out.json",
             "explain out.json --html out.html --dot out.dot",
             "explain runs/                      # every run of a folder",
+            "explain dumps/ --program again.toml && gangsim run again.toml",
             "explain /tmp/nccl_trace_rank_*     # PyTorch's Flight Recorder, a dump per rank"};
   }
 
@@ -121,6 +124,7 @@ class ExplainCommand final : public Command {
             json_.option("the run again, in this version's format"),
             junit_.option("the verdict as JUnit XML"),
             sarif_.option("the findings as SARIF, for code review"),
+            program_.option("what the dumps have recorded as a program for run, to be changed"),
             flag_option("--text", "print the text even if files are written", wants_text_)};
   }
 
@@ -128,6 +132,8 @@ class ExplainCommand final : public Command {
     std::error_code error;
     if (has_dumps(paths_.front()))
       explain_dumps(context);
+    else if (program_.is_given())
+      throw InvalidArgument("--program needs the dumps of a Flight Recorder");
     else if (paths_.size() > 1)
       throw InvalidArgument(fmt::format(
           "{} is not a dump of a Flight Recorder, of which several can be given", paths_.front()));
@@ -139,18 +145,19 @@ class ExplainCommand final : public Command {
   }
 
  private:
-  std::array<FileOption*, 5> files() { return {&html_, &dot_, &json_, &junit_, &sarif_}; }
+  std::array<FileOption*, 6> files() {
+    return {&html_, &dot_, &json_, &junit_, &sarif_, &program_};
+  }
 
   bool writes_files() { return std::ranges::any_of(files(), &FileOption::is_given); }
 
   void explain_dumps(CommandContext& context) {
     std::string command = context.binary + " explain";
     for (const std::string& path : paths_) command += " " + shell_quoted(path);
-    const std::filesystem::path first = std::filesystem::path(paths_.front()).lexically_normal();
-    const std::string name = paths_.size() > 1      ? fmt::format("{} dumps", paths_.size())
-                             : first.has_filename() ? first.filename().string()
-                                                    : first.parent_path().filename().string();
-    explain_run(explain(read_recording(paths_), name, command), context);
+    const std::string name = name_of_dumps(paths_);
+    const Recording recording = read_recording(paths_);
+    program_.write([&] { return program_file::retell(recording, name).toml; });
+    explain_run(explain(recording, name, command), context);
   }
 
   void explain_run(const RunResult& result, CommandContext& context) {
@@ -200,6 +207,7 @@ class ExplainCommand final : public Command {
   FileOption json_{"--json"};
   FileOption junit_{"--junit"};
   FileOption sarif_{"--sarif"};
+  FileOption program_{"--program"};
   bool wants_text_ = false;
 };
 

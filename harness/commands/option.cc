@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "harness/recording/dump_files.h"
+
 namespace gang::harness {
 
 Option flag_option(std::string name, std::string description, bool& flag) {
@@ -30,10 +35,18 @@ Option rest_option(std::string name, std::string description, std::vector<std::s
 }
 
 Option program_argument(std::string& program) {
-  Option option =
-      text_option("PROGRAM", "", "a name from 'list programs', or a .toml file", program);
-  option.is_required = true;
-  return option;
+  return {.name = "PROGRAM",
+          .description =
+              "a name from 'list programs', a .toml file, or the Flight Recorder dumps\n"
+              "of a job: a folder, or one file of each rank",
+          .form = Option::Form::list,
+          .is_required = true,
+          .set = [&program](std::string_view text) {
+            if (!program.empty() && !has_dumps(std::string(text)))
+              throw InvalidArgument(fmt::format("unexpected argument '{}'", text));
+            program += program.empty() ? "" : ",";
+            program += text;
+          }};
 }
 
 Option FileOption::option(std::string description) {

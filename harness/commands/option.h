@@ -57,7 +57,8 @@ Option number_option(std::string name, std::string description, T& number, Limit
   return {.name = name, .value_name = "N", .description = std::move(description), .set = set};
 }
 
-// The argument PROGRAM, which must be given.
+// The argument PROGRAM, which must be given: what find_program_source takes. Several dumps are
+// joined by commas.
 Option program_argument(std::string& program);
 
 // A file that an option names, if any; opened before the work, so that a long run does not end in

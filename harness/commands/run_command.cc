@@ -28,6 +28,7 @@ class RunCommand final : public Command {
             "run suspect.toml --json - | jq .findings   # the report goes to standard error",
             "run suspect.toml --sarif out.sarif",
             "run suspect.toml --record dumps/   # then: explain dumps/",
+            "run dumps/ --backend sim-nccl      # what was recorded, again",
             "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
             "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
   }

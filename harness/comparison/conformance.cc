@@ -12,6 +12,7 @@
 
 #include "gang/error.h"
 #include "gang/gloo/gloo_gang.h"
+#include "gang/recording/flight_recorder.h"
 #include "gang/root_gang.h"
 #include "gang/validating_gang.h"
 #include "harness/backends/nccl_backend.h"
@@ -211,15 +212,18 @@ class Conformance {
   RankOutcome run_program(const ConformanceCase& one, const RootPlan& plan, int incarnation = 0) {
     const ParameterValues parameters{one.program.parameters, one.specification.parameters};
     FaultTally tally;
-    RankOutcome outcome = run_rank(
-        {.program = one.program,
-         .parameters = parameters,
-         .runtime = *runtime_,
-         .rank = environment_.rank,
-         .world_size = environment_.world_size,
-         .seed = one.specification.options.seed,
-         .incarnation = environment_.restart_count + incarnation},
-        [&] { return make_faulted_gang(make_gang(plan), environment_.rank, plan.faults, tally); });
+    RankOutcome outcome =
+        run_rank({.program = one.program,
+                  .parameters = parameters,
+                  .runtime = *runtime_,
+                  .rank = environment_.rank,
+                  .world_size = environment_.world_size,
+                  .seed = one.specification.options.seed,
+                  .incarnation = environment_.restart_count + incarnation},
+                 [&] {
+                   return make_faulted_gang(recorded(make_gang(plan), one), environment_.rank,
+                                            plan.faults, tally);
+                 });
     outcome.operations = tally.operations;
     outcome.struck = tally.struck;
     return outcome;
@@ -245,6 +249,16 @@ class Conformance {
     record(outcomes, recorder);
     result.outputs = recorder.take_outputs();
     return result;
+  }
+
+  // Each case in a folder of its own, unless it is the only one.
+  std::shared_ptr<Gang> recorded(std::shared_ptr<Gang> root, const ConformanceCase& one) const {
+    if (environment_.record_folder.empty()) return root;
+    const std::string name = fmt::format("/{}_{}", &one - cases_.data(), one.program.name);
+    return make_recorded(std::move(root),
+                         {.folder = environment_.record_folder + (cases_.size() == 1 ? "" : name),
+                          .rank = environment_.rank,
+                          .is_in_stream = is_nccl_});
   }
 
   std::shared_ptr<Gang> make_gang(const RootPlan& plan) {

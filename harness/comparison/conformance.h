@@ -56,7 +56,8 @@ struct ConformanceReport {
 // world by itself, runs its own rank on real gangs that meet in `store` (a fresh root gang for each
 // case, which validates calls), and compares its rank's outputs. Rank 0 gathers the verdicts
 // through the store; a rank that does not answer within the longest timeout of a case and ten
-// seconds disagrees. Every rank gets the same report. Blocks.
+// seconds disagrees. Every rank gets the same report. Where the environment has a record_folder, a
+// FlightRecorder records each case there, each of several in a folder "0_ring". Blocks.
 //
 // Throws InvalidArgument if another rank runs other cases (program, parameters, seed) or another
 // version; NotSupported if `backend` cannot run here, or cannot have such a fault.

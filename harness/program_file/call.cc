@@ -1,6 +1,7 @@
 #include "harness/program_file/call.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,7 +62,7 @@ class CallParser {
       call_.action = Action::yield;
     } else if (tokens_.take("throw")) {
       call_.action = Action::fail;
-      call_.text = tokens_.expect(Token::Kind::text, "a quoted string");
+      call_.label = tokens_.expect(Token::Kind::text, "a quoted string");
     } else if (tokens_.take("return")) {
       call_.action = Action::end_program;
     } else {
@@ -147,13 +148,28 @@ class CallParser {
         call_.label = tokens_.expect(Token::Kind::text, "a quoted string");
       else if (tokens_.take("timeout"))
         call_.duration = parse_duration_text();
+      else if (tokens_.take("at"))
+        parse_other_place();
       else if (call_.operation == OperationKind::monitored_barrier && tokens_.take("all"))
         call_.names_all_missing = true;
       else
-        tokens_.fail(has_root(call_.operation)
-                         ? "root RANK, label \"TEXT\", timeout DURATION or the end"
-                         : "label \"TEXT\", timeout DURATION or the end");
+        tokens_.fail(
+            has_root(call_.operation)
+                ? "root RANK, label \"TEXT\", timeout DURATION, at \"FILE:LINE\" or the end"
+                : "label \"TEXT\", timeout DURATION, at \"FILE:LINE\" or the end");
     }
+  }
+
+  void parse_other_place() {
+    const Place place = tokens_.peek().place;
+    const std::string text = tokens_.expect(Token::Kind::text, "\"FILE:LINE\"");
+    const std::size_t colon = text.rfind(':');
+    const char* const end = text.data() + text.size();
+    const char* const line = colon == std::string::npos ? end : text.data() + colon + 1;
+    const auto [stop, error] = std::from_chars(line, end, call_.other_place.line);
+    if (error != std::errc{} || stop != end || colon == 0)
+      fail_at(place, fmt::format("'{}' is not a place; must be \"FILE:LINE\"", text));
+    call_.other_place.file = text.substr(0, colon);
   }
 
   void parse_reduce_operation() {

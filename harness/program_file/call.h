@@ -23,6 +23,12 @@ struct TensorText {
   std::vector<Expression> extents;
 };
 
+// Where a call says that it stands, if it does.
+struct OtherPlace {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
 // What a rank does. Only the fields that the action and the operation use are set.
 struct Call {
   enum class Action : std::uint8_t {
@@ -32,7 +38,7 @@ struct Call {
     test,
     sleep,
     yield,
-    fail,         // throws an exception with `text`
+    fail,         // throws an exception with `label`
     end_program,  // "return"
     abort_gang,
     close_gang,
@@ -54,12 +60,17 @@ struct Call {
   std::optional<Expression> key;
   std::string created;      // create_gang, split: the name of the new gang
   std::vector<Call> batch;  // sends and receives
-  std::string label;
-  std::string text;
+  std::string label;  // of a throw: what it says
   std::optional<Duration> duration;  // of a sleep; otherwise the timeout
   bool names_all_missing = false;    // monitored_barrier
 
-  CallSite site() const noexcept { return CallSite::at(place.file, place.line); }
+  OtherPlace other_place;
+
+  // Valid as long as the call.
+  CallSite site() const noexcept {
+    return other_place.file.empty() ? CallSite::at(place.file, place.line)
+                                    : CallSite::at(other_place.file.c_str(), other_place.line);
+  }
 };
 
 // Parses one call. `place` is that of the first character of `line`.

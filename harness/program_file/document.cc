@@ -30,8 +30,8 @@ class DocumentReader {
 
   Document read() && {
     const toml::table root = parse();
-    nodes_.check_keys(
-        root, {"program", "world", "layout", "gangs", "do", "options", "set", "faults", "expect"});
+    nodes_.check_keys(root, {"program", "world", "data", "layout", "gangs", "do", "options", "set",
+                             "faults", "expect"});
     if (const toml::node* program = root.get("program"))
       read_scenario(root, *program);
     else
@@ -58,7 +58,7 @@ class DocumentReader {
 
   void read_scenario(const toml::table& root, const toml::node& program) {
     document_.program_name = nodes_.text(program, "program").get();
-    for (const char* key : {"layout", "gangs", "do"})
+    for (const char* key : {"layout", "gangs", "do", "data"})
       if (const toml::node* node = root.get(key))
         nodes_.fail(*node, fmt::format("{} belongs to a program file; this is a scenario of "
                                        "program {}",
@@ -72,6 +72,7 @@ class DocumentReader {
           "{}: neither 'program' (a scenario) nor '[[do]]' (a program file)", file_->path));
     if (root.get("world") == nullptr)
       throw InvalidArgument(fmt::format("{}: a program file says 'world = N'", file_->path));
+    if (const toml::node* data = root.get("data")) file_->has_data = nodes_.flag(*data, "data");
     if (const toml::node* layout = root.get("layout")) read_layout(*layout);
     if (const toml::node* gangs = root.get("gangs")) read_gangs(*gangs);
     file_->blocks = read_blocks(nodes_, *blocks);
@@ -185,7 +186,10 @@ class DocumentReader {
 }  // namespace
 
 Document read_document(const std::string& path) {
-  std::string source = read_file("program file", path);
+  return parse_document(path, read_file("program file", path));
+}
+
+Document parse_document(const std::string& path, std::string source) {
   return DocumentReader{path, std::move(source)}.read();
 }
 

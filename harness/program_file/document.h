@@ -22,4 +22,7 @@ struct Document {
 // what is accepted.
 Document read_document(const std::string& path);
 
+// The same of a file's text; `path` names it in errors.
+Document parse_document(const std::string& path, std::string source);
+
 }  // namespace gang::harness::program_file

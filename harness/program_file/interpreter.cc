@@ -1,4 +1,5 @@
 // Runs a program file on one rank.
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "harness/program_file/operation_call.h"
 #include "harness/program_file/program_file.h"
+#include "harness/program_file/sizes_only_gang.h"
 
 namespace gang::harness::program_file {
 namespace {
@@ -16,7 +18,11 @@ class Interpreter {
  public:
   Interpreter(const ProgramFile& file, Rank& rank) : file_(file), rank_(rank) {
     variables_ = {.rank = rank.rank(), .world = rank.world_size(), .iteration = 0};
-    gangs_["root"] = rank.root();
+    root_ = rank.root();
+    if (!file.has_data)
+      root_ = without_data(
+          root_, has_batches(file.blocks) ? MessageSizes::unknown : MessageSizes::checked);
+    gangs_["root"] = root_;
   }
 
   void run() {
@@ -36,7 +42,7 @@ class Interpreter {
   void make_layout() {
     if (!file_.layout) return;
     const CallSite site = CallSite::at(file_.layout->place.file, file_.layout->place.line);
-    Gangs gangs = create_parallel_gangs(rank_.root(), file_.layout->sizes, site);
+    Gangs gangs = create_parallel_gangs(root_, file_.layout->sizes, site);
     if (file_.layout->intra_node_size)
       gangs = create_fsdp_gangs(gangs, file_.layout->intra_node_size, site);
     for (const char* name : {"dp", "rdp", "sdp", "tp", "pp"}) gangs_[name] = gangs.at(name);
@@ -51,8 +57,8 @@ class Interpreter {
         split = {.color = static_cast<int>(list), .key = static_cast<int>(i)};
       }
     }
-    gangs_[declared.name] = rank_.root()->split(
-        split, {.name = declared.name}, CallSite::at(declared.place.file, declared.place.line));
+    gangs_[declared.name] = root_->split(split, {.name = declared.name},
+                                         CallSite::at(declared.place.file, declared.place.line));
   }
 
   Flow run_blocks(const std::vector<Block>& blocks) {
@@ -95,7 +101,7 @@ class Interpreter {
         rank_.runtime().yield();
         break;
       case Call::Action::fail:
-        throw std::runtime_error(call.text);
+        throw std::runtime_error(call.label);
       case Call::Action::end_program:
         return Flow::ends;
       case Call::Action::abort_gang:
@@ -109,7 +115,9 @@ class Interpreter {
   }
 
   void run_operation(const Call& call) {
-    auto operation = std::make_unique<OperationCall>(call, gang_of(call), variables_);
+    const auto contents =
+        file_.has_data ? OperationCall::Contents::filled : OperationCall::Contents::none;
+    auto operation = std::make_unique<OperationCall>(call, gang_of(call), variables_, contents);
     Work work = operation->perform();
     if (!call.created.empty()) gangs_[call.created] = operation->created();
     if (!call.starts) {
@@ -147,6 +155,7 @@ class Interpreter {
   }
 
   void output_results(const OperationCall& operation) {
+    if (!file_.has_data) return;
     const std::string name = to_string(operation.call().site());
     for (const TensorView& output : operation.outputs()) rank_.output(name, output);
   }
@@ -169,11 +178,20 @@ class Interpreter {
   const ProgramFile& file_;
   Rank& rank_;
   Variables variables_;
+  std::shared_ptr<Gang> root_;
   std::map<std::string, std::shared_ptr<Gang>> gangs_;
   std::map<std::string, Started> works_;  // destroyed before the gangs
 };
 
 }  // namespace
+
+bool has_batches(const std::vector<Block>& blocks) {
+  return std::ranges::any_of(blocks, [](const Block& block) {
+    return has_batches(block.blocks) || std::ranges::any_of(block.calls, [](const Call& call) {
+             return call.operation == OperationKind::batch;
+           });
+  });
+}
 
 bool RankSelection::contains(int rank) const noexcept {
   for (const Range& range : ranges)

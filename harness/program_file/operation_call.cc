@@ -19,8 +19,9 @@ Shape repeated(const Shape& shape, int times) {
 
 }  // namespace
 
-OperationCall::OperationCall(const Call& call, Gang& gang, const Variables& variables)
-    : call_(call), gang_(gang), variables_(variables) {
+OperationCall::OperationCall(const Call& call, Gang& gang, const Variables& variables,
+                             Contents contents)
+    : call_(call), gang_(gang), variables_(variables), contents_(contents) {
   prepare();
 }
 
@@ -38,7 +39,7 @@ int OperationCall::evaluate_small(const std::optional<Expression>& expression,
 }
 
 Shape OperationCall::shape_of(const TensorText& tensor) const {
-  constexpr std::int64_t most_elements = std::int64_t{1} << 31;
+  const std::int64_t most_elements = std::int64_t{1} << (contents_ == Contents::filled ? 31 : 40);
   std::vector<std::int64_t> extents;
   std::int64_t count = 1;
   for (const Expression& expression : tensor.extents) {
@@ -56,12 +57,15 @@ Shape OperationCall::shape_of(const TensorText& tensor) const {
 TensorView OperationCall::add_memory(const TensorText& tensor, int times) {
   const Shape shape = repeated(shape_of(tensor), times);
   const auto bytes = static_cast<std::size_t>(shape.count()) * size_bytes(tensor.type);
+  if (contents_ == Contents::none)
+    return {reserved_.emplace_back(bytes).data(), tensor.type, shape};
   return {memory_.emplace_back(bytes).data(), tensor.type, shape};
 }
 
 TensorView OperationCall::add_input(const TensorText& tensor, int times) {
   const TensorView view = add_memory(tensor, times);
-  fill_contribution(view, call_.reduce_operation, static_cast<int>(variables_.rank));
+  if (contents_ == Contents::filled)
+    fill_contribution(view, call_.reduce_operation, static_cast<int>(variables_.rank));
   return inputs_.emplace_back(view);
 }
 

@@ -9,6 +9,7 @@
 
 #include "gang/gang.h"
 #include "harness/program_file/call.h"
+#include "harness/program_file/reserved_memory.h"
 
 namespace gang::harness::program_file {
 
@@ -16,8 +17,12 @@ namespace gang::harness::program_file {
 // performs it. Must live until the operation is complete. A resource.
 class OperationCall {
  public:
+  // none: the buffers are addresses that nobody reads or writes.
+  enum class Contents : std::uint8_t { filled, none };
+
   // Allocates and fills the buffers. Throws InvalidArgument with the place for impossible sizes.
-  OperationCall(const Call& call, Gang& gang, const Variables& variables);
+  OperationCall(const Call& call, Gang& gang, const Variables& variables,
+                Contents contents = Contents::filled);
   OperationCall(const OperationCall&) = delete;
   OperationCall& operator=(const OperationCall&) = delete;
 
@@ -51,7 +56,9 @@ class OperationCall {
   const Call& call_;
   Gang& gang_;
   const Variables variables_;
+  const Contents contents_;
   std::deque<std::vector<std::byte>> memory_;
+  std::deque<ReservedMemory> reserved_;
   std::vector<TensorView> inputs_;
   std::vector<TensorView> outputs_;
   std::vector<PointToPoint> batch_;

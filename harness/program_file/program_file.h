@@ -57,7 +57,11 @@ struct ProgramFile {
   std::optional<Layout> layout;
   std::vector<DeclaredGang> gangs;
   std::vector<Block> blocks;
+  bool has_data = true;  // otherwise tensors have sizes, but no contents
 };
+
+// Whether any call of `blocks` is a batch.
+bool has_batches(const std::vector<Block>& blocks);
 
 // Throws InvalidArgument if `file` cannot run on this many ranks (a rank outside the world, sizes
 // that do not divide it), or names a gang or a started operation that nothing creates.

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "harness/program_file/document.h"
+#include "harness/program_file/retold_program.h"
+#include "harness/recording/dump_files.h"
 
 namespace gang::harness {
 namespace {
@@ -48,16 +50,43 @@ void add_options(const Program& program, RunSpecification& specification) {
   }
 }
 
+// A path, or several with commas between them.
+std::vector<std::string> dump_paths(const std::string& text) {
+  if (has_dumps(text)) return {text};
+  std::vector<std::string> paths;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    paths.push_back(text.substr(begin, end - begin));
+    if (!has_dumps(paths.back())) return {};
+  }
+  return paths;
+}
+
+// Of the recording in these dumps, which are called `text`.
+Program program_of(const program_file::RetoldProgram& retold, const std::string& name,
+                   std::string_view text) {
+  return program_file::make_program(
+      retold.file,
+      {.name = name, .description = fmt::format("the dumps {}", text), .source = retold.toml});
+}
+
 // A scenario may be of a program file, or of another scenario's program; their paths begin beside
 // it.
 Program program_of_scenario(const std::vector<Program>& programs, const std::string& name,
                             const std::string& scenario, int depth = 0) {
   constexpr int deepest = 8;
-  if (!name.ends_with(".toml")) return find_program(programs, name);
+  const bool is_known = std::ranges::find(programs, name, &Program::name) != programs.end();
+  if (is_known) return find_program(programs, name);
   if (depth == deepest)
     throw InvalidArgument(fmt::format("{}: scenarios lead to each other without an end", scenario));
   const bool is_absolute = name.starts_with('/');
   const std::string path = is_absolute ? name : scenario.substr(0, scenario.rfind('/') + 1) + name;
+  if (!name.ends_with(".toml")) {
+    const std::vector<std::string> paths = dump_paths(path);
+    if (paths.empty()) return find_program(programs, name);
+    const std::string dumps = name_of_dumps(paths);
+    return program_of(program_file::retell(read_recording(paths), dumps), dumps, path);
+  }
   program_file::Document document = program_file::read_document(path);
   if (document.program_file == nullptr)
     return program_of_scenario(programs, document.program_name, path, depth + 1);
@@ -83,11 +112,26 @@ ProgramSource read_source(const std::vector<Program>& programs, const std::strin
   return source;
 }
 
+ProgramSource retold_source(const std::vector<std::string>& paths, std::string_view text) {
+  const std::string name = name_of_dumps(paths);
+  const program_file::RetoldProgram retold = program_file::retell(read_recording(paths), name);
+  ProgramSource source{.program = program_of(retold, name, text)};
+  source.specification.program = text;
+  while (source.specification.program.size() > 1 && source.specification.program.ends_with('/'))
+    source.specification.program.pop_back();
+  source.specification.world_size = retold.world_size;
+  source.specification.options.execution = retold.execution;
+  return source;
+}
+
 }  // namespace
 
 ProgramSource find_program_source(const std::vector<Program>& programs,
                                   std::string_view name_or_path) {
   if (name_or_path.ends_with(".toml")) return read_source(programs, std::string{name_or_path});
+  if (std::ranges::find(programs, name_or_path, &Program::name) == programs.end())
+    if (const auto paths = dump_paths(std::string(name_or_path)); !paths.empty())
+      return retold_source(paths, name_or_path);
   ProgramSource source{.program = find_program(programs, name_or_path)};
   source.specification.program = source.program.name;
   add_options(source.program, source.specification);

@@ -29,9 +29,10 @@ struct ProgramSource {
   Expectation expectation;
 };
 
-// The program of `programs` called `name_or_path`, or the one of the file, if that ends in ".toml".
+// The program of `programs` called `name_or_path`, or the one of the file, if that ends in ".toml",
+// or what was recorded in a folder of dumps or in dumps with commas between them (RetoldProgram).
 // Throws InvalidArgument: no such program (lists them), or what is wrong with the file (file, line,
-// column, what is accepted).
+// column, what is accepted) or with the dumps (read_recording).
 ProgramSource find_program_source(const std::vector<Program>& programs,
                                   std::string_view name_or_path);
 

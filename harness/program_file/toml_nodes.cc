@@ -79,6 +79,12 @@ std::int64_t TomlNodes::integer(const toml::node& node, std::string_view what, s
   fail(node, fmt::format("{} is {}; must be {} to {}", what, integer->get(), minimum, maximum));
 }
 
+bool TomlNodes::flag(const toml::node& node, std::string_view what) const {
+  const auto* flag = node.as_boolean();
+  if (flag == nullptr) fail_type(node, what, "true or false");
+  return flag->get();
+}
+
 std::vector<int> TomlNodes::ranks(const toml::node& node, std::string_view what) const {
   std::vector<int> ranks;
   for (const toml::node& rank : array(node, what))

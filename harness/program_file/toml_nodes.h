@@ -29,6 +29,7 @@ class TomlNodes {
   const toml::value<std::string>& text(const toml::node& node, std::string_view what) const;
   std::int64_t integer(const toml::node& node, std::string_view what, std::int64_t minimum,
                        std::int64_t maximum) const;
+  bool flag(const toml::node& node, std::string_view what) const;
   std::vector<int> ranks(const toml::node& node, std::string_view what) const;
 
   // A number, boolean or string as people would type it on a command line.

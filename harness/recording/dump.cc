@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "gang/recording/dump_fields.h"
 #include "gang/visible_text.h"
-#include "harness/recording/dump_fields.h"
 #include "harness/recording/json_dump_reader.h"
 #include "harness/recording/pickle_reader.h"
 #include "harness/recording/value_reader.h"
@@ -51,7 +51,7 @@ struct EntryFields {
   // Of gangsim's own dumps.
   Field own{"gangsim"}, operation{"operation"}, reduce_operation{"reduce_operation"};
   Field count{"count"}, sequence{"sequence"}, peer{"peer"}, tag{"tag"}, label{"label"};
-  Field is_blocking{"is_blocking"}, is_in_stream{"is_in_stream"};
+  Field is_blocking{"is_blocking"}, is_in_stream{"is_in_stream"}, waited{"waited"};
 };
 
 class DumpReader : ValueReader {
@@ -98,9 +98,7 @@ Dump DumpReader::read() {
   if (const auto rank = number_in(find(root, "rank")); rank && *rank >= 0)
     if (*rank < most_recorded_ranks) dump_.rank = static_cast<int>(*rank);
   const std::string_view end = text_or(find(root, "gangsim_end"), "none");
-  for (const sim::LaneEnd candidate :
-       {sim::LaneEnd::none, sim::LaneEnd::returned, sim::LaneEnd::failed})
-    if (to_string(candidate) == end) dump_.end = candidate;
+  dump_.end = parse_name(program_end_names, end).value_or(ProgramEnd::none);
   read_groups(root);
   if (entries != nullptr) {
     const std::span<const Value> all = items(*entries);
@@ -310,6 +308,10 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
   if (const Value* label = find(*own, fields_.label)) call.label = text_or(label, "");
   call.blocking = get<bool>(*own, fields_.is_blocking, "a flag");
   read.is_in_stream = get<bool>(*own, fields_.is_in_stream, "a flag");
+  if (const Value* waited = find(*own, fields_.waited)) {
+    read.has_waits = true;
+    if (number_in(waited)) read.waited = get_count(*own, fields_.waited);
+  }
   if (call.count == 0 && !is_point_to_point(*kind) && *kind > OperationKind::broadcast)
     call.shape = {};
 }

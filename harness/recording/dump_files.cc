@@ -111,6 +111,12 @@ bool has_dumps(const std::string& path) {
       files, [](const std::string& file) { return may_be_dump(beginning_of(file)); });
 }
 
+std::string name_of_dumps(const std::vector<std::string>& paths) {
+  if (paths.size() > 1) return fmt::format("{} dumps", paths.size());
+  const fs::path path = fs::path(paths.front()).lexically_normal();
+  return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+}
+
 Recording read_recording(const std::vector<std::string>& paths) {
   FilesReader reader;
   for (const std::string& path : paths) {

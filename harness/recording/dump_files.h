@@ -19,6 +19,9 @@ Recording read_recording(const std::vector<std::string>& paths);
 // Whether `path` is a file that begins as a dump does, or a folder of which any file is a dump.
 bool has_dumps(const std::string& path);
 
+// What to call them: "rec", "4 dumps".
+std::string name_of_dumps(const std::vector<std::string>& paths);
+
 // No dump is larger.
 inline constexpr std::size_t most_dump_bytes = std::size_t{1} << 28;
 

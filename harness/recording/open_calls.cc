@@ -31,8 +31,10 @@ class Search {
     open_.groups.resize(recording.groups.size());
     open_.of_rank.resize(recording.ranks.size());
     open_.common_of_rank.resize(recording.ranks.size());
+    open_.untold_of_rank.resize(recording.ranks.size());
     for (const RankRecording& rank : recording.ranks)
       open_.is_open.emplace_back(rank.calls.size(), false);
+    open_.is_left_out = open_.is_open;
   }
 
   OpenCalls run() {
@@ -61,6 +63,8 @@ class Search {
   bool have_other_arguments(const std::vector<Member>& members, const std::vector<std::size_t>& at,
                             std::uint64_t sequence) const;
   void open_from(const std::vector<Member>& members, const std::vector<std::size_t>& at);
+  void add_untold(const std::vector<Member>& members, const std::vector<std::size_t>& at,
+                  std::uint32_t group, std::uint64_t sequence);
   void pair(const Link& link, const Ends& ends);
   Member member_of(std::uint32_t group, int rank);
   bool has_ended(const std::vector<Member>& members, const std::vector<std::size_t>& at,
@@ -73,12 +77,17 @@ class Search {
   const Collective& text_of(const RankCall& call) const { return recording_.calls[call.call]; }
   bool is_last(const End& end) const { return end.place + 1 == rank(end.rank).calls.size(); }
 
+  bool is_whole(int of) const { return !rank(of).is_missing && rank(of).first_record == 0; }
+
   // Of a call without the other side.
   bool is_open_alone(const End& end) const {
     const RankCall& call = call_at(end.rank, end.place);
     return !call.has_state ? is_last(end) : call.state != DumpedState::completed;
   }
   void open(const End& end) { open_.is_open[static_cast<std::size_t>(end.rank)][end.place] = true; }
+  void leave_out(const End& end) {
+    open_.is_left_out[static_cast<std::size_t>(end.rank)][end.place] = true;
+  }
 
   const Recording& recording_;
   OpenCalls open_;
@@ -100,7 +109,11 @@ void Search::sort_calls() {
       }
       const End end{static_cast<int>(i), place};
       if (text.peer < 0) {
-        if (is_open_alone(end)) open(end);
+        if (is_open_alone(end))
+          open(end);
+        else if (!std::ranges::all_of(recording_.groups[call.group].ranks,
+                                      [this](int of) { return is_whole(of); }))
+          leave_out(end);
         continue;
       }
       const int peer = recording_.groups[call.group].ranks[static_cast<std::size_t>(text.peer)];
@@ -113,11 +126,8 @@ void Search::sort_calls() {
 }
 
 void Search::pair(const Link& link, const Ends& ends) {
-  const RankRecording& source = rank(std::get<1>(link));
-  const RankRecording& destination = rank(std::get<2>(link));
-  const bool is_whole = !source.is_missing && !destination.is_missing && source.first_record == 0 &&
-                        destination.first_record == 0;
-  const std::size_t pairs = is_whole ? std::min(ends.sends.size(), ends.receives.size()) : 0;
+  const bool are_whole = is_whole(std::get<1>(link)) && is_whole(std::get<2>(link));
+  const std::size_t pairs = are_whole ? std::min(ends.sends.size(), ends.receives.size()) : 0;
   for (std::size_t i = 0; i < pairs; ++i) {
     const RankCall& send = call_at(ends.sends[i].rank, ends.sends[i].place);
     const RankCall& receive = call_at(ends.receives[i].rank, ends.receives[i].place);
@@ -133,8 +143,10 @@ void Search::pair(const Link& link, const Ends& ends) {
     for (std::size_t i = pairs; i < side->size(); ++i)
       // Without a state, a call waits if it should have met the other side.
       if (is_open_alone((*side)[i]) ||
-          (is_whole && !call_at((*side)[i].rank, (*side)[i].place).has_state))
+          (are_whole && !call_at((*side)[i].rank, (*side)[i].place).has_state))
         open((*side)[i]);
+      else
+        leave_out((*side)[i]);
 }
 
 Member Search::member_of(std::uint32_t group, int of) {
@@ -207,6 +219,27 @@ bool Search::have_other_arguments(const std::vector<Member>& members,
   return differ;
 }
 
+// Notes the members whose dumps do not tell the collective with this number, which has ended.
+void Search::add_untold(const std::vector<Member>& members, const std::vector<std::size_t>& at,
+                        std::uint32_t group, std::uint64_t sequence) {
+  std::vector<int> lacking;
+  OpenCalls::Untold untold{.group = group};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& member = members[i];
+    if (at[i] == member.places.size() ||
+        call_at(member.rank, member.places[at[i]]).sequence != sequence) {
+      lacking.push_back(member.rank);
+      continue;
+    }
+    const RankCall& call = call_at(member.rank, member.places[at[i]]);
+    untold.call = call.call;
+    untold.time = std::max(untold.time, call.created_ns);
+    untold.place = std::max(untold.place, member.places[at[i]]);
+  }
+  for (const int rank : lacking)
+    open_.untold_of_rank[static_cast<std::size_t>(rank)].push_back(untold);
+}
+
 // Opens what the members called from `at` on, each as long as it leaves out no number.
 void Search::open_from(const std::vector<Member>& members, const std::vector<std::size_t>& at) {
   std::set<std::uint64_t> numbers;
@@ -235,6 +268,10 @@ void Search::search(std::uint32_t group) {
         std::max(sequence, member.places.empty() ? static_cast<std::uint64_t>(member.last) + 1
                                                  : call_at(rank, member.places.front()).sequence);
   }
+  open_.groups[group].begin = sequence;
+  for (const Member& member : members)
+    for (const std::uint32_t place : member.places)
+      if (call_at(member.rank, place).sequence < sequence) leave_out({member.rank, place});
   std::vector<std::size_t> at(members.size(), 0);
   // The next number that any member has; false if there is none.
   const auto go_to_next = [&] {
@@ -258,6 +295,7 @@ void Search::search(std::uint32_t group) {
       open_group.first = sequence;
       break;
     }
+    add_untold(members, at, group, sequence);
     common = sequence++;
   }
   if (!open_group.first) return;

@@ -13,6 +13,7 @@ namespace gang::harness {
 // Places are indexes into RankRecording::calls.
 struct OpenCalls {
   struct Group {
+    std::uint64_t begin = 0;             // all members have ended what has a lower number
     std::optional<std::uint64_t> first;  // number of the first open collective; none: all ended
     bool differs = false;                // its members made it with different arguments
     bool has_common = false;             // all members made the one before it, and alike
@@ -21,6 +22,18 @@ struct OpenCalls {
   std::vector<std::vector<std::uint32_t>> of_rank;         // by rank: places, in their order
   std::vector<std::vector<std::uint32_t>> common_of_rank;  // by rank: of the last common calls
   std::vector<std::vector<bool>> is_open;                  // by rank and place
+
+  // Calls that have ended, and that the dumps of others do not tell: left out of a replay.
+  std::vector<std::vector<bool>> is_left_out;  // by rank and place
+
+  // A collective that has ended and that a member must have made, which its dump does not tell.
+  struct Untold {
+    std::uint32_t group = 0;
+    std::uint32_t call = 0;   // as another member made it
+    std::int64_t time = 0;    // when the last one came, by its clock
+    std::uint32_t place = 0;  // the last place that it has on a rank
+  };
+  std::vector<std::vector<Untold>> untold_of_rank;  // by rank, group after group
 
   std::set<int> early;  // ranks whose dumps lack what others completed with them: they are older
 

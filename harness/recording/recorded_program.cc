@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "harness/recording/dump_writer.h"
-#include "harness/recording/recording_gang.h"
+#include "gang/recording/dump_writer.h"
+#include "gang/recording/recording_gang.h"
 #include "harness/text/output_file.h"
 
 namespace gang::harness {
 namespace {
 
-std::string note_of(const CallRing& ring, sim::LaneEnd end) {
+std::string note_of(const CallRing& ring, ProgramEnd end) {
   CallTable calls;
   const Dump dump = ring.dump(calls, end);
   return to_pickle(dump, calls);
@@ -30,13 +30,13 @@ Program recorded(Program program, bool is_in_stream) {
     try {
       run(recording);
     } catch (const std::exception&) {
-      rank.note(note_of(*ring, sim::LaneEnd::failed));
+      rank.note(note_of(*ring, ProgramEnd::failed));
       throw;
     } catch (...) {  // the simulation is over
-      rank.note(note_of(*ring, sim::LaneEnd::none));
+      rank.note(note_of(*ring, ProgramEnd::none));
       throw;
     }
-    rank.note(note_of(*ring, sim::LaneEnd::returned));
+    rank.note(note_of(*ring, ProgramEnd::returned));
   };
   return program;
 }

@@ -126,10 +126,22 @@ void check_peer(const std::string& file, const RecordedGroup& group, const Colle
                                     group.name, call.peer, group.ranks.size()));
 }
 
+sim::LaneEnd lane_end_of(ProgramEnd end) {
+  switch (end) {
+    case ProgramEnd::returned:
+      return sim::LaneEnd::returned;
+    case ProgramEnd::failed:
+      return sim::LaneEnd::failed;
+    case ProgramEnd::none:
+      break;
+  }
+  return sim::LaneEnd::none;
+}
+
 void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recording& recording) {
   RankRecording& rank = recording.ranks[static_cast<std::size_t>(dump.rank)];
   rank.is_missing = false;
-  rank.end = dump.dump.end;
+  rank.end = lane_end_of(dump.dump.end);
   rank.enqueued.assign(recording.groups.size(), -1);
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (const auto& last = dump.dump.groups[i].last_enqueued) rank.enqueued[groups[i]] = *last;
@@ -145,7 +157,9 @@ void add_rank(NamedDump& dump, const std::vector<std::uint32_t>& groups, Recordi
                           .state = call.state,
                           .is_message = call.is_message,
                           .has_state = call.has_state,
-                          .is_in_stream = call.is_in_stream});
+                          .is_in_stream = call.is_in_stream,
+                          .has_waits = call.has_waits,
+                          .waited = call.waited});
   }
   dump.dump.calls = {};
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/recording/call_table.h"
+#include "gang/recording/call_table.h"
 #include "harness/recording/dump.h"
 #include "sim/report/certainty.h"
+#include "sim/report/timeline.h"
 
 namespace gang::harness {
 
@@ -30,6 +32,8 @@ struct RankCall {
   bool is_message = false;
   bool has_state = true;
   bool is_in_stream = true;
+  bool has_waits = false;
+  std::optional<std::uint64_t> waited = {};
 };
 
 // Whether two calls of a rank that follow each other were made as one.

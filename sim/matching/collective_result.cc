@@ -227,8 +227,9 @@ void compute_result(Members members, ReductionPool& pool) {
   }
 }
 
-void reduce_inline(const Collective& call, std::span<InlineValue> values, InlineValue& result) {
-  const auto count = static_cast<std::size_t>(call.count);
+void reduce_inline(const Collective& call, std::int64_t elements, std::span<InlineValue> values,
+                   InlineValue& result) {
+  const auto count = static_cast<std::size_t>(elements);
   const auto size = static_cast<int>(values.size());
   if (call.reduce_operation == ReduceOperation::mean)
     for (InlineValue& value : values) scale_for_mean(call.data_type, value.data(), count, size);

@@ -1,6 +1,7 @@
 // The meaning of each collective, computed once per operation.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "sim/state/gang_state.h"
@@ -14,8 +15,9 @@ class ReductionPool;
 // does not affect the result. Group creation is handled elsewhere.
 void compute_result(std::span<PendingOperation* const> members, ReductionPool& pool);
 
-// Reduces `values` (one per rank, `call.count` elements each) into `result`; consumes `values`.
-void reduce_inline(const Collective& call, std::span<InlineValue> values, InlineValue& result);
+// Reduces `values` (one per rank, `elements` of each) into `result`; consumes `values`.
+void reduce_inline(const Collective& call, std::int64_t elements, std::span<InlineValue> values,
+                   InlineValue& result);
 
 // Whether, in an all_to_all with splits, some rank sends another an amount that the receiver does
 // not expect.

@@ -257,8 +257,8 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
       world_.recorder.is_recording() || world_.options.execution == ExecutionModel::stream_ordered)
     return false;
   const Collective& call = operation.collective;
-  if (call.count != 0 && call.kind == OperationKind::all_reduce)
-    reduce_inline(call, slot.values, slot.result);
+  if (call.kind == OperationKind::all_reduce && operation.input.count() != 0)
+    reduce_inline(call, operation.input.count(), slot.values, slot.result);
   slot.is_inline = true;
   slot.is_complete = true;
   slot.departures_left = static_cast<std::uint32_t>(gang.size());

@@ -53,6 +53,12 @@ TEST(Environment, RankAndWorldSizeAreEnough) {
   EXPECT_EQ(parse_environment({{"RANK", "1"}, {"WORLD_SIZE", "2"}}), expected);
 }
 
+TEST(Environment, SaysWhereToRecord) {
+  EXPECT_EQ(parse_environment({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"GANGSIM_RECORD", "dumps"}})
+                ->record_folder,
+            "dumps");
+}
+
 TEST(Environment, WithoutThemThereIsNone) {
   EXPECT_EQ(parse_environment({}), std::nullopt);
   EXPECT_EQ(parse_environment({{"HOME", "/root"}, {"MASTER_PORT", "nonsense"}}), std::nullopt);

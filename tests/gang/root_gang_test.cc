@@ -33,6 +33,7 @@ TEST(SetupRootGang, WithOneItIsGlooOnCpuAndNcclOnCuda) {
 
 TEST(SetupRootGang, BadOptionsAreRefused) {
   EXPECT_THROW(setup_root_gang(std::nullopt, {.timeout = Duration(0)}), InvalidArgument);
+  EXPECT_THROW(setup_root_gang(std::nullopt, {.record_folder = "/proc/nowhere"}), InvalidArgument);
   EXPECT_THROW(setup_root_gang(std::nullopt, {.device = {DeviceType::cuda, -1}}), InvalidArgument);
 }
 

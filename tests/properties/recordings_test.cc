@@ -47,5 +47,26 @@ TEST(Recordings, AnotherCauseIsNotEnough) {
   EXPECT_THAT(result.gave_up, ::testing::HasSubstr("the same finding names them in 0.00 %"));
 }
 
+constexpr const char* program_law = "a_recording_is_a_program";
+
+TEST(RecordedPrograms, RunIntoTheSame) {
+  const CheckResult result =
+      find_property(recordings(settling_subject()), program_law).check({.cases = 5'000});
+  EXPECT_TRUE(result.held()) << why_not(result);
+  EXPECT_THAT(result.figures, ::testing::HasSubstr("the same ranks are named in"));
+}
+
+TEST(RecordedPrograms, ARunThatFindsNothingIsCaught) {
+  const Subject subject = settled_and([](sim::Report& report) { report.findings.clear(); });
+  expect_caught(recordings(subject), program_law, "only one of the two has a finding");
+}
+
+TEST(RecordedPrograms, OtherRanksAreCaught) {
+  const Subject subject = settled_and([](sim::Report& report) {
+    for (sim::Finding& finding : report.findings) finding.ranks = {7777};
+  });
+  expect_caught(recordings(subject), program_law, "they name different ranks");
+}
+
 }  // namespace
 }  // namespace gang::properties

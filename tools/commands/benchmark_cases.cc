@@ -84,4 +84,18 @@ std::vector<Benchmark> message_benchmarks() {
   return lines;
 }
 
+Benchmark recording_benchmark() {
+  return {"recorded call", [] {
+            constexpr double bar_ns = 50;
+            std::string bar = fmt::format("{:.0f} ns", bar_ns);
+            const auto run = run_case("recorded_call");
+            if (!run)
+              return Measurement{std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
+            const double nanoseconds = run->result.at("real_time").get<double>();
+            return Measurement{.bar = std::move(bar),
+                               .measured = fmt::format("{:.0f} ns", nanoseconds),
+                               .holds = nanoseconds < bar_ns};
+          }};
+}
+
 }  // namespace gang::tools

@@ -26,4 +26,7 @@ std::optional<MeasuredCase> run_case(const std::string& name);
 // What messages of 16,384 ranks cost, and what is said about them if they deadlock.
 std::vector<Benchmark> message_benchmarks();
 
+// What a flight recorder adds to a call.
+Benchmark recording_benchmark();
+
 }  // namespace gang::tools

@@ -314,6 +314,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
       {"16 MiB f32 all_reduce, 8 ranks", [repeats] { return measure_large_all_reduce(repeats); }});
   table.push_back({"random property cases", measure_property_cases});
   for (Benchmark& line : message_benchmarks()) table.push_back(std::move(line));
+  table.push_back(recording_benchmark());
   table.push_back(mesh(131'072, 1.5, 5));
   table.push_back(hybrid_step());
   if (!is_quick) table.push_back(mesh(1'048'576, 12, 60));

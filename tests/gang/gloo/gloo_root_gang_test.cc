@@ -1,8 +1,5 @@
 // The root gang of real processes: this test's own executable, started again for each rank.
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -16,6 +13,7 @@
 #include "gang/gloo/gloo_gang.h"
 #include "gang/store/tcp_store_server.h"
 #include "tests/gang/gloo/gloo_ranks.h"
+#include "tests/worker_process.h"
 
 namespace gang {
 namespace {
@@ -48,37 +46,13 @@ TEST(GlooRootGangWorker, DoesItsPart) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
 }
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
+using test::environment_of;
+using test::free_port;
+using test::Variables;
+using test::wait_for;
 
-// Starts this executable as a worker that dies with this process.
 pid_t start_worker(const Variables& variables) {
-  const pid_t process = ::fork();
-  if (process != 0) return process;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-  ::execl("/proc/self/exe", "worker", "--gtest_filter=GlooRootGangWorker.*", "--gtest_brief=1",
-          nullptr);
-  ::_exit(127);
-}
-
-// The exit status of each; 1000 plus the signal for those that were killed.
-std::vector<int> wait_for(const std::vector<pid_t>& workers) {
-  std::vector<int> statuses;
-  for (const pid_t worker : workers) {
-    int status = 0;
-    ::waitpid(worker, &status, 0);
-    statuses.push_back(WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status));
-  }
-  return statuses;
-}
-
-std::uint16_t free_port() { return TcpStoreServer().port(); }
-
-Variables environment_of(int rank, int size, std::uint16_t port) {
-  return {{"RANK", std::to_string(rank)},
-          {"WORLD_SIZE", std::to_string(size)},
-          {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", std::to_string(port)}};
+  return test::start_worker("GlooRootGangWorker.*", variables);
 }
 
 std::vector<int> run_workers(int size, const Variables& further) {

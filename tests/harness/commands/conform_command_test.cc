@@ -47,6 +47,30 @@ TEST(ConformCommand, RunsOnEveryProcessOfAJob) {
   EXPECT_THAT(read_file("JUnit", junit), HasSubstr("tests=\"2\" failures=\"0\""));
 }
 
+TEST(ConformCommand, RecordsEachProgram) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  const std::string port = std::to_string(TcpStoreServer().port());
+  const std::string folder = temporary("conform_dumps");
+  run_processes(
+      2,
+      [&](int rank) {
+        return std::to_string(ask_under({{"RANK", std::to_string(rank)},
+                                         {"WORLD_SIZE", "2"},
+                                         {"MASTER_ADDR", "127.0.0.1"},
+                                         {"MASTER_PORT", port}},
+                                        {"ring", "all_reduce", "--cases", "0", "--record", folder})
+                                  .status);
+      },
+      60s);
+  for (const char* program : {"/0_ring", "/1_all_reduce"}) {
+    const Answer answer = ask({"explain", folder + program});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_THAT(answer.out, HasSubstr("world 2\n"));
+  }
+  EXPECT_EQ(ask({"run", folder + "/0_ring"}).status, 0);
+}
+
 TEST(ConformCommand, FaultsThatEndProcessesAreContainedAndEndNone) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not follow processes forked from one with threads";
@@ -72,6 +96,13 @@ TEST(ConformCommand, FaultsThatEndProcessesAreContainedAndEndNone) {
     EXPECT_EQ(ends[1].result, "0") << ends[1].death;
     EXPECT_EQ(ends[2].result, "0") << ends[2].death;
   }
+}
+
+TEST(ConformCommand, AFolderThatCannotBeWrittenIsBadInput) {
+  const Answer answer = ask_under(
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"GANGSIM_RECORD", "/proc/nowhere"}}, {"ring"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("flight recorder: cannot write to folder /proc/nowhere"));
 }
 
 TEST(ConformCommand, FaultsItDoesNotKnowAreBadInput) {

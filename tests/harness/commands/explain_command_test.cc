@@ -203,6 +203,21 @@ TEST(ExplainCommand, TheDumpsOfAProgramNameWhatItsRunNamed) {
   }
 }
 
+TEST(ExplainCommand, WritesTheDumpsAsAProgram) {
+  const std::string folder = new_folder("program_dumps");
+  const std::string again = temporary("again.toml");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  const Answer answer = ask({"explain", folder, "--program", again});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.out, "  Wrote      " + again + "\n");
+  const Answer run = ask({"run", again});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, StartsWith("DEADLOCK  cross_gang_cycle "));
+  EXPECT_THAT(run.out, HasSubstr("Each waits for the next: 0 → 2 → 3 → 1"));
+  EXPECT_THAT(ask({"explain", temporary("run.json"), "--program", again}).err,
+              HasSubstr("--program needs the dumps of a Flight Recorder"));
+}
+
 TEST(ExplainCommand, ExplainsAListOfDumps) {
   const std::string folder = new_folder("list_of_dumps");
   ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});

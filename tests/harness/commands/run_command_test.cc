@@ -98,6 +98,39 @@ TEST(RunCommand, SaysWhereAScenarioCameOutOtherwise) {
   EXPECT_THAT(answer.out, HasSubstr("Unexpected  the outcome is completed; expected: deadlock"));
 }
 
+TEST(RunCommand, DumpsAreAProgram) {
+  const std::string folder = temporary("dumps_to_run");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  for (const char* backend : {"sim", "sim-nccl"}) {
+    const Answer answer = ask({"run", folder, "--backend", backend});
+    EXPECT_EQ(answer.status, 1) << answer.err;
+    EXPECT_THAT(answer.out, testing::StartsWith("DEADLOCK  cross_gang_cycle ")) << backend;
+    EXPECT_THAT(answer.out, HasSubstr("tp_dp_deadlock.toml:6"));
+    EXPECT_THAT(answer.out, HasSubstr("gangsim run " + folder));
+  }
+  EXPECT_THAT(ask({"run", folder, "--backend", "sim-gloo"}).out, testing::StartsWith("DEADLOCK"));
+  const Answer cost = ask({"run", folder, "--cost"});
+  EXPECT_THAT(cost.out, HasSubstr("all_reduce"));
+  const std::string saved = temporary("explored_dumps.toml");
+  EXPECT_EQ(ask({"explore", folder, "--schedules", "5", "--save", saved}).status, 1);
+  EXPECT_THAT(ask({"run", saved}).out, testing::StartsWith("DEADLOCK  cross_gang_cycle "));
+}
+
+TEST(RunCommand, AListOfDumpsIsAProgram) {
+  const std::string folder = temporary("list_to_run");
+  ask({"run", program_file("missing_rank.toml"), "--record", folder});
+  std::vector<std::string> words = {"run"};
+  for (int rank = 0; rank < 8; ++rank)
+    words.push_back(folder + "/nccl_trace_rank_" + std::to_string(rank));
+  const Answer answer = ask(words);
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  EXPECT_THAT(answer.out, testing::StartsWith("DEADLOCK  participant_missing "));
+  EXPECT_THAT(answer.out, HasSubstr("Rank 5 never called all_reduce #3"));
+  words.push_back("ring");
+  EXPECT_THAT(ask(words).err, HasSubstr("unexpected argument 'ring'"));
+  EXPECT_THAT(ask({"run", "ring", "ring"}).err, HasSubstr("unexpected argument 'ring'"));
+}
+
 TEST(RunCommand, TheCommandLineOverridesTheFile) {
   const Answer answer =
       ask({"run", program_file("tp_dp_deadlock.toml"), "--world", "8", "--seed", "4"});

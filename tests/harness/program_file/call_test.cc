@@ -53,7 +53,7 @@ TEST(ParseCall, ReadsStartedOperations) {
 
 TEST(ParseCall, ReadsOtherStatements) {
   EXPECT_EQ(parse("sleep 5 ms").duration, std::chrono::milliseconds{5});
-  EXPECT_EQ(parse("throw \"out of paper\"").text, "out of paper");
+  EXPECT_EQ(parse("throw \"out of paper\"").label, "out of paper");
   EXPECT_EQ(parse("return").action, Call::Action::end_program);
   EXPECT_EQ(parse("yield").action, Call::Action::yield);
   EXPECT_EQ(parse("tp abort").action, Call::Action::abort_gang);
@@ -118,9 +118,11 @@ INSTANTIATE_TEST_SUITE_P(
         CallCase{"dp all_reduce sum f32", "expected '[', found the end"},
         CallCase{"dp all_reduce sum f32[4k]", "found '4k'"},
         CallCase{"dp all_reduce sum f32[8] root 1",
-                 "6:26: expected label \"TEXT\", timeout DURATION or the end, found 'root'"},
+                 "6:26: expected label \"TEXT\", timeout DURATION, at \"FILE:LINE\" or the end, "
+                 "found 'root'"},
         CallCase{"dp barrier barrier",
-                 "6:12: expected label \"TEXT\", timeout DURATION or the end, found 'barrier'"},
+                 "6:12: expected label \"TEXT\", timeout DURATION, at \"FILE:LINE\" or the end, "
+                 "found 'barrier'"},
         CallCase{"root send f32[4]", "expected 'to'"},
         CallCase{"root send f32[4] to any", "found 'any'"},
         CallCase{"a = root barrier", "6:1: only a started operation can have a name"},

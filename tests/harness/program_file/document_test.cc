@@ -48,6 +48,17 @@ findings = ["participant_missing"]
   EXPECT_EQ(document.expectation.outcome, "deadlock");
 }
 
+TEST(ReadDocument, SaysWhetherTensorsHaveContents) {
+  const auto has_data = [](const std::string& line) {
+    return parse_document("a.toml", "world = 2\n" + line + "[[do]]\ncalls = ['root barrier']\n")
+        .program_file->has_data;
+  };
+  EXPECT_TRUE(has_data(""));
+  EXPECT_TRUE(has_data("data = true\n"));
+  EXPECT_FALSE(has_data("data = false\n"));
+  EXPECT_THROW(has_data("data = 0\n"), InvalidArgument);
+}
+
 TEST(ReadDocument, ReadsAScenario) {
   const Document document = read_text(R"(
 program = "ring"

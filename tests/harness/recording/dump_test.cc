@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "harness/recording/dump_writer.h"
+#include "gang/recording/dump_writer.h"
 #include "tests/harness/recording/recording_testing.h"
 
 namespace gang::harness {

@@ -13,7 +13,7 @@ TEST(RecordedHistory, HasEveryCallWithItsEnd) {
   job.begin_at(10);
   job.calls({0, 1}, root, OperationKind::all_reduce, {.line = 3});
   job.call(0, root, OperationKind::send, {.state = started, .peer = 1, .line = 4});
-  job.dump(1).end = sim::LaneEnd::returned;
+  job.dump(1).end = ProgramEnd::returned;
   const Recording recording = job.take();
   const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
   ASSERT_EQ(histories.ranks.size(), 2U);

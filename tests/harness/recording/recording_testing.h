@@ -16,6 +16,7 @@ struct DumpedArguments {
   int peer = no_rank;
   std::uint32_t line = 0;
   bool is_gloo = false;
+  bool is_blocking = true;
   std::uint64_t sequence = 0;  // 0: the next one of the rank on the group
 };
 
@@ -42,6 +43,7 @@ class Job {
     call.kind = kind;
     call.reduce_operation = unknown_reduce_operation;
     call.peer = arguments.peer;
+    call.blocking = arguments.is_blocking;
     if (kind != OperationKind::barrier) call.shape = Shape::vector(arguments.count);
     call.count = kind == OperationKind::barrier ? 0 : arguments.count;
     call.call_site.line = arguments.line;

@@ -15,6 +15,11 @@ TEST(BenchmarkCases, TheTableHasThemAll) {
     EXPECT_EQ(std::ranges::count(table, line.work, &Benchmark::work), 1) << line.work;
 }
 
+TEST(BenchmarkCases, TheTableHasTheFlightRecorder) {
+  const std::vector<Benchmark> table = all_benchmarks(Thoroughness::quick);
+  EXPECT_EQ(std::ranges::count(table, recording_benchmark().work, &Benchmark::work), 1);
+}
+
 TEST(BenchmarkCases, TimesAreInMilliseconds) {
   EXPECT_DOUBLE_EQ((MeasuredCase{.result = {{"real_time", 250.0}}}).seconds(), 0.25);
 }
