@@ -18,6 +18,7 @@
 #include "harness/backends/nccl_backend.h"
 #include "harness/backends/rank_process.h"
 #include "harness/comparison/agreement_report.h"
+#include "harness/comparison/case_verdict_json.h"
 #include "harness/comparison/faulted_processes.h"
 #include "harness/run/runner.h"
 #include "harness/text/source_tree.h"
@@ -27,30 +28,6 @@ namespace gang::harness {
 namespace {
 
 using nlohmann::json;
-
-json to_json(const CaseVerdict& verdict) {
-  return {{"program", verdict.program},
-          {"agrees", verdict.agrees},
-          {"text", verdict.text},
-          {"elapsed_ns", verdict.elapsed.count()}};
-}
-
-CaseVerdict verdict_from_json(const json& value) {
-  return {value.at("program"), value.at("agrees"), value.at("text"),
-          Duration(value.at("elapsed_ns").get<std::int64_t>())};
-}
-
-json to_json(const std::vector<CaseVerdict>& verdicts) {
-  json list = json::array();
-  for (const CaseVerdict& verdict : verdicts) list.push_back(to_json(verdict));
-  return list;
-}
-
-std::vector<CaseVerdict> verdicts_from_text(const std::string& text) {
-  std::vector<CaseVerdict> verdicts;
-  for (const json& value : json::parse(text)) verdicts.push_back(verdict_from_json(value));
-  return verdicts;
-}
 
 // The part of one process.
 class Conformance {
