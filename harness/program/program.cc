@@ -13,7 +13,8 @@ const Program& find_program(const std::vector<Program>& programs, std::string_vi
   if (found != programs.end()) return *found;
   std::vector<std::string> names;
   for (const Program& program : programs) names.push_back(program.name);
-  throw InvalidArgument("program " + unknown_name(name, names) + ", a .toml file or a folder of dumps");
+  throw InvalidArgument("program " + unknown_name(name, names) +
+                        ", a .toml file or a folder of dumps");
 }
 
 std::uint64_t fingerprint(const Program& program) {
