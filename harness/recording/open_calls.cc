@@ -268,7 +268,6 @@ void Search::search(std::uint32_t group) {
         std::max(sequence, member.places.empty() ? static_cast<std::uint64_t>(member.last) + 1
                                                  : call_at(rank, member.places.front()).sequence);
   }
-  open_.groups[group].begin = sequence;
   for (const Member& member : members)
     for (const std::uint32_t place : member.places)
       if (call_at(member.rank, place).sequence < sequence) leave_out({member.rank, place});

@@ -13,7 +13,6 @@ namespace gang::harness {
 // Places are indexes into RankRecording::calls.
 struct OpenCalls {
   struct Group {
-    std::uint64_t begin = 0;             // all members have ended what has a lower number
     std::optional<std::uint64_t> first;  // number of the first open collective; none: all ended
     bool differs = false;                // its members made it with different arguments
     bool has_common = false;             // all members made the one before it, and alike
