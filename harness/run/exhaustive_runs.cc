@@ -50,6 +50,7 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
                       const std::function<bool()>& may_go_on, Exploration& exploration) {
   RunSpecification guided = specification;
   guided.schedule = ScheduleChoice::round_robin;
+  guided.options.world_size = specification.world_size.value_or(program.default_world_size);
   RunResult result;
   const sim::RunAgain again = [&](const sim::SimulationOptions& options) {
     result = run(program, guided,

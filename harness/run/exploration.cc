@@ -75,10 +75,11 @@ class Runs {
     const bool is_watched = can_be_exhaustive(specification);
     RunResult result = run(program_, specification, {.guide = is_watched ? guide : nullptr});
     const bool fails = is_failure(result);
-    const std::uint64_t step_class = is_watched ? sim::class_of(guide->log()) : 0;
+    const bool has_class = is_watched && !guide->is_full();
+    const std::uint64_t step_class = has_class ? sim::class_of(guide->log()) : 0;
     const std::lock_guard lock{mutex_};
     coverage_.add(result);
-    if (is_watched) ++classes_[step_class];
+    if (has_class) ++classes_[step_class];
     if (!fails || index > first_failure_.load()) return;
     lower(index);
     failure_ = std::move(result);

@@ -17,6 +17,7 @@ SimulationOptions guided_run(const SimulationOptions& options) {
 }  // namespace
 
 std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again) {
+  if (options.world_size > most_explored_ranks) return 0;
   const SimulationOptions guided = guided_run(options);
   Reduction reduction;
   guided.guide->begin(reduction.next().value(), reduction.known());
@@ -31,6 +32,16 @@ EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgai
   const SimulationOptions guided = guided_run(options);
   Reduction reduction;
   EverySchedule seen;
+  if (options.world_size > most_explored_ranks) {
+    // One run may be enough: nothing in it could have come otherwise.
+    const Report report = again(another_run(options));
+    ++seen.classes;
+    const bool goes_on = ran(report, std::nullopt);
+    seen.end = report.schedules == Schedules::every ? End::all_seen
+               : goes_on                            ? End::too_large
+                                                    : End::stopped;
+    return seen;
+  }
   while (std::optional<Beginning> beginning = reduction.next()) {
     guided.guide->begin(*std::move(beginning), reduction.known());
     const Report report = again(guided);

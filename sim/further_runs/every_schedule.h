@@ -29,6 +29,9 @@ struct EverySchedule {
   std::optional<bool> holds_otherwise;
 };
 
+// Worlds of more ranks than these are not explored: a step costs O(ranks).
+inline constexpr int most_explored_ranks = 512;
+
 // Runs `again` once for each class of equivalent schedules, with `options` and a guide. `ran` gets
 // the report of each, and what it decided otherwise than an earlier one, and returns whether to go
 // on. Not under ContextKind::parallel.
@@ -36,8 +39,8 @@ using ScheduleRan = std::function<bool(const Report&, const std::optional<Contes
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran);
 
-// How many choices of one run, which `again` makes, contexts contest: 0 if there are none, or if a
-// Guide is not told of all that could come otherwise.
+// How many choices of one run, which `again` makes, contexts contest: 0 if there are none, if a
+// Guide is not told of all that could come otherwise, or if the world is too large.
 std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again);
 
 }  // namespace gang::sim

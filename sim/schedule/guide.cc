@@ -11,6 +11,10 @@ namespace {
 constexpr StepKey rank_key = 0x72616e6b;
 constexpr StepKey end_key = 0x656e64;
 
+// Of a log: some hundred MiB.
+constexpr std::size_t most_marks = 4'000'000;
+constexpr std::size_t most_contexts_of_choices = 16'000'000;
+
 class GuidedScheduler final : public Scheduler {
  public:
   explicit GuidedScheduler(std::shared_ptr<Guide> guide) noexcept : guide_(std::move(guide)) {}
@@ -43,9 +47,9 @@ void Guide::begin_run(int world_size) {
   posted_.clear();
   wanted_.clear();
   held_.clear();
-  step_accesses_ = 0;
+  made_choices_ = step_accesses_ = 0;
   rests_ = true;
-  is_cut_ = has_diverged_ = false;
+  is_cut_ = has_diverged_ = is_full_ = false;
 }
 
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
@@ -58,23 +62,33 @@ TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
     if (!waits_for_mutex(id)) enabled_.push_back(id);
   }
   if (enabled_.empty()) enabled_ = std::move(all);
-  const std::size_t index = log_.choices.size();
-  const TaskId chosen =
-      index < beginning_.choices.size() ? beginning_choice() : next_awake(enabled_, current);
-  StepChoice& choice = log_.choices.emplace_back();
-  for (const TaskId task : enabled_) choice.enabled.push_back(log_.contexts[task]);
-  if (chosen == no_task) {
-    log_.choices.pop_back();
+  const TaskId chosen = made_choices_ < beginning_.choices.size() ? beginning_choice()
+                                                                  : next_awake(enabled_, current);
+  if (chosen == no_task)
     throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
                                      : "the program does not repeat what it did before");
-  }
-  choice.chosen = log_.contexts[chosen];
-  current_ = chosen;
-  rests_ = false;
-  wanted_.erase(chosen);
-  mark(StepMark::Kind::step, index);
-  step_accesses_ = log_.accesses.size();
+  watch(chosen);
+  note_choice(chosen);
+  ++made_choices_;
   return chosen;
+}
+
+void Guide::note_choice(TaskId chosen) {
+  if (log_.choices.size() * log_.contexts.size() > most_contexts_of_choices) give_up_noting();
+  if (is_full_) return;
+  StepChoice& choice = log_.choices.emplace_back();
+  for (const TaskId task : enabled_) choice.enabled.push_back(log_.contexts[task]);
+  choice.chosen = log_.contexts[chosen];
+  mark(StepMark::Kind::step, log_.choices.size() - 1);
+  step_accesses_ = log_.accesses.size();
+}
+
+void Guide::give_up_noting() noexcept {
+  is_full_ = true;
+  log_.marks = {};
+  log_.accesses = {};
+  log_.choices = {};
+  log_.taken = {};
 }
 
 void Guide::watch(TaskId chosen) {
@@ -84,7 +98,7 @@ void Guide::watch(TaskId chosen) {
 }
 
 TaskId Guide::beginning_choice() {
-  const StepKey wanted = beginning_.choices[log_.choices.size()];
+  const StepKey wanted = beginning_.choices[made_choices_];
   for (const TaskId task : enabled_)
     if (log_.contexts[task] == wanted) return task;
   has_diverged_ = true;
@@ -104,7 +118,7 @@ TaskId Guide::next_awake(const std::vector<TaskId>& enabled, TaskId current) {
 }
 
 void Guide::end_step() {
-  if (beginning_.sleeping.empty() || log_.choices.size() < beginning_.choices.size()) return;
+  if (beginning_.sleeping.empty() || made_choices_ < beginning_.choices.size() || is_full_) return;
   const std::vector<Access> done(
       log_.accesses.begin() + static_cast<std::ptrdiff_t>(step_accesses_), log_.accesses.end());
   if (done.empty()) return;
@@ -127,7 +141,9 @@ bool Guide::waits_for_mutex(TaskId task) const {
 }
 
 void Guide::mark(StepMark::Kind kind, std::uint64_t value) {
-  if (!rests_) log_.marks.push_back({kind, current_, value});
+  if (rests_ || is_full_) return;
+  log_.marks.push_back({kind, current_, value});
+  if (log_.marks.size() > most_marks) give_up_noting();
 }
 
 void Guide::rests() {
@@ -146,9 +162,9 @@ void Guide::started(TaskId child, std::string name) {
 }
 
 void Guide::access(const Access& access) {
-  if (rests_) return;
-  mark(StepMark::Kind::access, log_.accesses.size());
+  if (rests_ || is_full_) return;
   log_.accesses.push_back(access);
+  mark(StepMark::Kind::access, log_.accesses.size() - 1);
 }
 
 StepKey Guide::new_object() {

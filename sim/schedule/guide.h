@@ -37,6 +37,8 @@ class Guide {
   bool is_cut() const noexcept { return is_cut_; }
   // Whether the beginning asked for a context that could not run.
   bool has_diverged() const noexcept { return has_diverged_; }
+  // Whether the run became too long to be noted: then its log is empty.
+  bool is_full() const noexcept { return is_full_; }
   const StepLog& log() const noexcept { return log_; }
 
   // -- Asked by the engine --
@@ -61,7 +63,9 @@ class Guide {
     mark(StepMark::Kind::into, to);
   }
   void any_receive(StepKey mailbox, std::int32_t tag) { log_.any_receives[mailbox].insert(tag); }
-  void taken_by_any(const TakenByAny& taken) { log_.taken.push_back(taken); }
+  void taken_by_any(const TakenByAny& taken) {
+    if (!is_full_) log_.taken.push_back(taken);
+  }
 
   // A new object of the current context, and its end, where others wait for that.
   StepKey new_object();
@@ -77,6 +81,8 @@ class Guide {
   void released(StepKey mutex) { held_[mutex] = false; }
 
  private:
+  void note_choice(TaskId chosen);
+  void give_up_noting() noexcept;
   void mark(StepMark::Kind kind, std::uint64_t value);
   void end_step();
   bool is_asleep(StepKey context) const noexcept;
@@ -92,11 +98,13 @@ class Guide {
   std::unordered_map<TaskId, StepKey> wanted_;
   std::unordered_map<StepKey, bool> held_;
   std::vector<TaskId> enabled_;  // at this choice
+  std::size_t made_choices_ = 0;
   std::size_t step_accesses_ = 0;
   TaskId current_ = 0;
   bool rests_ = true;
   bool is_cut_ = false;
   bool has_diverged_ = false;
+  bool is_full_ = false;
 };
 
 std::unique_ptr<Scheduler> make_guided_scheduler(std::shared_ptr<Guide> guide);

@@ -94,7 +94,7 @@ void Reduction::learn(const Guide& guide) {
     has_diverged_ = true;
     return;
   }
-  if (!HappensBefore::fits(log)) {
+  if (guide.is_full() || !HappensBefore::fits(log)) {
     is_too_large_ = true;
     return;
   }

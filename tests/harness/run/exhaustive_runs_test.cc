@@ -91,6 +91,16 @@ TEST(ExhaustiveRuns, DoesNotClaimWhatFaultsOrOtherBackendsDo) {
   EXPECT_FALSE(can_be_exhaustive({.schedule = ScheduleChoice::recheck}));
 }
 
+TEST(ExhaustiveRuns, ALargeWorldIsRunOnce) {
+  const Exploration ring = explored(ring_program(), {.program = "ring", .world_size = 2048});
+  EXPECT_EQ(ring.claim, Claim::proved);
+  EXPECT_EQ(ring.coverage.runs, 1u);
+  const Exploration racing =
+      explored(hangs_if_rank_2_is_first(), {.program = "second_first", .world_size = 2048});
+  EXPECT_EQ(racing.coverage.runs, 1u);
+  EXPECT_NE(racing.claim, Claim::proved);
+}
+
 TEST(ExhaustiveRuns, APollIsNotCovered) {
   const Program program{.name = "polls", .description = "", .run = [](Rank& rank) {
                           rank.runtime().yield();

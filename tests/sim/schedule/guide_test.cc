@@ -109,5 +109,15 @@ TEST(Guide, WhatHappensAtRestIsDueToNoContext) {
   EXPECT_THAT(guide.log().accesses, testing::IsEmpty());
 }
 
+TEST(Guide, LeadsARunThatIsTooLongToBeNoted) {
+  Guide guide = guided({});
+  guide.choose(runnable_of({0, 1}), no_task);
+  for (int i = 0; i < 5'000'000 && !guide.is_full(); ++i) guide.access(write(7));
+  EXPECT_TRUE(guide.is_full());
+  EXPECT_THAT(guide.log().marks, testing::IsEmpty());
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), 1), 1);
+  EXPECT_THAT(guide.log().choices, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace gang::sim
