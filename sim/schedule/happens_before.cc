@@ -7,12 +7,12 @@
 namespace gang::sim {
 namespace {
 
-using Clock = std::vector<std::uint32_t>;
+using VectorClock = std::vector<std::uint32_t>;
 
 constexpr std::size_t most_clock_entries = 50'000'000;
 
 template <typename Other>
-void join_into(Clock& clock, const Other& other) {
+void join_into(VectorClock& clock, const Other& other) {
   if (clock.size() < other.size()) clock.resize(other.size(), 0);
   for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
@@ -26,12 +26,13 @@ struct AccessInStep {
 // What has been done to one object since it was last written, that included.
 struct ObjectHistory {
   std::vector<AccessInStep> accesses;
-  std::vector<Clock> clocks = std::vector<Clock>(4);  // by mode; of a write: all before it, too
+  std::vector<VectorClock> clocks =
+      std::vector<VectorClock>(4);  // by mode; of a write: all before it, too
 
-  void add(const AccessInStep& access, const Clock& clock) {
+  void add(const AccessInStep& access, const VectorClock& clock) {
     if (access.mode == AccessMode::write) {
       accesses.clear();
-      for (Clock& of_mode : clocks) of_mode.clear();
+      for (VectorClock& of_mode : clocks) of_mode.clear();
     }
     accesses.push_back(access);
     join_into(clocks[static_cast<std::size_t>(access.mode)], clock);
@@ -73,10 +74,10 @@ class HappensBefore::Walk {
       : order_(order),
         log_(log),
         known_(known),
-        clocks_(log.contexts.size(), Clock(log.contexts.size(), 0)) {}
+        clocks_(log.contexts.size(), VectorClock(log.contexts.size(), 0)) {}
 
   void take(const StepMark& mark) {
-    Clock& clock = clocks_[mark.task];
+    VectorClock& clock = clocks_[mark.task];
     switch (mark.kind) {
       case StepMark::Kind::step:
         end_step();
@@ -101,8 +102,8 @@ class HappensBefore::Walk {
         return join_into(clocks_[mark.value], clock);
       case StepMark::Kind::rest: {
         end_step();
-        Clock all = clock;
-        for (const Clock& other : clocks_) join_into(all, other);
+        VectorClock all = clock;
+        for (const VectorClock& other : clocks_) join_into(all, other);
         std::ranges::fill(clocks_, all);
         return;
       }
@@ -111,13 +112,13 @@ class HappensBefore::Walk {
 
   void end_step() {
     if (!is_in_step_) return;
-    const Clock& clock = clocks_[order_.context_of_.back()];
+    const VectorClock& clock = clocks_[order_.context_of_.back()];
     order_.clocks_.insert(order_.clocks_.end(), clock.begin(), clock.end());
     is_in_step_ = false;
   }
 
  private:
-  void access(Clock& clock, std::uint32_t index) {
+  void access(VectorClock& clock, std::uint32_t index) {
     const auto step = static_cast<std::uint32_t>(order_.context_of_.size() - 1);
     const Access& access = log_.accesses[index];
     objects_.clear();
@@ -133,13 +134,13 @@ class HappensBefore::Walk {
   }
 
   // From the latest step back: what comes before a step that is found does not race itself.
-  void find_races(const Clock& clock, const AccessInStep& now) {
+  void find_races(const VectorClock& clock, const AccessInStep& now) {
     std::vector<AccessInStep> earlier;
     for (const StepKey object : objects_)
       for (const AccessInStep& access : histories_[object].accesses)
         if (access.step != now.step && conflict(access.mode, now.mode)) earlier.push_back(access);
     std::ranges::stable_sort(earlier, std::ranges::greater(), &AccessInStep::step);
-    Clock before = clock;
+    VectorClock before = clock;
     for (const AccessInStep& access : earlier) {
       if (before[order_.context_of_[access.step]] > access.step) continue;
       order_.races_.push_back({access.step, now.step, access.access, now.access});
@@ -150,9 +151,9 @@ class HappensBefore::Walk {
   HappensBefore& order_;
   const StepLog& log_;
   const AnyReceives& known_;
-  std::vector<Clock> clocks_;  // by context
-  std::unordered_map<StepKey, Clock> published_;
-  Clock carried_;
+  std::vector<VectorClock> clocks_;  // by context
+  std::unordered_map<StepKey, VectorClock> published_;
+  VectorClock carried_;
   std::unordered_map<StepKey, ObjectHistory> histories_;
   std::vector<StepKey> objects_;  // of this access
   bool is_in_step_ = false;
