@@ -50,10 +50,6 @@ Verdict over_schedules(const ScriptCase& script, sim::SimulationOptions options,
   return Verdict::holds();
 }
 
-sim::SimulationOptions options_of(const ScriptCase& script) {
-  return {.world_size = static_cast<int>(script.calls.size())};
-}
-
 Verdict judge_every_schedule(const ScriptCase& script, const Subject& subject) {
   const Report first = subject.simulate(options_of(script), program_of(script));
   const bool claims = is_claimed_of_all(first.certainty) ||

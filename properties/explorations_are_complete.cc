@@ -20,7 +20,7 @@ using sim::StepKey;
 
 constexpr std::size_t most_interleavings = 1'000;
 constexpr std::uint64_t most_classes = 2'000;
-constexpr std::uint64_t random_schedules = 100;
+constexpr std::uint64_t compared_schedules = 100;
 
 // What a run comes to: how it ends, and with which findings.
 std::string outcome_of(const Report& report) {
@@ -30,10 +30,6 @@ std::string outcome_of(const Report& report) {
     for (const int rank : finding.ranks) outcome += fmt::format(",{}", rank);
   }
   return outcome;
-}
-
-sim::SimulationOptions options_of(const ScriptCase& script) {
-  return {.world_size = static_cast<int>(script.calls.size())};
 }
 
 Report run(const ScriptCase& script, const sim::SimulationOptions& options) {
@@ -136,7 +132,7 @@ Verdict judge_against_random(const ScriptCase& script, sim::SimulationOptions op
     return Verdict::violated(
         fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
   options.scheduler = sim::SchedulerKind::random;
-  for (std::uint64_t seed = 1; seed <= random_schedules; ++seed) {
+  for (std::uint64_t seed = 1; seed <= compared_schedules; ++seed) {
     options.seed = seed;
     if (const std::string outcome = outcome_of(run(script, options));
         !seen->outcomes.contains(outcome))

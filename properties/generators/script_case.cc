@@ -181,6 +181,10 @@ bool has_pairs(const ScriptCase& script) {
 
 }  // namespace
 
+sim::SimulationOptions options_of(const ScriptCase& script) {
+  return {.world_size = static_cast<int>(script.calls.size())};
+}
+
 sim::RankProgram program_of(const ScriptCase& script) {
   return [&script, has_pairs = has_pairs(script)](sim::SimulatedRank& rank) {
     const auto pair = has_pairs ? rank.root()->split({.color = rank.rank() / 2}) : rank.root();

@@ -54,6 +54,9 @@ ScriptCase generate_choices(Draw& draw);
 // worlds deadlock, and complete with buffers.
 ScriptCase generate_shuffled_messages(Draw& draw);
 
+// A world of its size, otherwise by default.
+sim::SimulationOptions options_of(const ScriptCase& script);
+
 // The program of every rank. The case must outlive it.
 sim::RankProgram program_of(const ScriptCase& script);
 
