@@ -6,7 +6,7 @@
 namespace gang::properties {
 namespace {
 
-MakeStore planted(PlantedStore::Bug bug) {
+MakeStore planted_in_simulation(PlantedStore::Bug bug) {
   return [bug](Runtime& runtime) -> std::shared_ptr<Store> {
     return std::make_shared<PlantedStore>(make_memory_store(runtime), bug);
   };
@@ -19,16 +19,16 @@ TEST(StoresInSimulation, HoldForMemory) {
 }
 
 TEST(StoresInSimulation, AnAddInTwoStepsIsCaughtAndShrunkToTwoRanks) {
-  const Counterexample found = expect_caught(
-      {simulated_clients_see_one_order(planted(PlantedStore::Bug::add_is_read_and_set))},
-      "simulated_clients_see_one_order", "");
+  const Counterexample found = expect_caught({simulated_clients_see_one_order(planted_in_simulation(
+                                                 PlantedStore::Bug::add_is_read_and_set))},
+                                             "simulated_clients_see_one_order", "");
   EXPECT_THAT(found.text, ::testing::StartsWith("2 clients"));
 }
 
 TEST(StoresInSimulation, AWaitThatGivesUpEarlyIsCaughtAndShrunkToOneWaiter) {
-  const Counterexample found =
-      expect_caught({simulated_waits_end_on_time(planted(PlantedStore::Bug::wait_ends_at_once))},
-                    "simulated_waits_end_on_time", "gives up at 0 s, expected 1 ms");
+  const Counterexample found = expect_caught(
+      {simulated_waits_end_on_time(planted_in_simulation(PlantedStore::Bug::wait_ends_at_once))},
+      "simulated_waits_end_on_time", "gives up at 0 s, expected 1 ms");
   EXPECT_THAT(found.text, ::testing::StartsWith("1 waiter,"));
 }
 

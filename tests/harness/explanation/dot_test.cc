@@ -57,7 +57,7 @@ TEST(Dot, GraphvizReadsIt) {
   if (std::system("dot -V >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "runs where Graphviz is installed: apt-get install graphviz";
   for (const sim::Report& report : {some_deadlock(), sim::Report{}}) {
-    const std::string path = test::temporary_directory() + "graph.dot";
+    const std::string path = gang::test::temporary_directory() + "graph.dot";
     OutputFile{"file", path}.commit(to_dot(report));
     const std::string command = "dot -Tsvg -o /dev/null '" + path + "'";
     EXPECT_EQ(std::system(command.c_str()), 0);

@@ -31,7 +31,7 @@ Guide guided(Beginning beginning, int world_size = 3) {
   return guide;
 }
 
-Access write(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
+Access written(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
 
 TEST(Guide, GoesOnWithTheContextThatRunsAndElseWithTheNext) {
   Guide guide = guided({});
@@ -59,17 +59,17 @@ TEST(Guide, SaysThatItsBeginningDoesNotFit) {
 
 TEST(Guide, LetsSleepersSleepUntilSomethingThatMattersHappens) {
   const auto key = keys(3);
-  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {write(7)}}}});
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {written(7)}}}});
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 1);
-  guide.access(write(8));
+  guide.access(written(8));
   EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
-  guide.access(write(7));
+  guide.access(written(7));
   EXPECT_EQ(guide.choose(runnable_of({0}), 2), 0);
 }
 
 TEST(Guide, CutsARunInWhichOnlySleepersAreLeft) {
   const auto key = keys(3);
-  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {write(7)}}}});
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {written(7)}}}});
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), no_task), 1);
   EXPECT_THROW(guide.choose(runnable_of({0}), 1), ScheduleDivergence);
   EXPECT_TRUE(guide.is_cut());
@@ -105,14 +105,14 @@ TEST(Guide, WhatHappensAtRestIsDueToNoContext) {
   Guide guide = guided({});
   guide.choose(runnable_of({0, 1}), no_task);
   guide.rests();
-  guide.access(write(7));
+  guide.access(written(7));
   EXPECT_THAT(guide.log().accesses, testing::IsEmpty());
 }
 
 TEST(Guide, LeadsARunThatIsTooLongToBeNoted) {
   Guide guide = guided({});
   guide.choose(runnable_of({0, 1}), no_task);
-  for (int i = 0; i < 5'000'000 && !guide.is_full(); ++i) guide.access(write(7));
+  for (int i = 0; i < 5'000'000 && !guide.is_full(); ++i) guide.access(written(7));
   EXPECT_TRUE(guide.is_full());
   EXPECT_THAT(guide.log().marks, testing::IsEmpty());
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), 1), 1);
