@@ -156,6 +156,7 @@ void Engine::live(Task& task) noexcept {
 Task& Engine::start_context(RankState& rank, std::string name, std::function<void()> body) {
   check_running();
   choices_.note_guided_choice();
+  rank.has_threads = true;
   Task& task = contexts_.add(rank, std::move(name), std::move(body));
   polls_.note_progress();
   if (Guide* guide = choices_.guide()) guide->started(task.id, task.further->name);

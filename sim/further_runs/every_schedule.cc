@@ -14,6 +14,11 @@ SimulationOptions guided_run(const SimulationOptions& options) {
   return guided;
 }
 
+// Whether the guide was told of all that could have come otherwise.
+bool is_told_all(const Report& report, const Guide& guide) {
+  return report.schedules == Schedules::every || (report.is_guided && !guide.log().is_incomplete);
+}
+
 }  // namespace
 
 std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again) {
@@ -23,7 +28,7 @@ std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& a
   guided.guide->begin(reduction.next().value(), reduction.known());
   const Report report = again(guided);
   reduction.learn(*guided.guide);
-  return report.is_guided ? reduction.contests() : 0;
+  return is_told_all(report, *guided.guide) ? reduction.contests() : 0;
 }
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
@@ -46,7 +51,7 @@ EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgai
     guided.guide->begin(*std::move(beginning), reduction.known());
     const Report report = again(guided);
     reduction.learn(*guided.guide);
-    if (!report.is_guided && report.schedules != Schedules::every) seen.end = End::unguided;
+    if (!is_told_all(report, *guided.guide)) seen.end = End::unguided;
     if (guided.guide->is_cut()) {
       if (seen.end == End::unguided) break;
       continue;

@@ -96,6 +96,8 @@ void Matching::post(PendingOperation& pending) {
   engine_.check_running();
   const TimePoint now = engine_.now();
   pending.posted_at = now;
+  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
+    note_post(*guide, pending);
   if (pending.gang->broken) [[unlikely]] {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
@@ -107,8 +109,6 @@ void Matching::post(PendingOperation& pending) {
     engine_.clock().note_deadline(pending.deadline);
   ++world_.counts.rank_operations;
   engine_.note_progress();
-  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
-    note_post(*guide, world_, pending);
   world_.recorder.posted(pending, now);
   if (world_.options.execution == ExecutionModel::stream_ordered) {
     auto& stream = pending.task->rank->stream;

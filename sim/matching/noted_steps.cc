@@ -66,16 +66,24 @@ void look_at(Guide& guide, const PendingOperation& pending) {
   }
 }
 
+// Calls of one rank on one gang are counted in their order.
+void note_seat(Guide& guide, const PendingOperation& pending) {
+  const StepKey seat = part_of_member(*pending.gang, Part::seat, pending.member);
+  tell(guide, pending, AccessKind::call, AccessMode::write, seat);
+  StepLog* notes = guide.notes();
+  if (notes == nullptr) return;
+  const auto [first, is_first] = notes->seats.emplace(seat, pending.task->id);
+  if (first->second != pending.task->id) notes->is_incomplete = true;
+}
+
 }  // namespace
 
-void note_post(Guide& guide, const World& world, const PendingOperation& pending) {
+void note_post(Guide& guide, const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   guide.posted(&pending);
   tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
-  // Calls of one rank on one gang are counted in their order.
-  if (world.engine.contexts().has_further())
-    tell(guide, pending, AccessKind::call, AccessMode::write,
-         part_of_member(gang, Part::seat, pending.member));
+  if (gang.broken) return;
+  if (pending.task->rank->has_threads) note_seat(guide, pending);
   if (is_point_to_point(pending.call().kind)) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
   tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
@@ -125,8 +133,9 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
   const GangState& gang = *receive.gang;
   tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
        part_of_member(gang, Part::received, receive.member));
-  if (receive.call().peer == any_rank)
-    guide.any_receive(part_of_member(gang, Part::mailbox, receive.member), receive.call().tag);
+  if (StepLog* notes = guide.notes(); notes != nullptr && receive.call().peer == any_rank)
+    notes->any_receives[part_of_member(gang, Part::mailbox, receive.member)].insert(
+        receive.call().tag);
 }
 
 void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive) {
@@ -135,7 +144,8 @@ void note_meeting(Guide& guide, const PendingOperation& send, const PendingOpera
 }
 
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message) {
-  guide.taken_by_any({message, receive.task->rank->rank, receive.call().call_site});
+  if (StepLog* notes = guide.notes())
+    notes->taken.push_back({message, receive.task->rank->rank, receive.call().call_site});
 }
 
 }  // namespace gang::sim

@@ -10,7 +10,7 @@ namespace gang::sim {
 class Guide;
 
 // A call on a gang; then the entries of a batch, each.
-void note_post(Guide& guide, const World& world, const PendingOperation& pending);
+void note_post(Guide& guide, const PendingOperation& pending);
 void note_post_of_entry(Guide& guide, const PendingOperation& entry);
 
 void note_ended(Guide& guide, const PendingOperation& pending);

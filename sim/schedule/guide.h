@@ -62,10 +62,8 @@ class Guide {
     mark(StepMark::Kind::carry, from);
     mark(StepMark::Kind::into, to);
   }
-  void any_receive(StepKey mailbox, std::int32_t tag) { log_.any_receives[mailbox].insert(tag); }
-  void taken_by_any(const TakenByAny& taken) {
-    if (!is_full_) log_.taken.push_back(taken);
-  }
+  // Where to note the rest; null where nothing is noted.
+  StepLog* notes() noexcept { return rests_ || is_full_ ? nullptr : &log_; }
 
   // A new object of the current context, and its end, where others wait for that.
   StepKey new_object();

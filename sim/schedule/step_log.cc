@@ -15,6 +15,8 @@ void StepLog::clear() noexcept {
   names.clear();
   taken.clear();
   any_receives.clear();
+  seats.clear();
+  is_incomplete = false;
 }
 
 void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into) {

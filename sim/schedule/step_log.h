@@ -86,7 +86,10 @@ struct StepLog {
   std::vector<StepKey> contexts;   // by TaskId
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
   std::vector<TakenByAny> taken;
-  AnyReceives any_receives;  // of this run
+  AnyReceives any_receives;         // of this run
+  std::map<StepKey, TaskId> seats;  // who called first on a gang, by the rank's place in it
+  // Several contexts of a rank called on one gang: which of them were there at once is not noted.
+  bool is_incomplete = false;
 
   void clear() noexcept;
 };

@@ -48,6 +48,7 @@ struct RankState {
   std::int32_t rank = 0;
   bool has_returned = false;   // its program is over, normally or not
   bool has_failed = false;     // it ended with an exception
+  bool has_threads = false;    // it has started further contexts
   std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
   std::string_view ended_as;   // where its end is not that of its program: "recording ends"
   int incarnation = 0;         // how often a fault has restarted it

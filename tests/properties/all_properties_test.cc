@@ -34,6 +34,7 @@ TEST(AllProperties, CoverEverySuite) {
                                            "certainty",
                                            "misuse_is_found",
                                            "errors_reach_everyone",
+                                           "exploration",
                                            "faults_are_contained",
                                            "timeouts_fire_on_time",
                                            "runtimes_are_deterministic",

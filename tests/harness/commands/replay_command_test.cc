@@ -11,7 +11,10 @@ namespace {
 using testing::HasSubstr;
 
 // The line with the digests.
-std::string digests(const std::string& text) { return text.substr(text.find("  result ")); }
+std::string digests(const std::string& text) {
+  const std::size_t begin = text.find("  result ");
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
 
 TEST(ReplayCommand, GivesTheSameDigests) {
   const std::string schedule = temporary("s.json");

@@ -111,9 +111,9 @@ TEST(RunCommand, DumpsAreAProgram) {
   EXPECT_THAT(ask({"run", folder, "--backend", "sim-gloo"}).out, testing::StartsWith("DEADLOCK"));
   const Answer cost = ask({"run", folder, "--cost"});
   EXPECT_THAT(cost.out, HasSubstr("all_reduce"));
-  const std::string saved = temporary("explored_dumps.toml");
+  const std::string saved = temporary("explored_dumps.json");
   EXPECT_EQ(ask({"explore", folder, "--schedules", "5", "--save", saved}).status, 1);
-  EXPECT_THAT(ask({"run", saved}).out, testing::StartsWith("DEADLOCK  cross_gang_cycle "));
+  EXPECT_THAT(ask({"replay", saved}).out, testing::StartsWith("DEADLOCK  cross_gang_cycle "));
 }
 
 TEST(RunCommand, AListOfDumpsIsAProgram) {

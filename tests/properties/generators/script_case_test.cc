@@ -17,7 +17,7 @@ TEST(ScriptCase, RunsTheCallsOfEachRank) {
   const ScriptCase script = one_message();
   const sim::Report report = sim::Simulation({.world_size = 2}).run(program_of(script));
   EXPECT_TRUE(report.holds()) << to_string(report);
-  EXPECT_EQ(report.counts.rank_operations, 4U) << "a split each, and the message";
+  EXPECT_EQ(report.counts.rank_operations, 2U) << "no pairs, only the message";
 }
 
 TEST(ScriptCase, IsShownInLines) {

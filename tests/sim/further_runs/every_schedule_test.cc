@@ -186,20 +186,33 @@ void expect_complete(int world_size, const RankProgram& program, std::size_t lea
   EXPECT_GE(all.size(), least_classes);
 }
 
-TEST(EverySchedule, IsCompleteForThreadsOnOneGang) {
+TEST(EverySchedule, ThreadsOnOneGangAreNotCovered) {
+  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
+    const auto body = [&rank] { rank.root()->barrier(); };
+    if (rank.rank() == 1) {
+      rank.root()->barrier();
+      return rank.root()->barrier();
+    }
+    const auto thread = rank.runtime().start_thread("second", body);
+    body();
+    thread->join();
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+}
+
+TEST(EverySchedule, IsCompleteForThreadsOnTheirOwnGangs) {
   expect_complete(
       2,
       [](SimulatedRank& rank) {
-        const auto body = [&rank] { rank.root()->barrier(); };
-        if (rank.rank() == 1) {
-          rank.root()->barrier();
-          return rank.root()->barrier();
-        }
-        const auto thread = rank.runtime().start_thread("second", body);
-        body();
+        const auto second = rank.root()->split({.color = 0});
+        std::int32_t value = 0;
+        Work sent = second->start_send(view_of(value), 1 - rank.rank());
+        const auto thread =
+            rank.runtime().start_thread("second", [&] { second->recv(view_of(value)); });
+        rank.root()->barrier();
         thread->join();
       },
-      2);
+      1);
 }
 
 TEST(EverySchedule, IsCompleteForConditions) {
