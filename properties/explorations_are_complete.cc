@@ -1,11 +1,14 @@
 #include "properties/explorations_are_complete.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "properties/generators/script_case.h"
 #include "properties/law.h"
@@ -24,12 +27,13 @@ constexpr std::uint64_t compared_schedules = 100;
 
 // What a run comes to: how it ends, and with which findings.
 std::string outcome_of(const Report& report) {
-  std::string outcome(to_string(report.outcome));
+  std::vector<std::string> findings;  // messages that are left behind are listed as they came
   for (const sim::Finding& finding : report.findings) {
-    outcome += " " + finding.id;
-    for (const int rank : finding.ranks) outcome += fmt::format(",{}", rank);
+    std::string& text = findings.emplace_back(finding.id);
+    for (const int rank : finding.ranks) text += fmt::format(",{}", rank);
   }
-  return outcome;
+  std::ranges::sort(findings);
+  return fmt::format("{} {}", to_string(report.outcome), fmt::join(findings, " "));
 }
 
 Report run(const ScriptCase& script, const sim::SimulationOptions& options) {
