@@ -46,8 +46,7 @@ struct Seen {
 };
 
 // None if the world is too large, or does what exhaustive runs do not cover.
-std::optional<Seen> explored(const ScriptCase& script, const sim::SimulationOptions& explored_with,
-                             const Explore& explore) {
+std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   Seen seen;
   std::shared_ptr<sim::Guide> guide;
   const auto ran = [&](const Report& report, const std::optional<sim::Contest>&) {
@@ -56,7 +55,7 @@ std::optional<Seen> explored(const ScriptCase& script, const sim::SimulationOpti
     return seen.classes.size() < most_classes;
   };
   const sim::EverySchedule every = explore(
-      explored_with,
+      options_of(script),
       [&](const sim::SimulationOptions& options) {
         guide = options.guide;
         return run(script, options);
@@ -110,7 +109,7 @@ std::string missing_outcome(const std::set<std::string>& expected,
 Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
   const std::optional<Seen> all = enumerated(script);
   if (!all) return Verdict::not_applicable();
-  const std::optional<Seen> seen = explored(script, options_of(script), explore);
+  const std::optional<Seen> seen = explored(script, explore);
   if (!seen) return Verdict::not_applicable();
   if (const std::string missing = missing_outcome(all->outcomes, seen->outcomes); !missing.empty())
     return Verdict::violated("never seen: " + missing);
@@ -127,14 +126,14 @@ Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
   return Verdict::holds();
 }
 
-Verdict judge_against_random(const ScriptCase& script, sim::SimulationOptions options,
-                             const Explore& explore) {
-  const std::optional<Seen> seen = explored(script, options, explore);
+Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
+  const std::optional<Seen> seen = explored(script, explore);
   if (!seen) return Verdict::not_applicable();
   const std::set<std::uint64_t> found(seen->classes.begin(), seen->classes.end());
   if (found.size() != seen->classes.size())
     return Verdict::violated(
         fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
+  sim::SimulationOptions options = options_of(script);
   options.scheduler = sim::SchedulerKind::random;
   for (std::uint64_t seed = 1; seed <= compared_schedules; ++seed) {
     options.seed = seed;
@@ -143,17 +142,6 @@ Verdict judge_against_random(const ScriptCase& script, sim::SimulationOptions op
       return Verdict::violated(fmt::format("with seed {}, a run ends so: {}", seed, outcome));
   }
   return Verdict::holds();
-}
-
-Verdict judge_rendezvous(const ScriptCase& script, const Explore& explore) {
-  return judge_against_random(script, options_of(script), explore);
-}
-
-// Links that hold one message of one number.
-Verdict judge_buffered(const ScriptCase& script, const Explore& explore) {
-  sim::SimulationOptions options = options_of(script);
-  options.sends = sim::SendMode::buffered(sizeof(std::int32_t));
-  return judge_against_random(script, options, explore);
 }
 
 // At most three ranks with at most four calls.
@@ -177,14 +165,12 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
 constexpr LawRow<JudgeExploration> laws_of_choices_explored[] = {
     {"random_schedules_end_no_otherwise",
      "100 random schedules end as some run of the exploration does; no class is run twice",
-     judge_rendezvous, 30},
-    {"buffered_messages_end_no_otherwise", "the same where links hold a message each",
-     judge_buffered, 30},
+     judge_against_random, 30},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_calls_explored[] = {
     {"aborts_and_errors_end_no_otherwise",
-     "the same of calls that mostly deadlock, mismatch or abort", judge_rendezvous, 30},
+     "the same of calls that mostly deadlock, mismatch or abort", judge_against_random, 30},
 };
 
 }  // namespace

@@ -138,7 +138,7 @@ std::string why_not_proved(const sim::EverySchedule& every) {
   using End = sim::EverySchedule::End;
   switch (every.end) {
     case End::unguided:
-      return "polls, time or draws decide, too, which exhaustive runs do not cover";
+      return "polls, time, draws or buffers decide, too, which exhaustive runs do not cover";
     case End::too_large:
       return "the runs are too large to compare";
     case End::diverged:
