@@ -159,6 +159,11 @@ struct BadInput {
   const char* message;
 };
 
+// The names of tests do not contain addresses.
+void PrintTo(const BadInput& input, std::ostream* out) {
+  for (const std::string& argument : input.arguments) *out << argument << ' ';
+}
+
 class BadInputs : public ::testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputs, AreOneLineAndEndWith2) {
