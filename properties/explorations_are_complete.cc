@@ -12,14 +12,13 @@
 
 #include "properties/generators/script_case.h"
 #include "properties/law.h"
-#include "sim/schedule/guide.h"
+#include "sim/schedule/interleavings.h"
 #include "sim/schedule/step_class.h"
 
 namespace gang::properties {
 namespace {
 
 using sim::Report;
-using sim::StepKey;
 
 constexpr std::size_t most_interleavings = 1'000;
 constexpr std::uint64_t most_classes = 2'000;
@@ -72,29 +71,13 @@ std::optional<Seen> enumerated(const ScriptCase& script) {
   options.scheduler = sim::SchedulerKind::guided;
   options.guide = std::make_shared<sim::Guide>();
   const sim::AnyReceives none;
-  sim::Beginning beginning;
-  std::vector<std::vector<StepKey>> left;  // by choice: who has not been tried
+  sim::Interleavings all;
   for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
-    options.guide->begin(beginning, none);
+    options.guide->begin(all.beginning(), none);
     const Report report = run(script, options);
-    const sim::StepLog& log = options.guide->log();
-    seen.classes.insert(class_of(log));
+    seen.classes.insert(class_of(options.guide->log()));
     seen.outcomes.insert(outcome_of(report));
-    // The last choice at which a context follows that has not been tried: they are tried in the
-    // order in which they stand, first the chosen one, which the beginning does not name.
-    beginning.choices.clear();
-    for (const sim::StepChoice& choice : log.choices) beginning.choices.push_back(choice.chosen);
-    for (std::size_t i = left.size(); i < log.choices.size(); ++i) {
-      left.emplace_back();
-      for (const StepKey context : log.choices[i].enabled)
-        if (context != log.choices[i].chosen) left.back().push_back(context);
-    }
-    left.resize(log.choices.size());
-    while (!left.empty() && left.back().empty()) left.pop_back();
-    if (left.empty()) return seen;
-    beginning.choices.resize(left.size());
-    beginning.choices.back() = left.back().back();
-    left.back().pop_back();
+    if (!all.next(options.guide->log())) return seen;
   }
   return std::nullopt;
 }

@@ -70,14 +70,10 @@ bool throws(const CulpritCase& one) {
                              [](const Culprit& culprit) { return culprit.slip == Slip::throws; });
 }
 
-Verdict judge(const CulpritCase& one, const Subject& subject, RecordingFigures& figures) {
-  if (throws(one)) return Verdict::not_applicable();
-  Recorders recorders(one.world());
-  const sim::Report report = subject.simulate(
-      options_of(one), [&](sim::SimulatedRank& rank) { recorders.run(one, rank); });
-  const sim::Report recalled = harness::explain(recorders.recall(), "a run", "").report;
-  const std::string both = to_string(report) + "\nrecalled\n\n" + to_string(recalled);
-  if (report.findings.empty() != recalled.findings.empty())
+// Whether `again` lays what `report` found at the same ranks' door; counts how well it does.
+Verdict compared(const CulpritCase& one, const sim::Report& report, const sim::Report& again,
+                 const std::string& both, RecordingFigures& figures) {
+  if (report.findings.empty() != again.findings.empty())
     return Verdict::violated("only one of the two has a finding\n" + both);
   if (report.findings.empty()) {
     ++figures.held;
@@ -85,16 +81,26 @@ Verdict judge(const CulpritCase& one, const Subject& subject, RecordingFigures& 
   }
   ++figures.found;
   const sim::Finding& finding = report.findings.front();
-  const sim::Finding& again = recalled.findings.front();
+  const sim::Finding& same = again.findings.front();
   const bool shares_rank = std::ranges::any_of(
-      finding.ranks, [&again](int rank) { return std::ranges::binary_search(again.ranks, rank); });
+      finding.ranks, [&same](int rank) { return std::ranges::binary_search(same.ranks, rank); });
   if (one.culprits.size() == 1 && !shares_rank)
     return Verdict::violated("they name different ranks\n" + both);
-  if (finding.ranks == again.ranks) {
+  if (finding.ranks == same.ranks) {
     ++figures.same;
-    if (finding.id == again.id) ++figures.same_cause;
+    if (finding.id == same.id) ++figures.same_cause;
   }
   return Verdict::holds();
+}
+
+Verdict judge(const CulpritCase& one, const Subject& subject, RecordingFigures& figures) {
+  if (throws(one)) return Verdict::not_applicable();
+  Recorders recorders(one.world());
+  const sim::Report report = subject.simulate(
+      options_of(one), [&](sim::SimulatedRank& rank) { recorders.run(one, rank); });
+  const sim::Report recalled = harness::explain(recorders.recall(), "a run", "").report;
+  const std::string both = to_string(report) + "\nrecalled\n\n" + to_string(recalled);
+  return compared(one, report, recalled, both, figures);
 }
 
 // The run of what was recorded, written as a file and read again.
@@ -125,24 +131,7 @@ Verdict judge_retold(const CulpritCase& one, RecordingFigures& figures, const Su
   std::string toml;
   const sim::Report again = run_retold(one, subject, recording, toml);
   const std::string both = to_string(report) + "\nretold\n\n" + to_string(again) + "\n" + toml;
-  if (report.findings.empty() != again.findings.empty())
-    return Verdict::violated("only one of the two has a finding\n" + both);
-  if (report.findings.empty()) {
-    ++figures.held;
-    return Verdict::holds();
-  }
-  ++figures.found;
-  const sim::Finding& finding = report.findings.front();
-  const bool shares_rank = std::ranges::any_of(finding.ranks, [&again](int rank) {
-    return std::ranges::binary_search(again.findings.front().ranks, rank);
-  });
-  if (one.culprits.size() == 1 && !shares_rank)
-    return Verdict::violated("they name different ranks\n" + both);
-  if (finding.ranks == again.findings.front().ranks) {
-    ++figures.same;
-    if (finding.id == again.findings.front().id) ++figures.same_cause;
-  }
-  return Verdict::holds();
+  return compared(one, report, again, both, figures);
 }
 
 constexpr std::uint64_t enough = 300;  // for a share that is close to all

@@ -40,7 +40,7 @@ class TreeMaker final : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::json::exception& /*error*/) override {
     if (at > size_)
       throw CutOffDump(fmt::format("it is cut off at byte {}: its JSON is not complete", size_));
-    throw InvalidArgument(fmt::format("it is no JSON from byte {} on", at == 0 ? 0 : at - 1));
+    throw InvalidArgument(fmt::format("it is not JSON from byte {} on", at == 0 ? 0 : at - 1));
   }
 
  private:

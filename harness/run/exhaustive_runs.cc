@@ -46,9 +46,16 @@ bool can_be_exhaustive(const RunSpecification& specification) noexcept {
          specification.options.context != sim::ContextKind::parallel;
 }
 
+RunSpecification bounded(RunSpecification specification) {
+  constexpr std::uint64_t most_switches = 5'000'000;
+  if (specification.options.step_limit == sim::SimulationOptions{}.step_limit)
+    specification.options.step_limit = most_switches;
+  return specification;
+}
+
 void run_exhaustively(const Program& program, const RunSpecification& specification,
                       const std::function<bool()>& may_go_on, Exploration& exploration) {
-  RunSpecification guided = specification;
+  RunSpecification guided = bounded(specification);
   guided.schedule = ScheduleChoice::round_robin;
   guided.options.world_size = specification.world_size.value_or(program.default_world_size);
   RunResult result;

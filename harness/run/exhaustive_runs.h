@@ -12,6 +12,9 @@ namespace gang::harness {
 // backend but sim.
 bool can_be_exhaustive(const RunSpecification& specification) noexcept;
 
+// The specification with a limit of steps, if it has none: a run that takes longer would not end.
+RunSpecification bounded(RunSpecification specification);
+
 // Runs `program` until a run fails, every class has been seen, or `may_go_on` says no; adds to
 // `exploration`. The claim stays `sampled` unless a failure is found or everything has been seen.
 // The failure keeps its schedule. A result that depends on which message a receive from any source

@@ -15,9 +15,6 @@
 namespace gang::harness {
 namespace {
 
-// A run that takes longer would not end.
-constexpr std::uint64_t most_switches = 5'000'000;
-
 // The work that the threads share.
 class Runs {
  public:
@@ -68,10 +65,8 @@ class Runs {
 
  private:
   void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {
-    RunSpecification specification = specification_;
+    RunSpecification specification = bounded(specification_);
     specification.options.seed += index;
-    if (specification.options.step_limit == sim::SimulationOptions{}.step_limit)
-      specification.options.step_limit = most_switches;
     const bool is_watched = can_be_exhaustive(specification);
     RunResult result = run(program_, specification, {.guide = is_watched ? guide : nullptr});
     const bool fails = is_failure(result);

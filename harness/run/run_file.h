@@ -44,13 +44,13 @@ bool is_saved_run(const nlohmann::json& json);
 // JSON in lines that people can read and tools can compare. Text that is not UTF-8 is replaced.
 std::string to_json_text(const nlohmann::json& json);
 
-// The JSON in a file's text. Throws InvalidArgument: where it is no JSON or is cut off.
+// The JSON in a file's text. Throws InvalidArgument: where it is not JSON or is cut off.
 nlohmann::json parse_json(std::string_view text);
 
 // The text of a run file: to_json, in lines.
 std::string to_file_text(const RunResult& result);
 
-// The run in a file's text, or in the file at `path`. Throws InvalidArgument: where it is no JSON
+// The run in a file's text, or in the file at `path`. Throws InvalidArgument: where it is not JSON
 // or is cut off, what other kind of file it is, which field is missing or wrong; read_run_file
 // begins with the path.
 RunResult run_result_from_text(std::string_view text);

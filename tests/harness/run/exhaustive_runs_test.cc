@@ -101,6 +101,18 @@ TEST(ExhaustiveRuns, ALargeWorldIsRunOnce) {
   EXPECT_NE(racing.claim, Claim::proved);
 }
 
+TEST(ExhaustiveRuns, AProgramThatNeverEndsIsFound) {
+  const Program program{.name = "endless", .description = "", .run = [](Rank& rank) {
+                          for (;;) rank.root()->barrier();
+                        }};
+  RunSpecification specification{.program = "endless", .world_size = 2};
+  EXPECT_EQ(bounded(specification).options.step_limit, 5'000'000u);
+  specification.options.step_limit = 1000;
+  const Exploration exploration = explored(program, specification);
+  EXPECT_EQ(exploration.claim, Claim::found);
+  EXPECT_EQ(exploration.failure->report.outcome, sim::Outcome::step_limit);
+}
+
 TEST(ExhaustiveRuns, APollIsNotCovered) {
   const Program program{.name = "polls", .description = "", .run = [](Rank& rank) {
                           rank.runtime().yield();

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "sim/schedule/guide.h"
+#include "sim/schedule/interleavings.h"
 #include "sim/schedule/step_class.h"
 #include "tests/sim/worlds.h"
 
@@ -161,26 +161,13 @@ Ends ends_of_interleavings(int world_size, const RankProgram& program) {
   const AnyReceives none;
   SimulationOptions options{.world_size = world_size, .scheduler = SchedulerKind::guided};
   options.guide = std::make_shared<Guide>();
-  Beginning beginning;
-  std::vector<std::vector<StepKey>> left;  // by choice: who has not been tried
+  Interleavings all;
   for (int runs = 0; runs < most; ++runs) {
-    options.guide->begin(beginning, none);
+    options.guide->begin(all.beginning(), none);
     const Report report = run(options, program);
-    const StepLog& log = options.guide->log();
-    const auto [end, is_new] = ends.emplace(class_of(log), outcome_of(report));
+    const auto [end, is_new] = ends.emplace(class_of(options.guide->log()), outcome_of(report));
     EXPECT_EQ(end->second, outcome_of(report)) << "one class ends in two ways";
-    beginning.choices.clear();
-    for (const StepChoice& choice : log.choices) beginning.choices.push_back(choice.chosen);
-    for (std::size_t i = left.size(); i < log.choices.size(); ++i) {
-      left.emplace_back();
-      for (const StepKey context : log.choices[i].enabled)
-        if (context != log.choices[i].chosen) left.back().push_back(context);
-    }
-    while (!left.empty() && left.back().empty()) left.pop_back();
-    if (left.empty()) return ends;
-    beginning.choices.resize(left.size());
-    beginning.choices.back() = left.back().back();
-    left.back().pop_back();
+    if (!all.next(options.guide->log())) return ends;
   }
   ADD_FAILURE() << "more than " << most << " interleavings";
   return ends;
