@@ -35,7 +35,7 @@ TEST(JsonDumpReader, SaysWhereItIsWrong) {
   } catch (const CutOffDump& error) {
     FAIL() << error.what();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "it is no JSON from byte 10 on");
+    EXPECT_STREQ(error.what(), "it is not JSON from byte 10 on");
   }
   EXPECT_THROW(read_json_values(R"({"a": 18446744073709551615})"), InvalidArgument);
 }
