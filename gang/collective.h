@@ -1,7 +1,10 @@
 // One description of a call, used by matching, fingerprints, traces, reports and observers.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -29,7 +32,7 @@ struct Collective {
   bool blocking = true;                                     // false for start_ forms
   // The root (has_root), the destination of a send, the source of a receive; no_rank: not recorded.
   int peer = no_rank;
-  int tag = 0;         // point-to-point only
+  int tag = 0;                        // point-to-point only
   std::int64_t count = 0;             // elements of `shape`; objects of broadcast_objects
   std::uint64_t sequence_number = 0;  // index among the gang's operations on this rank, from 0
   std::string_view label;             // borrowed for the call; empty if none is given
@@ -40,6 +43,17 @@ struct Collective {
 
   friend bool operator==(const Collective&, const Collective&) = default;
 };
+
+// The fields from `kind` to `peer` in one word: kind in the lowest byte, peer in the upper half.
+inline std::uint64_t head_of(const Collective& call) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  static_assert(offsetof(Collective, kind) == 0 && offsetof(Collective, data_type) == 1 &&
+                offsetof(Collective, reduce_operation) == 2 &&
+                offsetof(Collective, blocking) == 3 && offsetof(Collective, peer) == 4);
+  std::uint64_t head = 0;
+  std::memcpy(&head, &call, sizeof head);
+  return head;
+}
 
 // "all_reduce #3 sum f32[1024]", "broadcast #0 f32[8] from rank 2", "send f32[4] to rank 1 tag 7",
 // "barrier #2", "recv f32[4] from any rank"; with the label, if any, in quotes; no call site.

@@ -16,11 +16,13 @@ inline constexpr std::array all_data_types = {
     DataType::boolean, DataType::u8,  DataType::i8,   DataType::i32, DataType::u32, DataType::i64,
     DataType::u64,     DataType::f16, DataType::bf16, DataType::f32, DataType::f64};
 
+// By type, in bytes.
+inline constexpr std::array<std::uint8_t, all_data_types.size()> element_sizes = {1, 1, 1, 4, 4, 8,
+                                                                                  8, 2, 2, 4, 8};
+
 // Bytes of one element.
 constexpr std::size_t size_bytes(DataType type) noexcept {
-  constexpr std::array<std::uint8_t, all_data_types.size()> sizes = {1, 1, 1, 4, 4, 8,
-                                                                     8, 2, 2, 4, 8};
-  return sizes[static_cast<std::size_t>(type)];
+  return element_sizes[static_cast<std::size_t>(type)];
 }
 
 constexpr bool is_floating_point(DataType type) noexcept { return type >= DataType::f16; }

@@ -12,19 +12,19 @@
 namespace gang {
 namespace {
 
-void copy(const TensorView& output, const TensorView& input) {
+void copy(const Elements& output, const Elements& input) {
   if (output.data() != input.data() && input.size_bytes() > 0)
     std::memcpy(output.data(), input.data(), input.size_bytes());
 }
 
-TensorView chunk_of(const TensorView& tensor, int index, int size) {
+Elements chunk_of(const Elements& tensor, int index, int size) {
   const std::int64_t count = tensor.count() / size;
-  return tensor.slice(index * count, count);
+  return tensor.part(index * count, count);
 }
 
 // Reduces `tensor` as `size` ranks that all hold its values would, step by step as a real gang of
 // that size does it, so that rounding and wrap-around are the same.
-void reduce_equal(ReduceOperation operation, const TensorView& tensor, int size) {
+void reduce_equal(ReduceOperation operation, const Elements& tensor, int size) {
   alignas(16) std::array<std::byte, 2048> input;
   const std::size_t block_count = input.size() / size_bytes(tensor.type());
   const auto count = static_cast<std::size_t>(tensor.count());
@@ -56,7 +56,7 @@ class FakeGang final : public Gang {
   void do_close() noexcept override {}
 
  private:
-  void reduce(const Operation& operation, const TensorView& input) const;
+  void reduce(const Operation& operation, const Elements& input) const;
   void replicate(const Operation& operation) const;
   void scatter(const Operation& operation) const;
   void all_to_all(const Operation& operation);
@@ -84,7 +84,7 @@ void FakeGang::refuse(const Operation& operation, std::string_view what) const {
                      ": a fake gang cannot " + std::string(what) + "; simulated gangs can");
 }
 
-void FakeGang::reduce(const Operation& operation, const TensorView& input) const {
+void FakeGang::reduce(const Operation& operation, const Elements& input) const {
   if (operation.output.count() == 0) return;
   copy(operation.output, input);
   const ReduceOperation reduce_operation = operation.collective.reduce_operation;
@@ -107,7 +107,7 @@ void FakeGang::scatter(const Operation& operation) const {
 void FakeGang::all_to_all(const Operation& operation) {
   const auto own = static_cast<std::size_t>(rank());
   if (operation.input_splits.empty()) {
-    const TensorView chunk = chunk_of(operation.input, rank(), size());
+    const Elements chunk = chunk_of(operation.input, rank(), size());
     for (int i = 0; i < size(); ++i) copy(chunk_of(operation.output, i, size()), chunk);
     return;
   }
@@ -119,8 +119,8 @@ void FakeGang::all_to_all(const Operation& operation) {
       fail(operation, GangErrorKind::mismatch,
            "each rank sends this one " + std::to_string(count) +
                " elements, as many as it sends itself, but it expects " + std::to_string(split));
-  const TensorView chunk = operation.input.slice(offset, count);
-  for (int i = 0; i < size(); ++i) copy(operation.output.slice(i * count, count), chunk);
+  const Elements chunk = operation.input.part(offset, count);
+  for (int i = 0; i < size(); ++i) copy(operation.output.part(i * count, count), chunk);
 }
 
 void FakeGang::make_child(const Operation& operation, int child_rank, int child_size) {

@@ -12,17 +12,17 @@ namespace gang {
 namespace {
 
 Operation describe_broadcast(Call call, const TensorView& tensor, int source_rank) {
-  Operation operation = begin_operation(call, OperationKind::broadcast);
+  begin(call, OperationKind::broadcast);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "tensor", tensor);
-  describe_size(operation, tensor);
-  operation.collective.peer = source_rank;
-  operation.input = tensor;
-  operation.output = tensor;
-  return operation;
+  return operation_of(call,
+                      {.sized = tensor, .input = tensor, .output = tensor, .peer = source_rank});
 }
 
-Operation describe_barrier(Call call) { return begin_operation(call, OperationKind::barrier); }
+Operation describe_barrier(Call call) {
+  begin(call, OperationKind::barrier);
+  return operation_of(call);
+}
 
 // The objects that arrived as `packed`. Their errors are the sender's or the backend's fault.
 std::vector<Object> unpack_received(const Gang& gang, const Operation& operation,
@@ -57,11 +57,11 @@ Work Gang::start_broadcast(const TensorView& tensor, int source_rank, const Call
 void Gang::broadcast_objects(std::span<Object> objects, int source_rank, const CallOptions& options,
                              CallSite call_site) {
   Call call{*this, options, call_site};
-  Operation operation = begin_operation(call, OperationKind::broadcast_objects);
+  begin(call, OperationKind::broadcast_objects);
   check_rank(call, "source_rank", source_rank);
+  Operation operation = operation_on(call, objects.size());
   operation.collective.data_type = DataType::u8;
   operation.collective.peer = source_rank;
-  describe_count(operation, objects.size());
   std::vector<std::byte> packed;
   if (rank_ == source_rank) packed = pack_objects(objects);
   operation.packed = &packed;
@@ -82,8 +82,9 @@ Work Gang::start_barrier(const CallOptions& options, CallSite call_site) {
 void Gang::monitored_barrier(Duration timeout, MissingRanks report, const CallOptions& options,
                              CallSite call_site) {
   Call call{*this, options, call_site};
-  Operation operation = begin_operation(call, OperationKind::monitored_barrier);
+  begin(call, OperationKind::monitored_barrier);
   if (timeout <= Duration::zero()) throw_timeout(call, timeout);
+  Operation operation = operation_of(call);
   operation.timeout = timeout;
   operation.wait_all_ranks = report == MissingRanks::all;
   do_run(operation);

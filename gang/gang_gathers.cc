@@ -7,24 +7,20 @@ namespace gang {
 namespace {
 
 Operation describe_all_gather(Call call, const TensorView& output, const TensorView& input) {
-  Operation operation = begin_operation(call, OperationKind::all_gather);
+  begin(call, OperationKind::all_gather);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
   check_chunks(call, "output", output, input);
   check_overlap(call, output, input, Identical::accepted);
-  describe_size(operation, input);
-  operation.input = input;
-  operation.output = output;
-  return operation;
+  return operation_of(call, {.sized = input, .input = input, .output = output});
 }
 
 Operation describe_all_gather_to_list(Call call, std::span<const TensorView> outputs,
                                       const TensorView& input) {
-  Operation operation = begin_operation(call, OperationKind::all_gather_to_list);
+  begin(call, OperationKind::all_gather_to_list);
   check_tensor(call, "input", input);
   check_list(call, "outputs", outputs, input);
-  describe_size(operation, input);
-  operation.input = input;
+  Operation operation = operation_of(call, {.sized = input, .input = input});
   operation.outputs = outputs;
   return operation;
 }
@@ -40,48 +36,42 @@ void check_rooted_list(const Call& call, std::string_view role, std::span<const 
 
 Operation describe_gather(Call call, std::span<const TensorView> outputs, const TensorView& input,
                           int destination_rank) {
-  Operation operation = begin_operation(call, OperationKind::gather);
+  begin(call, OperationKind::gather);
   check_rank(call, "destination_rank", destination_rank);
   check_tensor(call, "input", input);
   check_rooted_list(call, "outputs", outputs, input, destination_rank);
-  describe_size(operation, input);
-  operation.collective.peer = destination_rank;
-  operation.input = input;
+  Operation operation =
+      operation_of(call, {.sized = input, .input = input, .peer = destination_rank});
   operation.outputs = outputs;
   return operation;
 }
 
 Operation describe_scatter(Call call, const TensorView& output, std::span<const TensorView> inputs,
                            int source_rank) {
-  Operation operation = begin_operation(call, OperationKind::scatter);
+  begin(call, OperationKind::scatter);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "output", output);
   check_rooted_list(call, "inputs", inputs, output, source_rank);
-  describe_size(operation, output);
-  operation.collective.peer = source_rank;
+  Operation operation =
+      operation_of(call, {.sized = output, .output = output, .peer = source_rank});
   operation.inputs = inputs;
-  operation.output = output;
   return operation;
 }
 
-Operation begin_all_to_all(Call& call, const TensorView& output, const TensorView& input) {
-  Operation operation = begin_operation(call, OperationKind::all_to_all);
+void begin_all_to_all(Call& call, const TensorView& output, const TensorView& input) {
+  begin(call, OperationKind::all_to_all);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
   check_same_type(call, "output", output, input);
   check_overlap(call, output, input, Identical::refused);
-  operation.input = input;
-  operation.output = output;
-  return operation;
 }
 
 Operation describe_all_to_all(Call call, const TensorView& output, const TensorView& input) {
-  Operation operation = begin_all_to_all(call, output, input);
+  begin_all_to_all(call, output, input);
   check_alike(call, "output", output, input);
   if (input.count() % call.gang.size() != 0)
     throw_other_count(call, "input", input, "a multiple of " + std::to_string(call.gang.size()));
-  describe_size(operation, input);
-  return operation;
+  return operation_of(call, {.sized = input, .input = input, .output = output});
 }
 
 void check_splits(const Call& call, std::string_view role, std::span<const std::int64_t> splits,
@@ -100,12 +90,13 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
 
 Operation describe_uneven_all_to_all(Call call, const TensorView& output, const TensorView& input,
                                      const Gang::SplitSizes& splits) {
-  Operation operation = begin_all_to_all(call, output, input);
+  begin_all_to_all(call, output, input);
   check_splits(call, "splits.output", splits.output, output);
   check_splits(call, "splits.input", splits.input, input);
   // Ranks may have different counts, so none is described; backends compare them pair by pair.
-  operation.collective.data_type = input.type();
-  operation.collective.shape = Shape::vector(0);
+  const TensorView undescribed(nullptr, input.type(), Shape::vector(0));
+  Operation operation =
+      operation_of(call, {.sized = undescribed, .input = input, .output = output});
   operation.input_splits = splits.input;
   operation.output_splits = splits.output;
   return operation;

@@ -30,11 +30,9 @@ void check_grace(const Call& call, Duration grace) {
                              grace == no_timeout ? "infinite" : to_string(grace)));
 }
 
-Operation begin_group(Call& call, OperationKind kind, const GangOptions& options) {
-  Operation operation = begin_operation(call, kind);
+void begin_group(Call& call, OperationKind kind, const GangOptions& options) {
+  begin(call, kind);
   check_gang_timeout(call, options.timeout);
-  operation.gang_options = &options;
-  return operation;
 }
 
 }  // namespace
@@ -43,9 +41,10 @@ std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOp
                                         CallSite call_site) {
   const CallOptions no_options;
   Call call{*this, no_options, call_site};
-  Operation operation = begin_group(call, OperationKind::create_gang, options);
+  begin_group(call, OperationKind::create_gang, options);
   check_members(call, ranks);
-  describe_count(operation, ranks.size());
+  Operation operation = operation_on(call, ranks.size());
+  operation.gang_options = &options;
   operation.collective.detail = fnv1a(std::as_bytes(ranks));
   operation.ranks = ranks;
   return create(std::move(operation));
@@ -54,9 +53,11 @@ std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOp
 std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallSite call_site) {
   const CallOptions no_options;
   Call call{*this, no_options, call_site};
-  Operation operation = begin_group(call, OperationKind::split, options);
+  begin_group(call, OperationKind::split, options);
   if (split.color < 0 && split.color != no_color)
     refuse(call, fmt::format("color is {}; must be 0 or more, or no_color", split.color));
+  Operation operation = operation_of(call);
+  operation.gang_options = &options;
   operation.color = split.color;
   operation.key = split.key;
   return create(std::move(operation));

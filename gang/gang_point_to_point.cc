@@ -20,14 +20,15 @@ void check_message(const Call& call, OperationKind kind, int peer, int tag) {
 
 Operation describe_message(Call call, OperationKind kind, const TensorView& tensor, int peer,
                            int tag) {
-  Operation operation = begin_operation(call, kind);
+  begin(call, kind);
   check_message(call, kind, peer, tag);
   check_tensor(call, "tensor", tensor);
-  describe_size(operation, tensor);
-  operation.collective.peer = peer;
-  operation.collective.tag = tag;
-  (kind == OperationKind::send ? operation.input : operation.output) = tensor;
-  return operation;
+  const bool is_send = kind == OperationKind::send;
+  return operation_of(call, {.sized = tensor,
+                             .input = is_send ? tensor : no_tensor,
+                             .output = is_send ? no_tensor : tensor,
+                             .peer = peer,
+                             .tag = tag});
 }
 
 void check_entry(const Call& call, const PointToPoint& entry) {
@@ -38,9 +39,9 @@ void check_entry(const Call& call, const PointToPoint& entry) {
 }
 
 Operation describe_batch(Call call, std::span<const PointToPoint> entries) {
-  Operation operation = begin_operation(call, OperationKind::batch);
+  begin(call, OperationKind::batch);
   for (const PointToPoint& entry : entries) check_entry(call, entry);
-  describe_count(operation, entries.size());
+  Operation operation = operation_on(call, entries.size());
   operation.batch = entries;
   return operation;
 }

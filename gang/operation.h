@@ -60,8 +60,8 @@ struct Operation {
 
   // One tensor in, one out; equal if the operation is in place. Without memory if the rank
   // contributes or receives nothing (such as reduce's output off the root).
-  TensorView input;
-  TensorView output;
+  Elements input;
+  Elements output;
 
   // Lists: gather's outputs and scatter's inputs on the root, all_gather_to_list's outputs.
   std::span<const TensorView> inputs;
@@ -89,8 +89,8 @@ struct Operation {
 // A send or a receive that is not part of a batch, as the entry of one.
 inline PointToPoint message_of(const Operation& operation) {
   const Collective& call = operation.collective;
-  return {call.kind, call.kind == OperationKind::send ? operation.input : operation.output,
-          call.peer, call.tag};
+  const Elements& moved = call.kind == OperationKind::send ? operation.input : operation.output;
+  return {call.kind, TensorView(moved.data(), moved.type(), call.shape), call.peer, call.tag};
 }
 
 }  // namespace gang

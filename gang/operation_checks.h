@@ -18,7 +18,8 @@ struct Call {
   const Gang& gang;
   const CallOptions& options;
   const CallSite& call_site;
-  OperationKind kind = OperationKind::barrier;  // set by begin_operation
+  OperationKind kind = OperationKind::barrier;  // set by begin
+  Duration timeout{0};                          // the same
 };
 
 // Where a refused call was made: what the errors below know besides their message.
@@ -69,20 +70,65 @@ class ClosedGang : public Refused<InvalidOperation> {
 [[noreturn]] void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
                                  std::size_t expected);
 
-// What all operations have in common. Throws InvalidOperation on a closed gang.
-inline Operation begin_operation(Call& call, OperationKind kind) {
+// What the checks of all operations have in common. Throws InvalidOperation on a closed gang.
+inline void begin(Call& call, OperationKind kind) {
   call.kind = kind;
   if (call.gang.is_closed()) [[unlikely]]
     throw_closed(call);
-  Operation operation;
-  operation.collective.kind = kind;
-  operation.collective.label = call.options.label;
-  operation.collective.call_site = call.call_site;
-  operation.guarded = call.options.guarded;
-  operation.timeout = call.options.timeout.value_or(call.gang.timeout());
-  if (operation.timeout <= Duration::zero()) [[unlikely]]
-    throw_timeout(call, operation.timeout);
-  return operation;
+  call.timeout = call.options.timeout ? *call.options.timeout : call.gang.timeout();
+  if (call.timeout <= Duration::zero()) [[unlikely]]
+    throw_timeout(call, call.timeout);
+}
+
+// In place of a tensor that an operation does not have.
+inline constexpr TensorView no_tensor;
+
+// What a call says of its data.
+struct Operands {
+  const TensorView& sized;  // the tensor that fixes the size
+  const TensorView& input = no_tensor;
+  const TensorView& output = no_tensor;
+  ReduceOperation reduce_operation = ReduceOperation::sum;
+  int peer = no_rank;
+  int tag = 0;
+};
+
+// The operation of a call whose operands have been checked. Each field is written once, from what
+// is known: this is on the way of every call.
+inline Operation operation_of(const Call& call, const Operands& operands) {
+  return {.collective = {.kind = call.kind,
+                         .data_type = operands.sized.type(),
+                         .reduce_operation = operands.reduce_operation,
+                         .peer = operands.peer,
+                         .tag = operands.tag,
+                         .count = operands.sized.count(),
+                         .label = call.options.label,
+                         .call_site = call.call_site,
+                         .shape = operands.sized.shape()},
+          .timeout = call.timeout,
+          .input = operands.input,
+          .output = operands.output,
+          .guarded = call.options.guarded};
+}
+
+// The same for an operation on `count` things that are not elements of a tensor.
+inline Operation operation_on(const Call& call, std::size_t count) {
+  const auto things = static_cast<std::int64_t>(count);
+  return {.collective = {.kind = call.kind,
+                         .count = things,
+                         .label = call.options.label,
+                         .call_site = call.call_site,
+                         .shape = Shape::vector(things)},
+          .timeout = call.timeout,
+          .guarded = call.options.guarded};
+}
+
+// The same for an operation on nothing.
+inline Operation operation_of(const Call& call) {
+  return {
+      .collective = {.kind = call.kind, .label = call.options.label, .call_site = call.call_site},
+      .timeout = call.timeout,
+      .guarded = call.options.guarded};
 }
 
 // Contiguous, on the gang's device, with memory if it has elements. `role`: "tensor", "output", ...
@@ -108,19 +154,6 @@ inline void check_reduction(const Call& call, ReduceOperation operation, DataTyp
 inline void check_rank(const Call& call, std::string_view role, int rank) {
   if (rank < 0 || rank >= call.gang.size()) [[unlikely]]
     throw_bad_rank(call, role, rank, "");
-}
-
-// Describes the size of an operation by the tensor that fixes it.
-inline void describe_size(Operation& operation, const TensorView& tensor) {
-  operation.collective.data_type = tensor.type();
-  operation.collective.shape = tensor.shape();
-  operation.collective.count = tensor.count();
-}
-
-// The same for an operation on `count` things that are not elements of a tensor.
-inline void describe_count(Operation& operation, std::size_t count) {
-  operation.collective.count = static_cast<std::int64_t>(count);
-  operation.collective.shape = Shape::vector(operation.collective.count);
 }
 
 // `tensor` has the type and number of elements of `expected`.

@@ -181,11 +181,12 @@ template <typename T, typename Op>
 }
 
 // For a few elements, one after another: no buffer, so no further page of a fiber's stack.
-template <typename T, typename Op>
-void reduce_elements(T* output, const void* const* inputs, int size, std::size_t count,
+// `input_of(rank)` is where a rank's input begins.
+template <typename T, typename Op, typename InputOf>
+void reduce_elements(T* output, const InputOf& input_of, int size, std::size_t count,
                      const T* scale) noexcept {
-  const auto element = [inputs, scale](int rank, std::size_t i) -> T {
-    const T value = static_cast<const T*>(inputs[rank])[i];
+  const auto element = [&input_of, scale](int rank, std::size_t i) -> T {
+    const T value = static_cast<const T*>(input_of(rank))[i];
     return scale == nullptr ? value : static_cast<T>(value * *scale);
   };
   for (std::size_t i = 0; i < count; ++i) {
@@ -193,6 +194,26 @@ void reduce_elements(T* output, const void* const* inputs, int size, std::size_t
     for (int rank = 1; rank < size; ++rank) accumulator = Op::apply(accumulator, element(rank, i));
     output[i] = accumulator;
   }
+}
+
+// Calls reduce(op, scale) for the functor of `operation` on elements of `type`, then finishes a
+// mean. `scale` is what floating-point elements are multiplied by first, or null.
+template <typename Reduce>
+void with_reduction(ReduceOperation operation, DataType type, void* output, int size,
+                    std::size_t count, const Reduce& reduce) noexcept {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    with_operation<T>(operation, [&](auto op) {
+      if constexpr (!std::is_integral_v<T>) {
+        if (operation == ReduceOperation::mean) {
+          const T factor = reciprocal<T>(size);
+          return reduce(op, &factor);
+        }
+      }
+      reduce(op, static_cast<const T*>(nullptr));
+    });
+  });
+  if (operation == ReduceOperation::mean) finish_mean(type, output, count, size);
 }
 
 }  // namespace
@@ -234,21 +255,25 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
                   int size, std::size_t count) noexcept {
-  with_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    const bool scales = operation == ReduceOperation::mean && !std::is_integral_v<T>;
-    with_operation<T>(operation, [&](auto op) {
-      T factor{};
-      if constexpr (!std::is_integral_v<T>) factor = reciprocal<T>(size);
-      const T* scale = scales ? &factor : nullptr;
-      auto* result = static_cast<T*>(output);
-      if (count * sizeof(T) <= 64)
-        reduce_elements<T, decltype(op)>(result, inputs, size, count, scale);
-      else
-        reduce_tiles<T, decltype(op)>(result, inputs, size, count, scale);
-    });
-  });
-  if (operation == ReduceOperation::mean) finish_mean(type, output, count, size);
+  with_reduction(operation, type, output, size, count,
+                 [&]<typename Op, typename T>(Op, const T* scale) {
+                   auto* result = static_cast<T*>(output);
+                   if (count * sizeof(T) > 64)
+                     return reduce_tiles<T, Op>(result, inputs, size, count, scale);
+                   const auto input_of = [inputs](int rank) { return inputs[rank]; };
+                   reduce_elements<T, Op>(result, input_of, size, count, scale);
+                 });
+}
+
+void reduce_strided(ReduceOperation operation, DataType type, void* output, const void* inputs,
+                    std::size_t stride, int size, std::size_t count) noexcept {
+  with_reduction(
+      operation, type, output, size, count, [&]<typename Op, typename T>(Op, const T* scale) {
+        const auto input_of = [inputs, stride](int rank) -> const void* {
+          return static_cast<const std::byte*>(inputs) + static_cast<std::size_t>(rank) * stride;
+        };
+        reduce_elements<T, Op>(static_cast<T*>(output), input_of, size, count, scale);
+      });
 }
 
 }  // namespace gang

@@ -32,6 +32,11 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
                   int size, std::size_t count) noexcept;
 
+// The same for inputs of which each begins `stride` bytes after the one before, for a few elements:
+// one after another, without a buffer. `output` may be the first of them.
+void reduce_strided(ReduceOperation operation, DataType type, void* output, const void* inputs,
+                    std::size_t stride, int size, std::size_t count) noexcept;
+
 // A good block size, in bytes, for callers that cut a reduction into blocks: as many inputs as a
 // gang usually has fit into a core's cache together.
 inline constexpr std::size_t reduction_block_bytes = 16 * 1024;

@@ -21,7 +21,7 @@ bool leaves_replicas(OperationKind kind) noexcept {
 }
 
 std::uint64_t checksum_of(const Operation& operation) {
-  const auto hash = [](const TensorView& tensor, std::uint64_t before) {
+  const auto hash = [](const Elements& tensor, std::uint64_t before) {
     return hash_bytes({tensor.data(), tensor.size_bytes()}, before);
   };
   std::uint64_t checksum = hash(operation.output, 0);

@@ -1,5 +1,6 @@
 #include "gang/shape.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "gang/error.h"
@@ -34,7 +35,8 @@ Shape::Shape(std::span<const std::int64_t> extents) {
     product *= extent == 0 ? 1 : extent;  // [huge,0,huge] is refused too: count() must not overflow
     extents_[i] = extent;
   }
-  dimensions_ = static_cast<std::uint8_t>(extents.size());
+  dimensions_ = extents.size();
+  count_ = std::ranges::find(extents, 0) != extents.end() ? 0 : product;
 }
 
 std::string to_string(const Shape& shape) {

@@ -19,10 +19,12 @@ class Shape {
   constexpr Shape() noexcept { extents_[0] = extents_[1] = 0; }
 
   // Copies only the extents in use, since every call of a collective copies a few shapes.
-  constexpr Shape(const Shape& other) noexcept : dimensions_(other.dimensions_) {
+  constexpr Shape(const Shape& other) noexcept
+      : count_(other.count_), dimensions_(other.dimensions_) {
     copy_extents(other);
   }
   constexpr Shape& operator=(const Shape& other) noexcept {
+    count_ = other.count_;
     dimensions_ = other.dimensions_;
     copy_extents(other);
     return *this;
@@ -36,6 +38,7 @@ class Shape {
   static constexpr Shape vector(std::int64_t count) noexcept {
     Shape shape;
     shape.extents_[0] = count;
+    shape.count_ = count;
     shape.dimensions_ = 1;
     return shape;
   }
@@ -49,11 +52,7 @@ class Shape {
   }
 
   // Number of elements: the product of the extents, 1 for a scalar.
-  constexpr std::int64_t count() const noexcept {
-    std::int64_t product = 1;
-    for (std::size_t i = 0; i < dimensions_; ++i) product *= extents_[i];
-    return product;
-  }
+  constexpr std::int64_t count() const noexcept { return count_; }
 
   friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
     if (a.dimensions_ != b.dimensions_) return false;
@@ -66,10 +65,12 @@ class Shape {
   constexpr void copy_extents(const Shape& other) noexcept {
     extents_[0] = other.extents_[0];
     extents_[1] = other.extents_[1];
-    if (other.dimensions_ <= 2) return;
-    for (std::size_t i = 2; i < other.dimensions_; ++i) extents_[i] = other.extents_[i];
+    const std::size_t dimensions = dimensions_;
+    if (dimensions > 2) [[unlikely]]
+      for (std::size_t i = 2; i < dimensions; ++i) extents_[i] = other.extents_[i];
   }
 
+  std::int64_t count_ = 1;
   std::size_t dimensions_ = 0;
   // Those beyond dimensions_ and the second are never read: most shapes are copied without a loop.
   std::array<std::int64_t, max_rank> extents_;

@@ -64,6 +64,40 @@ class TensorView {
 // "f32[4096]".
 std::string to_string(const TensorView& tensor);
 
+// What an operation moves of a contiguous view: its elements, without their shape and device.
+class Elements {
+ public:
+  constexpr Elements() noexcept = default;
+  Elements(const TensorView& view) noexcept  // NOLINT: a view is its elements and more
+      : data_(view.data()), count_(view.count()), type_(view.type()) {}
+  Elements(std::byte* data, DataType type, std::int64_t count) noexcept
+      : data_(data), count_(count), type_(type) {}
+
+  std::byte* data() const noexcept { return data_; }
+  DataType type() const noexcept { return type_; }
+  std::int64_t count() const noexcept { return count_; }
+  std::size_t size_bytes() const noexcept {
+    return static_cast<std::size_t>(count_) * gang::size_bytes(type_);
+  }
+
+  // Elements [first, first + count), which must be some of these.
+  Elements part(std::int64_t first, std::int64_t count) const noexcept {
+    std::byte* begin = data_;
+    if (begin != nullptr) begin += static_cast<std::size_t>(first) * gang::size_bytes(type_);
+    return {begin, type_, count};
+  }
+
+  // The same as a vector.
+  TensorView as_vector(Device device = {}) const noexcept {
+    return {data_, type_, Shape::vector(count_), device};
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t count_ = 0;
+  DataType type_ = DataType::f32;
+};
+
 // A view of a contiguous range (std::vector, std::array, std::span, Eigen's flat storage).
 // `std::vector<bool>` is not such a range: use std::uint8_t or an array of bool.
 template <typename Range>

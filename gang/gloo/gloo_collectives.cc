@@ -32,7 +32,7 @@ bool compares_counts(OperationKind kind) {
   return kind == OperationKind::broadcast_objects || kind == OperationKind::create_gang;
 }
 
-std::size_t count_of(const TensorView& tensor) { return static_cast<std::size_t>(tensor.count()); }
+std::size_t count_of(const Elements& tensor) { return static_cast<std::size_t>(tensor.count()); }
 
 // All that Gloo sees of an element type is its width.
 template <typename Visit>
@@ -50,20 +50,20 @@ void with_width(DataType type, Visit&& visit) {
 }
 
 template <typename Options>
-void set_input(Options& options, const TensorView& tensor) {
+void set_input(Options& options, const Elements& tensor) {
   with_width(tensor.type(), [&](auto width) {
     options.setInput(reinterpret_cast<decltype(width)*>(tensor.data()), count_of(tensor));
   });
 }
 
 template <typename Options>
-void set_output(Options& options, const TensorView& tensor) {
+void set_output(Options& options, const Elements& tensor) {
   with_width(tensor.type(), [&](auto width) {
     options.setOutput(reinterpret_cast<decltype(width)*>(tensor.data()), count_of(tensor));
   });
 }
 
-void copy(std::byte* to, const TensorView& from) {
+void copy(std::byte* to, const Elements& from) {
   if (to != from.data() && from.size_bytes() > 0) std::memcpy(to, from.data(), from.size_bytes());
 }
 
@@ -77,8 +77,7 @@ gloo::AllreduceOptions::Func reduce_function(ReduceOperation operation, DataType
 
 // The options of a reduction of `size` ranks into `output`, where a mean scales this rank's part.
 template <typename Options>
-void set_reduction(Options& options, const Operation& operation, const TensorView& output,
-                   int size) {
+void set_reduction(Options& options, const Operation& operation, const Elements& output, int size) {
   const ReduceOperation reduce_operation = operation.collective.reduce_operation;
   if (reduce_operation == ReduceOperation::mean) {
     copy(output.data(), operation.input);
@@ -91,7 +90,7 @@ void set_reduction(Options& options, const Operation& operation, const TensorVie
   options.setTag(tag_of(operation.collective));
 }
 
-void end_reduction(const Operation& operation, const TensorView& output, int size) {
+void end_reduction(const Operation& operation, const Elements& output, int size) {
   if (operation.collective.reduce_operation == ReduceOperation::mean)
     finish_mean(output.type(), output.data(), count_of(output), size);
 }
@@ -169,11 +168,11 @@ void GlooCollectives::all_reduce(const Operation& operation) {
 
 // Gloo wants an output on every rank, and leaves partial results in it off the root.
 void GlooCollectives::reduce(const Operation& operation) {
-  const TensorView& input = operation.input;
+  const Elements& input = operation.input;
   const bool is_root = context_->rank == operation.collective.peer;
-  const TensorView output =
+  const Elements output =
       is_root ? operation.output
-              : TensorView(scratch(0, input.size_bytes()), input.type(), input.shape());
+              : Elements(scratch(0, input.size_bytes()), input.type(), input.count());
   gloo::ReduceOptions options(context_);
   set_reduction(options, operation, output, context_->size);
   options.setRoot(operation.collective.peer);
@@ -185,7 +184,7 @@ void GlooCollectives::reduce(const Operation& operation) {
 // c+1 and goes around once, to end at rank c; every rank adds its own part to what it receives.
 void GlooCollectives::reduce_scatter(const Operation& operation) {
   const ReduceOperation reduce_operation = operation.collective.reduce_operation;
-  const TensorView& output = operation.output;
+  const Elements& output = operation.output;
   const DataType type = output.type();
   const std::size_t bytes = output.size_bytes();
   const std::size_t count = count_of(output);

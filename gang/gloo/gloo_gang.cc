@@ -97,7 +97,7 @@ void GlooGang::perform(Operation& operation, TimePoint began) {
 
 // The only member already has everything; only copying remains.
 void GlooGang::perform_alone(Operation& operation) {
-  const auto copy = [](const TensorView& to, const TensorView& from) {
+  const auto copy = [](const Elements& to, const Elements& from) {
     if (to.data() != from.data() && from.size_bytes() > 0)
       std::memcpy(to.data(), from.data(), from.size_bytes());
   };

@@ -61,7 +61,7 @@ class MessageBox {
 namespace {
 
 // A first byte that Gloo does not use, 31 bits of the tag, and 25 bits of what must agree.
-std::uint64_t slot_of(int tag, const TensorView& tensor) {
+std::uint64_t slot_of(int tag, const Elements& tensor) {
   constexpr std::uint64_t prefix = 0x40;
   const auto type = static_cast<std::uint64_t>(tensor.type());
   const std::uint64_t hash = splitmix64(static_cast<std::uint64_t>(tensor.count()), type);

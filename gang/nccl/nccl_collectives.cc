@@ -102,20 +102,21 @@ void NcclCollectives::copy(std::byte* to, const std::byte* from, std::size_t byt
 
 // -- Tensors on the host --
 
-TensorView NcclCollectives::staged_in(const TensorView& tensor) {
+TensorView NcclCollectives::staged_in(const Elements& tensor) {
   const std::size_t bytes = tensor.size_bytes();
-  if (bytes == 0) return tensor;
+  if (bytes == 0) return tensor.as_vector(api_.device());
   std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes);
   std::memcpy(pinned, tensor.data(), bytes);
   std::byte* const there = flight_.scratch(NcclMemory::device, bytes);
   copy(there, pinned, bytes);
-  return {there, tensor.type(), tensor.shape(), api_.device()};
+  return Elements(there, tensor.type(), tensor.count()).as_vector(api_.device());
 }
 
-TensorView NcclCollectives::staged_out(const TensorView& tensor) {
+TensorView NcclCollectives::staged_out(const Elements& tensor) {
   const std::size_t bytes = tensor.size_bytes();
-  if (bytes == 0) return tensor;
-  return {flight_.scratch(NcclMemory::device, bytes), tensor.type(), tensor.shape(), api_.device()};
+  if (bytes == 0) return tensor.as_vector(api_.device());
+  std::byte* const there = flight_.scratch(NcclMemory::device, bytes);
+  return Elements(there, tensor.type(), tensor.count()).as_vector(api_.device());
 }
 
 std::vector<TensorView> NcclCollectives::staged(std::span<const TensorView> tensors,
@@ -145,7 +146,7 @@ void NcclCollectives::launch(const Operation& operation) {
   there.batch = batch;
   launch_on_device(there);
 
-  const auto back = [this](const TensorView& to, const TensorView& from) {
+  const auto back = [this](const Elements& to, const Elements& from) {
     if (to.size_bytes() == 0) return;
     std::byte* const pinned = flight_.scratch(NcclMemory::pinned, to.size_bytes());
     copy(pinned, from.data(), to.size_bytes());
@@ -250,7 +251,7 @@ void NcclCollectives::copy_out(std::span<const TensorView> outputs, const std::b
 }
 
 void NcclCollectives::all_gather_to_list(const Operation& operation) {
-  const TensorView& input = operation.input;
+  const Elements& input = operation.input;
   std::byte* const all = flight_.scratch(NcclMemory::device, input.size_bytes() * size());
   start({.kind = OperationKind::all_gather,
          .input = input.data(),
@@ -261,7 +262,7 @@ void NcclCollectives::all_gather_to_list(const Operation& operation) {
 }
 
 void NcclCollectives::gather(const Operation& operation) {
-  const TensorView& input = operation.input;
+  const Elements& input = operation.input;
   std::byte* const all = is_root(operation)
                              ? flight_.scratch(NcclMemory::device, input.size_bytes() * size())
                              : nullptr;
@@ -275,7 +276,7 @@ void NcclCollectives::gather(const Operation& operation) {
 }
 
 void NcclCollectives::scatter(const Operation& operation) {
-  const TensorView& output = operation.output;
+  const Elements& output = operation.output;
   std::byte* all = nullptr;
   if (is_root(operation)) {
     all = flight_.scratch(NcclMemory::device, output.size_bytes() * size());

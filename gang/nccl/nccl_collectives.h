@@ -42,8 +42,8 @@ class NcclCollectives {
   void uneven_all_to_all(const Operation& operation);
   void messages(std::span<const PointToPoint> entries);
 
-  TensorView staged_in(const TensorView& tensor);
-  TensorView staged_out(const TensorView& tensor);
+  TensorView staged_in(const Elements& tensor);
+  TensorView staged_out(const Elements& tensor);
   std::vector<TensorView> staged(std::span<const TensorView> tensors, bool is_input);
 
   void start(NcclLaunch launch);

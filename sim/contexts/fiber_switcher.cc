@@ -89,6 +89,7 @@ void FiberSwitcher::expect(TaskId task) noexcept {
   constexpr std::ptrdiff_t lines_below = 9;
   constexpr std::ptrdiff_t lines = 22;
   const std::byte* frame = frames_[task] - lines_below * line_bytes;
+#pragma GCC unroll 22
   for (std::ptrdiff_t line = 0; line < lines; ++line)
     __builtin_prefetch(frame + line * line_bytes, 1);
 }
@@ -108,7 +109,7 @@ context::fiber& FiberSwitcher::prepare(Task& task) {
 context::fiber FiberSwitcher::live(Task& task) {
   Task& next = runner_.run_task(task);
   context::fiber& target = next.is_started ? fiber_of(next) : prepare(next);
-  set_rank_locals(next.locals());
+  set_rank_locals(next.locals);
   std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
   return std::move(target);
 }

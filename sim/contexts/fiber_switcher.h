@@ -28,7 +28,7 @@ class FiberSwitcher final : public ContextSwitcher {
   // of return addresses still belongs to the fiber that was left; so few returns should follow.
   [[gnu::always_inline]] void jump(Task& from, Task& to) {
     boost::context::fiber& target = to.is_started ? fiber_of(to) : prepare(to);
-    set_rank_locals(to.locals());
+    set_rank_locals(to.locals);
     std::memcpy(from.exception_state.data(), exception_state_, sizeof from.exception_state);
     std::memcpy(exception_state_, to.exception_state.data(), sizeof to.exception_state);
     previous_ = &from;

@@ -43,7 +43,7 @@ class ThreadSwitcher final : public ContextSwitcher {
       task.is_started = true;
       carrier.thread = std::jthread([this, &task, &carrier] {
         carrier.turn.acquire();
-        set_rank_locals(task.locals());
+        set_rank_locals(task.locals);
         let_go_on(runner_.run_task(task));
       });
     }

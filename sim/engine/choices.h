@@ -35,6 +35,11 @@ class Choices {
   // Whether the scheduler is consulted at all; round robin is not.
   bool asks_scheduler() const noexcept { return asks_scheduler_; }
 
+  // Whether they follow from the contexts that can run, and nobody is told of them.
+  bool are_plain() const noexcept {
+    return !asks_scheduler_ && !is_recording_ && guide_ == nullptr;
+  }
+
   // Chooses which of `runnable`, two or more, runs next; `after` ran last. Returns no_task if a
   // replayed schedule does not fit this run.
   TaskId ask(const RunnableSet& runnable, TaskId after);
@@ -48,7 +53,8 @@ class Choices {
     if (is_recording_) recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});
   }
 
-  void count() noexcept { ++count_; }
+  // Counts a choice among `runnable` contexts, if that is one.
+  void count(std::size_t runnable) noexcept { count_ += runnable > 1 ? 1 : 0; }
   std::uint64_t counted() const noexcept { return count_; }
 
   // A random number that is part of the schedule.

@@ -6,12 +6,13 @@
 namespace gang::sim {
 
 ContextTable::ContextTable(std::span<RankState> ranks)
-    : programs_(ranks.size()), left_(ranks.size()) {
+    : world_size_(ranks.size()), programs_(ranks.size()), left_(ranks.size()) {
   outside_.id = outside_task;
   outside_.is_started = true;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     programs_[i].id = static_cast<TaskId>(i);
     programs_[i].rank = &ranks[i];
+    programs_[i].locals = &ranks[i].locals;
   }
 }
 
@@ -22,6 +23,7 @@ Task& ContextTable::add(RankState& rank, std::string name, std::function<void()>
   task.further = std::make_unique<FurtherContext>();
   task.further->name = std::move(name);
   task.further->body = std::move(body);
+  task.locals = &task.further->locals;
   ++left_;
   return task;
 }

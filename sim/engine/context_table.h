@@ -19,11 +19,11 @@ class ContextTable {
   explicit ContextTable(std::span<RankState> ranks);
 
   // Programs of ranks have the ids 0 to world_size - 1.
-  std::size_t world_size() const noexcept { return programs_.size(); }
-  std::size_t size() const noexcept { return programs_.size() + further_.size(); }
+  std::size_t world_size() const noexcept { return world_size_; }
+  std::size_t size() const noexcept { return world_size_ + further_.size(); }
 
   Task& operator[](TaskId id) {
-    return id < programs_.size() ? programs_[id] : further_[id - programs_.size()];
+    return id < world_size_ ? programs_[id] : further_[id - world_size_];
   }
   Task& program_of(int rank) noexcept { return programs_[static_cast<std::size_t>(rank)]; }
 
@@ -55,6 +55,7 @@ class ContextTable {
   void release_bodies() noexcept;
 
  private:
+  const std::size_t world_size_;
   std::vector<Task> programs_;  // by rank
   std::deque<Task> further_;
   Task outside_;

@@ -41,7 +41,9 @@ void Engine::run() {
     }
     const TerminationScope scope(ends_);
     for (TaskId id = 0; id < contexts_.world_size(); ++id) runnable_.insert(id);
-    switch_to(outside, pick_next(outside_task));
+    Task& first = pick_next(outside_task);
+    is_plain_ = choices_.are_plain() && !is_over_;
+    switch_to(outside, first);
     fibers_ = nullptr;
     switcher_.reset();
     set_rank_locals(nullptr);
@@ -49,22 +51,6 @@ void Engine::run() {
   // From here on, calls come from outside.
   is_over_ = true;
   current_ = &outside;
-}
-
-void Engine::wake(Task& task) {
-  if (task.wait == nullptr) return;
-  polls_.note_progress();
-  if (task.wait->reason == Wait::Reason::poll) [[unlikely]]
-    polls_.remove(task.id);  // what it polls has ended by itself
-  make_runnable(task);
-}
-
-void Engine::make_runnable(Task& task) {
-  task.wait = nullptr;
-  if (parallel_ != nullptr)
-    parallel_->wake(task);
-  else
-    runnable_.insert(task.id);
 }
 
 void Engine::switch_at_call() {
@@ -82,6 +68,7 @@ void Engine::poll(PendingOperation* pending) {
   if (pending == nullptr || self.has_asked_time) choices_.note_choice_point();
   polls_.add(self.id, std::exchange(self.has_asked_time, false));
   const std::size_t polled = pending != nullptr ? 1 : 0;
+  self.is_polling = true;
   block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
 }
 
@@ -89,14 +76,21 @@ Task& Engine::pick_next(TaskId after) {
   while (runnable_.empty()) on_idle();
   if (steps_.step()) [[unlikely]]
     stop();
+  choices_.count(runnable_.size());
+  const TaskId chosen = is_plain_ ? runnable_.next_after(after) : choose(after);
+  runnable_.remove(chosen);
+  // Of two that will run soon, the nearer one has been announced before.
+  if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
+    switcher_->expect(runnable_.next_after(chosen + 1));
+  return contexts_[chosen];
+}
+
+TaskId Engine::choose(TaskId after) {
   TaskId chosen = no_task;
   const std::size_t runnable = runnable_.size();
-  if (runnable > 1) {
-    choices_.count();
-    if (choices_.asks_scheduler() && !is_over_) {
-      chosen = choices_.ask(runnable_, after);
-      if (chosen == no_task) client_.schedule_diverged();
-    }
+  if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
+    chosen = choices_.ask(runnable_, after);
+    if (chosen == no_task) client_.schedule_diverged();
   }
   // Once the run is over, the youngest contexts end first, while the contexts that started them,
   // and what they use of those, still exist.
@@ -106,10 +100,7 @@ Task& Engine::pick_next(TaskId after) {
   if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
   if (choices_.guide() != nullptr && !is_over_) [[unlikely]]
     if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
-  runnable_.remove(chosen);
-  if (expects_ && runnable > 2)
-    switcher_->expect(runnable_.next_after(runnable_.next_after(chosen)));
-  return contexts_[chosen];
+  return chosen;
 }
 
 void Engine::stop() {
@@ -174,6 +165,7 @@ void Engine::freeze(const RankState& rank) {
     if (task.rank != &rank || task.is_done || task.is_frozen) return;
     contexts_.note_frozen(task);
     task.wait = nullptr;  // prevents wake-ups
+    task.is_polling = false;
     if (runnable_.contains(task.id)) runnable_.remove(task.id);
     polls_.remove(task.id);
   });
@@ -203,6 +195,7 @@ void Engine::on_idle() {
 bool Engine::resume(std::vector<TaskId>& waiting) {
   bool has_resumed = false;
   for (const TaskId id : waiting) {
+    contexts_[id].is_polling = false;
     if (contexts_[id].wait == nullptr) continue;
     make_runnable(contexts_[id]);
     has_resumed = true;
@@ -213,6 +206,7 @@ bool Engine::resume(std::vector<TaskId>& waiting) {
 
 void Engine::end_run() {
   is_over_ = true;
+  is_plain_ = false;
   resume(polls_.waiting());
   contexts_.for_each([this](Task& task) {
     if (!task.is_frozen) return wake(task);

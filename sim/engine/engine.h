@@ -80,7 +80,15 @@ class Engine final : public TaskRunner {
   }
 
   // Makes `task` runnable if it is blocked. Idempotent.
-  void wake(Task& task);
+  void wake(Task& task) {
+    if (task.wait == nullptr) return;
+    polls_.note_progress();
+    if (task.is_polling) [[unlikely]] {
+      polls_.remove(task.id);  // what it polls has ended by itself
+      task.is_polling = false;
+    }
+    make_runnable(task);
+  }
 
   // Lets other contexts run first if the scheduler may switch at every call.
   void scheduling_point() {
@@ -140,8 +148,15 @@ class Engine final : public TaskRunner {
       switcher_->switch_to(from, to);
   }
   void switch_at_call();
+  void make_runnable(Task& task) {
+    task.wait = nullptr;
+    if (parallel_ != nullptr) [[unlikely]]
+      parallel_->wake(task);
+    else
+      runnable_.insert(task.id);
+  }
   Task& pick_next(TaskId after);
-  void make_runnable(Task& task);
+  TaskId choose(TaskId after);     // what pick_next does unless choices are plain
   void live(Task& task) noexcept;  // the whole life of a context
   Task& next_after(const Task& ended);
   void stop();     // because of the step counter
@@ -153,6 +168,8 @@ class Engine final : public TaskRunner {
   std::unique_ptr<ParallelContexts> parallel_;  // null: one context runs at a time
   Task* current_ = nullptr;
   bool is_over_ = false;
+  // Round robin, which nobody watches or records.
+  bool is_plain_ = false;
   bool expects_ = false;  // tells the switcher which task comes next
   ContextTable contexts_;
   ContextEnds ends_;

@@ -27,7 +27,7 @@ void ParallelContexts::start(Task& task) {
   task.is_started = true;
   carriers_[task.id].thread = std::jthread([this, &task] {
     running_task = &task;
-    set_rank_locals(task.locals());
+    set_rank_locals(task.locals);
     engine_.live(task);
   });
 }

@@ -33,7 +33,7 @@ void SavedBytes::restore() const noexcept {
   if (count != 0) std::memcpy(place, bytes.data(), count);
 }
 
-SavedBytes corrupt(const TensorView& tensor, Corruption how, RandomStream& stream) {
+SavedBytes corrupt(const Elements& tensor, Corruption how, RandomStream& stream) {
   SavedBytes saved;
   saved.count = size_bytes(tensor.type());
   const std::uint64_t element = stream.below(static_cast<std::uint64_t>(tensor.count()));
@@ -57,13 +57,13 @@ bool contributes(const Operation& operation, int member) {
   return call.kind < OperationKind::broadcast || call.kind == OperationKind::send;
 }
 
-TensorView result_of(const Operation& operation, int member) {
+Elements result_of(const Operation& operation, int member) {
   const Collective& call = operation.collective;
   if (call.kind == OperationKind::reduce && call.peer != member) return {};
   if (call.kind == OperationKind::broadcast && call.peer == member) return {};
   if (call.kind == OperationKind::send || call.kind > OperationKind::recv) return {};
   if (operation.output.size_bytes() != 0) return operation.output;
-  return operation.outputs.empty() ? TensorView{} : operation.outputs.front();
+  return operation.outputs.empty() ? Elements{} : Elements(operation.outputs.front());
 }
 
 bool keeps_input(const Operation& operation, int member) {

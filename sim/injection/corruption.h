@@ -22,13 +22,13 @@ struct SavedBytes {
 
 // Changes one randomly drawn element of `tensor`, which must not be empty: flips one of its bits,
 // or sets a floating-point element to NaN (other types: one bit).
-SavedBytes corrupt(const TensorView& tensor, Corruption how, RandomStream& stream);
+SavedBytes corrupt(const Elements& tensor, Corruption how, RandomStream& stream);
 
 // Whether a member contributes data to the operation.
 bool contributes(const Operation& operation, int member);
 
 // The memory in which a member receives data; empty if the operation delivers none.
-TensorView result_of(const Operation& operation, int member);
+Elements result_of(const Operation& operation, int member);
 
 // Whether the operation leaves the member's input unchanged.
 bool keeps_input(const Operation& operation, int member);

@@ -213,7 +213,7 @@ LinkFate LinkFaults::fate_on(ArmedFault& link, const Crossing& crossing, const C
   }
 }
 
-void LinkFaults::corrupt_message(const TensorView& payload, const ArmedFault& fault) {
+void LinkFaults::corrupt_message(const Elements& payload, const ArmedFault& fault) {
   corrupt(payload, fault.fault->corruption, record_.stream());
 }
 

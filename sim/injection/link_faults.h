@@ -30,7 +30,7 @@ class LinkFaults final : public LinkInterference {
   void send_late(const Task& task, const CallFaults& faults) override;
   LinkFate fate_of(const PendingOperation& send) override;
   LinkFate fate_of(const Crossing& crossing, const Collective& call) override;
-  void corrupt_message(const TensorView& payload, const ArmedFault& fault) override;
+  void corrupt_message(const Elements& payload, const ArmedFault& fault) override;
   bool holds(const GangState& gang) override;
   std::vector<int> cut_off(const GangState& gang) const override;
   std::vector<int> unreachable(const GangState& gang,

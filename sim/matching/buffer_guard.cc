@@ -44,7 +44,7 @@ BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
   digest_ = digest();
 }
 
-void BufferGuard::add(const TensorView& region, bool is_output) {
+void BufferGuard::add(const Elements& region, bool is_output) {
   if (region.size_bytes() == 0) return;
   regions_.push_back({region, is_output});
   using Against = MemoryFence::Against;
@@ -114,7 +114,7 @@ std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
 }
 
 bool BufferGuard::shares_memory_with(const BufferGuard& other) const noexcept {
-  const auto overlap = [](const TensorView& a, const TensorView& b) {
+  const auto overlap = [](const Elements& a, const Elements& b) {
     return a.data() < b.data() + b.size_bytes() && b.data() < a.data() + a.size_bytes();
   };
   for (const Region& own : regions_)

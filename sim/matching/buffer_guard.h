@@ -52,11 +52,11 @@ class BufferGuard {
  private:
   std::uint64_t digest() const noexcept;
   struct Region {
-    TensorView memory;
+    Elements memory;
     bool is_output;
   };
 
-  void add(const TensorView& region, bool is_output);
+  void add(const Elements& region, bool is_output);
   std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
   std::size_t add_finding(World& world, std::string predicate);
   bool report_shared(World& world);

@@ -19,7 +19,7 @@ const Operation& operation_of(Members members, std::size_t rank) noexcept {
   return *members[rank]->operation;
 }
 
-const TensorView& input_of(Members members, std::size_t rank) noexcept {
+const Elements& input_of(Members members, std::size_t rank) noexcept {
   return operation_of(members, rank).input;
 }
 
@@ -182,7 +182,7 @@ void all_to_all(Members members) {
 }
 
 void broadcast(Members members) {
-  const TensorView& source = input_of(members, root_of(members));
+  const Elements& source = input_of(members, root_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
     copy_bytes(output_of(members, i), source.data(), source.size_bytes());
 }
@@ -227,23 +227,10 @@ void compute_result(Members members, ReductionPool& pool) {
   }
 }
 
-void reduce_inline(const Collective& call, std::int64_t elements, std::span<InlineValue> values,
-                   InlineValue& result) {
-  const auto count = static_cast<std::size_t>(elements);
-  const auto size = static_cast<int>(values.size());
-  if (call.reduce_operation == ReduceOperation::mean)
-    for (InlineValue& value : values) scale_for_mean(call.data_type, value.data(), count, size);
-  result = values.front();
-  for (std::size_t i = 1; i < values.size(); ++i)
-    combine(call.reduce_operation, call.data_type, result.data(), values[i].data(), count);
-  if (call.reduce_operation == ReduceOperation::mean)
-    finish_mean(call.data_type, result.data(), count, size);
-}
-
 bool has_pairwise_mismatch(const MatchSlot& slot) {
   if (slot.members.front()->call().kind != OperationKind::all_to_all) return false;
   const std::size_t ranks = slot.members.size();
-  const auto share = [ranks](std::span<const std::int64_t> splits, const TensorView& tensor,
+  const auto share = [ranks](std::span<const std::int64_t> splits, const Elements& tensor,
                              std::size_t rank) {
     return splits.empty() ? tensor.count() / static_cast<std::int64_t>(ranks) : splits[rank];
   };

@@ -15,10 +15,6 @@ class ReductionPool;
 // does not affect the result. Group creation is handled elsewhere.
 void compute_result(std::span<PendingOperation* const> members, ReductionPool& pool);
 
-// Reduces `values` (one per rank, `elements` of each) into `result`; consumes `values`.
-void reduce_inline(const Collective& call, std::int64_t elements, std::span<InlineValue> values,
-                   InlineValue& result);
-
 // Whether, in an all_to_all with splits, some rank sends another an amount that the receiver does
 // not expect.
 bool has_pairwise_mismatch(const MatchSlot& slot);

@@ -64,7 +64,7 @@ class LinkInterference {
   virtual LinkFate fate_of(const Crossing& crossing, const Collective& call) = 0;
 
   // Corrupts a message whose fate is corrupt_message.
-  virtual void corrupt_message(const TensorView& payload, const ArmedFault& fault) = 0;
+  virtual void corrupt_message(const Elements& payload, const ArmedFault& fault) = 0;
 
   // Whether a partition or a late copy keeps a collective of `gang` from completing although all
   // members have called it.

@@ -19,11 +19,18 @@
 namespace gang::sim {
 namespace {
 
-// Operations whose whole result fits beside the slot and is the same on every rank.
+// Whether the result of a kind, where it is small, is kept beside the slot.
+bool has_one_result(OperationKind kind) noexcept {
+  constexpr std::uint32_t kinds = 1U << static_cast<unsigned>(OperationKind::all_reduce) |
+                                  1U << static_cast<unsigned>(OperationKind::reduce) |
+                                  1U << static_cast<unsigned>(OperationKind::broadcast) |
+                                  1U << static_cast<unsigned>(OperationKind::barrier);
+  return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
+}
+
+// Operations with one result for all ranks that get any, which fits beside the slot.
 bool is_inline_kind(const Operation& operation) noexcept {
-  return operation.collective.kind == OperationKind::barrier ||
-         (operation.collective.kind == OperationKind::all_reduce &&
-          operation.input.size_bytes() <= inline_bytes);
+  return has_one_result(operation.collective.kind) && operation.input.size_bytes() <= inline_bytes;
 }
 
 // Records where each member called the operation that is about to complete.
@@ -51,6 +58,12 @@ void check_buffers(World& world, const MatchSlot& slot) {
 Matching::Matching(World& world)
     : world_(world),
       engine_(world.engine),
+      recorder_(world.recorder),
+      counts_(world.counts),
+      guide_(world.engine.choices().guide()),
+      has_watchdog_(world.options.watchdog.has_value()),
+      is_stream_ordered_(world.options.execution == ExecutionModel::stream_ordered),
+      strict_blocking_(world.options.strict_blocking),
       messages_(world, *this),
       deadlines_(world, *this),
       mismatches_(world, *this) {}
@@ -62,8 +75,8 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info, std::uint64_t firs
   gang->index = next_index_++;
   gang->registry_index = gangs_.size();
   gangs_.push_back(gang.get());
-  ++world_.counts.gangs;
-  world_.recorder.gang_made(*gang);
+  ++counts_.gangs;
+  recorder_.gang_made(*gang);
   return gang;
 }
 
@@ -96,30 +109,31 @@ void Matching::post(PendingOperation& pending) {
   engine_.check_running();
   const TimePoint now = engine_.now();
   pending.posted_at = now;
-  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
-    note_post(*guide, pending);
+  if (guide_ != nullptr) [[unlikely]]
+    note_post(*guide_, pending);
   if (pending.gang->broken) [[unlikely]] {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  const Duration timeout =
-      world_.options.watchdog ? deadlines_.patience_with(pending) : pending.operation->timeout;
-  pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
-  if (pending.call().kind != OperationKind::monitored_barrier)
-    engine_.clock().note_deadline(pending.deadline);
-  ++world_.counts.rank_operations;
+  set_deadline(pending, now);
+  ++counts_.rank_operations;
   engine_.note_progress();
-  world_.recorder.posted(pending, now);
-  if (world_.options.execution == ExecutionModel::stream_ordered) {
-    auto& stream = pending.task->rank->stream;
-    if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
-    stream->push_back(&pending);
-    if (stream->size() > 1) {
-      pending.status = PendingStatus::launched;
-      return;
-    }
-  }
-  arrive(pending);
+  recorder_.posted(pending, now);
+  if (is_stream_ordered_) [[unlikely]]
+    launch(pending);
+  else
+    arrive(pending);
+}
+
+// Behind what its rank has launched before.
+void Matching::launch(PendingOperation& pending) {
+  auto& stream = pending.task->rank->stream;
+  if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
+  stream->push_back(&pending);
+  if (stream->size() > 1)
+    pending.status = PendingStatus::launched;
+  else
+    arrive(pending);
 }
 
 void Matching::arrive(PendingOperation& pending) {
@@ -130,8 +144,7 @@ void Matching::arrive(PendingOperation& pending) {
     arrive_at_slot(pending);
 }
 
-MatchSlot& Matching::slot_for(GangState& gang, std::uint64_t sequence) {
-  const std::size_t index = sequence - gang.base_sequence;
+MatchSlot& Matching::add_slots(GangState& gang, std::size_t index) {
   while (index >= gang.active.size()) {
     if (gang.free_slots.empty()) {
       gang.slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(gang.size())));
@@ -150,7 +163,7 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   const Operation& operation = *pending.operation;
   MatchSlot& slot = slot_for(gang, pending.call().sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
-  const Fingerprint fingerprint(operation.collective, world_.options.strict_blocking);
+  const Fingerprint fingerprint(operation.collective, strict_blocking_);
   const CallSite& site = operation.collective.call_site;
   if (slot.arrived == 0) {
     slot.first = fingerprint;
@@ -212,8 +225,8 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   gang.last_call.label = {};
   if (slot.has_other_places) [[unlikely]]
     note_places(gang, slot);
-  ++world_.counts.completed_operations;
-  world_.recorder.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
+  ++counts_.completed_operations;
+  recorder_.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;
   if (slot.async_members != 0) check_buffers(world_, slot);
   if (slot.members.front()->call().kind == OperationKind::create_gang ||
@@ -254,12 +267,18 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
   const bool may_differ = world_.interference != nullptr && world_.interference->may_leave_untold();
   if (slot.async_members != 0 || !is_inline_kind(operation) || may_differ ||
-      world_.recorder.is_recording() || world_.options.execution == ExecutionModel::stream_ordered)
+      recorder_.is_recording() || is_stream_ordered_)
     return false;
   const Collective& call = operation.collective;
-  if (call.kind == OperationKind::all_reduce && operation.input.count() != 0)
-    reduce_inline(call, operation.input.count(), slot.values, slot.result);
-  slot.is_inline = true;
+  const bool has_data = !has_root(call.kind) || call.peer != no_rank;  // else recorded without
+  if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0 && has_data) {
+    if (call.kind == OperationKind::broadcast)
+      slot.result = slot.values[static_cast<std::size_t>(call.peer)];
+    else
+      reduce_strided(call.reduce_operation, call.data_type, slot.result.data(), slot.values.data(),
+                     sizeof(InlineValue), gang.size(), static_cast<std::size_t>(call.count));
+    slot.result_bytes = static_cast<std::uint8_t>(bytes);
+  }
   slot.is_complete = true;
   slot.departures_left = static_cast<std::uint32_t>(gang.size());
   for (Task* waiter : slot.waiters)
@@ -267,21 +286,14 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   return true;
 }
 
-void Matching::take_inline(PendingOperation& pending) {
-  MatchSlot& slot = *pending.slot;
-  pending.slot = nullptr;
-  pending.status = PendingStatus::complete;
-  if (slot.is_inline && pending.operation->output.size_bytes() != 0)
-    copy_few(pending.operation->output.data(), slot.result.data(),
-             pending.operation->output.size_bytes());
-  if (!slot.children.empty())
-    take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
-  if (--slot.departures_left == 0) recycle(*pending.gang, slot);
+void Matching::take_child(PendingOperation& pending, MatchSlot& slot) {
+  take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
 }
 
 void Matching::recycle(GangState& gang, MatchSlot& slot) {
   slot.arrived = slot.async_members = slot.departures_left = 0;
-  slot.is_mismatched = slot.is_inline = slot.is_complete = slot.has_other_places = false;
+  slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
+  slot.result_bytes = 0;
   std::fill(slot.members.begin(), slot.members.end(), nullptr);
   slot.children.clear();
   slot.children.shrink_to_fit();
@@ -292,16 +304,16 @@ void Matching::end(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
   if (pending.form == CallForm::tested) [[unlikely]]
     engine_.choices().note_guided_choice();
-  if (Guide* guide = engine_.choices().guide()) [[unlikely]]
-    note_ended(*guide, pending);
+  if (guide_ != nullptr) [[unlikely]]
+    note_ended(*guide_, pending);
   const bool failed = status == PendingStatus::failed;
   if (pending.batch != nullptr) {
     PendingOperation& batch = *pending.batch;
     if (!batch.has_ended() && (failed || --batch.entries_left == 0)) end(batch, status);
     return;
   }
-  world_.recorder.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
-                            engine_.now());
+  recorder_.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
+                      engine_.now());
   if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
   if (pending.task->rank->stream) next_of_stream(*pending.task->rank, pending);
 }
@@ -334,8 +346,8 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   engine_.note_progress();
   // Which operations are still under way depends on the schedule.
   engine_.choices().note_guided_choice();
-  if (Guide* guide = engine_.choices().guide()) note_broken(*guide, world_, gang);
-  world_.recorder.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
+  if (guide_ != nullptr) note_broken(*guide_, world_, gang);
+  recorder_.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();
   gang.base_sequence += active.size();

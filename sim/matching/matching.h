@@ -12,6 +12,9 @@
 
 namespace gang::sim {
 
+class TraceRecorder;
+struct Counts;
+
 // All gangs of a run and the operations posted on them. Called under the engine's Guard.
 //
 // Cost: an operation costs each rank O(its bytes) plus a constant; small all_reduces touch no other
@@ -39,7 +42,7 @@ class Matching {
   // Takes the result that an ended operation left for its rank; throws its GangError if it failed.
   Received take(PendingOperation& pending) {
     if (pending.slot != nullptr)
-      take_inline(pending);
+      take_from_slot(pending);
     else if (pending.status == PendingStatus::failed) [[unlikely]]
       throw_failure(pending);
     return pending.received;
@@ -79,19 +82,48 @@ class Matching {
   Mismatches& mismatches() noexcept { return mismatches_; }
 
  private:
+  // The bounds of how long an operation waits, from now on.
+  void set_deadline(PendingOperation& pending, TimePoint now) {
+    const Duration timeout =
+        has_watchdog_ ? deadlines_.patience_with(pending) : pending.operation->timeout;
+    pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
+    if (pending.call().kind != OperationKind::monitored_barrier)
+      engine_.clock().note_deadline(pending.deadline);
+  }
+  void launch(PendingOperation& pending);
   void arrive(PendingOperation& pending);
   void arrive_at_slot(PendingOperation& pending);
-  MatchSlot& slot_for(GangState& gang, std::uint64_t sequence);
+  MatchSlot& slot_for(GangState& gang, std::uint64_t sequence) {
+    const std::size_t index = sequence - gang.base_sequence;
+    return index < gang.active.size() ? *gang.active[index] : add_slots(gang, index);
+  }
+  MatchSlot& add_slots(GangState& gang, std::size_t index);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
   bool complete_inline(GangState& gang, MatchSlot& slot);
-  void take_inline(PendingOperation& pending);
+  void take_from_slot(PendingOperation& pending) {
+    MatchSlot& slot = *pending.slot;
+    pending.slot = nullptr;
+    pending.status = PendingStatus::complete;
+    if (!slot.children.empty()) [[unlikely]]
+      take_child(pending, slot);
+    if (slot.result_bytes != 0 && pending.operation->output.data() != nullptr)
+      copy_few(pending.operation->output.data(), slot.result.data(), slot.result_bytes);
+    if (--slot.departures_left == 0) recycle(*pending.gang, slot);
+  }
+  void take_child(PendingOperation& pending, MatchSlot& slot);
   void recycle(GangState& gang, MatchSlot& slot);
   void next_of_stream(RankState& rank, PendingOperation& ended);
 
   World& world_;
   Engine& engine_;
+  TraceRecorder& recorder_;
+  Counts& counts_;
+  Guide* const guide_;  // null where nobody asks what contexts do
+  const bool has_watchdog_;
+  const bool is_stream_ordered_;
+  const bool strict_blocking_;
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   Mismatches mismatches_;

@@ -18,7 +18,7 @@ namespace gang::sim {
 
 #if defined(__SANITIZE_ADDRESS__)
 
-void MemoryFence::add(const TensorView& region, Against what) {
+void MemoryFence::add(const Elements& region, Against what) {
   if (region.size_bytes() != 0 && what == Against::every_access)
     regions_.push_back({region.data(), region.size_bytes(), what});
 }
@@ -34,12 +34,12 @@ void MemoryFence::open() noexcept {
   for (const Region& region : regions_) ASAN_UNPOISON_MEMORY_REGION(region.begin, region.bytes);
 }
 
-void MemoryFence::let_in(const TensorView& region) noexcept {
+void MemoryFence::let_in(const Elements& region) noexcept {
   ASAN_UNPOISON_MEMORY_REGION(region.data(), region.size_bytes());
 }
 
 // Freed memory is poisoned, which says more.
-bool MemoryFence::is_mapped(const TensorView&) noexcept { return true; }
+bool MemoryFence::is_mapped(const Elements&) noexcept { return true; }
 
 #else
 
@@ -149,7 +149,7 @@ void give_back_slot(int slot) noexcept {
 
 }  // namespace
 
-void MemoryFence::add(const TensorView& region, Against what) {
+void MemoryFence::add(const Elements& region, Against what) {
   const auto begin = reinterpret_cast<std::uintptr_t>(region.data());
   const std::uintptr_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
   const std::uintptr_t end = (begin + region.size_bytes()) / page_bytes() * page_bytes();
@@ -191,9 +191,9 @@ void MemoryFence::open() noexcept {
 }
 
 // Accesses are noted and do not end the process.
-void MemoryFence::let_in(const TensorView&) noexcept {}
+void MemoryFence::let_in(const Elements&) noexcept {}
 
-bool MemoryFence::is_mapped(const TensorView& region) noexcept {
+bool MemoryFence::is_mapped(const Elements& region) noexcept {
   // Allocators keep the memory of smaller buffers.
   constexpr std::size_t least_bytes = 64 * 1024;
   if (region.size_bytes() < least_bytes) return true;

@@ -56,17 +56,17 @@ class MemoryFence {
   MemoryFence& operator=(const MemoryFence&) = delete;
 
   // Call before the first close. The memory is readable and writable afterwards.
-  void add(const TensorView& region, Against what = Against::every_access);
+  void add(const Elements& region, Against what = Against::every_access);
 
   void close();
   void open() noexcept;
 
   // An operation is about to touch its own memory: other fences around that memory, held by
   // operations that share it, must not end the process.
-  static void let_in(const TensorView& region) noexcept;
+  static void let_in(const Elements& region) noexcept;
 
   // Whether the memory is still the program's: a large buffer that was freed may be gone.
-  static bool is_mapped(const TensorView& region) noexcept;
+  static bool is_mapped(const Elements& region) noexcept;
 
   // The first access since the last close, kept after open; empty if there was none.
   std::optional<FenceAccess> access() const noexcept { return access_; }

@@ -193,14 +193,14 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
 }
 
 void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
-  const TensorView& sent = send.operation->input;
+  const Elements& sent = send.operation->input;
   if (send.corruptor == nullptr || sent.count() == 0) return;
-  world_.interference->links().corrupt_message(TensorView(payload, sent.type(), sent.shape()),
+  world_.interference->links().corrupt_message(Elements(payload, sent.type(), sent.count()),
                                                *send.corruptor);
 }
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
-  const TensorView& tensor = send.operation->input;
+  const Elements& tensor = send.operation->input;
   mailbox.buffered_bytes[send.member] += tensor.size_bytes();
   check(world_, send);
   Message message;

@@ -30,10 +30,7 @@ class TraceRecorder {
   // For the digest alone: what `posted` notes of a call.
   void called(const Task& task, const GangState& gang, const Collective& call, TimePoint time) {
     mix((std::uint64_t{task.id} << 32) ^ gang.index);
-    mix(static_cast<std::uint64_t>(call.kind) | static_cast<std::uint64_t>(call.data_type) << 8 |
-        static_cast<std::uint64_t>(call.reduce_operation) << 16 |
-        static_cast<std::uint64_t>(call.blocking) << 24 |
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.peer)) << 32);
+    mix(head_of(call));
     mix(call.sequence_number ^ std::rotl(static_cast<std::uint64_t>(call.count), 20) ^
         std::rotl(static_cast<std::uint64_t>(time.count()), 36) ^
         std::rotl(static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.tag)), 50));

@@ -14,6 +14,23 @@ void RunnableSet::reserve(std::size_t count) {
   capacity_ = levels_[0].size() * 64;
 }
 
+void RunnableSet::note_first(TaskId word) noexcept {
+  for (std::size_t level = 1; level < levels_.size(); ++level, word >>= 6) {
+    std::uint64_t& words = levels_[level][word >> 6];
+    const bool was_empty = words == 0;
+    words |= std::uint64_t{1} << (word & 63);
+    if (!was_empty) return;
+  }
+}
+
+void RunnableSet::note_none(TaskId word) noexcept {
+  for (std::size_t level = 1; level < levels_.size(); ++level, word >>= 6) {
+    std::uint64_t& words = levels_[level][word >> 6];
+    words &= ~(std::uint64_t{1} << (word & 63));
+    if (words != 0) return;
+  }
+}
+
 TaskId RunnableSet::descend(int level, TaskId word) const noexcept {
   for (;; --level) {
     const auto bits = levels_[static_cast<std::size_t>(level)][word];

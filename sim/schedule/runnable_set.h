@@ -30,24 +30,18 @@ class RunnableSet {
   // `id` below the reserved count and not in the set.
   void insert(TaskId id) noexcept {
     ++size_;
-    for (auto& level : levels_) {
-      std::uint64_t& word = level[id >> 6];
-      const bool was_empty = word == 0;
-      word |= std::uint64_t{1} << (id & 63);
-      if (!was_empty) return;
-      id >>= 6;
-    }
+    std::uint64_t& word = levels_[0][id >> 6];
+    const bool was_empty = word == 0;
+    word |= std::uint64_t{1} << (id & 63);
+    if (was_empty) note_first(id >> 6);
   }
 
   // `id` in the set.
   void remove(TaskId id) noexcept {
     --size_;
-    for (auto& level : levels_) {
-      std::uint64_t& word = level[id >> 6];
-      word &= ~(std::uint64_t{1} << (id & 63));
-      if (word != 0) return;
-      id >>= 6;
-    }
+    std::uint64_t& word = levels_[0][id >> 6];
+    word &= ~(std::uint64_t{1} << (id & 63));
+    if (word == 0) note_none(id >> 6);
   }
 
   // The smallest member greater than `id`, or else the smallest member. Requires a member.
@@ -68,6 +62,9 @@ class RunnableSet {
   TaskId at(std::size_t index) const noexcept;
 
  private:
+  // A word of the lowest level has got its first member, or lost its last one.
+  void note_first(TaskId word) noexcept;
+  void note_none(TaskId word) noexcept;
   TaskId descend(int level, TaskId word) const noexcept;
   TaskId next_above(TaskId id) const noexcept;
 

@@ -14,11 +14,7 @@ class Fingerprint {
  public:
   Fingerprint() noexcept = default;
   Fingerprint(const Collective& call, bool strict_blocking) noexcept
-      : packed_(static_cast<std::uint64_t>(call.kind) |
-                static_cast<std::uint64_t>(call.data_type) << 8 |
-                static_cast<std::uint64_t>(call.reduce_operation) << 16 |
-                static_cast<std::uint64_t>(strict_blocking && call.blocking) << 24 |
-                static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.peer)) << 32),
+      : packed_(head_of(call) | static_cast<std::uint64_t>(!strict_blocking) << 24),
         count_(static_cast<std::uint64_t>(call.count)),
         detail_(call.detail),
         label_(call.label.empty() ? 0 : fnv1a(std::as_bytes(std::span{call.label})) | 1) {}

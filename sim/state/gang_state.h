@@ -73,8 +73,8 @@ struct MatchSlot {
   std::uint32_t departures_left = 0;  // members yet to take their inline result
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
-  bool is_inline = false;  // the result is in `result`; members take it when they resume
   bool is_complete = false;
+  std::uint8_t result_bytes = 0;     // in `result`, which members take when they resume
   bool has_other_places = false;     // some member called it at another site than the first
   const char* first_file = nullptr;  // of the first member's call site
   std::uint32_t first_line = 0;

@@ -21,7 +21,7 @@ std::uint64_t digest_of(DataType type, std::int64_t count, std::span<const std::
 }
 
 std::uint64_t digest_of(const PendingOperation& send) {
-  const TensorView& tensor = send.operation->input;
+  const Elements& tensor = send.operation->input;
   return digest_of(send.call().data_type, send.call().count, {tensor.data(), tensor.size_bytes()});
 }
 

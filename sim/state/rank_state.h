@@ -54,9 +54,4 @@ struct RankState {
   int incarnation = 0;         // how often a fault has restarted it
 };
 
-inline RankLocals* Task::locals() noexcept {
-  if (further) return &further->locals;
-  return rank != nullptr ? &rank->locals : nullptr;
-}
-
 }  // namespace gang::sim

@@ -36,11 +36,16 @@ struct FurtherContext {
 
 // The control block of a context. Owned by the engine; its address is stable for the whole run.
 struct Task {
+  // What every switch touches comes first, on one cache line.
   TaskId id = no_task;
-  RankState* rank = nullptr;               // null only for outside_task
+  bool is_started = false;
+  bool is_polling = false;                 // `wait` is a poll
   const Wait* wait = nullptr;              // what it is blocked on; null while runnable
   std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
+  RankLocals* locals = nullptr;            // current while it runs; null for outside_task
+  RankState* rank = nullptr;               // the same
+
   std::unique_ptr<FurtherContext> further;
   std::uint64_t polls = 0;                 // fruitless polls in a row
   PendingOperation* polled = nullptr;      // target of the last poll; null once it is gone
@@ -50,13 +55,9 @@ struct Task {
   std::uint64_t naps_at = 0;               // this far (Run::activity)
   std::uint32_t refusals = 0;              // calls that were refused since the run is over
   bool has_asked_time = false;             // since its last poll
-  bool is_started = false;
   bool is_done = false;
   bool is_left_behind = false;  // its stack could not be unwound, and was left as it is
   bool is_frozen = false;       // by a fault: does not run until the run is over
-
-  // The locals that are current while this context runs; null for outside_task.
-  RankLocals* locals() noexcept;
 };
 
 }  // namespace gang::sim

@@ -124,8 +124,8 @@ Mismatch explain(const GangState& gang, const Field& field,
 }
 
 // Elements that a member of an all_to_all gives to another one, or wants from it.
-std::int64_t share(std::span<const std::int64_t> splits, const TensorView& tensor,
-                   std::size_t other, std::size_t members) {
+std::int64_t share(std::span<const std::int64_t> splits, const Elements& tensor, std::size_t other,
+                   std::size_t members) {
   return splits.empty() ? tensor.count() / static_cast<std::int64_t>(members) : splits[other];
 }
 

@@ -34,9 +34,7 @@ LinkFate GlooNetwork::fate_of(const Crossing& crossing) {
 
 void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault) {
   world_.interference->links().corrupt_message(
-      TensorView(payload.data(), DataType::u8,
-                 Shape::vector(static_cast<std::int64_t>(payload.size()))),
-      fault);
+      Elements(payload.data(), DataType::u8, static_cast<std::int64_t>(payload.size())), fault);
 }
 
 bool GlooNetwork::is_silent(int rank) const { return !world_.rank(rank).frozen_as.empty(); }

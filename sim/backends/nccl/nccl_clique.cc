@@ -169,7 +169,7 @@ void NcclClique::compute(const Slot& slot) {
   }
   compute_result(members, world_.reduction_pool);
   for (const auto& [member, fault] : slot.corrupted) {
-    const TensorView& output = meanings[static_cast<std::size_t>(member)].operation.output;
+    const Elements& output = meanings[static_cast<std::size_t>(member)].operation.output;
     if (output.size_bytes() > 0) world_.interference->links().corrupt_message(output, *fault);
   }
   ++world_.counts.completed_operations;
@@ -212,8 +212,7 @@ bool NcclClique::deliver(const Message& send, const Message& receive) {
   }
   pass(send, receive);
   if (fate.fault != nullptr && fate.kind == LinkFate::Kind::passes)
-    world_.interference->links().corrupt_message({to.output, to.data_type, Shape::vector(to.count)},
-                                                 *fate.fault);
+    world_.interference->links().corrupt_message({to.output, to.data_type, to.count}, *fate.fault);
   return true;
 }
 
