@@ -125,19 +125,22 @@ void read_elastic(const Reader& reader, Environment& environment) {
   environment.record_folder = reader.text("GANGSIM_RECORD");
 }
 
-// The first host of "node[03-05,7],other": "node03", as `scontrol show hostnames` would begin.
-std::string first_host(std::string_view hosts) {
-  const std::size_t end = hosts.find_first_of("[,");
-  std::string host(hosts.substr(0, end));
-  if (end == hosts.npos || hosts[end] == ',') return host;
-  const std::string_view numbers = hosts.substr(end + 1);
-  const std::size_t close = numbers.find(']');
-  const std::size_t first_end = numbers.find_first_of("-,]");
-  if (close == numbers.npos || first_end == 0)
-    throw_bad_value("SLURM_JOB_NODELIST", std::string(hosts), "a list such as node[03-05,7],other");
-  host += numbers.substr(0, first_end);
-  const std::string_view rest = numbers.substr(close + 1);
-  return host + std::string(rest.substr(0, rest.find_first_of(",[")));
+// The first host of "node[03-05,7]x[1-2],other": "node03x1", as `scontrol show hostnames` would
+// begin.
+std::string first_host(const std::string& hosts) {
+  std::string host;
+  for (std::string_view rest = hosts;;) {
+    const std::size_t end = rest.find_first_of("[,");
+    host += rest.substr(0, end);
+    if (end == rest.npos || rest[end] == ',') return host;
+    const std::string_view numbers = rest.substr(end + 1);
+    const std::size_t close = numbers.find(']');
+    const std::size_t first_end = numbers.find_first_of("-,]");
+    if (close == numbers.npos || first_end == 0)
+      throw_bad_value("SLURM_JOB_NODELIST", hosts, "a list such as node[03-05,7],other");
+    host += numbers.substr(0, first_end);
+    rest = numbers.substr(close + 1);
+  }
 }
 
 }  // namespace

@@ -145,6 +145,13 @@ TEST(Environment, SlurmIsTheFallback) {
   EXPECT_EQ(parse_environment(both), parse_environment(torchrun));
 }
 
+TEST(Environment, TorchrunsMeetingPointIsNotThatOfTheSlurmJobItRunsIn) {
+  EnvironmentVariables both = torchrun;
+  both.insert(slurm.begin(), slurm.end());
+  both.erase("MASTER_ADDR");
+  EXPECT_EQ(parse_environment(both)->master_address, "");
+}
+
 TEST(Environment, TheUserChoosesSlurmsMeetingPoint) {
   const auto environment =
       parse_environment(with(with(slurm, "MASTER_PORT", "1234"), "MASTER_ADDR", "10.0.0.1"));
@@ -165,9 +172,12 @@ TEST(Environment, SlurmsFirstHostIsTheMeetingPoint) {
   EXPECT_EQ(host("first,second"), "first");
   EXPECT_EQ(host("node[12,14]"), "node12");
   EXPECT_EQ(host("node[001-128]-ib,gpu[1-2]"), "node001-ib");
+  EXPECT_EQ(host("node[1-2]x[3-4]"), "node1x3");
+  EXPECT_EQ(host("r[1,2]c[03]n[5-6]-ib,other[7]"), "r1c03n5-ib");
   EXPECT_EQ(host(""), "");
   EXPECT_THROW(host("node[12"), InvalidArgument);
   EXPECT_THROW(host("node[]"), InvalidArgument);
+  EXPECT_THROW(host("node[1]x[2"), InvalidArgument);
 }
 
 TEST(ProcessEnvironment, HoldsTheVariablesOfThisProcess) {
