@@ -2,12 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/tensor_view.h"
+
 namespace gang {
 namespace {
 
 TEST(Device, TextNamesTheTypeAndACudaDevicesIndex) {
   EXPECT_EQ(to_string(Device{}), "cpu");
   EXPECT_EQ(to_string(Device{DeviceType::cuda, 1}), "cuda:1");
+}
+
+TEST(Device, IsTheProcessorUnlessToldOtherwise) {
+  EXPECT_EQ(Device{}, (Device{DeviceType::cpu, 0}));
+  EXPECT_EQ(TensorView().device(), Device{});
 }
 
 TEST(Device, DevicesDifferByTypeAndIndex) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "tests/gang/recording_gang.h"
 
 namespace gang {
 namespace {
@@ -30,14 +31,19 @@ TEST(Duration, NegativeOnesKeepTheirSign) { EXPECT_EQ(to_string(-5s), "-5 s"); }
 
 TEST(Duration, NoTimeoutIsPrintedInWords) { EXPECT_EQ(to_string(no_timeout), "no timeout"); }
 
-TEST(Duration, DefaultTimeoutIsFifteenMinutes) {
-  EXPECT_EQ(default_timeout, std::chrono::minutes(15));
+TEST(Duration, OperationsMayTakeFifteenMinutesUnlessToldOtherwise) {
+  test::RecordingGang gang;
+  EXPECT_EQ(gang.timeout(), 15min);
+  gang.barrier();
+  EXPECT_EQ(gang.only().operation.timeout, 15min);
 }
 
 TEST(ParseDuration, ReadsNumberAndUnit) {
   EXPECT_EQ(parse_duration("5 ms"), 5ms);
   EXPECT_EQ(parse_duration("1.5s"), 1500ms);
   EXPECT_EQ(parse_duration("15 min"), 15min);
+  EXPECT_EQ(parse_duration("2 h"), 2h);
+  EXPECT_EQ(parse_duration("100us"), 100us);
   EXPECT_EQ(parse_duration("7ns"), 7ns);
   EXPECT_EQ(parse_duration("none"), no_timeout);
 }
@@ -53,7 +59,12 @@ TEST(ToDurationText, IsReadBackExactly) {
        {Duration{0}, Duration{1}, Duration{1500ms}, Duration{15min}, Duration{25h}, no_timeout}) {
     EXPECT_EQ(parse_duration(to_duration_text(duration)), duration);
   }
+  EXPECT_EQ(to_duration_text(0s), "0s");
   EXPECT_EQ(to_duration_text(1500ms), "1500ms");
+  EXPECT_EQ(to_duration_text(90min), "90min");
+  EXPECT_EQ(to_duration_text(25h), "25h");
+  EXPECT_EQ(to_duration_text(1'000'001ns), "1000001ns");
+  EXPECT_EQ(to_duration_text(no_timeout), "none");
 }
 
 }  // namespace

@@ -98,6 +98,13 @@ TEST_F(GangReductions, ReduceScatterRefusesOtherShapes) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
+TEST_F(GangReductions, ReduceScatterRefusesElementsThatDoNotMakeWholeChunks) {
+  std::array<float, 9> whole{};
+  std::array<float, 2> chunk{};
+  EXPECT_THROW(gang_.reduce_scatter(view(chunk), view(whole), sum), InvalidArgument);
+  EXPECT_TRUE(gang_.sent.empty());
+}
+
 TEST_F(GangReductions, ReduceScatterOfScalarsTakesAVector) {
   std::array<float, 4> whole{};
   float chunk = 0;

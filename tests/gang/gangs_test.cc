@@ -199,6 +199,18 @@ TEST(Gangs, CloseClosesEveryGangAndTheRoot) {
   });
 }
 
+// None of them is a child of another here.
+TEST(Gangs, CloseClosesWhatNoOtherGangCloses) {
+  Gangs gangs = create_fake_gangs();
+  for (std::shared_ptr<Gang>* gang : {&gangs.dp, &gangs.rdp, &gangs.sdp, &gangs.tp, &gangs.pp})
+    *gang = make_fake_gang();
+  gangs.others["cp"] = make_fake_gang();
+  const Gangs all = gangs;
+  gangs.close();
+  for (const char* name : field_names) EXPECT_TRUE(all.at(name)->is_closed()) << name;
+  EXPECT_TRUE(all.at("cp")->is_closed());
+}
+
 TEST(Gangs, NamesAreLookedUp) {
   Gangs gangs = create_fake_gangs();
   gangs.others["cp"] = make_fake_gang({.name = "cp"});

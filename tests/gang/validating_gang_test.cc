@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,8 @@
 namespace gang {
 namespace {
 
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 using test::RecordingGang;
 
 // Rank 0 of two: the other rank makes the same calls, except for what `alter` changes in their
@@ -115,6 +118,42 @@ TEST_F(ValidatingGangTest, MessagesAreAnnouncedAlongWithTheirData) {
   EXPECT_EQ(side->sent[0].collective().kind, OperationKind::send);
   EXPECT_EQ(side->sent[1].collective().kind, OperationKind::recv);
   EXPECT_EQ(side->sent[0].operation.input.size_bytes(), 256U);
+}
+
+TEST_F(ValidatingGangTest, ItsTimeoutIsThatOfExchangeAndOperationTogether) {
+  const auto gang = make();
+  const auto answer = side->reaction;
+  side->reaction = [answer](Operation& exchange) {
+    std::this_thread::sleep_for(50ms);
+    answer(exchange);
+  };
+  gang->barrier({.timeout = 10s});
+  ASSERT_EQ(inner->sent.size(), 1U);
+  EXPECT_LE(inner->sent[0].operation.timeout, Duration(10s) - 50ms);
+  EXPECT_GT(inner->sent[0].operation.timeout, 1s);
+}
+
+// The other rank announces another count for the first message, another type for the second.
+TEST_F(ValidatingGangTest, TheFirstCauseStaysWhateverFailsLater) {
+  int announcements = 0;
+  const auto gang = make([&announcements](std::byte* others) {
+    const std::size_t place = announcements++ == 0 ? 0 : 8;
+    others[place] ^= std::byte{0x7f};
+  });
+  float values[2] = {};
+  Work works[] = {gang->start_send(view_of(values[0]), 1, 1),
+                  gang->start_send(view_of(values[1]), 1, 2)};
+  const auto difference_in = [](const auto& act) -> std::optional<CallDifference> {
+    try {
+      act();
+    } catch (const GangError& error) {
+      return error.difference();
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(difference_in([&works] { works[0].wait(); }), CallDifference::count);
+  EXPECT_EQ(difference_in([&works] { works[1].wait(); }), CallDifference::data_type);
+  EXPECT_EQ(difference_in([&gang] { gang->barrier(); }), CallDifference::count);
 }
 
 TEST_F(ValidatingGangTest, ClosingAndAbortingReachBothGangs) {

@@ -111,6 +111,20 @@ TEST(Work, DroppingFinishedOrFailedWorkDoesNothing) {
   EXPECT_EQ(failing->drops, 0);
 }
 
+// Whether its former operation had been waited for says nothing about the new one.
+TEST(Work, AVariableThatIsAssignedAgainHasNotBeenWaitedFor) {
+  const auto waited = complete_work();
+  const auto dropped = complete_work();
+  {
+    Work work(waited);
+    work.wait();
+    work = Work(dropped);
+    EXPECT_THROW(work.received(), InvalidOperation);
+  }
+  EXPECT_EQ(waited->drops, 0);
+  EXPECT_EQ(dropped->drops, 1);
+}
+
 TEST(Work, ATimedWaitThatPassedDidNotSeeTheEnd) {
   const auto state = pending_work();
   {

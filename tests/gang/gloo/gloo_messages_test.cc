@@ -111,6 +111,29 @@ TEST(GlooMessages, ToTheSameRankMeetTheirReceives) {
   }
 }
 
+// Of another count, type or tag, it is another message: nothing is written past a shorter receive.
+TEST(GlooMessages, ToTheSameRankMeetOnlyReceivesOfTheirSizeAndTag) {
+  on_gloo_ranks({.size = 1}, [](std::shared_ptr<Gang>& gang) {
+    std::int32_t one = 0;
+    std::vector<std::int32_t> two(2);
+    std::int32_t tagged = 0;
+    Work receives[] = {gang->start_recv(view_of(one), 0, 3), gang->start_recv(view(two), 0, 3),
+                       gang->start_recv(view_of(tagged), 0, 4)};
+    std::vector<std::int32_t> outgoing = {5, 6};
+    gang->send(view(outgoing), 0, 3);
+    receives[1].wait();
+    EXPECT_EQ(two, outgoing);
+    EXPECT_FALSE(receives[0].test());
+    EXPECT_FALSE(receives[2].test());
+    std::int32_t seven = 7;
+    gang->send(view_of(seven), 0, 4);
+    gang->send(view_of(outgoing[0]), 0, 3);
+    Work::wait_all(receives);
+    EXPECT_EQ(tagged, 7);
+    EXPECT_EQ(one, 5);
+  });
+}
+
 TEST(GlooMessages, WithoutElementsMeetToo) {
   on_gloo_ranks({.size = 2}, [](std::shared_ptr<Gang>& gang) {
     std::vector<float> none;

@@ -121,6 +121,23 @@ TEST_F(FileLogs, ARecordIsReadCompletelyOrNotAtAll) {
   }
 }
 
+// Shorter than what is left, so that it does not cover all of it.
+TEST_F(FileLogs, WhatIsLeftOfALongRecordIsCutOffBeforeAShortOneIsWritten) {
+  FileLog writer = open();
+  set(writer, "a", "1");
+  const std::string before = bytes();
+  set(writer, "b", std::string(100, 'x'));
+  write(bytes().substr(0, before.size() + 90));
+  FileLog next = open();
+  set(next, "c", "3");
+  EXPECT_EQ(bytes().size(), before.size() + 15);
+  FileLog reader = open();
+  EXPECT_EQ(value(reader, "c"), "3");
+  set(reader, "d", "4");
+  EXPECT_EQ(value(next, "d"), "4");
+  EXPECT_EQ(value(next, "b"), "(none)");
+}
+
 TEST_F(FileLogs, EveryDamagedByteIsNoticed) {
   FileLog writer = open();
   set(writer, "a", "1");
