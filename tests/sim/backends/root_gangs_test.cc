@@ -1,5 +1,8 @@
 #include "sim/backends/root_gangs.h"
 
+#include <set>
+
+#include "gang/root_gang.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -15,16 +18,32 @@ TEST(RootGangs, DefaultToTheSimulatorsOwn) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
-TEST(RootGangs, OverGlooAreGlooGangsOrNotSupported) {
-  const auto look = [] {
-    return run({.world_size = 2, .backend = SimulatedBackend::gloo},
-               [](SimulatedRank& rank) { EXPECT_EQ(rank.root()->info().backend, "gloo"); });
-  };
-  try {
-    EXPECT_TRUE(look().holds());
-  } catch (const NotSupported& error) {
-    EXPECT_THAT(error.what(), HasSubstr("libgloo-dev"));
-  }
+// The backends that the gangs of all ranks name, which then count their members.
+std::set<std::string> backends_of_roots(SimulatedBackend backend) {
+  std::set<std::string> names;
+  const Report report = run({.world_size = 3, .backend = backend}, [&names](SimulatedRank& rank) {
+    names.insert(rank.root()->info().backend);
+    EXPECT_EQ(rank.root()->rank(), rank.rank());
+    EXPECT_EQ(count_members(*rank.root()), 3);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  return names;
+}
+
+TEST(RootGangs, OverGlooAreGlooGangs) {
+  if (!gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
+  EXPECT_THAT(backends_of_roots(SimulatedBackend::gloo), ElementsAre("gloo"));
+}
+
+TEST(RootGangs, OverGlooAreNotSupportedWithoutGloo) {
+  if (gloo_availability().is_available)
+    GTEST_SKIP() << "runs where gloo is not built: remove libgloo-dev";
+  EXPECT_THROW(backends_of_roots(SimulatedBackend::gloo), NotSupported);
+}
+
+TEST(RootGangs, OverSimulatedDevicesAreNcclGangs) {
+  EXPECT_THAT(backends_of_roots(SimulatedBackend::nccl), ElementsAre("nccl"));
 }
 
 }  // namespace

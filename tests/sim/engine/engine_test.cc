@@ -28,6 +28,20 @@ TEST(Engine, RoundRobinGoesFromRankToRank) {
   EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 3), (std::vector<int>{0, 1, 2}));
 }
 
+// Who runs while a context yields is a choice.
+TEST(Engine, AVerdictAfterAYieldIsOfThisScheduleOnly) {
+  const auto schedules = [](bool yields) {
+    const Report report = run(2, [yields](SimulatedRank& rank) {
+      if (rank.rank() == 0) return rank.root()->barrier();
+      if (yields) rank.runtime().yield();
+    });
+    EXPECT_THAT(blocked_ranks(report), ElementsAre(0));
+    return report.certainty.value().schedules;
+  };
+  EXPECT_EQ(schedules(false), Schedules::every);
+  EXPECT_EQ(schedules(true), Schedules::at_least_this);
+}
+
 TEST(Engine, ARandomScheduleIsAFunctionOfTheSeed) {
   const auto order = [](std::uint64_t seed) {
     return order_of({.world_size = 6, .seed = seed, .scheduler = SchedulerKind::random});

@@ -166,6 +166,23 @@ TEST(FaultInjector, ASlowRankIsLateInEveryCallAndSleepsLonger) {
   EXPECT_EQ(report.faults[0].count, 3u);
 }
 
+TEST(FaultInjector, SleepsAreAsLongAsEverOnceARankIsNoLongerSlow) {
+  const Report report = run(with(2, {{.kind = FaultKind::slow,
+                                      .ranks = {1},
+                                      .trigger = {.operation = 0},
+                                      .lasts = Between<Duration>(4s),
+                                      .factor = 3}}),
+                            [](SimulatedRank& rank) {
+                              rank.root()->barrier();
+                              rank.runtime().sleep_for(2s);
+                              rank.root()->barrier();
+                              EXPECT_EQ(rank.runtime().now(), 6s);
+                              rank.runtime().sleep_for(2s);
+                              EXPECT_EQ(rank.runtime().now(), 8s);
+                            });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 TEST(FaultInjector, ALateJoinerIsWaitedForUpToTheTimeout) {
   const auto late = [](Duration by) {
     return with(2, {{.kind = FaultKind::late_start, .ranks = {0}, .delay = Between<Duration>(by)}});

@@ -1,6 +1,6 @@
 #include "sim/matching/shrinking.h"
 
-#include "tests/sim/worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {
@@ -87,6 +87,21 @@ TEST(Shrinking, ARankThatEndsWhileOthersWaitIsNotWaitedForAnyLonger) {
     EXPECT_EQ(rank.runtime().now(), 1s);
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+// It had come, and was counted.
+TEST(Shrinking, ARankThatDiesWhileItWaitsIsNoMemberOfTheNewGang) {
+  SimulationOptions options = with(
+      4, {{.kind = FaultKind::crash, .ranks = {1}, .trigger = {.time = Between<Duration>(1s)}}});
+  const Report report = Simulation(options).run([](SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.runtime().sleep_for(2s);
+    const auto survivors = rank.root()->shrink();
+    EXPECT_NE(rank.rank(), 1);
+    EXPECT_THAT(survivors->info().root_ranks, ElementsAre(0, 2, 3));
+    EXPECT_EQ(sum_of_ranks(*survivors, 1), 3);
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
+  EXPECT_EQ(report.virtual_time, 2s);
 }
 
 TEST(Shrinking, TheLastMemberContinuesAlone) {

@@ -31,6 +31,21 @@ TEST(TimelineRecorder, IsEmptyUnlessAsked) {
   EXPECT_TRUE(run(2, [](SimulatedRank& rank) { rank.root()->barrier(); }).timeline.empty());
 }
 
+// Each rank has calls of its own; the last one never returns.
+TEST(TimelineRecorder, OfTooManyLanesThoseThatHaveNotReturnedAreKept) {
+  constexpr int world = static_cast<int>(most_lanes) + 8;
+  const Timeline timeline = timeline_of({.world_size = world}, [](SimulatedRank& rank) {
+    std::vector<std::uint8_t> own(static_cast<std::size_t>(rank.rank()));
+    const auto alone = rank.root()->split({.color = rank.rank()});
+    alone->broadcast(view(own), 0);
+    if (rank.rank() == world - 1) rank.root()->barrier();
+  });
+  ASSERT_EQ(timeline.lanes.size(), most_lanes);
+  EXPECT_EQ(timeline.lanes_left_out, 8U);
+  EXPECT_THAT(timeline.lanes.back().ranks, ElementsAre(world - 1));
+  EXPECT_EQ(timeline.lanes.back().end, LaneEnd::none);
+}
+
 TEST(TimelineRecorder, AnOperationLastsUntilTheLastMemberHasCalled) {
   const Timeline timeline = timeline_of({.world_size = 2}, [](SimulatedRank& rank) {
     const auto alone = child_of(*rank.root(), {1});

@@ -107,5 +107,15 @@ TEST(FindingLog, CountsConsequencesThatAreTooManyToShow) {
   EXPECT_THAT(log.take()[0].consequences, ElementsAre("c", "c", "c", "c", "3 more like these"));
 }
 
+TEST(FindingLog, CountsConsequencesOfRanksThatAreTooManyToShow) {
+  FindingLog log;
+  const std::size_t index = log.add(finding("a", {1}));
+  for (int i = 0; i < 7; ++i) log.add_consequence_of(i, index, "did " + std::to_string(i));
+  log.add_consequence_of(9, index, "did 2");
+  EXPECT_THAT(log.take()[0].consequences,
+              ElementsAre("rank 0 did 0", "rank 1 did 1", "ranks 2,9 did 2", "rank 3 did 3",
+                          "3 more like these"));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -57,6 +57,21 @@ TEST(DeadlockVerdict, SaysWhatAQueuedCallIsBehind) {
   EXPECT_THAT(to_string(report), HasSubstr("behind root[0,1]  send i32[] to rank 0"));
 }
 
+TEST(DeadlockVerdict, SaysWhetherOneOfSeveralOperationsWouldDo) {
+  for (const bool waits_for_any : {false, true}) {
+    const Report report = run(3, [waits_for_any](SimulatedRank& rank) {
+      if (rank.rank() != 0) return;
+      std::int32_t values[2] = {};
+      Work works[] = {rank.root()->start_recv(view_of(values[0]), 1),
+                      rank.root()->start_recv(view_of(values[1]), 2)};
+      if (waits_for_any) Work::wait_any(works);
+      Work::wait_all(works);
+    });
+    ASSERT_THAT(blocked_ranks(report), ElementsAre(0));
+    EXPECT_EQ(report.blocked[0].waits_for_any, waits_for_any);
+  }
+}
+
 TEST(DeadlockVerdict, ListsEveryBlockedRankWithWhatItWaitsFor) {
   const Report report = run(5, [](SimulatedRank& rank) {
     std::int32_t value = 0;

@@ -85,6 +85,32 @@ TEST(WaitCycles, OneThatIsInAnotherGangThanItsPeersIsTheOddOne) {
   EXPECT_EQ(finding.divergence->next.at(1).note, "blocked in four[0-3] barrier #0");
 }
 
+// Ranks 0 to `arrived` - 1 come to a barrier of four; each of the others waits for the next rank.
+std::vector<int> ranks_of_inversion(int arrived) {
+  const Report report = run({.world_size = 4, .execution = ExecutionModel::stream_ordered},
+                            [arrived](SimulatedRank& rank) {
+                              std::int32_t in = 0;
+                              std::int32_t out = 0;
+                              const int next = (rank.rank() + 1) % 4;
+                              const int previous = (rank.rank() + 3) % 4;
+                              Work works[3];
+                              if (rank.rank() < arrived) works[0] = rank.root()->start_barrier();
+                              works[1] = rank.root()->start_recv(view_of(in), next);
+                              if (rank.rank() >= arrived) works[0] = rank.root()->start_barrier();
+                              works[2] = rank.root()->start_send(view_of(out), previous);
+                              Work::wait_all(works);
+                            });
+  EXPECT_THAT(ids_of(report), ElementsAre("stream_order_inversion"));
+  return report.findings.at(0).ranks;
+}
+
+// Where as many members of a collective have come as have not, neither half is the odd one.
+TEST(WaitCycles, AMinorityOfTheMembersOfACollectiveIsOddAHalfIsNot) {
+  EXPECT_THAT(ranks_of_inversion(1), ElementsAre(0));
+  EXPECT_THAT(ranks_of_inversion(3), ElementsAre(3));
+  EXPECT_THAT(ranks_of_inversion(2), ElementsAre(0, 3)) << "the cycle itself";
+}
+
 TEST(WaitCycles, WhereNobodyIsOddItIsACycleOfGangs) {
   const Report report = run(4, [](SimulatedRank& rank) {
     const auto some = child_of(*rank.root(), {0, 1, 3}, {.name = "some"});

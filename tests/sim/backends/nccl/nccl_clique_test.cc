@@ -58,6 +58,48 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NcclCliqueOf,
                                          OperationKind::gather, OperationKind::scatter,
                                          OperationKind::all_to_all, OperationKind::broadcast));
 
+// Whether a launch of rank 0 and another of rank 1 complete together.
+bool complete_together(const NcclLaunch& one, const NcclLaunch& other) {
+  SimulationOptions options{.world_size = 2};
+  options.pending_timeouts = PendingTimeouts::fire;
+  bool is_complete[2] = {};
+  run_nccl(options, [&](NcclRank& rank) {
+    const std::int32_t input[2] = {5, 6};
+    std::int32_t output[4] = {};
+    NcclLaunch launch = rank.rank == 0 ? one : other;
+    launch.input = reinterpret_cast<const std::byte*>(input);
+    launch.output = reinterpret_cast<std::byte*>(output);
+    rank.api->launch(*rank.communicator, *rank.stream, launch, rank.purpose);
+    is_complete[rank.rank] = rank.wait(*rank.stream, TimePoint(1s)) == NcclWake::Reason::done;
+    NcclCommunicator* const mine[] = {rank.communicator.get()};
+    rank.api->revoke(mine);
+  });
+  EXPECT_EQ(is_complete[0], is_complete[1]);
+  return is_complete[0];
+}
+
+// The kernels wait for each other forever.
+TEST(NcclClique, CollectivesThatDifferInAnythingNeverComplete) {
+  const NcclLaunch reduction{
+      .kind = OperationKind::reduce, .count = 1, .data_type = DataType::i32, .peer = 0};
+  EXPECT_TRUE(complete_together(reduction, reduction));
+  NcclLaunch other = reduction;
+  other.kind = OperationKind::broadcast;
+  EXPECT_FALSE(complete_together(reduction, other));
+  other = reduction;
+  other.count = 2;
+  EXPECT_FALSE(complete_together(reduction, other));
+  other = reduction;
+  other.data_type = DataType::f32;
+  EXPECT_FALSE(complete_together(reduction, other));
+  other = reduction;
+  other.reduce_operation = ReduceOperation::max;
+  EXPECT_FALSE(complete_together(reduction, other));
+  other = reduction;
+  other.peer = 1;
+  EXPECT_FALSE(complete_together(reduction, other));
+}
+
 // Revoking ends a kernel for good: a later kernel finds no partner in its place.
 TEST(NcclClique, OperationsWithAWithdrawnMemberNeverComplete) {
   SimulationOptions options{.world_size = 3};

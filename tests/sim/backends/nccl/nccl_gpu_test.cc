@@ -38,6 +38,37 @@ TEST(NcclGpu, RunsOnlyAsManyKernelsAsFit) {
   });
 }
 
+// One kernel runs; behind it on its stream waits a second, and a third is the first of its stream.
+// Whether that third one runs under any of a few seeds.
+bool overtakes(LaunchOrder order) {
+  bool runs = false;
+  const auto look = [&runs](NcclRank& rank) {
+    const auto second = rank.make_communicator(1);
+    const auto stream = rank.api->make_stream(StreamPriority::normal);
+    std::int32_t values[3] = {};
+    if (rank.rank == 1) rank.runtime.sleep_for(1ms);
+    rank.all_reduce(*rank.communicator, *rank.stream, values[0]);
+    rank.all_reduce(*rank.communicator, *rank.stream, values[1]);
+    rank.all_reduce(*second, *stream, values[2]);
+    const auto kernels = rank.nccl.gpu_of(0).kernels();
+    if (rank.rank == 0) runs |= kernels.at(2)->state == NcclKernel::State::running;
+    rank.wait(*rank.stream);
+    rank.wait(*stream);
+  };
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const SimulationOptions options{
+        .world_size = 2, .seed = seed, .nccl = {.resident = 2, .order = order}};
+    const Report report = run_nccl(options, look);
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+  return runs;
+}
+
+TEST(NcclGpu, InHostOrderNoKernelStartsBeforeAnEarlierOne) {
+  EXPECT_FALSE(overtakes(LaunchOrder::host));
+  EXPECT_TRUE(overtakes(LaunchOrder::any));
+}
+
 TEST(NcclGpu, EventOnAnEmptyStreamIsComplete) {
   const Report report = run_nccl({.world_size = 1}, [](NcclRank& rank) {
     const auto event = rank.api->make_event();
