@@ -25,20 +25,10 @@ struct RankEnd {
 // Longer than anything that a run waits for: only ranks that never come are left out.
 constexpr Duration liveness_grace = std::chrono::hours(24 * 365);
 
-// The surviving ranks make a new gang, which must work.
 std::string try_to_go_on(Rank& rank) {
   rank.stop_faults();
   const std::shared_ptr<Gang> all = rank.second_root();
-  if (!all) return "";
-  try {
-    const auto survivors = all->shrink({.name = "survivors", .grace = liveness_grace});
-    std::int32_t members = 1;
-    survivors->all_reduce(view_of(members), ReduceOperation::sum);
-    if (members == survivors->size()) return "";
-    return fmt::format("{} of {} members took part", members, survivors->size());
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return all ? trouble_of_survivors(*all) : "";
 }
 
 bool is_true_kind(GangErrorKind kind, const sim::Report& report) {
@@ -162,6 +152,18 @@ void FaultWatch::judge(const Outputs* clean, RunResult& result) const {
   result.uncontained = uncontained_outcome(result.report);
   if (result.uncontained.empty() && !result.report.faults.empty())
     result.uncontained = uncontained_end(ends_->by_rank, result.report);
+}
+
+std::string trouble_of_survivors(Gang& all) {
+  try {
+    const auto survivors = all.shrink({.name = "survivors", .grace = liveness_grace});
+    std::int32_t members = 1;
+    survivors->all_reduce(view_of(members), ReduceOperation::sum);
+    if (members == survivors->size()) return "";
+    return fmt::format("{} of {} members took part", members, survivors->size());
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 bool corrupted_silently(const sim::Report& report) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "gang/gang.h"
 #include "harness/program/program.h"
 #include "harness/run/runner.h"
 
@@ -38,6 +40,10 @@ class FaultWatch {
   std::shared_ptr<Ends> ends_;
   Program watched_;
 };
+
+// The members of `all` that are left make a new gang, which must count them. Returns what is wrong
+// with it; empty if nothing is. Blocks until each other member has called this or is gone.
+std::string trouble_of_survivors(Gang& all);
 
 // Whether the faults of the run corrupted data without an error on any rank.
 bool corrupted_silently(const sim::Report& report);

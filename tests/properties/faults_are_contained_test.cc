@@ -37,6 +37,15 @@ TEST(FaultsAreContained, ARunThatDoesNotReplayIsCaught) {
                 "different faults happened");
 }
 
+TEST(FaultsAreContained, AReplayWithOtherFindingsIsCaught) {
+  const auto runs = std::make_shared<int>(0);
+  const Subject subject = reporting([runs](sim::Report& report) {
+    for (sim::Finding& finding : report.findings) finding.detail = std::to_string(++*runs);
+  });
+  expect_caught(faults_are_contained(subject), "same_plan_and_seed_give_the_same_trace",
+                "the findings differ");
+}
+
 TEST(FaultsAreContained, APlanThatLeavesATraceIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     if (report.fault_plan) ++report.counts.switches;

@@ -79,6 +79,19 @@ TEST(RunProcesses, AStoppedProcessContinuesWhenAllOthersHaveEnded) {
   for (const ProcessEnd& end : ends) EXPECT_EQ(end.result, "well") << end.death;
 }
 
+// Together longer than the grace after the first.
+TEST(RunProcesses, AStoppedProcessHasItsTimeFromWhenItContinues) {
+  const auto ends = run_processes(
+      3,
+      [](int rank) {
+        if (rank == 1) ::kill(::getpid(), SIGSTOP);
+        if (rank != 0) std::this_thread::sleep_for(1200ms);
+        return std::string("well");
+      },
+      2s);
+  for (const ProcessEnd& end : ends) EXPECT_EQ(end.result, "well") << end.death;
+}
+
 TEST(RunProcesses, AllOfThemMayHaveSoLongOnly) {
   const auto ends = run_processes(
       1,

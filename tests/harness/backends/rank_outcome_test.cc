@@ -79,6 +79,23 @@ TEST(ReportOf, TimeoutsNameAllWhoWaited) {
   EXPECT_THAT(report.findings.at(0).ranks, ElementsAre(0, 2));
 }
 
+TEST(ReportOf, TheErrorNearestToTheCauseIsTheFinding) {
+  using Kinds = std::vector<std::optional<GangErrorKind>>;
+  const std::vector<Kinds> from_near_to_far = {
+      {std::nullopt},
+      {GangErrorKind::mismatch, GangErrorKind::corrupt},
+      {GangErrorKind::timeout},
+      {GangErrorKind::aborted},
+      {GangErrorKind::peer_failed, GangErrorKind::connection}};
+  for (std::size_t near = 0; near + 1 < from_near_to_far.size(); ++near)
+    for (const auto& cause : from_near_to_far[near])
+      for (const auto& consequence : from_near_to_far[near + 1]) {
+        const sim::Report report = report_of({failed("a", consequence), failed("b", cause)});
+        ASSERT_EQ(report.findings.size(), 1U) << near;
+        EXPECT_THAT(report.findings[0].ranks, ElementsAre(1)) << near;
+      }
+}
+
 TEST(Record, GivesTheOutputsToTheRecorder) {
   std::vector<RankOutcome> outcomes(2);
   outcomes[1].outputs = {{"a", DataType::u8, 1, {std::byte{9}}}};

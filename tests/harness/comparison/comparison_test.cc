@@ -41,6 +41,20 @@ TEST(FirstDifference, KeepsWithinATolerance) {
             std::nullopt);
 }
 
+TEST(FirstDifference, ATolerancesUnitIsTheDistanceToTheNextNumber) {
+  const float one = 1;
+  float near = one;
+  for (int i = 0; i < 3; ++i) near = std::nextafter(near, 2.0F);
+  const auto differ_by = [&](double units) {
+    return first_difference(outputs_of({{one}}), outputs_of({{near}}),
+                            {.units_in_last_place = units})
+        .has_value();
+  };
+  EXPECT_FALSE(differ_by(3));
+  EXPECT_TRUE(differ_by(2.9));
+  EXPECT_TRUE(differ_by(1));
+}
+
 TEST(FirstDifference, SeesOtherNamesCountsAndRanks) {
   EXPECT_EQ(to_string(*first_difference(outputs_of({{1}}), outputs_of({{1}}, "loss"))),
             "rank 0, gradient: gradient f32[1] on the left, loss f32[1] on the right");

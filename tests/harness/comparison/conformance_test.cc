@@ -1,5 +1,6 @@
 #include "harness/comparison/conformance.h"
 
+#include <stdexcept>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -86,6 +87,23 @@ TEST_F(Conformance, FaultsOfARankAreContained) {
     EXPECT_THAT(text, HasSubstr("CONFORMS"));
     EXPECT_THAT(text, HasSubstr("✓  ring, exception 1"));
     EXPECT_THAT(text, HasSubstr("✓  ring, delay 0"));
+  }
+}
+
+TEST_F(Conformance, AProgramThatFailsByItselfIsNotBlamedOnAFault) {
+  const Program broken{"broken", "fails", [](Rank& rank) {
+                         if (rank.rank() == 0) throw std::runtime_error("out of paper");
+                         rank.root()->barrier();
+                       }};
+  const auto texts = run_ranks([&broken](int) {
+    std::vector cases = {make_case(broken)};
+    cases[0].specification.options.timeout = 2s;
+    cases[0].fault = ProcessFaultKind::delay;
+    return cases;
+  });
+  for (const std::string& text : texts) {
+    EXPECT_THAT(text, HasSubstr("DIFFERS"));
+    EXPECT_THAT(text, HasSubstr("rank 0 fails without any fault: out of paper"));
   }
 }
 

@@ -124,6 +124,30 @@ TEST_F(FaultedProcessesTest, AProgramThatSwallowsTheErrorIsFound) {
   EXPECT_FALSE(to_json(report)["holds"].get<bool>());
 }
 
+// Only with validation are calls that differ a mismatch.
+TEST_F(FaultedProcessesTest, EverySecondCaseIsValidated) {
+  const Program confused{.name = "confused", .description = "", .run = [](Rank& rank) {
+                           for (int i = 0; i < 3; ++i) {
+                             try {
+                               rank.root()->barrier();
+                             } catch (const GangError&) {
+                               throw;
+                             } catch (const std::exception&) {
+                               std::int32_t sum = 1;
+                               rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+                             }
+                           }
+                         }};
+  const auto draw =
+      process_faults_called("fault = [{kind = \"exception\", ranks = [2], operation = 1}]");
+  const auto report = run_faulted_processes(
+      confused, {.program = "confused", .world_size = 3, .options = {.timeout = 500ms}},
+      {.name = "plan", .draw = draw, .count = 2}, {});
+  ASSERT_EQ(report.cases.size(), 2U);
+  EXPECT_FALSE(report.cases[0].ends.contains("mismatch")) << to_string(report);
+  EXPECT_TRUE(report.cases[1].ends.contains("mismatch")) << to_string(report);
+}
+
 TEST_F(FaultedProcessesTest, APlanIsAppliedAsFarAsProcessesCanHaveItsFaults) {
   const RunSpecification specification{
       .program = "ring", .world_size = 3, .options = {.seed = 3, .timeout = 500ms}};

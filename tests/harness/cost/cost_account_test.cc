@@ -92,6 +92,16 @@ TEST(CostAccount, CountsGangsCreatedFromGangs) {
   EXPECT_THAT(texts, testing::Contains("dp 2 inter all_reduce 2x 8 B"));
 }
 
+TEST(CostAccount, TheLinkOfAGangIsThatAmongAllItsMembers) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        const auto gang = rank.root()->create_gang(std::vector{0, 2, 1}, {.name = "three"});
+        if (gang) gang->barrier();
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[0]), testing::Contains("three 3 inter barrier 1x 0 B"));
+}
+
 TEST(CostAccount, DoesNotDependOnTheBackend) {
   const auto body = [](Rank& rank) {
     std::vector<float> values(6, 1.0F);

@@ -37,6 +37,15 @@ TEST(CostReport, SumsAndFindsTheSlowestRank) {
   EXPECT_EQ(report.all_ranks[1].bytes, 8192);
 }
 
+TEST(CostReport, OfEquallySlowRanksTheFirstIsNamed) {
+  const OperationCount sums{
+      .gang = "dp", .size = 3, .kind = OperationKind::all_reduce, .calls = 1, .seconds = 0.5};
+  const OperationCount fewer{
+      .gang = "dp", .size = 3, .kind = OperationKind::all_reduce, .calls = 1, .seconds = 0.25};
+  EXPECT_EQ(make_cost_report("example", 1, {}, {{sums}, {sums}, {sums}}).slowest_rank, 0);
+  EXPECT_EQ(make_cost_report("example", 1, {}, {{fewer}, {sums}, {sums}}).slowest_rank, 1);
+}
+
 TEST(CostReport, IsATablePerStep) {
   const std::string text = to_string(example());
   EXPECT_THAT(text, testing::StartsWith(R"(Cost of a step: example, world 2, 2 steps

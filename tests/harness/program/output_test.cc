@@ -22,6 +22,19 @@ TEST(OutputRecorder, DigestsInRankOrder) {
   EXPECT_NE(digest({{1}, {2}}), digest({{1}, {3}}));
 }
 
+TEST(OutputRecorder, DigestsNamesAndTypesToo) {
+  const auto digest = [](std::string_view name, const TensorView& values) {
+    OutputRecorder recorder{1, KeepOutputs::digest_only};
+    recorder.record(0, name, values);
+    return recorder.take_outputs().digest;
+  };
+  std::int32_t whole = 0;
+  float real = 0;
+  EXPECT_EQ(digest("loss", view_of(real)), digest("loss", view_of(real)));
+  EXPECT_NE(digest("loss", view_of(real)), digest("gain", view_of(real)));
+  EXPECT_NE(digest("loss", view_of(real)), digest("loss", view_of(whole)));
+}
+
 TEST(OutputRecorder, KeepsTheDataOnlyWhereAskedFor) {
   EXPECT_FALSE(record({{1}}, KeepOutputs::digest_only).are_kept());
   const Outputs kept = record({{1, 2}}, KeepOutputs::data);

@@ -76,6 +76,12 @@ TEST(Expression, HasALimitOnNesting) {
               ThrowsMessage<InvalidArgument>(HasSubstr("nested too deeply")));
 }
 
+TEST(Expression, HasNoLimitOnParenthesesBesideEachOther) {
+  std::string sum = "(1)";
+  for (int i = 0; i < 1000; ++i) sum += " + (-(1) + 2)";
+  EXPECT_EQ(value_of(sum), 1001);
+}
+
 TEST(Expression, HasNoLimitOnTerms) {
   std::string either = "rank == -1";
   std::string sum = "0";

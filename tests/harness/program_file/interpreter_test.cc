@@ -40,6 +40,26 @@ calls = ["root barrier"]
   EXPECT_EQ(result.report.counts.rank_operations, 2U * (3 + 1 + 1));
 }
 
+TEST(Interpret, AnIterationEndsWithItsRepeat) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+repeat = 3
+calls = ["root barrier"]
+  [[do.do]]
+  repeat = 4
+  calls = ["root barrier"]
+  [[do.do]]
+  when = "iteration == 2"
+  calls = ["root all_reduce sum f32[8]"]
+[[do]]
+when = "iteration == 0"
+calls = ["root all_reduce sum f32[8]"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 2U * (3 + 3 * 4 + 1 + 1));
+}
+
 TEST(Interpret, NamesTheLineOfEveryBlockedCall) {
   const RunResult result = run_text(R"(world = 2
 [[do]]

@@ -30,6 +30,30 @@ TEST(Exploration, CoversWhatItHasRun) {
   EXPECT_LE(coverage.kinds.at("crash").fired, coverage.kinds.at("crash").planned);
 }
 
+TEST(ExplorationCoverage, CountsFaultsOfEachRankAndErrorsThatWereContained) {
+  RunResult result;
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::crash, .ranks = {1, 2}},
+                                {.kind = sim::FaultKind::crash, .ranks = {3}},
+                                {.kind = sim::FaultKind::stall, .ranks = {0}}}});
+  result.report.faults = {{.fault = 1, .rank = 3, .description = "it crashed", .place = "here"}};
+  result.report.outcome = sim::Outcome::failed;
+  result.report.findings = {{.id = "rank_failed"}};
+  ExplorationCoverage coverage;
+  coverage.add(result);
+  EXPECT_EQ(coverage.typed_errors, 1U);
+  result.uncontained = "rank 0 got a false mismatch";
+  coverage.add(result);
+  EXPECT_EQ(coverage.typed_errors, 1U);
+  EXPECT_EQ(coverage.with_faults, 2U);
+  EXPECT_EQ(coverage.completed, 0U);
+  EXPECT_EQ(coverage.kinds.at("crash").planned, 2U * 3);
+  EXPECT_EQ(coverage.kinds.at("crash").fired, 2U);
+  EXPECT_THAT(coverage.kinds.at("crash").places, testing::ElementsAre("here"));
+  EXPECT_EQ(coverage.kinds.at("stall").planned, 2U);
+  EXPECT_EQ(coverage.kinds.at("stall").fired, 0U);
+}
+
 TEST(Exploration, TheFirstFailureDoesNotDependOnTheNumberOfJobs) {
   const RunSpecification specification = specification_with("careless", "light");
   std::vector<std::uint64_t> seeds;

@@ -75,6 +75,27 @@ TEST_F(FailureShrinking, KeepsTheOneFaultThatMatters) {
   EXPECT_GT(smaller.steps, 3u);
 }
 
+// In a small world, this program fails otherwise.
+TEST(ShrinkFailure, KeepsTheFinding) {
+  const Program program{.name = "two_bugs",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              if (rank.world_size() > 3) rank.wrong_result("of a large world");
+                              if (rank.world_size() > 3) return;
+                              rank.root()->start_barrier();
+                            },
+                        .default_world_size = 8};
+  const auto first_finding = [](const RunResult& result) {
+    return result.report.findings.at(0).id;
+  };
+  EXPECT_EQ(first_finding(run(program, {.program = "two_bugs", .world_size = 2})), "unwaited_work");
+  const SmallerFailure smaller =
+      shrink_failure(program, run(program, {.program = "two_bugs", .world_size = 8}));
+  EXPECT_EQ(first_finding(smaller.result), "wrong_result");
+  EXPECT_EQ(smaller.result.world_size, 4);
+}
+
 TEST_F(FailureShrinking, TheScenarioIsTheSameRun) {
   const SmallerFailure smaller = shrink_failure(program_, failure_);
   const std::string path = test::temporary_directory() + "found.toml";

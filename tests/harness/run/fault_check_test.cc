@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/forwarding_gang.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
+#include "tests/gang/recording_gang.h"
 
 namespace gang::harness {
 namespace {
@@ -85,6 +87,34 @@ TEST(FaultCheck, AnErrorOfAnotherTypeIsNotContained) {
               testing::HasSubstr("ended with an error other than a GangError: no plan for this"));
 }
 
+// A crash breaks gangs; it makes no calls differ, and corrupts nothing.
+TEST(FaultCheck, AnErrorOfAFalseKindIsNotContained) {
+  for (const GangErrorKind kind : {GangErrorKind::mismatch, GangErrorKind::corrupt}) {
+    const RunResult result = run_with(
+        [kind](Rank& rank) {
+          try {
+            two_sums(rank);
+          } catch (const GangError&) {
+            throw GangError({.kind = kind, .rank = rank.rank(), .reason = "made up"});
+          }
+        },
+        crash);
+    EXPECT_THAT(result.uncontained,
+                testing::StartsWith("rank 0 got a false " + std::string(to_string(kind)) + ": "));
+  }
+}
+
+TEST(FaultCheck, AnErrorBeforeAnyFaultIsNotContained) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        if (rank.rank() == 0) throw std::runtime_error("by itself");
+        rank.root()->barrier();
+      },
+      R"(fault = [{kind = "crash", ranks = [1], operation = 100}])");
+  EXPECT_TRUE(result.report.faults.empty());
+  EXPECT_EQ(result.uncontained, "the finding rank_failed");
+}
+
 TEST(FaultCheck, AHangIsNotContained) {
   const Program program{
       .name = "test", .description = "", .run = two_sums, .default_world_size = 4};
@@ -122,6 +152,37 @@ TEST(FaultCheck, CorruptionThatTheProgramItselfFindsIsByPlanToo) {
   ASSERT_FALSE(result.report.findings.empty());
   EXPECT_EQ(result.report.findings[0].id, "wrong_result");
   EXPECT_EQ(result.uncontained, "");
+}
+
+// A gang that shrinks to `survivors`.
+class Shrinking final : public ForwardingGang {
+ public:
+  explicit Shrinking(std::shared_ptr<Gang> survivors)
+      : ForwardingGang(std::make_shared<gang::test::RecordingGang>(4)),
+        survivors_(std::move(survivors)) {}
+
+ protected:
+  std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override { return child; }
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions&, const CallSite&) override {
+    return survivors_;
+  }
+
+ private:
+  std::shared_ptr<Gang> survivors_;
+};
+
+TEST(TroubleOfSurvivors, IsAGangThatCountsWrongOrFails) {
+  const auto survivors = std::make_shared<gang::test::RecordingGang>(3);
+  Shrinking gang(survivors);
+  EXPECT_EQ(trouble_of_survivors(gang), "1 of 3 members took part");
+  survivors->reaction = [](Operation& operation) {
+    *reinterpret_cast<std::int32_t*>(operation.output.data()) = 3;
+  };
+  EXPECT_EQ(trouble_of_survivors(gang), "");
+  survivors->reaction = [](Operation&) {
+    throw GangError({.kind = GangErrorKind::timeout, .reason = "nobody came"});
+  };
+  EXPECT_THAT(trouble_of_survivors(gang), testing::HasSubstr("nobody came"));
 }
 
 TEST(FaultCheck, TrainingContinuesWithTheSurvivors) {

@@ -121,6 +121,18 @@ TEST(RunFile, KeepsWhatCallsAreQueuedBehindWhereThereAreMany) {
   EXPECT_EQ(to_string(again), to_string(result));
 }
 
+TEST(RunFile, KeepsWhenCallsWouldTimeOutWhereThereAreMany) {
+  const RunResult result = run_body(80, [](Rank& rank) {
+    if (rank.rank() == 7) return;
+    rank.root()->barrier({.timeout = std::chrono::seconds(1 + rank.rank() % 2)});
+  });
+  ASSERT_EQ(result.report.blocked.size(), 79U);
+  const RunResult again = run_result_from_json(to_json(result));
+  ASSERT_EQ(again.report.blocked.size(), 79U);
+  for (const sim::BlockedCall& call : again.report.blocked)
+    EXPECT_EQ(call.would_time_out_after_ns, 1'000'000'000U * (1 + call.rank % 2)) << call.rank;
+}
+
 TEST(RunFile, FaultsAreReadBackWithWhatTheyLedTo) {
   RunSpecification specification{.program = "test", .world_size = 2};
   set_option(specification, "faults", "fault = [{kind = \"stall\", ranks = [1], operation = 0}]");

@@ -60,6 +60,22 @@ TEST(FirstDivergence, IsNoneForTheSameProgram) {
   EXPECT_EQ(first_divergence(saved, program, result), std::nullopt);
 }
 
+// Beyond the events that are saved, the digests tell.
+TEST(FirstDivergence, IsInTheDigestsIfTheSavedEventsAreTheSame) {
+  const SavedSchedule saved = saved_schedule();
+  const Program program = program_with_barriers(2);
+  const RunResult result =
+      replay(program, saved.specification, saved.schedule, {.trace = sim::Recording::on});
+  SavedSchedule other_trace = saved;
+  ++other_trace.trace_digest;
+  EXPECT_EQ(first_divergence(other_trace, program, result),
+            "the trace differs after event " + std::to_string(saved.events.size()));
+  SavedSchedule other_result = saved;
+  ++other_result.result_digest;
+  EXPECT_THAT(first_divergence(other_result, program, result).value(),
+              HasSubstr("the digest of the ranks' outputs is "));
+}
+
 TEST(FirstDivergence, NamesTheEventWhereAnotherProgramDiffers) {
   const SavedSchedule saved = saved_schedule();
   Program program = program_with_barriers(3);

@@ -32,6 +32,8 @@ TEST(GradientBuckets, EndWithTheParameterThatReachesTheirSize) {
         .bucket_count();
   };
   EXPECT_EQ(count(1), 4U);
+  EXPECT_EQ(count(2), 4U);
+  EXPECT_EQ(count(3), 2U);
   EXPECT_EQ(count(6), 2U);
   EXPECT_EQ(count(100), 1U);
 }
