@@ -55,7 +55,8 @@ TEST_F(GangGathers, AllGatherOfScalarsTakesAVector) {
 
 TEST_F(GangGathers, AllGatherRefusesAnInputWithinTheOutput) {
   const TensorView whole = view(memory_).slice(0, 8);
-  EXPECT_THROW(gang_.all_gather(whole, whole.slice(4, 2)), InvalidArgument);
+  for (const int place : {0, 4, 6})
+    EXPECT_THROW(gang_.all_gather(whole, whole.slice(place, 2)), InvalidArgument) << place;
   EXPECT_TRUE(gang_.sent.empty());
 }
 

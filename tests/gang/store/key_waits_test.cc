@@ -37,6 +37,11 @@ TEST_F(Waits, WaitersOfOneKeyCompleteInTheOrderInWhichTheyCame) {
 TEST_F(Waits, AKeyGivenTwiceCountsOnce) {
   add(1, {"a", "a"});
   EXPECT_THAT(waits_.key_exists("a"), ElementsAre(1U));
+  add(2, {"b", "a", "a", "c", "b"});
+  EXPECT_THAT(waits_.missing_keys(2), ElementsAre("a", "b", "c"));
+  waits_.key_exists("a");
+  waits_.key_exists("b");
+  EXPECT_THAT(waits_.key_exists("c"), ElementsAre(2U));
 }
 
 TEST_F(Waits, AKeyThatComesTwiceDoesNotCountForAnother) {
