@@ -112,11 +112,7 @@ void Engine::stop() {
 
 Task& Engine::run_task(Task& task) noexcept {
   live(task);
-  return next_after(task);
-}
-
-Task& Engine::next_after(const Task& ended) {
-  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(ended.id);
+  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(task.id);
   current_ = &next;
   return next;
 }

@@ -158,9 +158,8 @@ class Engine final : public TaskRunner {
   Task& pick_next(TaskId after);
   TaskId choose(TaskId after);     // what pick_next does unless choices are plain
   void live(Task& task) noexcept;  // the whole life of a context
-  Task& next_after(const Task& ended);
-  void stop();     // because of the step counter
-  void on_idle();  // no context can run; afterwards one can
+  void stop();                     // because of the step counter
+  void on_idle();                  // no context can run; afterwards one can
   bool resume(std::vector<TaskId>& waiting);
 
   const SimulationOptions& options_;

@@ -115,7 +115,11 @@ void Matching::post(PendingOperation& pending) {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  set_deadline(pending, now);
+  const Duration timeout =
+      has_watchdog_ ? deadlines_.patience_with(pending) : pending.operation->timeout;
+  pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
+  if (pending.call().kind != OperationKind::monitored_barrier)
+    engine_.clock().note_deadline(pending.deadline);
   ++counts_.rank_operations;
   engine_.note_progress();
   recorder_.posted(pending, now);
@@ -144,24 +148,10 @@ void Matching::arrive(PendingOperation& pending) {
     arrive_at_slot(pending);
 }
 
-MatchSlot& Matching::add_slots(GangState& gang, std::size_t index) {
-  while (index >= gang.active.size()) {
-    if (gang.free_slots.empty()) {
-      gang.slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(gang.size())));
-      gang.free_slots.push_back(gang.slots.back().get());
-    }
-    MatchSlot* slot = gang.free_slots.back();
-    gang.free_slots.pop_back();
-    slot->sequence_number = gang.base_sequence + gang.active.size();
-    gang.active.push_back(slot);
-  }
-  return *gang.active[index];
-}
-
 void Matching::arrive_at_slot(PendingOperation& pending) {
   GangState& gang = *pending.gang;
   const Operation& operation = *pending.operation;
-  MatchSlot& slot = slot_for(gang, pending.call().sequence_number);
+  MatchSlot& slot = gang.slot_for(pending.call().sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
   const Fingerprint fingerprint(operation.collective, strict_blocking_);
   const CallSite& site = operation.collective.call_site;
@@ -248,7 +238,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     end(ended, PendingStatus::complete);
   }
   slot.is_complete = true;
-  if (!has_children) recycle(gang, slot);
+  if (!has_children) gang.recycle(slot);
 }
 
 // A rank has died in the operation: some members may learn only of the death, not that the
@@ -288,16 +278,6 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
 
 void Matching::take_child(PendingOperation& pending, MatchSlot& slot) {
   take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
-}
-
-void Matching::recycle(GangState& gang, MatchSlot& slot) {
-  slot.arrived = slot.async_members = slot.departures_left = 0;
-  slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
-  slot.result_bytes = 0;
-  std::fill(slot.members.begin(), slot.members.end(), nullptr);
-  slot.children.clear();
-  slot.children.shrink_to_fit();
-  gang.free_slots.push_back(&slot);
 }
 
 void Matching::end(PendingOperation& pending, PendingStatus status) {
@@ -353,7 +333,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   gang.base_sequence += active.size();
   for (MatchSlot* slot : active) {
     const std::vector<PendingOperation*> members = slot->members;
-    recycle(gang, *slot);
+    gang.recycle(*slot);
     for (PendingOperation* member : members) {
       if (member == nullptr) continue;
       member->slot = nullptr;

@@ -82,22 +82,9 @@ class Matching {
   Mismatches& mismatches() noexcept { return mismatches_; }
 
  private:
-  // The bounds of how long an operation waits, from now on.
-  void set_deadline(PendingOperation& pending, TimePoint now) {
-    const Duration timeout =
-        has_watchdog_ ? deadlines_.patience_with(pending) : pending.operation->timeout;
-    pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
-    if (pending.call().kind != OperationKind::monitored_barrier)
-      engine_.clock().note_deadline(pending.deadline);
-  }
   void launch(PendingOperation& pending);
   void arrive(PendingOperation& pending);
   void arrive_at_slot(PendingOperation& pending);
-  MatchSlot& slot_for(GangState& gang, std::uint64_t sequence) {
-    const std::size_t index = sequence - gang.base_sequence;
-    return index < gang.active.size() ? *gang.active[index] : add_slots(gang, index);
-  }
-  MatchSlot& add_slots(GangState& gang, std::size_t index);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
@@ -110,10 +97,9 @@ class Matching {
       take_child(pending, slot);
     if (slot.result_bytes != 0 && pending.operation->output.data() != nullptr)
       copy_few(pending.operation->output.data(), slot.result.data(), slot.result_bytes);
-    if (--slot.departures_left == 0) recycle(*pending.gang, slot);
+    if (--slot.departures_left == 0) pending.gang->recycle(slot);
   }
   void take_child(PendingOperation& pending, MatchSlot& slot);
-  void recycle(GangState& gang, MatchSlot& slot);
   void next_of_stream(RankState& rank, PendingOperation& ended);
 
   World& world_;

@@ -14,6 +14,30 @@ std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
   return key | 1;  // 0: not yet computed
 }
 
+MatchSlot& GangState::add_slots(std::size_t index) {
+  while (index >= active.size()) {
+    if (free_slots.empty()) {
+      slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(size())));
+      free_slots.push_back(slots.back().get());
+    }
+    MatchSlot* slot = free_slots.back();
+    free_slots.pop_back();
+    slot->sequence_number = base_sequence + active.size();
+    active.push_back(slot);
+  }
+  return *active[index];
+}
+
+void GangState::recycle(MatchSlot& slot) {
+  slot.arrived = slot.async_members = slot.departures_left = 0;
+  slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
+  slot.result_bytes = 0;
+  std::fill(slot.members.begin(), slot.members.end(), nullptr);
+  slot.children.clear();
+  slot.children.shrink_to_fit();
+  free_slots.push_back(&slot);
+}
+
 std::string members_text(const GangState& gang, const std::vector<int>& members) {
   if (members.empty()) return "a member";
   std::vector<int> ranks;

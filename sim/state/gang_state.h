@@ -193,12 +193,22 @@ struct GangState {
     return key_;
   }
 
+  // Where the members' calls with this sequence number, of base_sequence or later, meet.
+  MatchSlot& slot_for(std::uint64_t sequence) {
+    const std::size_t index = sequence - base_sequence;
+    return index < active.size() ? *active[index] : add_slots(index);
+  }
+
+  // Nobody needs the slot any more, which is no longer active.
+  void recycle(MatchSlot& slot);
+
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {
     return info->root_ranks[static_cast<std::size_t>(member)];
   }
 
  private:
+  MatchSlot& add_slots(std::size_t index);
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
   mutable GangLabel label_;
