@@ -76,31 +76,30 @@ Task& Engine::pick_next(TaskId after) {
   while (runnable_.empty()) on_idle();
   if (steps_.step()) [[unlikely]]
     stop();
-  choices_.count(runnable_.size());
-  const TaskId chosen = is_plain_ ? runnable_.next_after(after) : choose(after);
+  const std::size_t runnable = runnable_.size();
+  choices_.count(runnable);
+  TaskId chosen = no_task;
+  if (is_plain_) [[likely]] {
+    chosen = runnable_.next_after(after);
+  } else {
+    if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
+      chosen = choices_.ask(runnable_, after);
+      if (chosen == no_task) client_.schedule_diverged();
+    }
+    // Once the run is over, the youngest contexts end first, while the contexts that started them,
+    // and what they use of those, still exist.
+    if (chosen == no_task && is_over_ && contexts_.has_further()) chosen = runnable_.last();
+    if (chosen == no_task)
+      chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
+    if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
+    if (choices_.guide() != nullptr && !is_over_)
+      if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
+  }
   runnable_.remove(chosen);
   // Of two that will run soon, the nearer one has been announced before.
   if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
     switcher_->expect(runnable_.next_after(chosen + 1));
   return contexts_[chosen];
-}
-
-TaskId Engine::choose(TaskId after) {
-  TaskId chosen = no_task;
-  const std::size_t runnable = runnable_.size();
-  if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
-    chosen = choices_.ask(runnable_, after);
-    if (chosen == no_task) client_.schedule_diverged();
-  }
-  // Once the run is over, the youngest contexts end first, while the contexts that started them,
-  // and what they use of those, still exist.
-  if (chosen == no_task && is_over_ && contexts_.has_further()) chosen = runnable_.last();
-  if (chosen == no_task)
-    chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
-  if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
-  if (choices_.guide() != nullptr && !is_over_) [[unlikely]]
-    if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
-  return chosen;
 }
 
 void Engine::stop() {
@@ -112,7 +111,11 @@ void Engine::stop() {
 
 Task& Engine::run_task(Task& task) noexcept {
   live(task);
-  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(task.id);
+  return next_after(task);
+}
+
+Task& Engine::next_after(const Task& ended) {
+  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(ended.id);
   current_ = &next;
   return next;
 }

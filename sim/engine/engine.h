@@ -156,7 +156,7 @@ class Engine final : public TaskRunner {
       runnable_.insert(task.id);
   }
   Task& pick_next(TaskId after);
-  TaskId choose(TaskId after);     // what pick_next does unless choices are plain
+  Task& next_after(const Task& ended);
   void live(Task& task) noexcept;  // the whole life of a context
   void stop();                     // because of the step counter
   void on_idle();                  // no context can run; afterwards one can
