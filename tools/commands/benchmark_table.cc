@@ -12,6 +12,7 @@
 #include "gang/root_gang.h"
 #include "properties/selection.h"
 #include "tools/commands/benchmark_cases.h"
+#include "tools/commands/floor_benchmarks.h"
 #include "tools/commands/measured_process.h"
 #include "tools/commands/torch_benchmarks.h"
 
@@ -303,6 +304,8 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(small_all_reduce({1024, 2'000, 100}, repeats));
   table.push_back(small_all_reduce({131'072, 100, 300}, is_quick ? 1 : 2));
   if (!is_quick) table.push_back(small_all_reduce({1'048'576, 100, 600}, 1));
+  for (Benchmark& line : floor_benchmarks()) table.push_back(std::move(line));
+  for (Benchmark& line : instruction_benchmarks()) table.push_back(std::move(line));
   table.push_back(small_all_reduce({64, 1'000, 10'000, "thread"}, repeats));
   table.push_back(
       {"8 ranks, against OpenMPI", [repeats] { return compare_with_openmpi(repeats); }});

@@ -1,0 +1,130 @@
+#include "tools/commands/floor_benchmarks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "gang/error.h"
+#include "tools/commands/benchmark_cases.h"
+#include "tools/commands/measured_process.h"
+
+namespace gang::tools {
+namespace {
+
+struct FloorCase {
+  int world_size;
+  double bar;
+};
+
+// The two take turns, and the pair with the median ratio counts.
+Measurement measure_against_floor(const FloorCase& work) {
+  std::string bar = fmt::format("{:.1f} x floor", work.bar);
+  constexpr int pairs = 3;
+  struct Pair {
+    double ns;
+    double floor_ns;
+    double ratio() const { return ns / floor_ns; }
+  };
+  std::vector<Pair> measured;
+  for (int i = 0; i < pairs; ++i) {
+    const auto floor = run_case(fmt::format("floor_all_reduce/{}$", work.world_size));
+    const auto ours = run_case(fmt::format("all_reduce_4_bytes/{}/", work.world_size));
+    if (!floor || !ours) return {std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
+    measured.push_back({ours->result.at("ns_per_rank_operation").get<double>(),
+                        1e9 / floor->result.at("items_per_second").get<double>()});
+  }
+  std::ranges::sort(measured, {}, &Pair::ratio);
+  const Pair& median = measured[pairs / 2];
+  return {.bar = std::move(bar),
+          .measured = fmt::format("{:.1f} x ({:.0f} / {:.0f} ns)", median.ratio(), median.ns,
+                                  median.floor_ns),
+          .holds = median.ratio() <= work.bar};
+}
+
+// "==12== Collected : 6223417", which callgrind writes to its log.
+std::optional<double> collected(std::string_view log) {
+  constexpr std::string_view label = "Collected : ";
+  const std::size_t place = log.find(label);
+  if (place == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = log.substr(place + label.size());
+  double count = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (error != std::errc{}) return std::nullopt;
+  return count;
+}
+
+Measurement count_instructions(const CountedCall& call) {
+  std::string bar = fmt::format("{:.0f}", call.bar);
+  const auto count = instructions_of(call);
+  if (!count)
+    return {std::move(bar), "install valgrind, then build gangsim_benchmarks", std::nullopt};
+  return {.bar = std::move(bar),
+          .measured = fmt::format("{:.0f}", *count),
+          .holds = *count <= call.bar};
+}
+
+}  // namespace
+
+const std::vector<CountedCall>& counted_calls() {
+  static const std::vector<CountedCall> calls = {
+      {"all_reduce", 8, 500, 0},
+      {"all_reduce", 1024, 500, 0},
+      {"reduce", 8, 516, 0},
+      {"reduce_scatter", 8, 629, 0},
+      {"all_gather", 8, 549, 0},
+      {"all_gather_to_list", 8, 1068, 0},
+      {"gather", 8, 552, 0},
+      {"scatter", 8, 528, 0},
+      {"all_to_all", 8, 1167, 0},
+      {"broadcast", 8, 461, 0},
+      {"barrier", 8, 390, 0},
+      {"send_recv", 8, 518, 0},
+      {"start_all_reduce", 8, 1529, 0},
+  };
+  return calls;
+}
+
+std::optional<double> instructions_of(const CountedCall& call) {
+  const char* path = std::getenv("PATH");
+  const auto valgrind = find_executable("valgrind", path == nullptr ? "" : path);
+  const auto binary = find_executable(
+      "repeated_calls", executable_directory() + "/benchmarks:" + executable_directory() + ":" +
+                            executable_directory() + "/../tools/benchmarks");
+  if (!valgrind || !binary) return std::nullopt;
+  const auto count = [&](int repeats) {
+    const MeasuredProcess run = run_measured(
+        {*valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=/dev/stdout",
+         *binary, call.kind, fmt::format("{}", call.world_size), fmt::format("{}", repeats)});
+    const auto total = run.exit_status == 0 ? collected(run.output) : std::nullopt;
+    if (!total)
+      throw NotSupported(fmt::format("valgrind could not count the instructions of {}: {}",
+                                     call.kind, run.output));
+    return *total;
+  };
+  // Enough that what is made once, when the first calls need it, is behind them.
+  const int few = call.world_size > 100 ? 20 : 200;
+  const int many = 4 * few;
+  return (count(many) - count(few)) / (many - few) / call.world_size;
+}
+
+std::vector<Benchmark> floor_benchmarks() {
+  std::vector<Benchmark> lines;
+  for (const FloorCase& work : {FloorCase{8, 3.0}, FloorCase{1024, 2.5}, FloorCase{131'072, 1.8}})
+    lines.push_back({fmt::format("all_reduce, {} ranks, floor", work.world_size),
+                     [work] { return measure_against_floor(work); }});
+  return lines;
+}
+
+std::vector<Benchmark> instruction_benchmarks() {
+  std::vector<Benchmark> lines;
+  for (const CountedCall& call : counted_calls()) {
+    const std::string ranks = call.world_size == 8 ? "" : fmt::format(", {}", call.world_size);
+    lines.push_back({fmt::format("instructions, {}{}", call.kind, ranks),
+                     [call] { return count_instructions(call); }});
+  }
+  return lines;
+}
+
+}  // namespace gang::tools
