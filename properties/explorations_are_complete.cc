@@ -47,19 +47,14 @@ struct Seen {
 // None if the world is too large, or does what exhaustive runs do not cover.
 std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   Seen seen;
-  std::shared_ptr<sim::Guide> guide;
-  const auto ran = [&](const Report& report, const std::optional<sim::Contest>&) {
-    seen.classes.insert(class_of(guide->log()));
-    seen.outcomes.insert(outcome_of(report));
+  const auto ran = [&](const sim::ExploredRun& one) {
+    seen.classes.insert(class_of(one.guide->log()));
+    seen.outcomes.insert(outcome_of(one.report));
     return seen.classes.size() < most_classes;
   };
   const sim::EverySchedule every = explore(
       options_of(script),
-      [&](const sim::SimulationOptions& options) {
-        guide = options.guide;
-        return run(script, options);
-      },
-      ran);
+      [&](const sim::SimulationOptions& options) { return run(script, options); }, ran);
   if (every.end != sim::EverySchedule::End::all_seen || every.restarts > 0) return std::nullopt;
   return seen;
 }

@@ -13,8 +13,14 @@ namespace gang::properties {
 using Explore = std::function<sim::EverySchedule(const sim::SimulationOptions&,
                                                  const sim::RunAgain&, const sim::ScheduleRan&)>;
 
+inline sim::EverySchedule explore_in_one_thread(const sim::SimulationOptions& options,
+                                                const sim::RunAgain& again,
+                                                const sim::ScheduleRan& ran) {
+  return sim::run_every_schedule(options, again, ran);
+}
+
 // Suite exploration: against every interleaving of small worlds, and against random schedules of
 // larger ones.
-std::vector<Property> explorations_are_complete(const Explore& explore = sim::run_every_schedule);
+std::vector<Property> explorations_are_complete(const Explore& explore = explore_in_one_thread);
 
 }  // namespace gang::properties

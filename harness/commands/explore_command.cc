@@ -14,23 +14,14 @@
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
 #include "harness/run/exploration_record.h"
+#include "harness/run/sampled_runs.h"
 #include "harness/run/schedule_file.h"
+#include "harness/run/schedule_shrinking.h"
 #include "harness/text/number_text.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
-
-// "1 run", "1,000 runs".
-std::string counted(std::uint64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(number), what, number == 1 ? "" : "s");
-}
-
-Strategy strategy_of(std::string_view text) {
-  if (const auto strategy = parse_name(strategy_names, text)) return *strategy;
-  throw InvalidArgument(
-      fmt::format("--strategy is '{}'; must be one of: {}", text, list_names(strategy_names)));
-}
 
 Duration budget_of(std::string_view text) {
   const Duration budget = parse_duration(text);
@@ -51,7 +42,7 @@ std::string search_text(const RunSpecification& specification, const Exploration
   if (const auto& every = exploration.every) {
     if (every->contests > 0)
       text += fmt::format("  {} in a run at most; {} cut short\n",
-                          counted(every->contests, "contested choice"), counted(every->cut, "run"));
+                          grouped(every->contests, "contested choice"), grouped(every->cut, "run"));
     if (exploration.results > 1)
       text += fmt::format("  {} different results\n", grouped(exploration.results));
     if (exploration.claim == Claim::found && !exploration.sample) text += decisive_text(*every);
@@ -60,11 +51,36 @@ std::string search_text(const RunSpecification& specification, const Exploration
   if (const std::string why = why_sampled(specification, exploration);
       !why.empty() && exploration.claim == Claim::sampled)
     text += sim::wrapped("A sample: " + why + ".", "  ");
-  if (const auto& sample = exploration.sample)
-    text += fmt::format("  {} of schedules in {}; about {:.1f} % of further runs would be new\n",
-                        sample->classes == 1 ? "1 class" : grouped(sample->classes) + " classes",
-                        counted(sample->runs, "random run"), 100 * sample->unseen());
+  if (exploration.sample) text += sim::wrapped(to_text(*exploration.sample) + ".", "  ");
   return text;
+}
+
+bool draws_steps(Strategy strategy) noexcept {
+  return strategy == Strategy::pct || strategy == Strategy::pos;
+}
+
+// For strategies that draw the steps of contexts one by one.
+void check_can_be_guided(const RunSpecification& specification, const Program& program) {
+  const int world_size = specification.world_size.value_or(program.default_world_size);
+  if (can_be_watched(specification) && world_size <= sim::most_explored_ranks) return;
+  throw InvalidArgument(
+      fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks on the "
+                  "backend sim; must be random",
+                  sim::most_explored_ranks));
+}
+
+// "Its schedule deviates in 2 places from ...", and where.
+std::string simplification_text(const SimplerSchedule& simpler, std::size_t before) {
+  const std::vector<sim::Detour>& left = simpler.run.detours;
+  std::string text =
+      left.empty()
+          ? "The schedule that runs take by themselves fails."
+          : fmt::format("{} from the schedule that runs take by themselves{}:",
+                        grouped(left.size(), "detour"),
+                        before > left.size() ? fmt::format(", made fewer from {}", before) : "");
+  text = sim::wrapped(text, "  ");
+  for (const sim::Detour& detour : left) text += sim::wrapped(to_string(detour), "    ");
+  return text + "\n";
 }
 
 class ExploreCommand final : public Command {
@@ -79,6 +95,7 @@ class ExploreCommand final : public Command {
     return {"explore ring --world 64",
             "explore lost_wakeup --strategy exhaustive --save found.json",
             "explore trainer --strategy random --schedules 100000 --budget 60s",
+            "explore lost_wakeup --world 8 --strategy pct:3 --schedules 100000",
             "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
             "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
             "explore suspect.toml --faults plan.toml --save found.toml",
@@ -89,19 +106,19 @@ class ExploreCommand final : public Command {
     options_.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
     std::vector<Option> options = {
         program_argument(program_),
-        number_option("--schedules", "runs at most; random ones each with the next seed [1000]",
+        number_option("--schedules", "runs at most; drawn ones each with the next seed [1000]",
                       options_.schedules, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
         Option{.name = "--strategy",
                .value_name = "NAME",
-               .description = "auto: one run of each class of equivalent schedules, then random "
-                              "ones; exhaustive; random [auto]",
-               .set = [this](std::string_view text) { options_.strategy = strategy_of(text); }},
+               .description = "auto: one run of each class of equivalent schedules, then drawn "
+                              "ones; exhaustive; random; pos: partial order sampling; pct:D: few "
+                              "changes of random priorities, for bugs of depth D, 1 to 9 [auto]",
+               .set = [this](std::string_view text) { set_strategy(options_, text); }},
         Option{.name = "--budget",
                .value_name = "TIME",
                .description = "no run begins after it: 60s [none]",
                .set = [this](std::string_view text) { options_.budget = budget_of(text); }},
-        number_option("--jobs", "threads of random runs, 1 to 256 [one per core]", options_.jobs, 1,
-                      256),
+        number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
         save_.option(
             "where to save a failure: as a scenario [explored.toml], or as the schedule that\n"
             "leads to it [explored.json]"),
@@ -125,6 +142,7 @@ class ExploreCommand final : public Command {
       throw InvalidArgument(
           "--strategy is 'exhaustive', which knows no faults and no backend but sim; leave it out "
           "to sample");
+    if (draws_steps(options_.strategy)) check_can_be_guided(specification, source.program);
     ExplorationRecord record{.specification = specification,
                              .fingerprint = fingerprint(source.program),
                              .schedules = options_.schedules};
@@ -162,7 +180,7 @@ class ExploreCommand final : public Command {
     if (options_.strategy == Strategy::exhaustive)
       throw InvalidArgument(
           "--strategy is 'exhaustive', which cannot be divided into shards; give --shard 0/1");
-    options_.strategy = Strategy::random;
+    if (options_.strategy == Strategy::automatic) options_.strategy = Strategy::random;
     const Shard::Block block = shard.block_of(options_.schedules);
     specification.options.seed += block.first;
     options_.schedules = block.count;
@@ -173,7 +191,7 @@ class ExploreCommand final : public Command {
   void report_failure(const Program& program, const Exploration& exploration,
                       CommandContext& context, ExplorationRecord& record) {
     const sim::Schedule& schedule = exploration.failure->report.schedule;
-    if (exploration.every && schedule.choices.size() + schedule.draws.size() > 0) {
+    if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0) {
       record.failure = save_schedule(context, program, exploration);
       return;
     }
@@ -202,7 +220,7 @@ class ExploreCommand final : public Command {
     std::string text = fmt::format("{}  {}, {}\n\n", verdict_of(exploration.claim), program_,
                                    scope_of(specification, exploration));
     text += fmt::format(
-        "  {}, {} operations by ranks; {} real\n", counted(coverage.runs, "run"),
+        "  {}, {} operations by ranks; {} real\n", grouped(coverage.runs, "run"),
         grouped(coverage.rank_operations),
         gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
     text += search_text(specification, exploration);
@@ -215,7 +233,7 @@ class ExploreCommand final : public Command {
       return exploration.every->classes == 1
                  ? "1 schedule: every other one is equivalent to it"
                  : fmt::format("{}: every other one is equivalent to one of them",
-                               counted(exploration.every->classes, "schedule"));
+                               grouped(exploration.every->classes, "schedule"));
     if (exploration.claim == Claim::found && !exploration.sample && exploration.every)
       return fmt::format("schedule {}", grouped(exploration.coverage.runs));
     if (exploration.claim == Claim::found)
@@ -230,10 +248,21 @@ class ExploreCommand final : public Command {
   RunResult save_schedule(CommandContext& context, const Program& program,
                           const Exploration& exploration) {
     const RunResult& found = *exploration.failure;
+    RunSpecification specification = found.specification;
+    sim::Schedule schedule = found.report.schedule;
+    std::optional<std::vector<sim::Detour>> detours = exploration.detours;
+    if (detours) {
+      const SimplerSchedule simpler = simplify_schedule(program, found, *detours);
+      context.out << simplification_text(simpler, detours->size());
+      schedule = simpler.run.result.report.schedule;
+      detours = simpler.run.detours;
+    }
     RunResult result =
-        replay(program, found.specification, found.report.schedule,
+        replay(program, specification, schedule,
                {.trace = sim::Recording::on, .schedule = sim::Recording::on}, context.binary);
-    schedule_file().write([&] { return to_text(make_saved_schedule(program, result)); });
+    SavedSchedule saved = make_saved_schedule(program, result);
+    saved.detours = std::move(detours);
+    schedule_file().write([&] { return to_text(saved); });
     // What the exploration has seen, rather than what a single run suspects.
     if (found.report.outcome == sim::Outcome::completed)
       result.report.findings = found.report.findings;

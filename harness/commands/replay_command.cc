@@ -11,6 +11,8 @@
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
 #include "harness/run/schedule_file.h"
+#include "harness/text/number_text.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
@@ -40,21 +42,33 @@ class ReplayCommand final : public Command {
     sarif_.open();
     RunRecording recording{.trace = sim::Recording::on};
     if (json_.is_given() || report_.is_given()) recording.timeline = sim::Recording::on;
-    RunResult result =
-        replay(source.program, saved.specification, saved.schedule, recording, context.binary);
-    if (const auto divergence = first_divergence(saved, source.program, result))
-      throw InvalidArgument(fmt::format("{}: {}", path_, *divergence));
+    ReplayedRun replayed = follow(saved, source.program, recording, context.binary);
+    RunResult& result = replayed.result;
     result.reproduce = fmt::format("{} replay {}", context.binary, shell_quoted(path_));
     const bool speaks = !result.holds() || !quiet_;
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
     sarif_.write([&result] { return to_sarif_text("gangsim replay", result); });
     if (speaks) context.out << styled(marked_text(result), text_style(context.out_is_terminal));
+    if (speaks && !replayed.change.empty())
+      context.out << sim::wrapped(
+          fmt::format("The program has changed: {}. Its {} were made again.", replayed.change,
+                      grouped(saved.detours->size(), "contested choice")),
+          "  ");
     if (speaks && report_.names_file()) context.out << "  Report     " << report_.path() << '\n';
     return result.holds() ? exit_status::holds : exit_status::finding;
   }
 
  private:
+  ReplayedRun follow(const SavedSchedule& saved, const Program& program,
+                     const RunRecording& recording, std::string_view binary) const {
+    try {
+      return replay_saved(saved, program, recording, binary);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("{}: {}", path_, error.what()));
+    }
+  }
+
   std::string path_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};

@@ -1,10 +1,15 @@
 #include "harness/run/exhaustive_runs.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/further_runs/rechecked_run.h"
 #include "sim/schedule/guide.h"
 #include "sim/text/text_layout.h"
 
@@ -41,7 +46,11 @@ bool is_message(const std::optional<sim::Contest>& contest) {
 }  // namespace
 
 bool can_be_exhaustive(const RunSpecification& specification) noexcept {
-  return specification.backend == BackendKind::sim && !specification.faults &&
+  return can_be_watched(specification) && !specification.faults;
+}
+
+bool can_be_watched(const RunSpecification& specification) noexcept {
+  return specification.backend == BackendKind::sim &&
          specification.schedule != ScheduleChoice::recheck &&
          specification.options.context != sim::ContextKind::parallel;
 }
@@ -53,39 +62,130 @@ RunSpecification bounded(RunSpecification specification) {
   return specification;
 }
 
+namespace {
+
+// The runs of an exploration, and what they show.
+class ExhaustiveRuns {
+ public:
+  ExhaustiveRuns(const Program& program, const RunSpecification& specification,
+                 const std::function<bool()>& may_go_on, Exploration& exploration)
+      : program_(program),
+        guided_(bounded(specification)),
+        may_go_on_(may_go_on),
+        exploration_(exploration) {
+    guided_.schedule = ScheduleChoice::round_robin;
+    guided_.options.world_size = specification.world_size.value_or(program.default_world_size);
+  }
+
+  void run(int jobs) {
+    sim::EverySchedule& every = exploration_.every.emplace(sim::run_every_schedule(
+        guided_.options,
+        [this](const sim::SimulationOptions& options) { return make(options.guide); },
+        [this](const sim::ExploredRun& ran) { return take(ran); }, jobs));
+    if (exploration_.coverage.runs == 1 && !exploration_.failure && is_only_one_)
+      every.end = sim::EverySchedule::End::all_seen;
+    if (every.end == sim::EverySchedule::End::diverged && !exploration_.failure)
+      exploration_.failure = diverged(every.diverged_at);
+    exploration_.results = results_.size();
+    if (exploration_.failure)
+      exploration_.claim = Claim::found;
+    else if (every.end == sim::EverySchedule::End::all_seen)
+      exploration_.claim = Claim::proved;
+  }
+
+ private:
+  sim::Report make(const std::shared_ptr<sim::Guide>& guide) {
+    RunResult result = harness::run(
+        program_, guided_, {.schedule = sim::Recording::on, .settles = false, .guide = guide});
+    const std::lock_guard lock{mutex_};
+    RunResult& made = made_[guide.get()];
+    made = std::move(result);
+    return made.report;
+  }
+
+  const RunResult& made_with(const sim::Guide* guide) {
+    const std::lock_guard lock{mutex_};
+    return made_.at(guide);
+  }
+
+  // Whether to go on.
+  bool take(const sim::ExploredRun& ran) {
+    const RunResult& result = made_with(ran.guide);
+    exploration_.coverage.add(result);
+    results_.insert(result.outputs.digest);
+    is_only_one_ = ran.report.schedules == sim::Schedules::every;
+    if (is_failure(result))
+      fail(result, ran.guide);
+    else if (results_.size() > 1 && is_message(ran.decisive))
+      fail(result, ran.guide, race_finding(*ran.decisive));
+    else if (is_sampled_for_repeats())
+      check_repeats(result);
+    return !exploration_.failure && !is_only_one_ && may_go_on_();
+  }
+
+  void fail(const RunResult& result, const sim::Guide* guide,
+            std::optional<sim::Finding> finding = {}) {
+    exploration_.failure = result;
+    if (finding) exploration_.failure->report.findings.push_back(*std::move(finding));
+    if (guide != nullptr && !guide->is_full()) exploration_.detours = sim::detours_of(guide->log());
+  }
+
+  // The first, second, fourth, eighth ... run.
+  bool is_sampled_for_repeats() const noexcept {
+    return std::has_single_bit(exploration_.coverage.runs);
+  }
+
+  void check_repeats(const RunResult& result) {
+    const RunResult again =
+        replay(program_, result.specification, result.report.schedule, {.settles = false});
+    if (again.report.trace.digest != result.report.trace.digest ||
+        again.outputs.digest != result.outputs.digest)
+      exploration_.failure = nondeterministic(result, "");
+  }
+
+  RunResult diverged(std::uint64_t step) {
+    const std::lock_guard lock{mutex_};
+    return nondeterministic(made_.begin()->second,
+                            fmt::format(" From step {} on, other contexts could run.", step));
+  }
+
+  // `result` with the finding, which names the first event that differs in one of a few repeats.
+  RunResult nondeterministic(RunResult result, std::string_view detail) const {
+    constexpr int most_repeats = 8;
+    const auto repeat = [&] {
+      return replay(program_, result.specification, result.report.schedule,
+                    {.trace = sim::Recording::on, .settles = false});
+    };
+    const RunResult first = repeat();
+    std::optional<sim::Finding> finding;
+    for (int i = 0; i < most_repeats && !finding; ++i)
+      finding = sim::nondeterminism(first.report, repeat().report);
+    if (!finding)
+      finding = {
+          .id = std::string{sim::finding_id::nondeterminism},
+          .message = fmt::format(
+              "Two runs of the program under one schedule differ, so it depends on something "
+              "outside the simulation (a clock, an address, unseeded randomness).{}",
+              detail)};
+    result.report.findings.insert(result.report.findings.begin(), *std::move(finding));
+    return result;
+  }
+
+  const Program& program_;
+  RunSpecification guided_;
+  const std::function<bool()>& may_go_on_;
+  Exploration& exploration_;
+  std::mutex mutex_;
+  std::map<const sim::Guide*, RunResult> made_;  // the last one with each guide
+  std::set<std::uint64_t> results_;
+  bool is_only_one_ = false;
+};
+
+}  // namespace
+
 void run_exhaustively(const Program& program, const RunSpecification& specification,
-                      const std::function<bool()>& may_go_on, Exploration& exploration) {
-  RunSpecification guided = bounded(specification);
-  guided.schedule = ScheduleChoice::round_robin;
-  guided.options.world_size = specification.world_size.value_or(program.default_world_size);
-  RunResult result;
-  const sim::RunAgain again = [&](const sim::SimulationOptions& options) {
-    result = run(program, guided,
-                 {.schedule = sim::Recording::on, .settles = false, .guide = options.guide});
-    return result.report;
-  };
-  std::set<std::uint64_t> results;
-  const auto ran = [&](const sim::Report& report, const std::optional<sim::Contest>& decisive) {
-    exploration.coverage.add(result);
-    results.insert(result.outputs.digest);
-    if (is_failure(result)) exploration.failure = result;
-    if (results.size() > 1 && is_message(decisive) && !exploration.failure) {
-      exploration.failure = result;
-      exploration.failure->report.findings.push_back(race_finding(*decisive));
-    }
-    const bool is_only_one = report.schedules == sim::Schedules::every;
-    return !exploration.failure && !is_only_one && may_go_on();
-  };
-  sim::EverySchedule& every =
-      exploration.every.emplace(sim::run_every_schedule(guided.options, again, ran));
-  if (exploration.coverage.runs == 1 && !exploration.failure &&
-      result.report.schedules == sim::Schedules::every)
-    every.end = sim::EverySchedule::End::all_seen;
-  exploration.results = results.size();
-  if (exploration.failure)
-    exploration.claim = Claim::found;
-  else if (every.end == sim::EverySchedule::End::all_seen)
-    exploration.claim = Claim::proved;
+                      const std::function<bool()>& may_go_on, Exploration& exploration, int jobs) {
+  ExhaustiveRuns(program, specification, may_go_on, exploration).run(jobs);
 }
 
 std::string to_text(const sim::Contest& contest) {

@@ -12,15 +12,21 @@ namespace gang::harness {
 // backend but sim.
 bool can_be_exhaustive(const RunSpecification& specification) noexcept;
 
+// Whether a Guide can be told what the runs do.
+bool can_be_watched(const RunSpecification& specification) noexcept;
+
 // The specification with a limit of steps, if it has none: a run that takes longer would not end.
 RunSpecification bounded(RunSpecification specification);
 
 // Runs `program` until a run fails, every class has been seen, or `may_go_on` says no; adds to
 // `exploration`. The claim stays `sampled` unless a failure is found or everything has been seen.
 // The failure keeps its schedule. A result that depends on which message a receive from any source
-// takes is a failure, with the finding message_race.
+// takes is a failure, with the finding message_race; so is a program that does not repeat itself
+// under one schedule, with the finding nondeterminism. `jobs` threads run the program; what is
+// found does not depend on their number.
 void run_exhaustively(const Program& program, const RunSpecification& specification,
-                      const std::function<bool()>& may_go_on, Exploration& exploration);
+                      const std::function<bool()>& may_go_on, Exploration& exploration,
+                      int jobs = 1);
 
 // "receive from any source on rank 0 (pump.cc:31): rank 2's message (ahead.cc:12), not rank 1's
 // (ahead.cc:9)".

@@ -1,18 +1,22 @@
 // Many runs of one program, each with its own schedule and faults.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gang/duration.h"
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
 #include "harness/run/runner.h"
 #include "sim/further_runs/every_schedule.h"
+#include "sim/schedule/detours.h"
 
 namespace gang::harness {
 
@@ -39,19 +43,30 @@ struct ExplorationCoverage {
 
 // Which schedules an exploration runs.
 enum class Strategy : std::uint8_t {
-  automatic,   // exhaustive, and random ones where that does not come to an end
+  automatic,   // exhaustive, and drawn ones where that does not come to an end
   exhaustive,  // one of each class of equivalent schedules
-  random,      // as drawn from the seeds
+  random,      // each next context drawn among those that can run
+  pct,         // random priorities with few changes: make_pct_sampler
+  pos,         // random priorities of single steps: make_pos_sampler
 };
 
-inline constexpr auto strategy_names = names_in_order<Strategy>("auto", "exhaustive", "random");
+inline constexpr auto strategy_names =
+    names_in_order<Strategy>("auto", "exhaustive", "random", "pct", "pos");
+
+// Of Strategy::pct: the number of steps whose order a bug needs.
+inline constexpr int least_depth = 1;
+inline constexpr int most_depth = 9;
 
 struct ExplorationOptions {
   std::uint64_t schedules = 1000;  // runs, at least 1: the specification's seed and those after it
-  int jobs = 1;                    // threads, at least 1; exhaustive runs use one
+  int jobs = 1;                    // threads, at least 1
   Strategy strategy = Strategy::automatic;
+  int depth = 3;                        // of Strategy::pct
   std::optional<Duration> budget = {};  // no further run begins after it
 };
+
+// "auto", "pct:3": sets the strategy, and the depth where there is one. Throws InvalidArgument.
+void set_strategy(ExplorationOptions& options, std::string_view text);
 
 // What an exploration has shown.
 enum class Claim : std::uint8_t {
@@ -62,8 +77,14 @@ enum class Claim : std::uint8_t {
 
 inline constexpr auto claim_names = names_in_order<Claim>("proved", "found", "sampled");
 
-// How many different schedules random runs have come upon.
+// How many different schedules drawn ones have come upon.
 struct Sample {
+  Strategy strategy = Strategy::random;  // or pct, pos
+  int depth = 0;                         // of pct
+  std::uint64_t contexts = 0;            // of pct and pos: the most in a run that was learned from,
+  std::uint64_t steps = 0;               // and their contested steps
+  double bound = 0;                      // of pct: the least chance that a run finds a bug
+  std::uint64_t longer_runs = 0;         // of pct: with more contexts or steps than that
   std::uint64_t runs = 0;
   std::uint64_t classes = 0;    // of equivalent schedules
   std::uint64_t seen_once = 0;  // classes with one run
@@ -73,16 +94,23 @@ struct Sample {
   double unseen() const noexcept {
     return runs == 0 ? 1.0 : static_cast<double>(seen_once) / static_cast<double>(runs);
   }
+
+  // Of pct: the least chance that these runs have found a bug of that depth, if there is one.
+  double promise() const noexcept {
+    return 1 - std::pow(1 - bound, static_cast<double>(runs - longer_runs));
+  }
 };
 
 // The result of an exploration.
 struct Exploration {
   ExplorationCoverage coverage;      // of the runs that were made
   std::optional<RunResult> failure;  // the first: by seed, or in the order of exhaustive runs
+  // Of a guided run: what the failure's schedule does otherwise than a run by itself.
+  std::optional<std::vector<sim::Detour>> detours;
   Duration wall_time{0};
   Claim claim = Claim::sampled;
   std::optional<sim::EverySchedule> every;  // how far exhaustive runs came; none: none were made
-  std::optional<Sample> sample;             // of the random runs; none: not known, or none made
+  std::optional<Sample> sample;             // of the drawn runs; none: not known, or none made
   std::uint64_t results = 0;                // different outputs of exhaustive runs that completed
 };
 
@@ -93,9 +121,9 @@ bool is_failure(const RunResult& result);
 // Runs `program` under one schedule of each class of equivalent ones, or once per seed, until a run
 // fails. The failure does not depend on the number of jobs. `progress` is called now and then, from
 // one thread, with the coverage so far. Throws what run throws.
+using ExplorationProgress = std::function<void(const ExplorationCoverage&)>;
 Exploration explore(const Program& program, const RunSpecification& specification,
-                    const ExplorationOptions& options,
-                    const std::function<void(const ExplorationCoverage&)>& progress = {});
+                    const ExplorationOptions& options, const ExplorationProgress& progress = {});
 
 // A smaller run that fails in the same way: fewer and simpler faults first, then a smaller world,
 // then smaller parameters. `attempts` counts the runs, `steps` those that made it smaller.

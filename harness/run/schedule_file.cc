@@ -8,6 +8,7 @@
 
 #include "gang/error.h"
 #include "harness/program/digest.h"
+#include "harness/run/schedule_shrinking.h"
 #include "harness/text/number_text.h"
 #include "harness/text/output_file.h"
 #include "sim/text/json_fields.h"
@@ -33,6 +34,31 @@ std::vector<std::string> first_events(const sim::Trace& trace) {
     begin = end + 1;
   }
   return lines;
+}
+
+json to_json(const std::vector<sim::Detour>& detours) {
+  json list = json::array();
+  for (const auto& [after, take] : detours)
+    list.push_back({{"after",
+                     {{"context", after.context},
+                      {"did", after.did},
+                      {"number", after.number},
+                      {"place", after.place}}},
+                    {"take", take}});
+  return list;
+}
+
+std::vector<sim::Detour> detours_from_json(const json& list) {
+  std::vector<sim::Detour> detours;
+  for (const json& from : list) {
+    const json& after = sim::object_field(from, "after");
+    detours.push_back({.after = {.context = field<std::string>(after, "context"),
+                                 .did = field<std::string>(after, "did"),
+                                 .number = field<std::uint64_t>(after, "number"),
+                                 .place = field<std::string>(after, "place")},
+                       .take = field<std::string>(from, "take")});
+  }
+  return detours;
 }
 
 std::uint64_t hex_field(const json& from, const char* name) {
@@ -69,14 +95,15 @@ SavedSchedule make_saved_schedule(const Program& program, const RunResult& resul
 }
 
 std::string to_text(const SavedSchedule& saved) {
-  const json object = {{"format", format_name},
-                       {"version", SavedSchedule::format_version},
-                       {"specification", to_json(saved.specification)},
-                       {"program_fingerprint", to_hex(saved.program_fingerprint)},
-                       {"schedule", sim::to_string(saved.schedule)},
-                       {"trace_digest", to_hex(saved.trace_digest)},
-                       {"result_digest", to_hex(saved.result_digest)},
-                       {"events", saved.events}};
+  json object = {{"format", format_name},
+                 {"version", SavedSchedule::format_version},
+                 {"specification", to_json(saved.specification)},
+                 {"program_fingerprint", to_hex(saved.program_fingerprint)},
+                 {"schedule", sim::to_string(saved.schedule)},
+                 {"trace_digest", to_hex(saved.trace_digest)},
+                 {"result_digest", to_hex(saved.result_digest)},
+                 {"events", saved.events}};
+  if (saved.detours) object["detours"] = to_json(*saved.detours);
   return object.dump(1) + "\n";
 }
 
@@ -91,6 +118,8 @@ SavedSchedule saved_schedule_from_text(std::string_view text) {
   saved.trace_digest = hex_field(from, "trace_digest");
   saved.result_digest = hex_field(from, "result_digest");
   saved.events = field<std::vector<std::string>>(from, "events");
+  if (from.contains("detours"))
+    saved.detours = detours_from_json(sim::array_field(from, "detours"));
   return saved;
 }
 
@@ -120,6 +149,23 @@ std::optional<std::string> first_divergence(const SavedSchedule& saved, const Pr
                        to_hex(result.outputs.digest), to_hex(saved.result_digest),
                        blame(saved, program));
   return std::nullopt;
+}
+
+ReplayedRun replay_saved(const SavedSchedule& saved, const Program& program,
+                         const RunRecording& recording, std::string_view binary) {
+  ReplayedRun replayed{.result =
+                           replay(program, saved.specification, saved.schedule, recording, binary)};
+  const auto divergence = first_divergence(saved, program, replayed.result);
+  if (!divergence) return replayed;
+  if (!saved.detours) throw InvalidArgument(*divergence);
+  RunWithDetours with_detours =
+      run_with_detours(program, saved.specification, *saved.detours, recording, binary);
+  if (!with_detours.left.empty())
+    throw InvalidArgument(fmt::format("{}; the choice '{}' is not met either", *divergence,
+                                      sim::to_string(with_detours.left.front())));
+  replayed.result = std::move(with_detours.result);
+  replayed.change = *divergence;
+  return replayed;
 }
 
 }  // namespace gang::harness

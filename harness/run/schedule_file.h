@@ -10,6 +10,7 @@
 #include "harness/program/program.h"
 #include "harness/run/run_specification.h"
 #include "harness/run/runner.h"
+#include "sim/schedule/detours.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::harness {
@@ -21,6 +22,9 @@ struct SavedSchedule {
   RunSpecification specification;
   std::uint64_t program_fingerprint = 0;
   sim::Schedule schedule;
+  // The same by the names of its steps, so that it can be followed where the program has changed;
+  // none: not known.
+  std::optional<std::vector<sim::Detour>> detours = {};
   std::uint64_t trace_digest = 0;
   std::uint64_t result_digest = 0;
   std::vector<std::string> events;  // the first ones of the trace, one line each
@@ -45,5 +49,17 @@ SavedSchedule read_schedule_file(const std::string& path);
 // saved, as one sentence. None if they are the same run.
 std::optional<std::string> first_divergence(const SavedSchedule& saved, const Program& program,
                                             const RunResult& result);
+
+// A run along a saved schedule.
+struct ReplayedRun {
+  RunResult result;
+  std::string change;  // where it is not the run that was saved; empty: it is
+};
+
+// Along the schedule; or, where the program has changed and that does not fit, along the
+// detours. Throws InvalidArgument if that does not fit either: what differs, and which detour
+// is not met.
+ReplayedRun replay_saved(const SavedSchedule& saved, const Program& program,
+                         const RunRecording& recording = {}, std::string_view binary = "gangsim");
 
 }  // namespace gang::harness

@@ -34,8 +34,13 @@ inline std::optional<std::uint64_t> parse_hex(std::string_view text) noexcept {
 // 1234567 as "1,234,567".
 inline std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
-  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
+  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, 1, ',');
   return digits;
+}
+
+// "1 run", "1,000 runs".
+inline std::string grouped(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
 }
 
 // A number from `least` to `most`. Throws InvalidArgument: "--jobs is '0'; must be 1 to 256".

@@ -3,9 +3,16 @@
 #include <memory>
 #include <utility>
 
+#include "sim/further_runs/guided_waves.h"
+
 namespace gang::sim {
 
 namespace {
+
+using End = EverySchedule::End;
+
+// How many runs are made to find one that holds where the first one fails.
+constexpr std::uint64_t most_contrasts = 64;
 
 SimulationOptions guided_run(const SimulationOptions& options) {
   SimulationOptions guided = another_run(options);
@@ -18,6 +25,93 @@ SimulationOptions guided_run(const SimulationOptions& options) {
 bool is_told_all(const Report& report, const Guide& guide) {
   return report.schedules == Schedules::every || (report.is_guided && !guide.log().is_incomplete);
 }
+
+// One run may be enough: nothing in it could have come otherwise.
+EverySchedule run_large_world(const SimulationOptions& options, const RunAgain& again,
+                              const ScheduleRan& ran) {
+  EverySchedule seen{.classes = 1};
+  const Report report = again(another_run(options));
+  const bool goes_on = ran({report, nullptr, std::nullopt});
+  seen.end = report.schedules == Schedules::every ? End::all_seen
+             : goes_on                            ? End::too_large
+                                                  : End::stopped;
+  return seen;
+}
+
+void take_figures(const Reduction& reduction, EverySchedule& seen) {
+  seen.classes = reduction.classes();
+  seen.cut = reduction.cut();
+  seen.contests = reduction.contests();
+  seen.restarts = reduction.restarts();
+  seen.decisive = reduction.decisive();
+}
+
+// The exploration in one direction: from run to run.
+class Search {
+ public:
+  Search(const SimulationOptions& options, const RunAgain& again, const ScheduleRan& ran, int jobs)
+      : ran_(ran), waves_(another_run(options), again, jobs) {}
+
+  EverySchedule run() {
+    while (goes_on() && waves_.begin(reduction_))
+      while (goes_on()) {
+        GuidedRun* const made = waves_.next();
+        if (made == nullptr) break;
+        take(*made);
+      }
+    waves_.stop();
+    if (reduction_.has_diverged()) seen_.end = End::diverged;
+    if (reduction_.is_too_large()) seen_.end = End::too_large;
+    if (!first_failure_) take_figures(reduction_, seen_);
+    if (reduction_.has_diverged()) seen_.diverged_at = *reduction_.diverged_at();
+    return std::move(seen_);
+  }
+
+  const std::vector<StepKey>& undecided() const noexcept { return reduction_.undecided(); }
+  const AnyReceives& known() const noexcept { return reduction_.known(); }
+
+ private:
+  bool goes_on() const noexcept {
+    return (seen_.end == End::all_seen || contrasts_left_ > 0) && !reduction_.has_diverged() &&
+           !reduction_.is_too_large();
+  }
+
+  void take(const GuidedRun& made) {
+    const Guide& guide = *made.options.guide;
+    reduction_.learn(guide, made.has_reversals ? &made.reversals : nullptr);
+    if (reduction_.is_forgotten()) return;
+    if (contrasts_left_ > 0) return contrast(made.report, guide);
+    if (!is_told_all(made.report, guide)) seen_.end = End::unguided;
+    if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
+    if (ran_({made.report, &guide, reduction_.decisive()})) return;
+    seen_.end = End::stopped;
+    if (!made.report.holds() && !reduction_.decisive()) begin_contrasts();
+  }
+
+  // The first run fails: which choice makes it fail is seen from one that holds.
+  void begin_contrasts() {
+    take_figures(reduction_, seen_);
+    first_failure_ = true;
+    contrasts_left_ = most_contrasts;
+  }
+
+  void contrast(const Report& report, const Guide& guide) {
+    --contrasts_left_;
+    if (guide.is_cut() || !report.holds() || !reduction_.decisive()) return;
+    contrasts_left_ = 0;
+    Contest& decisive = seen_.decisive.emplace(*reduction_.decisive());
+    std::swap(decisive.first, decisive.second);
+    std::swap(decisive.first_context, decisive.second_context);
+    seen_.holds_otherwise = true;
+  }
+
+  const ScheduleRan& ran_;
+  GuidedWaves waves_;
+  Reduction reduction_;
+  EverySchedule seen_;
+  bool first_failure_ = false;
+  std::uint64_t contrasts_left_ = 0;
+};
 
 }  // namespace
 
@@ -32,45 +126,15 @@ std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& a
 }
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
-                                 const ScheduleRan& ran) {
-  using End = EverySchedule::End;
-  const SimulationOptions guided = guided_run(options);
-  Reduction reduction;
-  EverySchedule seen;
-  if (options.world_size > most_explored_ranks) {
-    // One run may be enough: nothing in it could have come otherwise.
-    const Report report = again(another_run(options));
-    ++seen.classes;
-    const bool goes_on = ran(report, std::nullopt);
-    seen.end = report.schedules == Schedules::every ? End::all_seen
-               : goes_on                            ? End::too_large
-                                                    : End::stopped;
-    return seen;
-  }
-  while (std::optional<Beginning> beginning = reduction.next()) {
-    guided.guide->begin(*std::move(beginning), reduction.known());
-    const Report report = again(guided);
-    reduction.learn(*guided.guide);
-    if (!is_told_all(report, *guided.guide)) seen.end = End::unguided;
-    if (guided.guide->is_cut()) {
-      if (seen.end == End::unguided) break;
-      continue;
-    }
-    if (reduction.has_diverged() || reduction.is_too_large()) break;
-    if (!ran(report, reduction.decisive())) seen.end = End::stopped;
-    if (seen.end != End::all_seen) break;
-  }
-  seen.decisive = reduction.decisive();
-  if (seen.end == End::stopped && seen.decisive) {
-    guided.guide->begin({.choices = reduction.undecided()}, reduction.known());
+                                 const ScheduleRan& ran, int jobs) {
+  if (options.world_size > most_explored_ranks) return run_large_world(options, again, ran);
+  Search search(options, again, ran, jobs);
+  EverySchedule seen = search.run();
+  if (seen.end == End::stopped && seen.decisive && !seen.holds_otherwise) {
+    const SimulationOptions guided = guided_run(options);
+    guided.guide->begin({.choices = search.undecided()}, search.known());
     seen.holds_otherwise = again(guided).holds();
   }
-  seen.classes = reduction.classes();
-  seen.cut = reduction.cut();
-  seen.contests = reduction.contests();
-  seen.restarts = reduction.restarts();
-  if (reduction.has_diverged()) seen.end = End::diverged;
-  if (reduction.is_too_large()) seen.end = End::too_large;
   return seen;
 }
 

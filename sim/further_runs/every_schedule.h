@@ -27,17 +27,28 @@ struct EverySchedule {
   std::optional<Contest> decisive;  // what the last run decided otherwise than an earlier one
   // Whether the run that decides it in the other way holds; shown where the last run was stopped.
   std::optional<bool> holds_otherwise;
+  std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
 };
 
 // Worlds of more ranks than these are not explored: a step costs O(ranks).
 inline constexpr int most_explored_ranks = 512;
 
-// Runs `again` once for each class of equivalent schedules, with `options` and a guide. `ran` gets
-// the report of each, and what it decided otherwise than an earlier one, and returns whether to go
-// on. Not under ContextKind::parallel.
-using ScheduleRan = std::function<bool(const Report&, const std::optional<Contest>& decisive)>;
+// One of its runs.
+struct ExploredRun {
+  const Report& report;
+  const Guide* guide;  // whose options the run had; null in a world that is too large
+  // What it decided otherwise than an earlier run; none: it is the first one.
+  const std::optional<Contest>& decisive;
+};
+
+// Runs `again` once for each class of equivalent schedules, with `options` and a guide. `ran` looks
+// at each run and returns whether to go on. Not under ContextKind::parallel.
+//
+// `jobs` threads call `again`, each with guides of its own; one thread calls `ran`, and in the same
+// order whatever the number of threads.
+using ScheduleRan = std::function<bool(const ExploredRun&)>;
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
-                                 const ScheduleRan& ran);
+                                 const ScheduleRan& ran, int jobs = 1);
 
 // How many choices of one run, which `again` makes, contexts contest: 0 if there are none, if a
 // Guide is not told of all that could come otherwise, or if the world is too large.

@@ -16,15 +16,21 @@ std::string event_text(const TraceEvent* event) {
   return text;
 }
 
-// Where two traces of one program diverge: the ranks at that point, and the first call of the two.
-void point_at_difference(const Trace& first, const Trace& second, Finding& finding) {
-  const std::size_t common = std::min(first.events.size(), second.events.size());
+}  // namespace
+
+std::optional<Finding> nondeterminism(const Report& first, const Report& again) {
+  const Trace& a = first.trace;
+  const Trace& b = again.trace;
+  if (a.events == b.events && a.digest == b.digest) return std::nullopt;
+  Finding finding;
+  finding.id = finding_id::nondeterminism;
+  const std::size_t both = std::min(a.events.size(), b.events.size());
   std::size_t step = 0;
-  while (step < common && first.events[step] == second.events[step]) ++step;
+  while (step < both && a.events[step] == b.events[step]) ++step;
   const auto event_of = [step](const Trace& trace) {
     return step < trace.events.size() ? &trace.events[step] : nullptr;
   };
-  const TraceEvent* const events[] = {event_of(first), event_of(second)};
+  const TraceEvent* const events[] = {event_of(a), event_of(b)};
   for (const TraceEvent* event : events) {
     if (event == nullptr) continue;
     if (std::ranges::count(finding.ranks, event->rank) == 0) finding.ranks.push_back(event->rank);
@@ -37,21 +43,16 @@ void point_at_difference(const Trace& first, const Trace& second, Finding& findi
       "Two runs of the program under one schedule differ, so it depends on something outside "
       "the simulation (a clock, an address, unseeded randomness): event {}: first {}, then {}.",
       step, event_text(events[0]), event_text(events[1]));
+  return finding;
 }
-
-}  // namespace
 
 Report run_rechecked(const SimulationOptions& options, const RankProgram& program) {
   SimulationOptions recording = options;
   recording.trace = Recording::on;
   Report report = Simulation(recording).run(program);
-  Report again = Simulation(recording).run(program);
-  if (report.trace.events != again.trace.events || report.trace.digest != again.trace.digest) {
-    Finding finding;
-    finding.id = finding_id::nondeterminism;
-    point_at_difference(report.trace, again.trace, finding);
-    report.findings.push_back(std::move(finding));
-  }
+  const Report again = Simulation(recording).run(program);
+  if (std::optional<Finding> finding = nondeterminism(report, again))
+    report.findings.push_back(*std::move(finding));
   if (options.trace == Recording::off) report.trace.events.clear();
   return report;
 }

@@ -3,17 +3,11 @@
 #include <algorithm>
 
 #include "gang/hash.h"
+#include "sim/schedule/detours.h"
 #include "sim/schedule/replay_scheduler.h"
 
 namespace gang::sim {
 namespace {
-
-constexpr StepKey rank_key = 0x72616e6b;
-constexpr StepKey end_key = 0x656e64;
-
-// Of a log: some hundred MiB.
-constexpr std::size_t most_marks = 4'000'000;
-constexpr std::size_t most_contexts_of_choices = 16'000'000;
 
 class GuidedScheduler final : public Scheduler {
  public:
@@ -35,92 +29,74 @@ class GuidedScheduler final : public Scheduler {
 
 void Guide::begin(Beginning beginning, const AnyReceives& known) {
   beginning_ = std::move(beginning);
+  sampler_.reset();
   known_ = &known;
 }
 
+void Guide::sample(std::unique_ptr<Sampler> sampler, const AnyReceives& known) {
+  begin(Beginning{}, known);
+  sampler_ = std::move(sampler);
+}
+
 void Guide::begin_run(int world_size) {
-  log_.clear();
-  for (TaskId id = 0; id < static_cast<TaskId>(world_size); ++id)
-    log_.contexts.push_back(splitmix64(rank_key, id));
-  log_.names.resize(log_.contexts.size());
-  made_.clear();
-  posted_.clear();
+  begin_log(world_size);
   wanted_.clear();
   held_.clear();
-  made_choices_ = step_accesses_ = 0;
-  rests_ = true;
-  is_cut_ = has_diverged_ = is_full_ = false;
+  made_choices_ = 0;
+  is_cut_ = has_diverged_ = false;
 }
 
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
   end_step();
   enabled_.clear();
-  std::vector<TaskId> all;
   TaskId id = runnable.first();
-  for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id)) {
-    all.push_back(id);
+  for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
     if (!waits_for_mutex(id)) enabled_.push_back(id);
-  }
-  if (enabled_.empty()) enabled_ = std::move(all);
-  const TaskId chosen = made_choices_ < beginning_.choices.size() ? beginning_choice()
-                                                                  : next_awake(enabled_, current);
+  if (enabled_.empty())
+    for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
+      enabled_.push_back(id);
+  const TaskId chosen = next_context(current);
   if (chosen == no_task)
     throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
                                      : "the program does not repeat what it did before");
   watch(chosen);
-  note_choice(chosen);
+  note_choice(enabled_, chosen);
   ++made_choices_;
   return chosen;
 }
 
-void Guide::note_choice(TaskId chosen) {
-  if (log_.choices.size() * log_.contexts.size() > most_contexts_of_choices) give_up_noting();
-  if (is_full_) return;
-  StepChoice& choice = log_.choices.emplace_back();
-  for (const TaskId task : enabled_) choice.enabled.push_back(log_.contexts[task]);
-  choice.chosen = log_.contexts[chosen];
-  mark(StepMark::Kind::step, log_.choices.size() - 1);
-  step_accesses_ = log_.accesses.size();
-}
-
-void Guide::give_up_noting() noexcept {
-  is_full_ = true;
-  log_.marks = {};
-  log_.accesses = {};
-  log_.choices = {};
-  log_.taken = {};
-}
-
 void Guide::watch(TaskId chosen) {
-  current_ = chosen;
-  rests_ = false;
+  begin_step(chosen);
   wanted_.erase(chosen);
+}
+
+TaskId Guide::next_context(TaskId current) {
+  if (made_choices_ < beginning_.choices.size()) return beginning_choice();
+  return sampler_ != nullptr ? sampler_->choose(enabled_) : next_awake(current);
 }
 
 TaskId Guide::beginning_choice() {
   const StepKey wanted = beginning_.choices[made_choices_];
   for (const TaskId task : enabled_)
-    if (log_.contexts[task] == wanted) return task;
+    if (key_of(task) == wanted) return task;
   has_diverged_ = true;
   return no_task;
 }
 
-TaskId Guide::next_awake(const std::vector<TaskId>& enabled, TaskId current) {
-  TaskId first = no_task, after = no_task;
-  for (const TaskId task : enabled) {
-    if (is_asleep(log_.contexts[task])) continue;
-    if (task == current) return task;
-    if (first == no_task) first = task;
-    if (after == no_task && task > current) after = task;
-  }
-  if (first == no_task) is_cut_ = true;
-  return current < log_.contexts.size() && after != no_task ? after : first;
+TaskId Guide::next_awake(TaskId current) {
+  if (beginning_.sleeping.empty()) return next_in_order(enabled_, current);
+  awake_.clear();
+  for (const TaskId task : enabled_)
+    if (!is_asleep(key_of(task))) awake_.push_back(task);
+  is_cut_ = awake_.empty();
+  return is_cut_ ? no_task : next_in_order(awake_, current);
 }
 
 void Guide::end_step() {
-  if (beginning_.sleeping.empty() || made_choices_ < beginning_.choices.size() || is_full_) return;
-  const std::vector<Access> done(
-      log_.accesses.begin() + static_cast<std::ptrdiff_t>(step_accesses_), log_.accesses.end());
+  if (sampler_ != nullptr && made_choices_ > 0)
+    sampler_->note_step({current(), key_of(current()), accesses_of_step()});
+  if (beginning_.sleeping.empty() || made_choices_ < beginning_.choices.size()) return;
+  const std::span<const Access> done = accesses_of_step();
   if (done.empty()) return;
   std::erase_if(beginning_.sleeping, [&](const SleepingStep& sleeping) {
     return conflict(sleeping.accesses, done, *known_);
@@ -140,55 +116,9 @@ bool Guide::waits_for_mutex(TaskId task) const {
   return held != held_.end() && held->second;
 }
 
-void Guide::mark(StepMark::Kind kind, std::uint64_t value) {
-  if (rests_ || is_full_) return;
-  log_.marks.push_back({kind, current_, value});
-  if (log_.marks.size() > most_marks) give_up_noting();
-}
-
-void Guide::rests() {
-  if (rests_) return;
-  mark(StepMark::Kind::rest, 0);
-  rests_ = true;
-}
-
-void Guide::started(TaskId child, std::string name) {
-  const StepKey parent = rests_ ? rank_key : log_.contexts[current_];
-  if (log_.contexts.size() <= child) log_.contexts.resize(child + 1);
-  log_.contexts[child] = splitmix64(parent, ++made_[parent]);
-  log_.names.resize(log_.contexts.size());
-  log_.names[child] = std::move(name);
-  mark(StepMark::Kind::start, child);
-}
-
-void Guide::access(const Access& access) {
-  if (rests_ || is_full_) return;
-  log_.accesses.push_back(access);
-  mark(StepMark::Kind::access, log_.accesses.size() - 1);
-}
-
-StepKey Guide::new_object() {
-  const StepKey owner = rests_ ? rank_key : log_.contexts[current_];
-  return splitmix64(owner, ++made_[owner]);
-}
-
-StepKey Guide::end_of(TaskId task) const { return splitmix64(log_.contexts[task], end_key); }
-
-StepKey Guide::posted(const void* address) {
-  const StepKey key = new_object();
-  posted_[address] = key;
-  publish(key);
-  return key;
-}
-
-StepKey Guide::posted_at(const void* address) const {
-  const auto found = posted_.find(address);
-  return found == posted_.end() ? 0 : found->second;
-}
-
 void Guide::took(StepKey mutex) {
   held_[mutex] = true;
-  wanted_.erase(current_);
+  wanted_.erase(current());
 }
 
 std::unique_ptr<Scheduler> make_guided_scheduler(std::shared_ptr<Guide> guide) {

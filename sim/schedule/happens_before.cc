@@ -1,178 +1,180 @@
 #include "sim/schedule/happens_before.h"
 
 #include <algorithm>
-#include <span>
-#include <unordered_map>
+#include <functional>
+#include <utility>
 
 namespace gang::sim {
 namespace {
 
-using VectorClock = std::vector<std::uint32_t>;
-
 constexpr std::size_t most_clock_entries = 50'000'000;
+constexpr std::size_t modes = 4;
 
-template <typename Other>
-void join_into(VectorClock& clock, const Other& other) {
-  if (clock.size() < other.size()) clock.resize(other.size(), 0);
+void join_into(std::span<std::uint32_t> clock, std::span<const std::uint32_t> other) {
   for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
 
-struct AccessInStep {
-  std::uint32_t step = 0;
-  std::uint32_t access = 0;
-  AccessMode mode = AccessMode::read;
-};
+std::size_t index_of(AccessMode mode) noexcept { return static_cast<std::size_t>(mode); }
 
-// What has been done to one object since it was last written, that included.
-struct ObjectHistory {
-  std::vector<AccessInStep> accesses;
-  std::vector<VectorClock> clocks =
-      std::vector<VectorClock>(4);  // by mode; of a write: all before it, too
-
-  void add(const AccessInStep& access, const VectorClock& clock) {
-    if (access.mode == AccessMode::write) {
-      accesses.clear();
-      for (VectorClock& of_mode : clocks) of_mode.clear();
-    }
-    accesses.push_back(access);
-    join_into(clocks[static_cast<std::size_t>(access.mode)], clock);
-  }
-};
+}  // namespace
 
 // Whether two contexts access some object in ways that do not commute.
-bool has_conflicts(const StepLog& log, const AnyReceives& known) {
-  struct User {
-    TaskId task;
-    AccessMode mode;
-  };
-  std::unordered_map<StepKey, std::vector<User>> users;
-  std::vector<StepKey> objects;
+bool HappensBefore::has_conflicts(const StepLog& log, const AnyReceives& known) {
+  objects_.clear();
+  users_.clear();
   for (const StepMark& mark : log.marks) {
     if (mark.kind != StepMark::Kind::access) continue;
     const Access& access = log.accesses[mark.value];
-    objects.clear();
-    add_objects(access, known, objects);
-    for (const StepKey object : objects) {
-      std::vector<User>& of = users[object];
-      bool is_known = false;
-      for (const User& user : of) {
-        if (user.task != mark.task && conflict(user.mode, access.mode)) return true;
-        is_known |= user.task == mark.task && user.mode == access.mode;
+    keys_.clear();
+    add_objects(access, known, keys_);
+    for (const StepKey key : keys_) {
+      const std::uint32_t number = objects_.number_of(key);
+      if (number == users_.size())
+        users_.push_back({.first = {no_task, no_task, no_task, no_task}});
+      ObjectUsers& users = users_[number];
+      for (std::size_t mode = 0; mode < modes; ++mode) {
+        const bool has_another = users.has_others[mode] ||
+                                 (users.first[mode] != no_task && users.first[mode] != mark.task);
+        if (has_another && conflict(access.mode, static_cast<AccessMode>(mode))) return true;
       }
-      if (!is_known) of.push_back({mark.task, access.mode});
+      TaskId& first = users.first[index_of(access.mode)];
+      if (first == no_task) first = mark.task;
+      users.has_others[index_of(access.mode)] |= first != mark.task;
     }
   }
   return false;
 }
 
-}  // namespace
-
-// Goes through a log from mark to mark.
-class HappensBefore::Walk {
- public:
-  Walk(HappensBefore& order, const StepLog& log, const AnyReceives& known)
-      : order_(order),
-        log_(log),
-        known_(known),
-        clocks_(log.contexts.size(), VectorClock(log.contexts.size(), 0)) {}
-
-  void take(const StepMark& mark) {
-    VectorClock& clock = clocks_[mark.task];
-    switch (mark.kind) {
-      case StepMark::Kind::step:
-        end_step();
-        order_.context_of_.push_back(mark.task);
-        clock[mark.task] = static_cast<std::uint32_t>(order_.context_of_.size());
-        is_in_step_ = true;
-        return;
-      case StepMark::Kind::access:
-        return access(clock, static_cast<std::uint32_t>(mark.value));
-      case StepMark::Kind::publish:
-        return join_into(published_[mark.value], clock);
-      case StepMark::Kind::join:
-        if (const auto found = published_.find(mark.value); found != published_.end())
-          join_into(clock, found->second);
-        return;
-      case StepMark::Kind::carry:
-        carried_ = published_[mark.value];
-        return;
-      case StepMark::Kind::into:
-        return join_into(published_[mark.value], carried_);
-      case StepMark::Kind::start:
-        return join_into(clocks_[mark.value], clock);
-      case StepMark::Kind::rest: {
-        end_step();
-        VectorClock all = clock;
-        for (const VectorClock& other : clocks_) join_into(all, other);
-        std::ranges::fill(clocks_, all);
-        return;
-      }
-    }
-  }
-
-  void end_step() {
-    if (!is_in_step_) return;
-    const VectorClock& clock = clocks_[order_.context_of_.back()];
-    order_.clocks_.insert(order_.clocks_.end(), clock.begin(), clock.end());
-    is_in_step_ = false;
-  }
-
- private:
-  void access(VectorClock& clock, std::uint32_t index) {
-    const auto step = static_cast<std::uint32_t>(order_.context_of_.size() - 1);
-    const Access& access = log_.accesses[index];
-    objects_.clear();
-    add_objects(access, known_, objects_);
-    find_races(clock, {step, index, access.mode});
-    for (const StepKey object : objects_) {
-      const ObjectHistory& history = histories_[object];
-      for (std::size_t mode = 0; mode < history.clocks.size(); ++mode)
-        if (conflict(access.mode, static_cast<AccessMode>(mode)))
-          join_into(clock, history.clocks[mode]);
-    }
-    for (const StepKey object : objects_) histories_[object].add({step, index, access.mode}, clock);
-  }
-
-  // From the latest step back: what comes before a step that is found does not race itself.
-  void find_races(const VectorClock& clock, const AccessInStep& now) {
-    std::vector<AccessInStep> earlier;
-    for (const StepKey object : objects_)
-      for (const AccessInStep& access : histories_[object].accesses)
-        if (access.step != now.step && conflict(access.mode, now.mode)) earlier.push_back(access);
-    std::ranges::stable_sort(earlier, std::ranges::greater(), &AccessInStep::step);
-    VectorClock before = clock;
-    for (const AccessInStep& access : earlier) {
-      if (before[order_.context_of_[access.step]] > access.step) continue;
-      order_.races_.push_back({access.step, now.step, access.access, now.access});
-      join_into(before, order_.clock_of(access.step));
-    }
-  }
-
-  HappensBefore& order_;
-  const StepLog& log_;
-  const AnyReceives& known_;
-  std::vector<VectorClock> clocks_;  // by context
-  std::unordered_map<StepKey, VectorClock> published_;
-  VectorClock carried_;
-  std::unordered_map<StepKey, ObjectHistory> histories_;
-  std::vector<StepKey> objects_;  // of this access
-  bool is_in_step_ = false;
-};
-
 bool HappensBefore::fits(const StepLog& log) noexcept {
   return log.choices.size() * log.contexts.size() <= most_clock_entries;
 }
 
-HappensBefore::HappensBefore(const StepLog& log, const AnyReceives& known)
-    : contexts_(log.contexts.size()) {
+void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
+  contexts_ = log.contexts.size();
+  context_of_.clear();
+  clocks_.clear();
+  races_.clear();
   if (!has_conflicts(log, known)) return;
-  Walk walk(*this, log, known);
-  for (const StepMark& mark : log.marks) walk.take(mark);
-  walk.end_step();
+  begin(log);
+  for (const StepMark& mark : log.marks) take(mark, log, known);
+  end_step();
 }
 
-std::span<const std::uint32_t> HappensBefore::clock_of(std::uint32_t step) const noexcept {
-  return std::span(clocks_).subspan(step * contexts_, contexts_);
+void HappensBefore::begin(const StepLog& log) {
+  clocks_.reserve(log.choices.size() * contexts_);
+  now_.assign(contexts_ * contexts_, 0);
+  published_.clear();
+  published_clocks_.clear();
+  carried_.assign(contexts_, 0);
+  objects_.clear();
+  history_clocks_.clear();
+  is_in_step_ = false;
+}
+
+void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyReceives& known) {
+  const Clock clock = row(now_, mark.task);
+  switch (mark.kind) {
+    case StepMark::Kind::step:
+      end_step();
+      context_of_.push_back(mark.task);
+      clock[mark.task] = static_cast<std::uint32_t>(context_of_.size());
+      is_in_step_ = true;
+      return;
+    case StepMark::Kind::access:
+      keys_.clear();
+      add_objects(log.accesses[mark.value], known, keys_);
+      return access(clock, static_cast<std::uint32_t>(mark.value), log);
+    case StepMark::Kind::publish:
+      return join_into(published(mark.value), clock);
+    case StepMark::Kind::join:
+      return join_published(mark.value, clock);
+    case StepMark::Kind::carry:
+      std::ranges::fill(carried_, 0);
+      return join_published(mark.value, carried_);
+    case StepMark::Kind::into:
+      return join_into(published(mark.value), carried_);
+    case StepMark::Kind::start:
+      return join_into(row(now_, mark.value), clock);
+    case StepMark::Kind::rest:
+      end_step();
+      for (std::size_t context = 0; context < contexts_; ++context)
+        join_into(row(now_, 0), row(now_, context));
+      for (std::size_t context = 1; context < contexts_; ++context)
+        std::ranges::copy(row(now_, 0), row(now_, context).begin());
+      return;
+  }
+}
+
+void HappensBefore::end_step() {
+  if (!is_in_step_) return;
+  const Clock clock = row(now_, context_of_.back());
+  clocks_.insert(clocks_.end(), clock.begin(), clock.end());
+  is_in_step_ = false;
+}
+
+HappensBefore::Clock HappensBefore::published(StepKey object) {
+  const std::uint32_t number = published_.number_of(object);
+  if (published_clocks_.size() < published_.size() * contexts_)
+    published_clocks_.resize(published_.size() * contexts_, 0);
+  return row(published_clocks_, number);
+}
+
+void HappensBefore::join_published(StepKey from, Clock into) {
+  if (const std::uint32_t number = published_.find(from); number != KeyTable::none)
+    join_into(into, row(published_clocks_, number));
+}
+
+std::uint32_t HappensBefore::history_of(StepKey object) {
+  const std::uint32_t known = objects_.size();
+  const std::uint32_t number = objects_.number_of(object);
+  if (number < known) return number;
+  if (histories_.size() <= number) histories_.emplace_back();
+  histories_[number].accesses.clear();
+  histories_[number].has = {};
+  history_clocks_.resize((number + 1) * modes * contexts_, 0);
+  return number;
+}
+
+void HappensBefore::access(Clock clock, std::uint32_t index, const StepLog& log) {
+  const AccessMode mode = log.accesses[index].mode;
+  const AccessInStep now{static_cast<std::uint32_t>(context_of_.size() - 1), index, mode};
+  find_races(clock, now);
+  for (const StepKey key : keys_) {
+    const std::uint32_t object = history_of(key);
+    for (std::size_t other = 0; other < modes; ++other)
+      if (histories_[object].has[other] && conflict(mode, static_cast<AccessMode>(other)))
+        join_into(clock, row(history_clocks_, object * modes + other));
+  }
+  for (const StepKey key : keys_) {
+    const std::uint32_t object = history_of(key);
+    ObjectHistory& history = histories_[object];
+    if (mode == AccessMode::write) {
+      history.accesses.clear();
+      history.has = {};
+    }
+    history.accesses.push_back(now);
+    const Clock of_mode = row(history_clocks_, object * modes + index_of(mode));
+    if (!std::exchange(history.has[index_of(mode)], true)) std::ranges::fill(of_mode, 0);
+    join_into(of_mode, clock);
+  }
+}
+
+// From the latest step back: what comes before a step that is found does not race itself.
+void HappensBefore::find_races(Clock clock, const AccessInStep& now) {
+  earlier_.clear();
+  for (const StepKey key : keys_)
+    for (const AccessInStep& access : histories_[history_of(key)].accesses)
+      if (access.step != now.step && conflict(access.mode, now.mode) &&
+          clock[context_of_[access.step]] <= access.step)
+        earlier_.push_back(access);
+  if (earlier_.empty()) return;
+  std::ranges::stable_sort(earlier_, std::ranges::greater(), &AccessInStep::step);
+  before_.assign(clock.begin(), clock.end());
+  for (const AccessInStep& access : earlier_) {
+    if (before_[context_of_[access.step]] > access.step) continue;
+    races_.push_back({access.step, now.step, access.access, now.access});
+    join_into(before_, row(clocks_, access.step));
+  }
 }
 
 }  // namespace gang::sim

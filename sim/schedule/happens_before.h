@@ -1,10 +1,12 @@
 // Which steps of a run came after which, whatever the order of those that commute.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "sim/schedule/key_table.h"
 #include "sim/schedule/step_log.h"
 
 namespace gang::sim {
@@ -18,10 +20,14 @@ struct Race {
   std::uint32_t second_access = 0;
 };
 
-// Vector clocks over the steps of a log. O(steps * contexts).
+// Vector clocks over the steps of a log. O(steps * contexts). One object can read many logs, one
+// after the other, and then takes no memory for most of them.
 class HappensBefore {
  public:
-  HappensBefore(const StepLog& log, const AnyReceives& known);
+  HappensBefore() = default;
+  HappensBefore(const StepLog& log, const AnyReceives& known) { read(log, known); }
+
+  void read(const StepLog& log, const AnyReceives& known);
 
   // Whether the log is small enough to be looked at.
   static bool fits(const StepLog& log) noexcept;
@@ -37,14 +43,55 @@ class HappensBefore {
   }
 
  private:
-  class Walk;
+  using Clock = std::span<std::uint32_t>;  // by context: steps known, as index + 1
 
-  std::span<const std::uint32_t> clock_of(std::uint32_t step) const noexcept;
+  struct AccessInStep {
+    std::uint32_t step = 0;
+    std::uint32_t access = 0;
+    AccessMode mode = AccessMode::read;
+  };
+  // What has been done to one object since it was last written, that included. Its clocks, by mode,
+  // are in history_clocks_; of a write: of all before it, too.
+  struct ObjectHistory {
+    std::vector<AccessInStep> accesses;
+    std::array<bool, 4> has{};  // by mode: whether there is a clock
+  };
+  struct ObjectUsers {
+    std::array<TaskId, 4> first;  // by mode: who accessed it so; no_task: nobody
+    std::array<bool, 4> has_others;
+  };
 
-  std::size_t contexts_;
+  bool has_conflicts(const StepLog& log, const AnyReceives& known);
+  void begin(const StepLog& log);
+  void take(const StepMark& mark, const StepLog& log, const AnyReceives& known);
+  void end_step();
+  void access(Clock clock, std::uint32_t index, const StepLog& log);
+  void find_races(Clock clock, const AccessInStep& now);
+  void join_published(StepKey from, Clock into);
+  std::uint32_t history_of(StepKey object);
+  Clock row(std::vector<std::uint32_t>& rows, std::size_t index) const noexcept {
+    return Clock(rows).subspan(index * contexts_, contexts_);
+  }
+  Clock published(StepKey object);
+
+  std::size_t contexts_ = 0;
   std::vector<TaskId> context_of_;     // by step
-  std::vector<std::uint32_t> clocks_;  // by step and context: steps known, as index + 1
+  std::vector<std::uint32_t> clocks_;  // by step
   std::vector<Race> races_;
+
+  // While a log is read.
+  std::vector<std::uint32_t> now_;  // the clock of each context
+  KeyTable published_;
+  std::vector<std::uint32_t> published_clocks_;
+  std::vector<std::uint32_t> carried_;
+  KeyTable objects_;
+  std::vector<ObjectHistory> histories_;
+  std::vector<std::uint32_t> history_clocks_;
+  std::vector<ObjectUsers> users_;
+  std::vector<StepKey> keys_;  // of the objects of this access
+  std::vector<AccessInStep> earlier_;
+  std::vector<std::uint32_t> before_;
+  bool is_in_step_ = false;
 };
 
 }  // namespace gang::sim

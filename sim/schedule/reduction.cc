@@ -8,111 +8,102 @@
 namespace gang::sim {
 namespace {
 
-bool has(const std::vector<SleepingStep>& steps, StepKey context) {
-  return std::ranges::find(steps, context, &SleepingStep::context) != steps.end();
-}
-
-// Adds what is new; whether something was.
-bool merge(AnyReceives& known, const AnyReceives& further) {
-  bool is_new = false;
-  for (const auto& [mailbox, tags] : further)
-    for (const std::int32_t tag : tags) is_new |= known[mailbox].insert(tag).second;
-  return is_new;
-}
-
-Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& race) {
-  Contest contest{.first = log.accesses[race.first_access],
-                  .second = log.accesses[race.second_access],
-                  .first_context = log.names[order.context_of(race.first_step)],
-                  .second_context = log.names[order.context_of(race.second_step)]};
-  if (contest.first.kind != AccessKind::message) return contest;
-  for (const TakenByAny& taken : log.taken) {
-    if (taken.message != contest.first.operation && taken.message != contest.second.operation)
-      continue;
-    contest.receive = taken;
-    break;
-  }
-  return contest;
-}
-
-// The contexts that could make the first step of what `race` would be in the other order: of the
-// steps that do not come after its first one, those that come after none of the others.
-std::vector<StepKey> initials_of(const StepLog& log, const HappensBefore& order, const Race& race) {
-  std::vector<std::uint32_t> firsts;  // the first step of each context
-  std::vector<StepKey> initials;
-  for (std::uint32_t step = race.first_step + 1; step <= race.second_step; ++step) {
-    if (step != race.second_step && order.comes_after(step, race.first_step)) continue;
-    const TaskId context = order.context_of(step);
-    if (std::ranges::any_of(firsts,
-                            [&](std::uint32_t f) { return order.context_of(f) == context; }))
-      continue;
-    if (std::ranges::none_of(firsts, [&](std::uint32_t f) { return order.comes_after(step, f); }))
-      initials.push_back(log.contexts[context]);
-    firsts.push_back(step);
-  }
-  // Preferably the one that was second itself.
-  const auto second = std::ranges::find(initials, log.contexts[order.context_of(race.second_step)]);
-  if (second != initials.end()) std::iter_swap(initials.begin(), second);
-  return initials;
-}
+constexpr std::size_t most_bytes_of_tree = std::size_t{1} << 30;
 
 }  // namespace
 
 std::optional<Beginning> Reduction::next() {
-  if (has_diverged_ || is_too_large_) return std::nullopt;
+  if (has_diverged() || is_too_large_) return std::nullopt;
   if (!has_begun_) {
     has_begun_ = true;
     decisive_.reset();
-    return Beginning{};
+    return Beginning{.round = round_, .knowledge = known_.get()};
   }
-  while (!nodes_.empty()) {
-    Node& node = nodes_.back();
-    while (!node.left.empty()) {
-      Alternative alternative = std::move(node.left.back());
-      node.left.pop_back();
-      if (has(node.sleeping, alternative.context)) continue;
-      node.done.push_back({node.chosen, std::move(node.accesses)});
-      node.chosen = alternative.context;
-      node.accesses.clear();
-      decisive_ = std::move(alternative.contest);
-      Beginning beginning;
-      for (const Node& step : nodes_) beginning.choices.push_back(step.chosen);
-      undecided_ = beginning.choices;
-      undecided_.back() = alternative.instead_of;
-      beginning.sleeping = node.sleeping;
-      beginning.sleeping.insert(beginning.sleeping.end(), node.done.begin(), node.done.end());
+  while (Node* node = tree_.take_open()) {
+    while (!node->left.empty()) {
+      node->running = std::move(node->left.back());
+      node->left.pop_back();
+      if (node->sleeps(node->running->context)) {
+        node->running.reset();
+        continue;
+      }
+      Beginning beginning{
+          .sleeping = node->sleeping, .branch = node, .round = round_, .knowledge = known_.get()};
+      beginning.choices.resize(node->depth + 1);
+      beginning.choices.back() = node->running->context;
+      for (const Node* step = node; step->parent != nullptr; step = step->parent)
+        beginning.choices[step->depth - 1] = step->context;
+      for (const ScheduleTree::Tried& tried : node->all_tried())
+        beginning.sleeping.push_back({tried.context, tried.accesses});
+      decide(beginning.choices, *node->running);
       return beginning;
     }
-    nodes_.pop_back();
+    tree_.release(node);
   }
   return std::nullopt;
 }
 
-void Reduction::learn(const Guide& guide) {
+void Reduction::decide(const std::vector<StepKey>& choices,
+                       const ScheduleTree::Alternative& alternative) {
+  decisive_ = alternative.contest;
+  undecided_ = choices;
+  undecided_.back() = alternative.instead_of;
+}
+
+void Reduction::learn(const Guide& guide, const Reversals* reversals) {
+  const Beginning& began = guide.beginning();
+  auto* const branch = static_cast<Node*>(began.branch);
+  is_forgotten_ = began.round != round_;
+  if (is_forgotten_) return;
+  if (branch != nullptr)
+    decide(began.choices, *branch->running);
+  else
+    decisive_.reset();
+  if (!can_learn(guide)) return;
   const StepLog& log = guide.log();
-  if (guide.has_diverged()) {
-    has_diverged_ = true;
-    return;
-  }
-  if (guide.is_full() || !HappensBefore::fits(log)) {
-    is_too_large_ = true;
-    return;
-  }
   note_senders(log);
-  if (merge(known_, log.any_receives) && !nodes_.empty() && are_messages_contested(log)) {
-    // Messages that seemed to commute do not: what was left out may matter.
-    nodes_.clear();
-    classes_ = cut_ = contests_ = 0;
-    has_begun_ = false;
-    ++restarts_;
-    return;
+  if (began.knowledge != known_.get()) return try_again(*branch);
+  AnyReceives known = *known_;
+  if (merge(known, log.any_receives)) {
+    former_known_.push_back(
+        std::exchange(known_, std::make_shared<const AnyReceives>(std::move(known))));
+    reversals = nullptr;
+    if (branch != nullptr && are_messages_contested(log)) return begin_anew();
   }
   ++(guide.is_cut() ? cut_ : classes_);
-  if (!take_nodes(log)) {
-    has_diverged_ = true;
-    return;
+  if (!take_nodes(guide)) return;
+  if (reversals == nullptr) {
+    own_reversals_.read(log, *known_, began.first_new_step());
+    reversals = &own_reversals_;
   }
-  find_alternatives(log);
+  find_alternatives(log, *reversals);
+  if (branch != nullptr && !branch->left.empty()) tree_.open(*branch);
+  tree_.release(path_.back());
+  if (tree_.bytes() > most_bytes_of_tree) is_too_large_ = true;
+}
+
+bool Reduction::can_learn(const Guide& guide) {
+  if (guide.has_diverged())
+    diverged_at_ = guide.log().choices.size();
+  else if (guide.is_full() || !HappensBefore::fits(guide.log()))
+    is_too_large_ = true;
+  return !has_diverged() && !is_too_large_;
+}
+
+void Reduction::try_again(Node& branch) {
+  is_forgotten_ = true;
+  branch.left.push_back(*std::exchange(branch.running, std::nullopt));
+  tree_.open(branch);
+}
+
+// Messages that seemed to commute do not: what was left out may matter.
+void Reduction::begin_anew() {
+  tree_.clear();
+  classes_ = cut_ = contests_ = 0;
+  has_begun_ = false;
+  is_forgotten_ = true;
+  ++round_;
+  ++restarts_;
 }
 
 void Reduction::note_senders(const StepLog& log) {
@@ -132,51 +123,76 @@ bool Reduction::are_messages_contested(const StepLog& log) const {
 }
 
 // Adds the steps after the beginning; whether the run began as it was to.
-bool Reduction::take_nodes(const StepLog& log) {
-  if (log.choices.size() < nodes_.size()) return false;
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (log.choices[i].enabled != nodes_[i].enabled) return false;
-  const std::size_t known_nodes = nodes_.size();
-  for (std::size_t i = known_nodes; i < log.choices.size(); ++i)
-    nodes_.push_back({.chosen = log.choices[i].chosen, .enabled = log.choices[i].enabled});
-  const std::size_t first_new = known_nodes == 0 ? 0 : known_nodes - 1;
+bool Reduction::take_nodes(const Guide& guide) {
+  const StepLog& log = guide.log();
+  path_.assign(log.choices.size(), nullptr);
+  auto* const branch = static_cast<Node*>(guide.beginning().branch);
+  for (Node* node = branch; node != nullptr; node = node->parent)
+    if (node->depth < path_.size()) path_[node->depth] = node;
+  const std::size_t known_nodes = branch == nullptr ? 0 : branch->depth + 1;
+  for (std::size_t i = 0; i < known_nodes; ++i) {
+    if (i < path_.size() && std::ranges::equal(log.choices[i].enabled, path_[i]->enabled)) continue;
+    diverged_at_ = i;
+    return false;
+  }
+  if (branch != nullptr) branch->running.reset();
   std::size_t step = 0;
+  std::vector<Access>* accesses = nullptr;
   for (const StepMark& mark : log.marks) {
-    if (mark.kind == StepMark::Kind::step) step = mark.value;
-    if (mark.kind == StepMark::Kind::access && step >= first_new)
-      nodes_[step].accesses.push_back(log.accesses[mark.value]);
+    if (mark.kind == StepMark::Kind::step) {
+      step = mark.value;
+      if (step + 1 >= known_nodes || known_nodes == 0)
+        accesses = &add_step(step, log.choices[step], known_nodes);
+    }
+    if (mark.kind == StepMark::Kind::access && accesses != nullptr)
+      accesses->push_back(log.accesses[mark.value]);
   }
-  for (std::size_t i = std::max<std::size_t>(known_nodes, 1); i < nodes_.size(); ++i) {
-    const Node& before = nodes_[i - 1];
-    for (const auto* steps : {&before.sleeping, &before.done})
-      for (const SleepingStep& sleeping : *steps)
-        if (!conflict(sleeping.accesses, before.accesses, known_))
-          nodes_[i].sleeping.push_back(sleeping);
-  }
+  for (std::size_t i = known_nodes; i < path_.size(); ++i) tree_.weigh(*path_[i]);
   return true;
 }
 
-void Reduction::find_alternatives(const StepLog& log) {
-  const HappensBefore order(log, known_);
-  contests_ = std::max<std::uint64_t>(contests_, order.races().size());
-  for (const Race& race : order.races())
-    add_alternative(nodes_[race.first_step], initials_of(log, order, race),
-                    contest_of(log, order, race));
+// The node before a step, unless it is there, and what has been done in it, to be filled.
+std::vector<Access>& Reduction::add_step(std::size_t step, const StepChoice& choice,
+                                         std::size_t known_nodes) {
+  if (step >= known_nodes) {
+    Node* const before = step == 0 ? nullptr : path_[step - 1];
+    Node* const node =
+        tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
+    path_[step] = node;
+    node->enabled.assign(choice.enabled.begin(), choice.enabled.end());
+    if (before != nullptr) fall_asleep(*before, *node);
+  }
+  return ScheduleTree::try_context(*path_[step], choice.chosen);
 }
 
-void Reduction::add_alternative(Node& node, const std::vector<StepKey>& initials,
-                                const Contest& contest) {
-  const auto is_tried = [&node](StepKey context) {
-    return context == node.chosen || has(node.done, context) || has(node.sleeping, context) ||
-           std::ranges::find(node.left, context, &Alternative::context) != node.left.end();
-  };
-  if (std::ranges::any_of(initials, is_tried)) return;
-  const auto can_run = [&node](StepKey context) {
-    return std::ranges::find(node.enabled, context) != node.enabled.end();
-  };
-  // Where none can run, the second step cannot come first.
-  const auto found = std::ranges::find_if(initials, can_run);
-  if (found != initials.end()) node.left.push_back({*found, node.chosen, contest});
+// Those that slept before the last step that was tried there, or have been tried there before, go
+// on sleeping unless they do not commute with it.
+void Reduction::fall_asleep(const Node& before, Node& node) const {
+  const std::span<const ScheduleTree::Tried> tried = before.all_tried();
+  const std::vector<Access>& made = tried.back().accesses;
+  for (const SleepingStep& sleeping : before.sleeping)
+    if (!conflict(sleeping.accesses, made, *known_)) node.sleeping.push_back(sleeping);
+  for (const ScheduleTree::Tried& other : tried.first(tried.size() - 1))
+    if (!conflict(other.accesses, made, *known_))
+      node.sleeping.push_back({other.context, other.accesses});
+}
+
+void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals) {
+  contests_ = std::max<std::uint64_t>(contests_, reversals.order().races().size());
+  for (const Reversal& reversal : reversals.all()) {
+    Node& node = *path_[reversal.race.first_step];
+    const std::span<const StepKey> initials = reversals.initials_of(reversal);
+    if (std::ranges::any_of(initials, [&](StepKey context) { return node.knows(context); }))
+      continue;
+    // Where none can run, the second step cannot come first.
+    const auto found = std::ranges::find_if(initials, [&](StepKey context) {
+      return std::ranges::find(node.enabled, context) != node.enabled.end();
+    });
+    if (found == initials.end()) continue;
+    node.left.push_back({*found, log.choices[reversal.race.first_step].chosen,
+                         contest_of(log, reversals.order(), reversal.race)});
+    tree_.open(node);
+  }
 }
 
 }  // namespace gang::sim

@@ -2,23 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/schedule/guide.h"
+#include "sim/schedule/reversals.h"
+#include "sim/schedule/schedule_tree.h"
 #include "sim/schedule/step_log.h"
 
 namespace gang::sim {
-
-// Two steps of different contexts that do not commute, in the order in which a run took them, and
-// could have come in the other order.
-struct Contest {
-  Access first;
-  Access second;
-  std::string first_context;  // its name; empty: a rank's program
-  std::string second_context;
-  std::optional<TakenByAny> receive;  // of messages: the first that took one of the two
-};
 
 // Dynamic partial-order reduction with source sets and sleep sets. Two runs are equivalent if one
 // becomes the other by exchanging neighbouring steps that commute; of each class exactly one run is
@@ -32,15 +26,21 @@ struct Contest {
 //     ... one run under SchedulerKind::guided ...
 //     reduction.learn(*guide);
 //   }
+//
+// Several runs may be under way at once: next() may be called again before learn(). What comes of
+// it depends on the order of these calls only.
 class Reduction {
  public:
-  // What the next run begins with; none once every class has been seen, or after a problem.
+  // What a further run begins with; none if there is none until others have been learned, or after
+  // a problem.
   std::optional<Beginning> next();
 
-  // Takes in the run that has been made.
-  void learn(const Guide& guide);
+  // Takes in a run that has been made. `reversals` are those of its log, if they have been read
+  // with the known() that it began with.
+  void learn(const Guide& guide, const Reversals* reversals = nullptr);
 
-  const AnyReceives& known() const noexcept { return known_; }
+  // Stays as it is as long as this object: what is learned later is in another one.
+  const AnyReceives& known() const noexcept { return *known_; }
 
   std::uint64_t classes() const noexcept { return classes_; }    // runs to the end
   std::uint64_t cut() const noexcept { return cut_; }            // runs that were cut short
@@ -50,52 +50,55 @@ class Reduction {
   // did: messages that seemed to commute do not.
   std::uint64_t restarts() const noexcept { return restarts_; }
 
-  // What a run begins with that decides that contest as the run before did.
+  // Of the run that was begun or learned last: the contest that it decides in the other way than a
+  // run before it, which went the same way until then; and what a run begins with that decides it
+  // as before. None for the first run.
+  const std::optional<Contest>& decisive() const noexcept { return decisive_; }
   const std::vector<StepKey>& undecided() const noexcept { return undecided_; }
 
-  // The contest that the last run decided in the other way than a run before it, which went the
-  // same way until then. None for the first run.
-  const std::optional<Contest>& decisive() const noexcept { return decisive_; }
+  // The run that was learned last counts neither as a class nor as cut: it was made with less
+  // knowledge of messages than there is now, and will be made again.
+  bool is_forgotten() const noexcept { return is_forgotten_; }
 
-  // The run did not repeat what the one before did under the same choices.
-  bool has_diverged() const noexcept { return has_diverged_; }
+  // A run did not repeat what one before did under the same choices: the step that it came to then.
+  const std::optional<std::size_t>& diverged_at() const noexcept { return diverged_at_; }
+  bool has_diverged() const noexcept { return diverged_at_.has_value(); }
 
-  // A run had too many steps of too many contexts to tell which of them commute.
+  // A run had too many steps of too many contexts to tell which of them commute, or there are too
+  // many runs to begin.
   bool is_too_large() const noexcept { return is_too_large_; }
 
  private:
-  struct Alternative {
-    StepKey context = 0;
-    StepKey instead_of = 0;
-    Contest contest;
-  };
-  // The state before a step.
-  struct Node {
-    StepKey chosen = 0;
-    std::vector<StepKey> enabled;
-    std::vector<Access> accesses;        // of the chosen step
-    std::vector<SleepingStep> sleeping;  // before this node was reached
-    std::vector<SleepingStep> done;      // chosen here before
-    std::vector<Alternative> left;
-  };
+  using Node = ScheduleTree::Node;
 
+  bool can_learn(const Guide& guide);
+  void decide(const std::vector<StepKey>& choices, const ScheduleTree::Alternative& alternative);
+  void try_again(Node& branch);
+  void begin_anew();
   void note_senders(const StepLog& log);
   bool are_messages_contested(const StepLog& log) const;
-  bool take_nodes(const StepLog& log);
-  void find_alternatives(const StepLog& log);
-  void add_alternative(Node& node, const std::vector<StepKey>& initials, const Contest& contest);
+  bool take_nodes(const Guide& guide);
+  std::vector<Access>& add_step(std::size_t step, const StepChoice& choice,
+                                std::size_t known_nodes);
+  void fall_asleep(const Node& before, Node& node) const;
+  void find_alternatives(const StepLog& log, const Reversals& reversals);
 
-  std::vector<Node> nodes_;
-  AnyReceives known_;
-  std::map<StepKey, std::set<StepKey>> senders_;  // contexts, by mailbox
+  ScheduleTree tree_;
+  std::vector<Node*> path_;  // of the run that is learned, by step
+  Reversals own_reversals_;
+  std::shared_ptr<const AnyReceives> known_ = std::make_shared<const AnyReceives>();
+  std::vector<std::shared_ptr<const AnyReceives>> former_known_;  // which runs may still refer to
+  std::map<StepKey, std::set<StepKey>> senders_;                  // contexts, by mailbox
   std::optional<Contest> decisive_;
   std::vector<StepKey> undecided_;
   std::uint64_t classes_ = 0;
   std::uint64_t cut_ = 0;
   std::uint64_t contests_ = 0;
   std::uint64_t restarts_ = 0;
+  std::uint64_t round_ = 0;  // of the tree
   bool has_begun_ = false;
-  bool has_diverged_ = false;
+  bool is_forgotten_ = false;
+  std::optional<std::size_t> diverged_at_;
   bool is_too_large_ = false;
 };
 

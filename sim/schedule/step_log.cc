@@ -13,10 +13,18 @@ void StepLog::clear() noexcept {
   choices.clear();
   contexts.clear();
   names.clear();
+  parents.clear();
   taken.clear();
   any_receives.clear();
   seats.clear();
   is_incomplete = false;
+}
+
+bool merge(AnyReceives& known, const AnyReceives& further) {
+  bool is_new = false;
+  for (const auto& [mailbox, tags] : further)
+    for (const std::int32_t tag : tags) is_new |= known[mailbox].insert(tag).second;
+  return is_new;
 }
 
 void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into) {
@@ -28,20 +36,23 @@ void add_objects(const Access& access, const AnyReceives& known, std::vector<Ste
       into.push_back(splitmix64(access.object, static_cast<std::uint32_t>(tag)));
 }
 
-bool conflict(const std::vector<Access>& a, const std::vector<Access>& b,
-              const AnyReceives& known) {
-  std::vector<StepKey> of_a, of_b;
-  for (const Access& first : a) {
-    for (const Access& second : b) {
-      if (!conflict(first.mode, second.mode)) continue;
-      of_a.clear();
-      of_b.clear();
-      add_objects(first, known, of_a);
-      add_objects(second, known, of_b);
-      for (const StepKey object : of_a)
-        if (std::ranges::find(of_b, object) != of_b.end()) return true;
-    }
-  }
+namespace {
+
+bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
+  if (a.object != b.object || !conflict(a.mode, b.mode)) return false;
+  if (a.kind != AccessKind::message) return true;
+  const auto tags = known.find(a.object);
+  return tags != known.end() && std::ranges::any_of(tags->second, [&](std::int32_t tag) {
+           return tag == any_tag || (tag == a.tag && tag == b.tag);
+         });
+}
+
+}  // namespace
+
+bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known) {
+  for (const Access& first : a)
+    for (const Access& second : b)
+      if (do_not_commute(first, second, known)) return true;
   return false;
 }
 

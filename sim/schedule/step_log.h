@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "gang/call_site.h"
 #include "sim/schedule/schedule.h"
@@ -48,6 +51,9 @@ struct Access {
 // commute unless one such receive could take either.
 using AnyReceives = std::map<StepKey, std::set<std::int32_t>>;
 
+// Adds what is new; whether something was.
+bool merge(AnyReceives& known, const AnyReceives& further);
+
 // A receive from any source, and the message that it took.
 struct TakenByAny {
   StepKey message = 0;  // the operation that sent it
@@ -76,7 +82,8 @@ struct StepMark {
 // A choice of a step, and those who could have made it.
 struct StepChoice {
   StepKey chosen = 0;
-  std::vector<StepKey> enabled;  // the chosen one included, in the order of their ids
+  boost::container::small_vector<StepKey, 6>
+      enabled;  // the chosen one included, in the order of their ids
 };
 
 struct StepLog {
@@ -85,6 +92,7 @@ struct StepLog {
   std::vector<StepChoice> choices;
   std::vector<StepKey> contexts;   // by TaskId
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
+  std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
   std::vector<TakenByAny> taken;
   AnyReceives any_receives;         // of this run
   std::map<StepKey, TaskId> seats;  // who called first on a gang, by the rank's place in it
@@ -99,6 +107,6 @@ struct StepLog {
 void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into);
 
 // Whether two steps of different contexts do not commute.
-bool conflict(const std::vector<Access>& a, const std::vector<Access>& b, const AnyReceives& known);
+bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known);
 
 }  // namespace gang::sim

@@ -5,21 +5,16 @@
 namespace gang::properties {
 namespace {
 
-using sim::Contest;
-using sim::EverySchedule;
-using sim::Report;
-
 // Explores, but hands on only what `hands_on` says of the runs, numbered from 0.
 Explore choosy(std::function<int(int)> hands_on) {
   return [hands_on](const sim::SimulationOptions& options, const sim::RunAgain& again,
                     const sim::ScheduleRan& ran) {
     int number = 0;
-    return sim::run_every_schedule(
-        options, again, [&](const Report& report, const std::optional<Contest>& decisive) {
-          bool goes_on = true;
-          for (int i = hands_on(number++); i > 0; --i) goes_on = ran(report, decisive) && goes_on;
-          return goes_on;
-        });
+    return sim::run_every_schedule(options, again, [&](const sim::ExploredRun& run) {
+      bool goes_on = true;
+      for (int i = hands_on(number++); i > 0; --i) goes_on = ran(run) && goes_on;
+      return goes_on;
+    });
   };
 }
 

@@ -27,9 +27,8 @@ void every_schedule_of_four_operations(benchmark::State& state) {
         [](const sim::SimulationOptions& guided) {
           return sim::Simulation(guided).run(four_operations);
         },
-        [](const sim::Report& report, const std::optional<sim::Contest>&) {
-          return report.holds();
-        });
+        [](const sim::ExploredRun& ran) { return ran.report.holds(); },
+        static_cast<int>(state.range(0)));
     if (every.end != sim::EverySchedule::End::all_seen || every.classes != 6) {
       state.SkipWithError("not every schedule was seen");
       break;
@@ -38,7 +37,12 @@ void every_schedule_of_four_operations(benchmark::State& state) {
   }
   state.SetItemsProcessed(runs);
 }
-BENCHMARK(every_schedule_of_four_operations)->Unit(benchmark::kMicrosecond);
+BENCHMARK(every_schedule_of_four_operations)
+    ->ArgName("jobs")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 // The same under random schedules, for comparison.
 void random_schedules_of_four_operations(benchmark::State& state) {

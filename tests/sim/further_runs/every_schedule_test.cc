@@ -16,8 +16,8 @@ EverySchedule seen_of(const SimulationOptions& options, const RankProgram& progr
                       const std::function<void(const Report&)>& look = {}) {
   return run_every_schedule(
       options, [&](const SimulationOptions& guided) { return run(guided, program); },
-      [&](const Report& report, const std::optional<Contest>&) {
-        if (look) look(report);
+      [&](const ExploredRun& ran) {
+        if (look) look(ran.report);
         return true;
       });
 }
@@ -139,15 +139,12 @@ using Ends = std::map<std::uint64_t, std::string>;
 
 Ends ends_of_classes(int world_size, const RankProgram& program) {
   Ends ends;
-  std::shared_ptr<Guide> guide;
   const EverySchedule seen = run_every_schedule(
       {.world_size = world_size},
-      [&](const SimulationOptions& guided) {
-        guide = guided.guide;
-        return run(guided, program);
-      },
-      [&](const Report& report, const std::optional<Contest>&) {
-        EXPECT_TRUE(ends.emplace(class_of(guide->log()), outcome_of(report)).second) << "twice";
+      [&](const SimulationOptions& guided) { return run(guided, program); },
+      [&](const ExploredRun& ran) {
+        const std::uint64_t step_class = class_of(ran.guide->log());
+        EXPECT_TRUE(ends.emplace(step_class, outcome_of(ran.report)).second) << "twice";
         return true;
       });
   EXPECT_EQ(seen.end, EverySchedule::End::all_seen);

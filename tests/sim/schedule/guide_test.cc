@@ -32,6 +32,7 @@ Guide guided(Beginning beginning, int world_size = 3) {
 }
 
 Access written(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
+const std::vector<Access> written_7 = {written(7)};
 
 TEST(Guide, GoesOnWithTheContextThatRunsAndElseWithTheNext) {
   Guide guide = guided({});
@@ -59,7 +60,7 @@ TEST(Guide, SaysThatItsBeginningDoesNotFit) {
 
 TEST(Guide, LetsSleepersSleepUntilSomethingThatMattersHappens) {
   const auto key = keys(3);
-  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {written(7)}}}});
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], written_7}}});
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 1);
   guide.access(written(8));
   EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
@@ -69,7 +70,7 @@ TEST(Guide, LetsSleepersSleepUntilSomethingThatMattersHappens) {
 
 TEST(Guide, CutsARunInWhichOnlySleepersAreLeft) {
   const auto key = keys(3);
-  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], {written(7)}}}});
+  Guide guide = guided({.choices = {key[1]}, .sleeping = {{key[0], written_7}}});
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), no_task), 1);
   EXPECT_THROW(guide.choose(runnable_of({0}), 1), ScheduleDivergence);
   EXPECT_TRUE(guide.is_cut());

@@ -11,13 +11,14 @@ class LogWriter {
   explicit LogWriter(std::size_t contexts) {
     for (std::size_t i = 0; i < contexts; ++i) log_.contexts.push_back(100 + i);
     log_.names.resize(contexts);
+    log_.parents.resize(contexts, no_task);
   }
 
   LogWriter& step(TaskId task) {
     task_ = task;
     StepChoice& choice = log_.choices.emplace_back();
     choice.chosen = log_.contexts[task];
-    choice.enabled = log_.contexts;
+    choice.enabled.assign(log_.contexts.begin(), log_.contexts.end());
     return mark(StepMark::Kind::step, log_.choices.size() - 1);
   }
   LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {

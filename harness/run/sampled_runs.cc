@@ -1,0 +1,263 @@
+#include "harness/run/sampled_runs.h"
+
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gang/hash.h"
+#include "harness/run/exhaustive_runs.h"
+#include "harness/text/number_text.h"
+#include "sim/schedule/guide.h"
+#include "sim/schedule/step_class.h"
+
+namespace gang::harness {
+namespace {
+
+bool is_guided(const Sampling& sampling) noexcept { return sampling.strategy != Strategy::random; }
+
+// Chooses from one seed of the runs that sampling begins with, and of those that it consists of.
+std::unique_ptr<sim::Sampler> make_sampler(const Sampling& sampling, std::uint64_t seed) {
+  return sampling.strategy == Strategy::pct
+             ? sim::make_pct_sampler(seed, sampling.depth, sampling.known)
+             : sim::make_pos_sampler(seed, sampling.known);
+}
+
+// The class of a run: of its schedule, and of the faults that have happened.
+std::uint64_t class_of(const sim::Guide& guide, const sim::Report& report) {
+  std::uint64_t digest = sim::class_of(guide.log());
+  for (const sim::FiredFault& fired : report.faults)
+    digest = splitmix64(digest, hash_bytes(std::as_bytes(std::span(fired.description))));
+  return digest;
+}
+
+// The work that the threads share.
+class Runs {
+ public:
+  Runs(const Program& program, const RunSpecification& specification,
+       const ExplorationOptions& options, const Sampling& sampling)
+      : program_(program),
+        specification_(bounded(specification)),
+        options_(options),
+        sampling_(sampling),
+        is_watched_(can_be_watched(specification)) {
+    if (is_guided(sampling))
+      specification_.schedule = ScheduleChoice::round_robin;
+    else if (specification_.schedule == ScheduleChoice::round_robin)
+      specification_.schedule = ScheduleChoice::random;
+  }
+
+  // Runs seed after seed, until none is left that could be the first to fail.
+  void work() {
+    const auto guide = std::make_shared<sim::Guide>();
+    while (has_time()) {
+      const std::uint64_t index = next_.fetch_add(1);
+      if (index >= options_.schedules || index > first_failure_.load()) return;
+      try {
+        run_one(index, guide);
+      } catch (...) {
+        const std::lock_guard lock{mutex_};
+        if (!error_) error_ = std::current_exception();
+        lower(index);
+        return;
+      }
+    }
+  }
+
+  ExplorationCoverage coverage() const {
+    const std::lock_guard lock{mutex_};
+    return coverage_;
+  }
+
+  Exploration take() {
+    if (error_) std::rethrow_exception(error_);
+    Exploration exploration{.coverage = std::move(coverage_),
+                            .failure = std::move(failure_),
+                            .detours = std::move(detours_)};
+    if (exploration.failure) exploration.claim = Claim::found;
+    if (classes_.empty()) return exploration;
+    Sample& sample = exploration.sample.emplace(Sample{.strategy = sampling_.strategy,
+                                                       .depth = sampling_.depth,
+                                                       .contexts = sampling_.known.contexts(),
+                                                       .steps = sampling_.known.steps(),
+                                                       .longer_runs = longer_runs_});
+    if (sample.strategy == Strategy::pct)
+      sample.bound = sim::pct_bound(sample.depth, sampling_.known);
+    for (const auto& [step_class, runs] : classes_) {
+      sample.runs += runs;
+      ++sample.classes;
+      if (runs == 1) ++sample.seen_once;
+    }
+    return exploration;
+  }
+
+ private:
+  bool has_time() const {
+    return !options_.budget || std::chrono::steady_clock::now() - began_ < *options_.budget;
+  }
+
+  RunResult run_seed(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide,
+                     sim::Recording schedule) {
+    RunSpecification specification = specification_;
+    specification.options.seed += index;
+    if (is_guided(sampling_))
+      guide->sample(make_sampler(sampling_, specification.options.seed), sampling_.known.receives());
+    return run(program_, specification,
+               {.schedule = schedule, .guide = is_watched_ ? guide : nullptr});
+  }
+
+  void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {
+    RunResult result = run_seed(index, guide, sim::Recording::off);
+    const bool fails = is_failure(result);
+    const bool has_class = is_watched_ && !guide->is_full();
+    const std::uint64_t step_class = has_class ? class_of(*guide, result.report) : 0;
+    const bool is_longer = has_class && sampling_.strategy == Strategy::pct && exceeds(*guide);
+    std::optional<std::vector<sim::Detour>> detours;
+    if (fails && is_guided(sampling_)) {
+      result = run_seed(index, guide, sim::Recording::on);
+      if (!guide->is_full()) detours = sim::detours_of(guide->log());
+    }
+    const std::lock_guard lock{mutex_};
+    coverage_.add(result);
+    if (has_class) ++classes_[step_class];
+    if (is_longer) ++longer_runs_;
+    if (!fails || index > first_failure_.load()) return;
+    lower(index);
+    failure_ = std::move(result);
+    detours_ = std::move(detours);
+  }
+
+  // Whether the run goes beyond what the bound was computed from.
+  bool exceeds(const sim::Guide& guide) const {
+    return guide.log().contexts.size() > sampling_.known.contexts() ||
+           sampling_.known.contested_steps(guide.log()) > sampling_.known.steps();
+  }
+
+  void lower(std::uint64_t index) {
+    if (index < first_failure_.load()) first_failure_.store(index);
+  }
+
+  const Program& program_;
+  RunSpecification specification_;
+  const ExplorationOptions& options_;
+  const Sampling& sampling_;
+  const bool is_watched_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<std::uint64_t> first_failure_{~std::uint64_t{0}};
+  mutable std::mutex mutex_;  // of what follows
+  ExplorationCoverage coverage_;
+  std::optional<RunResult> failure_;
+  std::optional<std::vector<sim::Detour>> detours_;  // of failure_
+  std::map<std::uint64_t, std::uint64_t> classes_;  // runs of each
+  std::uint64_t longer_runs_ = 0;
+  std::exception_ptr error_;
+};
+
+// Learns from a few runs: first what is contested, then how often.
+sim::KnownContests learn_contests(const Program& program, const RunSpecification& specification) {
+  constexpr std::uint64_t runs = 4;
+  RunSpecification pilot = bounded(specification);
+  pilot.schedule = ScheduleChoice::round_robin;
+  const auto guide = std::make_shared<sim::Guide>();
+  sim::KnownContests known;
+  const sim::KnownContests nothing;
+  for (std::uint64_t seed = 1; seed <= 2 * runs; ++seed) {
+    pilot.options.seed = seed;
+    guide->sample(sim::make_pct_sampler(seed, 1, nothing), nothing.receives());
+    run(program, pilot, {.settles = false, .guide = guide});
+    if (seed <= runs)
+      known.learn(guide->log());
+    else
+      known.measure(guide->log());
+  }
+  return known;
+}
+
+// The greatest depth up to 3 of bugs that so many runs find almost certainly; 0: of 1 only.
+int promised_depth(const sim::KnownContests& known, std::uint64_t runs) {
+  constexpr double almost_certainly = 0.99;
+  for (const int depth : {3, 2})
+    if (Sample{.bound = sim::pct_bound(depth, known), .runs = runs}.promise() >= almost_certainly)
+      return depth;
+  return 0;
+}
+
+bool decides_something_else(const std::optional<sim::EverySchedule>& every) {
+  using End = sim::EverySchedule::End;
+  return !every || every->end == End::unguided || every->end == End::too_large;
+}
+
+}  // namespace
+
+void ProgressReporter::report(const ExplorationCoverage& coverage) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!progress_ || now < next_) return;
+  next_ = now + std::chrono::milliseconds(200);
+  progress_(coverage);
+}
+
+Sampling choose_sampling(const Program& program, const RunSpecification& specification,
+                         const ExplorationOptions& options,
+                         const std::optional<sim::EverySchedule>& every) {
+  Sampling sampling;
+  const bool is_open = options.strategy == Strategy::automatic;
+  if (options.strategy == Strategy::random || (is_open && decides_something_else(every)))
+    return sampling;
+  sampling.known = learn_contests(program, specification);
+  sampling.strategy = options.strategy;
+  sampling.depth = options.depth;
+  if (!is_open) return sampling;
+  sampling.depth = promised_depth(sampling.known, options.schedules);
+  sampling.strategy = sampling.depth > 0 ? Strategy::pct : Strategy::pos;
+  return sampling;
+}
+
+Exploration run_sampled(const Program& program, const RunSpecification& specification,
+                        const ExplorationOptions& options,
+                        const std::optional<sim::EverySchedule>& every,
+                        ProgressReporter& reporter) {
+  const Sampling sampling = choose_sampling(program, specification, options, every);
+  Runs runs{program, specification, options, sampling};
+  std::atomic<int> working{options.jobs};
+  {
+    std::vector<std::jthread> threads;
+    for (int job = 0; job < options.jobs; ++job)
+      threads.emplace_back([&runs, &working] {
+        runs.work();
+        --working;
+      });
+    while (working.load() > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      reporter.report(runs.coverage());
+    }
+  }
+  return runs.take();
+}
+
+std::string to_text(const Sample& sample) {
+  std::string name(name_of(strategy_names, sample.strategy));
+  if (sample.strategy == Strategy::pct) name += fmt::format(":{}", sample.depth);
+  std::string text = fmt::format(
+      "{} of schedules in {}; about {:.1f} % of further runs would be new",
+      sample.classes == 1 ? "1 class" : grouped(sample.classes) + " classes",
+      grouped(sample.runs, name + " run"), 100 * sample.unseen());
+  if (sample.strategy != Strategy::pct) return text;
+  const auto odds = static_cast<std::uint64_t>(std::ceil(1 / sample.bound));
+  text += fmt::format(
+      ". Each finds a bug of depth {} with a chance of at least 1 in {} ({}, {}); together: {:.1f} "
+      "%",
+      sample.depth, grouped(odds), grouped(sample.contexts, "context"),
+      grouped(sample.steps, "contested step"), 100 * sample.promise());
+  if (sample.longer_runs > 0)
+    text += fmt::format(", without {} that went on for longer",
+                        grouped(sample.longer_runs, "run"));
+  return text;
+}
+
+}  // namespace gang::harness

@@ -1,0 +1,47 @@
+// Runs whose schedules are drawn at random.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "harness/run/exploration.h"
+
+namespace gang::harness {
+
+// Calls `progress`, if there is one, now and then.
+class ProgressReporter {
+ public:
+  explicit ProgressReporter(const ExplorationProgress& progress) : progress_(progress) {}
+
+  void report(const ExplorationCoverage& coverage);
+
+ private:
+  const ExplorationProgress& progress_;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+};
+
+// How schedules are drawn.
+struct Sampling {
+  Strategy strategy = Strategy::random;  // or pct, pos
+  int depth = 0;                         // of pct
+  sim::KnownContests known;              // of pct and pos
+};
+
+// As `options` say. Where they leave it open, after exhaustive runs that ended as `every` says: PCT
+// where its bound promises to find a bug of depth 2 at least in the runs that are left, else POS;
+// random where something else than contested steps decides, too.
+Sampling choose_sampling(const Program& program, const RunSpecification& specification,
+                         const ExplorationOptions& options,
+                         const std::optional<sim::EverySchedule>& every);
+
+// Runs `program` once per seed, until a run fails: then with its schedule, unless faults or a
+// random scheduler have chosen it.
+Exploration run_sampled(const Program& program, const RunSpecification& specification,
+                        const ExplorationOptions& options,
+                        const std::optional<sim::EverySchedule>& every, ProgressReporter& reporter);
+
+// What was drawn: "100 runs of pct:3: ...", a line or two.
+std::string to_text(const Sample& sample);
+
+}  // namespace gang::harness

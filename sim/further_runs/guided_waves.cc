@@ -1,0 +1,118 @@
+#include "sim/further_runs/guided_waves.h"
+
+#include <utility>
+
+namespace gang::sim {
+namespace {
+
+// How often a thread looks again before it gives its core away.
+constexpr int most_looks = 2000;
+
+template <typename Holds>
+void await(const Holds& holds) {
+  for (int looks = 0; !holds(); ++looks)
+    if (looks >= most_looks) std::this_thread::yield();
+}
+
+}  // namespace
+
+GuidedWaves::GuidedWaves(const SimulationOptions& options, const RunAgain& again, int jobs)
+    : options_(options), again_(again) {
+  slots_.reserve(most_runs);
+  for (int job = 1; job < jobs; ++job) threads_.emplace_back([this] { work(); });
+}
+
+GuidedWaves::~GuidedWaves() {
+  stop();
+  is_over_ = true;
+  ++wave_;
+  wave_.notify_all();
+}
+
+GuidedWaves::Slot& GuidedWaves::slot(std::size_t index) {
+  if (index == slots_.size()) {
+    SimulationOptions& options = slots_.emplace_back(std::make_unique<Slot>())->run.options;
+    options = options_;
+    options.scheduler = SchedulerKind::guided;
+    options.guide = std::make_shared<Guide>();
+  }
+  return *slots_[index];
+}
+
+bool GuidedWaves::begin(Reduction& reduction) {
+  stop();
+  std::size_t size = 0;
+  for (; size < most_runs; ++size) {
+    std::optional<Beginning> beginning = reduction.next();
+    if (!beginning) break;
+    Slot& slot = this->slot(size);
+    slot.known = &reduction.known();
+    slot.run.options.guide->begin(*std::move(beginning), reduction.known());
+    slot.error = nullptr;
+    slot.is_made = false;
+  }
+  handed_over_ = 0;
+  size_ = size;
+  begun_ = 0;  // from here on, runs begin
+  if (size > 1) {
+    ++wave_;
+    wave_.notify_all();
+  }
+  return size > 0;
+}
+
+GuidedRun* GuidedWaves::next() {
+  if (handed_over_ == size_) return nullptr;
+  Slot& slot = *slots_[handed_over_++];
+  while (!slot.is_made && make_next()) {
+  }
+  await([&slot] { return slot.is_made.load(); });
+  if (slot.error) std::rethrow_exception(slot.error);
+  return &slot.run;
+}
+
+void GuidedWaves::stop() {
+  size_ = handed_over_ = 0;
+  begun_ = most_runs;
+  await([this] { return working_.load() == 0; });
+}
+
+void GuidedWaves::work() {
+  std::uint32_t seen = 0;
+  while (!is_over_) {
+    for (int looks = 0; wave_.load() == seen && looks < most_looks; ++looks) {
+    }
+    wave_.wait(seen);
+    seen = wave_;
+    ++working_;
+    while (make_next()) {
+    }
+    --working_;
+  }
+}
+
+// Makes the first run that has not begun; whether there was one.
+bool GuidedWaves::make_next() {
+  if (begun_ >= size_) return false;
+  const std::size_t index = begun_.fetch_add(1);
+  if (index >= size_) return false;
+  make(*slots_[index]);
+  return true;
+}
+
+void GuidedWaves::make(Slot& slot) const {
+  GuidedRun& run = slot.run;
+  try {
+    run.report = again_(run.options);
+    const Guide& guide = *run.options.guide;
+    run.has_reversals =
+        !guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log());
+    if (run.has_reversals)
+      run.reversals.read(guide.log(), *slot.known, guide.beginning().first_new_step());
+  } catch (...) {
+    slot.error = std::current_exception();
+  }
+  slot.is_made = true;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,72 @@
+// Guided runs that several threads make.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "sim/further_runs/settled_run.h"
+#include "sim/schedule/reduction.h"
+
+namespace gang::sim {
+
+// A run of a wave, and what it comes to.
+struct GuidedRun {
+  SimulationOptions options;  // with a guide of its own
+  Report report;
+  Reversals reversals;
+  bool has_reversals = false;
+};
+
+// Makes runs that do not depend on each other, a wave of them at a time, and hands them over in
+// their order as soon as each has been made: what comes of it does not depend on the number of
+// threads.
+class GuidedWaves {
+ public:
+  // The calling thread makes runs, too; `again` outlives this.
+  GuidedWaves(const SimulationOptions& options, const RunAgain& again, int jobs);
+  ~GuidedWaves();
+  GuidedWaves(const GuidedWaves&) = delete;
+  GuidedWaves& operator=(const GuidedWaves&) = delete;
+
+  // Begins a wave: all that `reduction` wants next, up to a limit. Returns whether there is a run.
+  bool begin(Reduction& reduction);
+
+  // The next run of the wave, once it has been made; null after the last. Throws what `again` threw
+  // in it.
+  GuidedRun* next();
+
+  // Runs of the wave that have not begun are not made.
+  void stop();
+
+ private:
+  static constexpr std::size_t most_runs = 64;
+
+  struct Slot {
+    GuidedRun run;
+    const AnyReceives* known = nullptr;
+    std::exception_ptr error;
+    std::atomic<bool> is_made{false};
+  };
+
+  Slot& slot(std::size_t index);
+  void work();
+  bool make_next();
+  void make(Slot& slot) const;
+
+  const SimulationOptions options_;
+  const RunAgain& again_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::size_t handed_over_ = 0;
+  std::atomic<std::size_t> begun_{0};
+  std::atomic<std::size_t> size_{0};  // of the wave
+  std::atomic<std::uint32_t> wave_{0};
+  std::atomic<int> working_{0};
+  std::atomic<bool> is_over_{false};
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace gang::sim

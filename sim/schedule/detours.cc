@@ -1,0 +1,166 @@
+#include "sim/schedule/detours.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/schedule/known_contests.h"
+
+namespace gang::sim {
+namespace {
+
+std::string_view deed_of(AccessKind kind) noexcept {
+  switch (kind) {
+    case AccessKind::message:
+      return "send";
+    case AccessKind::lock:
+      return "lock";
+    case AccessKind::notification:
+      return "condition";
+    case AccessKind::look:
+      return "test";
+    case AccessKind::call:
+    case AccessKind::arrival:
+      break;
+  }
+  return "call";
+}
+
+// Of what a step has done, what names it: the first of these.
+constexpr AccessKind naming[] = {AccessKind::message, AccessKind::lock, AccessKind::notification,
+                                 AccessKind::look, AccessKind::call};
+
+const Access* naming_access(std::span<const Access> accesses) {
+  for (const AccessKind kind : naming) {
+    const auto found = std::ranges::find(accesses, kind, &Access::kind);
+    if (found != accesses.end()) return &*found;
+  }
+  return nullptr;
+}
+
+TaskId ancestor_of(const StepLog& log, TaskId task) {
+  while (log.parents[task] != no_task) task = log.parents[task];
+  return task;
+}
+
+// "rank 1", "'loader' of rank 0"; of several of one name: "'loader' 2 of rank 0".
+std::string name_of_context(const StepLog& log, TaskId task) {
+  const TaskId rank = ancestor_of(log, task);
+  const std::string& name = log.names[task];
+  if (name.empty()) return fmt::format("rank {}", rank);
+  std::uint64_t number = 1;
+  for (TaskId other = 0; other < task; ++other)
+    if (log.names[other] == name && ancestor_of(log, other) == rank) ++number;
+  return number == 1 ? fmt::format("'{}' of rank {}", name, rank)
+                     : fmt::format("'{}' {} of rank {}", name, number, rank);
+}
+
+// Names the steps of a run, as they come.
+class StepNames {
+ public:
+  explicit StepNames(const StepLog& log) : log_(log) {}
+
+  const std::string& context(TaskId task) {
+    while (contexts_.size() <= task)
+      contexts_.push_back(name_of_context(log_, static_cast<TaskId>(contexts_.size())));
+    return contexts_[task];
+  }
+
+  StepLabel step(TaskId task, std::span<const Access> accesses) {
+    StepLabel label{.context = context(task), .did = "run"};
+    if (const Access* access = naming_access(accesses)) {
+      label.did = deed_of(access->kind);
+      if (access->site.line != 0) label.place = gang::to_string(access->site);
+    }
+    label.number = ++numbers_[{task, label.did}];
+    return label;
+  }
+
+ private:
+  const StepLog& log_;
+  std::vector<std::string> contexts_;
+  std::map<std::pair<TaskId, std::string>, std::uint64_t> numbers_;
+};
+
+class NamedDetours final : public DetourSampler {
+ public:
+  NamedDetours(std::vector<Detour> detours, const StepLog& log)
+      : left_(std::move(detours)), names_(log) {}
+
+  TaskId choose(std::span<const TaskId> enabled) override {
+    const auto detour = std::ranges::find(left_, last_, &Detour::after);
+    if (detour != left_.end()) {
+      const auto taken = std::ranges::find_if(enabled, [&](TaskId task) {
+        return names_.context(task) == detour->take;
+      });
+      if (taken != enabled.end()) {
+        left_.erase(detour);
+        return *taken;
+      }
+    }
+    return next_in_order(enabled, current_);
+  }
+
+  void note_step(const SampledStep& step) override {
+    current_ = step.task;
+    if (!left_.empty()) last_ = names_.step(step.task, step.accesses);
+  }
+
+  const std::vector<Detour>& left() const noexcept override { return left_; }
+
+ private:
+  std::vector<Detour> left_;
+  StepNames names_;
+  StepLabel last_;
+  TaskId current_ = no_task;
+};
+
+}  // namespace
+
+std::string to_string(const Detour& detour) {
+  const StepLabel& after = detour.after;
+  if (after.context.empty()) return fmt::format("{} runs first", detour.take);
+  const std::string place = after.place.empty() ? "" : fmt::format(" ({})", after.place);
+  return fmt::format("after {} {} of {}{}, {} runs", after.did, after.number, after.context, place,
+                     detour.take);
+}
+
+std::vector<Detour> detours_of(const StepLog& log) {
+  std::map<StepKey, TaskId> tasks;
+  for (TaskId task = 0; task < log.contexts.size(); ++task) tasks[log.contexts[task]] = task;
+  std::vector<Detour> detours;
+  StepNames names(log);
+  StepLabel last;
+  TaskId current = no_task;
+  std::vector<TaskId> enabled;
+  std::size_t choice = 0;
+  for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
+    const TaskId task = tasks.at(context);
+    enabled.clear();
+    for (const StepKey key : log.choices[choice].enabled) enabled.push_back(tasks.at(key));
+    if (next_in_order(enabled, current) != task)
+      detours.push_back({last, names.context(task)});
+    last = names.step(task, accesses);
+    current = task;
+    ++choice;
+  });
+  return detours;
+}
+
+std::unique_ptr<DetourSampler> make_detour_sampler(std::vector<Detour> detours, const StepLog& log) {
+  return std::make_unique<NamedDetours>(std::move(detours), log);
+}
+
+TaskId next_in_order(std::span<const TaskId> enabled, TaskId current) noexcept {
+  const auto same = std::ranges::find(enabled, current);
+  if (same != enabled.end()) return current;
+  const auto after =
+      std::ranges::find_if(enabled, [current](TaskId task) { return task > current; });
+  return after != enabled.end() ? *after : enabled.front();
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,67 @@
+#include "sim/schedule/known_contests.h"
+
+#include <algorithm>
+
+namespace gang::sim {
+
+void KnownContests::learn(const StepLog& log) {
+  merge(receives_, log.any_receives);
+  contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
+  steps_of_.clear();
+  std::vector<StepKey> objects;
+  for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
+    steps_of_[context].emplace_back(accesses.begin(), accesses.end());
+    for (const Access& access : accesses) {
+      objects.clear();
+      add_objects(access, receives_, objects);
+      objects.push_back(access.object);
+      for (const StepKey key : objects) {
+        Object& object = objects_[key];
+        // Of messages to one mailbox only those count that one receive could take.
+        if (access.kind == AccessKind::message && key == access.object) continue;
+        bool is_known = false;
+        for (const Object::User& user : object.users) {
+          const bool is_same = user.context == context;
+          object.is_contested |= !is_same && conflict(user.mode, access.mode);
+          is_known |= is_same && user.mode == access.mode;
+        }
+        if (!is_known) object.users.push_back({context, access.mode});
+      }
+    }
+  });
+}
+
+void KnownContests::measure(const StepLog& log) {
+  contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
+  steps_ = std::max(steps_, contested_steps(log));
+}
+
+std::uint64_t KnownContests::contested_steps(const StepLog& log) const {
+  std::uint64_t contested = 0;
+  for_each_step(log, [&](StepKey, std::span<const Access> accesses) {
+    if (is_contested(accesses)) ++contested;
+  });
+  return contested;
+}
+
+bool KnownContests::is_contested(std::span<const Access> accesses) const {
+  std::vector<StepKey> objects;
+  for (const Access& access : accesses) {
+    if (!objects_.contains(access.object)) return true;
+    objects.clear();
+    add_objects(access, receives_, objects);
+    for (const StepKey key : objects)
+      if (const auto found = objects_.find(key);
+          found == objects_.end() || found->second.is_contested)
+        return true;
+  }
+  return false;
+}
+
+const std::vector<Access>* KnownContests::step_of(StepKey context, std::size_t index) const {
+  const auto found = steps_of_.find(context);
+  if (found == steps_of_.end() || index >= found->second.size()) return nullptr;
+  return &found->second[index];
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,52 @@
+#include "sim/schedule/reversals.h"
+
+#include <algorithm>
+
+namespace gang::sim {
+
+Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& race) {
+  Contest contest{.first = log.accesses[race.first_access],
+                  .second = log.accesses[race.second_access],
+                  .first_context = log.names[order.context_of(race.first_step)],
+                  .second_context = log.names[order.context_of(race.second_step)]};
+  if (contest.first.kind != AccessKind::message) return contest;
+  for (const TakenByAny& taken : log.taken) {
+    if (taken.message != contest.first.operation && taken.message != contest.second.operation)
+      continue;
+    contest.receive = taken;
+    break;
+  }
+  return contest;
+}
+
+void Reversals::read(const StepLog& log, const AnyReceives& known, std::size_t first_step) {
+  order_.read(log, known);
+  all_.clear();
+  initials_.clear();
+  for (const Race& race : order_.races())
+    if (race.second_step >= first_step) add_initials(log, race);
+}
+
+void Reversals::add_initials(const StepLog& log, const Race& race) {
+  firsts_.clear();
+  const auto begin = static_cast<std::uint32_t>(initials_.size());
+  for (std::uint32_t step = race.first_step + 1; step <= race.second_step; ++step) {
+    if (step != race.second_step && order_.comes_after(step, race.first_step)) continue;
+    const TaskId context = order_.context_of(step);
+    if (std::ranges::any_of(
+            firsts_, [&](std::uint32_t first) { return order_.context_of(first) == context; }))
+      continue;
+    if (std::ranges::none_of(firsts_,
+                             [&](std::uint32_t first) { return order_.comes_after(step, first); }))
+      initials_.push_back(log.contexts[context]);
+    firsts_.push_back(step);
+  }
+  // Preferably the one that was second itself.
+  const auto first = initials_.begin() + begin;
+  const auto second = std::find(first, initials_.end(),
+                                log.contexts[order_.context_of(race.second_step)]);
+  if (second != initials_.end()) std::iter_swap(first, second);
+  all_.push_back({race, begin, static_cast<std::uint32_t>(initials_.size()) - begin});
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,101 @@
+#include "sim/schedule/step_writer.h"
+
+#include <utility>
+
+#include "gang/hash.h"
+
+namespace gang::sim {
+namespace {
+
+constexpr StepKey rank_key = 0x72616e6b;
+constexpr StepKey end_key = 0x656e64;
+
+// Of a log: some hundred MiB.
+constexpr std::size_t most_marks = 4'000'000;
+constexpr std::size_t most_contexts_of_choices = 16'000'000;
+
+}  // namespace
+
+void StepWriter::begin_log(int world_size) {
+  log_.clear();
+  for (TaskId id = 0; id < static_cast<TaskId>(world_size); ++id)
+    log_.contexts.push_back(splitmix64(rank_key, id));
+  log_.names.resize(log_.contexts.size());
+  log_.parents.resize(log_.contexts.size(), no_task);
+  made_.assign(log_.contexts.size(), 0);
+  made_at_rest_ = 0;
+  posted_.clear();
+  step_accesses_ = 0;
+  rests_ = true;
+  is_full_ = false;
+}
+
+void StepWriter::note_choice(const std::vector<TaskId>& enabled, TaskId chosen) {
+  if (log_.choices.size() * log_.contexts.size() > most_contexts_of_choices) give_up();
+  if (is_full_) return;
+  StepChoice& choice = log_.choices.emplace_back();
+  choice.enabled.reserve(enabled.size());
+  for (const TaskId task : enabled) choice.enabled.push_back(log_.contexts[task]);
+  choice.chosen = log_.contexts[chosen];
+  mark(StepMark::Kind::step, log_.choices.size() - 1);
+  step_accesses_ = log_.accesses.size();
+}
+
+void StepWriter::give_up() noexcept {
+  is_full_ = true;
+  log_.marks = {};
+  log_.accesses = {};
+  log_.choices = {};
+  log_.taken = {};
+}
+
+void StepWriter::mark(StepMark::Kind kind, std::uint64_t value) {
+  if (rests_ || is_full_) return;
+  log_.marks.push_back({kind, current_, value});
+  if (log_.marks.size() > most_marks) give_up();
+}
+
+void StepWriter::rests() {
+  if (rests_) return;
+  mark(StepMark::Kind::rest, 0);
+  rests_ = true;
+}
+
+void StepWriter::started(TaskId child, std::string name) {
+  const StepKey key = new_object();
+  if (log_.contexts.size() <= child) log_.contexts.resize(child + 1);
+  log_.contexts[child] = key;
+  log_.names.resize(log_.contexts.size());
+  log_.names[child] = std::move(name);
+  log_.parents.resize(log_.contexts.size(), no_task);
+  log_.parents[child] = rests_ ? no_task : current_;
+  made_.resize(log_.contexts.size(), 0);
+  mark(StepMark::Kind::start, child);
+}
+
+void StepWriter::access(const Access& access) {
+  if (rests_ || is_full_) return;
+  log_.accesses.push_back(access);
+  mark(StepMark::Kind::access, log_.accesses.size() - 1);
+}
+
+StepKey StepWriter::new_object() {
+  return rests_ ? splitmix64(rank_key, ++made_at_rest_ << 32)
+                : splitmix64(log_.contexts[current_], ++made_[current_]);
+}
+
+StepKey StepWriter::end_of(TaskId task) const { return splitmix64(log_.contexts[task], end_key); }
+
+StepKey StepWriter::posted(const void* address) {
+  const StepKey key = new_object();
+  posted_[address] = key;
+  publish(key);
+  return key;
+}
+
+StepKey StepWriter::posted_at(const void* address) const {
+  const auto found = posted_.find(address);
+  return found == posted_.end() ? 0 : found->second;
+}
+
+}  // namespace gang::sim

@@ -1,0 +1,76 @@
+// Notes what the contexts of a run do to each other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/schedule/step_log.h"
+
+namespace gang::sim {
+
+// One run at a time. The parts of the run tell it what the context does that makes the step.
+class StepWriter {
+ public:
+  const StepLog& log() const noexcept { return log_; }
+
+  // Whether the run became too long to be noted: then its log is empty.
+  bool is_full() const noexcept { return is_full_; }
+
+  void started(TaskId child, std::string name);
+  // No context can run; until the next choice nothing is due to a context.
+  void rests();
+  void access(const Access& access);
+  void publish(StepKey object) { mark(StepMark::Kind::publish, object); }
+  void join(StepKey object) { mark(StepMark::Kind::join, object); }
+  // Who joins `to` comes after what was published for `from`, too.
+  void carry(StepKey from, StepKey to) {
+    mark(StepMark::Kind::carry, from);
+    mark(StepMark::Kind::into, to);
+  }
+  // Where to note the rest; null where nothing is noted.
+  StepLog* notes() noexcept { return rests_ || is_full_ ? nullptr : &log_; }
+
+  // A new object of the current context, and its end, where others wait for that.
+  StepKey new_object();
+  StepKey end_of(TaskId task) const;
+
+  // The operation at `address`, which the current context posts now, and later.
+  StepKey posted(const void* address);
+  StepKey posted_at(const void* address) const;
+
+ protected:
+  StepWriter() = default;
+  ~StepWriter() = default;
+
+  void begin_log(int world_size);
+  void begin_step(TaskId task) noexcept {
+    current_ = task;
+    rests_ = false;
+  }
+  // A choice that `enabled` contexts had.
+  void note_choice(const std::vector<TaskId>& enabled, TaskId chosen);
+
+  StepKey key_of(TaskId task) const noexcept { return log_.contexts[task]; }
+  TaskId current() const noexcept { return current_; }
+  // What the current context has done since the last choice.
+  std::span<const Access> accesses_of_step() const noexcept {
+    return is_full_ ? std::span<const Access>() : std::span(log_.accesses).subspan(step_accesses_);
+  }
+
+ private:
+  void mark(StepMark::Kind kind, std::uint64_t value);
+  void give_up() noexcept;
+
+  StepLog log_;
+  std::vector<std::uint64_t> made_;  // objects and contexts, by context
+  std::uint64_t made_at_rest_ = 0;
+  std::unordered_map<const void*, StepKey> posted_;
+  std::size_t step_accesses_ = 0;
+  TaskId current_ = 0;
+  bool rests_ = true;
+  bool is_full_ = false;
+};
+
+}  // namespace gang::sim

@@ -1,0 +1,111 @@
+#include "sim/schedule/detours.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/schedule/guide.h"
+
+namespace gang::sim {
+namespace {
+
+using testing::IsEmpty;
+
+const AnyReceives none;
+
+// What the contexts of a program do: a step each.
+using Steps = std::vector<std::vector<Access>>;
+
+Access lock(StepKey object, std::uint32_t line = 0) {
+  return {.kind = AccessKind::lock,
+          .mode = AccessMode::write,
+          .object = object,
+          .site = CallSite::at("train.cc", line)};
+}
+
+// Runs `steps` once, as `guide` says.
+void run_steps(const Steps& steps, Guide& guide) {
+  guide.begin_run(static_cast<int>(steps.size()));
+  std::vector<std::size_t> done(steps.size(), 0);
+  RunnableSet runnable;
+  for (TaskId task = 0; task < steps.size(); ++task) runnable.insert(task);
+  for (TaskId task = no_task; !runnable.empty();) {
+    task = guide.choose(runnable, task);
+    guide.access(steps[task][done[task]]);
+    if (++done[task] == steps[task].size()) runnable.remove(task);
+  }
+}
+
+std::vector<Detour> run_with_detours(const Steps& steps, std::vector<Detour> detours,
+                                     std::vector<Detour>* left = nullptr) {
+  Guide guide;
+  auto detour_sampler = make_detour_sampler(std::move(detours), guide.log());
+  const DetourSampler& made = *detour_sampler;
+  guide.sample(std::move(detour_sampler), none);
+  run_steps(steps, guide);
+  if (left != nullptr) *left = made.left();
+  return detours_of(guide.log());
+}
+
+const Steps two_by_two = {{lock(1, 10), lock(1, 11)}, {lock(1, 20), lock(1, 21)}};
+
+TEST(Detours, ARunByItselfHasNone) { EXPECT_THAT(run_with_detours(two_by_two, {}), IsEmpty()); }
+
+TEST(Detours, AreMadeWhereTheyAreNamed) {
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 1, .place = "train.cc:10"}, "rank 1"}};
+  EXPECT_EQ(run_with_detours(two_by_two, wanted), wanted);
+  const std::vector<Detour> first = {{{}, "rank 1"}};
+  EXPECT_EQ(run_with_detours(two_by_two, first), first);
+}
+
+TEST(Detours, SurviveFurtherStepsOfAnotherKind) {
+  Steps longer = two_by_two;
+  longer[0].insert(longer[0].begin(), 3, {.kind = AccessKind::call, .object = 5});
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 1}, "rank 1"}};
+  EXPECT_EQ(run_with_detours(longer, wanted), wanted);
+}
+
+TEST(Detours, ThatAreNotMetAreLeft) {
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 7}, "rank 1"}};
+  std::vector<Detour> left;
+  EXPECT_THAT(run_with_detours(two_by_two, wanted, &left), IsEmpty());
+  EXPECT_EQ(left, wanted);
+}
+
+TEST(Detours, NameTheThreadsOfARank) {
+  Guide guide;
+  guide.begin(Beginning{}, none);
+  guide.begin_run(2);
+  RunnableSet runnable;
+  runnable.insert(0);
+  guide.choose(runnable, no_task);
+  guide.started(2, "loader");
+  guide.started(3, "loader");
+  const auto detour_sampler =
+      make_detour_sampler({{{.context = "rank 0", .did = "run", .number = 1}, "'loader' 2 of rank 0"}},
+                    guide.log());
+  detour_sampler->note_step({0, guide.log().contexts[0], {}});
+  const std::vector<TaskId> enabled = {0, 2, 3};
+  EXPECT_EQ(detour_sampler->choose(enabled), 3u);
+}
+
+TEST(Detours, AreSaidInWords) {
+  EXPECT_EQ(to_string(Detour{{}, "rank 1"}), "rank 1 runs first");
+  EXPECT_EQ(to_string(Detour{
+                {.context = "rank 0", .did = "lock", .number = 2, .place = "train.cc:31"},
+                "'loader' of rank 0"}),
+            "after lock 2 of rank 0 (train.cc:31), 'loader' of rank 0 runs");
+}
+
+TEST(NextInOrder, StaysWithTheContextThatRuns) {
+  const std::vector<TaskId> enabled = {1, 3};
+  EXPECT_EQ(next_in_order(enabled, 3), 3u);
+  EXPECT_EQ(next_in_order(enabled, 2), 3u);
+  EXPECT_EQ(next_in_order(enabled, 4), 1u);
+  EXPECT_EQ(next_in_order(enabled, no_task), 1u);
+}
+
+}  // namespace
+}  // namespace gang::sim

@@ -1,0 +1,71 @@
+#include "sim/schedule/known_contests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/schedule/logs.h"
+
+namespace gang::sim {
+namespace {
+
+using test::LogWriter;
+
+std::vector<Access> write(StepKey object) {
+  return {{.mode = AccessMode::write, .object = object}};
+}
+
+KnownContests learned(const StepLog& log) {
+  KnownContests known;
+  known.learn(log);
+  known.measure(log);
+  return known;
+}
+
+TEST(KnownContests, WhatTwoContextsWriteIsContested) {
+  const LogWriter log = LogWriter(2).step(0).access(1).access(2).step(1).access(1).access(3);
+  const KnownContests known = learned(log.log());
+  EXPECT_TRUE(known.is_contested(write(1)));
+  EXPECT_FALSE(known.is_contested(write(2)));
+  EXPECT_FALSE(known.is_contested({}));
+}
+
+TEST(KnownContests, WhatTwoContextsReadIsNot) {
+  const LogWriter log =
+      LogWriter(2).step(0).access(1, AccessMode::read).step(1).access(1, AccessMode::read);
+  EXPECT_FALSE(learned(log.log()).is_contested(write(1)));
+}
+
+TEST(KnownContests, WhatHasNotBeenSeenMayBe) {
+  EXPECT_TRUE(learned(LogWriter(1).step(0).access(1).log()).is_contested(write(9)));
+}
+
+TEST(KnownContests, CountsContestedSteps) {
+  LogWriter log(3);
+  log.step(0).access(1).step(0).access(2).step(1).access(1).step(2).step(1).access(1);
+  const KnownContests known = learned(log.log());
+  EXPECT_EQ(known.steps(), 3u);
+  EXPECT_EQ(known.contexts(), 3u);
+}
+
+TEST(KnownContests, MessagesAreContestedWhereAReceiveCouldTakeBoth) {
+  StepLog log = LogWriter(2).step(0).access(1).step(1).access(1).log();
+  for (Access& access : log.accesses) access.kind = AccessKind::message;
+  const std::vector<Access> sent = {{.kind = AccessKind::message,
+                                     .mode = AccessMode::write,
+                                     .object = 1}};
+  EXPECT_FALSE(learned(log).is_contested(sent));
+  log.any_receives[1].insert(0);
+  EXPECT_TRUE(learned(log).is_contested(sent));
+}
+
+TEST(KnownContests, RemembersTheStepsOfAContext) {
+  const LogWriter log = LogWriter(2).step(0).access(1).step(1).access(2).step(0).access(3);
+  const KnownContests known = learned(log.log());
+  ASSERT_NE(known.step_of(100, 1), nullptr);
+  EXPECT_THAT(*known.step_of(100, 1), testing::ElementsAre(testing::Field(&Access::object, 3)));
+  EXPECT_EQ(known.step_of(100, 2), nullptr);
+  EXPECT_EQ(known.step_of(7, 0), nullptr);
+}
+
+}  // namespace
+}  // namespace gang::sim

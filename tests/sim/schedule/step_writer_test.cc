@@ -1,0 +1,64 @@
+#include "sim/schedule/step_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/schedule/guide.h"
+
+namespace gang::sim {
+namespace {
+
+const AnyReceives none;
+
+// A writer in the first step of rank 0 of two.
+Guide writing() {
+  Guide guide;
+  guide.begin(Beginning{}, none);
+  guide.begin_run(2);
+  RunnableSet runnable;
+  runnable.insert(0);
+  runnable.insert(1);
+  guide.choose(runnable, no_task);
+  return guide;
+}
+
+TEST(StepWriter, NamesObjectsByWhoMadeThem) {
+  Guide writer = writing();
+  const StepKey first = writer.new_object();
+  EXPECT_NE(first, writer.new_object());
+  EXPECT_EQ(first, writing().new_object());
+}
+
+TEST(StepWriter, WhatIsMadeAtRestIsNoRank) {
+  Guide writer = writing();
+  writer.rests();
+  EXPECT_THAT(writer.log().contexts, testing::Not(testing::Contains(writer.new_object())));
+}
+
+TEST(StepWriter, KnowsOperationsByTheirAddress) {
+  Guide writer = writing();
+  const int operation = 0;
+  EXPECT_EQ(writer.posted_at(&operation), 0u);
+  const StepKey key = writer.posted(&operation);
+  EXPECT_EQ(writer.posted_at(&operation), key);
+}
+
+TEST(StepWriter, KnowsWhoStartedAContext) {
+  Guide writer = writing();
+  writer.started(2, "loader");
+  EXPECT_EQ(writer.log().parents[2], 0u);
+  EXPECT_EQ(writer.log().names[2], "loader");
+  EXPECT_EQ(writer.log().parents[1], no_task);
+}
+
+TEST(StepWriter, NotesNothingAtRest) {
+  Guide writer = writing();
+  EXPECT_NE(writer.notes(), nullptr);
+  writer.rests();
+  EXPECT_EQ(writer.notes(), nullptr);
+  writer.access({.object = 7});
+  EXPECT_THAT(writer.log().accesses, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace gang::sim
