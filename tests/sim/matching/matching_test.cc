@@ -124,6 +124,25 @@ TEST(ExecutionModels, BreakingAGangEndsWhatIsLaunchedOnItToo) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
+TEST(ExecutionModels, BreakingAGangEndsWhatWaitsOnAStreamBehindAnotherGang) {
+  const Report report =
+      run({.world_size = 3, .execution = ExecutionModel::stream_ordered, .step_limit = 10'000},
+          [](SimulatedRank& rank) {
+            const auto sound = child_of(*rank.root(), {0, 1});
+            const auto broken = child_of(*rank.root(), {0, 2});
+            if (rank.rank() == 0) {
+              Work ahead = sound->start_barrier();
+              Work behind = broken->start_barrier();
+              EXPECT_TRUE(gang_error_of([&behind] { behind.wait(); }));
+              EXPECT_EQ(rank.runtime().now(), 1ms);
+              return ahead.wait();
+            }
+            rank.runtime().sleep_for(rank.rank() == 1 ? 2ms : 1ms);
+            rank.rank() == 1 ? sound->barrier() : broken->abort();
+          });
+  EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
+}
+
 TEST(Matching, WhatARankWroteBeforeIsVisibleToAllThatTheOperationCompletesOn) {
   std::vector<int> written(4, 0);
   const Report report = run(4, [&written](SimulatedRank& rank) {

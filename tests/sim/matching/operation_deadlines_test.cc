@@ -124,7 +124,8 @@ TEST(OperationDeadlines, MessagesHaveThemToo) {
 TEST(OperationDeadlines, SoHaveOperationsThatWaitBehindOthersOfTheirStream) {
   const SimulationOptions options{.world_size = 3,
                                   .execution = ExecutionModel::stream_ordered,
-                                  .pending_timeouts = PendingTimeouts::fire};
+                                  .pending_timeouts = PendingTimeouts::fire,
+                                  .step_limit = 10'000};
   const Report report = run(options, [](SimulatedRank& rank) {
     const auto slow = child_of(*rank.root(), {0, 1}, {.timeout = 50ms});
     const auto quick = child_of(*rank.root(), {0, 2}, {.timeout = 20ms});
