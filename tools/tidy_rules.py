@@ -139,7 +139,9 @@ def mirror_tests(tree):
     """Every source has a test of the same name at the same place in tests/."""
     for source in tree.cpp(*LIBRARIES, "tools"):
         path = source.path
-        if source.suffix != ".cc" or path.startswith(("tools/main", "tools/benchmarks/")):
+        # Benchmarks measure, and fuzz targets test; their corpus is in tests/fuzz.
+        if source.suffix != ".cc" or path.startswith(
+                ("tools/main", "tools/benchmarks/", "tools/fuzz/")):
             continue
         test = "tests/" + path.replace("_unavailable.cc", ".cc")[: -len(".cc")] + "_test.cc"
         if test not in tree.sources:
@@ -147,16 +149,17 @@ def mirror_tests(tree):
 
 
 def compiled(tree):
-    """The build compiles every source; benchmarks only if it has any."""
+    """The build compiles every source; benchmarks and fuzz targets only if it has any."""
     if tree.build is None:
         return
     built = set(compiled_files(tree.build))
-    benchmarks = "tools/benchmarks/"
-    has_benchmarks = any(path.startswith(str(tree.root / benchmarks)) for path in built)
-    elsewhere = ("tests/consumer/", benchmarks + "openmpi_" if has_benchmarks else benchmarks)
+    has_any_of = lambda folder: any(path.startswith(str(tree.root / folder)) for path in built)
+    elsewhere = ["tests/consumer/", "tools/benchmarks/openmpi_"]
+    elsewhere += [folder for folder in ("tools/benchmarks/", "tools/fuzz/")
+                  if not has_any_of(folder)]
     for source in tree.cpp():
         path = source.path
-        if source.suffix != ".cc" or path.startswith(elsewhere):
+        if source.suffix != ".cc" or path.startswith(tuple(elsewhere)):
             continue
         twin = (path.replace("_unavailable.cc", ".cc") if path.endswith("_unavailable.cc")
                 else path[: -len(".cc")] + "_unavailable.cc")

@@ -278,6 +278,22 @@ class Testing(ScriptTest):
         self.checkout.run("tools/test", "--sanitizer", "thread", CTEST_OUTPUT=self.PASSED)
         self.assertIn("cmake --build --preset thread --target all", self.checkout.take_notes())
 
+    def test_fuzzing_builds_its_targets_alone_and_runs_them(self):
+        (self.checkout.path / "python3").symlink_to(shutil.which("python3"))
+        (self.checkout.root / "tools/fuzz").mkdir()
+        runner = self.checkout.root / "tools/fuzz/run_targets.py"
+        runner.write_text("import sys\nprint(*sys.argv[2:])\nsys.exit(1)\n", encoding="utf-8")
+        result = self.checkout.run("tools/test", "--fuzz", "60", "objects")
+        self.assertEqual((result.stdout, result.returncode), ("60 objects\n", 1))
+        self.assertIn("cmake --build --preset fuzz --target gangsim_fuzzers",
+                      self.checkout.take_notes())
+
+    def test_fuzzing_needs_a_time(self):
+        for seconds in ("", "0", "1m", "-5"):
+            result = self.checkout.run("tools/test", "--fuzz", seconds)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"--fuzz is '{seconds}'; must be a number of seconds", result.stderr)
+
     def test_an_unknown_sanitizer_is_bad_usage(self):
         result = self.checkout.run("tools/test", "--sanitizer", "memory")
         self.assertEqual(result.returncode, 2)

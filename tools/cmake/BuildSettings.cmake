@@ -2,6 +2,7 @@
 
 option(GANGSIM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(GANGSIM_BUILD_BENCHMARKS "Build gangsim_benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(GANGSIM_BUILD_FUZZERS "Build the fuzz targets (preset fuzz)" OFF)
 option(GANGSIM_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(GANGSIM_DEFAULT_CONTEXT "fiber" CACHE STRING
   "Default context of a rank: fiber, or thread (for the sanitizers)")
