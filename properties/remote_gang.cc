@@ -16,8 +16,8 @@ using harness::OperationResult;
 
 // The tensors that an operation reads and writes on this rank, in the order of the protocol.
 struct Buffers {
-  std::vector<TensorView> inputs;
-  std::vector<TensorView> outputs;
+  std::vector<Elements> inputs;
+  std::vector<Elements> outputs;
 };
 
 Buffers buffers_of(const Operation& operation, int rank) {
@@ -50,18 +50,18 @@ Buffers buffers_of(const Operation& operation, int rank) {
   }
 }
 
-std::vector<std::byte> bytes_of(const std::vector<TensorView>& tensors) {
+std::vector<std::byte> bytes_of(const std::vector<Elements>& tensors) {
   std::vector<std::byte> bytes;
-  for (const TensorView& tensor : tensors)
+  for (const Elements& tensor : tensors)
     bytes.insert(bytes.end(), tensor.data(), tensor.data() + tensor.size_bytes());
   return bytes;
 }
 
 // Throws the error of an operation that failed.
-Received deliver(const OperationResult& result, const std::vector<TensorView>& outputs) {
+Received deliver(const OperationResult& result, const std::vector<Elements>& outputs) {
   if (result.status != harness::Status::done) throw Error(result.error);
   std::size_t begin = 0;
-  for (const TensorView& output : outputs) {
+  for (const Elements& output : outputs) {
     const std::size_t size = output.size_bytes();
     if (size > 0)
       std::memcpy(output.data(), std::span(result.data).subspan(begin, size).data(), size);
@@ -73,7 +73,7 @@ Received deliver(const OperationResult& result, const std::vector<TensorView>& o
 
 class RemoteWork final : public WorkState {
  public:
-  RemoteWork(Client& client, std::uint64_t id, std::vector<TensorView> outputs)
+  RemoteWork(Client& client, std::uint64_t id, std::vector<Elements> outputs)
       : client_(client), id_(id), outputs_(std::move(outputs)) {}
 
   bool wait(std::optional<Duration> timeout) override {
@@ -97,7 +97,7 @@ class RemoteWork final : public WorkState {
  private:
   Client& client_;
   std::uint64_t id_;
-  std::vector<TensorView> outputs_;
+  std::vector<Elements> outputs_;
   std::optional<OperationResult> result_;
   Received received_;
 };

@@ -10,9 +10,8 @@ namespace gang::harness::program_file {
 namespace {
 
 // The first elements of a tensor: one for each `unit` that it has.
-TensorView smaller(const TensorView& tensor, std::int64_t unit) {
-  const std::int64_t count = tensor.count() / std::max<std::int64_t>(1, unit);
-  return {tensor.data(), tensor.type(), Shape::vector(count), tensor.device()};
+Elements smaller(const Elements& tensor, std::int64_t unit) {
+  return tensor.part(0, tensor.count() / std::max<std::int64_t>(1, unit));
 }
 
 // A call that is described as before, with an element where there were many; outlives the call.
@@ -24,10 +23,12 @@ class SmallOperation {
     const std::int64_t unit = has_chunks ? operation.input.count() / size : call.shape.count();
     small_.input = smaller(operation.input, unit);
     small_.output = smaller(operation.output, unit);
-    for (const TensorView& input : operation.inputs) inputs_.push_back(smaller(input, unit));
-    for (const TensorView& output : operation.outputs) outputs_.push_back(smaller(output, unit));
+    for (const TensorView& input : operation.inputs)
+      inputs_.push_back(smaller(input, unit).as_vector());
+    for (const TensorView& output : operation.outputs)
+      outputs_.push_back(smaller(output, unit).as_vector());
     for (PointToPoint message : operation.batch) {
-      message.tensor = smaller(message.tensor, message.tensor.count());
+      message.tensor = smaller(message.tensor, message.tensor.count()).as_vector();
       batch_.push_back(message);
     }
     small_.inputs = inputs_;

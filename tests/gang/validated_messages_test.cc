@@ -20,7 +20,7 @@ class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
   ValidatedMessagesTest() {
     side_gang->reaction = [this](Operation& exchange) {
       const bool is_send = exchange.collective.kind == OperationKind::send;
-      const TensorView& bytes = is_send ? exchange.input : exchange.output;
+      const Elements& bytes = is_send ? exchange.input : exchange.output;
       if (bytes.size_bytes() != said.size()) return;
       if (is_send)
         std::ranges::copy_n(bytes.data(), said.size(), said.begin());
