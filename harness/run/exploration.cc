@@ -16,8 +16,8 @@ namespace gang::harness {
 void set_strategy(ExplorationOptions& options, std::string_view text) {
   constexpr std::string_view of_pct = "pct:";
   if (text.starts_with(of_pct)) {
-    options.depth =
-        parse_number("--strategy pct:D", text.substr(of_pct.size()), least_depth, most_depth);
+    text.remove_prefix(of_pct.size());
+    options.depth = parse_number("--strategy pct:D", text, least_depth, most_depth);
     options.strategy = Strategy::pct;
     return;
   }

@@ -106,7 +106,8 @@ class Runs {
     RunSpecification specification = specification_;
     specification.options.seed += index;
     if (is_guided(sampling_))
-      guide->sample(make_sampler(sampling_, specification.options.seed), sampling_.known.receives());
+      guide->sample(make_sampler(sampling_, specification.options.seed),
+                    sampling_.known.receives());
     return run(program_, specification,
                {.schedule = schedule, .guide = is_watched_ ? guide : nullptr});
   }
@@ -154,7 +155,7 @@ class Runs {
   ExplorationCoverage coverage_;
   std::optional<RunResult> failure_;
   std::optional<std::vector<sim::Detour>> detours_;  // of failure_
-  std::map<std::uint64_t, std::uint64_t> classes_;  // runs of each
+  std::map<std::uint64_t, std::uint64_t> classes_;   // runs of each
   std::uint64_t longer_runs_ = 0;
   std::exception_ptr error_;
 };
@@ -243,10 +244,10 @@ Exploration run_sampled(const Program& program, const RunSpecification& specific
 std::string to_text(const Sample& sample) {
   std::string name(name_of(strategy_names, sample.strategy));
   if (sample.strategy == Strategy::pct) name += fmt::format(":{}", sample.depth);
-  std::string text = fmt::format(
-      "{} of schedules in {}; about {:.1f} % of further runs would be new",
-      sample.classes == 1 ? "1 class" : grouped(sample.classes) + " classes",
-      grouped(sample.runs, name + " run"), 100 * sample.unseen());
+  std::string text =
+      fmt::format("{} of schedules in {}; about {:.1f} % of further runs would be new",
+                  sample.classes == 1 ? "1 class" : grouped(sample.classes) + " classes",
+                  grouped(sample.runs, name + " run"), 100 * sample.unseen());
   if (sample.strategy != Strategy::pct) return text;
   const auto odds = static_cast<std::uint64_t>(std::ceil(1 / sample.bound));
   text += fmt::format(
@@ -255,8 +256,7 @@ std::string to_text(const Sample& sample) {
       sample.depth, grouped(odds), grouped(sample.contexts, "context"),
       grouped(sample.steps, "contested step"), 100 * sample.promise());
   if (sample.longer_runs > 0)
-    text += fmt::format(", without {} that went on for longer",
-                        grouped(sample.longer_runs, "run"));
+    text += fmt::format(", without {} that went on for longer", grouped(sample.longer_runs, "run"));
   return text;
 }
 

@@ -26,8 +26,8 @@ bool ends_alike(const RunResult& failure, const RunResult& run) {
 }  // namespace
 
 RunWithDetours run_with_detours(const Program& program, const RunSpecification& specification,
-                           const std::vector<sim::Detour>& detours,
-                           const RunRecording& recording, std::string_view binary) {
+                                const std::vector<sim::Detour>& detours,
+                                const RunRecording& recording, std::string_view binary) {
   RunSpecification guided = specification;
   guided.schedule = ScheduleChoice::round_robin;
   const auto guide = std::make_shared<sim::Guide>();

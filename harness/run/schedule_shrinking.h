@@ -11,15 +11,16 @@ namespace gang::harness {
 
 // A run that goes on by itself, but for a few detours.
 struct RunWithDetours {
-  RunResult result;                        // with its schedule
+  RunResult result;                  // with its schedule
   std::vector<sim::Detour> detours;  // those that were made, and no others
-  std::vector<sim::Detour> left;        // the first of them was not met
+  std::vector<sim::Detour> left;     // the first of them was not met
 };
 
 // Not for the schedule `recheck`, or faults, or ContextKind::parallel.
 RunWithDetours run_with_detours(const Program& program, const RunSpecification& specification,
-                           const std::vector<sim::Detour>& detours,
-                           const RunRecording& recording = {}, std::string_view binary = "gangsim");
+                                const std::vector<sim::Detour>& detours,
+                                const RunRecording& recording = {},
+                                std::string_view binary = "gangsim");
 
 // A failure that needs few detours. `attempts` counts the runs.
 struct SimplerSchedule {

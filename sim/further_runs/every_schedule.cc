@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/further_runs/guided_waves.h"
+#include "sim/further_runs/parallel_waves.h"
 
 namespace gang::sim {
 
@@ -106,7 +106,7 @@ class Search {
   }
 
   const ScheduleRan& ran_;
-  GuidedWaves waves_;
+  ParallelWaves waves_;
   Reduction reduction_;
   EverySchedule seen_;
   bool first_failure_ = false;

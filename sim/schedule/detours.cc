@@ -94,9 +94,8 @@ class NamedDetours final : public DetourSampler {
   TaskId choose(std::span<const TaskId> enabled) override {
     const auto detour = std::ranges::find(left_, last_, &Detour::after);
     if (detour != left_.end()) {
-      const auto taken = std::ranges::find_if(enabled, [&](TaskId task) {
-        return names_.context(task) == detour->take;
-      });
+      const auto taken = std::ranges::find_if(
+          enabled, [&](TaskId task) { return names_.context(task) == detour->take; });
       if (taken != enabled.end()) {
         left_.erase(detour);
         return *taken;
@@ -142,8 +141,7 @@ std::vector<Detour> detours_of(const StepLog& log) {
     const TaskId task = tasks.at(context);
     enabled.clear();
     for (const StepKey key : log.choices[choice].enabled) enabled.push_back(tasks.at(key));
-    if (next_in_order(enabled, current) != task)
-      detours.push_back({last, names.context(task)});
+    if (next_in_order(enabled, current) != task) detours.push_back({last, names.context(task)});
     last = names.step(task, accesses);
     current = task;
     ++choice;
@@ -151,7 +149,8 @@ std::vector<Detour> detours_of(const StepLog& log) {
   return detours;
 }
 
-std::unique_ptr<DetourSampler> make_detour_sampler(std::vector<Detour> detours, const StepLog& log) {
+std::unique_ptr<DetourSampler> make_detour_sampler(std::vector<Detour> detours,
+                                                   const StepLog& log) {
   return std::make_unique<NamedDetours>(std::move(detours), log);
 }
 

@@ -30,8 +30,7 @@ class PctSampler final : public Sampler {
  private:
   // Above those of contexts that have fallen behind.
   std::uint64_t& priority(TaskId task) {
-    while (priorities_.size() <= task)
-      priorities_.push_back(random_() | std::uint64_t{1} << 63);
+    while (priorities_.size() <= task) priorities_.push_back(random_() | std::uint64_t{1} << 63);
     return priorities_[task];
   }
 

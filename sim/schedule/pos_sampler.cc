@@ -24,7 +24,8 @@ class PosSampler final : public Sampler {
     made.priority = random_();
     if (!known_.is_contested(step.accesses)) return;
     for (TaskId task = 0; task < next_.size(); ++task)
-      if (task != step.task && may_race(next_[task], step.accesses)) next_[task].priority = random_();
+      if (task != step.task && may_race(next_[task], step.accesses))
+        next_[task].priority = random_();
   }
 
  private:

@@ -43,8 +43,8 @@ void Reversals::add_initials(const StepLog& log, const Race& race) {
   }
   // Preferably the one that was second itself.
   const auto first = initials_.begin() + begin;
-  const auto second = std::find(first, initials_.end(),
-                                log.contexts[order_.context_of(race.second_step)]);
+  const auto second =
+      std::find(first, initials_.end(), log.contexts[order_.context_of(race.second_step)]);
   if (second != initials_.end()) std::iter_swap(first, second);
   all_.push_back({race, begin, static_cast<std::uint32_t>(initials_.size()) - begin});
 }

@@ -84,6 +84,20 @@ std::vector<Benchmark> message_benchmarks() {
   return lines;
 }
 
+Benchmark exploration_benchmark() {
+  return {"explore 4 ranks x 4 operations", [] {
+            constexpr double bar = 300'000;
+            std::string text = fmt::format("{:.0f}/s", bar);
+            const auto run = run_case("every_schedule_of_four_operations/jobs:2/");
+            if (!run)
+              return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};
+            const double runs = run->result.at("items_per_second").get<double>();
+            return Measurement{.bar = std::move(text),
+                               .measured = fmt::format("{:.0f} schedules/s", runs),
+                               .holds = runs >= bar};
+          }};
+}
+
 Benchmark recording_benchmark() {
   return {"recorded call", [] {
             constexpr double bar_ns = 50;

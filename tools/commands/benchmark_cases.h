@@ -26,6 +26,9 @@ std::optional<MeasuredCase> run_case(const std::string& name);
 // What messages of 16,384 ranks cost, and what is said about them if they deadlock.
 std::vector<Benchmark> message_benchmarks();
 
+// How many schedules of a small program an exploration runs per second.
+Benchmark exploration_benchmark();
+
 // What a flight recorder adds to a call.
 Benchmark recording_benchmark();
 

@@ -1,5 +1,9 @@
 #include "harness/run/exhaustive_runs.h"
 
+#include <atomic>
+#include <memory>
+#include <mutex>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +125,98 @@ TEST(ExhaustiveRuns, APollIsNotCovered) {
   const Exploration exploration = explored(program, {.program = "polls", .world_size = 2});
   EXPECT_EQ(exploration.claim, Claim::sampled);
   EXPECT_EQ(exploration.every->end, sim::EverySchedule::End::unguided);
+}
+
+// The race is there although its first run fails: rank 1 comes first by itself.
+TEST(ExhaustiveRuns, SaysWhatDecidesWhereTheFirstRunFails) {
+  const Program program{.name = "first_fails", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 7;  // equal messages
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          const int first = rank.root()->recv(view_of(value)).source_rank;
+                          rank.root()->recv(view_of(value), first);
+                        }};
+  const Program fails_first{.name = "first_fails", .description = "", .run = [](Rank& rank) {
+                              std::int32_t value = 7;
+                              if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                              const int first = rank.root()->recv(view_of(value)).source_rank;
+                              rank.root()->recv(view_of(value), first == 1 ? 1 : any_rank);
+                            }};
+  const Exploration always_fails = explored(program, {.program = "first_fails", .world_size = 3});
+  EXPECT_EQ(always_fails.claim, Claim::found);
+  EXPECT_FALSE(always_fails.every->decisive) << "no order holds";
+  const Exploration found = explored(fails_first, {.program = "first_fails", .world_size = 3});
+  EXPECT_EQ(found.claim, Claim::found);
+  EXPECT_EQ(found.coverage.runs, 1u);
+  EXPECT_EQ(found.failure->report.outcome, sim::Outcome::deadlock);
+  ASSERT_TRUE(found.every->decisive);
+  EXPECT_EQ(found.every->holds_otherwise, true);
+  EXPECT_THAT(to_text(*found.every->decisive), HasSubstr("took the message of rank 1"));
+  EXPECT_THAT(*found.detours, testing::IsEmpty());
+}
+
+// The checkpoint thread has to run between two steps of the trainer, and the trainer between two of
+// the checkpoint thread.
+TEST(ExhaustiveRuns, FindsALostWakeUpThatNeedsTwoPreemptions) {
+  const Program program{.name = "two", .description = "", .run = [](Rank& rank) {
+                          Runtime& runtime = rank.runtime();
+                          const auto mutex = runtime.make_mutex();
+                          const auto changed = runtime.make_condition();
+                          int waiters = 0;
+                          bool is_done = false;
+                          const auto saver = runtime.start_thread("saver", [&] {
+                            std::unique_lock lock(*mutex);
+                            if (is_done) return;
+                            ++waiters;
+                            lock.unlock();
+                            lock.lock();
+                            changed->wait(lock);  // the flag is not looked at again
+                          });
+                          std::unique_lock lock(*mutex);
+                          const bool has_waiter = waiters > 0;
+                          lock.unlock();
+                          lock.lock();
+                          is_done = true;
+                          if (has_waiter) changed->notify_all();
+                          lock.unlock();
+                          if (!has_waiter) changed->notify_all();
+                          saver->join();
+                        }};
+  const Exploration found = explored(program, {.program = "two", .world_size = 1});
+  EXPECT_EQ(found.claim, Claim::found);
+  EXPECT_EQ(found.failure->report.outcome, sim::Outcome::deadlock);
+  ASSERT_TRUE(found.every->decisive);
+  EXPECT_EQ(found.every->holds_otherwise, true);
+  EXPECT_GE(found.detours->size(), 1u);
+}
+
+TEST(ExhaustiveRuns, AProgramThatDoesNotRepeatItselfIsNotProved) {
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  const Program program{.name = "counts", .description = "", .run = [calls](Rank& rank) {
+                          std::int32_t value = 0;
+                          rank.root()->barrier();
+                          if (rank.rank() == 0 && ++*calls % 2 == 0) rank.root()->barrier();
+                          if (rank.rank() == 1 && *calls % 2 == 0) rank.root()->barrier();
+                          rank.output("value", value);
+                        }};
+  const Exploration exploration = explored(program, {.program = "counts", .world_size = 2});
+  EXPECT_EQ(exploration.claim, Claim::found);
+  ASSERT_TRUE(exploration.failure);
+  const sim::Finding& finding = exploration.failure->report.findings.front();
+  EXPECT_EQ(finding.id, sim::finding_id::nondeterminism);
+  EXPECT_THAT(finding.message, HasSubstr("event "));
+}
+
+TEST(ExhaustiveRuns, DoNotDependOnTheNumberOfJobs) {
+  for (const int jobs : {1, 2, 4}) {
+    Exploration exploration;
+    run_exhaustively(hangs_if_rank_2_is_first(), {.program = "second_first", .world_size = 5},
+                     always, exploration, jobs);
+    EXPECT_EQ(exploration.claim, Claim::found);
+    EXPECT_EQ(exploration.failure->report.outcome, sim::Outcome::deadlock);
+    EXPECT_EQ(exploration.every->classes, exploration.coverage.runs);
+    static const std::uint64_t runs = exploration.coverage.runs;
+    EXPECT_EQ(exploration.coverage.runs, runs);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/run/schedule_shrinking.h"
 
 namespace gang::harness {
 namespace {
@@ -87,6 +88,48 @@ TEST(FirstDivergence, NamesTheEventWhereAnotherProgramDiffers) {
   EXPECT_THAT(*divergence, HasSubstr("event "));
   EXPECT_THAT(*divergence, HasSubstr("was recorded"));
   EXPECT_THAT(*divergence, HasSubstr("another program or version than test"));
+}
+
+// Rank 0 hangs if the message of rank 2 comes first; `barriers` come before all that.
+Program hangs_if_rank_2_is_first(int barriers) {
+  return {.name = "order", .description = "", .run = [barriers](Rank& rank) {
+            std::int32_t value = 7;
+            for (int i = 0; i < barriers; ++i) rank.root()->barrier();
+            if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+            const int first = rank.root()->recv(view_of(value)).source_rank;
+            rank.root()->recv(view_of(value), first == 2 ? 2 : any_rank);
+          }};
+}
+
+SavedSchedule saved_hang() {
+  const Program program = hangs_if_rank_2_is_first(0);
+  const RunWithDetours hang =
+      run_with_detours(program, {.program = "order", .world_size = 3},
+                       {{{.context = "rank 0", .did = "call", .number = 1}, "rank 2"}}, record_all);
+  EXPECT_EQ(hang.result.report.outcome, sim::Outcome::deadlock);
+  SavedSchedule saved = make_saved_schedule(program, hang.result);
+  saved.detours = hang.detours;
+  return saved;
+}
+
+TEST(ReplaySaved, RepeatsTheRun) {
+  const SavedSchedule saved = saved_schedule_from_text(to_text(saved_hang()));
+  EXPECT_EQ(saved, saved_hang());
+  const ReplayedRun again =
+      replay_saved(saved, hangs_if_rank_2_is_first(0), {.trace = sim::Recording::on});
+  EXPECT_EQ(again.result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_EQ(again.change, "");
+}
+
+TEST(ReplaySaved, SaysWhichChoiceIsNotMet) {
+  SavedSchedule saved = saved_hang();
+  (*saved.detours)[0].after.did = "lock";
+  EXPECT_THAT(
+      [&] { replay_saved(saved, hangs_if_rank_2_is_first(1), {.trace = sim::Recording::on}); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("'after lock 1 of rank 0")));
+  saved.detours.reset();
+  EXPECT_THROW(replay_saved(saved, hangs_if_rank_2_is_first(1), {.trace = sim::Recording::on}),
+               InvalidArgument);
 }
 
 }  // namespace

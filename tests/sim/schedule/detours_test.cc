@@ -83,9 +83,8 @@ TEST(Detours, NameTheThreadsOfARank) {
   guide.choose(runnable, no_task);
   guide.started(2, "loader");
   guide.started(3, "loader");
-  const auto detour_sampler =
-      make_detour_sampler({{{.context = "rank 0", .did = "run", .number = 1}, "'loader' 2 of rank 0"}},
-                    guide.log());
+  const auto detour_sampler = make_detour_sampler(
+      {{{.context = "rank 0", .did = "run", .number = 1}, "'loader' 2 of rank 0"}}, guide.log());
   detour_sampler->note_step({0, guide.log().contexts[0], {}});
   const std::vector<TaskId> enabled = {0, 2, 3};
   EXPECT_EQ(detour_sampler->choose(enabled), 3u);
@@ -93,10 +92,10 @@ TEST(Detours, NameTheThreadsOfARank) {
 
 TEST(Detours, AreSaidInWords) {
   EXPECT_EQ(to_string(Detour{{}, "rank 1"}), "rank 1 runs first");
-  EXPECT_EQ(to_string(Detour{
-                {.context = "rank 0", .did = "lock", .number = 2, .place = "train.cc:31"},
-                "'loader' of rank 0"}),
-            "after lock 2 of rank 0 (train.cc:31), 'loader' of rank 0 runs");
+  EXPECT_EQ(
+      to_string(Detour{{.context = "rank 0", .did = "lock", .number = 2, .place = "train.cc:31"},
+                       "'loader' of rank 0"}),
+      "after lock 2 of rank 0 (train.cc:31), 'loader' of rank 0 runs");
 }
 
 TEST(NextInOrder, StaysWithTheContextThatRuns) {

@@ -50,9 +50,8 @@ TEST(KnownContests, CountsContestedSteps) {
 TEST(KnownContests, MessagesAreContestedWhereAReceiveCouldTakeBoth) {
   StepLog log = LogWriter(2).step(0).access(1).step(1).access(1).log();
   for (Access& access : log.accesses) access.kind = AccessKind::message;
-  const std::vector<Access> sent = {{.kind = AccessKind::message,
-                                     .mode = AccessMode::write,
-                                     .object = 1}};
+  const std::vector<Access> sent = {
+      {.kind = AccessKind::message, .mode = AccessMode::write, .object = 1}};
   EXPECT_FALSE(learned(log).is_contested(sent));
   log.any_receives[1].insert(0);
   EXPECT_TRUE(learned(log).is_contested(sent));

@@ -39,8 +39,7 @@ TEST(Reversals, WhatTheSecondStepComesAfterRunsBeforeIt) {
 }
 
 TEST(Reversals, RacesOfEarlierRunsAreLeftOut) {
-  const LogWriter log =
-      LogWriter(3).step(0).access(1).step(1).access(1).step(2).access(1);
+  const LogWriter log = LogWriter(3).step(0).access(1).step(1).access(1).step(2).access(1);
   EXPECT_EQ(read(log.log()).all().size(), 2u);
   EXPECT_EQ(read(log.log(), 2).all().size(), 1u);
 }

@@ -59,8 +59,7 @@ class Sampled {
   int found_by_pct(int depth, int runs) {
     int found = 0;
     for (int seed = 1; seed <= runs; ++seed)
-      found +=
-          run_with(make_pct_sampler(static_cast<std::uint64_t>(seed), depth, known_), known_);
+      found += run_with(make_pct_sampler(static_cast<std::uint64_t>(seed), depth, known_), known_);
     return found;
   }
   int found_by_pos(int runs) {

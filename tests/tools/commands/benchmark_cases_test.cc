@@ -18,6 +18,7 @@ TEST(BenchmarkCases, TheTableHasThemAll) {
 TEST(BenchmarkCases, TheTableHasTheFlightRecorder) {
   const std::vector<Benchmark> table = all_benchmarks(Thoroughness::quick);
   EXPECT_EQ(std::ranges::count(table, recording_benchmark().work, &Benchmark::work), 1);
+  EXPECT_EQ(std::ranges::count(table, exploration_benchmark().work, &Benchmark::work), 1);
 }
 
 TEST(BenchmarkCases, TimesAreInMilliseconds) {

@@ -1,4 +1,4 @@
-#include "sim/further_runs/guided_waves.h"
+#include "sim/further_runs/parallel_waves.h"
 
 #include <atomic>
 #include <set>
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> classes_with(int jobs, EverySchedule& seen, std::size
   return classes;
 }
 
-TEST(GuidedWaves, WhatComesOfThemDoesNotDependOnTheNumberOfThreads) {
+TEST(ParallelWaves, WhatComesOfThemDoesNotDependOnTheNumberOfThreads) {
   EverySchedule alone, together;
   const auto classes = classes_with(1, alone);
   EXPECT_EQ(classes.size(), 120u);
@@ -45,7 +45,7 @@ TEST(GuidedWaves, WhatComesOfThemDoesNotDependOnTheNumberOfThreads) {
   }
 }
 
-TEST(GuidedWaves, NorDoesWhereTheyAreStopped) {
+TEST(ParallelWaves, NorDoesWhereTheyAreStopped) {
   EverySchedule alone, together;
   const auto classes = classes_with(1, alone, 30);
   EXPECT_EQ(classes_with(3, together, 30), classes);
@@ -53,7 +53,7 @@ TEST(GuidedWaves, NorDoesWhereTheyAreStopped) {
   EXPECT_EQ(together.holds_otherwise, alone.holds_otherwise);
 }
 
-TEST(GuidedWaves, ARunThatThrowsIsHandedOver) {
+TEST(ParallelWaves, ARunThatThrowsIsHandedOver) {
   std::atomic<int> runs{0};
   const auto explore = [&runs](int jobs) {
     run_every_schedule(

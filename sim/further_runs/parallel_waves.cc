@@ -1,4 +1,4 @@
-#include "sim/further_runs/guided_waves.h"
+#include "sim/further_runs/parallel_waves.h"
 
 #include <utility>
 
@@ -16,20 +16,20 @@ void await(const Holds& holds) {
 
 }  // namespace
 
-GuidedWaves::GuidedWaves(const SimulationOptions& options, const RunAgain& again, int jobs)
+ParallelWaves::ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs)
     : options_(options), again_(again) {
   slots_.reserve(most_runs);
   for (int job = 1; job < jobs; ++job) threads_.emplace_back([this] { work(); });
 }
 
-GuidedWaves::~GuidedWaves() {
+ParallelWaves::~ParallelWaves() {
   stop();
   is_over_ = true;
   ++wave_;
   wave_.notify_all();
 }
 
-GuidedWaves::Slot& GuidedWaves::slot(std::size_t index) {
+ParallelWaves::Slot& ParallelWaves::slot(std::size_t index) {
   if (index == slots_.size()) {
     SimulationOptions& options = slots_.emplace_back(std::make_unique<Slot>())->run.options;
     options = options_;
@@ -39,7 +39,7 @@ GuidedWaves::Slot& GuidedWaves::slot(std::size_t index) {
   return *slots_[index];
 }
 
-bool GuidedWaves::begin(Reduction& reduction) {
+bool ParallelWaves::begin(Reduction& reduction) {
   stop();
   std::size_t size = 0;
   for (; size < most_runs; ++size) {
@@ -61,7 +61,7 @@ bool GuidedWaves::begin(Reduction& reduction) {
   return size > 0;
 }
 
-GuidedRun* GuidedWaves::next() {
+GuidedRun* ParallelWaves::next() {
   if (handed_over_ == size_) return nullptr;
   Slot& slot = *slots_[handed_over_++];
   while (!slot.is_made && make_next()) {
@@ -71,13 +71,13 @@ GuidedRun* GuidedWaves::next() {
   return &slot.run;
 }
 
-void GuidedWaves::stop() {
+void ParallelWaves::stop() {
   size_ = handed_over_ = 0;
   begun_ = most_runs;
   await([this] { return working_.load() == 0; });
 }
 
-void GuidedWaves::work() {
+void ParallelWaves::work() {
   std::uint32_t seen = 0;
   while (!is_over_) {
     for (int looks = 0; wave_.load() == seen && looks < most_looks; ++looks) {
@@ -92,7 +92,7 @@ void GuidedWaves::work() {
 }
 
 // Makes the first run that has not begun; whether there was one.
-bool GuidedWaves::make_next() {
+bool ParallelWaves::make_next() {
   if (begun_ >= size_) return false;
   const std::size_t index = begun_.fetch_add(1);
   if (index >= size_) return false;
@@ -100,7 +100,7 @@ bool GuidedWaves::make_next() {
   return true;
 }
 
-void GuidedWaves::make(Slot& slot) const {
+void ParallelWaves::make(Slot& slot) const {
   GuidedRun& run = slot.run;
   try {
     run.report = again_(run.options);

@@ -24,13 +24,13 @@ struct GuidedRun {
 // Makes runs that do not depend on each other, a wave of them at a time, and hands them over in
 // their order as soon as each has been made: what comes of it does not depend on the number of
 // threads.
-class GuidedWaves {
+class ParallelWaves {
  public:
   // The calling thread makes runs, too; `again` outlives this.
-  GuidedWaves(const SimulationOptions& options, const RunAgain& again, int jobs);
-  ~GuidedWaves();
-  GuidedWaves(const GuidedWaves&) = delete;
-  GuidedWaves& operator=(const GuidedWaves&) = delete;
+  ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs);
+  ~ParallelWaves();
+  ParallelWaves(const ParallelWaves&) = delete;
+  ParallelWaves& operator=(const ParallelWaves&) = delete;
 
   // Begins a wave: all that `reduction` wants next, up to a limit. Returns whether there is a run.
   bool begin(Reduction& reduction);

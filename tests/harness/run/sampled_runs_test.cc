@@ -1,0 +1,91 @@
+#include "harness/run/sampled_runs.h"
+
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/error.h"
+#include "harness/run/exhaustive_runs.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// Two threads lock a mutex so often each.
+Program locks(int sections) {
+  return {.name = "locks", .description = "", .run = [sections](Rank& rank) {
+            Runtime& runtime = rank.runtime();
+            const auto mutex = runtime.make_mutex();
+            const auto body = [&] {
+              for (int i = 0; i < sections; ++i) const std::scoped_lock lock(*mutex);
+            };
+            const auto first = runtime.start_thread("first", body);
+            const auto second = runtime.start_thread("second", body);
+            first->join();
+            second->join();
+          }};
+}
+
+const RunSpecification one_rank{.program = "locks", .world_size = 1};
+
+Sampling chosen(const Program& program, std::uint64_t schedules,
+                sim::EverySchedule::End end = sim::EverySchedule::End::stopped) {
+  return choose_sampling(program, one_rank, {.schedules = schedules},
+                         sim::EverySchedule{.end = end});
+}
+
+TEST(ChooseSampling, TakesPctWhereItPromisesAnything) {
+  const Sampling deep = chosen(locks(2), 1000);
+  EXPECT_EQ(deep.strategy, Strategy::pct);
+  EXPECT_EQ(deep.depth, 3);
+  EXPECT_EQ(deep.known.steps(), 4u);
+  EXPECT_EQ(chosen(locks(10), 1000).depth, 2);
+}
+
+TEST(ChooseSampling, TakesPosWhereThereAreTooManySteps) {
+  EXPECT_EQ(chosen(locks(200), 1000).strategy, Strategy::pos);
+}
+
+TEST(ChooseSampling, TakesRandomSchedulesWhereOtherThingsDecide) {
+  EXPECT_EQ(chosen(locks(2), 1000, sim::EverySchedule::End::unguided).strategy, Strategy::random);
+  EXPECT_EQ(chosen(locks(2), 1000, sim::EverySchedule::End::too_large).strategy, Strategy::random);
+}
+
+TEST(RunSampled, SaysWhatPctPromises) {
+  const Exploration exploration =
+      explore(locks(3), one_rank, {.schedules = 200, .strategy = Strategy::pct, .depth = 2});
+  ASSERT_TRUE(exploration.sample);
+  const Sample& sample = *exploration.sample;
+  EXPECT_EQ(sample.runs, 200u);
+  EXPECT_EQ(sample.contexts, 3u);
+  EXPECT_EQ(sample.steps, 6u);
+  EXPECT_DOUBLE_EQ(sample.bound, 1.0 / 18);
+  EXPECT_GT(sample.promise(), 0.99);
+  EXPECT_THAT(to_text(sample), HasSubstr("200 pct:2 runs"));
+  EXPECT_THAT(to_text(sample), HasSubstr("1 in 18"));
+}
+
+TEST(RunSampled, DoesNotDependOnTheNumberOfJobs) {
+  for (const Strategy strategy : {Strategy::pct, Strategy::pos}) {
+    const auto classes = [&](int jobs) {
+      return explore(locks(4), one_rank, {.schedules = 150, .jobs = jobs, .strategy = strategy})
+          .sample->classes;
+    };
+    EXPECT_EQ(classes(1), classes(3));
+  }
+}
+
+TEST(SetStrategy, ReadsTheDepthOfPct) {
+  ExplorationOptions options;
+  set_strategy(options, "pct:4");
+  EXPECT_EQ(options.strategy, Strategy::pct);
+  EXPECT_EQ(options.depth, 4);
+  EXPECT_THROW(set_strategy(options, "pct"), InvalidArgument);
+  EXPECT_THROW(set_strategy(options, "pct:0"), InvalidArgument);
+  EXPECT_THROW(set_strategy(options, "lucky"), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gang::harness

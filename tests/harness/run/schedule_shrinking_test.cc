@@ -1,0 +1,65 @@
+#include "harness/run/schedule_shrinking.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/run/exhaustive_runs.h"
+#include "harness/run/exploration.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Rank 0 hangs if the message of rank 3 comes before that of rank 1, among messages of others.
+Program hangs_if_rank_3_is_before_rank_1() {
+  return {.name = "order", .description = "", .run = [](Rank& rank) {
+            std::int32_t value = 7;
+            if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+            std::vector<int> order;
+            for (int i = 1; i < rank.world_size(); ++i)
+              order.push_back(rank.root()->recv(view_of(value)).source_rank);
+            if (std::ranges::find(order, 3) < std::ranges::find(order, 1))
+              rank.root()->recv(view_of(value));
+          }};
+}
+
+const RunSpecification five_ranks{.program = "order", .world_size = 5};
+
+TEST(SimplifySchedule, LeavesTheDetoursThatAreNeeded) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  // Found by chance, so with more detours than needed.
+  const Exploration found =
+      explore(program, five_ranks, {.schedules = 100, .strategy = Strategy::pos});
+  ASSERT_TRUE(found.failure);
+  ASSERT_TRUE(found.detours);
+  const SimplerSchedule simpler = simplify_schedule(program, *found.failure, *found.detours);
+  EXPECT_EQ(simpler.run.result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(simpler.run.detours, SizeIs(1));
+  EXPECT_THAT(simpler.run.left, IsEmpty());
+  EXPECT_LE(simpler.run.detours.size(), found.detours->size());
+}
+
+TEST(RunWithDetours, IsARunByItselfWithoutAny) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  const RunWithDetours by_itself = run_with_detours(program, five_ranks, {});
+  EXPECT_TRUE(by_itself.result.holds());
+  EXPECT_THAT(by_itself.detours, IsEmpty());
+}
+
+TEST(RunWithDetours, RepeatsAScheduleThatItsReplayRepeats) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  const Exploration found =
+      explore(program, five_ranks, {.schedules = 100, .strategy = Strategy::pos});
+  ASSERT_TRUE(found.detours);
+  const RunWithDetours again =
+      run_with_detours(program, found.failure->specification, *found.detours);
+  EXPECT_EQ(again.result.report.schedule, found.failure->report.schedule);
+  EXPECT_EQ(again.detours, *found.detours);
+}
+
+}  // namespace
+}  // namespace gang::harness
