@@ -62,10 +62,10 @@ bool draws_steps(Strategy strategy) noexcept {
 // For strategies that draw the steps of contexts one by one.
 void check_can_be_guided(const RunSpecification& specification, const Program& program) {
   const int world_size = specification.world_size.value_or(program.default_world_size);
-  if (can_be_watched(specification) && world_size <= sim::most_explored_ranks) return;
+  if (can_be_exhaustive(specification) && world_size <= sim::most_explored_ranks) return;
   throw InvalidArgument(
-      fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks on the "
-                  "backend sim; must be random",
+      fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks without "
+                  "faults on the backend sim; must be random",
                   sim::most_explored_ranks));
 }
 

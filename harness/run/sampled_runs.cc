@@ -108,8 +108,11 @@ class Runs {
     if (is_guided(sampling_))
       guide->sample(make_sampler(sampling_, specification.options.seed),
                     sampling_.known.receives());
+    // Further runs would use up a guide that chooses.
     return run(program_, specification,
-               {.schedule = schedule, .guide = is_watched_ ? guide : nullptr});
+               {.schedule = schedule,
+                .settles = !is_guided(sampling_),
+                .guide = is_watched_ ? guide : nullptr});
   }
 
   void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {

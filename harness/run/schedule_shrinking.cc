@@ -37,6 +37,7 @@ RunWithDetours run_with_detours(const Program& program, const RunSpecification& 
   guide->sample(std::move(detour_sampler), none);
   RunRecording recorded = recording;
   recorded.schedule = sim::Recording::on;
+  recorded.settles = false;  // further runs would use up the guide
   recorded.guide = guide;
   RunWithDetours with_detours{.result = run(program, guided, recorded, binary)};
   with_detours.left = made.left();
@@ -50,8 +51,7 @@ SimplerSchedule simplify_schedule(const Program& program, const RunResult& failu
   SimplerSchedule simpler;
   const auto attempt = [&](const std::vector<sim::Detour>& fewer) {
     ++simpler.attempts;
-    RunWithDetours tried =
-        run_with_detours(program, failure.specification, fewer, {.settles = false});
+    RunWithDetours tried = run_with_detours(program, failure.specification, fewer);
     if (!ends_alike(failure, tried.result)) return false;
     simpler.run = std::move(tried);
     return true;
