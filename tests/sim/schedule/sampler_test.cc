@@ -12,9 +12,9 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-constexpr int sections = 12;
+constexpr int sections = 16;
 
-// A writer counts to 12; a checker looks as often as `at` says. Fails if each look finds what is in
+// A writer counts to 16; a checker looks as often as `at` says. Fails if each look finds what is in
 // `at`, for which some steps of the two have to come in one order.
 RankProgram fails_if_looks_find(std::vector<int> at) {
   return [at = std::move(at)](SimulatedRank& rank) {
@@ -102,14 +102,14 @@ TEST(PctSampler, FindsABugOfDepth2AtItsRateWhereChanceDoesNot) {
   const double bound = pct_bound(2, sampled.known());
   EXPECT_EQ(sampled.known().contexts(), 3u);
   EXPECT_EQ(sampled.known().steps(), sections + 1u);
-  EXPECT_GT(promised(bound, runs), 40);
+  EXPECT_GT(promised(bound, runs), 30);
   EXPECT_GE(sampled.found_by_pct(2, runs), promised(bound, runs));
   EXPECT_LE(sampled.found_by_chance(runs), 10);
 }
 
 TEST(PctSampler, FindsABugOfDepth3AtItsRateWhereChanceDoesNot) {
   Sampled sampled(fails_if_looks_find({sections - 3, sections - 3, sections}));
-  constexpr int runs = 15'000;
+  constexpr int runs = 40'000;
   const double bound = pct_bound(3, sampled.known());
   EXPECT_GT(promised(bound, runs), 8);
   EXPECT_GE(sampled.found_by_pct(3, runs), promised(bound, runs));
