@@ -17,9 +17,8 @@ void await(const Holds& holds) {
 }  // namespace
 
 ParallelWaves::ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs)
-    : options_(options), again_(again) {
+    : options_(options), again_(again), jobs_(jobs) {
   slots_.reserve(most_runs);
-  for (int job = 1; job < jobs; ++job) threads_.emplace_back([this] { work(); });
 }
 
 ParallelWaves::~ParallelWaves() {
@@ -54,7 +53,9 @@ bool ParallelWaves::begin(Reduction& reduction) {
   handed_over_ = 0;
   size_ = size;
   begun_ = 0;  // from here on, runs begin
-  if (size > 1) {
+  if (size > most_alone && threads_.empty())
+    for (int job = 1; job < jobs_; ++job) threads_.emplace_back([this] { work(); });
+  if (size > 1 && !threads_.empty()) {
     ++wave_;
     wave_.notify_all();
   }

@@ -44,6 +44,7 @@ class ParallelWaves {
 
  private:
   static constexpr std::size_t most_runs = 64;
+  static constexpr std::size_t most_alone = 4;  // no threads begin for smaller waves
 
   struct Slot {
     GuidedRun run;
@@ -59,6 +60,7 @@ class ParallelWaves {
 
   const SimulationOptions options_;
   const RunAgain& again_;
+  const int jobs_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::size_t handed_over_ = 0;
   std::atomic<std::size_t> begun_{0};
