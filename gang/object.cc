@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "gang/message_pack.h"
 
 namespace gang {
 
@@ -19,13 +20,12 @@ std::vector<std::byte> pack_objects(std::span<const Object> objects) {
 }
 
 std::vector<Object> unpack_objects(std::span<const std::byte> bytes) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  Object list = Object::from_msgpack(first, first + bytes.size(), /*strict=*/true,
-                                     /*allow_exceptions=*/false);
-  if (!list.is_array())
+  std::optional<Object> list = parse_message_pack(bytes);
+  if (!list || !list->is_array())
     throw InvalidArgument(std::to_string(bytes.size()) +
-                          " bytes are not packed objects; must be one MessagePack array");
-  return std::move(list.get_ref<Object::array_t&>());
+                          " bytes are not packed objects; must be one MessagePack array, nested " +
+                          std::to_string(deepest_nesting) + " levels deep at most");
+  return std::move(list->get_ref<Object::array_t&>());
 }
 
 }  // namespace gang

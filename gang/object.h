@@ -14,7 +14,8 @@ namespace gang {
 using Object = nlohmann::json;
 
 // The objects as one MessagePack array, and back. `unpack_objects` throws InvalidArgument for any
-// other bytes. Source: the MessagePack specification, as nlohmann-json writes it.
+// other bytes, and for lists and maps more than 64 levels deep, that array included. Source: the
+// MessagePack specification, as nlohmann-json writes it.
 std::vector<std::byte> pack_objects(std::span<const Object> objects);
 std::vector<Object> unpack_objects(std::span<const std::byte> bytes);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/gang_cause.h"
+#include "gang/message_pack.h"
 
 namespace gang {
 namespace {
@@ -30,12 +31,10 @@ std::vector<std::byte> to_bytes(const Said& said) {
 
 // None for bytes that no rank 0 has written.
 std::optional<Said> parse_said(std::span<const std::byte> bytes, std::size_t size) {
-  const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  const nlohmann::json list =
-      nlohmann::json::from_msgpack(first, first + bytes.size(), true, false);
-  if (!list.is_array() || list.size() != size) return std::nullopt;
+  const std::optional<nlohmann::json> list = parse_message_pack(bytes);
+  if (!list || !list->is_array() || list->size() != size) return std::nullopt;
   Said said;
-  for (const nlohmann::json& one : list) {
+  for (const nlohmann::json& one : *list) {
     if (!one.is_binary() && !one.is_null()) return std::nullopt;
     said.emplace_back();
     if (one.is_binary()) said.back().emplace(one.get_binary().begin(), one.get_binary().end());

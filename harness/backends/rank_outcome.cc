@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/message_pack.h"
 #include "harness/backends/process_fault.h"
 
 namespace gang::harness {
@@ -28,6 +29,11 @@ Output output_from_json(const json& value) {
   if (!type) throw InvalidArgument("an output has an unknown type");
   Output output{.name = value.at("name"), .type = *type, .count = value.at("count")};
   const auto bytes = std::as_bytes(std::span(value.at("data").get_binary()));
+  // Whoever records it reads so many elements.
+  if (output.count < 0 || bytes.size() % size_bytes(*type) != 0 ||
+      static_cast<std::uint64_t>(output.count) != bytes.size() / size_bytes(*type))
+    throw InvalidArgument(fmt::format("output '{}' has {} bytes; must have {} elements of {}",
+                                      output.name, bytes.size(), output.count, to_string(*type)));
   output.data.assign(bytes.begin(), bytes.end());
   return output;
 }
@@ -42,15 +48,25 @@ json to_json(const RankOutcome::Failure& failure) {
            failure.difference ? json(static_cast<int>(*failure.difference)) : json(nullptr)}};
 }
 
+// A number up to that of `last`.
+template <typename Enum>
+Enum enum_from_json(const json& value, Enum last) {
+  const auto number = value.get<std::int64_t>();
+  if (number < 0 || number > static_cast<std::int64_t>(last))
+    throw InvalidArgument(fmt::format("a failure has the number {}; must be 0 to {}", number,
+                                      static_cast<int>(last)));
+  return static_cast<Enum>(number);
+}
+
 RankOutcome::Failure failure_from_json(const json& value) {
   RankOutcome::Failure failure{.text = value.at("text"),
                                .ranks_at_fault = value.at("ranks").get<std::vector<int>>(),
                                .elapsed = Duration(value.at("elapsed_ns").get<std::int64_t>()),
                                .is_injected = value.at("injected")};
   if (value.at("kind").is_number())
-    failure.kind = static_cast<GangErrorKind>(value.at("kind").get<int>());
+    failure.kind = enum_from_json(value.at("kind"), GangErrorKind::corrupt);
   if (value.at("difference").is_number())
-    failure.difference = static_cast<CallDifference>(value.at("difference").get<int>());
+    failure.difference = enum_from_json(value.at("difference"), CallDifference::label);
   return failure;
 }
 
@@ -119,7 +135,9 @@ std::string to_bytes(const RankOutcome& outcome) {
 
 RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
   try {
-    const json value = json::from_msgpack(bytes);
+    const std::optional<json> parsed = parse_message_pack(std::as_bytes(std::span(bytes)));
+    if (!parsed) throw InvalidArgument("the outcome of a rank is damaged: it is not MessagePack");
+    const json& value = *parsed;
     RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>(),
                         .struck = value.at("struck").get<std::uint64_t>()};
     for (const json& output : value.at("outputs"))

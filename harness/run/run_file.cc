@@ -20,6 +20,7 @@ using sim::field;
 
 constexpr int deepest_broken = 3;  // levels that may have lines of their own
 constexpr std::size_t longest_line = 300;
+constexpr int deepest_json = 100;  // what writes a value, if only in an error, recurses
 
 // Blocked contexts in the same call share an entry.
 json fold(const std::vector<BlockedCall>& blocked) {
@@ -187,8 +188,12 @@ std::string to_json_text(const json& value) {
 
 json parse_json(std::string_view text) {
   std::string last_field;
-  const auto remember = [&last_field](int, json::parse_event_t event, json& parsed) {
+  const auto remember = [&last_field](int depth, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::key) last_field = parsed.get<std::string>();
+    const bool begins =
+        event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
+    if (begins && depth >= deepest_json)
+      throw InvalidArgument(fmt::format("is nested more than {} levels deep", deepest_json));
     return true;
   };
   try {
@@ -199,6 +204,9 @@ json parse_json(std::string_view text) {
     throw InvalidArgument(fmt::format("is {} at byte {} of {}, {}",
                                       error.byte > text.size() ? "cut off" : "not JSON",
                                       std::min(error.byte, text.size()), text.size(), place));
+  } catch (const json::out_of_range&) {
+    throw InvalidArgument(fmt::format("has a number that is too large{}",
+                                      last_field.empty() ? "" : ", in field " + last_field));
   }
 }
 

@@ -44,7 +44,8 @@ bool is_saved_run(const nlohmann::json& json);
 // JSON in lines that people can read and tools can compare. Text that is not UTF-8 is replaced.
 std::string to_json_text(const nlohmann::json& json);
 
-// The JSON in a file's text. Throws InvalidArgument: where it is not JSON or is cut off.
+// The JSON in a file's text. Throws InvalidArgument: where it is not JSON or is cut off, that it is
+// nested more than 100 levels deep, or which field has a number that no double holds.
 nlohmann::json parse_json(std::string_view text);
 
 // The text of a run file: to_json, in lines.

@@ -8,6 +8,7 @@
 
 #include "gang/error.h"
 #include "harness/program/digest.h"
+#include "harness/run/run_file.h"
 #include "harness/run/schedule_shrinking.h"
 #include "harness/text/number_text.h"
 #include "harness/text/output_file.h"
@@ -108,8 +109,7 @@ std::string to_text(const SavedSchedule& saved) {
 }
 
 SavedSchedule saved_schedule_from_text(std::string_view text) {
-  const json from = json::parse(text, nullptr, false);
-  if (from.is_discarded()) throw InvalidArgument("is not a schedule file: it is not JSON");
+  const json from = parse_json(text);
   check_schedule_format(from);
   SavedSchedule saved;
   saved.specification = run_specification_from_json(field<json>(from, "specification"));

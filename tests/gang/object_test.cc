@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
+#include "gang/message_pack.h"
 
 namespace gang {
 namespace {
@@ -47,6 +48,15 @@ TEST(Object, BytesThatAreNotAListAreRefused) {
   EXPECT_THROW(unpack_objects({}), InvalidArgument);
   EXPECT_THROW(unpack_objects(bytes_of("text")), InvalidArgument);
   EXPECT_THROW(unpack_objects(bytes_of({{"a", 1}})), InvalidArgument);
+}
+
+// A rank that sends them must not end the others.
+TEST(Object, ListsThatAreNestedTooDeeplyAreRefused) {
+  EXPECT_THROW(unpack_objects(std::vector(1'000'000, std::byte{0x91})), InvalidArgument);
+  Object nested = 1;
+  for (int i = 1; i < deepest_nesting; ++i) nested = Object::array({nested});
+  const std::vector<Object> objects = {nested};
+  EXPECT_EQ(unpack_objects(pack_objects(objects)), objects);
 }
 
 TEST(Object, DamagedBytesAreRefused) {

@@ -22,8 +22,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!environment) return 0;
     require(0 <= environment->rank && environment->rank < environment->world_size,
             "the rank is one of the world");
-    require(0 <= environment->local_rank &&
-                environment->local_rank < environment->local_world_size,
+    require(0 <= environment->local_rank && environment->local_rank < environment->local_world_size,
             "the local rank is one of the local world");
   } catch (const gang::InvalidArgument&) {
   }

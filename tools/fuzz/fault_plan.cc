@@ -1,11 +1,12 @@
 // A plan of faults as TOML, or as the JSON of a saved run.
 
+#include "sim/faults/fault_plan.h"
+
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 #include "harness/run/fault_file.h"
 #include "harness/run/run_file.h"
-#include "sim/faults/fault_plan.h"
 #include "tools/fuzz/fuzz_input.h"
 
 namespace gang::fuzz {

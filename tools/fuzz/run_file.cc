@@ -1,9 +1,10 @@
 // A saved run.
 
+#include "harness/run/run_file.h"
+
 #include <nlohmann/json.hpp>
 
 #include "gang/error.h"
-#include "harness/run/run_file.h"
 #include "tools/fuzz/fuzz_input.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,8 @@
 // A saved schedule.
 
-#include "gang/error.h"
 #include "harness/run/schedule_file.h"
+
+#include "gang/error.h"
 #include "tools/fuzz/fuzz_input.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

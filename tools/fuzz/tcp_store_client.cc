@@ -1,6 +1,5 @@
 // What a server sends to the client of a TCP store, in either dialect, over a connection.
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <netinet/in.h>
 
 #include "gang/store/store.h"
 #include "gang/store/tcp_store_link.h"

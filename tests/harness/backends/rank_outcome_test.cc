@@ -32,7 +32,21 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
 TEST(RankOutcome, DamagedBytesAreBadInput) {
   EXPECT_THROW(rank_outcome_from_bytes(""), InvalidArgument);
   EXPECT_THROW(rank_outcome_from_bytes("nonsense"), InvalidArgument);
+  EXPECT_THROW(rank_outcome_from_bytes(std::string(1'000'000, '\x91')), InvalidArgument);
   EXPECT_THROW(rank_outcome_from_bytes(to_bytes({}).substr(1)), InvalidArgument);
+}
+
+// Elements are read from the bytes, and kinds are looked up.
+TEST(RankOutcome, NumbersThatDoNotFitAreBadInput) {
+  for (const std::int64_t count : {-1, 0, 1, 3, 1'000'000}) {
+    const RankOutcome outcome{
+        .outputs = {{"sum", DataType::f32, count, std::vector<std::byte>(8)}}};
+    EXPECT_THROW(rank_outcome_from_bytes(to_bytes(outcome)), InvalidArgument) << count;
+  }
+  const auto kind = static_cast<GangErrorKind>(17);
+  EXPECT_THROW(rank_outcome_from_bytes(to_bytes(failed("a", kind))), InvalidArgument);
+  const RankOutcome odd{.outputs = {{"sum", DataType::f32, 1, std::vector<std::byte>(7)}}};
+  EXPECT_THROW(rank_outcome_from_bytes(to_bytes(odd)), InvalidArgument);
 }
 
 TEST(FailureOf, KeepsWhatAGangErrorKnows) {

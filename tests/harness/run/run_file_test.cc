@@ -205,6 +205,21 @@ TEST(RunFile, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
               HasSubstr("field completed_operations is missing"));
 }
 
+TEST(RunFile, ANumberThatIsTooLargeIsNamed) {
+  EXPECT_EQ(error_of("{\"seed\": 1e999}"), "has a number that is too large, in field seed");
+  EXPECT_EQ(error_of("[-1e400]"), "has a number that is too large");
+}
+
+// Whatever it says, no stack overflows.
+TEST(RunFile, ValuesAreNestedOnlySoDeeply) {
+  const auto nested = [](std::size_t depth) {
+    return "{\"format\": " + std::string(depth, '[') + std::string(depth, ']') + "}";
+  };
+  EXPECT_THAT(error_of(nested(99)), HasSubstr("is not a saved run"));
+  for (const std::size_t depth : {std::size_t{100}, std::size_t{1'000'000}})
+    EXPECT_EQ(error_of(nested(depth)), "is nested more than 100 levels deep");
+}
+
 TEST(RunFile, AnErrorBeginsWithThePath) {
   const std::string path = temporary("cut.json");
   OutputFile{"file", path}.commit("{\"format\": \"gangsim run\", \"vers");

@@ -43,7 +43,10 @@ TEST(SavedScheduleFromText, SaysWhatIsWrong) {
   const auto parse = [](std::string text) {
     return [text = std::move(text)] { saved_schedule_from_text(text); };
   };
-  EXPECT_THAT(parse("[["), ThrowsMessage<InvalidArgument>(HasSubstr("not JSON")));
+  EXPECT_THAT(parse("[["), ThrowsMessage<InvalidArgument>(HasSubstr("cut off at byte 2")));
+  EXPECT_THAT(parse("schedule"), ThrowsMessage<InvalidArgument>(HasSubstr("not JSON")));
+  EXPECT_THAT(parse("{\"version\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
+              ThrowsMessage<InvalidArgument>(HasSubstr("nested more than 100 levels deep")));
   EXPECT_THAT(parse("{}"), ThrowsMessage<InvalidArgument>(HasSubstr("field format")));
   std::string text = to_text(saved_schedule());
   text.replace(text.find("\"version\": 1"), 12, "\"version\": 9");
