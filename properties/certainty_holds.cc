@@ -69,10 +69,10 @@ Verdict judge_every_schedule(const ScriptCase& script, const Subject& subject) {
       [&](const sim::SimulationOptions& options) {
         return subject.simulate(options, program_of(script));
       },
-      [&](const Report& seen, const std::optional<sim::Contest>&) {
-        if (const std::string wrong = unkept_claim(first, seen); !wrong.empty())
-          verdict =
-              Verdict::violated(fmt::format("in schedule {}, {}", classes, wrong)).shown_by(seen);
+      [&](const sim::ExploredRun& ran) {
+        if (const std::string wrong = unkept_claim(first, ran.report); !wrong.empty())
+          verdict = Verdict::violated(fmt::format("in schedule {}, {}", classes, wrong))
+                        .shown_by(ran.report);
         return !verdict.is_violated() && ++classes < most_classes;
       });
   return verdict;
