@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/guide.h"
+#include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
 namespace {
 
 using testing::IsEmpty;
-
-const AnyReceives none;
 
 // What the contexts of a program do: a step each.
 using Steps = std::vector<std::vector<Access>>;
@@ -40,7 +39,7 @@ std::vector<Detour> run_with_detours(const Steps& steps, std::vector<Detour> det
   Guide guide;
   auto detour_sampler = make_detour_sampler(std::move(detours), guide.log());
   const DetourSampler& made = *detour_sampler;
-  guide.sample(std::move(detour_sampler), none);
+  guide.sample(std::move(detour_sampler), test::no_any_receives);
   run_steps(steps, guide);
   if (left != nullptr) *left = made.left();
   return detours_of(guide.log());
@@ -76,7 +75,7 @@ TEST(Detours, ThatAreNotMetAreLeft) {
 
 TEST(Detours, NameTheThreadsOfARank) {
   Guide guide;
-  guide.begin(Beginning{}, none);
+  guide.begin(Beginning{}, test::no_any_receives);
   guide.begin_run(2);
   RunnableSet runnable;
   runnable.insert(0);

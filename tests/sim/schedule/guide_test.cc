@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/replay_scheduler.h"
+#include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
 namespace {
-
-const AnyReceives none;
 
 RunnableSet runnable_of(std::initializer_list<TaskId> tasks) {
   RunnableSet runnable;
@@ -19,14 +18,14 @@ RunnableSet runnable_of(std::initializer_list<TaskId> tasks) {
 // The keys of the contexts of a world.
 std::vector<StepKey> keys(int world_size) {
   Guide guide;
-  guide.begin({}, none);
+  guide.begin({}, test::no_any_receives);
   guide.begin_run(world_size);
   return guide.log().contexts;
 }
 
 Guide guided(Beginning beginning, int world_size = 3) {
   Guide guide;
-  guide.begin(std::move(beginning), none);
+  guide.begin(std::move(beginning), test::no_any_receives);
   guide.begin_run(world_size);
   return guide;
 }

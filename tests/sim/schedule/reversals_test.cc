@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/schedule/logs.h"
+#include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
 namespace {
@@ -11,11 +12,9 @@ namespace {
 using test::LogWriter;
 using testing::ElementsAre;
 
-const AnyReceives none;
-
 Reversals read(const StepLog& log, std::size_t first_step = 0) {
   Reversals reversals;
-  reversals.read(log, none, first_step);
+  reversals.read(log, test::no_any_receives, first_step);
   return reversals;
 }
 
@@ -49,9 +48,9 @@ TEST(Reversals, OneObjectReadsManyLogs) {
   const LogWriter quiet = LogWriter(2).step(0).access(1).step(1).access(2);
   Reversals reversals;
   for (int i = 0; i < 3; ++i) {
-    reversals.read(racing.log(), none, 0);
+    reversals.read(racing.log(), test::no_any_receives, 0);
     EXPECT_EQ(reversals.all().size(), 1u);
-    reversals.read(quiet.log(), none, 0);
+    reversals.read(quiet.log(), test::no_any_receives, 0);
     EXPECT_EQ(reversals.all().size(), 0u);
   }
 }

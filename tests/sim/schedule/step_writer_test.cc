@@ -4,16 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/guide.h"
+#include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
 namespace {
 
-const AnyReceives none;
-
 // A writer in the first step of rank 0 of two.
 Guide writing() {
   Guide guide;
-  guide.begin(Beginning{}, none);
+  guide.begin(Beginning{}, test::no_any_receives);
   guide.begin_run(2);
   RunnableSet runnable;
   runnable.insert(0);
