@@ -11,7 +11,7 @@ TEST(PickleWriter, WritesTheBytesThatPythonReads) {
   writer.text("a");
   writer.number(-2);
   writer.end_map();
-  using namespace std::string_literals;
+  using std::string_literals::operator""s;
   EXPECT_EQ(writer.take(), "\x80\x02}(X\x01\0\0\0aJ\xfe\xff\xff\xffu."s);
 }
 
@@ -21,7 +21,7 @@ TEST(PickleWriter, NumbersAreAsLongAsTheyNeedToBe) {
     writer.number(number);
     return writer.take();
   };
-  using namespace std::string_literals;
+  using std::string_literals::operator""s;
   EXPECT_EQ(bytes_of(0), "\x80\x02J\0\0\0\0."s);
   EXPECT_EQ(bytes_of(-1), "\x80\x02J\xff\xff\xff\xff."s);
   EXPECT_EQ(bytes_of(1LL << 32), "\x80\x02\x8a\x08\0\0\0\0\1\0\0\0."s);
