@@ -266,7 +266,8 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
       slot.result = slot.values[static_cast<std::size_t>(call.peer)];
     else
       reduce_strided(call.reduce_operation, call.data_type, slot.result.data(), slot.values.data(),
-                     sizeof(InlineValue), gang.size(), static_cast<std::size_t>(call.count));
+                     sizeof(InlineValue), gang.size(),
+                     static_cast<std::size_t>(operation.input.count()));
     slot.result_bytes = static_cast<std::uint8_t>(bytes);
   }
   slot.is_complete = true;
