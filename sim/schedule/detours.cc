@@ -71,7 +71,7 @@ class StepNames {
   }
 
   StepLabel step(TaskId task, std::span<const Access> accesses) {
-    StepLabel label{.context = context(task), .did = "run"};
+    StepLabel label{.context = context(task), .did = "step"};
     if (const Access* access = naming_access(accesses)) {
       label.did = deed_of(access->kind);
       if (access->site.line != 0) label.place = gang::to_string(access->site);

@@ -14,7 +14,7 @@ namespace gang::sim {
 // A step of a run, named so that changes of the program elsewhere do not rename it.
 struct StepLabel {
   std::string context;       // "rank 1", "'loader' of rank 0"; empty: before the first step
-  std::string did;           // "send", "call", "lock", "condition", "test" or "run"
+  std::string did;           // "send", "call", "lock", "condition", "test" or "step"
   std::uint64_t number = 0;  // of this context's steps that did the same, from 1
   std::string place;         // "pump.cc:31": for people only; empty: unknown
 

@@ -83,7 +83,7 @@ TEST(Detours, NameTheThreadsOfARank) {
   guide.started(2, "loader");
   guide.started(3, "loader");
   const auto detour_sampler = make_detour_sampler(
-      {{{.context = "rank 0", .did = "run", .number = 1}, "'loader' 2 of rank 0"}}, guide.log());
+      {{{.context = "rank 0", .did = "step", .number = 1}, "'loader' 2 of rank 0"}}, guide.log());
   detour_sampler->note_step({0, guide.log().contexts[0], {}});
   const std::vector<TaskId> enabled = {0, 2, 3};
   EXPECT_EQ(detour_sampler->choose(enabled), 3u);
