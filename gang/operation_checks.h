@@ -81,7 +81,7 @@ inline void begin(Call& call, OperationKind kind) {
 }
 
 // In place of a tensor that an operation does not have.
-inline constexpr TensorView no_tensor;
+inline const TensorView no_tensor;
 
 // What a call says of its data.
 struct Operands {

@@ -14,8 +14,8 @@ std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
   return key | 1;  // 0: not yet computed
 }
 
-MatchSlot& GangState::add_slots(std::size_t index) {
-  while (index >= active.size()) {
+MatchSlot& GangState::add_slots(std::size_t place) {
+  while (place >= active.size()) {
     if (free_slots.empty()) {
       slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(size())));
       free_slots.push_back(slots.back().get());
@@ -25,7 +25,7 @@ MatchSlot& GangState::add_slots(std::size_t index) {
     slot->sequence_number = base_sequence + active.size();
     active.push_back(slot);
   }
-  return *active[index];
+  return *active[place];
 }
 
 void GangState::recycle(MatchSlot& slot) {

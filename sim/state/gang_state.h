@@ -195,8 +195,8 @@ struct GangState {
 
   // Where the members' calls with this sequence number, of base_sequence or later, meet.
   MatchSlot& slot_for(std::uint64_t sequence) {
-    const std::size_t index = sequence - base_sequence;
-    return index < active.size() ? *active[index] : add_slots(index);
+    const std::size_t place = sequence - base_sequence;
+    return place < active.size() ? *active[place] : add_slots(place);
   }
 
   // Nobody needs the slot any more, which is no longer active.
@@ -208,7 +208,7 @@ struct GangState {
   }
 
  private:
-  MatchSlot& add_slots(std::size_t index);
+  MatchSlot& add_slots(std::size_t place);
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
   mutable GangLabel label_;
