@@ -1,5 +1,6 @@
 #include "gang/reduction.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -254,6 +255,23 @@ TEST(ReductionOfBool, MinIsAndMaxIsOr) {
   EXPECT_FALSE(result(ReduceOperation::bitwise_and));
   EXPECT_TRUE(result(ReduceOperation::bitwise_or));
   EXPECT_TRUE(result(ReduceOperation::bitwise_xor));
+}
+
+TEST(Reduction, OfStridedInputsIsThatOfABlock) {
+  struct Slot {
+    std::array<float, 2> values;
+    std::array<float, 2> unused;
+  };
+  const std::array<Slot, 3> slots = {{{{1, 2}, {}}, {{10, 20}, {}}, {{5, -7}, {}}}};
+  const std::array<const void*, 3> inputs = {&slots[0], &slots[1], &slots[2]};
+  for (const ReduceOperation operation : {ReduceOperation::sum, ReduceOperation::mean,
+                                          ReduceOperation::max, ReduceOperation::product}) {
+    std::array<float, 2> strided{};
+    std::array<float, 2> block{};
+    reduce_strided(operation, DataType::f32, strided.data(), &slots, sizeof(Slot), 3, 2);
+    reduce_block(operation, DataType::f32, block.data(), inputs.data(), 3, 2);
+    EXPECT_EQ(strided, block) << to_string(operation);
+  }
 }
 
 }  // namespace

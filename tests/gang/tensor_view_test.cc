@@ -147,5 +147,18 @@ TEST(TensorView, DlpackBoolIsCodeSix) {
   EXPECT_EQ(tensor.dtype.bits, 8);
 }
 
+TEST(Elements, AreThoseOfAView) {
+  std::array<double, 6> memory{};
+  const Elements all = view(memory, Shape{2, 3});
+  EXPECT_EQ(all.count(), 6);
+  EXPECT_EQ(all.size_bytes(), 48U);
+  const Elements part = all.part(4, 2);
+  EXPECT_EQ(static_cast<void*>(part.data()), &memory[4]);
+  EXPECT_EQ(part.count(), 2);
+  EXPECT_EQ(part.as_vector().shape(), Shape::vector(2));
+  EXPECT_EQ(part.as_vector().type(), DataType::f64);
+  EXPECT_EQ(Elements().part(0, 0).data(), nullptr);
+}
+
 }  // namespace
 }  // namespace gang
