@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two threads lock a mutex so often each.
+// Two threads that each lock a mutex `sections` times.
 Program locks(int sections) {
   return {.name = "locks", .description = "", .run = [sections](Rank& rank) {
             Runtime& runtime = rank.runtime();
