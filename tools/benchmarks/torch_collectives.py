@@ -3,6 +3,7 @@
     torch_collectives.py FILE            one rank of a job that something else has started
     torch_collectives.py FILE --gloo N   N processes on PyTorch's own Gloo
     torch_collectives.py FILE --plain    one rank, without PyTorch
+    torch_collectives.py FILE --floor N  N processes that wait for each other at one more, no gangs
 
 Rank 0 writes FILE: the best of several medians, in microseconds, by name.
 """
@@ -10,6 +11,7 @@ Rank 0 writes FILE: the best of several medians, in microseconds, by name.
 import array
 import json
 import os
+import socket
 import statistics
 import sys
 import time
@@ -37,6 +39,36 @@ def plain(file):
     measured = {"small": time_of(lambda: gang.all_reduce(small, "max"), 1000)}
     if gang.rank == 0:
         write(file, measured)
+
+
+def floor(file, processes):
+    """What the machine takes: frames as large as those of `plain`, and nothing done with them."""
+    ours, theirs = zip(*(socket.socketpair() for _ in range(processes)))
+    children = []
+    for rank in range(processes):
+        child = os.fork()
+        if child == 0:
+            for end in ours:
+                end.close()
+            connection, request = theirs[rank], bytes(160)
+
+            def exchange():
+                connection.sendall(request)
+                connection.recv(4096)
+
+            measured = {"small": time_of(exchange, 1000)}
+            if rank == 0:
+                write(file, measured)
+            os._exit(0)
+        children.append(child)
+    for end in theirs:
+        end.close()
+    answer = bytes(34)
+    while all([end.recv(4096) for end in ours]):
+        for end in ours:
+            end.sendall(answer)
+    for child in children:
+        os.waitpid(child, 0)
 
 
 def with_torch(file):
@@ -94,6 +126,8 @@ def on_gloo(file, processes):
 if __name__ == "__main__":
     if sys.argv[2:3] == ["--gloo"]:
         on_gloo(sys.argv[1], int(sys.argv[3]))
+    elif sys.argv[2:3] == ["--floor"]:
+        floor(sys.argv[1], int(sys.argv[3]))
     elif sys.argv[2:3] == ["--plain"]:
         plain(sys.argv[1])
     else:

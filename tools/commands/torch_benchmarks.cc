@@ -96,7 +96,13 @@ Measurement plain() {
   const double us = measure({executable_directory() + "/gangsim", "python", "--world", processes,
                              "--quiet", script(), "FILE", "--plain"})
                         .at("small");
-  return {.bar = "0.13 ms", .measured = fmt::format("{:.3f} ms", us * 1e-3), .holds = us <= 130};
+  const double floor =
+      measure({harness::find_python("", ""), script(), "FILE", "--floor", processes}).at("small");
+  return {.bar = "0.13 ms",
+          .measured = fmt::format("{:.3f} ms", us * 1e-3),
+          .holds = us <= 130,
+          .details = fmt::format("the same bytes without gangs: {:.3f} ms, {:.2f} x less",
+                                 floor * 1e-3, us / floor)};
 }
 
 // Undecided, with the reason, where something is missing.
