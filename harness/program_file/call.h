@@ -58,9 +58,9 @@ struct Call {
   std::vector<Expression> ranks;    // create_gang
   std::optional<Expression> color;  // split; none: no color
   std::optional<Expression> key;
-  std::string created;      // create_gang, split: the name of the new gang
-  std::vector<Call> batch;  // sends and receives
-  std::string label;  // of a throw: what it says
+  std::string created;               // create_gang, split: the name of the new gang
+  std::vector<Call> batch;           // sends and receives
+  std::string label;                 // of a throw: what it says
   std::optional<Duration> duration;  // of a sleep; otherwise the timeout
   bool names_all_missing = false;    // monitored_barrier
 

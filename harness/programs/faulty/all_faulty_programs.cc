@@ -1,4 +1,5 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
+
 #include "harness/programs/faulty/faulty_program.h"
 
 namespace gang::harness {
