@@ -148,46 +148,58 @@ double reciprocal<double>(int size) noexcept {
 template <typename T>
 constexpr std::size_t tile_count = 2048 / sizeof(T);
 
-template <typename T, typename Op>
-void reduce_tile(T* accumulator, const void* const* inputs, int size, std::size_t first,
-                 std::size_t count, const T* scale) noexcept {
-  const T* head = static_cast<const T*>(inputs[0]) + first;
-  if (scale == nullptr) {
-    std::memcpy(accumulator, head, count * sizeof(T));
-  } else {
-    for (std::size_t i = 0; i < count; ++i) accumulator[i] = head[i] * *scale;
+// What is done to an element before it is combined: nothing, or the part of `mean` on
+// floating-point elements. Types, so that the loops below have no branches.
+struct AsItIs {
+  template <typename T>
+  T operator()(T value) const noexcept {
+    return value;
   }
-  for (int rank = 1; rank < size; ++rank) {
-    const T* input = static_cast<const T*>(inputs[rank]) + first;
-    if (scale == nullptr) {
-      for (std::size_t i = 0; i < count; ++i) accumulator[i] = Op::apply(accumulator[i], input[i]);
-    } else {
-      const T factor = *scale;
-      for (std::size_t i = 0; i < count; ++i)
-        accumulator[i] = Op::apply(accumulator[i], static_cast<T>(input[i] * factor));
-    }
-  }
+};
+
+template <typename T>
+struct Scaled {
+  T factor;
+  T operator()(T value) const noexcept { return static_cast<T>(value * factor); }
+};
+
+// Not inlined: with a loop over ranks around it, GCC takes two ranks at a time (unroll and jam) and
+// no longer vectorises.
+template <typename T, typename Op, typename Prepare>
+[[gnu::noinline]] void combine_elements(T* __restrict accumulator, const T* __restrict input,
+                                        std::size_t count, Prepare prepare) noexcept {
+  for (std::size_t i = 0; i < count; ++i)
+    accumulator[i] = Op::apply(accumulator[i], prepare(input[i]));
 }
 
-template <typename T, typename Op>
+template <typename T, typename Op, typename Prepare>
+void reduce_tile(T* accumulator, const void* const* inputs, int size, std::size_t first,
+                 std::size_t count, Prepare prepare) noexcept {
+  const T* head = static_cast<const T*>(inputs[0]) + first;
+  for (std::size_t i = 0; i < count; ++i) accumulator[i] = prepare(head[i]);
+  for (int rank = 1; rank < size; ++rank)
+    combine_elements<T, Op>(accumulator, static_cast<const T*>(inputs[rank]) + first, count,
+                            prepare);
+}
+
+template <typename T, typename Op, typename Prepare>
 [[gnu::noinline]] void reduce_tiles(T* output, const void* const* inputs, int size,
-                                    std::size_t count, const T* scale) noexcept {
-  std::array<T, tile_count<T>> tile;
+                                    std::size_t count, Prepare prepare) noexcept {
+  alignas(16) std::array<T, tile_count<T>> tile;
   for (std::size_t first = 0; first < count; first += tile.size()) {
     const std::size_t length = std::min(tile.size(), count - first);
-    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, scale);
+    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, prepare);
     std::memcpy(output + first, tile.data(), length * sizeof(T));
   }
 }
 
 // For a few elements, one after another: no buffer, so no further page of a fiber's stack.
 // `input_of(rank)` is where a rank's input begins.
-template <typename T, typename Op, typename InputOf>
+template <typename T, typename Op, typename InputOf, typename Prepare>
 void reduce_elements(T* output, const InputOf& input_of, int size, std::size_t count,
-                     const T* scale) noexcept {
-  const auto element = [&input_of, scale](int rank, std::size_t i) -> T {
-    const T value = static_cast<const T*>(input_of(rank))[i];
-    return scale == nullptr ? value : static_cast<T>(value * *scale);
+                     Prepare prepare) noexcept {
+  const auto element = [&input_of, prepare](int rank, std::size_t i) -> T {
+    return prepare(static_cast<const T*>(input_of(rank))[i]);
   };
   for (std::size_t i = 0; i < count; ++i) {
     T accumulator = element(0, i);
@@ -196,22 +208,17 @@ void reduce_elements(T* output, const InputOf& input_of, int size, std::size_t c
   }
 }
 
-// Calls reduce(op, scale) for the functor of `operation` on elements of `type`, then finishes a
-// mean. `scale` is what floating-point elements are multiplied by first, or null.
+// Calls reduce(zero, op, prepare) for the type of the elements and the functors of `operation`,
+// then finishes a mean.
 template <typename Reduce>
 void with_reduction(ReduceOperation operation, DataType type, void* output, int size,
                     std::size_t count, const Reduce& reduce) noexcept {
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    with_operation<T>(operation, [&](auto op) {
-      if constexpr (!std::is_integral_v<T>) {
-        if (operation == ReduceOperation::mean) {
-          const T factor = reciprocal<T>(size);
-          return reduce(op, &factor);
-        }
-      }
-      reduce(op, static_cast<const T*>(nullptr));
-    });
+    if constexpr (!std::is_integral_v<T>)
+      if (operation == ReduceOperation::mean)
+        return reduce(zero, Sum{}, Scaled<T>{reciprocal<T>(size)});
+    with_operation<T>(operation, [&](auto op) { reduce(zero, op, AsItIs{}); });
   });
   if (operation == ReduceOperation::mean) finish_mean(type, output, count, size);
 }
@@ -223,9 +230,8 @@ void combine(ReduceOperation operation, DataType type, void* accumulator, const 
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     with_operation<T>(operation, [&](auto op) {
-      auto* left = static_cast<T*>(accumulator);
-      const auto* right = static_cast<const T*>(input);
-      for (std::size_t i = 0; i < count; ++i) left[i] = decltype(op)::apply(left[i], right[i]);
+      combine_elements<T, decltype(op)>(static_cast<T*>(accumulator), static_cast<const T*>(input),
+                                        count, AsItIs{});
     });
   });
 }
@@ -256,23 +262,23 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
                   int size, std::size_t count) noexcept {
   with_reduction(operation, type, output, size, count,
-                 [&]<typename Op, typename T>(Op, const T* scale) {
+                 [&]<typename T, typename Op>(T, Op, auto prepare) {
                    auto* result = static_cast<T*>(output);
                    if (count * sizeof(T) > 64)
-                     return reduce_tiles<T, Op>(result, inputs, size, count, scale);
+                     return reduce_tiles<T, Op>(result, inputs, size, count, prepare);
                    const auto input_of = [inputs](int rank) { return inputs[rank]; };
-                   reduce_elements<T, Op>(result, input_of, size, count, scale);
+                   reduce_elements<T, Op>(result, input_of, size, count, prepare);
                  });
 }
 
 void reduce_strided(ReduceOperation operation, DataType type, void* output, const void* inputs,
                     std::size_t stride, int size, std::size_t count) noexcept {
   with_reduction(
-      operation, type, output, size, count, [&]<typename Op, typename T>(Op, const T* scale) {
+      operation, type, output, size, count, [&]<typename T, typename Op>(T, Op, auto prepare) {
         const auto input_of = [inputs, stride](int rank) -> const void* {
           return static_cast<const std::byte*>(inputs) + static_cast<std::size_t>(rank) * stride;
         };
-        reduce_elements<T, Op>(static_cast<T*>(output), input_of, size, count, scale);
+        reduce_elements<T, Op>(static_cast<T*>(output), input_of, size, count, prepare);
       });
 }
 
