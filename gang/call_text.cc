@@ -10,11 +10,6 @@ namespace {
 
 using Direction = CallText::Direction;
 
-bool has_tensor(OperationKind kind) {
-  return kind <= OperationKind::broadcast || kind == OperationKind::send ||
-         kind == OperationKind::recv;
-}
-
 Direction direction_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::reduce:

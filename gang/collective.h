@@ -37,7 +37,8 @@ struct Collective {
   std::uint64_t sequence_number = 0;  // index among the gang's operations on this rank, from 0
   std::string_view label;             // borrowed for the call; empty if none is given
   CallSite call_site;
-  std::uint64_t detail = 0;  // what else must match: a hash of create_gang's rank list
+  // What else must match: a hash of create_gang's rank list, or of all_gather's counts.
+  std::uint64_t detail = 0;
 
   Shape shape;  // of the tensor that fixes the size: the smaller of input and output
 

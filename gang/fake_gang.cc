@@ -56,8 +56,8 @@ class FakeGang final : public Gang {
   void do_close() noexcept override {}
 
  private:
-  void reduce(const Operation& operation, const Elements& input) const;
-  void replicate(const Operation& operation) const;
+  void reduce(const Operation& operation, const Elements& input, int ranks) const;
+  void replicate(const Operation& operation);
   void scatter(const Operation& operation) const;
   void all_to_all(const Operation& operation);
   void make_child(const Operation& operation, int child_rank, int child_size);
@@ -84,16 +84,23 @@ void FakeGang::refuse(const Operation& operation, std::string_view what) const {
                      ": a fake gang cannot " + std::string(what) + "; simulated gangs can");
 }
 
-void FakeGang::reduce(const Operation& operation, const Elements& input) const {
+// The reduction of `ranks` ranks, one or more.
+void FakeGang::reduce(const Operation& operation, const Elements& input, int ranks) const {
   if (operation.output.count() == 0) return;
   copy(operation.output, input);
   const ReduceOperation reduce_operation = operation.collective.reduce_operation;
-  if (!is_idempotent(reduce_operation)) reduce_equal(reduce_operation, operation.output, size());
+  if (!is_idempotent(reduce_operation)) reduce_equal(reduce_operation, operation.output, ranks);
 }
 
-void FakeGang::replicate(const Operation& operation) const {
+void FakeGang::replicate(const Operation& operation) {
   for (const TensorView& output : operation.outputs) copy(output, operation.input);
   if (operation.collective.kind != OperationKind::all_gather) return;
+  for (const std::int64_t count : operation.output_splits)
+    if (count != operation.input.count())
+      fail(operation, GangErrorKind::mismatch,
+           "each rank passes as many elements as this one, " +
+               std::to_string(operation.input.count()) + ", but this one expects " +
+               std::to_string(count));
   for (int i = 0; i < size(); ++i) copy(chunk_of(operation.output, i, size()), operation.input);
 }
 
@@ -152,10 +159,16 @@ Work FakeGang::do_start(Operation& operation) {
   switch (operation.collective.kind) {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
-      reduce(operation, operation.input);
+      reduce(operation, operation.input, size());
       break;
     case OperationKind::reduce_scatter:
-      reduce(operation, chunk_of(operation.input, rank(), size()));
+      reduce(operation, chunk_of(operation.input, rank(), size()), size());
+      break;
+    case OperationKind::scan:
+      reduce(operation, operation.input, rank() + 1);
+      break;
+    case OperationKind::exclusive_scan:
+      reduce(operation, operation.input, rank());
       break;
     case OperationKind::all_gather:
     case OperationKind::all_gather_to_list:

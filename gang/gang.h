@@ -104,6 +104,28 @@ class Gang : public std::enable_shared_from_this<Gang> {
                             ReduceOperation operation, const CallOptions& options = {},
                             CallSite call_site = CallSite::here());
 
+  // Reduces over the ranks up to this one, in rank order, and leaves that on this rank:
+  // scan over ranks 0 to rank(); exclusive_scan over ranks 0 to rank() - 1, so that the output of
+  // rank 0 stays as it is. All ranks pass the same data type and number of elements. Sums, minima
+  // and so on; a mean is InvalidArgument, since each rank would divide by another number.
+  void scan(const TensorView& tensor, ReduceOperation operation, const CallOptions& options = {},
+            CallSite call_site = CallSite::here());
+  void scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
+            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_scan(const TensorView& tensor, ReduceOperation operation,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  void exclusive_scan(const TensorView& tensor, ReduceOperation operation,
+                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  void exclusive_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_exclusive_scan(const TensorView& tensor, ReduceOperation operation,
+                            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  Work start_exclusive_scan(const TensorView& output, const TensorView& input,
+                            ReduceOperation operation, const CallOptions& options = {},
+                            CallSite call_site = CallSite::here());
+
   // -- Gathers and scatters --
 
   // Leaves the inputs of all ranks, in rank order, on every rank. `output` is [size, *input] or the
@@ -113,7 +135,17 @@ class Gang : public std::enable_shared_from_this<Gang> {
   Work start_all_gather(const TensorView& output, const TensorView& input,
                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
 
-  // The same, into size() tensors with the type and number of elements of `input`.
+  // The same for inputs of different sizes: rank i passes counts[i] elements, >= 0. All ranks pass
+  // the same size() counts, which add up to the count of `output`. Lists that differ between
+  // members are a mismatch.
+  void all_gather(const TensorView& output, const TensorView& input,
+                  std::span<const std::int64_t> counts, const CallOptions& options = {},
+                  CallSite call_site = CallSite::here());
+  Work start_all_gather(const TensorView& output, const TensorView& input,
+                        std::span<const std::int64_t> counts, const CallOptions& options = {},
+                        CallSite call_site = CallSite::here());
+
+  // As the first form, into size() tensors with the type and number of elements of `input`.
   void all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                           const CallOptions& options = {}, CallSite call_site = CallSite::here());
   Work start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,

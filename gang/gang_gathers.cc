@@ -1,6 +1,7 @@
 // all_gather, all_gather_to_list, gather, scatter and all_to_all.
 #include <fmt/format.h>
 
+#include "gang/hash.h"
 #include "gang/operation_checks.h"
 
 namespace gang {
@@ -13,6 +14,40 @@ Operation describe_all_gather(Call call, const TensorView& output, const TensorV
   check_chunks(call, "output", output, input);
   check_overlap(call, output, input, Identical::accepted);
   return operation_of(call, {.sized = input, .input = input, .output = output});
+}
+
+// The elements of `tensor` by rank.
+void check_splits(const Call& call, std::string_view role, std::span<const std::int64_t> splits,
+                  std::string_view tensor_role, const TensorView& tensor) {
+  const auto size = static_cast<std::size_t>(call.gang.size());
+  if (splits.size() != size) throw_bad_list(call, role, splits.size(), size);
+  std::int64_t rest = tensor.count();
+  for (const std::int64_t split : splits) {
+    if (split < 0)
+      refuse(call, fmt::format("an entry of {} is {}; must be 0 or more", role, split));
+    rest -= split;
+    if (rest < 0) break;
+  }
+  if (rest != 0)
+    throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
+}
+
+Operation describe_uneven_all_gather(Call call, const TensorView& output, const TensorView& input,
+                                     std::span<const std::int64_t> counts) {
+  begin(call, OperationKind::all_gather);
+  check_tensor(call, "output", output);
+  check_tensor(call, "input", input);
+  check_same_type(call, "output", output, input);
+  check_overlap(call, output, input, Identical::accepted);
+  check_splits(call, "counts", counts, "output", output);
+  const std::int64_t own = counts[static_cast<std::size_t>(call.gang.rank())];
+  if (input.count() != own)
+    throw_other_count(call, "input", input,
+                      fmt::format("{}, as counts[{}]", own, call.gang.rank()));
+  Operation operation = operation_of(call, {.sized = output, .input = input, .output = output});
+  operation.output_splits = counts;
+  operation.collective.detail = fnv1a(std::as_bytes(counts));
+  return operation;
 }
 
 Operation describe_all_gather_to_list(Call call, std::span<const TensorView> outputs,
@@ -74,25 +109,11 @@ Operation describe_all_to_all(Call call, const TensorView& output, const TensorV
   return operation_of(call, {.sized = input, .input = input, .output = output});
 }
 
-void check_splits(const Call& call, std::string_view role, std::span<const std::int64_t> splits,
-                  const TensorView& tensor) {
-  const auto size = static_cast<std::size_t>(call.gang.size());
-  if (splits.size() != size) throw_bad_list(call, role, splits.size(), size);
-  std::int64_t rest = tensor.count();
-  for (const std::int64_t split : splits) {
-    if (split < 0)
-      refuse(call, fmt::format("an entry of {} is {}; must be 0 or more", role, split));
-    if (split > rest) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
-    rest -= split;
-  }
-  if (rest != 0) throw_other_count(call, role, tensor, "as many as the split sizes add up to");
-}
-
 Operation describe_uneven_all_to_all(Call call, const TensorView& output, const TensorView& input,
                                      const Gang::SplitSizes& splits) {
   begin_all_to_all(call, output, input);
-  check_splits(call, "splits.output", splits.output, output);
-  check_splits(call, "splits.input", splits.input, input);
+  check_splits(call, "splits.output", splits.output, "output", output);
+  check_splits(call, "splits.input", splits.input, "input", input);
   // Ranks may have different counts, so none is described; backends compare them pair by pair.
   const TensorView undescribed(nullptr, input.type(), Shape::vector(0));
   Operation operation =
@@ -112,6 +133,18 @@ void Gang::all_gather(const TensorView& output, const TensorView& input, const C
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             const CallOptions& options, CallSite call_site) {
   return start(describe_all_gather({*this, options, call_site}, output, input));
+}
+
+void Gang::all_gather(const TensorView& output, const TensorView& input,
+                      std::span<const std::int64_t> counts, const CallOptions& options,
+                      CallSite call_site) {
+  run(describe_uneven_all_gather({*this, options, call_site}, output, input, counts));
+}
+
+Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
+                            std::span<const std::int64_t> counts, const CallOptions& options,
+                            CallSite call_site) {
+  return start(describe_uneven_all_gather({*this, options, call_site}, output, input, counts));
 }
 
 void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,

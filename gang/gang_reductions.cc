@@ -1,4 +1,4 @@
-// all_reduce, reduce and reduce_scatter.
+// all_reduce, reduce, reduce_scatter and the scans.
 #include "gang/operation_checks.h"
 
 namespace gang {
@@ -52,6 +52,19 @@ Operation describe_reduce_scatter(Call call, const TensorView& output, const Ten
   return operation_of(
       call,
       {.sized = output, .input = input, .output = output, .reduce_operation = reduce_operation});
+}
+
+Operation describe_scan(Call call, OperationKind kind, const TensorView& output,
+                        const TensorView& input, ReduceOperation reduce_operation) {
+  begin_reduction(call, kind, input, reduce_operation);
+  if (reduce_operation == ReduceOperation::mean)
+    refuse(call, "mean is not defined for a scan; use sum, and divide");
+  check_output(call, output, input);
+  const bool gets_nothing = kind == OperationKind::exclusive_scan && call.gang.rank() == 0;
+  return operation_of(call, {.sized = input,
+                             .input = input,
+                             .output = gets_nothing ? no_tensor : output,
+                             .reduce_operation = reduce_operation});
 }
 
 }  // namespace
@@ -110,6 +123,54 @@ Work Gang::start_reduce_scatter(const TensorView& output, const TensorView& inpu
                                 ReduceOperation operation, const CallOptions& options,
                                 CallSite call_site) {
   return start(describe_reduce_scatter({*this, options, call_site}, output, input, operation));
+}
+
+void Gang::scan(const TensorView& tensor, ReduceOperation operation, const CallOptions& options,
+                CallSite call_site) {
+  run(describe_scan({*this, options, call_site}, OperationKind::scan, tensor, tensor, operation));
+}
+
+void Gang::scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                const CallOptions& options, CallSite call_site) {
+  run(describe_scan({*this, options, call_site}, OperationKind::scan, output, input, operation));
+}
+
+Work Gang::start_scan(const TensorView& tensor, ReduceOperation operation,
+                      const CallOptions& options, CallSite call_site) {
+  return start(
+      describe_scan({*this, options, call_site}, OperationKind::scan, tensor, tensor, operation));
+}
+
+Work Gang::start_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
+                      const CallOptions& options, CallSite call_site) {
+  return start(
+      describe_scan({*this, options, call_site}, OperationKind::scan, output, input, operation));
+}
+
+void Gang::exclusive_scan(const TensorView& tensor, ReduceOperation operation,
+                          const CallOptions& options, CallSite call_site) {
+  run(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, tensor, tensor,
+                    operation));
+}
+
+void Gang::exclusive_scan(const TensorView& output, const TensorView& input,
+                          ReduceOperation operation, const CallOptions& options,
+                          CallSite call_site) {
+  run(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, output, input,
+                    operation));
+}
+
+Work Gang::start_exclusive_scan(const TensorView& tensor, ReduceOperation operation,
+                                const CallOptions& options, CallSite call_site) {
+  return start(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, tensor,
+                             tensor, operation));
+}
+
+Work Gang::start_exclusive_scan(const TensorView& output, const TensorView& input,
+                                ReduceOperation operation, const CallOptions& options,
+                                CallSite call_site) {
+  return start(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, output,
+                             input, operation));
 }
 
 }  // namespace gang

@@ -8,7 +8,7 @@ namespace {
 constexpr auto names = names_in_order<OperationKind>(
     "all_reduce", "reduce", "reduce_scatter", "all_gather", "all_gather_to_list", "gather",
     "scatter", "all_to_all", "broadcast", "broadcast_objects", "barrier", "monitored_barrier",
-    "create_gang", "split", "send", "recv", "batch", "shrink");
+    "create_gang", "split", "send", "recv", "batch", "scan", "exclusive_scan", "shrink");
 
 }  // namespace
 

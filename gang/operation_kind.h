@@ -27,11 +27,13 @@ enum class OperationKind : std::uint8_t {
   send,
   recv,
   batch,
+  scan,
+  exclusive_scan,
   shrink,  // describes Gang::shrink in errors; never an Operation, nor in all_operation_kinds
 };
 
 inline constexpr auto all_operation_kinds = [] {
-  std::array<OperationKind, static_cast<std::size_t>(OperationKind::batch) + 1> kinds{};
+  std::array<OperationKind, static_cast<std::size_t>(OperationKind::exclusive_scan) + 1> kinds{};
   for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<OperationKind>(i);
   return kinds;
 }();
@@ -41,8 +43,19 @@ constexpr bool is_point_to_point(OperationKind kind) noexcept {
   return kind >= OperationKind::send && kind <= OperationKind::batch;
 }
 
+// Reductions of which each rank gets the part up to its own place.
+constexpr bool is_scan(OperationKind kind) noexcept {
+  return kind == OperationKind::scan || kind == OperationKind::exclusive_scan;
+}
+
 constexpr bool reduces(OperationKind kind) noexcept {
-  return kind <= OperationKind::reduce_scatter;
+  return kind <= OperationKind::reduce_scatter || is_scan(kind);
+}
+
+// Whether a call is described by the type and shape of a tensor.
+constexpr bool has_tensor(OperationKind kind) noexcept {
+  return kind <= OperationKind::broadcast || is_scan(kind) || kind == OperationKind::send ||
+         kind == OperationKind::recv;
 }
 
 // Whether the operation has a root: one rank that sends to, or receives from, all the others.

@@ -53,12 +53,16 @@ Fingerprint fingerprint_of(const Operation& operation) {
   return fingerprint;
 }
 
+bool lists_ranks(const Fingerprint& fingerprint) {
+  return fingerprint.kind == static_cast<std::uint8_t>(OperationKind::create_gang);
+}
+
 // What the two calls differ in, if they do not match.
 std::optional<CallDifference> difference(const Fingerprint& left, const Fingerprint& right) {
   using enum CallDifference;
   if (left.kind != right.kind || left.has_splits != right.has_splits) return operation;
   if (left.data_type != right.data_type) return data_type;
-  if (left.detail != right.detail) return ranks;
+  if (left.detail != right.detail) return lists_ranks(left) ? ranks : count;
   if (left.count != right.count) return count;
   if (left.reduce_operation != right.reduce_operation) return reduce_operation;
   if (left.peer != right.peer) return root;

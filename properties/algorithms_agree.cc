@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/reduction.h"
 #include "properties/all_properties.h"
 #include "properties/program_run.h"
 #include "properties/rank_check.h"
@@ -80,6 +81,25 @@ std::string reduce_scatter_then_all_gather(Gang& gang, const Step& step) {
   gang.reduce_scatter(chunk.view(), apart.view(), operation);
   gang.all_gather(apart.view(), chunk.view());
   return same(together, apart, "reduce_scatter and all_gather differ from all_reduce");
+}
+
+std::string scan_twice(Gang& gang, const Step& step) {
+  Tensor own = Tensor::random(step, step.count, seed_of(gang));
+  Tensor until_here = own;
+  Tensor before = own;
+  Tensor of_all = own;
+  ReduceOperation operation = exact_operation(step, gang.size());
+  if (operation == ReduceOperation::mean) operation = ReduceOperation::max;
+  gang.scan(until_here.view(), operation);
+  gang.exclusive_scan(before.view(), operation);
+  gang.all_reduce(of_all.view(), operation);
+  if (gang.rank() > 0)
+    combine(operation, own.view().type(), before.view().data(), own.view().data(),
+            static_cast<std::size_t>(own.view().count()));
+  const std::string wrong =
+      same(before, until_here, "exclusive_scan and scan differ by more than the rank's own part");
+  if (!wrong.empty() || gang.rank() + 1 != gang.size()) return wrong;
+  return same(until_here, of_all, "scan differs from all_reduce on the last rank");
 }
 
 std::string scatter_then_gather(Gang& gang, const Step& step) {
@@ -188,6 +208,9 @@ constexpr LawRow<Equation> equations[] = {
      "reduce, then broadcast from its destination, equals all_reduce.", reduce_then_broadcast},
     {"reduce_scatter_and_all_gather_make_all_reduce",
      "reduce_scatter, then all_gather, equals all_reduce.", reduce_scatter_then_all_gather},
+    {"scans_are_parts_of_all_reduce",
+     "scan is exclusive_scan and the rank's own part; on the last rank it equals all_reduce.",
+     scan_twice},
     {"gather_undoes_scatter", "scatter, then gather to its source, is the identity.",
      scatter_then_gather},
     {"gather_and_broadcast_make_all_gather",

@@ -10,6 +10,8 @@ namespace {
 const std::vector<OperationKind> fake_kinds = {OperationKind::all_reduce,
                                                OperationKind::reduce,
                                                OperationKind::reduce_scatter,
+                                               OperationKind::scan,
+                                               OperationKind::exclusive_scan,
                                                OperationKind::all_gather,
                                                OperationKind::all_gather_to_list,
                                                OperationKind::gather,

@@ -38,6 +38,10 @@ model::Ranks outputs_of(const Step& step, const model::Ranks& inputs) {
       return model::reduce(inputs, reduction_of(step), root);
     case OperationKind::reduce_scatter:
       return model::reduce_scatter(inputs, reduction_of(step));
+    case OperationKind::scan:
+      return model::scan(inputs, reduction_of(step));
+    case OperationKind::exclusive_scan:
+      return model::exclusive_scan(inputs, reduction_of(step));
     case OperationKind::all_gather:
     case OperationKind::all_gather_to_list:
       return model::all_gather(inputs);

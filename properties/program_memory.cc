@@ -28,6 +28,13 @@ Counts uneven_counts(const Step& step, int rank, int size) {
   return counts;
 }
 
+// Of an all_gather with counts.
+Counts gathered_counts(const Step& step, int rank, int size) {
+  Counts counts{.input = split_size(step, rank, 0)};
+  for (int other = 0; other < size; ++other) counts.output += split_size(step, other, 0);
+  return counts;
+}
+
 // Elements that `rank` of a gang of `size` gives and gets.
 Counts counts_of(const Step& step, int rank, int size) {
   const int count = step.count;
@@ -36,6 +43,8 @@ Counts counts_of(const Step& step, int rank, int size) {
     case OperationKind::reduce_scatter:
       return {size * count, count};
     case OperationKind::all_gather:
+      if (step.uneven) return gathered_counts(step, rank, size);
+      return {count, size * count};
     case OperationKind::all_gather_to_list:
       return {count, size * count};
     case OperationKind::gather:
@@ -62,8 +71,8 @@ Counts counts_of(const Step& step, int rank, int size) {
 
 bool is_in_place(const Step& step) {
   if (step.kind == OperationKind::broadcast) return true;
-  return step.in_place &&
-         (step.kind == OperationKind::all_reduce || step.kind == OperationKind::reduce);
+  return step.in_place && (step.kind == OperationKind::all_reduce ||
+                           step.kind == OperationKind::reduce || is_scan(step.kind));
 }
 
 bool is_same(const Image& a, const Image& b, std::size_t offset, std::size_t size) {

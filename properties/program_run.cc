@@ -64,6 +64,8 @@ class StepRun {
  private:
   void dispatch();
   void reduce_kind();
+  void scan_kind();
+  void uneven_all_gather();
   void list_kind();
   void all_to_all();
   void broadcast_objects();
@@ -126,7 +128,11 @@ void StepRun::dispatch() {
     case OperationKind::reduce:
     case OperationKind::reduce_scatter:
       return reduce_kind();
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
+      return scan_kind();
     case OperationKind::all_gather:
+      if (step_.uneven) return uneven_all_gather();
       return call(
           [this] { gang_.all_gather(chunks(place_.output), input(), {}, site_); },
           [this] { return gang_.start_all_gather(chunks(place_.output), input(), {}, site_); });
@@ -180,6 +186,24 @@ void StepRun::reduce_kind() {
   }
 }
 
+void StepRun::scan_kind() {
+  const ReduceOperation operation = step_.reduce_operation;
+  const TensorView to = step_.in_place ? input() : output();
+  const TensorView from = input();
+  if (step_.kind == OperationKind::scan && step_.in_place)
+    call([&] { gang_.scan(to, operation, {}, site_); },
+         [&] { return gang_.start_scan(to, operation, {}, site_); });
+  else if (step_.kind == OperationKind::scan)
+    call([&] { gang_.scan(to, from, operation, {}, site_); },
+         [&] { return gang_.start_scan(to, from, operation, {}, site_); });
+  else if (step_.in_place)
+    call([&] { gang_.exclusive_scan(to, operation, {}, site_); },
+         [&] { return gang_.start_exclusive_scan(to, operation, {}, site_); });
+  else
+    call([&] { gang_.exclusive_scan(to, from, operation, {}, site_); },
+         [&] { return gang_.start_exclusive_scan(to, from, operation, {}, site_); });
+}
+
 void StepRun::list_kind() {
   const bool is_scatter = step_.kind == OperationKind::scatter;
   const bool has_list = is_root() || step_.kind == OperationKind::all_gather_to_list;
@@ -194,6 +218,15 @@ void StepRun::list_kind() {
   else
     call([&] { gang_.all_gather_to_list(tensors, input(), {}, site_); },
          [&] { return gang_.start_all_gather_to_list(tensors, input(), {}, site_); });
+}
+
+void StepRun::uneven_all_gather() {
+  std::vector<std::int64_t> counts;
+  for (int rank = 0; rank < gang_.size(); ++rank) counts.push_back(split_size(step_, rank, 0));
+  const TensorView to = tensor(place_.output, Shape::vector(place_.output.count));
+  const TensorView from = tensor(place_.input, Shape::vector(place_.input.count));
+  call([&] { gang_.all_gather(to, from, counts, {}, site_); },
+       [&] { return gang_.start_all_gather(to, from, counts, {}, site_); });
 }
 
 void StepRun::all_to_all() {

@@ -149,6 +149,21 @@ Ranks reduce_scatter(const Ranks& inputs, const Reduction& reduction) {
   return scatter(reduce_all(inputs, reduction), static_cast<int>(inputs.size()));
 }
 
+Ranks scan(const Ranks& inputs, const Reduction& reduction) {
+  Ranks outputs;
+  for (std::size_t last = 0; last < inputs.size(); ++last)
+    outputs.push_back(reduce_all(
+        Ranks(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(last) + 1), reduction));
+  return outputs;
+}
+
+Ranks exclusive_scan(const Ranks& inputs, const Reduction& reduction) {
+  Ranks outputs = scan(inputs, reduction);
+  outputs.insert(outputs.begin(), Values{});
+  outputs.pop_back();
+  return outputs;
+}
+
 Ranks all_gather(const Ranks& inputs) { return Ranks(inputs.size(), concatenate(inputs)); }
 
 Ranks gather(const Ranks& inputs, int destination) {

@@ -27,10 +27,12 @@ struct Reduction {
 Ranks all_reduce(const Ranks& inputs, const Reduction& reduction);
 Ranks reduce(const Ranks& inputs, const Reduction& reduction, int destination);  // others: inputs
 Ranks reduce_scatter(const Ranks& inputs, const Reduction& reduction);
-Ranks all_gather(const Ranks& inputs);
-Ranks gather(const Ranks& inputs, int destination);   // others: nothing
-Ranks scatter(const Values& source_input, int size);  // the chunks, in rank order
-Ranks all_to_all(const std::vector<Ranks>& chunks);   // chunks[from][to]
+Ranks scan(const Ranks& inputs, const Reduction& reduction);
+Ranks exclusive_scan(const Ranks& inputs, const Reduction& reduction);  // rank 0: nothing
+Ranks all_gather(const Ranks& inputs);                                  // of any counts
+Ranks gather(const Ranks& inputs, int destination);                     // others: nothing
+Ranks scatter(const Values& source_input, int size);                    // the chunks, in rank order
+Ranks all_to_all(const std::vector<Ranks>& chunks);                     // chunks[from][to]
 Ranks broadcast(const Ranks& inputs, int source);
 Ranks ring(const Ranks& inputs, int distance);  // the input of the rank `distance` before
 

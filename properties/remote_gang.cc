@@ -155,6 +155,10 @@ class RemoteGang final : public Gang {
         message.first.assign(operation.input_splits.begin(), operation.input_splits.end());
         message.second.assign(operation.output_splits.begin(), operation.output_splits.end());
         break;
+      case OperationKind::all_gather:
+        message.count = operation.input.count();
+        message.first.assign(operation.output_splits.begin(), operation.output_splits.end());
+        break;
       case OperationKind::monitored_barrier:
         message.count = operation.timeout == no_timeout ? 0 : operation.timeout.count();
         message.all_missing = operation.wait_all_ranks;

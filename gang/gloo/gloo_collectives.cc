@@ -21,7 +21,8 @@ namespace {
 
 // First bytes of slots: Gloo's own collectives use 0x01 to 0x08.
 constexpr std::uint64_t reduce_scatter_prefix = 0x20;
-constexpr std::uint64_t uneven_all_to_all_prefix = 0x21;
+constexpr std::uint64_t uneven_exchange_prefix = 0x21;
+constexpr std::uint64_t scan_prefix = 0x22;
 
 std::uint64_t slot_of(std::uint64_t prefix, std::uint32_t tag) {
   return prefix << 56U | std::uint64_t{tag} << 24U;
@@ -134,7 +135,7 @@ std::byte* GlooCollectives::scratch(std::size_t index, std::size_t bytes) {
 
 void GlooCollectives::perform(const Operation& operation) {
   const Collective& collective = operation.collective;
-  if (!operation.input_splits.empty()) return uneven_all_to_all(operation);
+  if (!operation.output_splits.empty()) return uneven_exchange(operation);
   if (collective.kind == OperationKind::barrier || collective.count == 0)
     return barrier(tag_of(collective));
   switch (collective.kind) {
@@ -144,6 +145,9 @@ void GlooCollectives::perform(const Operation& operation) {
       return reduce(operation);
     case OperationKind::reduce_scatter:
       return reduce_scatter(operation);
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
+      return scan(operation);
     case OperationKind::all_gather:
       return all_gather(operation);
     case OperationKind::all_gather_to_list:
@@ -219,6 +223,34 @@ void GlooCollectives::reduce_scatter(const Operation& operation) {
   if (reduce_operation == ReduceOperation::mean) finish_mean(type, output.data(), count, size);
 }
 
+// A chain: each rank adds its part to what the ranks before it have reduced, and passes that on.
+void GlooCollectives::scan(const Operation& operation) {
+  const Collective& call = operation.collective;
+  const Elements& input = operation.input;
+  const std::size_t bytes = input.size_bytes();
+  const int rank = context_->rank;
+  const std::uint64_t slot = slot_of(scan_prefix, tag_of(call));
+  std::byte* const before = scratch(0, bytes);
+  std::byte* const until_here = scratch(1, bytes);
+  if (rank > 0) {
+    const auto buffer = context_->createUnboundBuffer(before, bytes);
+    buffer->recv(rank - 1, slot, 0, bytes);
+    buffer->waitRecv();
+    std::memcpy(until_here, before, bytes);
+    combine(call.reduce_operation, input.type(), until_here, input.data(), count_of(input));
+  } else {
+    std::memcpy(until_here, input.data(), bytes);
+  }
+  if (rank + 1 < context_->size) {
+    const auto buffer = context_->createUnboundBuffer(until_here, bytes);
+    buffer->send(rank + 1, slot, 0, bytes);
+    buffer->waitSend();
+  }
+  const bool is_exclusive = call.kind == OperationKind::exclusive_scan;
+  if (!is_exclusive || rank > 0)
+    std::memcpy(operation.output.data(), is_exclusive ? before : until_here, bytes);
+}
+
 void GlooCollectives::all_gather(const Operation& operation) {
   gloo::AllgatherOptions options(context_);
   set_input(options, operation.input);
@@ -280,13 +312,14 @@ void GlooCollectives::all_to_all(const Operation& operation) {
   gloo::alltoall(options);
 }
 
+// An all_to_all with splits, or an all_gather with counts, where each rank gets the whole input.
 // All sends and receives at once, as Gloo does it, but each with its count in the slot, so that two
 // ranks that disagree time out instead of ending the process.
-void GlooCollectives::uneven_all_to_all(const Operation& operation) {
+void GlooCollectives::uneven_exchange(const Operation& operation) {
   const std::size_t width = size_bytes(operation.input.type());
   const auto own = static_cast<std::size_t>(context_->rank);
   const auto size = static_cast<std::size_t>(context_->size);
-  const std::uint64_t slot = slot_of(uneven_all_to_all_prefix, tag_of(operation.collective));
+  const std::uint64_t slot = slot_of(uneven_exchange_prefix, tag_of(operation.collective));
   const auto slot_for = [slot](std::int64_t count) {
     return slot | (splitmix64(1, static_cast<std::uint64_t>(count)) & 0xffffffU);
   };
@@ -298,7 +331,11 @@ void GlooCollectives::uneven_all_to_all(const Operation& operation) {
                         });
     return offsets;
   };
-  const std::vector<std::size_t> from = offsets_of(operation.input_splits);
+  const bool gives_all = operation.input_splits.empty();
+  const std::vector<std::int64_t> whole(gives_all ? size : 0, operation.input.count());
+  const std::span<const std::int64_t> sent = gives_all ? whole : operation.input_splits;
+  const std::vector<std::size_t> from =
+      gives_all ? std::vector<std::size_t>(size, 0) : offsets_of(sent);
   const std::vector<std::size_t> to = offsets_of(operation.output_splits);
   const auto bytes_of = [width](std::span<const std::int64_t> splits, std::size_t rank) {
     return static_cast<std::size_t>(splits[rank]) * width;
@@ -312,13 +349,12 @@ void GlooCollectives::uneven_all_to_all(const Operation& operation) {
     const std::size_t source = (own + size - i) % size;
     output->recv(static_cast<int>(source), slot_for(operation.output_splits[source]), to[source],
                  bytes_of(operation.output_splits, source));
-    input->send(static_cast<int>(destination), slot_for(operation.input_splits[destination]),
-                from[destination], bytes_of(operation.input_splits, destination));
+    input->send(static_cast<int>(destination), slot_for(sent[destination]), from[destination],
+                bytes_of(sent, destination));
   }
-  if (operation.input_splits[own] == operation.output_splits[own] &&
-      operation.input_splits[own] > 0)
+  if (sent[own] == operation.output_splits[own] && sent[own] > 0)
     std::memcpy(operation.output.data() + to[own], operation.input.data() + from[own],
-                bytes_of(operation.input_splits, own));
+                bytes_of(sent, own));
   for (std::size_t i = 1; i < size; ++i) {
     input->waitSend();
     output->waitRecv();

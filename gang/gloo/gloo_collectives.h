@@ -40,12 +40,13 @@ class GlooCollectives {
   void all_reduce(const Operation& operation);
   void reduce(const Operation& operation);
   void reduce_scatter(const Operation& operation);
+  void scan(const Operation& operation);
   void all_gather(const Operation& operation);
   void all_gather_to_list(const Operation& operation);
   void gather(const Operation& operation);
   void scatter(const Operation& operation);
   void all_to_all(const Operation& operation);
-  void uneven_all_to_all(const Operation& operation);
+  void uneven_exchange(const Operation& operation);
   void broadcast(const Operation& operation);
 
   std::byte* scratch(std::size_t index, std::size_t bytes);

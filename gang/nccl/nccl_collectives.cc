@@ -32,7 +32,8 @@ bool is_reduced_on_host(const Operation& operation) noexcept {
   const Collective& call = operation.collective;
   const ReduceOperation reduce_operation =
       call.data_type == DataType::boolean ? on_bytes(call.reduce_operation) : call.reduce_operation;
-  return reduces(call.kind) && reduce_operation >= ReduceOperation::bitwise_and;
+  return is_scan(call.kind) ||
+         (reduces(call.kind) && reduce_operation >= ReduceOperation::bitwise_and);
 }
 
 // What is launched while this exists starts together when the group ends.
@@ -162,7 +163,7 @@ void NcclCollectives::launch(const Operation& operation) {
 
 void NcclCollectives::launch_on_device(const Operation& operation) {
   const Collective& call = operation.collective;
-  if (!operation.input_splits.empty()) return uneven_all_to_all(operation);
+  if (!operation.output_splits.empty()) return uneven_exchange(operation);
   if (call.kind == OperationKind::batch) return messages(operation.batch);
   if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
     const PointToPoint entry = message_of(operation);
@@ -219,6 +220,11 @@ void NcclCollectives::reduction_on_host(const Operation& operation) {
   const Collective& call = operation.collective;
   const std::size_t bytes = bytes_to_reduce(operation);
   const bool is_reduce = call.kind == OperationKind::reduce;
+  // The ranks whose parts this one gets.
+  const auto own = static_cast<std::size_t>(member_.rank());
+  const std::size_t ranks = call.kind == OperationKind::scan             ? own + 1
+                            : call.kind == OperationKind::exclusive_scan ? own
+                                                                         : size();
   const bool receives = !is_reduce || is_root(operation);
   std::byte* const gathered =
       receives ? flight_.scratch(NcclMemory::device, bytes * size()) : nullptr;
@@ -230,11 +236,11 @@ void NcclCollectives::reduction_on_host(const Operation& operation) {
          .count = static_cast<std::int64_t>(bytes / size_bytes(call.data_type)),
          .data_type = call.data_type,
          .peer = is_reduce ? call.peer : no_rank});
-  if (!receives) return;
-  std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes * size());
+  if (!receives || ranks == 0) return;
+  std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes * ranks);
   std::byte* const result = flight_.scratch(NcclMemory::pinned, bytes);
-  copy(pinned, gathered, bytes * size());
-  api_.call(member_.stream(), [pinned, result, bytes, ranks = size(), call] {
+  copy(pinned, gathered, bytes * ranks);
+  api_.call(member_.stream(), [pinned, result, bytes, ranks, call] {
     std::vector<const void*> blocks;
     for (std::size_t rank = 0; rank < ranks; ++rank) blocks.push_back(pinned + rank * bytes);
     reduce_block(call.reduce_operation, call.data_type, result, blocks.data(),
@@ -299,17 +305,19 @@ void NcclCollectives::all_to_all(const Operation& operation) {
          .data_type = operation.input.type()});
 }
 
+// An all_to_all with splits, or an all_gather with counts, where each rank gets the whole input.
 // Pairs without elements exchange nothing. A barrier comes first, so that the operation orders and
 // matches even if this rank has no elements at all.
-void NcclCollectives::uneven_all_to_all(const Operation& operation) {
+void NcclCollectives::uneven_exchange(const Operation& operation) {
   const std::size_t width = size_bytes(operation.input.type());
   const DataType type = operation.input.type();
   barrier();
+  const bool gives_all = operation.input_splits.empty();
   Group group(api_);
   std::int64_t sent = 0;
   std::int64_t received = 0;
   for (std::size_t rank = 0; rank < size(); ++rank) {
-    const std::int64_t to = operation.input_splits[rank];
+    const std::int64_t to = gives_all ? operation.input.count() : operation.input_splits[rank];
     const std::int64_t from = operation.output_splits[rank];
     if (to > 0)
       start({.kind = OperationKind::send,
@@ -323,7 +331,7 @@ void NcclCollectives::uneven_all_to_all(const Operation& operation) {
              .count = from,
              .data_type = type,
              .peer = static_cast<int>(rank)});
-    sent += to;
+    if (!gives_all) sent += to;
     received += from;
   }
   group.end();

@@ -39,7 +39,7 @@ class NcclCollectives {
   void gather(const Operation& operation);
   void scatter(const Operation& operation);
   void all_to_all(const Operation& operation);
-  void uneven_all_to_all(const Operation& operation);
+  void uneven_exchange(const Operation& operation);
   void messages(std::span<const PointToPoint> entries);
 
   TensorView staged_in(const Elements& tensor);

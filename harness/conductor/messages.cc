@@ -20,7 +20,8 @@ constexpr std::array operation_kinds = {
     OperationKind::barrier,        OperationKind::monitored_barrier,
     OperationKind::create_gang,    OperationKind::split,
     OperationKind::send,           OperationKind::recv,
-    OperationKind::shrink};
+    OperationKind::shrink,         OperationKind::scan,
+    OperationKind::exclusive_scan};
 constexpr std::array store_functions = {
     StoreFunction::set,   StoreFunction::get,         StoreFunction::add,
     StoreFunction::wait,  StoreFunction::check,       StoreFunction::erase,

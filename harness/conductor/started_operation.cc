@@ -15,6 +15,16 @@ constexpr std::size_t alignment = 64;  // of an output behind its input
 
 std::size_t aligned(std::size_t size) { return (size + alignment - 1) / alignment * alignment; }
 
+// The elements of all parts, or more than `most`.
+std::size_t sum_of(const std::vector<std::int64_t>& parts, std::size_t most) {
+  std::size_t sum = 0;
+  for (const std::int64_t part : parts) {
+    if (part < 0) throw ProtocolError(fmt::format("a split is {}; must be 0 or more", part));
+    sum = std::min(most + 1, sum + std::min(most + 1, static_cast<std::size_t>(part)));
+  }
+  return sum;
+}
+
 }  // namespace
 
 StartedOperation::StartedOperation(OperationMessage message, std::shared_ptr<Gang> gang,
@@ -47,9 +57,11 @@ StartedOperation::Layout StartedOperation::lay_out() const {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
     case OperationKind::broadcast:
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
       layout.input_bytes = layout.output_bytes = bytes(count, 1);
       layout.has_input = message_.kind != OperationKind::broadcast || is_root;
-      layout.has_output = message_.kind == OperationKind::all_reduce ||
+      layout.has_output = message_.kind == OperationKind::all_reduce || is_scan(message_.kind) ||
                           (message_.kind == OperationKind::reduce) == is_root;
       return layout;
     case OperationKind::reduce_scatter:
@@ -58,7 +70,8 @@ StartedOperation::Layout StartedOperation::lay_out() const {
       break;
     case OperationKind::all_gather:
       layout.input_bytes = bytes(count, 1);
-      layout.output_bytes = bytes(count, size);
+      layout.output_bytes =
+          message_.first.empty() ? bytes(count, size) : bytes(sum_of(message_.first, most), 1);
       break;
     case OperationKind::gather:
       layout.input_bytes = bytes(count, 1);
@@ -68,19 +81,11 @@ StartedOperation::Layout StartedOperation::lay_out() const {
       layout.input_bytes = is_root ? bytes(count, size) : 0;
       layout.output_bytes = bytes(count, 1);
       break;
-    case OperationKind::all_to_all: {
-      std::size_t received = count;
-      if (!message_.second.empty()) {
-        received = 0;
-        for (const std::int64_t part : message_.second) {
-          if (part < 0) throw ProtocolError(fmt::format("a split is {}; must be 0 or more", part));
-          received = std::min(most + 1, received + std::min(most + 1, std::size_t(part)));
-        }
-      }
+    case OperationKind::all_to_all:
       layout.input_bytes = bytes(count, 1);
-      layout.output_bytes = bytes(received, 1);
+      layout.output_bytes =
+          bytes(message_.second.empty() ? count : sum_of(message_.second, most), 1);
       break;
-    }
     case OperationKind::send:
       layout.input_bytes = bytes(count, 1);
       layout.has_output = false;
@@ -238,6 +243,8 @@ void StartedOperation::call() {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
     case OperationKind::reduce_scatter:
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
       return call_reduction(options);
     case OperationKind::send:
     case OperationKind::recv:
@@ -263,6 +270,12 @@ void StartedOperation::call_reduction(const CallOptions& options) {
       return call_as(
           [&] { gang.reduce(input(), reduce, message_.peer, options, site); },
           [&] { return gang.start_reduce(input(), reduce, message_.peer, options, site); });
+    case OperationKind::scan:
+      return call_as([&] { gang.scan(input(), reduce, options, site); },
+                     [&] { return gang.start_scan(input(), reduce, options, site); });
+    case OperationKind::exclusive_scan:
+      return call_as([&] { gang.exclusive_scan(input(), reduce, options, site); },
+                     [&] { return gang.start_exclusive_scan(input(), reduce, options, site); });
     default:
       return call_as(
           [&] { gang.reduce_scatter(output(), input(), reduce, options, site); },
@@ -278,6 +291,12 @@ void StartedOperation::call_copy(const CallOptions& options) {
   const bool has_splits = !message_.first.empty() || !message_.second.empty();
   switch (message_.kind) {
     case OperationKind::all_gather:
+      if (!message_.first.empty())
+        return call_as([&] { gang.all_gather(output(), input(), message_.first, options, site); },
+                       [&] {
+                         return gang.start_all_gather(output(), input(), message_.first, options,
+                                                      site);
+                       });
       return call_as([&] { gang.all_gather(output(), input(), options, site); },
                      [&] { return gang.start_all_gather(output(), input(), options, site); });
     case OperationKind::gather:

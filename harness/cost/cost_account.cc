@@ -97,6 +97,9 @@ class CountingGang final : public ForwardingGang {
   std::int64_t bytes_of(const Operation& operation) const {
     const Collective& call = operation.collective;
     const auto part = call.count * static_cast<std::int64_t>(size_bytes(call.data_type));
+    const bool counts_all =
+        call.kind == OperationKind::all_gather && !operation.output_splits.empty();
+    if (counts_all) return part;
     switch (call.kind) {
       case OperationKind::reduce_scatter:
       case OperationKind::all_gather:

@@ -83,6 +83,9 @@ int latency_count(OperationKind kind, int size) noexcept {
   switch (kind) {
     case OperationKind::all_reduce:
       return 2 * (size - 1);
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
+      return size - 1;
     case OperationKind::broadcast:
     case OperationKind::broadcast_objects:
     case OperationKind::reduce:

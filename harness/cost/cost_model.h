@@ -50,13 +50,13 @@ struct OperationCost {
 };
 
 // nccl-tests' factor from bytes to bytes across the slowest link, for n ranks: all_reduce 2(n-1)/n;
-// reduce_scatter, all_gather, all_to_all, gather, scatter (n-1)/n; all others 1.
+// reduce_scatter, all_gather, all_to_all, gather, scatter (n-1)/n; all others 1 (scans are ours).
 // Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md.
 double bus_factor(OperationKind kind, int size) noexcept;
 
 // How many latencies an operation takes: all_reduce 2(n-1); reduce_scatter, all_gather, all_to_all,
-// gather, scatter n-1; broadcast, reduce log2 n rounded up; barrier twice that; messages 1;
-// creating a gang 0, since training steps create none.
+// gather, scatter and scans n-1; broadcast, reduce log2 n rounded up; barrier twice that; messages
+// 1; creating a gang 0, since training steps create none.
 int latency_count(OperationKind kind, int size) noexcept;
 
 // latency_count * latency + bus_factor * bytes / bandwidth; 0 on a gang of one.

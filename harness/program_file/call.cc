@@ -23,11 +23,6 @@ bool can_start(OperationKind kind) {
          kind != OperationKind::create_gang && kind != OperationKind::split;
 }
 
-bool has_tensor(OperationKind kind) {
-  return kind <= OperationKind::broadcast || kind == OperationKind::send ||
-         kind == OperationKind::recv;
-}
-
 class CallParser {
  public:
   CallParser(std::string_view line, const Place& place) : tokens_(line, place) {
@@ -128,8 +123,11 @@ class CallParser {
       case OperationKind::batch:
         parse_batch();
         break;
+      case OperationKind::all_gather:
+        if (tokens_.take("counts")) parse_list(call_.counts);
+        break;
       case OperationKind::create_gang:
-        parse_rank_list();
+        parse_list(call_.ranks);
         parse_created();
         break;
       case OperationKind::split:
@@ -238,11 +236,11 @@ class CallParser {
     } while (tokens_.take(","));
   }
 
-  void parse_rank_list() {
+  void parse_list(std::vector<Expression>& list) {
     tokens_.expect("[");
     while (!tokens_.take("]")) {
-      if (!call_.ranks.empty()) tokens_.expect(",");
-      call_.ranks.push_back(Expression::parse(tokens_));
+      if (!list.empty()) tokens_.expect(",");
+      list.push_back(Expression::parse(tokens_));
     }
   }
 

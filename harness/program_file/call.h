@@ -56,6 +56,7 @@ struct Call {
   std::optional<Expression> tag;    // none: any tag
   std::optional<Expression> count;  // objects of broadcast_objects
   std::vector<Expression> ranks;    // create_gang
+  std::vector<Expression> counts;   // all_gather: elements by rank; empty: as many on each
   std::optional<Expression> color;  // split; none: no color
   std::optional<Expression> key;
   std::string created;               // create_gang, split: the name of the new gang

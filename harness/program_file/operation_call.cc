@@ -79,6 +79,8 @@ void OperationCall::prepare() {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
     case OperationKind::broadcast:
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
       outputs_.push_back(add_input(tensor));  // In place.
       break;
     case OperationKind::reduce_scatter:
@@ -87,7 +89,7 @@ void OperationCall::prepare() {
       break;
     case OperationKind::all_gather:
       add_input(tensor);
-      add_output(tensor, gang_.size());
+      prepare_counts();
       break;
     case OperationKind::all_to_all:
       add_input(tensor);
@@ -106,6 +108,21 @@ void OperationCall::prepare() {
       prepare_lists();
       break;
   }
+}
+
+// The output of an all_gather: as many elements from each rank, unless there are counts.
+void OperationCall::prepare_counts() {
+  if (call_.counts.empty()) {
+    add_output(call_.tensor, gang_.size());
+    return;
+  }
+  constexpr std::int64_t most = std::int64_t{1} << 41;  // more than a tensor may have
+  std::int64_t total = 0;
+  for (const Expression& expression : call_.counts) {
+    counts_.push_back(evaluate(expression));
+    total = std::min(most, total + std::clamp<std::int64_t>(counts_.back(), 0, most));
+  }
+  add_output({call_.tensor.type, {Expression{total}}});
 }
 
 void OperationCall::prepare_lists() {
@@ -151,11 +168,25 @@ Work OperationCall::perform() {
       if (call_.starts) return gang_.start_reduce_scatter(out, in, operation, with, site);
       gang_.reduce_scatter(out, in, operation, with, site);
       return {};
+    case scan:
+      if (call_.starts) return gang_.start_scan(in, operation, with, site);
+      gang_.scan(in, operation, with, site);
+      return {};
+    case exclusive_scan:
+      if (call_.starts) return gang_.start_exclusive_scan(in, operation, with, site);
+      gang_.exclusive_scan(in, operation, with, site);
+      return {};
     case broadcast:
       if (call_.starts) return gang_.start_broadcast(in, root(), with, site);
       gang_.broadcast(in, root(), with, site);
       return {};
     case all_gather:
+      if (!counts_.empty() && call_.starts)
+        return gang_.start_all_gather(out, in, counts_, with, site);
+      if (!counts_.empty()) {
+        gang_.all_gather(out, in, counts_, with, site);
+        return {};
+      }
       if (call_.starts) return gang_.start_all_gather(out, in, with, site);
       gang_.all_gather(out, in, with, site);
       return {};

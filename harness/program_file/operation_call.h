@@ -36,6 +36,7 @@ class OperationCall {
 
  private:
   void prepare();
+  void prepare_counts();
   void prepare_lists();
   void prepare_batch();
   void perform_without_tensor();
@@ -57,6 +58,7 @@ class OperationCall {
   Gang& gang_;
   const Variables variables_;
   const Contents contents_;
+  std::vector<std::int64_t> counts_;  // of an all_gather
   std::deque<std::vector<std::byte>> memory_;
   std::deque<ReservedMemory> reserved_;
   std::vector<TensorView> inputs_;

@@ -173,7 +173,7 @@ std::string RecordedCallTexts::arguments(const RecordedStep& step, const Collect
   }
   std::string text(to_string(call.kind));
   if (reduces(call.kind)) text += fmt::format(" {}", to_string(reduction_of(call)));
-  if (call.kind <= OperationKind::broadcast) text += " " + tensor(step, call);
+  if (has_tensor(call.kind)) text += " " + tensor(step, call);
   if (call.kind == OperationKind::broadcast_objects) text += fmt::format(" {}", call.count);
   if (has_root(call.kind) && call.peer > 0) text += fmt::format(" root {}", call.peer);
   return text;

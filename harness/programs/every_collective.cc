@@ -25,7 +25,9 @@ class EveryOperation {
     reduce_all();
     reduce_to_one();
     reduce_and_scatter();
+    scan();
     gather_all();
+    gather_uneven();
     gather_to_one();
     scatter_from_one();
     exchange();
@@ -122,6 +124,49 @@ class EveryOperation {
                           me_ * static_cast<std::int64_t>(count_)),
              "reduce_scatter");
       rank_.output("reduce_scatter", output);
+    });
+  }
+
+  void scan() {
+    in_both_forms([this](bool starts) {
+      Values values(count_);
+      fill_contribution(view(values), ReduceOperation::sum, me_);
+      Values before = values;
+      const Values own = values;
+      if (starts) {
+        gang_.start_scan(view(values), ReduceOperation::sum).wait();
+        gang_.start_exclusive_scan(view(before), ReduceOperation::sum).wait();
+      } else {
+        gang_.scan(view(values), ReduceOperation::sum);
+        gang_.exclusive_scan(view(before), ReduceOperation::sum);
+      }
+      expect(is_reduction(view(values), ReduceOperation::sum, me_ + 1), "scan");
+      expect(me_ == 0 ? before == own : is_reduction(view(before), ReduceOperation::sum, me_),
+             "exclusive_scan");
+      rank_.output("scan", values);
+    });
+  }
+
+  // Rank i gives one element more than the rank before it.
+  void gather_uneven() {
+    in_both_forms([this](bool starts) {
+      std::vector<std::int64_t> counts;
+      Values expected;
+      for (int rank = 0; rank < size_; ++rank) {
+        const auto count = count_ + static_cast<std::size_t>(rank);
+        counts.push_back(static_cast<std::int64_t>(count));
+        for (std::size_t i = 0; i < count; ++i) expected.push_back(message(rank, 0, i));
+      }
+      Values input;
+      for (std::size_t i = 0; i < count_ + static_cast<std::size_t>(me_); ++i)
+        input.push_back(message(me_, 0, i));
+      Values output(expected.size());
+      if (starts)
+        gang_.start_all_gather(view(output), view(input), counts).wait();
+      else
+        gang_.all_gather(view(output), view(input), counts);
+      expect(output == expected, "all_gather with counts");
+      rank_.output("all_gather with counts", output);
     });
   }
 

@@ -312,8 +312,7 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
     read.has_waits = true;
     if (number_in(waited)) read.waited = get_count(*own, fields_.waited);
   }
-  if (call.count == 0 && !is_point_to_point(*kind) && *kind > OperationKind::broadcast)
-    call.shape = {};
+  if (call.count == 0 && !is_point_to_point(*kind) && !has_tensor(*kind)) call.shape = {};
 }
 
 void DumpReader::read_entry(const Value& entry) {

@@ -13,12 +13,13 @@ constexpr auto program_kinds = [] {
   return std::array{
       all_reduce, reduce,    reduce_scatter,    all_gather, all_gather_to_list, gather, scatter,
       all_to_all, broadcast, broadcast_objects, barrier,    monitored_barrier,  send,   recv,
-      batch};
+      batch,      scan,      exclusive_scan};
 }();
 
-ReduceOperation generate_reduce_operation(Draw& draw, DataType type) {
+ReduceOperation generate_reduce_operation(Draw& draw, OperationKind kind, DataType type) {
   while (true) {
     const ReduceOperation operation = draw.any_of(all_reduce_operations);
+    if (is_scan(kind) && operation == ReduceOperation::mean) continue;
     if (is_defined(operation, type)) return operation;
   }
 }
@@ -85,7 +86,7 @@ Step generate_step(Draw& draw, OperationKind kind, int most_elements) {
   Step step;
   step.kind = kind;
   step.data_type = draw.any_of(all_data_types);
-  step.reduce_operation = generate_reduce_operation(draw, step.data_type);
+  step.reduce_operation = generate_reduce_operation(draw, kind, step.data_type);
   step.form = static_cast<Form>(draw.between(0, 3));
   step.count = draw.between(0, most_elements);
   step.root = draw.between(0, draw.max_world - 1);

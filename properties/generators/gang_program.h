@@ -50,9 +50,9 @@ struct Step {
   int count = 1;          // elements of a chunk, >= 0
   int root = 0;           // if the operation has one; source of a send; receiver of a fan-in
   int peer = 1;           // destination of a send; distance of a batch's ring
-  bool in_place = false;  // all_reduce, reduce
+  bool in_place = false;  // all_reduce, reduce, scans
   bool stacked = false;   // [size, count] instead of the concatenation along dimension 0
-  bool uneven = false;    // all_to_all with split sizes
+  bool uneven = false;    // all_to_all with split sizes, all_gather with counts
   int id = -1;            // of its inputs, tags and call sites; -1: its index
   int tag = -1;           // of its messages; -1: its id
 

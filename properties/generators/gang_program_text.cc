@@ -37,9 +37,11 @@ std::string what_text(const Step& step) {
   if (reduces(step.kind)) text += fmt::format("{} ", to_string(step.reduce_operation));
   text += data;
   if (has_root(step.kind)) text += fmt::format(" root {}", step.root);
-  if (step.kind == OperationKind::all_reduce || step.kind == OperationKind::reduce)
+  if (step.kind == OperationKind::all_reduce || step.kind == OperationKind::reduce ||
+      is_scan(step.kind))
     text += step.in_place ? " in place" : " out of place";
   if (step.kind == OperationKind::all_to_all && step.uneven) text += " with split sizes";
+  if (step.kind == OperationKind::all_gather && step.uneven) text += " with counts";
   return text;
 }
 

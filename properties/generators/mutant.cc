@@ -18,7 +18,7 @@ constexpr std::array collective_kinds = {
     OperationKind::all_gather, OperationKind::gather,    OperationKind::scatter,
     OperationKind::all_to_all, OperationKind::broadcast, OperationKind::barrier};
 
-bool has_tensor(OperationKind kind) {
+bool moves_data(OperationKind kind) {
   return kind != OperationKind::barrier && kind != OperationKind::monitored_barrier &&
          kind != OperationKind::broadcast_objects;
 }
@@ -125,7 +125,7 @@ bool Mistake::apply(const Seat& seat) {
       return change_type();
     case Mutation::other_count:
       step().count += 1 + mutant_.value % 3;
-      return has_tensor(step().kind);
+      return moves_data(step().kind);
     case Mutation::other_reduction:
       return change_reduction();
     case Mutation::other_kind:
@@ -172,7 +172,7 @@ bool Mistake::change_root(const Seat& seat) {
 }
 
 bool Mistake::change_type() {
-  if (!has_tensor(step().kind)) return false;
+  if (!moves_data(step().kind)) return false;
   std::vector<DataType> types;
   for (const DataType type : all_data_types)
     if (type == step().data_type || is_defined(step().reduce_operation, type))
@@ -206,7 +206,7 @@ std::string data_of(const Step& step) {
 
 std::string collective_text(const Step& step, const Seat& seat) {
   std::string text{to_string(step.kind)};
-  if (has_tensor(step.kind)) text += " " + data_of(step);
+  if (moves_data(step.kind)) text += " " + data_of(step);
   if (reduces(step.kind)) text += fmt::format(" {}", to_string(step.reduce_operation));
   if (has_root(step.kind)) text += fmt::format(" root {}", step.root % seat.size());
   if (step.kind != OperationKind::all_to_all || !step.uneven) return text;

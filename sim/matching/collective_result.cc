@@ -121,12 +121,37 @@ void reduce_scatter(Members members, ReductionPool& pool) {
     copy_bytes(output_of(members, i), result.data() + i * chunk, chunk);
 }
 
-// All inputs, one after the other: outputs may overlap inputs, so they are gathered first.
+// `until_here` is what the ranks so far make together. A rank's output may be its input, so that is
+// taken before the output is written.
+void scan(Members members) {
+  const Collective& call = members.front()->call();
+  const bool is_exclusive = call.kind == OperationKind::exclusive_scan;
+  const Elements& first = input_of(members, 0);
+  std::vector<std::byte> until_here(first.size_bytes());
+  std::vector<std::byte> own(until_here.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    copy_bytes(own.data(), input_of(members, i).data(), own.size());
+    if (is_exclusive && i != 0) copy_bytes(output_of(members, i), until_here.data(), own.size());
+    if (i == 0)
+      until_here = own;
+    else
+      combine(call.reduce_operation, first.type(), until_here.data(), own.data(),
+              static_cast<std::size_t>(first.count()));
+    if (!is_exclusive) copy_bytes(output_of(members, i), until_here.data(), own.size());
+  }
+}
+
+// All inputs, one after the other: outputs may overlap inputs, so they are gathered first. Those of
+// an all_gather with counts have different sizes.
 std::vector<std::byte> concatenated_inputs(Members members) {
-  const std::size_t bytes = input_of(members, 0).size_bytes();
-  std::vector<std::byte> all(bytes * members.size());
-  for (std::size_t i = 0; i < members.size(); ++i)
-    copy_bytes(all.data() + i * bytes, input_of(members, i).data(), bytes);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) bytes += input_of(members, i).size_bytes();
+  std::vector<std::byte> all(bytes);
+  std::byte* end = all.data();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    copy_bytes(end, input_of(members, i).data(), input_of(members, i).size_bytes());
+    end += input_of(members, i).size_bytes();
+  }
   return all;
 }
 
@@ -205,6 +230,9 @@ void compute_result(Members members, ReductionPool& pool) {
       return reduce(members, pool);
     case OperationKind::reduce_scatter:
       return reduce_scatter(members, pool);
+    case OperationKind::scan:
+    case OperationKind::exclusive_scan:
+      return scan(members);
     case OperationKind::all_gather:
       return all_gather(members);
     case OperationKind::all_gather_to_list: {

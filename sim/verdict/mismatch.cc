@@ -23,6 +23,8 @@ struct Field {
 
 std::string label_value(const Collective& call) { return std::string(call.label); }
 
+constexpr std::string_view counts_by_rank = "numbers of elements by rank";  // of an all_gather
+
 // In the order in which they are looked at. A label says which call the program means, so one that
 // differs explains the arguments that differ with it.
 const std::array fields = {
@@ -38,6 +40,8 @@ const std::array fields = {
     Field{finding_id::mismatch_root, "root",
           [](const Collective& call) { return std::to_string(call.peer); }},
     Field{finding_id::mismatch_ranks, "rank list",
+          [](const Collective& call) { return fmt::format("{:016x}", call.detail); }},
+    Field{finding_id::mismatch_count, counts_by_rank,
           [](const Collective& call) { return fmt::format("{:016x}", call.detail); }},
 };
 
@@ -56,10 +60,12 @@ std::map<std::string, Members> group_by(const Field& field, const Members& membe
   return groups;
 }
 
-// A point-to-point pair differs in type or count only; lists of ranks differ as lists.
+// A point-to-point pair differs in type or count only; lists of ranks differ as lists; other calls
+// have none.
 bool applies(const Field& field, const Members& members) {
   const OperationKind kind = members.front()->call().kind;
   if (kind == OperationKind::create_gang) return field.id != finding_id::mismatch_count;
+  if (field.id == finding_id::mismatch_ranks) return false;
   if (!is_point_to_point(kind)) return true;
   return field.id == finding_id::mismatch_data_type || field.id == finding_id::mismatch_count;
 }
@@ -69,10 +75,11 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
   for (const PendingOperation* member : group) members.push_back(member->member);
   const Collective& call = group.front()->call();
   const bool is_about_form = field.id == finding_id::mismatch_blocking;
-  const std::string list =
-      field.id == finding_id::mismatch_ranks
-          ? fmt::format(" ({})", rank_list_text(group.front()->operation->ranks))
-          : "";
+  std::string list;
+  if (field.id == finding_id::mismatch_ranks)
+    list = fmt::format(" ({})", rank_list_text(group.front()->operation->ranks));
+  else if (field.name == counts_by_rank)
+    list = fmt::format(" ({} by rank)", fmt::join(group.front()->operation->output_splits, ", "));
   return fmt::format("{} called {}{}{} at {}", members_text(gang, members),
                      is_about_form && !call.blocking ? "start_" : "", to_string(call), list,
                      to_string(call.call_site));

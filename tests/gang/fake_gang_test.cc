@@ -127,6 +127,29 @@ TEST(FakeGang, ReduceScatterPicksThisRanksChunk) {
   EXPECT_EQ(output, (std::vector<float>{5, 6}));
 }
 
+TEST(FakeGang, ScansReduceTheRanksUpToItsOwn) {
+  for (const int rank : {0, 2}) {
+    float value = 5;
+    float before = 5;
+    const auto gang = make_fake_gang({.rank = rank, .size = 4});
+    gang->scan(view_of(value), ReduceOperation::sum);
+    gang->exclusive_scan(view_of(before), ReduceOperation::sum);
+    EXPECT_EQ(value, rank == 0 ? 5 : 15);
+    EXPECT_EQ(before, rank == 0 ? 5 : 10);
+  }
+}
+
+TEST(FakeGang, AllGatherWithCountsGetsAsMuchFromEveryRank) {
+  std::vector<float> input = counting(2);
+  std::vector<float> output(4);
+  const auto gang = make_fake_gang({.rank = 1, .size = 2});
+  gang->all_gather(view(output), view(input), std::array<std::int64_t, 2>{2, 2});
+  EXPECT_EQ(output, (std::vector<float>{1, 2, 1, 2}));
+  EXPECT_THROW(
+      gang->all_gather(view(output).slice(0, 3), view(input), std::array<std::int64_t, 2>{1, 2}),
+      GangError);
+}
+
 // fairseq2's B5 and B16: only one shape was supported, and what did not fit was broadcast and cast.
 TEST(FakeGang, AllGatherReplicatesInBothShapes) {
   std::vector<float> input = counting(2);

@@ -60,6 +60,39 @@ TEST_F(GangGathers, AllGatherRefusesAnInputWithinTheOutput) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
+TEST_F(GangGathers, AllGatherWithCountsTakesAnInputOfItsOwnCount) {
+  const std::array<std::int64_t, 4> counts = {3, 0, 2, 4};
+  const TensorView whole = view(memory_).slice(0, 9);
+  gang_.all_gather(whole, view(chunk_memory_).slice(0, 2), counts);
+  EXPECT_EQ(to_string(gang_.only().collective()), "all_gather #0 f32[9]");
+  EXPECT_EQ(std::vector<std::int64_t>(gang_.only().operation.output_splits.begin(),
+                                      gang_.only().operation.output_splits.end()),
+            std::vector<std::int64_t>(counts.begin(), counts.end()));
+  const std::array<std::int64_t, 4> others = {2, 1, 2, 4};
+  gang_.start_all_gather(whole, view(chunk_memory_).slice(0, 2), others).wait();
+  EXPECT_FALSE(gang_.sent[1].collective().blocking);
+  EXPECT_NE(gang_.sent[0].collective().detail, gang_.sent[1].collective().detail);
+}
+
+TEST_F(GangGathers, AllGatherRefusesCountsThatDoNotFit) {
+  const TensorView whole = view(memory_).slice(0, 9);
+  const TensorView own = view(chunk_memory_).slice(0, 2);
+  const auto refusal = [&](std::vector<std::int64_t> counts, const TensorView& input) {
+    return message_of<InvalidArgument>([&] { gang_.all_gather(whole, input, counts); });
+  };
+  EXPECT_EQ(refusal({3, 2, 4}, own),
+            "all_gather on root[0-3]: counts has 3 entries on rank 2; must have 4");
+  EXPECT_EQ(
+      refusal({3, 0, 2, 5}, own),
+      "all_gather on root[0-3]: output f32[9] has 9 elements; must have as many as counts add "
+      "up to");
+  EXPECT_EQ(refusal({5, -1, 2, 3}, own),
+            "all_gather on root[0-3]: an entry of counts is -1; must be 0 or more");
+  EXPECT_EQ(refusal({3, 0, 2, 4}, view(chunk_memory_)),
+            "all_gather on root[0-3]: input f32[6] has 6 elements; must have 2, as counts[2]");
+  EXPECT_TRUE(gang_.sent.empty());
+}
+
 TEST_F(GangGathers, AllGatherToListTakesSizeTensorsLikeTheInput) {
   gang_.all_gather_to_list(list(4, 6), chunk_);
   EXPECT_EQ(gang_.only().outputs.size(), 4u);

@@ -1,4 +1,4 @@
-// How all_reduce, reduce and reduce_scatter reach a backend, and which calls never do.
+// How all_reduce, reduce, reduce_scatter and the scans reach a backend, and which calls never do.
 #include <array>
 #include <vector>
 
@@ -120,6 +120,30 @@ TEST_F(GangReductions, ReduceScatterRefusesAnOutputWithinTheInput) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
+TEST_F(GangReductions, ScansDescribeThemselves) {
+  gang_.scan(input_, ReduceOperation::max);
+  gang_.exclusive_scan(output_, input_, sum);
+  EXPECT_EQ(to_string(gang_.sent[0].collective()), "scan #0 max f32[2,2]");
+  EXPECT_EQ(gang_.sent[0].operation.output.data(), input_.data());
+  EXPECT_EQ(to_string(gang_.sent[1].collective()), "exclusive_scan #0 sum f32[2,2]");
+  EXPECT_EQ(gang_.sent[1].operation.output.data(), output_.data());
+}
+
+TEST_F(GangReductions, TheFirstRankOfAnExclusiveScanGetsNothing) {
+  RecordingGang first{4, 0};
+  first.exclusive_scan(output_, input_, sum);
+  EXPECT_EQ(first.only().operation.input.data(), input_.data());
+  EXPECT_EQ(first.only().operation.output.count(), 0);
+  EXPECT_THROW(first.exclusive_scan(output_.slice(0, 3), input_, sum), InvalidArgument);
+}
+
+TEST_F(GangReductions, ScansHaveNoMean) {
+  EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang_.scan(input_, ReduceOperation::mean); }),
+            "scan on root[0-3]: mean is not defined for a scan; use sum, and divide");
+  EXPECT_THROW(gang_.start_exclusive_scan(input_, ReduceOperation::mean), InvalidArgument);
+  EXPECT_TRUE(gang_.sent.empty());
+}
+
 TEST_F(GangReductions, StartedFormsAreDescribedTheSameWay) {
   std::array<float, 16> whole{};
   std::vector<Work> works;
@@ -128,11 +152,19 @@ TEST_F(GangReductions, StartedFormsAreDescribedTheSameWay) {
   works.push_back(gang_.start_reduce(input_, sum, 1));
   works.push_back(gang_.start_reduce(output_, input_, sum, 2));
   works.push_back(gang_.start_reduce_scatter(output_, view(whole), sum));
+  works.push_back(gang_.start_scan(input_, sum));
+  works.push_back(gang_.start_scan(output_, input_, sum));
+  works.push_back(gang_.start_exclusive_scan(input_, sum));
+  works.push_back(gang_.start_exclusive_scan(output_, input_, sum));
   gang_.all_reduce(input_, sum);
   gang_.all_reduce(output_, input_, sum);
   gang_.reduce(input_, sum, 1);
   gang_.reduce(output_, input_, sum, 2);
   gang_.reduce_scatter(output_, view(whole), sum);
+  gang_.scan(input_, sum);
+  gang_.scan(output_, input_, sum);
+  gang_.exclusive_scan(input_, sum);
+  gang_.exclusive_scan(output_, input_, sum);
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Collective& started = gang_.sent[i].collective();
     const Collective& blocking = gang_.sent[i + works.size()].collective();

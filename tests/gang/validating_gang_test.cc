@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/gang/recording_gang.h"
@@ -106,6 +107,17 @@ TEST_F(ValidatingGangTest, SplitSizesAreComparedPairByPair) {
   const std::vector<std::int64_t> other = {2, 1};
   EXPECT_THROW(gang->all_to_all(view(output), view(input), {.output = other, .input = splits}),
                GangError);
+}
+
+TEST_F(ValidatingGangTest, CountsOfAnAllGatherMustBeTheSame) {
+  const std::vector<std::int64_t> counts = {1, 2};
+  std::vector<std::int32_t> input(1);
+  std::vector<std::int32_t> output(3);
+  make()->all_gather(view(output), view(input), counts);
+  const auto gang = make([](std::byte* others) { others[16] ^= std::byte{1}; });
+  EXPECT_THAT(
+      test::message_of<GangError>([&] { gang->all_gather(view(output), view(input), counts); }),
+      testing::HasSubstr(to_string(CallDifference::count)));
 }
 
 TEST_F(ValidatingGangTest, MessagesAreAnnouncedAlongWithTheirData) {

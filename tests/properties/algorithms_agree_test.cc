@@ -25,6 +25,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{OperationKind::reduce, "reduce_and_broadcast_make_all_reduce", "differ"},
         Planted{OperationKind::reduce_scatter, "reduce_scatter_and_all_gather_make_all_reduce",
                 "differ"},
+        Planted{OperationKind::scan, "scans_are_parts_of_all_reduce", "differ"},
         Planted{OperationKind::gather, "gather_undoes_scatter", "does not undo"},
         Planted{OperationKind::all_gather, "gather_and_broadcast_make_all_gather", "differs"},
         Planted{OperationKind::all_to_all, "all_to_all_twice_is_the_identity", "does not undo"},

@@ -33,12 +33,26 @@ class Reductions(unittest.TestCase):
         self.assertEqual([self.reduced("i", 5, "bxor", size) for size in (2, 3)], [0, 5])
 
 
+    def test_scans_reduce_the_ranks_up_to_their_own(self):
+        for rank, until_here, before in ((0, 3.0, 3.0), (2, 9.0, 6.0)):
+            gang, cell = gangsim.FakeGang(rank, 4), array.array("f", [3.0])
+            gang.scan(cell)
+            self.assertEqual(cell[0], until_here)
+            cell[0] = 3.0
+            gang.exclusive_scan(cell)
+            self.assertEqual(cell[0], before)
+
+
 class Copies(unittest.TestCase):
     def test_gathers_replicate_and_scatters_pick(self):
         gang = gangsim.FakeGang(rank=1, size=2)
         gathered = array.array("i", [0] * 4)
         gang.all_gather(gathered, array.array("i", [1, 2]))
         self.assertEqual(list(gathered), [1, 2, 1, 2])
+        gang.all_gather(gathered, array.array("i", [3, 4]), counts=[2, 2])
+        self.assertEqual(list(gathered), [3, 4, 3, 4])
+        with self.assertRaises(InvalidArgument):
+            gang.all_gather(gathered, array.array("i", [3]), counts=[3, 1])
         part = array.array("i", [0])
         gang.reduce_scatter(part, array.array("i", [3, 4]))
         self.assertEqual(part[0], 8)

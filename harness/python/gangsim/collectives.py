@@ -66,18 +66,41 @@ class Collectives:
         """Starts reduce_scatter, and returns at once."""
         return self._begin(self._reduce_scatter(output, input, operation, label), (output, input))
 
+    def scan(self, tensor: object, operation: str = "sum", *, label: str = "") -> None:
+        """Reduces over ranks 0 to `rank`, in rank order, and leaves that in `tensor`.
+
+        `tensor`: same type and number of elements on every rank. No mean: InvalidArgument.
+        """
+        self._run(self._scan(wire.SCAN, tensor, operation, label))
+
+    def start_scan(self, tensor: object, operation: str = "sum", *, label: str = "") -> Work:
+        """Starts scan, and returns at once."""
+        return self._begin(self._scan(wire.SCAN, tensor, operation, label), tensor)
+
+    def exclusive_scan(self, tensor: object, operation: str = "sum", *, label: str = "") -> None:
+        """As scan, but over ranks 0 to `rank` - 1; the tensor of rank 0 stays as it is."""
+        self._run(self._scan(wire.EXCLUSIVE_SCAN, tensor, operation, label))
+
+    def start_exclusive_scan(self, tensor: object, operation: str = "sum", *,
+                             label: str = "") -> Work:
+        """Starts exclusive_scan, and returns at once."""
+        return self._begin(self._scan(wire.EXCLUSIVE_SCAN, tensor, operation, label), tensor)
+
     # -- Gathers and scatters --
 
-    def all_gather(self, output: object, input: object, *, label: str = "") -> None:
+    def all_gather(self, output: object, input: object, *, counts: Sequence[int] = (),
+                   label: str = "") -> None:
         """Leaves the inputs of all ranks, in rank order, in `output` on every rank.
 
-        `output`: n times the elements of `input`, of its type; the same on every rank.
+        `output`: n times the elements of `input`, of its type; the same on every rank. With
+        counts, the same n on every rank, rank i passes counts[i] elements.
         """
-        self._run(self._all_gather([output], input, label))
+        self._run(self._all_gather([output], input, label, counts))
 
-    def start_all_gather(self, output: object, input: object, *, label: str = "") -> Work:
+    def start_all_gather(self, output: object, input: object, *, counts: Sequence[int] = (),
+                         label: str = "") -> Work:
         """Starts all_gather, and returns at once."""
-        return self._begin(self._all_gather([output], input, label), (output, input))
+        return self._begin(self._all_gather([output], input, label, counts), (output, input))
 
     def all_gather_to_list(self, outputs: Sequence, input: object, *, label: str = "") -> None:
         """all_gather into n tensors, each with the type and number of elements of `input`."""
@@ -212,13 +235,33 @@ class Collectives:
                                count=target.count, label=label, inputs=(found.view,),
                                outputs=(target.view,))
 
-    def _all_gather(self, outputs: Sequence, input, label: str) -> Operation:
-        found = moved(tensor_view(input))
+    def _scan(self, kind: int, tensor, operation: str, label: str) -> Operation:
+        found, code = self._to_reduce(writable(tensor), operation)
+        if code == wire.REDUCTIONS["mean"]:
+            raise InvalidArgument("mean is not defined for a scan; use sum, and divide")
+        gets_nothing = kind == wire.EXCLUSIVE_SCAN and self.rank == 0
+        views = (found.view,)
+        return self._operation(kind, data_type=found.data_type, count=found.count, reduction=code,
+                               label=label, inputs=views, outputs=() if gets_nothing else views)
+
+    def _all_gather(self, outputs: Sequence, input, label: str,
+                    counts: Sequence[int] = ()) -> Operation:
+        source = tensor_view(input)
+        found = moved(source)
         targets = [moved(writable(output)) for output in outputs]
         whole = targets[0]._replace(count=sum(target.count for target in targets))
-        self._check_counts(found, whole, "output", "input")
+        scale = 1 if source.data_type is not None else source.item_bytes
+        first = [scale * count for count in counts]
+        if not counts:
+            self._check_counts(found, whole, "output", "input")
+        elif (len(first) != self.size or min(first) < 0 or sum(first) != whole.count
+              or first[self.rank] != found.count or found.data_type != whole.data_type):
+            raise InvalidArgument(
+                f"counts are {list(counts)}, input has {source.count} elements of {found.name} "
+                f"and output {whole.count // scale} of {whole.name}; counts must be {self.size} "
+                f"numbers that add up to those of output, counts[{self.rank}] that of input")
         return self._operation(wire.ALL_GATHER, data_type=found.data_type, count=found.count,
-                               label=label, inputs=(found.view,),
+                               label=label, first=first, inputs=(found.view,),
                                outputs=[target.view for target in targets])
 
     def _gather(self, outputs: Optional[Sequence], input, destination_rank: int,

@@ -70,6 +70,11 @@ class FakeGang(Gang):
             raise NotSupported(f"a fake gang has no inputs of rank {operation.peer} to scatter")
         if kind in (wire.ALL_REDUCE, wire.REDUCE, wire.REDUCE_SCATTER):
             data = _repeated(operation, data, size)
+        if kind in (wire.SCAN, wire.EXCLUSIVE_SCAN):
+            data = _repeated(operation, data, self.rank + (kind == wire.SCAN))
+        if kind == wire.ALL_GATHER and set(operation.first) - {operation.count}:
+            raise InvalidArgument(f"counts are {list(operation.first)}; each rank of a fake gang "
+                                  f"passes {operation.count} elements")
         if kind in (wire.ALL_GATHER, wire.GATHER):
             data *= size
         if kind in (wire.REDUCE_SCATTER, wire.SCATTER):
@@ -96,7 +101,7 @@ class FakeGang(Gang):
 
 def _repeated(operation: Operation, data: bytes, size: int) -> bytes:
     """The reduction of `size` equal contributions, with the rounding of a simulated gang."""
-    if size == 1:
+    if size <= 1:
         return data
     code = _CODES.get(operation.data_type)
     if code is None:

@@ -213,6 +213,35 @@ TEST(GlooCollectives, GatherAndScatterWhereverTheListsLie) {
   });
 }
 
+TEST(GlooCollectives, ScansPassOnWhatTheRanksBeforeHaveReduced) {
+  on_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
+    const int me = gang->rank();
+    Values own = {me + 1, -me};
+    Values until_here(2);
+    Values before = {7, 7};
+    gang->scan(view(until_here), view(own), ReduceOperation::sum);
+    gang->exclusive_scan(view(before), view(own), ReduceOperation::sum);
+    const auto sums = [](int n) { return Values{n * (n + 1) / 2, -n * (n - 1) / 2}; };
+    EXPECT_EQ(until_here, sums(me + 1));
+    EXPECT_EQ(before, me == 0 ? (Values{7, 7}) : sums(me));
+    gang->start_scan(view(own), ReduceOperation::max).wait();
+    EXPECT_EQ(own, (Values{me + 1, 0}));
+  });
+}
+
+TEST(GlooCollectives, AllGatherWithCounts) {
+  on_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    const std::array<std::int64_t, 3> counts = {2, 0, 5};
+    const auto count = [&](int rank) {
+      return static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
+    };
+    Values own = message(gang->rank(), 0, count(gang->rank()));
+    Values all(7);
+    gang->all_gather(view(all), view(own), counts);
+    EXPECT_EQ(all, joined(3, [&](int rank) { return message(rank, 0, count(rank)); }));
+  });
+}
+
 TEST(GlooCollectives, ExchangeChunksEvenAndUneven) {
   on_gloo_ranks({.size = 4}, [](std::shared_ptr<Gang>& gang) {
     const int me = gang->rank();

@@ -47,6 +47,14 @@ TEST(NcclCollectives, BitwiseReductionsAreGathered) {
               ElementsAre("all_gather 3 i32", "gather 3 i32 1", "all_to_all 3 i32"));
 }
 
+TEST(NcclCollectives, ScansAreGathered) {
+  RecordedGang recorded;
+  std::vector<float> values(3);
+  recorded.gang->scan(view(values), ReduceOperation::sum);
+  recorded.gang->exclusive_scan(view(values), ReduceOperation::sum);
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_gather 3 f32", "all_gather 3 f32"));
+}
+
 TEST(NcclCollectives, OperationsWithoutElementsStillMatch) {
   RecordedGang recorded;
   std::vector<float> none;
@@ -66,6 +74,15 @@ TEST(NcclCollectives, UnevenExchangesAreMessagesOfOneGroup) {
   recorded.gang->all_to_all(view(output), view(input), {.output = from, .input = to});
   EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 1 u8 max", "(", "send 2 f32 0",
                                               "recv 2 f32 0", "recv 1 f32 1", ")"));
+}
+
+TEST(NcclCollectives, AllGatherWithCountsSendsTheWholeInputToEveryRank) {
+  RecordedGang recorded;
+  std::vector<float> output(3);
+  std::vector<float> input(2);
+  recorded.gang->all_gather(view(output), view(input), std::vector<std::int64_t>{2, 1});
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 1 u8 max", "(", "send 2 f32 0",
+                                              "recv 2 f32 0", "send 2 f32 1", "recv 1 f32 1", ")"));
 }
 
 template <typename Body>

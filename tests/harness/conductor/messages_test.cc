@@ -107,7 +107,8 @@ TEST_F(ClientMessages, EveryKindTypeAndReductionHasItsNumber) {
         OperationKind::all_gather, OperationKind::gather, OperationKind::scatter,
         OperationKind::all_to_all, OperationKind::broadcast, OperationKind::barrier,
         OperationKind::monitored_barrier, OperationKind::create_gang, OperationKind::split,
-        OperationKind::send, OperationKind::recv, OperationKind::shrink})
+        OperationKind::send, OperationKind::recv, OperationKind::shrink, OperationKind::scan,
+        OperationKind::exclusive_scan})
     EXPECT_EQ(parsed(OperationMessage{.kind = kind}).kind, kind);
   for (const DataType type : all_data_types)
     EXPECT_EQ(parsed(OperationMessage{.type = type}).type, type);

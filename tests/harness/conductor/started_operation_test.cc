@@ -10,6 +10,7 @@ namespace gang::harness {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -125,6 +126,23 @@ TEST_P(EveryOperation, AllToAll) {
   });
   EXPECT_THAT(values,
               ElementsAre(ElementsAre(0, 10, 20), ElementsAre(1, 11, 21), ElementsAre(2, 12, 22)));
+}
+
+TEST_P(EveryOperation, AllGatherWithCounts) {
+  const auto values = run([](Client& client) {
+    const int rank = client.rank();
+    return perform(client, {.kind = OperationKind::all_gather, .count = rank, .first = {0, 1, 2}},
+                   Values(static_cast<std::size_t>(rank), 10 * rank), behind, 3);
+  });
+  EXPECT_THAT(values, Each(ElementsAre(10, 20, 20)));
+}
+
+TEST_P(EveryOperation, Scan) {
+  const auto values = run([](Client& client) {
+    return perform(client, {.kind = OperationKind::scan, .count = 2}, {client.rank(), 1}, in_place,
+                   2);
+  });
+  EXPECT_THAT(values, ElementsAre(ElementsAre(0, 1), ElementsAre(1, 2), ElementsAre(3, 3)));
 }
 
 TEST_P(EveryOperation, AllToAllWithSplits) {
@@ -298,12 +316,14 @@ TEST_F(OperationMemory, HasALimit) {
   using enum OperationKind;
   const auto huge = std::int64_t{1} << 58U;
   for (const OperationKind kind : {all_reduce, reduce, reduce_scatter, all_gather, gather, scatter,
-                                   all_to_all, broadcast, send, recv})
+                                   all_to_all, broadcast, scan, send, recv})
     EXPECT_THROW(make({.kind = kind, .type = DataType::f64, .peer = 1, .count = huge}),
                  ProtocolError)
         << to_string(kind);
   EXPECT_THROW(make({.kind = all_to_all, .second = {huge, huge, huge, huge}}), ProtocolError);
   EXPECT_THROW(make({.kind = all_to_all, .second = {-1, 1, 0, 0}}), ProtocolError);
+  EXPECT_THROW(make({.kind = all_gather, .first = {huge, huge, huge, huge}}), ProtocolError);
+  EXPECT_THROW(make({.kind = all_gather, .first = {-1, 1, 0, 0}}), ProtocolError);
 }
 
 TEST_F(OperationMemory, InABlockEndsWithTheBlock) {

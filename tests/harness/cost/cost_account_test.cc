@@ -45,6 +45,8 @@ TEST(CostAccount, CountsWhatNcclTestsCallTheSize) {
         gang.all_to_all(view(other), view(whole));
         gang.broadcast(view(part), 0);
         gang.barrier();
+        gang.scan(view(part), ReduceOperation::sum);
+        gang.all_gather(view(whole), view(part), std::vector<std::int64_t>{1, 1, 1, 1});
       },
       4);
   ASSERT_EQ(counts.size(), 4U);
@@ -52,8 +54,9 @@ TEST(CostAccount, CountsWhatNcclTestsCallTheSize) {
     EXPECT_THAT(
         texts_of(of_rank),
         ElementsAre("root 4 intra all_reduce 2x 32 B", "root 4 intra reduce_scatter 1x 16 B",
-                    "root 4 intra all_gather 1x 16 B", "root 4 intra all_to_all 1x 16 B",
-                    "root 4 intra broadcast 1x 4 B", "root 4 intra barrier 1x 0 B"));
+                    "root 4 intra all_gather 2x 32 B", "root 4 intra all_to_all 1x 16 B",
+                    "root 4 intra broadcast 1x 4 B", "root 4 intra barrier 1x 0 B",
+                    "root 4 intra scan 1x 4 B"));
   }
 }
 

@@ -46,7 +46,9 @@ TEST(OperationCall, PerformsEveryOperationInBothForms) {
 world = 4
 [[do]]
 calls = [
-  "root all_reduce bxor u8[3]", "root reduce max f64[3] root 1", "root reduce_scatter sum i64[2]",
+  "root all_reduce bxor u8[3]", "root scan max f64[3]", "root exclusive_scan sum i32[2]",
+  "root all_gather f32[rank] counts [0, 1, 2, 3]", "root all_gather f32[0] counts [0, 0, 0, 0]",
+  "root reduce max f64[3] root 1", "root reduce_scatter sum i64[2]",
   "root all_gather f16[2,2]", "root all_gather_to_list bool[3]", "root gather f32[3] root 2",
   "root scatter f32[3] root 3", "root all_to_all bf16[8]", "root broadcast f32[0] root 1",
   "root broadcast_objects 2 root 1", "root barrier label \"here\"",
@@ -59,8 +61,10 @@ calls = [
   "e = root start all_gather_to_list f32[3]", "f = root start gather f32[3] root 2",
   "g = root start scatter f32[3] root 3", "h = root start all_to_all f32[8]",
   "i = root start broadcast f32[1]", "j = root start barrier",
+  "l = root start scan sum f32[2]", "m = root start exclusive_scan min i8[2]",
+  "n = root start all_gather f32[rank + 1] counts [1, 2, 3, 4]",
   "k = root start batch send f32[4] to (rank + 1) % world, recv f32[4] from any",
-  "wait a b c d e f g h i j k",
+  "wait a b c d e f g h i j k l m n",
 ]
 [[do]]
 ranks = [0, 3]

@@ -24,6 +24,17 @@ def check_collectives(gang):
     gang.reduce_scatter(part, array.array("i", range(2 * size)), "sum")
     assert list(part) == [size * 2 * rank, size * (2 * rank + 1)]
 
+    x = array.array("i", [rank + 1])
+    gang.scan(x)
+    assert x[0] == (rank + 1) * (rank + 2) // 2
+    x = array.array("i", [rank + 1])
+    gang.start_exclusive_scan(x, "max").wait()
+    assert x[0] == max(rank, 1)
+
+    uneven = array.array("h", [0] * total)
+    gang.all_gather(uneven, array.array("h", [rank] * rank), counts=range(size))
+    assert list(uneven) == [r for r in range(size) for _ in range(r)]
+
     everyone = array.array("i", [0] * size)
     gang.all_gather(everyone, array.array("i", [rank]))
     assert list(everyone) == list(range(size))

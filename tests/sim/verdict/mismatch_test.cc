@@ -194,6 +194,23 @@ TEST(Mismatch, TheFirstDifferenceBreaksTheGangForGood) {
   EXPECT_THAT(ids_of(report), ElementsAre("mismatch_root"));
 }
 
+TEST(Mismatch, CountsByRankOfAnAllGatherMustBeTheSame) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 2> own{};
+    std::array<std::int32_t, 6> all{};
+    const bool is_odd = rank.rank() == 1;
+    const std::array<std::int64_t, 3> counts = {is_odd ? 3 : 2, 2, is_odd ? 1 : 2};
+    const auto error =
+        gang_error_of([&] { rank.root()->all_gather(view(all), view(own), counts); });
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
+  });
+  ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
+  EXPECT_EQ(report.findings[0].id, "mismatch_count");
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("(3, 2, 1 by rank)"));
+}
+
 TEST(Mismatch, SplitsThatFitButForOneRankNameThatRank) {
   const Report report = run(4, [](SimulatedRank& rank) {
     std::array<std::int32_t, 8> sent{};
