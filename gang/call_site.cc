@@ -1,15 +1,51 @@
 #include "gang/call_site.h"
 
-#include <string_view>
+#include <charconv>
+#include <system_error>
 
 namespace gang {
+namespace {
+
+constexpr std::string_view unknown = "unknown";
+
+std::string_view last_component(std::string_view file) { return file.substr(file.rfind('/') + 1); }
+
+}  // namespace
 
 std::string to_string(const CallSite& call_site) {
   const std::string_view file = call_site.file == nullptr ? "" : call_site.file;
-  if (file.empty()) return "unknown";
-  const std::size_t slash = file.find_last_of('/');
-  const std::string_view name = slash == std::string_view::npos ? file : file.substr(slash + 1);
-  return std::string(name) + ":" + std::to_string(call_site.line);
+  if (file.empty()) return std::string(unknown);
+  return std::string(last_component(file)) + ":" + std::to_string(call_site.line);
+}
+
+SourceLocation location_of(const CallSite& call_site) {
+  const std::string_view file = call_site.file == nullptr ? "" : call_site.file;
+  if (file.empty()) return {.file = std::string(unknown)};
+  return {.file = std::string(file),
+          .line = call_site.line,
+          .function = call_site.function == nullptr ? "" : call_site.function};
+}
+
+std::string to_string(const SourceLocation& location) {
+  std::string text(last_component(location.file));
+  if (location.line != 0) text += ":" + std::to_string(location.line);
+  return text;
+}
+
+SourceLocation parse_source_location(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  std::uint32_t line = 0;
+  if (colon != std::string_view::npos && colon != 0) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
+    if (error == std::errc{} && stop == end && line != 0)
+      return {.file = std::string(text.substr(0, colon)), .line = line};
+  }
+  return {.file = std::string(text)};
+}
+
+bool is_same_line(const SourceLocation& a, const SourceLocation& b) noexcept {
+  return a.line == b.line && a.file == b.file;
 }
 
 }  // namespace gang

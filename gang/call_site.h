@@ -1,6 +1,7 @@
 // Where a call is in a program's source.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -43,5 +44,29 @@ struct CallSite {
 
 // "train.cc:41": the last component of the file, a colon and the line; "unknown" without a file.
 std::string to_string(const CallSite& call_site);
+
+// A call site that owns its texts, for reports, which outlive the program. A value.
+struct SourceLocation {
+  std::string file;        // the whole path, as the compiler or the front end gave it
+  std::uint32_t line = 0;  // 0: not known
+  std::string function;    // "void train(gang::Gang&)"; empty if not known
+
+  // Whether there is none: no call, or nothing that says where it is.
+  bool empty() const noexcept { return file.empty() && function.empty(); }
+
+  friend auto operator<=>(const SourceLocation&, const SourceLocation&) = default;
+};
+
+// Owns what `call_site` borrows. Its file is "unknown" if that has none.
+SourceLocation location_of(const CallSite& call_site);
+
+// "train.cc:41": the last component of the file and, if known, the line; without a file, empty.
+std::string to_string(const SourceLocation& location);
+
+// What such a text tells: a file and a line, or else the whole text as the file.
+SourceLocation parse_source_location(std::string_view text);
+
+// Whether both are one line of one file; two instances of a template differ in the function only.
+bool is_same_line(const SourceLocation& a, const SourceLocation& b) noexcept;
 
 }  // namespace gang

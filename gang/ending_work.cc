@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,28 @@ CompletionBoard::CompletionBoard(std::shared_ptr<Runtime> runtime)
     : runtime_(std::move(runtime)),
       mutex_(runtime_->make_mutex()),
       changed_(runtime_->make_condition()) {}
+
+void CompletionBoard::keep(std::shared_ptr<EndingWork> detached) {
+  forget_ended();
+  const auto held = lock();
+  detached_.push_back(std::move(detached));
+  has_detached_ = true;
+}
+
+void CompletionBoard::forget_ended() noexcept {
+  if (!has_detached_) return;
+  std::vector<std::shared_ptr<EndingWork>> ended;  // gone without the lock: they may join a thread
+  try {
+    const auto held = lock();
+    const auto first = std::ranges::stable_partition(
+        detached_, [](const auto& work) { return !work->has_ended(); });
+    std::ranges::move(first, std::back_inserter(ended));
+    detached_.erase(first.begin(), first.end());
+    has_detached_ = !detached_.empty();
+  } catch (...) {
+    // A simulated run is over.
+  }
+}
 
 Duration time_left(const Runtime& runtime, TimePoint deadline) {
   if (deadline == TimePoint::max()) return no_timeout;
@@ -106,6 +129,16 @@ void EndingWork::dropped() noexcept {
     await();
   } catch (...) {
     // A simulated run is over: nothing is performed any more.
+  }
+}
+
+void EndingWork::detached(std::shared_ptr<WorkState> self) noexcept {
+  if (has_ended()) return;
+  try {
+    run_in_background();
+    board_->keep(std::static_pointer_cast<EndingWork>(std::move(self)));
+  } catch (...) {
+    dropped();  // no thread could be started
   }
 }
 

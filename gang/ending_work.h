@@ -6,11 +6,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "gang/runtime.h"
 #include "gang/work.h"
 
 namespace gang {
+
+class EndingWork;
 
 // What the works of one rank share: a lock, and a condition that is notified whenever one of them
 // ends, so that a thread can wait for any of several. Shared by the rank's gangs.
@@ -23,10 +26,17 @@ class CompletionBoard {
   std::unique_lock<RuntimeMutex> lock() const { return std::unique_lock<RuntimeMutex>(*mutex_); }
   RuntimeCondition& changed() const noexcept { return *changed_; }
 
+  // Keeps a work that the program has let go of, until a later call of either finds that it has
+  // ended. Gangs call the second one when they close.
+  void keep(std::shared_ptr<EndingWork> detached);
+  void forget_ended() noexcept;
+
  private:
   std::shared_ptr<Runtime> runtime_;
   std::unique_ptr<RuntimeMutex> mutex_;
   std::unique_ptr<RuntimeCondition> changed_;
+  std::vector<std::shared_ptr<EndingWork>> detached_;  // under the lock
+  std::atomic<bool> has_detached_ = false;             // so that most gangs need no lock
 };
 
 inline TimePoint deadline_after(const Runtime& runtime, Duration timeout) {
@@ -46,6 +56,7 @@ class EndingWork : public WorkState {
   Received received() const override { return received_; }
   std::size_t wait_any(std::span<WorkState* const> works) override;
   void dropped() noexcept override;
+  void detached(std::shared_ptr<WorkState> self) noexcept override;
 
   bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 

@@ -24,13 +24,15 @@ std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
 }
 
 Work Gang::start(Operation operation) {
-  operation.collective.blocking = false;
-  return do_start(operation);
+  if (!operation.collective.blocking) return do_start(operation);
+  const Received received = do_run(operation);
+  return Work(received);
 }
 
 std::shared_ptr<Gang> Gang::create(Operation operation) {
   std::shared_ptr<Gang> child;
   operation.created = &child;
+  operation.collective.blocking = true;
   run_on(*this, operation);
   return child;
 }

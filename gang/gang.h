@@ -10,13 +10,14 @@
 #include "gang/call_site.h"
 #include "gang/error.h"
 #include "gang/gang_label.h"
-#include "gang/object.h"
 #include "gang/operation.h"
 #include "gang/reduce_operation.h"
 #include "gang/tensor_view.h"
 #include "gang/work.h"
 
 namespace gang {
+
+class ObjectSpan;  // gang/object.h, which shows nlohmann's JSON
 
 // What all members of a gang know about it. Shared by the members in one process.
 struct GangInfo {
@@ -41,8 +42,8 @@ std::string default_child_name(const GangInfo& parent, std::uint64_t index);
 // Ranks passed to a method are always **this gang's** ranks. Every operation but the
 // point-to-point ones is collective: all members call it, and the k-th call of one member matches
 // the k-th call of every other. Operations have a blocking form, which returns when the result is
-// in place, and a start_ form, which returns a Work at once. A blocking call on one member matches
-// a start_ call on another.
+// in place, and a start_ form, which returns a Work at once; CallOptions::mode makes a start_ form
+// block. A blocking call on one member matches a start_ call on another.
 //
 // Tensors are contiguous and on `device()`, output and input disjoint or identical (all_to_all:
 // disjoint); zero elements are legal. Errors of every operation, not repeated below:
@@ -194,8 +195,9 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // Copies the objects of `source_rank` to every rank, by value. All ranks pass the same number of
   // objects; a different number on some rank is a mismatch (GangError), not an InvalidArgument.
-  void broadcast_objects(std::span<Object> objects, int source_rank = 0,
-                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  // Callers include gang/object.h: a vector or an array of Object is an ObjectSpan.
+  void broadcast_objects(ObjectSpan objects, int source_rank = 0, const CallOptions& options = {},
+                         CallSite call_site = CallSite::here());
 
   // Returns when all members have arrived.
   void barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
@@ -294,7 +296,10 @@ class Gang : public std::enable_shared_from_this<Gang> {
   static Received run_on(Gang& gang, Operation& operation);
 
  private:
-  Received run(Operation operation) { return do_run(operation); }
+  Received run(Operation operation) {
+    operation.collective.blocking = true;
+    return do_run(operation);
+  }
   Work start(Operation operation);
   std::shared_ptr<Gang> create(Operation operation);
 

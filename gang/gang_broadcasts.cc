@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/gang_cause.h"
+#include "gang/object.h"
 #include "gang/operation_checks.h"
 
 namespace gang {
@@ -54,8 +55,9 @@ Work Gang::start_broadcast(const TensorView& tensor, int source_rank, const Call
   return start(describe_broadcast({*this, options, call_site}, tensor, source_rank));
 }
 
-void Gang::broadcast_objects(std::span<Object> objects, int source_rank, const CallOptions& options,
+void Gang::broadcast_objects(ObjectSpan list, int source_rank, const CallOptions& options,
                              CallSite call_site) {
+  const std::span<Object> objects = list.objects();
   Call call{*this, options, call_site};
   begin(call, OperationKind::broadcast_objects);
   check_rank(call, "source_rank", source_rank);
@@ -65,7 +67,7 @@ void Gang::broadcast_objects(std::span<Object> objects, int source_rank, const C
   std::vector<std::byte> packed;
   if (rank_ == source_rank) packed = pack_objects(objects);
   operation.packed = &packed;
-  do_run(operation);
+  run(operation);
   // Nothing has arrived where all ranks hold the same objects already, as those of a fake gang do.
   if (rank_ == source_rank || packed.empty()) return;
   std::ranges::move(unpack_received(*this, operation, packed), objects.begin());
@@ -87,7 +89,7 @@ void Gang::monitored_barrier(Duration timeout, MissingRanks report, const CallOp
   Operation operation = operation_of(call);
   operation.timeout = timeout;
   operation.wait_all_ranks = report == MissingRanks::all;
-  do_run(operation);
+  run(operation);
 }
 
 }  // namespace gang

@@ -39,8 +39,8 @@ void begin_group(Call& call, OperationKind kind, const GangOptions& options) {
 
 std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOptions& options,
                                         CallSite call_site) {
-  const CallOptions no_options;
-  Call call{*this, no_options, call_site};
+  const CallOptions call_options{.label = options.label};
+  Call call{*this, call_options, call_site};
   begin_group(call, OperationKind::create_gang, options);
   check_members(call, ranks);
   Operation operation = operation_on(call, ranks.size());
@@ -51,8 +51,8 @@ std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOp
 }
 
 std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallSite call_site) {
-  const CallOptions no_options;
-  Call call{*this, no_options, call_site};
+  const CallOptions call_options{.label = options.label};
+  Call call{*this, call_options, call_site};
   begin_group(call, OperationKind::split, options);
   if (split.color < 0 && split.color != no_color)
     refuse(call, fmt::format("color is {}; must be 0 or more, or no_color", split.color));

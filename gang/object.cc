@@ -11,6 +11,8 @@
 
 namespace gang {
 
+std::span<Object> ObjectSpan::objects() const noexcept { return {first_, count_}; }
+
 std::vector<std::byte> pack_objects(std::span<const Object> objects) {
   Object list = Object::array();
   for (const Object& object : objects) list.push_back(object);

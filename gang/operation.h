@@ -24,17 +24,25 @@ struct PointToPoint {
   int tag = 0;         // any_tag is allowed on a receive
 };
 
+// How a start_ method makes its call; the methods without start_ always block.
+enum class CallMode : std::uint8_t {
+  started,   // returns at once
+  blocking,  // makes the blocking call, and returns the Work of an operation that is complete
+};
+
 // Options of one call.
 struct CallOptions {
   std::string_view label;  // "step 3 gradients"; two members that give one must give the same
   std::optional<Duration> timeout;      // replaces the gang's
   std::span<const TensorView> guarded;  // other memory that must not change until completion
+  CallMode mode = CallMode::started;    // of start_ methods, for callers that decide at run time
 };
 
 // Options of a new gang; options that are not given are inherited from the parent.
 struct GangOptions {
   std::string name;  // "dp"; default: the parent's name with an index
   std::optional<Duration> timeout;
+  std::string_view label;  // of the call that makes it, as CallOptions::label
 };
 
 // Options of a shrunk gang; options that are not given are inherited.

@@ -93,12 +93,18 @@ struct Operands {
   int tag = 0;
 };
 
+// What a start_ method does with the call.
+inline bool is_blocking(const Call& call) noexcept {
+  return call.options.mode == CallMode::blocking;
+}
+
 // The operation of a call whose operands have been checked. Each field is written once, from what
 // is known: this is on the way of every call.
 inline Operation operation_of(const Call& call, const Operands& operands) {
   return {.collective = {.kind = call.kind,
                          .data_type = operands.sized.type(),
                          .reduce_operation = operands.reduce_operation,
+                         .blocking = is_blocking(call),
                          .peer = operands.peer,
                          .tag = operands.tag,
                          .count = operands.sized.count(),
@@ -115,6 +121,7 @@ inline Operation operation_of(const Call& call, const Operands& operands) {
 inline Operation operation_on(const Call& call, std::size_t count) {
   const auto things = static_cast<std::int64_t>(count);
   return {.collective = {.kind = call.kind,
+                         .blocking = is_blocking(call),
                          .count = things,
                          .label = call.options.label,
                          .call_site = call.call_site,
@@ -125,10 +132,12 @@ inline Operation operation_on(const Call& call, std::size_t count) {
 
 // The same for an operation on nothing.
 inline Operation operation_of(const Call& call) {
-  return {
-      .collective = {.kind = call.kind, .label = call.options.label, .call_site = call.call_site},
-      .timeout = call.timeout,
-      .guarded = call.options.guarded};
+  return {.collective = {.kind = call.kind,
+                         .blocking = is_blocking(call),
+                         .label = call.options.label,
+                         .call_site = call.call_site},
+          .timeout = call.timeout,
+          .guarded = call.options.guarded};
 }
 
 // Contiguous, on the gang's device, with memory if it has elements. `role`: "tensor", "output", ...

@@ -201,6 +201,7 @@ void ValidatingGang::do_abort() {
 void ValidatingGang::do_close() noexcept {
   stop();
   ForwardingGang::do_close();
+  board_->forget_ended();
 }
 
 // What is under way fails, since no thread waits for it.

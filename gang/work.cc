@@ -29,6 +29,7 @@ Work& Work::operator=(Work&& other) noexcept {
   if (this == &other) return *this;
   release();
   state_ = std::move(other.state_);
+  received_ = other.received_;
   observed_ = other.observed_;
   return *this;
 }
@@ -37,6 +38,13 @@ Work::~Work() { release(); }
 
 void Work::release() noexcept {
   if (state_ != nullptr && !observed_) state_->dropped();
+  state_.reset();
+}
+
+void Work::detach() noexcept {
+  if (state_ == nullptr) return;
+  WorkState& state = *state_;
+  if (!observed_) state.detached(std::move(state_));
   state_.reset();
 }
 
@@ -59,7 +67,7 @@ bool Work::test() {
 }
 
 Received Work::received() const {
-  if (state_ == nullptr) return {};
+  if (state_ == nullptr) return received_;
   if (!observed_)
     throw InvalidOperation(
         "received: the operation is not known to be complete; wait for it first");

@@ -38,6 +38,10 @@ class WorkState {
 
   // The last handle is gone, but the program has not seen the operation complete.
   virtual void dropped() noexcept = 0;
+
+  // The program lets go of the operation, whose last handle is `self`: the backend keeps it until
+  // it has ended, and its error is lost. Unless overridden, the operation is dropped.
+  virtual void detached(std::shared_ptr<WorkState> self) noexcept { self->dropped(); }
 };
 
 // Handle of a started operation. Move-only.
@@ -49,8 +53,9 @@ class WorkState {
 // Threads: one thread at a time per Work.
 class Work {
  public:
-  // Already complete.
+  // Already complete; with what a receive got.
   Work() noexcept = default;
+  explicit Work(Received received) noexcept : received_(received) {}
   explicit Work(std::shared_ptr<WorkState> state) noexcept : state_(std::move(state)) {}
   Work(Work&& other) noexcept = default;
   Work& operator=(Work&& other) noexcept;
@@ -69,6 +74,13 @@ class Work {
   // What a completed receive got. Throws InvalidOperation before completion.
   Received received() const;
 
+  // Lets go of the operation without waiting; this Work is then as if complete. The operation goes
+  // on, and its buffers stay its own until it has completed, which the program learns by other
+  // means (an answer, a barrier); a simulation no longer guards them, and finds no unwaited_work.
+  // It must complete before the rank's program ends: in simulation, its gang breaks otherwise. Its
+  // error is lost; later calls on the gang fail with the same cause.
+  void detach() noexcept;
+
   // Blocks until all are complete; throws the first error in list order, after all have ended.
   static void wait_all(std::span<Work> works);
 
@@ -80,6 +92,7 @@ class Work {
   void release() noexcept;
 
   std::shared_ptr<WorkState> state_;  // null: complete
+  Received received_;                 // without a state
   bool observed_ = false;             // whether the program has seen it end
 };
 

@@ -6,6 +6,7 @@
 #include "gang/gang.h"
 #include "gang/gangs.h"
 #include "gang/half.h"
+#include "gang/object.h"
 #include "harness/main.h"
 #include "harness/program/program.h"
 #include "harness/program/rank.h"

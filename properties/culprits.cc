@@ -21,7 +21,7 @@ std::set<int> culprit_ranks(const CulpritCase& one) {
 bool is_at_own_line(const CulpritCase& one, const sim::Finding& finding) {
   return std::ranges::any_of(one.culprits, [&](const Culprit& culprit) {
     return std::ranges::any_of(lines_of(one, culprit), [&finding](int line) {
-      return finding.location == fmt::format("{}:{}", culprit_file, line);
+      return to_string(finding.location) == fmt::format("{}:{}", culprit_file, line);
     });
   });
 }

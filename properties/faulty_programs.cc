@@ -67,11 +67,12 @@ std::string problem_with(const FaultyProgram& faulty, const RunResult& result) {
     return fmt::format("the finding names ranks [{}], expected [{}]", fmt::join(finding.ranks, ","),
                        fmt::join(faulty.ranks, ","));
   const auto locations = faulty.record->locations();
-  if (!locations.contains(finding.location))
-    return fmt::format("the finding points at '{}', expected {}", finding.location,
+  const std::string location = to_string(finding.location);
+  if (!locations.contains(location))
+    return fmt::format("the finding points at '{}', expected {}", location,
                        fmt::join(locations, " or "));
-  if (to_string(result).find(finding.location) == std::string::npos)
-    return fmt::format("the report does not show {}", finding.location);
+  if (to_string(result).find(location) == std::string::npos)
+    return fmt::format("the report does not show {}", location);
   return {};
 }
 

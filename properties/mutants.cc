@@ -149,9 +149,9 @@ bool names(const sim::Report& report, int rank) {
 
 bool names_a_step(const sim::Report& report, const std::set<int>& steps) {
   const sim::Finding& finding = report.findings.front();
-  const auto is_one = [&steps](const std::string& location) {
+  const auto is_one = [&steps](const SourceLocation& location) {
     return std::ranges::any_of(
-        steps, [&location](int id) { return location == fmt::format("step:{}", id); });
+        steps, [text = to_string(location)](int id) { return text == fmt::format("step:{}", id); });
   };
   if (is_one(finding.location)) return true;
   const std::string message = sim::full_message(finding);

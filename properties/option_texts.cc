@@ -57,6 +57,7 @@ TextForm<sim::SendMode> send_modes() {
   TextForm<sim::SendMode> form;
   form.name = "send_modes";
   form.generate = [](Draw& draw) {
+    if (draw.one_in(4)) return sim::SendMode::unlimited();
     return draw.one_in(4) ? sim::SendMode::rendezvous()
                           : sim::SendMode::buffered(draw.random() >> draw.between(0, 63));
   };

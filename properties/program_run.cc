@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
+
 namespace gang::properties {
 namespace {
 

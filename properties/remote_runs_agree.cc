@@ -251,9 +251,9 @@ std::string verdict_of(const sim::Report& report) {
   for (const sim::Finding& finding : report.findings) {
     std::vector<std::string> consequences = finding.consequences;
     std::ranges::sort(consequences);
-    text +=
-        fmt::format("; {} of ranks {} at {}: {} Then {}", finding.id, fmt::join(finding.ranks, ","),
-                    finding.location, full_message(finding), fmt::join(consequences, ", "));
+    text += fmt::format("; {} of ranks {} at {}: {} Then {}", finding.id,
+                        fmt::join(finding.ranks, ","), to_string(finding.location),
+                        full_message(finding), fmt::join(consequences, ", "));
   }
   return text;
 }

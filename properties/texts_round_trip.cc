@@ -9,6 +9,7 @@
 #include "gang/collective.h"
 #include "gang/object.h"
 #include "properties/simpler_cases.h"
+#include "sim/report/report_json.h"
 
 namespace gang::properties {
 namespace {
@@ -50,16 +51,25 @@ sim::Certainty generate_certainty(Draw& draw) {
                            .streams = dependence(),
                            .faults = dependence(),
                            .otherwise = generate_text(draw)};
-  if (draw.one_in(2)) certainty.buffered_bytes = draw.random();
+  if (draw.one_in(2))
+    certainty.buffered_bytes = draw.one_in(4) ? sim::unlimited_bytes : draw.random();
   if (draw.one_in(2)) certainty.resident_kernels = draw.between(1, 3);
   return certainty;
+}
+
+// Empty, with texts of any kind, or as the compiler gives it.
+SourceLocation generate_location(Draw& draw) {
+  if (draw.one_in(4)) return {};
+  return {.file = "a/" + generate_text(draw),
+          .line = static_cast<std::uint32_t>(draw.random() >> 32),
+          .function = generate_text(draw)};
 }
 
 sim::CallSummary generate_call(Draw& draw) {
   return {.ranks = generate_ranks(draw),
           .gang = generate_gang(draw),
           .call = generate_call_text(draw),
-          .location = generate_text(draw),
+          .location = generate_location(draw),
           .note = generate_text(draw)};
 }
 
@@ -87,7 +97,7 @@ TextForm<sim::Finding> findings() {
     finding.call = generate_call_text(draw);
     finding.message = generate_text(draw);
     finding.detail = generate_text(draw);
-    finding.location = generate_text(draw);
+    finding.location = generate_location(draw);
     for (int i = draw.between(0, 3); i > 0; --i)
       finding.consequences.push_back(generate_text(draw));
     add_optional_fields(draw, finding);
@@ -106,8 +116,8 @@ TextForm<sim::Finding> findings() {
     simpler.reset(&sim::Finding::gang);
     simpler.reset(&sim::Finding::call);
     simpler.reset(&sim::Finding::certainty);
-    for (auto field : {&sim::Finding::message, &sim::Finding::detail, &sim::Finding::location})
-      simpler.reset(field);
+    for (auto field : {&sim::Finding::message, &sim::Finding::detail}) simpler.reset(field);
+    simpler.reset(&sim::Finding::location);
     return simpler.take();
   };
   return form;
@@ -122,9 +132,11 @@ TextForm<sim::BlockedCall> blocked_calls() {
     blocked.context = generate_text(draw);
     blocked.gang = generate_gang(draw);
     blocked.call = generate_call_text(draw);
-    blocked.location = generate_text(draw);
+    blocked.location = generate_location(draw);
+    for (int i = draw.between(0, 2); i > 0; --i)
+      blocked.call_stack.push_back(generate_location(draw));
     if (draw.one_in(2))
-      blocked.behind = {generate_gang(draw), generate_call_text(draw), generate_text(draw)};
+      blocked.behind = {generate_gang(draw), generate_call_text(draw), generate_location(draw)};
     blocked.waits_for = generate_ranks(draw);
     blocked.waits_for_count = blocked.waits_for.size();
     blocked.would_time_out_after_ns = draw.random.below(1'000'000);
@@ -143,14 +155,15 @@ TextForm<sim::BlockedCall> blocked_calls() {
     simpler.reset(&sim::BlockedCall::gang);
     simpler.reset(&sim::BlockedCall::call);
     simpler.reset(&sim::BlockedCall::behind);
-    for (auto field : {&sim::BlockedCall::context, &sim::BlockedCall::location})
-      simpler.reset(field);
+    simpler.reset(&sim::BlockedCall::context);
+    simpler.reset(&sim::BlockedCall::location);
+    simpler.reset(&sim::BlockedCall::call_stack);
     return simpler.take();
   };
   return form;
 }
 
-sim::TraceEvent generate_event(Draw& draw, int gangs) {
+sim::TraceEvent generate_event(Draw& draw, int gangs, int call_sites) {
   sim::TraceEvent event;
   event.kind = static_cast<sim::TraceEventKind>(draw.between(0, 4));
   event.task = static_cast<sim::TaskId>(draw.between(0, 99));
@@ -159,7 +172,8 @@ sim::TraceEvent generate_event(Draw& draw, int gangs) {
   event.sequence_number = draw.random.below(1000);
   event.time = TimePoint(static_cast<std::int64_t>(draw.random.below(1'000'000'000)));
   event.call = generate_call_text(draw);
-  event.location = generate_text(draw);
+  if (call_sites != 0)
+    event.call_site = static_cast<std::uint32_t>(draw.between(0, call_sites - 1));
   return event;
 }
 
@@ -171,8 +185,10 @@ TextForm<sim::Trace> traces() {
     trace.digest = draw.random();
     const int gangs = draw.between(1, 3);
     for (int i = 0; i < gangs; ++i) trace.gangs.push_back(generate_text(draw));
+    const int call_sites = draw.between(0, 2);
+    for (int i = 0; i < call_sites; ++i) trace.call_sites.push_back(generate_location(draw));
     for (int i = draw.between(0, 5); i > 0; --i)
-      trace.events.push_back(generate_event(draw, gangs));
+      trace.events.push_back(generate_event(draw, gangs, call_sites));
     return trace;
   };
   form.print = [](const sim::Trace& trace) { return to_json(trace).dump(); };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "properties/invalid_arguments_stay_local.h"
 
 namespace gang::properties {

@@ -93,6 +93,7 @@ void Run::run_program(Task& task) noexcept {
     if (faults_ != nullptr) faults_->begin_program(task);
     SimulatedRank rank(*this, task.rank->rank, root_gang_of(task), task.rank->incarnation);
     program_(rank);
+    rank.state().reset();
     const Engine::Guard guard(engine_);
     // The work of a former incarnation ended with it.
     if (!engine_.is_over() && task.rank->incarnation == 0) report_outliving_works(*task.rank);
@@ -240,7 +241,10 @@ Report Run::make_report() {
     if (!choices.divergence().empty()) ending_.outcome = Outcome::diverged;
   }
   call_stacks_.describe(ending_.verdict.blocked);
-  for (RankState& rank : ranks_) detach_gangs(rank);
+  for (RankState& rank : ranks_) {
+    rank.detached.clear();
+    detach_gangs(rank);
+  }
   for (Finding& finding : ending_.verdict.findings) findings_.add(std::move(finding));
   Report report;
   report.outcome = ending_.outcome;

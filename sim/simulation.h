@@ -1,6 +1,7 @@
 // A world of N ranks in one process.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ class SimulatedRank {
 
   // How often a fault has restarted the rank. Nothing of earlier incarnations is left.
   int incarnation() const noexcept { return incarnation_; }
+
+  // Whatever the embedding program keeps for this rank; empty at first, and gone when the rank's
+  // program ends. A restarted rank has a new one.
+  std::any& state() noexcept { return state_; }
 
   // This rank's threads, time and mutexes, under the scheduler and the virtual clock.
   Runtime& runtime() noexcept;
@@ -90,6 +95,7 @@ class SimulatedRank {
   std::shared_ptr<Gang> root_;
   int rank_;
   int incarnation_;
+  std::any state_;
 };
 
 using RankProgram = std::function<void(SimulatedRank&)>;

@@ -19,6 +19,16 @@ LARGE_CLASSES = {
 MAX_README_LINES = 40
 MAX_COLUMNS = 100
 
+PUBLIC_HEADERS = "tools/cmake/PublicHeaders.cmake"
+# The installed headers of gang/ and sim/ that show a library to those who include them.
+SHOWS_LIBRARY = {
+    "gang/half.h": "Eigen",
+    "gang/object.h": "nlohmann",
+    "sim/faults/fault_plan_json.h": "nlohmann",
+    "sim/report/call_json.h": "nlohmann",
+    "sim/report/report_json.h": "nlohmann",
+}
+
 FOLDERS = ("gang", "sim", "harness", "properties", "tools", "tests")
 MAY_INCLUDE = {
     "gang": {"gang"},
@@ -133,6 +143,36 @@ def public_headers(tree):
             if re.match(r"<(?:gloo/|nccl|cuda|boost/asio)", included):
                 yield Violation(source.path, line, f"a public header includes {included}",
                                 "hide the type behind an interface; include it in the .cc")
+
+
+def installed_headers(tree):
+    """Installed headers include installed ones only, and show no library unless that is listed."""
+    if PUBLIC_HEADERS not in tree.sources:
+        return
+    listed = set(re.findall(r"\b(?:gang|sim)/[\w/]+\.h\b", tree.sources[PUBLIC_HEADERS].text))
+    for path in sorted(listed - set(tree.sources)):
+        yield Violation(PUBLIC_HEADERS, 1, f"lists {path}, which is not there", "delete it")
+    for source in tree.cpp("gang", "sim"):
+        if source.path not in listed:
+            continue
+        for line, included in includes(source):
+            yield from _check_installed(source, line, included, listed)
+
+
+def _check_installed(source, line, included, listed):
+    shown = SHOWS_LIBRARY.get(source.path)
+    library = re.match(r"<(nlohmann|fmt|Eigen|CLI|toml\+\+)/", included)
+    header = included.strip('"')
+    if library and library.group(1) != shown:
+        yield Violation(source.path, line, f"an installed header includes {included}",
+                        "declare that in a header of its own, listed in SHOWS_LIBRARY")
+    elif SHOWS_LIBRARY.get(header, shown) != shown:
+        yield Violation(source.path, line,
+                        f"includes {included}, which shows {SHOWS_LIBRARY[header]}",
+                        "forward-declare what it needs of it")
+    elif header.startswith(("gang/", "sim/")) and header not in listed:
+        yield Violation(source.path, line, f"an installed header includes {included}",
+                        f"list that in {PUBLIC_HEADERS}, too")
 
 
 def mirror_tests(tree):
@@ -269,6 +309,6 @@ def section_rules(tree):
                                 "write '// -- Title --' on one line")
 
 
-RULES = (file_size, function_size, class_size, include_rule, public_headers, mirror_tests,
-         compiled, names, determinism, hash_order, flushing, readmes, columns, top_level, postponed,
-         section_rules, *tidy_rooms.RULES)
+RULES = (file_size, function_size, class_size, include_rule, public_headers, installed_headers,
+         mirror_tests, compiled, names, determinism, hash_order, flushing, readmes, columns,
+         top_level, postponed, section_rules, *tidy_rooms.RULES)

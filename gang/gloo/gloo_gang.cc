@@ -142,6 +142,7 @@ void GlooGang::do_close() noexcept {
   member_->close(queue_.is_busy() || messages_.is_busy());
   queue_.stop();
   member_->disconnect();
+  member_->world().board->forget_ended();
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ void NcclMember::close() noexcept {
   } catch (...) {
     // A simulated run is over.
   }
+  device_->board()->forget_ended();
 }
 
 void NcclMember::leave() {

@@ -75,6 +75,7 @@ class RecordedWork final : public WorkState {
   }
 
   void dropped() noexcept override { const Work gone = std::move(inner_); }
+  void detached(std::shared_ptr<WorkState>) noexcept override { inner_.detach(); }
 
  private:
   Work inner_;

@@ -10,6 +10,7 @@
 
 #include "gang/message_pack.h"
 #include "harness/backends/process_fault.h"
+#include "sim/report/call_json.h"
 
 namespace gang::harness {
 namespace {
@@ -125,7 +126,7 @@ std::string to_bytes(const RankOutcome& outcome) {
   for (const Output& output : outcome.outputs) value["outputs"].push_back(to_json(output));
   if (outcome.wrong_result) {
     value["wrong_result"] = *outcome.wrong_result;
-    value["wrong_result_location"] = outcome.wrong_result_location;
+    value["wrong_result_location"] = sim::to_json(outcome.wrong_result_location);
   }
   if (outcome.failure) value["failure"] = to_json(*outcome.failure);
   std::string bytes;
@@ -148,7 +149,8 @@ RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
     }
     if (value.contains("wrong_result")) {
       outcome.wrong_result = value["wrong_result"].get<std::string>();
-      outcome.wrong_result_location = value.at("wrong_result_location").get<std::string>();
+      outcome.wrong_result_location =
+          sim::source_location_from_json(value.at("wrong_result_location"));
     }
     if (value.contains("failure")) outcome.failure = failure_from_json(value["failure"]);
     return outcome;

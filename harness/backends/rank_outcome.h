@@ -31,7 +31,7 @@ struct RankOutcome {
   std::vector<Output> outputs;
   std::string note;  // of Rank::note
   std::optional<std::string> wrong_result;
-  std::string wrong_result_location;  // "train.cc:41", if known
+  SourceLocation wrong_result_location;  // if known
   std::optional<Failure> failure;
   std::uint64_t operations = 0;  // that it called, if counted
   std::uint64_t struck = 0;      // faults that have happened to it, if counted

@@ -21,12 +21,14 @@ using Clock = std::chrono::steady_clock;
 // Writes what a process said of the stack of a blocked call.
 void describe(const StackMessage& stack, sim::BlockedCall& blocked) {
   for (const StackMessage::Thread& thread : stack.threads) {
-    if (stack.threads.size() > 1) blocked.call_stack.push_back(thread.name + ":");
-    for (const CallSite& frame : thread.frames)
-      blocked.call_stack.push_back(fmt::format("{} at {}", frame.function, to_string(frame)));
+    if (stack.threads.size() > 1) blocked.call_stack.push_back({.function = thread.name + ":"});
+    for (const CallSite& frame : thread.frames) {
+      SourceLocation& kept = blocked.call_stack.emplace_back(location_of(frame));
+      kept.function = frame.function;
+    }
   }
   if (blocked.location.empty() && !stack.threads.empty() && !stack.threads.front().frames.empty())
-    blocked.location = to_string(stack.threads.front().frames.front());
+    blocked.location = location_of(stack.threads.front().frames.front());
 }
 
 // `processes`: by rank.

@@ -63,9 +63,9 @@ StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
 }
 
 std::vector<sim::Finding> KeyStore::unmet_waits() const {
-  std::map<std::pair<std::vector<std::string>, std::string>, std::vector<int>> ranks;
+  std::map<std::pair<std::vector<std::string>, SourceLocation>, std::vector<int>> ranks;
   for (const auto& [message, wait] : waits_)
-    ranks[{contents_.missing_of(wait.keys), to_string(wait.call_site)}].push_back(wait.rank);
+    ranks[{contents_.missing_of(wait.keys), location_of(wait.call_site)}].push_back(wait.rank);
   std::vector<sim::Finding> findings;
   for (auto& [what, who] : ranks) {
     const auto& [keys, place] = what;

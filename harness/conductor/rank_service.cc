@@ -347,7 +347,7 @@ void RankService::handle(Session&, FindingMessage& message) {
   finding.id = std::move(message.id);
   finding.message = std::move(message.message);
   finding.ranks = std::move(message.ranks);
-  if (message.call_site.line != 0) finding.location = to_string(message.call_site);
+  if (message.call_site.line != 0) finding.location = location_of(message.call_site);
   simulated_.add_finding(std::move(finding));
 }
 

@@ -227,18 +227,19 @@ bool StartedOperation::test(Runtime& runtime) {
   return true;
 }
 
-template <typename Run, typename Start>
-void StartedOperation::call_as(const Run& run, const Start& start) {
-  if (message_.is_blocking) {
-    run();
-    has_ended_ = true;
-  } else {
-    work_ = start();
-  }
+// The gang's Work, which of a blocking call is complete.
+void StartedOperation::take(Work work) {
+  work_ = std::move(work);
+  if (!message_.is_blocking) return;
+  if (message_.kind == OperationKind::recv) received_ = work_.received();
+  has_ended_ = true;
 }
 
 void StartedOperation::call() {
-  const CallOptions options{.label = message_.label, .timeout = {}, .guarded = {}};
+  const CallOptions options{.label = message_.label,
+                            .timeout = {},
+                            .guarded = {},
+                            .mode = message_.is_blocking ? CallMode::blocking : CallMode::started};
   switch (message_.kind) {
     case OperationKind::all_reduce:
     case OperationKind::reduce:
@@ -259,27 +260,19 @@ void StartedOperation::call() {
 }
 
 void StartedOperation::call_reduction(const CallOptions& options) {
-  Gang& gang = *gang_;
   const CallSite& site = message_.call_site;
   const ReduceOperation reduce = message_.reduce;
   switch (message_.kind) {
     case OperationKind::all_reduce:
-      return call_as([&] { gang.all_reduce(input(), reduce, options, site); },
-                     [&] { return gang.start_all_reduce(input(), reduce, options, site); });
+      return take(gang_->start_all_reduce(input(), reduce, options, site));
     case OperationKind::reduce:
-      return call_as(
-          [&] { gang.reduce(input(), reduce, message_.peer, options, site); },
-          [&] { return gang.start_reduce(input(), reduce, message_.peer, options, site); });
+      return take(gang_->start_reduce(input(), reduce, message_.peer, options, site));
     case OperationKind::scan:
-      return call_as([&] { gang.scan(input(), reduce, options, site); },
-                     [&] { return gang.start_scan(input(), reduce, options, site); });
+      return take(gang_->start_scan(input(), reduce, options, site));
     case OperationKind::exclusive_scan:
-      return call_as([&] { gang.exclusive_scan(input(), reduce, options, site); },
-                     [&] { return gang.start_exclusive_scan(input(), reduce, options, site); });
+      return take(gang_->start_exclusive_scan(input(), reduce, options, site));
     default:
-      return call_as(
-          [&] { gang.reduce_scatter(output(), input(), reduce, options, site); },
-          [&] { return gang.start_reduce_scatter(output(), input(), reduce, options, site); });
+      return take(gang_->start_reduce_scatter(output(), input(), reduce, options, site));
   }
 }
 
@@ -292,34 +285,21 @@ void StartedOperation::call_copy(const CallOptions& options) {
   switch (message_.kind) {
     case OperationKind::all_gather:
       if (!message_.first.empty())
-        return call_as([&] { gang.all_gather(output(), input(), message_.first, options, site); },
-                       [&] {
-                         return gang.start_all_gather(output(), input(), message_.first, options,
-                                                      site);
-                       });
-      return call_as([&] { gang.all_gather(output(), input(), options, site); },
-                     [&] { return gang.start_all_gather(output(), input(), options, site); });
+        return take(gang.start_all_gather(output(), input(), message_.first, options, site));
+      return take(gang.start_all_gather(output(), input(), options, site));
     case OperationKind::gather:
       list_ = slices(output());
-      return call_as([&] { gang.gather(list_, input(), peer, options, site); },
-                     [&] { return gang.start_gather(list_, input(), peer, options, site); });
+      return take(gang.start_gather(list_, input(), peer, options, site));
     case OperationKind::scatter:
       list_ = slices(input());
-      return call_as([&] { gang.scatter(output(), list_, peer, options, site); },
-                     [&] { return gang.start_scatter(output(), list_, peer, options, site); });
+      return take(gang.start_scatter(output(), list_, peer, options, site));
     case OperationKind::all_to_all:
-      if (!has_splits)
-        return call_as([&] { gang.all_to_all(output(), input(), options, site); },
-                       [&] { return gang.start_all_to_all(output(), input(), options, site); });
-      return call_as(
-          [&] { gang.all_to_all(output(), input(), splits, options, site); },
-          [&] { return gang.start_all_to_all(output(), input(), splits, options, site); });
+      return take(has_splits ? gang.start_all_to_all(output(), input(), splits, options, site)
+                             : gang.start_all_to_all(output(), input(), options, site));
     case OperationKind::broadcast:
-      return call_as([&] { gang.broadcast(input(), peer, options, site); },
-                     [&] { return gang.start_broadcast(input(), peer, options, site); });
+      return take(gang.start_broadcast(input(), peer, options, site));
     case OperationKind::barrier:
-      return call_as([&] { gang.barrier(options, site); },
-                     [&] { return gang.start_barrier(options, site); });
+      return take(gang.start_barrier(options, site));
     default:
       gang.monitored_barrier(
           message_.count == 0 ? no_timeout : Duration{message_.count},
@@ -330,19 +310,15 @@ void StartedOperation::call_copy(const CallOptions& options) {
 }
 
 void StartedOperation::call_message(const CallOptions& options) {
-  Gang& gang = *gang_;
   const CallSite& site = message_.call_site;
   if (message_.kind == OperationKind::send)
-    return call_as(
-        [&] { gang.send(input(), message_.peer, message_.tag, options, site); },
-        [&] { return gang.start_send(input(), message_.peer, message_.tag, options, site); });
+    return take(gang_->start_send(input(), message_.peer, message_.tag, options, site));
   const int source = message_.from_any ? any_rank : message_.peer;
   const int tag = message_.any_tag ? any_tag : message_.tag;
   if (!message_.from_any && source < 0)
     throw InvalidArgument(
-        fmt::format("recv: source_rank is {}; must be 0 to {}", source, gang.size() - 1));
-  return call_as([&] { received_ = gang.recv(output(), source, tag, options, site); },
-                 [&] { return gang.start_recv(output(), source, tag, options, site); });
+        fmt::format("recv: source_rank is {}; must be 0 to {}", source, gang_->size() - 1));
+  take(gang_->start_recv(output(), source, tag, options, site));
 }
 
 void StartedOperation::make_gang(const CallOptions&) {

@@ -68,8 +68,7 @@ class StartedOperation {
   void call_copy(const CallOptions& options);
   void call_message(const CallOptions& options);
   void make_gang(const CallOptions& options);
-  template <typename Run, typename Start>
-  void call_as(const Run& run, const Start& start);
+  void take(Work work);
 
   OperationMessage message_;
   std::shared_ptr<Gang> gang_;

@@ -26,10 +26,11 @@ std::string label_of(const WaitNode& node) {
   const std::string gang = group.gang_text();
   if (!group.first().context.empty()) label += " / " + escaped(group.first().context);
   label += "\\n" + escaped(gang) + (gang.empty() ? "" : "  ") + escaped(to_string(group.call));
-  if (!group.first().location.empty()) label += "\\n" + escaped(group.first().location);
+  if (!group.first().location.empty()) label += "\\n" + escaped(to_string(group.first().location));
   if (group.behind)
     label += fmt::format("\\nbehind {}  {}\\n{}", escaped(to_string(group.behind->gang)),
-                         escaped(to_string(group.behind->call)), escaped(group.behind->location));
+                         escaped(to_string(group.behind->call)),
+                         escaped(to_string(group.behind->location)));
   return label;
 }
 

@@ -13,10 +13,10 @@ namespace gang::harness {
 
 // Contexts that are blocked in the same call; or ranks that are waited for and are not blocked.
 struct WaitNode {
-  std::vector<int> ranks;               // of the root gang, ascending
-  std::string note = {};                // of ranks that are not blocked: "returned", ...
-  std::optional<sim::CallGroup> group;  // of those that are; borrows from the report
-  std::vector<std::string> call_stack;  // of one of them, where it is known
+  std::vector<int> ranks;                  // of the root gang, ascending
+  std::string note = {};                   // of ranks that are not blocked: "returned", ...
+  std::optional<sim::CallGroup> group;     // of those that are; borrows from the report
+  std::vector<SourceLocation> call_stack;  // of one of them, where it is known
 
   bool is_blocked() const noexcept { return group.has_value(); }
   bool is_core() const noexcept { return group && group->first().is_core; }

@@ -36,12 +36,19 @@ json ranges_of(const std::vector<int>& ranks) {
   return list;
 }
 
+std::string stack_text(const std::vector<SourceLocation>& stack) {
+  std::string text;
+  for (const SourceLocation& frame : stack)
+    text += (text.empty() ? "" : "\n") + sim::frame_text(frame);
+  return text;
+}
+
 json to_page(const sim::CallSummary& call) {
   return {{"short_ranks", short_ranges(call.ranks)},
           {"count", call.ranks.size()},
           {"gang", to_string(call.gang)},
           {"operation", to_string(call.call)},
-          {"location", call.location},
+          {"location", to_string(call.location)},
           {"note", call.note}};
 }
 
@@ -89,18 +96,18 @@ json to_page(const WaitNode& node) {
   to["gang"] = group.gang_text();
   to["context"] = call.context;
   to["operation"] = to_string(group.call);
-  to["location"] = call.location;
+  to["location"] = to_string(call.location);
   if (group.behind) {
     to["behind"] =
         fmt::format("{}  {}", to_string(group.behind->gang), to_string(group.behind->call));
-    to["behind_location"] = group.behind->location;
+    to["behind_location"] = to_string(group.behind->location);
   }
   if (group.call.sequence) to["sequence"] = std::to_string(*group.call.sequence);
   to["arguments"] = arguments_text(group.call);
   to["waits_for"] = group.is_alike ? sim::waits_text(group, few_ranges) : "others of the same kind";
   to["waits_for_count"] = call.waits_for_count;
   to["waits_for_any"] = call.waits_for_any;
-  to["stack"] = fmt::format("{}", fmt::join(node.call_stack, "\n"));
+  to["stack"] = stack_text(node.call_stack);
   if (call.would_time_out_after_ns != 0)
     to["timeout"] = gang::to_string(Duration(call.would_time_out_after_ns));
   return to;
@@ -200,7 +207,7 @@ json timeline_to_page(const RunResult& result, const GroupedWaits& waits) {
   for (const sim::TimelineCall& call : timeline.calls)
     calls.push_back({{"operation", call.call.kind},
                      {"arguments", arguments_text(call.call)},
-                     {"at", call.location},
+                     {"at", to_string(call.location)},
                      {"is_message", sim::is_message(call)}});
   std::vector<std::string> names;
   json gangs = json::array();
@@ -232,7 +239,7 @@ json handled_to_page(const std::vector<sim::Finding>& handled) {
   for (std::size_t i = 0; i < std::min(handled.size(), most_handled); ++i)
     errors.push_back({{"id", handled[i].id},
                       {"message", sim::full_message(handled[i])},
-                      {"location", handled[i].location}});
+                      {"location", to_string(handled[i].location)}});
   return errors;
 }
 

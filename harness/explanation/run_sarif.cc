@@ -85,7 +85,7 @@ class RunFindings {
   // The calls that its ranks differ in; of the first finding, also those that are blocked.
   std::vector<SarifPlace> related_to(const sim::Finding& finding, bool is_first) const {
     std::vector<SarifPlace> related;
-    const auto add = [&](std::string_view location, std::string message) {
+    const auto add = [&](const SourceLocation& location, std::string message) {
       std::optional<SarifPlace> found = place(location);
       if (!found) return;
       found->message = std::move(message);
@@ -109,10 +109,16 @@ class RunFindings {
     return related;
   }
 
-  std::optional<SarifPlace> place(std::string_view location) const {
-    const auto found = parse_source_place(location);
-    if (!found) return std::nullopt;
-    return SarifPlace{.uri = tree_.uri_of(found->file), .line = found->line};
+  std::optional<SarifPlace> place(const SourceLocation& location) const {
+    if (location.file.empty() || location.line == 0) return std::nullopt;
+    return SarifPlace{.uri = uri_of(location.file), .line = location.line};
+  }
+
+  // A path of the machine that made the run stands for its name where it is not there.
+  std::string uri_of(const std::filesystem::path& file) const {
+    std::error_code error;
+    const bool is_elsewhere = file.is_absolute() && !std::filesystem::exists(file, error);
+    return tree_.uri_of((is_elsewhere ? file.filename() : file).string());
   }
 
   const RunResult& result_;

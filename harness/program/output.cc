@@ -30,7 +30,7 @@ void OutputRecorder::record(int rank, std::string_view name, const TensorView& v
                           .data = {bytes.begin(), bytes.end()}});
 }
 
-void OutputRecorder::record_wrong_result(int rank, std::string message, std::string location) {
+void OutputRecorder::record_wrong_result(int rank, std::string message, SourceLocation location) {
   const std::lock_guard lock{mutex_};
   if (wrong_ranks_.empty() || rank < first_wrong_rank_) {
     first_wrong_rank_ = rank;

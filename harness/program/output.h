@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gang/call_site.h"
 #include "gang/data_type.h"
 #include "gang/tensor_view.h"
 #include "harness/program/digest.h"
@@ -36,9 +37,9 @@ enum class KeepOutputs : std::uint8_t { digest_only, data };
 
 // What a rank itself found wrong with its results.
 struct WrongResults {
-  std::vector<int> ranks;      // ascending
-  std::string first_message;   // of the lowest of them
-  std::string first_location;  // "train.cc:41"; empty if unknown
+  std::vector<int> ranks;         // ascending
+  std::string first_message;      // of the lowest of them
+  SourceLocation first_location;  // empty if unknown
 };
 
 // Collects the outputs of a run: 8 bytes per rank, and the data only if asked for.
@@ -51,7 +52,7 @@ class OutputRecorder {
   void begin_rank(int rank);
 
   void record(int rank, std::string_view name, const TensorView& values);
-  void record_wrong_result(int rank, std::string message, std::string location = {});
+  void record_wrong_result(int rank, std::string message, SourceLocation location = {});
 
   // A note about `rank` besides its results: kept, not digested; the last one counts.
   void record_note(int rank, std::string note);
@@ -69,7 +70,7 @@ class OutputRecorder {
   std::vector<int> wrong_ranks_;
   int first_wrong_rank_ = 0;
   std::string first_message_;
-  std::string first_location_;
+  SourceLocation first_location_;
 };
 
 }  // namespace gang::harness

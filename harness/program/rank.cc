@@ -56,7 +56,7 @@ void Rank::output(std::string_view name, const TensorView& values) {
 void Rank::note(std::string note) { context_->recorder.record_note(rank_, std::move(note)); }
 
 void Rank::wrong_result(std::string message, const CallSite& call_site) {
-  context_->recorder.record_wrong_result(rank_, std::move(message), to_string(call_site));
+  context_->recorder.record_wrong_result(rank_, std::move(message), location_of(call_site));
 }
 
 }  // namespace gang::harness

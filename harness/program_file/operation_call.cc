@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "harness/program/contribution.h"
 
 namespace gang::harness::program_file {

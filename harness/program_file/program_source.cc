@@ -31,7 +31,7 @@ std::vector<int> named_ranks(const RunResult& result) {
 FindingIds locations(const RunResult& result) {
   FindingIds locations;
   for (const sim::Finding& finding : result.report.findings)
-    if (!finding.location.empty()) locations.insert(finding.location);
+    if (!finding.location.empty()) locations.insert(to_string(finding.location));
   return locations;
 }
 

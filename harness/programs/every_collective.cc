@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/agreement.h"
+#include "gang/object.h"
 #include "harness/program/contribution.h"
 #include "harness/programs/all_programs.h"
 

@@ -14,9 +14,9 @@
 namespace gang::harness {
 namespace {
 
-std::string place_of(const Recording& recording, const RankCall& call) {
+SourceLocation place_of(const Recording& recording, const RankCall& call) {
   const CallSite& site = recording.calls[call.call].call_site;
-  return *site.file == '\0' ? "" : to_string(site);
+  return *site.file == '\0' ? SourceLocation() : location_of(site);
 }
 
 // The first open call of each rank, in their order.
@@ -48,10 +48,11 @@ sim::Finding unfinished(const Recording& recording, const OpenCalls& open) {
   finding.gang = label_of(group);
   finding.call = text_of(recording, *first);
   finding.location = place_of(recording, *first);
-  finding.message = fmt::format("{} called {} on {}{}, and it has not ended.",
-                                sim::capitalised(sim::ranks_text(finding.ranks)),
-                                to_string(finding.call), to_string(finding.gang),
-                                finding.location.empty() ? "" : " at " + finding.location);
+  finding.message =
+      fmt::format("{} called {} on {}{}, and it has not ended.",
+                  sim::capitalised(sim::ranks_text(finding.ranks)), to_string(finding.call),
+                  to_string(finding.gang),
+                  finding.location.empty() ? "" : " at " + to_string(finding.location));
   finding.detail =
       "No rank is missing and all calls agree: look at the devices and at the network.";
   return finding;

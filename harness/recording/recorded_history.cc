@@ -57,7 +57,7 @@ class Batches {
         known_.try_emplace({first, size}, static_cast<std::uint32_t>(calls_.size()));
     if (is_new) {
       Collective batch{.kind = OperationKind::batch, .count = static_cast<std::int64_t>(size)};
-      calls_.push_back({describe(batch), std::string(calls_[first].location)});
+      calls_.push_back({describe(batch), SourceLocation(calls_[first].location)});
     }
     return place->second;
   }
@@ -79,7 +79,7 @@ sim::CallHistories histories_of(const Recording& recording, const OpenCalls& ope
     sim::TimelineCall& kept = histories.calls.emplace_back();
     kept.call = describe(call);
     kept.call.sequence.reset();
-    kept.location = to_string(call.call_site);
+    kept.location = location_of(call.call_site);
   }
   Batches batches(histories.calls);
   const std::size_t kept = sim::TimelineRecorder::calls_per_history(recording.world_size());

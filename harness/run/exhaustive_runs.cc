@@ -33,7 +33,7 @@ sim::Finding race_finding(const sim::Contest& contest) {
   finding.ranks = {contest.receive->rank, contest.first.rank, contest.second.rank};
   std::ranges::sort(finding.ranks);
   finding.ranks.erase(std::ranges::unique(finding.ranks).begin(), finding.ranks.end());
-  finding.location = gang::to_string(contest.receive->site);
+  finding.location = location_of(contest.receive->site);
   finding.message =
       fmt::format("The outputs depend on the order of messages: {}.", to_text(contest));
   return finding;

@@ -11,6 +11,7 @@
 #include "gang/error.h"
 #include "harness/run/fault_table.h"
 #include "harness/text/output_file.h"
+#include "sim/faults/fault_plan_json.h"
 
 namespace gang::harness {
 namespace {

@@ -9,6 +9,7 @@
 #include "harness/program/digest.h"
 #include "harness/text/output_file.h"
 #include "sim/report/call_group.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::harness {

@@ -11,6 +11,7 @@
 #include "harness/run/run_file.h"
 #include "sim/report/call_json.h"
 #include "sim/report/report.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::harness {

@@ -137,7 +137,8 @@ RunOption watchdog_option() {
 
 RunOption sends_option() {
   return option_of(
-      "sends", "MODE", "rendezvous, or buffered:BYTES per pair of ranks [rendezvous]",
+      "sends", "MODE",
+      "rendezvous, buffered:BYTES per pair of ranks, or unlimited buffers [rendezvous]",
       [](auto& s) -> auto& { return s.options.sends; },
       [](std::string_view option, std::string_view text) {
         constexpr std::string_view buffered = "buffered:";
@@ -145,10 +146,30 @@ RunOption sends_option() {
         const auto mode = sim::parse_send_mode(
             text.starts_with(buffered) ? fmt::format("buffered({})", text.substr(buffered.size()))
                                        : std::string{text});
-        if (!mode) reject(option, text, "rendezvous or buffered:BYTES");
+        if (!mode) reject(option, text, "rendezvous, buffered:BYTES or unlimited");
         return *mode;
       },
-      [](sim::SendMode mode) { return fmt::format("buffered:{}", *mode.buffered_bytes); });
+      [](sim::SendMode mode) {
+        return mode == sim::SendMode::unlimited()
+                   ? to_string(mode)
+                   : fmt::format("buffered:{}", *mode.buffered_bytes);
+      });
+}
+
+RunOption ignored_leaks_option() {
+  return option_of(
+      "ignore-leaks", "KINDS",
+      "leaks that are no findings: unwaited_work, gang_not_closed, or both with a\n"
+      "comma between them [none]",
+      [](auto& s) -> auto& { return s.options.ignored_leaks; },
+      [](std::string_view option, std::string_view text) {
+        const auto ignored = sim::parse_ignored_leaks(text);
+        if (!ignored)
+          reject(option, text,
+                 "unwaited_work, gang_not_closed, unwaited_work,gang_not_closed or none");
+        return *ignored;
+      },
+      [](sim::IgnoredLeaks ignored) { return to_string(ignored); });
 }
 
 RunOption backend_option() {
@@ -222,6 +243,7 @@ std::vector<RunOption> make_run_options() {
           "find-partial", "stop at a deadlock of some ranks while others still run",
           [](auto& s) -> auto& { return s.options.deadlock_search; }, DeadlockSearch::at_rest,
           DeadlockSearch::while_others_run),
+      ignored_leaks_option(),
       number_option(
           "step-limit", "N", "stop after N switches between ranks [none]",
           [](auto& s) -> auto& { return s.options.step_limit; }, std::uint64_t{1}, largest,

@@ -54,7 +54,7 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
       if (!finding.message.ends_with('.')) finding.message += '.';
       finding.detail =
           fmt::format("{} {} said so at {}.", wrong.ranks.size() == 1 ? "Rank" : "Ranks",
-                      sim::to_rank_ranges(wrong.ranks), wrong.first_location);
+                      sim::to_rank_ranges(wrong.ranks), to_string(wrong.first_location));
     }
     finding.ranks = std::move(wrong.ranks);
     finding.location = std::move(wrong.first_location);

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "harness/text/number_text.h"
-
 namespace gang::harness {
 namespace {
 
@@ -42,14 +40,6 @@ std::string to_uri(std::string_view path) {
 }
 
 }  // namespace
-
-std::optional<SourcePlace> parse_source_place(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  const auto line = parse_number<std::int64_t>(text.substr(colon + 1));
-  if (!line || *line < 1) return std::nullopt;
-  return SourcePlace{std::string(text.substr(0, colon)), *line};
-}
 
 SourceTree::SourceTree(const fs::path& folder)
     : folder_(fs::weakly_canonical(folder)), root_(repository_of(folder_)) {}

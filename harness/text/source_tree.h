@@ -1,7 +1,6 @@
 // Where the sources of a program are in its repository.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -9,17 +8,6 @@
 #include <string_view>
 
 namespace gang::harness {
-
-// A line of a file.
-struct SourcePlace {
-  std::string file;
-  std::int64_t line = 0;
-
-  friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
-};
-
-// What "train.cc:41" says; none for any other text.
-std::optional<SourcePlace> parse_source_place(std::string_view text);
 
 // The files of the repository that a folder belongs to: of the nearest folder above it that has a
 // .git, else of the folder itself. Looks at the disk when it is asked, not before.

@@ -80,7 +80,7 @@ void ObservedGang::abandon(RankState& owner) {
   finding.gang = state_->gang_label();
   finding.message = fmt::format("An exception made rank {} let go of {} while others used it.",
                                 owner.rank, state_->label());
-  if (owner.last_call.gang != nullptr) finding.location = to_string(owner.last_call.call_site);
+  if (owner.last_call.gang != nullptr) finding.location = location_of(owner.last_call.call_site);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->finding_if_fatal = std::make_shared<const Finding>(std::move(finding));
@@ -95,7 +95,7 @@ void ObservedGang::note(const Collective& call) {
   LastCall& last = world.engine.current().rank->last_call;
   last.kind = call.kind;
   last.sequence_number = call.sequence_number;
-  last.call_site = CallSite::at(call.call_site.file, call.call_site.line);
+  last.call_site = call.call_site;
   if (last.gang != state_->info) last.gang = state_->info;
 }
 

@@ -89,18 +89,13 @@ backtrace_state* debug_information() {
   return state;
 }
 
-struct RawFrame {
-  std::string function;
-  std::string location;
-};
-
 int add_described(void* data, std::uintptr_t, const char* file, int line, const char* function) {
-  auto& frames = *static_cast<std::vector<RawFrame>*>(data);
-  RawFrame& frame = frames.emplace_back();
+  auto& frames = *static_cast<std::vector<SourceLocation>*>(data);
+  SourceLocation& frame = frames.emplace_back();
   if (function != nullptr) frame.function = demangled(function);
   if (file != nullptr) {
-    const std::string_view path = file;
-    frame.location = std::string{path.substr(path.rfind('/') + 1)} + ':' + std::to_string(line);
+    frame.file = file;
+    frame.line = static_cast<std::uint32_t>(line);
   }
   return 0;
 }
@@ -109,8 +104,8 @@ void add_symbol(void* data, std::uintptr_t, const char* symbol, std::uintptr_t, 
   if (symbol != nullptr) *static_cast<std::string*>(data) = demangled(symbol);
 }
 
-std::vector<RawFrame> look_up(std::uintptr_t address) {
-  std::vector<RawFrame> frames;
+std::vector<SourceLocation> look_up(std::uintptr_t address) {
+  std::vector<SourceLocation> frames;
   backtrace_pcinfo(debug_information(), address, add_described, ignore_error, &frames);
   if (frames.empty()) frames.emplace_back();
   // The outermost is the function as such, and the symbol's name has its namespaces.
@@ -121,19 +116,14 @@ std::vector<RawFrame> look_up(std::uintptr_t address) {
 
 #else
 
-struct RawFrame {
-  std::string function;
-  std::string location;
-};
-
-std::vector<RawFrame> look_up(std::uintptr_t) { return {}; }
+std::vector<SourceLocation> look_up(std::uintptr_t) { return {}; }
 
 #endif
 
 // Kept for good: a test run meets the same few addresses again and again.
-const std::vector<RawFrame>& frames_at(std::uintptr_t address) {
+const std::vector<SourceLocation>& frames_at(std::uintptr_t address) {
   static std::mutex mutex;
-  static std::unordered_map<std::uintptr_t, std::vector<RawFrame>> known;
+  static std::unordered_map<std::uintptr_t, std::vector<SourceLocation>> known;
   const std::lock_guard lock(mutex);
   const auto [found, is_new] = known.try_emplace(address);
   if (is_new) found->second = look_up(address);
@@ -151,32 +141,30 @@ std::vector<std::uintptr_t> walk_call_stack() {
   return addresses;
 }
 
-std::vector<CallFrame> describe_frame(std::uintptr_t address) {
-  std::vector<CallFrame> frames;
-  for (const RawFrame& frame : frames_at(address))
-    frames.push_back({without_parameters(frame.function), frame.location});
+std::vector<SourceLocation> describe_frame(std::uintptr_t address) {
+  std::vector<SourceLocation> frames;
+  for (const SourceLocation& frame : frames_at(address))
+    frames.push_back({frame.file, frame.line, without_parameters(frame.function)});
   return frames;
 }
 
-std::vector<std::string> describe_call_stack(std::span<const std::uintptr_t> addresses) {
-  std::vector<std::string> lines;
+std::vector<SourceLocation> describe_call_stack(std::span<const std::uintptr_t> addresses) {
+  std::vector<SourceLocation> stack;
   bool is_in_program = false;
   for (const std::uintptr_t address : addresses) {
-    const std::vector<RawFrame>& frames = frames_at(address);
+    const std::vector<SourceLocation>& frames = frames_at(address);
     if (frames.empty()) continue;
     const std::string& function = frames.back().function;
     if (!is_in_program && (function.empty() || is_inside_a_call(function))) continue;
     is_in_program = true;
-    if (is_below_a_program(function)) return lines;
+    if (is_below_a_program(function)) return stack;
     if (function.empty() || function.starts_with("std::")) continue;
-    for (const RawFrame& frame : frames) {
+    for (const SourceLocation& frame : frames) {
       if (frame.function.empty()) continue;
-      std::string line = without_parameters(frame.function);
-      if (!frame.location.empty()) line += " at " + frame.location;
-      lines.push_back(std::move(line));
+      stack.push_back({frame.file, frame.line, without_parameters(frame.function)});
     }
   }
-  return lines;
+  return stack;
 }
 
 }  // namespace gang::sim

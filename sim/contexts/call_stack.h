@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "gang/call_site.h"
 
 namespace gang::sim {
 
@@ -12,20 +13,14 @@ namespace gang::sim {
 // threads. Costs microseconds; nothing is read from disk.
 std::vector<std::uintptr_t> walk_call_stack();
 
-// A frame: "reduce_gradients" and "train.cc:41". Empty where the binary does not tell; source lines
-// need debug information (-g).
-struct CallFrame {
-  std::string function;  // without its parameters and their types
-  std::string location;
-};
+// The frames of an address; inlined ones are separate. Functions are without their parameters.
+// Parts are empty where the binary does not tell; source lines need debug information (-g). The
+// first call reads the debug information of the binary. Threads: any.
+std::vector<SourceLocation> describe_frame(std::uintptr_t address);
 
-// Inlined frames are separate. The first call reads the debug information of the binary.
-// Threads: any.
-std::vector<CallFrame> describe_frame(std::uintptr_t address);
-
-// The program's part of a walked stack, as "reduce_gradients at train.cc:41", innermost first: what
-// the gang does inside a call is left out, and so is everything below the program.
-std::vector<std::string> describe_call_stack(std::span<const std::uintptr_t> addresses);
+// The program's part of a walked stack, innermost first: what the gang does inside a call is left
+// out, and so is everything below the program.
+std::vector<SourceLocation> describe_call_stack(std::span<const std::uintptr_t> addresses);
 
 // Whether this build can name frames; it needs libbacktrace, which comes with GCC.
 bool can_name_frames() noexcept;

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "gang/duration.h"
 #include "gang/enum_names.h"
 #include "gang/error.h"
@@ -203,12 +201,5 @@ FaultPlan fault_preset(std::string_view name);
 
 // "crash of rank 3 before operation 4 of rank", "slow_link 0 -> 1, 10 ms": a line for people.
 std::string to_string(const Fault& fault);
-
-// {"ranks_per_node": 8, "fault": [{"kind": "crash", "ranks": [3], "operation": 4}]}: what differs
-// from the defaults. Durations are nanoseconds; a Between is a number or [least, most].
-nlohmann::json to_json(const FaultPlan& plan);
-// Back, validated. Throws FaultPlanError. A plan from a file has its name and lines in `written`,
-// with an entry for each of its faults.
-FaultPlan fault_plan_from_json(const nlohmann::json& json, FaultPlan written = {});
 
 }  // namespace gang::sim

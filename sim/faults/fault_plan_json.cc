@@ -1,12 +1,12 @@
-// Plans to and from JSON. Plans in TOML are converted to JSON first.
+// Plans in TOML are converted to JSON first.
+#include "sim/faults/fault_plan_json.h"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include "sim/faults/fault_plan.h"
 
 namespace gang::sim {
 namespace {

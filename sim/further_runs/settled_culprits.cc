@@ -51,7 +51,7 @@ const Finding* first_about_calls(const Report& report) {
 
 // "tp all_reduce at train.cc:41".
 std::string call_text(const CallSummary& call) {
-  return fmt::format("{} {} at {}", call.gang.name, call.call.kind, call.location);
+  return fmt::format("{} {} at {}", call.gang.name, call.call.kind, to_string(call.location));
 }
 
 // "the other 3 ranks", "12 other ranks", "ranks 4-6".
@@ -97,8 +97,8 @@ std::string sentence_of(const std::vector<int>& ranks, const Deviation& deviatio
                          others, call_text(expected));
     case Deviance::other_gang:
       return fmt::format("{} called {} on {} at {}; {} called it on {}, at {}.", subject,
-                         did.call.kind, did.gang.name, did.location, others, expected.gang.name,
-                         expected.location);
+                         did.call.kind, did.gang.name, to_string(did.location), others,
+                         expected.gang.name, to_string(expected.location));
     case Deviance::other_arguments:
       return fmt::format("{} called {} with {}; {} passed {}.", subject, call_text(did),
                          with_arguments(did.call, expected.call), others,
@@ -115,7 +115,8 @@ std::string sentence_of(const std::vector<int>& ranks, const Deviation& deviatio
 
 bool is_alike(const Deviation& one, const Deviation& other) {
   const auto same = [](const CallSummary& a, const CallSummary& b) {
-    return a.gang.name == b.gang.name && a.call.kind == b.call.kind && a.location == b.location;
+    return a.gang.name == b.gang.name && a.call.kind == b.call.kind &&
+           is_same_line(a.location, b.location);
   };
   return one.kind == other.kind && same(one.did, other.did) && same(one.expected, other.expected);
 }
@@ -153,7 +154,7 @@ bool is_mixed_up(const Deviation& deviation) {
   const CallSummary& did = deviation.did;
   const CallSummary& expected = deviation.expected;
   if (deviation.kind != Deviance::other_gang) return false;
-  return did.location == expected.location ||
+  return is_same_line(did.location, expected.location) ||
          (!did.call.payload.empty() && did.call.payload == expected.call.payload);
 }
 
@@ -181,7 +182,9 @@ std::string_view id_with(const Finding& finding, const Deviation& first) {
 // Whether the finding shows the call as one of those that ranks made where they part.
 bool shows(const Finding& finding, const CallSummary& call) {
   return !finding.divergence ||
-         std::ranges::count(finding.divergence->next, call.location, &CallSummary::location) != 0;
+         std::ranges::any_of(finding.divergence->next, [&call](const CallSummary& next) {
+           return is_same_line(next.location, call.location);
+         });
 }
 
 void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
@@ -192,8 +195,8 @@ void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
   const Deviation& first = deviations.front();
   const CallSummary& shown = first.did.call.empty() ? first.expected : first.did;
   const std::string_view id = id_with(finding, first);
-  if (finding.ranks == culprits && finding.location == shown.location && finding.id == id &&
-      (first.expected.call.empty() || shows(finding, first.expected)))
+  if (finding.ranks == culprits && is_same_line(finding.location, shown.location) &&
+      finding.id == id && (first.expected.call.empty() || shows(finding, first.expected)))
     return;
   std::vector<std::string> sentences = sentences_of(deviations, world);
   std::string detail;
@@ -224,7 +227,7 @@ bool follows(const Finding& other, const std::vector<int>& culprits,
       }))
     return true;
   return std::ranges::any_of(blocked, [&](const BlockedCall& call) {
-    return call.gang == other.gang && call.location == other.location &&
+    return call.gang == other.gang && is_same_line(call.location, other.location) &&
            std::ranges::binary_search(culprits, call.rank);
   });
 }
@@ -242,8 +245,8 @@ void merge_consequences(Report& report, std::size_t first) {
     if (i == first || !follows(other, culprits, report.blocked))
       kept.push_back(std::move(other));
     else if (consequences.size() < most_told)
-      consequences.push_back(
-          fmt::format("{} of {} at {}", other.id, ranks_text(other.ranks), other.location));
+      consequences.push_back(fmt::format("{} of {} at {}", other.id, ranks_text(other.ranks),
+                                         to_string(other.location)));
   }
   report.findings = std::move(kept);
   std::ranges::move(consequences, std::back_inserter(report.findings[place].consequences));
@@ -295,10 +298,11 @@ void blame_wrong_peer(Finding& finding) {
   const NearMiss& miss = finding.near_misses.front();
   const CallSummary& other = wrong == &miss.first ? miss.second : miss.first;
   finding.detail = full_message(finding);
-  finding.message = fmt::format("{} called {} {} at {}, where {} waits in {} {} at {}.",
-                                capitalised(ranks_text(wrong->ranks)), wrong->gang.name,
-                                to_string(wrong->call), wrong->location, ranks_text(other.ranks),
-                                other.gang.name, to_string(other.call), other.location);
+  finding.message =
+      fmt::format("{} called {} {} at {}, where {} waits in {} {} at {}.",
+                  capitalised(ranks_text(wrong->ranks)), wrong->gang.name, to_string(wrong->call),
+                  to_string(wrong->location), ranks_text(other.ranks), other.gang.name,
+                  to_string(other.call), to_string(other.location));
   finding.ranks = wrong->ranks;
   finding.location = wrong->location;
   finding.gang = wrong->gang;
@@ -348,7 +352,7 @@ void settle_culprits(Report& report, Report clean, const CallHistories& historie
   const Consensus consensus = find_consensus(histories, clean.blocked);
   const Finding* found = first_about_calls(report);
   if (found != nullptr && found->id == without->id && found->ranks == without->ranks &&
-      found->location == without->location)
+      is_same_line(found->location, without->location))
     return settle_first(report, consensus, histories.ranks.size());
   settle_first(clean, consensus, histories.ranks.size());
   Finding& first = report.findings.front();

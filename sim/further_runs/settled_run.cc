@@ -106,10 +106,11 @@ std::optional<Finding> message_race(const RaceCandidate& candidate, const Report
   finding.location = candidate.location;
   finding.message = fmt::format(
       "Rank {} received from any source at {} and took the message of rank {}, sent at {}.",
-      candidate.receiver, candidate.location, candidate.taken_source, candidate.taken_location);
+      candidate.receiver, to_string(candidate.location), candidate.taken_source,
+      to_string(candidate.taken_location));
   finding.detail =
       fmt::format("It could also take that of rank {}, sent at {}: in a run where it did, {}.",
-                  candidate.other_source, candidate.other_location, difference);
+                  candidate.other_source, to_string(candidate.other_location), difference);
   return finding;
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 // " at train.cc:41"; empty if the binary has no such information.
 std::string source_line_of(const FenceAccess& access) {
-  for (const CallFrame& frame : describe_frame(access.instruction))
-    if (!frame.location.empty()) return " at " + frame.location;
+  for (const SourceLocation& frame : describe_frame(access.instruction))
+    if (!frame.file.empty()) return " at " + to_string(frame);
   return {};
 }
 
@@ -109,7 +109,7 @@ std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
   finding.ranks = {pending_.task->rank->rank};
   finding.gang = pending_.gang->gang_label();
   finding.call = describe(pending_.call());
-  finding.location = to_string(pending_.call().call_site);
+  finding.location = location_of(pending_.call().call_site);
   return world.findings.add_of_ranks(std::move(finding), std::move(predicate));
 }
 

@@ -37,8 +37,7 @@ SimGang::~SimGang() {
   }
   if (!world_->engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
-      state_->departures.push_back(
-          {rank(), next_sequence_, CallSite::at(last_collective_.file, last_collective_.line)});
+      state_->departures.push_back({rank(), next_sequence_, last_collective_.call_site()});
     if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
   }
   state_.reset();  // under the guard
@@ -62,14 +61,15 @@ void SimGang::number(World& world, Operation& operation) noexcept {
   const bool is_collective = !is_point_to_point(call.kind);
   call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
   (is_collective ? last_collective_ : last_message_) = {
-      world.matching.next_call(), call.call_site.file, call.call_site.line, call.kind};
+      world.matching.next_call(), call.call_site.file, call.call_site.function, call.call_site.line,
+      call.kind};
 }
 
 LastCall SimGang::last_call() const {
   const CallNote& note = last_note();
   return {.kind = note.kind,
           .sequence_number = (is_point_to_point(note.kind) ? next_message_ : next_sequence_) - 1,
-          .call_site = CallSite::at(note.file, note.line),
+          .call_site = note.call_site(),
           .gang = state_->info};
 }
 

@@ -23,13 +23,9 @@ class SimGang final : public Gang {
   LastCall last_call() const;
   std::uint64_t last_called_at() const noexcept { return last_note().at; }
 
-  // The call by which this rank made the gang, without its function; line 0 for a root gang, which
-  // no call makes.
-  CallSite made_at() const noexcept { return CallSite::at(made_file_, made_line_); }
-  void set_made_at(const CallSite& call_site) noexcept {
-    made_file_ = call_site.file;
-    made_line_ = call_site.line;
-  }
+  // The call by which this rank made the gang; line 0 for a root gang, which no call makes.
+  const CallSite& made_at() const noexcept { return made_at_; }
+  void set_made_at(const CallSite& call_site) noexcept { made_at_ = call_site; }
 
   // The run is over: detaches the handle, which lives on.
   void detach() noexcept;
@@ -47,8 +43,11 @@ class SimGang final : public Gang {
   struct CallNote {
     std::uint64_t at = 0;
     const char* file = "";
-    std::uint32_t line = 0;
+    const char* function = "";
+    std::uint32_t line = 0;  // beside `kind`, so that a note is half a cache line
     OperationKind kind = OperationKind::barrier;
+
+    CallSite call_site() const noexcept { return {file, function, line}; }
   };
 
   const CallNote& last_note() const noexcept {
@@ -76,8 +75,7 @@ class SimGang final : public Gang {
   SimGang* previous_ = nullptr;
   std::uint64_t next_message_ = 0;
   CallNote last_message_;
-  const char* made_file_ = "";
-  std::uint32_t made_line_ = 0;
+  CallSite made_at_;
 };
 
 // The gangs that a rank holds, in order of creation.

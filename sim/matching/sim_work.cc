@@ -1,6 +1,8 @@
 #include "sim/matching/sim_work.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -224,10 +226,30 @@ void SimWork::dropped() noexcept {
   }
 }
 
+void SimWork::detached(std::shared_ptr<WorkState> self) noexcept {
+  std::vector<std::shared_ptr<WorkState>> ended;  // destroyed without the guard
+  if (gang_->world == nullptr) return;
+  World& world = *gang_->world;
+  const Engine::Guard guard(world.engine);
+  if (world.engine.is_over()) return;
+  release_buffers();
+  pending_.guard = nullptr;
+  guard_.reset();
+  is_detached_ = true;
+  auto& kept = pending_.task->rank->detached;
+  const auto first = std::ranges::stable_partition(kept, [](const auto& work) {
+    return !Matching::has_ended(static_cast<const SimWork&>(*work).pending_);
+  });
+  std::ranges::move(first, std::back_inserter(ended));
+  kept.erase(first.begin(), first.end());
+  kept.push_back(std::move(self));
+}
+
 void SimWork::outlived() noexcept {
   if (guard_) guard_->open();
   if (is_observed_ || pending_.status == PendingStatus::failed) return;
-  const std::size_t finding = gang_->world->diagnosis.dropped(pending_);
+  const std::size_t finding =
+      is_detached_ ? BreakCause::no_finding : gang_->world->diagnosis.dropped(pending_);
   if (Matching::has_ended(pending_)) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;

@@ -29,6 +29,7 @@ class SimWork final : public WorkState {
   Received received() const override { return pending_.received; }
   std::size_t wait_any(std::span<WorkState* const> works) override;
   void dropped() noexcept override;
+  void detached(std::shared_ptr<WorkState> self) noexcept override;
 
   SimWork* next_of_rank() const noexcept { return next_; }
   PendingOperation& pending() noexcept { return pending_; }
@@ -42,7 +43,8 @@ class SimWork final : public WorkState {
   }
 
   // The program of its rank has ended and this work lives on: reports a finding unless the program
-  // has waited for it. Its buffers may be gone, so an unfinished work breaks its gang.
+  // has waited for it, or let go of it. Its buffers may be gone, so an unfinished work breaks its
+  // gang.
   void outlived() noexcept;
 
  private:
@@ -65,6 +67,7 @@ class SimWork final : public WorkState {
   Task* poller_ = nullptr;  // last context to poll it in vain
   bool is_taken_ = false;
   bool is_observed_ = false;
+  bool is_detached_ = false;
 };
 
 // Calls outlived on every remaining work of the rank.

@@ -72,7 +72,9 @@ std::string_view to_string(ExecutionModel model) noexcept {
 }
 
 std::string to_string(SendMode mode) {
-  return mode.buffered_bytes ? fmt::format("buffered({})", *mode.buffered_bytes) : "rendezvous";
+  if (!mode.buffered_bytes) return "rendezvous";
+  if (*mode.buffered_bytes == unlimited_bytes) return "unlimited";
+  return fmt::format("buffered({})", *mode.buffered_bytes);
 }
 
 std::optional<ContextKind> parse_context_kind(std::string_view text) noexcept {
@@ -85,6 +87,7 @@ std::optional<ExecutionModel> parse_execution_model(std::string_view text) noexc
 
 std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
   if (text == "rendezvous") return SendMode::rendezvous();
+  if (text == "unlimited") return SendMode::unlimited();
   constexpr std::string_view prefix = "buffered(";
   if (!text.starts_with(prefix) || !text.ends_with(')')) return std::nullopt;
   const std::string_view digits = text.substr(prefix.size(), text.size() - prefix.size() - 1);
@@ -92,6 +95,28 @@ std::optional<SendMode> parse_send_mode(std::string_view text) noexcept {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return SendMode::buffered(bytes);
+}
+
+std::string to_string(IgnoredLeaks ignored) {
+  if (ignored == IgnoredLeaks{}) return "none";
+  if (!ignored.gang_not_closed) return "unwaited_work";
+  return ignored.unwaited_work ? "unwaited_work,gang_not_closed" : "gang_not_closed";
+}
+
+std::optional<IgnoredLeaks> parse_ignored_leaks(std::string_view text) noexcept {
+  IgnoredLeaks ignored;
+  if (text == "none") return ignored;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view name = text.substr(0, comma);
+    bool* const known = name == "unwaited_work"     ? &ignored.unwaited_work
+                        : name == "gang_not_closed" ? &ignored.gang_not_closed
+                                                    : nullptr;
+    if (known == nullptr || *known) return std::nullopt;
+    *known = true;
+    if (comma == std::string_view::npos) return ignored;
+    text.remove_prefix(comma + 1);
+  }
 }
 
 void check_injectable(const FaultPlan& plan, SimulatedBackend backend) {

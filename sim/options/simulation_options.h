@@ -48,13 +48,18 @@ enum class ExecutionModel : std::uint8_t {
 inline constexpr auto execution_model_names =
     names_in_order<ExecutionModel>("independent", "stream_ordered");
 
+// Of SendMode and Certainty: a buffer that is never full.
+inline constexpr std::uint64_t unlimited_bytes = std::numeric_limits<std::uint64_t>::max();
+
 // When a send lets its caller continue.
 struct SendMode {
-  // Bytes buffered by each (source, destination) link of a gang; none: rendezvous, the strictest.
+  // Bytes buffered by each (source, destination) link of a gang; none: rendezvous, the strictest;
+  // unlimited_bytes: as many as are sent.
   std::optional<std::uint64_t> buffered_bytes;
 
   static SendMode rendezvous() noexcept { return {}; }
   static SendMode buffered(std::uint64_t bytes) noexcept { return {bytes}; }
+  static SendMode unlimited() noexcept { return {unlimited_bytes}; }
   friend bool operator==(const SendMode&, const SendMode&) = default;
 };
 
@@ -81,6 +86,14 @@ struct ForcedReceive {
   int source = 0;                   // root rank
 
   friend bool operator==(const ForcedReceive&, const ForcedReceive&) = default;
+};
+
+// What a program may leave behind without a finding; it is cleaned up all the same.
+struct IgnoredLeaks {
+  bool unwaited_work = false;    // dropped without waiting for it
+  bool gang_not_closed = false;  // open when every program has ended
+
+  friend bool operator==(const IgnoredLeaks&, const IgnoredLeaks&) = default;
 };
 
 enum class Recording : std::uint8_t { off, on };
@@ -110,8 +123,9 @@ struct SimulationOptions {
   // happened, pending timeouts fire regardless of pending_timeouts. Not under
   // ContextKind::parallel.
   std::shared_ptr<const FaultPlan> faults = {};
-  bool strict_blocking = false;  // blocking calls do not match start_ calls
-  bool buffer_guard = true;      // detect writes to buffers in flight, and reads of outputs
+  bool strict_blocking = false;     // blocking calls do not match start_ calls
+  bool buffer_guard = true;         // detect writes to buffers in flight, and reads of outputs
+  IgnoredLeaks ignored_leaks = {};  // of a program whose runtime cleans up after it
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches
   std::size_t stack_bytes = 256 * 1024;    // of a fiber; only touched pages cost memory
   int reduction_threads = 2;               // helpers for large reductions; no effect on results
@@ -137,9 +151,13 @@ void validate(const SimulationOptions& options);
 
 std::string_view to_string(ContextKind kind) noexcept;      // "fiber", "thread", "parallel"
 std::string_view to_string(ExecutionModel model) noexcept;  // "independent", "stream_ordered"
-std::string to_string(SendMode mode);                       // "rendezvous", "buffered(4096)"
+std::string to_string(SendMode mode);  // "rendezvous", "buffered(4096)", "unlimited"
 std::optional<ContextKind> parse_context_kind(std::string_view text) noexcept;
 std::optional<ExecutionModel> parse_execution_model(std::string_view text) noexcept;
 std::optional<SendMode> parse_send_mode(std::string_view text) noexcept;
+
+// "unwaited_work,gang_not_closed", "none", and back.
+std::string to_string(IgnoredLeaks ignored);
+std::optional<IgnoredLeaks> parse_ignored_leaks(std::string_view text) noexcept;
 
 }  // namespace gang::sim

@@ -34,7 +34,7 @@ void make_key(std::string& key, const Collective& call) {
 }
 
 TimelineCall to_timeline_call(const Collective& call) {
-  TimelineCall kept{describe(call), to_string(call.call_site)};
+  TimelineCall kept{describe(call), location_of(call.call_site)};
   kept.call.sequence.reset();
   return kept;
 }

@@ -34,6 +34,13 @@ void TraceRecorder::task(TraceEventKind kind, const Task& task, TimePoint time) 
   trace_.events.push_back(std::move(event));
 }
 
+std::uint32_t TraceRecorder::index_of(const CallSite& call_site) {
+  const auto [place, is_new] = call_sites_.try_emplace(
+      location_of(call_site), static_cast<std::uint32_t>(trace_.call_sites.size()));
+  if (is_new) trace_.call_sites.push_back(place->first);
+  return place->second;
+}
+
 void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time) {
   if (timeline_ && kind == TraceEventKind::post) timeline_->posted(pending, time);
   if (timeline_ && kind != TraceEventKind::post) timeline_->ended_for(kind, pending, time);
@@ -47,7 +54,7 @@ void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, T
   event.sequence_number = call.sequence_number;
   event.time = time;
   event.call = describe(call);
-  event.location = to_string(call.call_site);
+  event.call_site = index_of(call.call_site);
   trace_.events.push_back(std::move(event));
 }
 

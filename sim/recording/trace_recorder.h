@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "sim/recording/timeline_recorder.h"
@@ -68,12 +69,14 @@ class TraceRecorder {
     digest_ = (std::rotl(digest_, 23) ^ value) * 0x9e3779b97f4a7c15ULL;
   }
   void keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
+  std::uint32_t index_of(const CallSite& call_site);
 
   bool keeps_events_;
   std::unique_ptr<TimelineRecorder> timeline_;  // null unless recording
   bool is_recording_;                           // either of them
   std::uint64_t digest_ = 0x243f6a8885a308d3ULL;
   Trace trace_;
+  std::map<SourceLocation, std::uint32_t> call_sites_;  // index into Trace::call_sites
 };
 
 }  // namespace gang::sim

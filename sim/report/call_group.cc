@@ -15,6 +15,8 @@ BlockedCall shared_of(const BlockedCall& call, CallSharing sharing) {
   shared.rank = 0;
   shared.call_stack.clear();
   if (sharing == CallSharing::all_but_rank) return shared;
+  shared.location.function.clear();
+  if (shared.behind) shared.behind->location.function.clear();
   shared.would_time_out_after_ns = 0;
   if (sharing == CallSharing::waits) return shared;
   shared.waits_for.clear();

@@ -28,6 +28,28 @@ nlohmann::json to_json(const GangLabel& gang) {
   return {{"name", gang.name}, {"members", gang.members}};
 }
 
+nlohmann::json to_json(const SourceLocation& location) {
+  nlohmann::json to = {{"file", location.file}, {"line", location.line}};
+  if (!location.function.empty()) to["function"] = location.function;
+  return to;
+}
+
+void add_location(nlohmann::json& json, const SourceLocation& location, const char* name) {
+  json[name] = to_string(location);
+  if (!location.empty()) json["call_site"] = to_json(location);
+}
+
+SourceLocation location_field(const nlohmann::json& json, const char* name) {
+  if (json.contains("call_site")) return source_location_from_json(object_field(json, "call_site"));
+  return parse_source_location(field<std::string>(json, name));
+}
+
+SourceLocation source_location_from_json(const nlohmann::json& from) {
+  return {.file = field<std::string>(from, "file"),
+          .line = field<std::uint32_t>(from, "line"),
+          .function = optional_field<std::string>(from, "function").value_or("")};
+}
+
 CallText call_text_from_json(const nlohmann::json& from) {
   CallText call{.kind = field<std::string>(from, "kind"),
                 .sequence = optional_field<std::uint64_t>(from, "sequence"),

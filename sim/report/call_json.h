@@ -1,8 +1,9 @@
-// Calls and gangs of a report as JSON.
+// Calls, gangs and places of a report as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "gang/call_site.h"
 #include "gang/call_text.h"
 #include "gang/gang_label.h"
 
@@ -14,8 +15,18 @@ nlohmann::json to_json(const CallText& call);
 
 nlohmann::json to_json(const GangLabel& gang);  // {"name": "dp", "members": "0,2"}
 
-// The inverse. Both throw InvalidArgument, which names the missing or wrong field.
+// {"file": "src/train.cc", "line": 41, "function": "void train(Gang&)"}, without an empty function.
+nlohmann::json to_json(const SourceLocation& location);
+
+// Writes a place into `json`: as text for human readers, under `name`, and as a value, `call_site`,
+// unless it is empty. Reading takes the value, or the text, which is all that older files have.
+void add_location(nlohmann::json& json, const SourceLocation& location,
+                  const char* name = "location");
+SourceLocation location_field(const nlohmann::json& json, const char* name = "location");
+
+// The inverse. All throw InvalidArgument, which names the missing or wrong field.
 CallText call_text_from_json(const nlohmann::json& json);
 GangLabel gang_label_from_json(const nlohmann::json& json);
+SourceLocation source_location_from_json(const nlohmann::json& json);
 
 }  // namespace gang::sim

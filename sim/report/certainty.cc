@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include "gang/enum_names.h"
+#include "gang/error.h"
+#include "sim/options/simulation_options.h"
 #include "sim/report/rank_text.h"
 #include "sim/report/report.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -88,6 +91,28 @@ std::string decision_text(Dependence dependence, std::string_view without,
              : fmt::format("{} the run ends with {}", without, certainty.otherwise);
 }
 
+std::string sends_text(std::optional<std::uint64_t> buffered_bytes) {
+  if (!buffered_bytes) return "with rendezvous sends";
+  if (*buffered_bytes == unlimited_bytes) return "with unlimited buffers";
+  return fmt::format("with {} bytes of buffer", *buffered_bytes);
+}
+
+// A number, or "unlimited".
+nlohmann::json bytes_to_json(std::uint64_t bytes) {
+  if (bytes == unlimited_bytes) return to_string(SendMode::unlimited());
+  return bytes;
+}
+
+std::optional<std::uint64_t> bytes_from_json(const nlohmann::json& from) {
+  constexpr const char* name = "buffered_bytes";
+  if (!from.contains(name) || !from[name].is_string())
+    return optional_field<std::uint64_t>(from, name);
+  const auto text = field<std::string>(from, name);
+  if (text == to_string(SendMode::unlimited())) return unlimited_bytes;
+  throw InvalidArgument(
+      fmt::format("field {} is \"{}\"; must be a number or \"unlimited\"", name, text));
+}
+
 std::string reason_text(const Certainty& certainty) {
   std::string text = decision_text(certainty.sends, "with buffered sends", certainty);
   if (text.empty()) text = decision_text(certainty.streams, "without streams", certainty);
@@ -122,10 +147,7 @@ std::string to_string(const Certainty& certainty, const std::vector<FiredFault>&
     text += fmt::format(" on devices that run {} communicator kernel{} at a time",
                         *certainty.resident_kernels, *certainty.resident_kernels == 1 ? "" : "s");
   text += condition_text(certainty.streams, "under stream order");
-  text += condition_text(certainty.sends,
-                         certainty.buffered_bytes
-                             ? fmt::format("with {} bytes of buffer", *certainty.buffered_bytes)
-                             : std::string("with rendezvous sends"));
+  text += condition_text(certainty.sends, sends_text(certainty.buffered_bytes));
   return text + ": " + reason_text(certainty);
 }
 
@@ -137,7 +159,7 @@ nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>
                        {"streams", name_of(dependence_names, certainty.streams)},
                        {"faults", name_of(dependence_names, certainty.faults)},
                        {"text", to_string(certainty, faults)}};
-  if (certainty.buffered_bytes) to["buffered_bytes"] = *certainty.buffered_bytes;
+  if (certainty.buffered_bytes) to["buffered_bytes"] = bytes_to_json(*certainty.buffered_bytes);
   if (certainty.resident_kernels) to["resident_kernels"] = *certainty.resident_kernels;
   if (!certainty.otherwise.empty()) to["otherwise"] = certainty.otherwise;
   if (certainty.decided_in != Schedules::every)
@@ -151,7 +173,7 @@ Certainty certainty_from_json(const nlohmann::json& from) {
                       .sends = enum_field(from, "sends", dependence_names),
                       .streams = enum_field(from, "streams", dependence_names),
                       .faults = enum_field(from, "faults", dependence_names)};
-  certainty.buffered_bytes = optional_field<std::uint64_t>(from, "buffered_bytes");
+  certainty.buffered_bytes = bytes_from_json(from);
   certainty.resident_kernels = optional_field<int>(from, "resident_kernels");
   certainty.otherwise = optional_field<std::string>(from, "otherwise").value_or("");
   if (from.contains("decided_in"))

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 namespace gang::sim {
 
 struct FiredFault;
@@ -46,7 +44,7 @@ enum class Dependence : std::uint8_t {
 struct Certainty {
   Schedules schedules = Schedules::at_least_this;
   Dependence sends = Dependence::none;          // that sends wait to be received
-  std::optional<std::uint64_t> buffered_bytes;  // SendMode of the run; none: rendezvous
+  std::optional<std::uint64_t> buffered_bytes;  // of the run's SendMode
   Dependence streams = Dependence::none;        // that a stream runs in launch order
   std::optional<int> resident_kernels;   // that devices run this many communicator kernels at once
   Dependence faults = Dependence::none;  // that faults were injected
@@ -64,9 +62,5 @@ struct Certainty {
 // finding needs them, the first few are named.
 std::string to_string(const Certainty& certainty, const std::vector<FiredFault>& faults);
 std::string to_string(const Certainty& certainty);
-
-// Its fields, and "text": to_string.
-nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>& faults);
-Certainty certainty_from_json(const nlohmann::json& json);  // throws InvalidArgument
 
 }  // namespace gang::sim

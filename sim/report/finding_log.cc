@@ -17,7 +17,7 @@ std::string cause_of(const Finding& finding) {
   constexpr char separator = '\0';
   std::string key;
   for (const std::string& part : {finding.id, to_string(finding.gang), to_string(finding.call),
-                                  finding.location, finding.message, finding.detail})
+                                  to_string(finding.location), finding.message, finding.detail})
     (key += part) += separator;
   return key;
 }
@@ -38,7 +38,7 @@ void complete_rank_failure(Finding& finding) {
   if (!finding.message.ends_with('.')) finding.message += '.';
   finding.detail =
       fmt::format("{} could not complete {} on {} at {}", capitalised(ranks_text(first.ranks)),
-                  to_string(first.call), to_string(first.gang), first.location);
+                  to_string(first.call), to_string(first.gang), to_string(first.location));
   if (next.size() > 2)
     finding.detail +=
         fmt::format(", nor others {} more call{}", next.size() - 2, next.size() == 3 ? "" : "s");

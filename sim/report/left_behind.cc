@@ -8,6 +8,7 @@
 
 #include "gang/enum_names.h"
 #include "sim/report/rank_text.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {

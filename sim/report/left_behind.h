@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 namespace gang::sim {
 
 // Why the stack of a context could not be unwound.
@@ -28,8 +26,5 @@ struct LeftBehind {
 // "2 contexts could not be unwound and leak their memory: ranks 0-1 (blocked in a destructor or a
 // noexcept function)". Empty if there are none.
 std::string to_string(const std::vector<LeftBehind>& left);
-
-nlohmann::json to_json(const LeftBehind& left);
-LeftBehind left_behind_from_json(const nlohmann::json& json);  // throws InvalidArgument
 
 }  // namespace gang::sim

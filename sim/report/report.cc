@@ -59,6 +59,10 @@ std::optional<Outcome> parse_outcome(std::string_view text) noexcept {
   return parse_name(outcome_names, text);
 }
 
+std::string frame_text(const SourceLocation& frame) {
+  return frame.file.empty() ? frame.function : frame.function + " at " + to_string(frame);
+}
+
 std::string full_message(const Finding& finding) {
   return finding.detail.empty() ? finding.message : finding.message + " " + finding.detail;
 }

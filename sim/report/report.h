@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "gang/call_site.h"
 #include "gang/call_text.h"
 #include "gang/duration.h"
 #include "gang/enum_names.h"
@@ -81,11 +80,11 @@ inline constexpr std::string_view store_key_missing = "store_key_missing";
 
 // What a set of ranks did: a call, or the reason for none.
 struct CallSummary {
-  std::vector<int> ranks;  // of the root gang, ascending
-  GangLabel gang;          // empty if there is none
-  CallText call;           // empty: no call
-  std::string location;    // of the call, or of the last call if there is none; may be empty
-  std::string note;        // "returned", "ended with an exception: ...", "blocked in ..."; or empty
+  std::vector<int> ranks;   // of the root gang, ascending
+  GangLabel gang;           // empty if there is none
+  CallText call;            // empty: no call
+  SourceLocation location;  // of the call, or of the last call if there is none; may be empty
+  std::string note;  // "returned", "ended with an exception: ...", "blocked in ..."; or empty
 
   friend bool operator==(const CallSummary&, const CallSummary&) = default;
 };
@@ -118,7 +117,7 @@ struct Finding {
   CallText call;                          // empty if there is none
   std::string message;                    // one sentence for people
   std::string detail;                     // further sentences; may be empty
-  std::string location;                   // "train.cc:41"; empty if unknown
+  SourceLocation location;                // empty if unknown
   std::vector<std::string> consequences;  // "rank 3 failed: ...", few
   std::optional<Divergence> divergence;   // where members of one gang part
   std::vector<NearMiss> near_misses;      // at a deadlock, few
@@ -131,7 +130,7 @@ struct Finding {
 struct QueuedBehind {
   GangLabel gang;
   CallText call;
-  std::string location;
+  SourceLocation location;
 
   friend auto operator<=>(const QueuedBehind&, const QueuedBehind&) = default;
 };
@@ -142,16 +141,16 @@ struct BlockedCall {
   std::string context;  // "" for the rank's program, else the name of its extra context
   GangLabel gang;       // empty for mutexes, joins, sleeps
   CallText call;        // for those, only the kind, "join of loader"
-  std::string location;
+  SourceLocation location;
   std::vector<int> waits_for;  // root ranks, at most 16 kept, ascending
   std::uint64_t waits_for_count = 0;
   bool waits_for_any = false;  // one of them suffices: a receive from any source, wait_any
   std::uint64_t would_time_out_after_ns = 0;  // 0: never
   bool is_core = true;                 // part of the cause; the others only wait for such calls
   std::optional<QueuedBehind> behind;  // where it is queued on its rank's stream
-  // "reduce_gradients at train.cc:41", innermost first. With options.call_stacks, for one context
+  // Innermost first; functions without their parameters. With options.call_stacks, for one context
   // of each group in the same call; without source lines if the binary has none.
-  std::vector<std::string> call_stack;
+  std::vector<SourceLocation> call_stack;
 
   friend auto operator<=>(const BlockedCall&, const BlockedCall&) = default;
 };
@@ -165,9 +164,9 @@ struct RaceCandidate {
   int other_source = 0;
   GangLabel gang;
   CallText call;  // the receive
-  std::string location;
-  std::string taken_location;  // the sends
-  std::string other_location;
+  SourceLocation location;
+  SourceLocation taken_location;  // the sends
+  SourceLocation other_location;
 
   friend bool operator==(const RaceCandidate&, const RaceCandidate&) = default;
 };
@@ -223,6 +222,9 @@ struct Report {
   bool holds() const noexcept { return outcome == Outcome::completed && findings.empty(); }
 };
 
+// "reduce_gradients at train.cc:41", an entry of a call stack.
+std::string frame_text(const SourceLocation& frame);
+
 // The sentences of a finding, the first one first.
 std::string full_message(const Finding& finding);
 
@@ -235,16 +237,5 @@ std::string_view fix_for(std::string_view finding_id) noexcept;
 // 80 columns; ranks in the same call share a line ("ranks 0-6").
 std::string to_string(const Report& report);
 std::string to_string(const Finding& finding);
-
-// Adds texts beside the values for human readers: "operation", "text". `faults`: of the run.
-nlohmann::json to_json(const Report& report);  // without the schedule and the trace's events
-nlohmann::json to_json(const Finding& finding, const std::vector<FiredFault>& faults = {});
-nlohmann::json to_json(const BlockedCall& blocked);
-
-// Restores what to_json kept, from the values. All throw InvalidArgument, which names the missing
-// or wrong field.
-Report report_from_json(const nlohmann::json& json);
-Finding finding_from_json(const nlohmann::json& json);
-BlockedCall blocked_call_from_json(const nlohmann::json& json);
 
 }  // namespace gang::sim

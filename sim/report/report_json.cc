@@ -1,10 +1,10 @@
-// A report as JSON, and back.
+#include "sim/report/report_json.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/faults/fault_plan.h"
+#include "sim/faults/fault_plan_json.h"
 #include "sim/report/call_json.h"
-#include "sim/report/report.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -29,16 +29,20 @@ Counts counts_from_json(const json& from) {
 }
 
 json call_to_json(const CallSummary& call) {
-  return {{"ranks", call.ranks},        {"gang", to_json(call.gang)},
-          {"call", to_json(call.call)}, {"operation", to_string(call.call)},
-          {"location", call.location},  {"note", call.note}};
+  json to = {{"ranks", call.ranks},
+             {"gang", to_json(call.gang)},
+             {"call", to_json(call.call)},
+             {"operation", to_string(call.call)},
+             {"note", call.note}};
+  add_location(to, call.location);
+  return to;
 }
 
 CallSummary call_from_json(const json& from) {
   return {.ranks = field<std::vector<int>>(from, "ranks"),
           .gang = gang_label_from_json(object_field(from, "gang")),
           .call = call_text_from_json(object_field(from, "call")),
-          .location = field<std::string>(from, "location"),
+          .location = location_field(from),
           .note = field<std::string>(from, "note")};
 }
 
@@ -64,10 +68,12 @@ NearMiss near_miss_from_json(const json& from) {
           .field = field<std::string>(from, "field")};
 }
 
+json frame_to_json(const SourceLocation& frame) { return frame_text(frame); }
+
 QueuedBehind behind_from_json(const json& from) {
   return {.gang = gang_label_from_json(object_field(from, "gang")),
           .call = call_text_from_json(object_field(from, "call")),
-          .location = field<std::string>(from, "location")};
+          .location = location_field(from)};
 }
 
 }  // namespace
@@ -80,9 +86,9 @@ json to_json(const Finding& finding, const std::vector<FiredFault>& faults) {
              {"operation", to_string(finding.call)},
              {"message", finding.message},
              {"detail", finding.detail},
-             {"location", finding.location},
              {"consequences", finding.consequences},
              {"fix", fix_for(finding.id)}};
+  add_location(to, finding.location);
   if (finding.divergence) to["divergence"] = divergence_to_json(*finding.divergence);
   if (!finding.near_misses.empty())
     to["near_misses"] = array_of(finding.near_misses, near_miss_to_json);
@@ -96,18 +102,22 @@ json to_json(const BlockedCall& blocked) {
                {"gang", to_json(blocked.gang)},
                {"call", to_json(blocked.call)},
                {"operation", to_string(blocked.call)},
-               {"location", blocked.location},
                {"waits_for", blocked.waits_for},
                {"waits_for_count", blocked.waits_for_count},
                {"waits_for_any", blocked.waits_for_any},
                {"would_time_out_after_ns", blocked.would_time_out_after_ns},
                {"is_core", blocked.is_core}};
-  if (blocked.behind)
+  add_location(call, blocked.location);
+  if (blocked.behind) {
     call["behind"] = {{"gang", to_json(blocked.behind->gang)},
                       {"call", to_json(blocked.behind->call)},
-                      {"operation", to_string(blocked.behind->call)},
-                      {"location", blocked.behind->location}};
-  if (!blocked.call_stack.empty()) call["call_stack"] = blocked.call_stack;
+                      {"operation", to_string(blocked.behind->call)}};
+    add_location(call["behind"], blocked.behind->location);
+  }
+  if (!blocked.call_stack.empty()) {
+    call["call_stack"] = array_of(blocked.call_stack, frame_to_json);
+    call["call_frames"] = array_of<SourceLocation>(blocked.call_stack, to_json);
+  }
   return call;
 }
 
@@ -165,7 +175,7 @@ Finding finding_from_json(const json& from) {
   finding.call = call_text_from_json(object_field(from, "call"));
   finding.message = field<std::string>(from, "message");
   finding.detail = field<std::string>(from, "detail");
-  finding.location = field<std::string>(from, "location");
+  finding.location = location_field(from);
   finding.consequences = field<std::vector<std::string>>(from, "consequences");
   if (from.contains("divergence"))
     finding.divergence = divergence_from_json(object_field(from, "divergence"));
@@ -182,15 +192,18 @@ BlockedCall blocked_call_from_json(const json& from) {
   call.context = field<std::string>(from, "context");
   call.gang = gang_label_from_json(object_field(from, "gang"));
   call.call = call_text_from_json(object_field(from, "call"));
-  call.location = field<std::string>(from, "location");
+  call.location = location_field(from);
   call.waits_for = field<std::vector<int>>(from, "waits_for");
   call.waits_for_count = field<std::uint64_t>(from, "waits_for_count");
   call.waits_for_any = field<bool>(from, "waits_for_any");
   call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
   call.is_core = field<bool>(from, "is_core");
   if (from.contains("behind")) call.behind = behind_from_json(object_field(from, "behind"));
-  if (from.contains("call_stack"))
-    call.call_stack = field<std::vector<std::string>>(from, "call_stack");
+  if (from.contains("call_frames"))
+    call.call_stack = elements_field(from, "call_frames", source_location_from_json);
+  else if (from.contains("call_stack"))  // of an older file
+    for (std::string& text : field<std::vector<std::string>>(from, "call_stack"))
+      call.call_stack.push_back({.function = std::move(text)});
   return call;
 }
 

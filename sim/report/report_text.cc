@@ -24,7 +24,7 @@ std::vector<std::string> row_of(const CallGroup& group) {
   const std::string operation = to_string(group.call);
   const std::string waits = waits_text(group, 3);
   return {std::move(rank), gang.empty() ? operation : fmt::format("{}  {}", gang, operation),
-          waits.empty() ? "-" : waits, call.location};
+          waits.empty() ? "-" : waits, to_string(call.location)};
 }
 
 // At most `most_rows` rows: beyond that, gangs of one name share a row, then messages that differ
@@ -37,7 +37,7 @@ MarkedText blocked_rows(const std::vector<const BlockedCall*>& blocked) {
     if (const auto& behind = groups[i].behind)
       rows.push_back(
           {"", fmt::format("behind {}  {}", to_string(behind->gang), to_string(behind->call)), "",
-           behind->location});
+           to_string(behind->location)});
   }
   MarkedText text = marked_table(rows);
   if (groups.size() > most_rows)
@@ -68,7 +68,8 @@ MarkedText divergence_table(const Divergence& divergence) {
                                      : "calls",
        "at"}};
   if (const CallSummary& last = divergence.last_common; !last.call.empty())
-    rows.push_back({fmt::format("all {}", last.ranks.size()), to_string(last.call), last.location});
+    rows.push_back(
+        {fmt::format("all {}", last.ranks.size()), to_string(last.call), to_string(last.location)});
   for (const CallSummary& call : divergence.next) {
     std::string what = to_string(call.call);
     if (what.empty())
@@ -76,7 +77,7 @@ MarkedText divergence_table(const Divergence& divergence) {
     else if (!is_one_gang)
       what = fmt::format("{}  {}", to_string(call.gang), what);
     if (!call.call.empty() && !call.note.empty()) what += " (" + call.note + ")";
-    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), call.location});
+    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), to_string(call.location)});
   }
   return marked_table(rows);
 }
@@ -84,12 +85,12 @@ MarkedText divergence_table(const Divergence& divergence) {
 std::string near_miss_text(const NearMiss& miss) {
   const auto call_text = [](const CallSummary& call) {
     return fmt::format("{} {} on {} at {}", to_rank_ranges(call.ranks, 3), to_string(call.call),
-                       to_string(call.gang), call.location);
+                       to_string(call.gang), to_string(call.location));
   };
   if (miss.field == place_field)
     return fmt::format("Elsewhere: {} {} made that call at {}.",
                        miss.second.ranks.size() == 1 ? "rank" : "ranks",
-                       to_rank_ranges(miss.second.ranks, 3), miss.second.location);
+                       to_rank_ranges(miss.second.ranks, 3), to_string(miss.second.location));
   return fmt::format("Near miss: rank {} and rank {} would match if the {} were equal.",
                      call_text(miss.first), call_text(miss.second), miss.field);
 }

@@ -7,6 +7,7 @@
 
 #include "gang/operation_kind.h"
 #include "sim/report/call_json.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -35,7 +36,9 @@ std::uint32_t index_field(const nlohmann::json& json, const char* name, const st
 }
 
 nlohmann::json timed_call_to_json(const TimelineCall& call) {
-  return {{"call", to_json(call.call)}, {"at", call.location}};
+  nlohmann::json to = {{"call", to_json(call.call)}};
+  add_location(to, call.location, "at");
+  return to;
 }
 
 nlohmann::json slice_to_json(const TimelineSlice& slice) {
@@ -57,7 +60,7 @@ nlohmann::json lane_to_json(const TimelineLane& lane) {
 
 TimelineCall timed_call_from_json(const nlohmann::json& json) {
   return {.call = call_text_from_json(object_field(json, "call")),
-          .location = field<std::string>(json, "at")};
+          .location = location_field(json, "at")};
 }
 
 TimelineSlice slice_from_json(const nlohmann::json& json, const Timeline& timeline) {

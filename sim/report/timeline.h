@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "gang/call_site.h"
 #include "gang/call_text.h"
 #include "gang/duration.h"
 #include "gang/gang_label.h"
@@ -25,8 +24,8 @@ std::string_view to_string(SliceStatus status) noexcept;
 
 // A call, without its gang and sequence number.
 struct TimelineCall {
-  CallText call;         // without its sequence number
-  std::string location;  // "train.cc:41"
+  CallText call;  // without its sequence number
+  SourceLocation location;
 
   friend bool operator==(const TimelineCall&, const TimelineCall&) = default;
 };
@@ -92,8 +91,5 @@ struct Timeline {
 // The most lanes that are kept; with at most this many contexts, each has its own.
 inline constexpr std::size_t most_lanes = 512;
 inline constexpr std::size_t most_ungrouped_lanes = 16;
-
-nlohmann::json to_json(const Timeline& timeline);
-Timeline timeline_from_json(const nlohmann::json& json);  // throws InvalidArgument naming the field
 
 }  // namespace gang::sim

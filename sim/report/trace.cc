@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/call_json.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -20,18 +21,20 @@ std::string_view gang_of(const Trace& trace, const TraceEvent& event) {
   return event.gang < trace.gangs.size() ? std::string_view(trace.gangs[event.gang]) : "";
 }
 
-nlohmann::json event_to_json(const TraceEvent& event) {
-  return {{"kind", to_string(event.kind)},
-          {"task", event.task},
-          {"rank", event.rank},
-          {"gang", event.gang},
-          {"sequence", event.sequence_number},
-          {"time_ns", event.time.count()},
-          {"call", to_json(event.call)},
-          {"location", event.location}};
+nlohmann::json event_to_json(const Trace& trace, const TraceEvent& event) {
+  nlohmann::json json = {{"kind", to_string(event.kind)},
+                         {"task", event.task},
+                         {"rank", event.rank},
+                         {"gang", event.gang},
+                         {"sequence", event.sequence_number},
+                         {"time_ns", event.time.count()},
+                         {"call", to_json(event.call)},
+                         {"location", to_string(location_of(trace, event))}};
+  if (event.call_site != no_call_site) json["call_site"] = event.call_site;
+  return json;
 }
 
-TraceEvent event_from_json(const nlohmann::json& json) {
+TraceEvent event_from_json(const nlohmann::json& json, const Trace& trace) {
   TraceEvent event;
   event.kind = enum_field(json, "kind", kinds);
   event.task = field<TaskId>(json, "task");
@@ -40,7 +43,10 @@ TraceEvent event_from_json(const nlohmann::json& json) {
   event.sequence_number = field<std::uint64_t>(json, "sequence");
   event.time = TimePoint(field<std::int64_t>(json, "time_ns"));
   event.call = call_text_from_json(object_field(json, "call"));
-  event.location = field<std::string>(json, "location");
+  event.call_site = optional_field<std::uint32_t>(json, "call_site").value_or(no_call_site);
+  if (event.call_site != no_call_site && event.call_site >= trace.call_sites.size())
+    throw InvalidArgument(fmt::format("field call_site is {}; must be less than {}",
+                                      event.call_site, trace.call_sites.size()));
   return event;
 }
 
@@ -107,7 +113,7 @@ class ChromeWriter {
     json["name"] = fmt::format("{} {}", gang_of(trace_, event), to_string(event.call));
     json["cat"] = std::string(gang_of(trace_, event));
     json["id"] = id;
-    json["args"] = {{"location", event.location},
+    json["args"] = {{"location", to_string(location_of(trace_, event))},
                     {"outcome", open_.contains(id) ? "never ended" : to_string(event.kind)}};
     return json;
   }
@@ -151,6 +157,11 @@ class ChromeWriter {
 
 std::string_view to_string(TraceEventKind kind) noexcept { return name_of(kinds, kind); }
 
+const SourceLocation& location_of(const Trace& trace, const TraceEvent& event) noexcept {
+  static const SourceLocation none;
+  return event.call_site < trace.call_sites.size() ? trace.call_sites[event.call_site] : none;
+}
+
 std::string to_string(const Trace& trace) {
   std::string text;
   for (const TraceEvent& event : trace.events) {
@@ -159,7 +170,7 @@ std::string to_string(const Trace& trace) {
     if (!is_of_task(event.kind))
       fmt::format_to(std::back_inserter(text), "{} ", gang_of(trace, event));
     text += to_string(event.call);
-    if (!event.location.empty()) text += "  " + event.location;
+    if (event.call_site != no_call_site) text += "  " + to_string(location_of(trace, event));
     text += '\n';
   }
   return text;
@@ -177,9 +188,10 @@ std::string to_chrome_trace(const Trace& trace) {
 
 nlohmann::json to_json(const Trace& trace) {
   nlohmann::json events = nlohmann::json::array();
-  for (const TraceEvent& event : trace.events) events.push_back(event_to_json(event));
+  for (const TraceEvent& event : trace.events) events.push_back(event_to_json(trace, event));
   return {{"digest", fmt::format("{:016x}", trace.digest)},
           {"gangs", trace.gangs},
+          {"call_sites", array_of<SourceLocation>(trace.call_sites, to_json)},
           {"events", std::move(events)}};
 }
 
@@ -187,8 +199,10 @@ Trace trace_from_json(const nlohmann::json& json) {
   Trace trace;
   trace.digest = digest_field(json, "digest");
   trace.gangs = field<std::vector<std::string>>(json, "gangs");
+  if (json.contains("call_sites"))
+    trace.call_sites = elements_field(json, "call_sites", source_location_from_json);
   for (const nlohmann::json& event : array_field(json, "events"))
-    trace.events.push_back(event_from_json(event));
+    trace.events.push_back(event_from_json(event, trace));
   return trace;
 }
 

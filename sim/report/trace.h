@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "gang/call_site.h"
 #include "gang/call_text.h"
 #include "gang/duration.h"
 #include "sim/schedule/schedule.h"
@@ -23,6 +22,9 @@ enum class TraceEventKind : std::uint8_t {
 
 std::string_view to_string(TraceEventKind kind) noexcept;
 
+// TraceEvent::call_site of a task's beginning and end.
+inline constexpr std::uint32_t no_call_site = 0xffff'ffff;
+
 struct TraceEvent {
   TraceEventKind kind = TraceEventKind::post;
   TaskId task = 0;
@@ -30,8 +32,8 @@ struct TraceEvent {
   std::uint32_t gang = 0;  // index into Trace::gangs
   std::uint64_t sequence_number = 0;
   TimePoint time{0};
-  CallText call;         // of tasks: the name of the context as its kind; empty: the program
-  std::string location;  // "train.cc:41"
+  CallText call;  // of tasks: the name of the context as its kind; empty: the program
+  std::uint32_t call_site = no_call_site;  // index into Trace::call_sites
 
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
@@ -41,11 +43,15 @@ struct TraceEvent {
 // the events were kept. A value.
 struct Trace {
   std::uint64_t digest = 0;
-  std::vector<std::string> gangs;  // labels, by gang index
-  std::vector<TraceEvent> events;  // empty unless recorded
+  std::vector<std::string> gangs;          // labels, by gang index
+  std::vector<SourceLocation> call_sites;  // each once, in the order of their first events
+  std::vector<TraceEvent> events;          // empty unless recorded
 
   friend bool operator==(const Trace&, const Trace&) = default;
 };
+
+// Where the event's call is; empty for tasks.
+const SourceLocation& location_of(const Trace& trace, const TraceEvent& event) noexcept;
 
 // One line per event, virtual timestamps only.
 std::string to_string(const Trace& trace);
@@ -55,8 +61,5 @@ std::string to_string(const Trace& trace);
 // are a microsecond apart, in order; `otherData.axis` says which applies. Source: "Trace Event
 // Format", Google, 2016.
 std::string to_chrome_trace(const Trace& trace);
-
-nlohmann::json to_json(const Trace& trace);
-Trace trace_from_json(const nlohmann::json& json);  // throws InvalidArgument naming the field
 
 }  // namespace gang::sim

@@ -89,7 +89,7 @@ struct MatchSlot {
 struct Departure {
   int member = 0;
   std::uint64_t calls = 0;  // collectives, > 0
-  CallSite call_site;       // of the last one; without its function
+  CallSite call_site;       // of the last one
 };
 
 // A buffered message in transit.

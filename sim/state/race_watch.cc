@@ -47,9 +47,9 @@ void RaceWatch::add(const GangState& gang, int receiver, const TakenMessage& tak
   if (is_known) return;
   candidate.gang = gang.gang_label();
   candidate.call = taken.call;
-  candidate.location = to_string(taken.receive_site);
-  candidate.taken_location = to_string(taken.send_site);
-  candidate.other_location = to_string(site);
+  candidate.location = location_of(taken.receive_site);
+  candidate.taken_location = location_of(taken.send_site);
+  candidate.other_location = location_of(site);
   candidates_.push_back(std::move(candidate));
 }
 

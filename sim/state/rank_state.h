@@ -13,8 +13,9 @@
 #include "sim/state/task.h"
 
 namespace gang {
+class WorkState;
 struct GangInfo;
-}
+}  // namespace gang
 
 namespace gang::sim {
 
@@ -28,14 +29,15 @@ struct PendingOperation;
 struct LastCall {
   OperationKind kind = OperationKind::barrier;
   std::uint64_t sequence_number = 0;
-  CallSite call_site;                    // without its function
+  CallSite call_site;
   std::shared_ptr<const GangInfo> gang;  // null: there was none
 };
 
 struct RankState {
   RankLocals locals;
-  SimGang* gangs = nullptr;  // head of the list of the rank's gang handles
-  SimWork* works = nullptr;  // likewise for its works
+  SimGang* gangs = nullptr;                          // head of the list of the rank's gang handles
+  SimWork* works = nullptr;                          // likewise for its works
+  std::vector<std::shared_ptr<WorkState>> detached;  // those that the program has let go of
   std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
   std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
   // While an exception leaves the program: gangs that it has dropped, and those it has broken.

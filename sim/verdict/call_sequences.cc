@@ -25,15 +25,15 @@ CallSequences::CallSequences(const CallHistories& histories) : histories_(histor
   operations_.push_back(0);
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> operations;
   for (const RecordedGang& gang : histories.gangs) ++gangs_of_name_[gang.label.name];
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Token> known;
+  std::map<std::tuple<std::string, std::string_view, std::string_view>, Token> known;
   for (const CallHistory& history : histories.ranks)
     for (const RecordedCall& call : history.calls) {
       const std::uint64_t key = (std::uint64_t{call.call} << 32) | call.gang;
       if (tokens_.contains(key)) continue;
       const TimelineCall& made = histories.calls[call.call];
-      const auto [place, is_new] =
-          known.try_emplace({made.location, made.call.kind, histories.gangs[call.gang].label.name},
-                            static_cast<Token>(is_message_.size()));
+      const auto [place, is_new] = known.try_emplace(
+          {to_string(made.location), made.call.kind, histories.gangs[call.gang].label.name},
+          static_cast<Token>(is_message_.size()));
       if (is_new) {
         is_message_.push_back(gang::sim::is_message(made));
         const auto [operation, is_first] =

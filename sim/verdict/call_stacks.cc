@@ -16,11 +16,11 @@ void CallStacks::want(const std::vector<BlockedCall>& blocked, ContextTable& con
   std::vector<std::size_t> order(blocked.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_partition(order, [&blocked](std::size_t i) { return blocked[i].is_core; });
-  std::set<std::pair<CallText, std::string_view>> groups;
+  std::set<std::pair<CallText, std::string>> groups;
   for (const std::size_t i : order) {
     const BlockedCall& call = blocked[i];
     if (stacks_.size() == most_stacks) break;
-    if (!groups.emplace(call.call, call.location).second) continue;
+    if (!groups.emplace(call.call, to_string(call.location)).second) continue;
     const Task* context = &contexts.program_of(call.rank);
     if (!call.context.empty())
       contexts.for_each([&call, &context](const Task& task) {

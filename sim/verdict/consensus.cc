@@ -222,7 +222,7 @@ bool Walk::is_on_other_gang(int rank, Token common) const {
   const RecordedCall* right = ranks_.next(ranks_.reference().rank)->call;
   if (step.call == nullptr || right == nullptr || sequences_.is_settled(step)) return false;
   const auto& calls = sequences_.histories().calls;
-  if (calls[step.call->call].location != calls[right->call].location ||
+  if (!is_same_line(calls[step.call->call].location, calls[right->call].location) ||
       calls[step.call->call].call.kind != calls[right->call].call.kind)
     return false;
   if (sequences_.is_message(step.token)) return !awaited_with_most(rank, common).empty();

@@ -28,14 +28,14 @@ void describe_operation(const World& world, BlockedWorld& blocked, const Pending
                         BlockedCall& call) {
   call.gang = pending.gang->gang_label();
   call.call = describe(pending.call());
-  call.location = to_string(pending.call().call_site);
+  call.location = location_of(pending.call().call_site);
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - world.engine.now()).count());
   const PendingOperation& ahead = held_up_by(pending);
   if (&ahead != &pending)
     call.behind = {ahead.gang->gang_label(), describe(ahead.call()),
-                   to_string(ahead.call().call_site)};
+                   location_of(ahead.call().call_site)};
   call.waits_for_any = takes_any(ahead);
   keep_waits(call, blocked.awaited_by(pending), call.waits_for_any ? call.rank : no_rank);
 }
@@ -43,7 +43,7 @@ void describe_operation(const World& world, BlockedWorld& blocked, const Pending
 void describe_message(const AwaitedMessage& message, BlockedCall& call) {
   call.waits_for_any = message.call() == nullptr && message.takes_any();
   keep_waits(call, message.awaited_ranks());
-  if (const CallSite site = message.call_site(); site.line != 0) call.location = to_string(site);
+  if (const CallSite site = message.call_site(); site.line != 0) call.location = location_of(site);
 }
 
 void describe_other(const World& world, const Task& context, BlockedCall& call) {

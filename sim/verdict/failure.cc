@@ -113,10 +113,10 @@ std::vector<NearMiss> calls_elsewhere(const RankState& rank, const LastCall& las
       .ranks = {rank.rank},
       .gang = gang->gang_label(),
       .call = {.kind = std::string(to_string(last.kind)), .sequence = last.sequence_number},
-      .location = to_string(last.call_site)};
-  std::map<std::string, std::vector<int>> others;  // by place
+      .location = location_of(last.call_site)};
+  std::map<SourceLocation, std::vector<int>> others;
   for (std::size_t member = 0; member < gang->places->by_member.size(); ++member)
-    others[to_string(gang->places->by_member[member])].push_back(
+    others[location_of(gang->places->by_member[member])].push_back(
         gang->root_rank_of(static_cast<int>(member)));
   others.erase(own.location);
   for (auto& [place, ranks] : others) {
@@ -138,12 +138,12 @@ std::size_t add_rank_failure(World& world, const Task& task, const std::exceptio
   LastCall last;
   if (const std::optional<Refusal> refusal = refusal_of(error)) {
     if (refusal->is_closed_gang) finding.id = finding_id::use_after_close;
-    finding.location = to_string(refusal->call_site);
-    where = " at " + finding.location;
+    finding.location = location_of(refusal->call_site);
+    where = " at " + to_string(finding.location);
   } else {
     last = last_call_of(*task.rank);
     where = after_text(*task.rank, last);
-    if (last.gang != nullptr) finding.location = to_string(last.call_site);
+    if (last.gang != nullptr) finding.location = location_of(last.call_site);
   }
   const std::string context =
       task.further ? fmt::format(" its context '{}'", task.further->name) : std::string();
@@ -164,7 +164,7 @@ std::size_t add_abort(World& world, const BreakCause& cause, int rank,
   finding.id = finding_id::rank_failed;
   finding.ranks = {cause.aborted_by};
   if (cause.aborted_after.gang != nullptr)
-    finding.location = to_string(cause.aborted_after.call_site);
+    finding.location = location_of(cause.aborted_after.call_site);
   const std::string where = after_text(world.rank(cause.aborted_by), cause.aborted_after);
   finding.message = fmt::format("Rank {} aborted a gang{}, which ended the program of rank {}: {}",
                                 cause.aborted_by, where, rank, text_of(error));
@@ -211,6 +211,7 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
 }
 
 void report_open_gangs(World& world) {
+  if (world.options.ignored_leaks.gang_not_closed) return;
   for (const RankState& rank : world.ranks) {
     // Handles on a stack that was left as it is are not the program's fault.
     if (world.engine.contexts().program_of(rank.rank).is_left_behind) continue;
@@ -225,8 +226,9 @@ void report_open_gangs(World& world) {
       const CallSite place = is_root ? gang->last_call().call_site : gang->made_at();
       std::string known;
       if (place.line != 0) {
-        finding.location = to_string(place);
-        known = fmt::format(", {} at {},", is_root ? "last called" : "made", finding.location);
+        finding.location = location_of(place);
+        known = fmt::format(", {} at {},", is_root ? "last called" : "made",
+                            to_string(finding.location));
       }
       std::string predicate = fmt::format("left {}{} open when every program had ended.",
                                           to_string(finding.gang), known);

@@ -58,7 +58,7 @@ Finding finding_for(const GangState& gang, const RankState& rank, const GangErro
   finding.gang = gang.gang_label();
   finding.call = describe(error.operation());
   if (const LastCall last = last_call_of(rank); last.gang != nullptr)
-    finding.location = to_string(last.call_site);
+    finding.location = location_of(last.call_site);
   return finding;
 }
 
@@ -105,7 +105,7 @@ std::optional<Finding> missing_finding(const World& world, const GangState& gang
   const bool have_returned = std::ranges::all_of(
       finding.ranks, [&world](int missing) { return world.rank(missing).has_returned; });
   const bool is_one = finding.ranks.size() == 1;
-  const std::string place = finding.location.empty() ? "" : " at " + finding.location;
+  const std::string place = finding.location.empty() ? "" : " at " + to_string(finding.location);
   if (std::ranges::none_of(finding.ranks, [&](int missing) {
         return has_left(world, gang, index_in(gang, missing), &error.operation());
       })) {

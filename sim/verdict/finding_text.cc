@@ -22,7 +22,7 @@ Finding finding_for(const PendingOperation& pending, std::string_view id) {
   finding.id = id;
   finding.gang = pending.gang->gang_label();
   finding.call = describe(pending.call());
-  finding.location = to_string(pending.call().call_site);
+  finding.location = location_of(pending.call().call_site);
   return finding;
 }
 
@@ -42,7 +42,7 @@ CallSummary summary_of(const PendingOperation& pending) {
   return {.ranks = {pending.gang->root_rank_of(pending.member)},
           .gang = pending.gang->gang_label(),
           .call = describe(pending.call()),
-          .location = to_string(pending.call().call_site),
+          .location = location_of(pending.call().call_site),
           .note = ""};
 }
 
@@ -88,7 +88,7 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
   const int rank = finding.ranks.front();
   const RankState& state = world.rank(rank);
   if (const LastCall last = last_call_of(state); last.gang != nullptr) {
-    finding.location = to_string(last.call_site);
+    finding.location = location_of(last.call_site);
     add_detail(finding,
                fmt::format("The last call of rank {} was {}.", rank, call_text(state, last)));
     return;
@@ -97,7 +97,7 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
     const PendingOperation* pending = BlockedWorld::operation_of(*context);
     if (pending == nullptr || !std::ranges::binary_search(blocked.awaited_by(*pending), rank))
       continue;
-    finding.location = to_string(pending->call().call_site);
+    finding.location = location_of(pending->call().call_site);
     add_detail(finding,
                fmt::format("{} waits for rank {}.", capitalised(call_text(*pending)), rank));
     return;

@@ -128,15 +128,15 @@ class Groups {
                      : rank.ended_as.empty() ? "returned"
                                              : std::string(rank.ended_as);
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
-        summary.location = to_string(departure->call_site);
+        summary.location = location_of(departure->call_site);
     } else if (has_launched(rank, gang_)) {
       const PendingOperation& ahead = *rank.stream->front();
       summary.note = fmt::format("queued it on a stream behind {} on {}", to_string(ahead.call()),
                                  ahead.gang->label());
-      summary.location = to_string(ahead.call().call_site);
+      summary.location = location_of(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const PendingOperation& ahead = held_up_by(*pending);
-      summary.location = to_string(ahead.call().call_site);
+      summary.location = location_of(ahead.call().call_site);
       summary.note = blocked_text(*pending, ahead, [](CallText call) { return call; });
       return {std::move(summary), blocked_text(*pending, ahead, with_any_peer)};
     } else {
@@ -165,7 +165,8 @@ class Groups {
     for (Group& group : groups_) {
       const CallSummary& summary = group.summary;
       const auto [place, is_new] = places.try_emplace(
-          {summary.gang, summary.call, summary.location, group.any_peer_note}, merged.size());
+          {summary.gang, summary.call, to_string(summary.location), group.any_peer_note},
+          merged.size());
       if (is_new) {
         merged.push_back(std::move(group));
         continue;
@@ -188,7 +189,7 @@ class Groups {
     std::sort(rest.ranks.begin(), rest.ranks.end());
     rest.gang = {};
     rest.call = {};
-    rest.location.clear();
+    rest.location = {};
     rest.note = fmt::format("{} other calls", merged);
     groups_.resize(most_entries);
   }
@@ -222,7 +223,7 @@ CallSummary last_common_call(const GangState& gang, const Collective& next) {
   std::sort(summary.ranks.begin(), summary.ranks.end());
   summary.gang = gang.gang_label();
   summary.call = describe(gang.last_call);
-  summary.location = to_string(gang.last_call.call_site);
+  summary.location = location_of(gang.last_call.call_site);
   return summary;
 }
 

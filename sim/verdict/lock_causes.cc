@@ -84,7 +84,7 @@ void blame(const std::vector<HeldLock>& locks, const std::set<int>& ranks, Findi
   finding.ranks.assign(holders.begin(), holders.end());
   finding.gang = first.gang->gang_label();
   finding.call = describe(first.call());
-  finding.location = to_string(first.call().call_site);
+  finding.location = location_of(first.call().call_site);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void report_leaked_locks(const World& world, BlockedWorld& blocked, VerdictCerta
     finding.id = finding_id::deadlock;
     finding.ranks = {context->rank->rank};
     if (const LastCall last = last_call_of(*context->rank); last.gang != nullptr)
-      finding.location = to_string(last.call_site);
+      finding.location = location_of(last.call_site);
     else
       point_at_last_call(world, blocked, finding);
     finding.certainty = certainty.of(*context);

@@ -119,7 +119,7 @@ Mismatch explain(const GangState& gang, const Field& field,
     finding.id = finding_id::group_creation_order;
   finding.gang = gang.gang_label();
   finding.call = describe(odd.front()->call());
-  finding.location = to_string(odd.front()->call().call_site);
+  finding.location = location_of(odd.front()->call().call_site);
   std::string text;
   for (std::size_t i = has_majority ? 1 : 0; i < std::min<std::size_t>(by_size.size(), 3); ++i)
     text += (text.empty() ? "" : "; ") + describe_call(gang, *by_size[i], field);

@@ -196,12 +196,11 @@ class MissingCall {
     last.label = call.label;
     if (!(last == call)) return false;
     const std::vector<const Departure*> departures = departures_by_member(gang());
-    const CallSite place = CallSite::at(call.call_site.file, call.call_site.line);
     for (std::size_t member = 0; member < departures.size(); ++member) {
       if (pending_.slot->members[member] != nullptr) continue;
       const Departure* departure = departures[member];
       if (departure == nullptr || departure->calls != call.sequence_number ||
-          !(departure->call_site == place))
+          !(departure->call_site == call.call_site))
         return false;
     }
     return true;

@@ -81,7 +81,8 @@ std::optional<Place> MistakenMessages::blocked_message_of(int rank) const {
         !sequences_.is_message(steps[at].token))
       continue;
     const TimelineCall& made = sequences_.histories().calls[recorded->call];
-    if (made.location == call.location && made.call.kind == call.call.kind) return Place{rank, at};
+    if (is_same_line(made.location, call.location) && made.call.kind == call.call.kind)
+      return Place{rank, at};
   }
   return std::nullopt;
 }

@@ -69,7 +69,7 @@ Finding tag_finding(const OtherTags& pairs) {
       fmt::format("{} with {} at {}; {} from {} with {} at {}.",
                   capitalised(ranks_do(sent.ranks, "sends", "send")), tags_text(pairs.sends),
                   to_string(send.call().call_site), ranks_do(wanted.ranks, "receives", "receive"),
-                  source, tags_text(pairs.receives), finding.location);
+                  source, tags_text(pairs.receives), to_string(finding.location));
   finding.detail = "They would match if the tags were equal.";
   return finding;
 }
@@ -129,7 +129,7 @@ Finding mix_up_finding(const Calls& few, const Calls& many) {
   finding.message = fmt::format(
       "{} called {} on gang {} at {}; {} called it on gang {} at {}, which has the same members.",
       capitalised(ranks_text(ranks_of(few))), to_string(odd.call().kind), odd.gang->info->name,
-      finding.location, ranks_text(ranks_of(many)), usual.gang->info->name,
+      to_string(finding.location), ranks_text(ranks_of(many)), usual.gang->info->name,
       to_string(usual.call().call_site));
   return finding;
 }
@@ -219,7 +219,7 @@ void report_messages_on_two_gangs(const World& world, VerdictCertainty& certaint
             finding.ranks[0], ordered_label(*send->second->gang),
             to_string(send->second->call().call_site), finding.ranks[1],
             receive->call().peer == receive->member ? "its own member" : "it", ordered_label(*gang),
-            finding.location);
+            to_string(finding.location));
         finding.certainty = certainty.of(*receive->task);
         findings.add(std::move(finding));
         sends.erase(send);
@@ -345,7 +345,7 @@ std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& le
                       {.ranks = {gang.root_rank_of(source)},
                        .gang = left_call.gang,
                        .call = describe(from.last),
-                       .location = to_string(from.last.call_site),
+                       .location = location_of(from.last.call_site),
                        .note = fmt::format("taken {} times from any source", from.count)},
                       "source"});
   }

@@ -25,11 +25,11 @@ bool is_by_exception(const Finding& finding) {
 }
 
 // Where the rank called its last collective on `gang` before it let go of it; empty if unknown.
-std::string last_location_of(const GangState& gang, int root_rank) {
+SourceLocation last_location_of(const GangState& gang, int root_rank) {
   const auto departure = std::ranges::find_if(gang.departures, [&](const Departure& candidate) {
     return gang.root_rank_of(candidate.member) == root_rank;
   });
-  return departure == gang.departures.end() ? std::string() : to_string(departure->call_site);
+  return departure == gang.departures.end() ? SourceLocation() : location_of(departure->call_site);
 }
 
 // Lists the call of a rank that could not complete it since another had ended with an exception.
@@ -46,7 +46,8 @@ void note_affected(const PendingOperation& pending, const BreakCause& cause, Fin
   }
   auto& next = finding.divergence->next;
   const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
-    return known.call == call.call && known.gang == call.gang && known.location == call.location;
+    return known.call == call.call && known.gang == call.gang &&
+           is_same_line(known.location, call.location);
   });
   if (same != next.end())
     same->ranks.push_back(call.ranks.front());
@@ -68,7 +69,7 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
   finding.id = finding_id::timed_out;
   finding.gang = gang.gang_label();
   finding.call = describe(pending.call());
-  finding.location = to_string(pending.call().call_site);
+  finding.location = location_of(pending.call().call_site);
   std::vector<int> odd = missing;
   std::string who = members_text(gang, missing) + " did not come";
   if (const MatchSlot* slot = slot_of(gang, pending)) {
@@ -161,6 +162,7 @@ void VerdictDiagnosis::used_at_once(const PendingOperation& pending) {
 }
 
 std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {
+  if (world_.options.ignored_leaks.unwaited_work) return BreakCause::no_finding;
   Finding finding = finding_for(pending, finding_id::unwaited_work);
   finding.ranks = {pending.task->rank->rank};
   std::string predicate =
@@ -182,7 +184,7 @@ void VerdictDiagnosis::unreceived(const GangState& gang) {
       finding.ranks = {source, destination};
       finding.gang = gang.gang_label();
       finding.call = describe(message.sent);
-      finding.location = to_string(message.sent.call_site);
+      finding.location = location_of(message.sent.call_site);
       finding.message = fmt::format("Rank {} sent a message to rank {}{} that was never received.",
                                     source, destination, place_text(message.sent.call_site));
       const CallSummary left{.ranks = {source},

@@ -41,5 +41,40 @@ TEST(CallSite, EqualTextsAreEqualWhereverTheyAreStored) {
   EXPECT_EQ(CallSite::at(here.c_str(), 1), CallSite::at(there.c_str(), 1));
 }
 
+TEST(SourceLocation, OwnsTheTextsOfACallSite) {
+  std::string file = "/a/src/train.cc";
+  const SourceLocation location = location_of({file.c_str(), "void step()", 41});
+  file.assign(file.size(), 'x');
+  EXPECT_EQ(location, (SourceLocation{"/a/src/train.cc", 41, "void step()"}));
+  EXPECT_EQ(to_string(location), "train.cc:41");
+  EXPECT_EQ(location_of(CallSite::at("train.cc", 3)), (SourceLocation{"train.cc", 3}));
+}
+
+TEST(SourceLocation, HasTheTextOfItsCallSite) {
+  for (const CallSite& site : {CallSite::at("a/b.cc", 7), CallSite{}, CallSite::at(nullptr, 3)})
+    EXPECT_EQ(to_string(location_of(site)), to_string(site));
+  EXPECT_EQ(to_string(SourceLocation{}), "");
+}
+
+TEST(SourceLocation, IsEmptyWithoutAFileAndAFunction) {
+  EXPECT_TRUE(SourceLocation{}.empty());
+  EXPECT_FALSE(location_of(CallSite{}).empty());
+  EXPECT_FALSE((SourceLocation{.function = "main"}).empty());
+}
+
+TEST(SourceLocation, IsReadFromItsText) {
+  EXPECT_EQ(parse_source_location("train.cc:41"), (SourceLocation{"train.cc", 41}));
+  EXPECT_EQ(parse_source_location("C:/x/train.cc:7"), (SourceLocation{"C:/x/train.cc", 7}));
+  for (const char* text : {"", "unknown", ":3", "train.cc:", "train.cc:0", "train.cc:x"})
+    EXPECT_EQ(parse_source_location(text), SourceLocation{.file = text}) << text;
+}
+
+TEST(SourceLocation, IsTheSameLineWhateverTheFunction) {
+  const SourceLocation location{"a.cc", 1, "void f<int>()"};
+  EXPECT_TRUE(is_same_line(location, {"a.cc", 1, "void f<float>()"}));
+  EXPECT_FALSE(is_same_line(location, {"b/a.cc", 1}));
+  EXPECT_FALSE(is_same_line(location, {"a.cc", 2}));
+}
+
 }  // namespace
 }  // namespace gang

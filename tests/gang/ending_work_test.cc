@@ -85,5 +85,41 @@ TEST(EndingWork, DroppingTheHandleWaits) {
   EXPECT_TRUE(state->has_ended());
 }
 
+TEST(EndingWork, ADetachedOneIsKeptUntilItHasEnded) {
+  const auto board = make_board();
+  auto state = std::make_shared<EndingWork>(board);
+  const std::weak_ptr<EndingWork> kept = state;
+  Work work(state);
+  work.detach();
+  board->forget_ended();
+  state.reset();
+  ASSERT_FALSE(kept.expired());
+  kept.lock()->end(nullptr);
+  board->forget_ended();
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST(EndingWork, ADetachedOneIsPerformedInTheBackground) {
+  class Performed final : public SelfPerformingWork {
+   public:
+    explicit Performed(std::shared_ptr<CompletionBoard> own)
+        : SelfPerformingWork(std::move(own), "performs") {}
+    ~Performed() override { join(); }
+
+   protected:
+    Received perform() override { return {1, 2}; }
+  };
+  const auto board = make_board();
+  const auto state = std::make_shared<Performed>(board);
+  Work work(state);
+  work.detach();
+  auto lock = board->lock();
+  while (!state->has_ended()) board->changed().wait(lock);
+  lock.unlock();
+  EXPECT_EQ(state->received().source_rank, 1);
+  board->forget_ended();
+  EXPECT_EQ(state.use_count(), 1);
+}
+
 }  // namespace
 }  // namespace gang

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/half.h"
+#include "gang/object.h"
 #include "gang/reduction.h"
 #include "tests/gang/recording_gang.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "tests/gang/recording_gang.h"
 
 namespace gang {

@@ -119,5 +119,16 @@ TEST(Split, OtherNegativeColorsAreRefused) {
   EXPECT_TRUE(gang.sent.empty());
 }
 
+TEST(CreateGang, CarriesALabelAsOtherCallsDo) {
+  RecordingGang gang(8);
+  gang.create_gang(std::vector{0, 1}, {.label = "stage 1"});
+  gang.split({.color = 0}, {.label = "stage 2"});
+  gang.split({.color = 0});
+  EXPECT_EQ(gang.sent[0].label, "stage 1");
+  EXPECT_EQ(gang.sent[1].label, "stage 2");
+  EXPECT_EQ(gang.sent[2].label, "");
+  EXPECT_TRUE(gang.sent[0].collective().blocking);
+}
+
 }  // namespace
 }  // namespace gang

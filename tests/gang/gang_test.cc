@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "tests/gang/recording_gang.h"
 #include "tests/gang/scripted_work.h"
 
@@ -66,6 +67,28 @@ TEST(Gang, ACallCarriesItsLabelItsPlaceAndItsGuardedMemory) {
   gang.barrier();
   EXPECT_EQ(to_string(gang.sent[1].collective().call_site),
             "gang_test.cc:" + std::to_string(__LINE__ - 2));
+}
+
+TEST(Gang, AStartedFormBlocksWhereTheCallSaysSo) {
+  RecordingGang gang;
+  const auto state = test::pending_work();
+  state->got = {0, 7};
+  gang.work = state;
+  std::array<float, 2> memory{};
+  Work work = gang.start_recv(view(memory), 0, 7, {.mode = CallMode::blocking});
+  EXPECT_TRUE(state->complete);
+  EXPECT_TRUE(gang.only().collective().blocking);
+  EXPECT_TRUE(work.test());
+  EXPECT_EQ(work.received().tag, 7);
+}
+
+TEST(Gang, ABlockingFormBlocksWhateverTheCallSays) {
+  RecordingGang gang;
+  const auto state = test::pending_work();
+  gang.work = state;
+  gang.barrier({.mode = CallMode::started});
+  EXPECT_TRUE(state->complete);
+  EXPECT_TRUE(gang.only().collective().blocking);
 }
 
 TEST(Gang, TheBlockingFormStartsAndWaits) {

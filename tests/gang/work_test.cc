@@ -233,5 +233,46 @@ TEST(WorkWaitAny, AFailedWorkIsReturnedAndThrowsOnWait) {
 
 TEST(WorkWaitAny, AnEmptyListIsRefused) { EXPECT_THROW(Work::wait_any({}), InvalidArgument); }
 
+TEST(Work, DetachingItNeitherWaitsNorDrops) {
+  class Kept final : public ScriptedWork {
+   public:
+    std::shared_ptr<WorkState> self;
+    void detached(std::shared_ptr<WorkState> own) noexcept override { self = std::move(own); }
+  };
+  const auto state = std::make_shared<Kept>();
+  Work work(state);
+  work.detach();
+  EXPECT_EQ(state->self, state);
+  EXPECT_TRUE(work.test()) << "as if complete";
+  work.detach();
+  EXPECT_EQ(state->drops, 0);
+  EXPECT_EQ(state->waits, 0);
+  state->self.reset();
+}
+
+TEST(Work, DetachingOneThatHasBeenSeenToEndDoesNothing) {
+  const auto state = pending_work();
+  Work work(state);
+  work.wait();
+  work.detach();
+  EXPECT_EQ(state->drops, 0);
+}
+
+TEST(Work, ABackendThatKeepsNoneDropsWhatIsDetached) {
+  const auto state = pending_work();
+  Work work(state);
+  work.detach();
+  EXPECT_EQ(state->drops, 1);
+}
+
+TEST(Work, ACompleteOneHasWhatWasReceived) {
+  Work work(Received{3, 4});
+  Work moved;
+  moved = std::move(work);
+  EXPECT_TRUE(moved.test());
+  EXPECT_EQ(moved.received().source_rank, 3);
+  EXPECT_EQ(moved.received().tag, 4);
+}
+
 }  // namespace
 }  // namespace gang

@@ -91,7 +91,7 @@ TEST(Culprits, NamingEveryRankIsNotEnough) {
 
 TEST(Culprits, AnotherLineIsNotEnough) {
   const Subject subject = settled_and([](sim::Report& report) {
-    for (sim::Finding& finding : report.findings) finding.location = "elsewhere.py:1";
+    for (sim::Finding& finding : report.findings) finding.location = {"elsewhere.py", 1};
   });
   const CheckResult result = find_property(culprits(subject), alone).check({.cases = 10'000});
   EXPECT_THAT(result.gave_up, ::testing::HasSubstr("the place is a culprit's own in 0.00 %"));

@@ -34,7 +34,8 @@ TEST(Mutants, NoCallNamedIsCaught) {
   const Subject subject = reporting([](sim::Report& report) {
     report.blocked.clear();
     for (sim::Finding& finding : report.findings) {
-      finding.location = finding.message = finding.detail = "elsewhere";
+      finding.location = {.file = "elsewhere"};
+      finding.message = finding.detail = "elsewhere";
       finding.divergence.reset();
     }
   });

@@ -70,7 +70,7 @@ TEST(PartialDeadlock, IsFoundWhereARankPollsForEverForWhatCannotComplete) {
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "poll.cc:4");
+  EXPECT_EQ(to_string(report.findings[0].location), "poll.cc:4");
   EXPECT_THAT(blocked_ranks(report), ElementsAre(0, 2));
 }
 

@@ -18,7 +18,7 @@ TEST(PassingTime, APollWithSleepsAndNoTimeoutEndsInAVerdict) {
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_EQ(report.findings.size(), 1U) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
-  EXPECT_EQ(report.blocked.at(0).location, "nap.cc:2");
+  EXPECT_EQ(to_string(report.blocked.at(0).location), "nap.cc:2");
 }
 
 TEST(PassingTime, AHeartbeatIsNotBlamed) {

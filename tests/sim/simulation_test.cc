@@ -128,5 +128,36 @@ TEST(Simulation, WallTimeCoversTheRun) {
   EXPECT_EQ(report.virtual_time, Duration(0));
 }
 
+TEST(Simulation, ARankKeepsAValueOfTheEmbeddingProgram) {
+  std::vector<std::string> seen(3);
+  auto alive = std::make_shared<int>(0);
+  const Report report = run(3, [&](SimulatedRank& rank) {
+    EXPECT_FALSE(rank.state().has_value());
+    rank.state() = std::make_pair(alive, "rank " + std::to_string(rank.rank()));
+    rank.root()->barrier();  // the others set theirs
+    seen[static_cast<std::size_t>(rank.rank())] =
+        std::any_cast<std::pair<std::shared_ptr<int>, std::string>&>(rank.state()).second;
+  });
+  EXPECT_TRUE(report.holds());
+  EXPECT_THAT(seen, ElementsAre("rank 0", "rank 1", "rank 2"));
+  EXPECT_EQ(alive.use_count(), 1) << "gone when the programs end";
+}
+
+TEST(Simulation, WhatARanksValueHoldsIsReleasedBeforeItsProgramCountsAsEnded) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    rank.state() = rank.root()->split({.color = 0});
+    rank.root()->barrier();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(Simulation, AnOpenGangIsNoFindingWhereThatIsIgnored) {
+  std::vector<std::shared_ptr<Gang>> kept;
+  const SimulationOptions options{.world_size = 2, .ignored_leaks = {.gang_not_closed = true}};
+  const Report report = run(options, [&kept](SimulatedRank& rank) { kept.push_back(rank.root()); });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_THROW(kept[0]->barrier(), InvalidOperation);
+}
+
 }  // namespace
 }  // namespace gang::sim

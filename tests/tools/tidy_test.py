@@ -178,6 +178,20 @@ class EveryRule(unittest.TestCase):
                 self.assertEqual(check({"gang/gloo/a.h": text}), [])
                 self.assertEqual(check(with_test("gang/a.cc", text)), [])
 
+    def test_an_installed_header(self):
+        listed = {"tools/cmake/PublicHeaders.cmake": "set(A gang/a.h\n  gang/object.h)\n",
+                  "gang/object.h": "#include <nlohmann/json_fwd.hpp>\n"}
+        for included in ("<nlohmann/json_fwd.hpp>", "<fmt/format.h>", "<Eigen/Core>",
+                         '"gang/object.h"', '"gang/b.h"'):
+            with self.subTest(included):
+                text = f"#include {included}\n"
+                self.assertEqual(check({**listed, "gang/a.h": text}),
+                                 ["gang/a.h:1 installed_headers"])
+                self.assertEqual(check({**listed, "gang/a.h": "", "gang/b.h": text}), [])
+        self.assertEqual(check(listed), ["tools/cmake/PublicHeaders.cmake:1 installed_headers"])
+        standard = {"gang/a.h": "#include <vector>\n"}
+        self.assertEqual(check({**listed, **standard}), [])
+
     def test_a_source_without_its_test(self):
         for path in ("gang/a.cc", "sim/a.cc", "gang/b/a.cc", "harness/a.cc", "properties/a.cc",
                      "tools/commands/a.cc"):

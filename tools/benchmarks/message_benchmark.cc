@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/further_runs/settled_run.h"
+#include "sim/report/report_json.h"
 #include "tools/benchmarks/simulated_run.h"
 
 namespace gang::benchmarks {

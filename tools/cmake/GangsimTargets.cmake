@@ -1,6 +1,6 @@
 # How a folder becomes a target, so that each CMakeLists.txt says only what is special about it.
 
-include(GangHeaders)
+include(PublicHeaders)
 
 set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
 
@@ -92,9 +92,10 @@ endfunction()
 # Writes <gangsim/gang.h>, <gangsim/sim.h>, <gangsim/harness.h> and <gangsim/gtest.h> into the build
 # tree; Packaging installs them. Their headers are listed, since most headers are private.
 function(gangsim_add_forwarding_headers)
-  # f16 and bf16 are Eigen's: who uses them includes <gangsim/gang/half.h> or <gangsim/harness.h>.
+  # f16 and bf16 are Eigen's, and objects nlohmann's: who uses them includes <gangsim/gang/half.h>
+  # or <gangsim/gang/object.h>, or <gangsim/harness.h>, which includes both.
   set(headers ${GANGSIM_GANG_HEADERS})
-  list(REMOVE_ITEM headers gang/half.h)
+  list(REMOVE_ITEM headers gang/half.h gang/object.h)
   gangsim_write_forwarding_header(gang ${headers})
   gangsim_write_forwarding_header(sim
     sim/faults/fault_plan.h sim/further_runs/rechecked_run.h sim/further_runs/settled_run.h

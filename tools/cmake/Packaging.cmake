@@ -37,10 +37,10 @@ endforeach()
 add_custom_target(gangsim_packaged)
 add_dependencies(gangsim_packaged gangsim gangsim_man_page ${installed_targets})
 
-install(DIRECTORY sim harness properties
+install(DIRECTORY harness properties
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gangsim" COMPONENT development
   FILES_MATCHING PATTERN "*.h")
-foreach(header IN LISTS GANGSIM_GANG_HEADERS)
+foreach(header IN LISTS GANGSIM_GANG_HEADERS GANGSIM_SIM_HEADERS)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES "${header}"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gangsim/${folder}" COMPONENT development)

@@ -10,6 +10,7 @@
 #include "harness/program/digest.h"
 #include "harness/text/version.h"
 #include "properties/case_text.h"
+#include "sim/report/report_json.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::tools {

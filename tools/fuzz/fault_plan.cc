@@ -7,6 +7,7 @@
 #include "gang/error.h"
 #include "harness/run/fault_file.h"
 #include "harness/run/run_file.h"
+#include "sim/faults/fault_plan_json.h"
 #include "tools/fuzz/fuzz_input.h"
 
 namespace gang::fuzz {

@@ -5,6 +5,7 @@
 #include <dlpack/dlpack.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "harness/programs/faulty/faulty_program.h"
 #include "sim/report/report.h"

@@ -27,7 +27,7 @@ Finding finding_for(const NcclPurpose& purpose, std::string_view id) {
   return {.id = std::string(id),
           .gang = gang_label_of(*purpose.gang),
           .call = describe(purpose.call),
-          .location = to_string(purpose.call.call_site)};
+          .location = location_of(purpose.call.call_site)};
 }
 
 std::vector<int> sorted(std::vector<int> ranks) {

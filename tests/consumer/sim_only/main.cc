@@ -7,8 +7,8 @@
 #ifdef FMT_VERSION
 #error "the headers of gang and sim include fmt"
 #endif
-#ifdef INCLUDE_NLOHMANN_JSON_HPP_
-#error "the headers of gang and sim include all of nlohmann's JSON"
+#if defined(INCLUDE_NLOHMANN_JSON_HPP_) || defined(INCLUDE_NLOHMANN_JSON_FWD_HPP_)
+#error "the headers of gang and sim include nlohmann's JSON"
 #endif
 
 // Ends with 0 if four ranks meet, and a rank that stays away is found.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "tests/gang/gloo/gloo_ranks.h"
 
 namespace gang {

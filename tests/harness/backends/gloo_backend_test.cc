@@ -108,7 +108,8 @@ TEST_F(GlooBackend, WrongResultsAreFindings) {
   });
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
-  EXPECT_THAT(result.report.findings[0].location, testing::StartsWith("gloo_backend_test.cc:"));
+  EXPECT_THAT(to_string(result.report.findings[0].location),
+              testing::StartsWith("gloo_backend_test.cc:"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST(RankOutcome, SurvivesTheWayBetweenProcesses) {
                   {"", DataType::boolean, 0, {}}},
       .note = std::string("a\0b", 3),
       .wrong_result = "not this",
-      .wrong_result_location = "train.cc:41",
+      .wrong_result_location = {"train.cc", 41},
       .failure =
           RankOutcome::Failure{
               "text", GangErrorKind::mismatch, {2, 3}, Duration(5), true, CallDifference::label},
@@ -114,12 +114,12 @@ TEST(Record, GivesTheOutputsToTheRecorder) {
   std::vector<RankOutcome> outcomes(2);
   outcomes[1].outputs = {{"a", DataType::u8, 1, {std::byte{9}}}};
   outcomes[1].wrong_result = "nine";
-  outcomes[1].wrong_result_location = "train.cc:9";
+  outcomes[1].wrong_result_location = {"train.cc", 9};
   outcomes[1].note = "noted";
   OutputRecorder recorder(2, KeepOutputs::data);
   record(outcomes, recorder);
   EXPECT_EQ(recorder.wrong_results().first_message, "nine");
-  EXPECT_EQ(recorder.wrong_results().first_location, "train.cc:9");
+  EXPECT_EQ(to_string(recorder.wrong_results().first_location), "train.cc:9");
   EXPECT_THAT(recorder.take_notes(), ElementsAre("", "noted"));
   const Outputs outputs = recorder.take_outputs();
   EXPECT_TRUE(outputs.by_rank[0].empty());

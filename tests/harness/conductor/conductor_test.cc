@@ -108,7 +108,8 @@ TEST(Conductor, TellsTheVerdictToWhoeverIsBlocked) {
               ElementsAre(HasSubstr("participant_missing"), "", HasSubstr("participant_missing")));
   ASSERT_EQ(result.report.blocked.size(), 2U);
   for (const sim::BlockedCall& blocked : result.report.blocked)
-    EXPECT_THAT(blocked.call_stack, ElementsAre("reduce at net.py:2", "main at train.py:7"));
+    EXPECT_THAT(blocked.call_stack, ElementsAre(SourceLocation{"net.py", 2, "reduce"},
+                                                SourceLocation{"train.py", 7, "main"}));
 }
 
 // -- Clients that are broken --

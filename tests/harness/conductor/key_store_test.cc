@@ -112,9 +112,9 @@ TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
   const sim::BlockedCall& blocked = result.report.blocked[0];
   EXPECT_EQ(blocked.rank, 0);
   EXPECT_THAT(to_string(blocked.call), HasSubstr("key 'rendezvous/7'"));
-  EXPECT_EQ(blocked.location, "train.py:5");
+  EXPECT_EQ(to_string(blocked.location), "train.py:5");
   EXPECT_THAT(blocked.waits_for, ElementsAre(1, 2));
-  EXPECT_THAT(blocked.call_stack, ElementsAre("meet at train.py:5"));
+  EXPECT_THAT(blocked.call_stack, ElementsAre(SourceLocation{"train.py", 5, "meet"}));
 }
 
 TEST(KeyStore, AWaitEndsWithItsTimeoutInVirtualTime) {

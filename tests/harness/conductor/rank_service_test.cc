@@ -180,7 +180,7 @@ TEST(RankService, AFindingOfTheProgramIsOneOfTheRun) {
   const sim::Finding finding = finding_of(result, "wrong_result");
   EXPECT_EQ(finding.message, "The loss grows.");
   EXPECT_THAT(finding.ranks, ElementsAre(0));
-  EXPECT_EQ(finding.location, "train.py:3");
+  EXPECT_EQ(to_string(finding.location), "train.py:3");
 }
 
 // -- Threads --
@@ -210,8 +210,8 @@ TEST(RankService, ABlockedThreadIsNamed) {
       std::ranges::find(result.report.blocked, "loader", &sim::BlockedCall::context);
   ASSERT_NE(blocked, result.report.blocked.end());
   EXPECT_EQ(blocked->rank, 0);
-  EXPECT_EQ(blocked->location, "train.py:9");
-  EXPECT_THAT(blocked->call_stack, ElementsAre("next at load.py:4"));
+  EXPECT_EQ(to_string(blocked->location), "train.py:9");
+  EXPECT_THAT(blocked->call_stack, ElementsAre(SourceLocation{"load.py", 4, "next"}));
 }
 
 TEST(RankService, BlocksBelongToTheirConnection) {

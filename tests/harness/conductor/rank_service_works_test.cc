@@ -90,7 +90,7 @@ TEST(RankServiceWorks, ADroppedWorkIsAFinding) {
   });
   EXPECT_THAT(ids_of(result), ElementsAre("unwaited_work"));
   EXPECT_THAT(finding_of(result, "unwaited_work").ranks, ElementsAre(0));
-  EXPECT_EQ(finding_of(result, "unwaited_work").location, "train.py:7");
+  EXPECT_EQ(to_string(finding_of(result, "unwaited_work").location), "train.py:7");
 }
 
 TEST(RankServiceWorks, AWorkThatWasCompleteMayBeDropped) {

@@ -18,7 +18,7 @@ CallText send_to(int peer) {
 
 BlockedCall blocked_in(int rank, GangLabel gang, CallText called, std::vector<int> waits_for) {
   BlockedCall call{.rank = rank, .gang = std::move(gang), .call = std::move(called)};
-  call.location = "train.cc:7";
+  call.location = {"train.cc", 7};
   call.waits_for_count = waits_for.size();
   call.waits_for = std::move(waits_for);
   return call;

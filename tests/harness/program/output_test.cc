@@ -60,11 +60,11 @@ TEST(OutputRecorder, ForgetsARankThatStartsAgain) {
 TEST(OutputRecorder, NamesWrongRanksOnceAndTheLowestOnesMessage) {
   OutputRecorder recorder{4, KeepOutputs::digest_only};
   recorder.record_wrong_result(3, "three");
-  recorder.record_wrong_result(1, "one", "train.cc:41");
+  recorder.record_wrong_result(1, "one", {"train.cc", 41});
   recorder.record_wrong_result(3, "three again");
   EXPECT_EQ(recorder.wrong_results().ranks, (std::vector{1, 3}));
   EXPECT_EQ(recorder.wrong_results().first_message, "one");
-  EXPECT_EQ(recorder.wrong_results().first_location, "train.cc:41");
+  EXPECT_EQ(to_string(recorder.wrong_results().first_location), "train.cc:41");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ calls = [
 ranks = [1]
 calls = ["root barrier"])");
   ASSERT_EQ(result.report.blocked.size(), 1U);
-  EXPECT_EQ(result.report.blocked[0].location, "suspect.toml:6");
+  EXPECT_EQ(to_string(result.report.blocked[0].location), "suspect.toml:6");
 }
 
 TEST(Interpret, WaitsForStartedOperations) {

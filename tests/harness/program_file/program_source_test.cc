@@ -76,7 +76,7 @@ TEST(UnmetExpectation, SaysWhatIsDifferent) {
   EXPECT_EQ(unmet_expectation({.findings = {{"deadlock", "wrong_result"}}}, result), "");
   EXPECT_EQ(unmet_expectation({.findings = std::vector<std::string>{}}, result),
             "the findings are deadlock, wrong_result; expected: none");
-  result.report.findings = {{.id = "deadlock", .ranks = {2}, .location = "a.toml:5"},
+  result.report.findings = {{.id = "deadlock", .ranks = {2}, .location = {"a.toml", 5}},
                             {.id = "deadlock", .ranks = {0, 2}}};
   EXPECT_EQ(unmet_expectation({.ranks = {{0, 2}}, .at = {{"a.toml:5"}}}, result), "");
   EXPECT_EQ(unmet_expectation({.ranks = {{2}}}, result),

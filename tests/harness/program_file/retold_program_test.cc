@@ -61,7 +61,7 @@ TEST(RetoldProgram, CallsStandWhereTheyWereMade) {
   const RunResult result = run_both(retell(job.take(), "rec"));
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, "participant_missing");
-  EXPECT_EQ(result.report.blocked.at(0).location, "train.py:41");
+  EXPECT_EQ(to_string(result.report.blocked.at(0).location), "train.py:41");
 }
 
 TEST(RetoldProgram, LaunchOrdersOfNcclStay) {

@@ -22,7 +22,7 @@ sim::Report report_of(Job& job) { return explain(job.take(), "rec", "gangsim exp
 // What a finding names.
 auto finding_is(std::string_view id, const std::vector<int>& ranks, std::string_view location) {
   return AllOf(Field(&sim::Finding::id, id), Field(&sim::Finding::ranks, ranks),
-               Field(&sim::Finding::location, location));
+               Field(&sim::Finding::location, parse_source_location(location)));
 }
 
 TEST(ExplainedRecording, AJobThatCompletedHolds) {

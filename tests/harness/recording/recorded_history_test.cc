@@ -24,7 +24,7 @@ TEST(RecordedHistory, HasEveryCallWithItsEnd) {
   EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::complete);
   EXPECT_EQ(histories.ranks[0].calls[1].status, sim::SliceStatus::pending);
   const sim::TimelineCall& send = histories.calls[histories.ranks[0].calls[1].call];
-  EXPECT_EQ(send.location, "train.py:4");
+  EXPECT_EQ(to_string(send.location), "train.py:4");
   EXPECT_TRUE(is_message(send));
   EXPECT_EQ(to_string(histories.gangs[0].label), "root[0,1]");
 }
@@ -41,7 +41,7 @@ TEST(RecordedHistory, MessagesMadeAsOneAreABatch) {
   ASSERT_EQ(histories.ranks[1].calls.size(), 2U);
   const sim::TimelineCall& batch = histories.calls[histories.ranks[1].calls[0].call];
   EXPECT_EQ(to_string(batch.call), "batch of 2 operations");
-  EXPECT_EQ(batch.location, "train.py:5");
+  EXPECT_EQ(to_string(batch.location), "train.py:5");
 }
 
 TEST(RecordedHistory, ACollectiveEndsWhenItsLastMemberCallsIt) {

@@ -40,7 +40,7 @@ TEST(Replay, KeepsTheRecordedNumbersAndPlaces) {
   const sim::Report report = replayed(job);
   ASSERT_EQ(report.blocked.size(), 1U);
   EXPECT_EQ(report.blocked[0].call.sequence, 4'000'000'000U);
-  EXPECT_EQ(report.blocked[0].location, "train.py:12");
+  EXPECT_EQ(to_string(report.blocked[0].location), "train.py:12");
 }
 
 TEST(Replay, AMismatchDoesNotStopTheOtherGangs) {

@@ -7,6 +7,7 @@
 
 #include "gang/error.h"
 #include "harness/run/run_file.h"
+#include "sim/report/report_json.h"
 
 namespace gang::harness {
 namespace {
@@ -66,7 +67,7 @@ TEST(RunFileV1, WhatIsQueuedOnAStreamIsRead) {
   EXPECT_THAT(to_string(queued->behind->gang), testing::ContainsRegex("^[a-z]+\\[[0-9,-]+\\]$"));
   EXPECT_EQ(queued->behind->call.kind, "all_reduce");
   EXPECT_EQ(queued->behind->call.sequence, 0U);
-  EXPECT_THAT(queued->behind->location, HasSubstr("stream_order_inversion.toml:"));
+  EXPECT_THAT(to_string(queued->behind->location), HasSubstr("stream_order_inversion.toml:"));
 }
 
 TEST(RunFileV1, SaysTheSameOnceItIsWrittenAgain) {

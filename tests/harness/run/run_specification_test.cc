@@ -36,6 +36,17 @@ TEST(ToCommandLine, SaysWhatIsNotDefault) {
             "--strict-blocking --find-partial --step-limit 99 --set count=8 --set 'note=a b'");
 }
 
+TEST(ToCommandLine, SaysHowSendsBufferAndWhichLeaksAreIgnored) {
+  RunSpecification specification{.program = "ring"};
+  set_option(specification, "sends", "unlimited");
+  set_option(specification, "ignore_leaks", "gang_not_closed");
+  EXPECT_EQ(specification.options.sends, sim::SendMode::unlimited());
+  EXPECT_EQ(specification.options.ignored_leaks, (sim::IgnoredLeaks{.gang_not_closed = true}));
+  EXPECT_EQ(to_command_line(specification, "gangsim"),
+            "gangsim run ring --seed 1 --sends unlimited --ignore-leaks gang_not_closed");
+  EXPECT_EQ(run_specification_from_json(to_json(specification)), specification);
+}
+
 TEST(ToCommandLine, LeavesOutWhatTheFileSays) {
   const RunSpecification baseline = with_everything();
   RunSpecification specification = baseline;

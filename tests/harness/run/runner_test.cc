@@ -43,9 +43,11 @@ TEST(Run, TurnsWhatARankFindsWrongIntoAFinding) {
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
   EXPECT_EQ(result.report.findings[0].ranks, (std::vector{6, 7}));
-  EXPECT_THAT(result.report.findings[0].location, testing::StartsWith("runner_test.cc:"));
+  EXPECT_THAT(to_string(result.report.findings[0].location),
+              testing::StartsWith("runner_test.cc:"));
   EXPECT_EQ(sim::full_message(result.report.findings[0]),
-            "Nothing adds up. Ranks 6-7 said so at " + result.report.findings[0].location + ".");
+            "Nothing adds up. Ranks 6-7 said so at " +
+                to_string(result.report.findings[0].location) + ".");
   EXPECT_FALSE(result.holds());
 }
 

@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(SourcePlace, IsAFileAndALine) {
-  EXPECT_EQ(parse_source_place("train.cc:41"), (SourcePlace{"train.cc", 41}));
-  EXPECT_EQ(parse_source_place("C:/x/train.cc:7"), (SourcePlace{"C:/x/train.cc", 7}));
-  for (const char* text : {"", "unknown", ":3", "train.cc:", "train.cc:0", "train.cc:x"})
-    EXPECT_FALSE(parse_source_place(text)) << text;
-}
-
 class SourceTreeTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -26,7 +26,7 @@ TEST(StuckGang, ComparesTheCallsOfMembersAsTheVerdictDoes) {
   const Finding finding = gang.mismatch_of(calls);
   EXPECT_EQ(finding.id, finding_id::mismatch_root);
   EXPECT_THAT(finding.ranks, ElementsAre(3));
-  EXPECT_EQ(finding.location, "train.cc:8");
+  EXPECT_EQ(to_string(finding.location), "train.cc:8");
   EXPECT_EQ(to_string(finding.gang), "odd[1,3,5]");
   EXPECT_EQ(world_run.world().matching.gangs().size(), 1U) << "the run knows its root gang only";
 }

@@ -47,21 +47,23 @@ Report deadlock(ContextKind context, Recording call_stacks) {
 }
 
 TEST_F(CallStack, NamesTheFunctionsOfTheProgram) {
-  const std::vector<std::string> lines = describe_call_stack(training::walk());
-  ASSERT_FALSE(lines.empty());
+  const std::vector<SourceLocation> stack = describe_call_stack(training::walk());
+  ASSERT_FALSE(stack.empty());
   // This file is compiled with line numbers.
-  EXPECT_THAT(lines.front(), HasSubstr("training::walk at call_stack_test.cc:"));
+  EXPECT_THAT(frame_text(stack.front()), HasSubstr("training::walk at call_stack_test.cc:"));
+  EXPECT_THAT(stack.front().file, testing::EndsWith("tests/sim/contexts/call_stack_test.cc"));
 }
 
 TEST_F(CallStack, OfABlockedContextIsTheProgramsPart) {
   for (const ContextKind context : deterministic_contexts()) {
     const Report report = deadlock(context, Recording::on);
     ASSERT_EQ(report.blocked.size(), 2U);
-    const std::vector<std::string>& stack = report.blocked[0].call_stack;
+    const std::vector<SourceLocation>& stack = report.blocked[0].call_stack;
     ASSERT_GE(stack.size(), 2U);
-    EXPECT_THAT(stack[0], HasSubstr("training::reduce_gradients at call_stack_test.cc:"));
-    EXPECT_THAT(stack[1], HasSubstr("training::step at call_stack_test.cc:"));
-    for (const std::string& line : stack) EXPECT_THAT(line, Not(HasSubstr("Engine")));
+    EXPECT_THAT(frame_text(stack[0]),
+                HasSubstr("training::reduce_gradients at call_stack_test.cc:"));
+    EXPECT_THAT(frame_text(stack[1]), HasSubstr("training::step at call_stack_test.cc:"));
+    for (const SourceLocation& frame : stack) EXPECT_THAT(frame.function, Not(HasSubstr("Engine")));
     EXPECT_THAT(report.blocked[1].call_stack, IsEmpty()) << "the same call as rank 0's";
   }
 }

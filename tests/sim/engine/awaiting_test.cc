@@ -91,7 +91,7 @@ TEST(Awaiting, WhatNobodySendsIsADeadlockThatSaysWhatAndWhere) {
   EXPECT_EQ(report.outcome, Outcome::deadlock);
   ASSERT_THAT(blocked_ranks(report), ElementsAre(1));
   EXPECT_EQ(report.blocked[0].call.kind, "wait for a letter");
-  EXPECT_EQ(report.blocked[0].location, "post.cc:8");
+  EXPECT_EQ(to_string(report.blocked[0].location), "post.cc:8");
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(0, 2));
 }
 

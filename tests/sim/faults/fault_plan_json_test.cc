@@ -1,4 +1,6 @@
 // A plan as JSON, and back.
+#include "sim/faults/fault_plan_json.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -37,7 +37,7 @@ TEST(RunRechecked, NamesTheFirstEventThatDependsOnSomethingOutside) {
   const Finding& finding = report.findings.back();
   EXPECT_EQ(finding.id, "nondeterminism");
   EXPECT_THAT(finding.ranks, ElementsAre(2));
-  EXPECT_EQ(finding.location, "train.cc:41");
+  EXPECT_EQ(to_string(finding.location), "train.cc:41");
   EXPECT_THAT(finding.message, HasSubstr("first post of rank 2 all_reduce #1 sum i32[3]"));
   EXPECT_THAT(finding.message, HasSubstr("then post of rank 2 all_reduce #1 sum i32[4]"));
 }
@@ -59,7 +59,7 @@ TEST(RunRechecked, PointsAtTheCallThatOneOfTheRunsMade) {
   const auto found = std::ranges::find(report.findings, "nondeterminism", &Finding::id);
   ASSERT_NE(found, report.findings.end());
   EXPECT_THAT(found->ranks, ElementsAre(0));
-  EXPECT_EQ(found->location, "a.cc:9");
+  EXPECT_EQ(to_string(found->location), "a.cc:9");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(SettledCulprits, TheCulpritAndItsOwnLineAreNamedAndTheWaitIsExplained) {
   ASSERT_EQ(report.findings.size(), 1U);
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(3));
-  EXPECT_EQ(finding.location, "train.py:3");
+  EXPECT_EQ(to_string(finding.location), "train.py:3");
   EXPECT_EQ(finding.message,
             "Rank 3 skipped tp all_reduce at train.py:2, which the other 3 ranks called, and went "
             "on to root barrier at train.py:3.");
@@ -176,7 +176,7 @@ TEST(SettledCulprits, AnExtraCallIsNoIterationMore) {
     rank.root()->barrier({}, line(10));
   });
   EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
-  EXPECT_EQ(report.findings[0].location, "train.py:4");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.py:4");
 }
 
 TEST(SettledCulprits, ASourceThatExplainsBothWaitsIsWrong) {
@@ -188,7 +188,7 @@ TEST(SettledCulprits, ASourceThatExplainsBothWaitsIsWrong) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.py:3");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.py:3");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(MessageRace, AResultThatDependsOnTheSenderIsOne) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->id, "message_race");
   EXPECT_THAT(finding->ranks, ElementsAre(0, 1, 2));
-  EXPECT_EQ(finding->location, "race.cc:5");
+  EXPECT_EQ(to_string(finding->location), "race.cc:5");
   EXPECT_EQ(finding->message,
             "Rank 0 received from any source at race.cc:5 and took the message of rank 1, sent at "
             "race.cc:3.");

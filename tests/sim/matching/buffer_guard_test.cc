@@ -47,7 +47,7 @@ TEST(BufferGuard, FindsAWrittenInput) {
   ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
   EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("all_reduce #0 sum i32[5]"));
-  EXPECT_THAT(report.findings[0].location, HasSubstr("buffer_guard_test.cc:"));
+  EXPECT_THAT(to_string(report.findings[0].location), HasSubstr("buffer_guard_test.cc:"));
 }
 
 TEST(BufferGuard, FindsAWrittenOutput) {
@@ -159,7 +159,7 @@ TEST(BufferGuard, OneBufferOfTwoOperationsIsAFindingOfAllRanksThatGiveIt) {
   const Report report = sum_twice([](Work&) {});
   ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(report.findings[0].location, "train.cc:2");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:2");
   EXPECT_THAT(report.findings[0].message, HasSubstr("(called at train.cc:1) to all_reduce #1"));
   EXPECT_TRUE(sum_twice([](Work& first) { first.wait(); }).holds());
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/half.h"
+#include "gang/object.h"
 #include "sim/matching/reduction_pool.h"
 #include "tests/sim/worlds.h"
 

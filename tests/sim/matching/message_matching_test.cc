@@ -132,6 +132,18 @@ TEST(SendModes, ABufferedSendContinuesWhileTheLinkHasRoom) {
   EXPECT_TRUE(head_to_head(SendMode::buffered(4)).holds());
 }
 
+TEST(SendModes, AnUnlimitedLinkTakesWhateverIsSent) {
+  EXPECT_TRUE(head_to_head(SendMode::unlimited()).holds());
+  const auto many = [](SimulatedRank& rank) {
+    std::vector<std::uint8_t> block(1 << 20);
+    for (int i = 0; i < 8; ++i) rank.root()->send(view(block), 1 - rank.rank());
+    for (int i = 0; i < 8; ++i) rank.root()->recv(view(block), 1 - rank.rank());
+  };
+  EXPECT_TRUE(run({.world_size = 2, .sends = SendMode::unlimited()}, many).holds());
+  EXPECT_EQ(run({.world_size = 2, .sends = SendMode::buffered(1 << 22)}, many).outcome,
+            Outcome::deadlock);
+}
+
 TEST(SendModes, TheRoomIsPerLink) {
   // Two messages of one link need eight bytes; of two links, four each.
   const RankProgram two_of_one_link = [](SimulatedRank& rank) {
@@ -269,7 +281,7 @@ TEST(Messages, UnreceivedOnesAreAFinding) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1))
       << "one sends too much, or one too little";
   EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("to rank 1 tag 7"));
-  EXPECT_THAT(report.findings[0].location, HasSubstr("message_matching_test.cc:"));
+  EXPECT_THAT(to_string(report.findings[0].location), HasSubstr("message_matching_test.cc:"));
 }
 
 TEST(Messages, AreMissedOnChildrenToo) {

@@ -1,5 +1,6 @@
 #include "sim/matching/sim_work.h"
 
+#include "sim/state/world.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -117,7 +118,7 @@ TEST(SimWork, DroppingItIsAFindingAndTheBuffersAreSafe) {
   ASSERT_THAT(ids_of(report), ElementsAre("unwaited_work"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0));
   EXPECT_THAT(to_string(report.findings[0].call), HasSubstr("all_reduce #0"));
-  EXPECT_THAT(report.findings[0].location, HasSubstr("sim_work_test.cc:"));
+  EXPECT_THAT(to_string(report.findings[0].location), HasSubstr("sim_work_test.cc:"));
 }
 
 TEST(SimWork, DroppingACompletedWorkThatWasNeverObservedIsAFindingToo) {
@@ -204,6 +205,66 @@ TEST(SimWork, KeepsWhatStartHasBorrowed) {
     EXPECT_THAT(outputs, ElementsAre(10, 11));
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimWork, DetachingItIsNoFindingAndTheOperationGoesOn) {
+  for (const ContextKind context : deterministic_contexts()) {
+    std::array<int, 2> got{};
+    const Report report = run({.world_size = 2, .context = context}, [&got](SimulatedRank& rank) {
+      int value = rank.rank() + 7;
+      if (rank.rank() == 0) {
+        rank.root()->start_send(view_of(value), 1).detach();
+        rank.root()->barrier();
+      } else {
+        rank.root()->barrier();
+        rank.root()->recv(view_of(got[0]), 0);
+      }
+      rank.root()->barrier();
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+    EXPECT_EQ(got[0], 7);
+  }
+}
+
+TEST(SimWork, ManyDetachedOnesAreNotKeptOnceTheyHaveEnded) {
+  std::size_t kept = 0;
+  const Report report = run(2, [&kept](SimulatedRank& rank) {
+    for (int i = 0; i < 100; ++i) {
+      rank.root()->start_barrier().detach();
+      rank.root()->barrier();
+    }
+    if (rank.rank() == 0) kept = rank.world().rank(0).detached.size();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_LE(kept, 2U);
+}
+
+TEST(SimWork, ADetachedOneThatItsProgramOutlivesNotBreaksTheGang) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 64> values{};
+    if (rank.rank() == 0) {
+      rank.root()->start_all_reduce(view(values), ReduceOperation::sum).detach();
+      return;
+    }
+    rank.runtime().sleep_for(1ms);
+    EXPECT_TRUE(
+        gang_error_of([&] { rank.root()->all_reduce(view(values), ReduceOperation::sum); }));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SimWork, IsDroppedQuietlyWhereThatIsIgnored) {
+  const SimulationOptions options{.world_size = 2, .ignored_leaks = {.unwaited_work = true}};
+  int summed = 0;
+  const Report report = run(options, [&summed](SimulatedRank& rank) {
+    int value = rank.rank() + 1;
+    {
+      const Work dropped = rank.root()->start_all_reduce(view_of(value), ReduceOperation::sum);
+    }
+    if (rank.rank() == 0) summed = value;
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_EQ(summed, 3) << "it is waited for all the same";
 }
 
 }  // namespace

@@ -47,16 +47,31 @@ TEST(SimulationOptions, TextFormsRoundTrip) {
     EXPECT_EQ(parse_context_kind(to_string(kind)), kind);
   for (const auto model : {ExecutionModel::independent, ExecutionModel::stream_ordered})
     EXPECT_EQ(parse_execution_model(to_string(model)), model);
-  for (const auto mode : {SendMode::rendezvous(), SendMode::buffered(0), SendMode::buffered(4096)})
+  for (const auto mode : {SendMode::rendezvous(), SendMode::buffered(0), SendMode::buffered(4096),
+                          SendMode::unlimited()})
     EXPECT_EQ(parse_send_mode(to_string(mode)), mode);
   EXPECT_EQ(to_string(SendMode::buffered(4096)), "buffered(4096)");
+}
+
+TEST(SimulationOptions, IgnoredLeaksAreNamedByTheirFindings) {
+  EXPECT_EQ(to_string(IgnoredLeaks{}), "none");
+  EXPECT_EQ(to_string(IgnoredLeaks{.unwaited_work = true}), finding_id::unwaited_work);
+  EXPECT_EQ(to_string(IgnoredLeaks{.gang_not_closed = true}), finding_id::gang_not_closed);
+  for (const IgnoredLeaks ignored : {IgnoredLeaks{}, IgnoredLeaks{true, false},
+                                     IgnoredLeaks{false, true}, IgnoredLeaks{true, true}})
+    EXPECT_EQ(parse_ignored_leaks(to_string(ignored)), ignored);
+  EXPECT_EQ(parse_ignored_leaks("gang_not_closed,unwaited_work"), (IgnoredLeaks{true, true}));
+  for (const char* text : {"", "all", "none,unwaited_work", "unwaited_work,",
+                           "unwaited_work,unwaited_work", "unreceived_message"})
+    EXPECT_EQ(parse_ignored_leaks(text), std::nullopt) << text;
 }
 
 TEST(SimulationOptions, NoOtherTextParses) {
   EXPECT_EQ(parse_context_kind("fibre"), std::nullopt);
   EXPECT_EQ(parse_execution_model(""), std::nullopt);
-  for (const char* text : {"buffered", "buffered()", "buffered(-1)", "buffered(4k)", "buffered(4",
-                           "buffered(4) ", "rendezvous()", "buffered(99999999999999999999)"})
+  for (const char* text :
+       {"buffered", "buffered()", "buffered(-1)", "buffered(4k)", "buffered(4", "buffered(4) ",
+        "rendezvous()", "unlimited()", "buffered(99999999999999999999)"})
     EXPECT_EQ(parse_send_mode(text), std::nullopt) << text;
 }
 

@@ -59,7 +59,7 @@ TEST(TimelineRecorder, AnOperationLastsUntilTheLastMemberHasCalled) {
       lane_text(timeline, 1),
       ElementsAre("root[0,1] create_gang #0 1-1 complete", "root.0[1] barrier #0 2-2 complete",
                   "root.0[1] barrier #1 3-3 complete", "root[0,1] barrier #1 4-4 complete"));
-  EXPECT_EQ(timeline.calls.at(timeline.lanes[0].slices[1].call).location, "train.cc:41");
+  EXPECT_EQ(to_string(timeline.calls.at(timeline.lanes[0].slices[1].call).location), "train.cc:41");
   EXPECT_EQ(timeline.last_step, 4U);
   EXPECT_EQ(timeline.lanes[0].end, LaneEnd::returned);
 }

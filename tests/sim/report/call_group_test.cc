@@ -36,7 +36,7 @@ std::size_t groups_of(const std::vector<BlockedCall>& blocked, CallSharing shari
 TEST(CallGroup, TheRankAndItsCallStackTellNothingApart) {
   std::vector<BlockedCall> blocked(2);
   blocked[1].rank = 1;
-  blocked[1].call_stack = {"main"};
+  blocked[1].call_stack = {{.function = "main"}};
   EXPECT_EQ(groups_of(blocked, CallSharing::all_but_rank), 1U);
   const std::vector<CallGroup> groups =
       group_calls(pointers_to(blocked), CallSharing::all_but_rank);
@@ -48,7 +48,7 @@ TEST(CallGroup, EveryOtherFieldTellsTwoCallsApart) {
       [](BlockedCall& call) { call.context = "loader"; },
       [](BlockedCall& call) { call.gang.members = "1"; },
       [](BlockedCall& call) { call.call.kind = "sleep"; },
-      [](BlockedCall& call) { call.location = "a.cc:1"; },
+      [](BlockedCall& call) { call.location = {"a.cc", 1}; },
       [](BlockedCall& call) { call.waits_for = {1}; },
       [](BlockedCall& call) { call.waits_for_count = 1; },
       [](BlockedCall& call) { call.waits_for_any = true; },

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/report.h"
+#include "sim/report/report_json.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -75,6 +76,18 @@ TEST(CertaintyJson, RoundTripsAndHasItsText) {
     EXPECT_EQ(certainty_from_json(json), certainty);
     EXPECT_EQ(json["text"], to_string(certainty));
   }
+}
+
+TEST(CertaintyJson, AnUnlimitedBufferIsAWord) {
+  const Certainty unlimited{.sends = Dependence::open, .buffered_bytes = unlimited_bytes};
+  nlohmann::json json = to_json(unlimited, {});
+  EXPECT_EQ(json["buffered_bytes"], "unlimited");
+  EXPECT_EQ(certainty_from_json(json), unlimited);
+  EXPECT_THAT(to_string(unlimited), testing::HasSubstr(" with unlimited buffers: "));
+  json["buffered_bytes"] = "much";
+  EXPECT_THAT([&json] { certainty_from_json(json); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  "field buffered_bytes is \"much\"; must be a number or \"unlimited\""));
 }
 
 TEST(CertaintyJson, AnErrorNamesTheField) {

@@ -45,14 +45,16 @@ TEST(FindingLog, AnyOtherFieldMakesAnotherCause) {
   Finding base = finding("a", {1});
   base.gang = {"g", "0"};
   base.call = {.kind = "o"};
-  base.location = "l";
+  base.location = {"l", 1};
   log.add(base);
-  for (std::string Finding::* field :
-       {&Finding::id, &Finding::location, &Finding::message, &Finding::detail}) {
+  for (std::string Finding::* field : {&Finding::id, &Finding::message, &Finding::detail}) {
     Finding other = base;
     other.*field += "x";
     log.add(other);
   }
+  Finding elsewhere = base;
+  elsewhere.location.line = 2;
+  log.add(elsewhere);
   for (std::string* field : {&base.gang.members, &base.call.kind}) {
     *field += "x";
     log.add(base);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/report/report_json.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {

@@ -1,6 +1,8 @@
+#include "sim/report/report_json.h"
+
 #include <nlohmann/json.hpp>
 
-#include "sim/report/report.h"
+#include "sim/report/call_json.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -12,7 +14,7 @@ CallSummary some_call(std::vector<int> ranks) {
   return {.ranks = std::move(ranks),
           .gang = {"dp", "0,2"},
           .call = {.kind = "all_reduce", .sequence = 2, .payload = "sum f32[1024]"},
-          .location = "train.cc:41",
+          .location = {"train.cc", 41},
           .note = ""};
 }
 
@@ -23,7 +25,7 @@ Finding full_finding() {
           .call = {.kind = "all_reduce", .sequence = 3, .payload = "sum f32[1024]"},
           .message = "Ranks 1,5 called something else.",
           .detail = "They differ in the operation.",
-          .location = "train.cc:41",
+          .location = {"train.cc", 41},
           .consequences = {"rank 3: failed"},
           .divergence = Divergence{.last_common = some_call({0, 1, 5}),
                                    .next = {some_call({0}), {.ranks = {1, 5}, .note = "returned"}}},
@@ -32,7 +34,8 @@ Finding full_finding() {
 }
 
 bool is_optional(std::string_view name) {
-  return name == "divergence" || name == "near_misses" || name == "certainty";
+  return name == "divergence" || name == "near_misses" || name == "certainty" ||
+         name == "call_site";
 }
 
 TEST(ReportJson, FindingsRoundTripThroughJson) {
@@ -52,20 +55,21 @@ TEST(ReportJson, BlockedCallsRoundTripThroughJson) {
       .context = "loader",
       .gang = {"dp", "0,2"},
       .call = {.kind = "barrier", .sequence = 0},
-      .location = "train.cc:41",
+      .location = {"/home/me/src/train.cc", 41, "void step(gang::Gang&)"},
       .waits_for = {0, 2},
       .waits_for_count = 20,
       .would_time_out_after_ns = 900'000'000'000,
       .behind = QueuedBehind{{"pp", "0,1"},
                              {.kind = "send", .direction = CallText::Direction::to, .peer = 1},
-                             "train.cc:40"}};
+                             {"src/train.cc", 40, "void step()"}},
+      .call_stack = {{"src/train.cc", 40, "step"}, {.function = "main"}}};
   EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
 }
 
 TEST(ReportJson, AJsonErrorNamesTheField) {
   const nlohmann::json good = to_json(full_finding());
   for (const auto& [name, value] : good.items()) {
-    if (name == "fix" || name == "operation") continue;  // functions of the others
+    if (name == "fix" || name == "operation" || name == "location") continue;  // of the others
     nlohmann::json json = good;
     json.erase(name);
     if (is_optional(name))
@@ -79,6 +83,30 @@ TEST(ReportJson, AJsonErrorNamesTheField) {
                     testing::AllOf(testing::StartsWith("field " + name + ": expected a"),
                                    testing::EndsWith(", found nothing"))));
   }
+}
+
+TEST(ReportJson, APlaceIsAValueBesideItsText) {
+  const Finding finding{.id = "deadlock", .location = {"/a/src/train.cc", 41, "void step()"}};
+  const nlohmann::json json = to_json(finding);
+  EXPECT_EQ(json["location"], "train.cc:41");
+  EXPECT_EQ(
+      json["call_site"],
+      nlohmann::json({{"file", "/a/src/train.cc"}, {"line", 41}, {"function", "void step()"}}));
+  EXPECT_FALSE(to_json(Finding{.id = "deadlock"}).contains("call_site"));
+}
+
+// Files of 0.1.0 before there were values.
+TEST(ReportJson, APlaceThatIsOnlyATextIsRead) {
+  nlohmann::json json = to_json(full_finding());
+  json.erase("call_site");
+  EXPECT_EQ(finding_from_json(json).location, (SourceLocation{"train.cc", 41}));
+  json.erase("location");
+  EXPECT_THAT([&json] { finding_from_json(json); },
+              testing::ThrowsMessage<InvalidArgument>("field location is missing"));
+  nlohmann::json blocked = to_json(BlockedCall{.call_stack = {{"a.cc", 2, "f"}}});
+  EXPECT_EQ(blocked["call_stack"], nlohmann::json({"f at a.cc:2"}));
+  blocked.erase("call_frames");
+  EXPECT_EQ(frame_text(blocked_call_from_json(blocked).call_stack.at(0)), "f at a.cc:2");
 }
 
 // What its JSON keeps.

@@ -13,7 +13,7 @@ Finding some_finding() {
           .gang = {"dp", "0,2"},
           .call = {.kind = "all_reduce", .sequence = 3, .payload = "sum f32[1024]"},
           .message = "Ranks 1,5 called something else.",
-          .location = "train.cc:41",
+          .location = {"train.cc", 41},
           .consequences = {"rank 3: failed"}};
 }
 

@@ -16,7 +16,7 @@ Finding mismatch_finding() {
           .gang = {"dp", "0,2"},
           .call = {.kind = "all_reduce", .sequence = 3, .payload = "sum f32[1024]"},
           .message = "Ranks 1,5 called something else.",
-          .location = "train.cc:41",
+          .location = {"train.cc", 41},
           .consequences = {"rank 3: failed"}};
 }
 
@@ -27,7 +27,7 @@ TEST(ReportText, GroupsRanksInTheSameCall) {
     report.blocked.push_back({.rank = rank,
                               .gang = {"root", "0-7"},
                               .call = {.kind = "barrier", .sequence = 0},
-                              .location = "train.cc:41",
+                              .location = {"train.cc", 41},
                               .waits_for = {7},
                               .waits_for_count = 1,
                               .would_time_out_after_ns = 900'000'000'000});
@@ -95,7 +95,7 @@ TEST(ReportText, ARingOfSendsIsOneRow) {
                                        .payload = "f32[4]",
                                        .direction = CallText::Direction::to,
                                        .peer = (rank + 1) % 1000},
-                              .location = "ring.cc:4",
+                              .location = {"ring.cc", 4},
                               .waits_for = {(rank + 1) % 1000},
                               .waits_for_count = 1});
   EXPECT_THAT(to_string(report), HasSubstr("0-999  root[0-999]  send f32[4] to one rank each  -"));
@@ -142,7 +142,7 @@ TEST(ReportText, WhatIsQueuedStandsBesideWhatItIsBehind) {
         {.rank = rank,
          .gang = {"root", "0-31"},
          .call = {.kind = "barrier", .sequence = 0},
-         .location = "ring.cc:5",
+         .location = {"ring.cc", 5},
          .behind = QueuedBehind{
              {"root", "0-31"},
              {.kind = "send", .direction = CallText::Direction::to, .peer = (rank + 1) % 32},

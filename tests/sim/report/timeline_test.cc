@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/report/report_json.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -30,9 +31,9 @@ Timeline some_timeline() {
 
 TEST(Timeline, MessagesAreNumberedApart) {
   for (const char* kind : {"send", "recv", "batch"})
-    EXPECT_TRUE(is_message(TimelineCall{.call = {.kind = kind}, .location = ""})) << kind;
+    EXPECT_TRUE(is_message(TimelineCall{.call = {.kind = kind}, .location = {}})) << kind;
   for (const char* kind : {"all_reduce", "shrink", "join of loader", ""})
-    EXPECT_FALSE(is_message(TimelineCall{.call = {.kind = kind}, .location = ""})) << kind;
+    EXPECT_FALSE(is_message(TimelineCall{.call = {.kind = kind}, .location = {}})) << kind;
 }
 
 TEST(Timeline, RoundTripsThroughJson) {

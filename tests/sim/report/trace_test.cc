@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/report/report_json.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -53,6 +54,20 @@ TEST(Trace, RoundTripsThroughJson) {
   EXPECT_EQ(trace_from_json(to_json(Trace{})), Trace{});
 }
 
+TEST(Trace, NamesEachCallSiteOnce) {
+  const Trace trace = trace_of(2, [](SimulatedRank& rank) {
+    for (int i = 0; i < 2; ++i) rank.root()->barrier({}, {"dir/train.cc", "step", 41});
+  });
+  const SourceLocation site{"dir/train.cc", 41, "step"};
+  EXPECT_THAT(trace.call_sites, testing::ElementsAre(site));
+  EXPECT_EQ(location_of(trace, trace.events.at(0)), SourceLocation());
+  EXPECT_EQ(location_of(trace, trace.events.at(1)), site);
+  const nlohmann::json json = to_json(trace);
+  EXPECT_FALSE(json["events"][0].contains("call_site"));
+  EXPECT_EQ(json["events"][1]["call_site"], 0);
+  EXPECT_EQ(json["events"][1]["location"], "train.cc:41");
+}
+
 TEST(Trace, AJsonErrorNamesTheField) {
   const nlohmann::json good = to_json(trace_of(1, [](SimulatedRank&) {}));
   const auto expect_error = [](const nlohmann::json& json, const std::string& text) {
@@ -62,6 +77,9 @@ TEST(Trace, AJsonErrorNamesTheField) {
   nlohmann::json json = good;
   json["digest"] = "no number";
   expect_error(json, "field digest is 'no number'");
+  json = good;
+  json["events"][0]["call_site"] = 7;
+  expect_error(json, "field call_site is 7; must be less than 0");
   json = good;
   json.erase("gangs");
   expect_error(json, "field gangs is missing");

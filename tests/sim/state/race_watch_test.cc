@@ -34,9 +34,9 @@ TEST(RaceWatch, NamesTheReceiveAndBothSends) {
                                         .payload = "i32[]",
                                         .direction = CallText::Direction::from,
                                         .peer = any_rank},
-                               .location = "race.cc:5",
-                               .taken_location = "race.cc:3",
-                               .other_location = "race.cc:3"};
+                               .location = {"race.cc", 5},
+                               .taken_location = {"race.cc", 3},
+                               .other_location = {"race.cc", 3}};
   EXPECT_EQ(report.race_candidates[0], expected);
 }
 

@@ -41,9 +41,9 @@ TEST(Consensus, ASkippedCallOfAPairIsJudgedByTheOtherPairs) {
   ASSERT_THAT(culprits(consensus), ElementsAre(3));
   const Deviation& deviation = consensus.deviations[0];
   EXPECT_THAT(deviation.expected.ranks, ElementsAre(0, 1, 2));
-  EXPECT_EQ(deviation.expected.location, "train.py:2");
-  EXPECT_EQ(deviation.did.location, "train.py:3");
-  EXPECT_EQ(deviation.last_common.location, "train.py:1");
+  EXPECT_EQ(to_string(deviation.expected.location), "train.py:2");
+  EXPECT_EQ(to_string(deviation.did.location), "train.py:3");
+  EXPECT_EQ(to_string(deviation.last_common.location), "train.py:1");
 }
 
 TEST(Consensus, AnExtraCallOfAPairIsJudgedByTheOtherPairs) {
@@ -54,7 +54,7 @@ TEST(Consensus, AnExtraCallOfAPairIsJudgedByTheOtherPairs) {
     rank.root()->barrier({}, line(3));
   });
   ASSERT_THAT(culprits(consensus), ElementsAre(2));
-  EXPECT_EQ(consensus.deviations[0].did.location, "train.py:9");
+  EXPECT_EQ(to_string(consensus.deviations[0].did.location), "train.py:9");
 }
 
 TEST(Consensus, WhoLeavesOutWhatTheRestOfItsGangDoesIsOdd) {
@@ -75,7 +75,7 @@ TEST(Consensus, ACallThatMetAnotherOneIsFoundBehindIt) {
   });
   ASSERT_THAT(culprits(consensus), ElementsAre(2));
   EXPECT_EQ(consensus.deviations[0].kind, Deviance::extra);
-  EXPECT_EQ(consensus.deviations[0].did.location, "train.py:4");
+  EXPECT_EQ(to_string(consensus.deviations[0].did.location), "train.py:4");
 }
 
 TEST(Consensus, TwoHalvesAreTwoSides) {

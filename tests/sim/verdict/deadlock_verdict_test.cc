@@ -29,7 +29,7 @@ TEST(DeadlockVerdict, NamesARankThatHasReturned) {
                                         },
                                         "participant_missing", {5});
   EXPECT_EQ(to_string(report.findings[0].call), "barrier #1");
-  EXPECT_EQ(report.findings[0].location, "train.cc:41");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:41");
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Ranks 0-4,6-7 wait for it"));
 }
 
@@ -53,7 +53,7 @@ TEST(DeadlockVerdict, SaysWhatAQueuedCallIsBehind) {
       (QueuedBehind{
           {"root", "0,1"},
           {.kind = "send", .payload = "i32[]", .direction = CallText::Direction::to, .peer = 0},
-          "train.cc:5"}));
+          {"train.cc", 5}}));
   EXPECT_THAT(to_string(report), HasSubstr("behind root[0,1]  send i32[] to rank 0"));
 }
 
@@ -93,7 +93,7 @@ TEST(DeadlockVerdict, ListsEveryBlockedRankWithWhatItWaitsFor) {
   ASSERT_THAT(blocked_ranks(report), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(to_string(report.blocked[0].call), "barrier #0");
   EXPECT_EQ(to_string(report.blocked[0].gang), "root[0-4]");
-  EXPECT_THAT(report.blocked[0].location, HasSubstr("deadlock_verdict_test.cc:"));
+  EXPECT_THAT(to_string(report.blocked[0].location), HasSubstr("deadlock_verdict_test.cc:"));
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1, 2, 4));
   EXPECT_THAT(to_string(report.blocked[1].call), HasSubstr("to rank 4 tag 2"));
   EXPECT_THAT(report.blocked[1].waits_for, ElementsAre(4));

@@ -40,7 +40,7 @@ TEST_P(FailureCause, ARankThatThrowsIsTheOnlyFinding) {
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(2));
-  EXPECT_EQ(finding.location, "train.cc:3");
+  EXPECT_EQ(to_string(finding.location), "train.cc:3");
   EXPECT_THAT(finding.message, HasSubstr("out of cheese"));
   EXPECT_THAT(finding.consequences, ElementsAre(HasSubstr("ranks 0-1,3 ")));
 }
@@ -54,7 +54,7 @@ TEST_P(FailureCause, ARankThatReturnsEarlyIsTheOnlyFinding) {
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing")) << to_string(report);
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(2));
-  EXPECT_EQ(finding.location, "train.cc:5");
+  EXPECT_EQ(to_string(finding.location), "train.cc:5");
   EXPECT_EQ(finding.call.kind, "barrier");
 }
 
@@ -128,7 +128,7 @@ TEST_P(FailureCause, WhoDropsAStartedCallByAnExceptionIsTheCause) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
-  EXPECT_EQ(report.findings[0].location, "train.cc:5");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:5");
 }
 
 TEST_P(FailureCause, WhoAbortedTheGangIsTheCause) {
@@ -140,7 +140,7 @@ TEST_P(FailureCause, WhoAbortedTheGangIsTheCause) {
   if (!tells_of_losses() && report.outcome == Outcome::deadlock) return;  // kernels spin
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:3");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:3");
   EXPECT_THAT(report.findings[0].message, HasSubstr("aborted a gang"));
 }
 
@@ -164,7 +164,7 @@ TEST_P(FailureCause, ATimeoutIsOneFindingOfWhoDidNotCome) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("timed_out")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:5");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:5");
 }
 
 TEST_P(FailureCause, ListsOfAGroupThatDifferAreOneFinding) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -18,7 +19,7 @@ TEST(Failure, AnExceptionThatLeavesAProgramIsAFindingOfThatRank) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
   EXPECT_EQ(full_message(report.findings[0]),
             "Rank 1 ended with an exception before its first call: out of cheese");
-  EXPECT_EQ(report.findings[0].location, "");
+  EXPECT_EQ(to_string(report.findings[0].location), "");
 }
 
 TEST(Failure, ItSaysWhatTheRankCalledLast) {
@@ -32,7 +33,7 @@ TEST(Failure, ItSaysWhatTheRankCalledLast) {
     if (rank.rank() == 2) throw std::runtime_error("out of cheese");
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_EQ(report.findings[0].location, "train.cc:9");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:9");
   EXPECT_EQ(full_message(report.findings[0]),
             "Rank 2 ended with an exception after recv on root.0[1,2] at train.cc:9: out of "
             "cheese");
@@ -45,7 +46,7 @@ TEST(Failure, BeforeTheFirstCallItPointsAtTheOneThatTheOthersCouldNotComplete) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:7");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:7");
 }
 
 TEST(Failure, ItSaysSoToWhenTheGangOfThatCallIsGone) {
@@ -54,7 +55,7 @@ TEST(Failure, ItSaysSoToWhenTheGangOfThatCallIsGone) {
     if (rank.rank() == 1) throw std::runtime_error("out of cheese");
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
-  EXPECT_EQ(report.findings[0].location, "train.cc:5");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:5");
   EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("after barrier #0 on root.0[0,1] at train.cc"));
 }
@@ -75,7 +76,7 @@ TEST(Failure, WhoMadeTheLastCallElsewhereIsNamed) {
   ASSERT_EQ(misses.size(), 1U);
   EXPECT_EQ(misses[0].field, place_field);
   EXPECT_THAT(misses[0].second.ranks, ElementsAre(0, 2, 3));
-  EXPECT_EQ(misses[0].second.location, "train.cc:5");
+  EXPECT_EQ(to_string(misses[0].second.location), "train.cc:5");
   EXPECT_THAT(to_string(report), HasSubstr("ranks 0,2-3 made that call at train.cc:5"));
 }
 
@@ -88,7 +89,7 @@ TEST(Failure, ACallThatIsRefusedIsPointedAt) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:4");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:4");
   EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 1 ended with an exception at train.cc:4: broadcast on root"));
 }
@@ -220,7 +221,7 @@ TEST(Failure, UseAfterCloseIsAnErrorAndAFindingWhereItLeavesTheProgram) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("use_after_close"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_THAT(report.findings[0].location, HasSubstr("failure_test.cc:"));
+  EXPECT_THAT(to_string(report.findings[0].location), HasSubstr("failure_test.cc:"));
 }
 
 TEST(Failure, ClosingClosesChildren) {
@@ -262,11 +263,11 @@ TEST(Failure, AnOpenGangIsSaidToBeMadeOrLastCalledWhereItWas) {
   ASSERT_THAT(ids_of(report), ElementsAre("gang_not_closed", "gang_not_closed"));
   EXPECT_EQ(full_message(report.findings[0]),
             "Ranks 0-1 left child[0,1], made at train.cc:4, open when every program had ended.");
-  EXPECT_EQ(report.findings[0].location, "train.cc:4");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:4");
   EXPECT_EQ(full_message(report.findings[1]),
             "Ranks 0-1 left root[0,1], last called at train.cc:5, open when every program had "
             "ended.");
-  EXPECT_EQ(report.findings[1].location, "train.cc:5");
+  EXPECT_EQ(to_string(report.findings[1].location), "train.cc:5");
 }
 
 // Letting go of a gang closes it, and closing closes its children: a kept child is not open.

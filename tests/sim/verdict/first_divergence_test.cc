@@ -20,7 +20,7 @@ TEST(FirstDivergence, OfAMismatchHasTheCallsSideBySide) {
   ASSERT_TRUE(report.findings[0].divergence);
   const Divergence& divergence = *report.findings[0].divergence;
   EXPECT_EQ(to_string(divergence.last_common.call), "barrier #0");
-  EXPECT_EQ(divergence.last_common.location, "train.cc:3");
+  EXPECT_EQ(to_string(divergence.last_common.location), "train.cc:3");
   ASSERT_EQ(divergence.next.size(), 2U);
   EXPECT_THAT(divergence.next[0].ranks, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(to_string(divergence.next[0].call), "all_reduce #1 sum i32[4]");
@@ -49,7 +49,7 @@ TEST(FirstDivergence, GroupsCallsByPlaceAndArguments) {
   const auto& next = report.findings[0].divergence->next;
   ASSERT_EQ(next.size(), 3U);
   EXPECT_THAT(next[0].ranks, ElementsAre(0, 1, 2));
-  EXPECT_EQ(next[0].location, "train.cc:1");
+  EXPECT_EQ(to_string(next[0].location), "train.cc:1");
   EXPECT_THAT(next[1].ranks, ElementsAre(3, 4));
   EXPECT_THAT(next[2].ranks, ElementsAre(5));
 }

@@ -25,7 +25,7 @@ TEST(LockCauses, OnlyTheRankWhoseThreadLeakedALockIsToBlame) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("deadlock")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:3");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:3");
   EXPECT_THAT(report.findings[0].message, HasSubstr("thread 'loader'"));
   EXPECT_EQ(report.blocked.size(), 4U);
   for (const BlockedCall& call : report.blocked) EXPECT_EQ(call.is_core, call.rank == 1);
@@ -92,7 +92,7 @@ TEST(LockCauses, ALockThatIsHeldAcrossACollectiveIsTheCause) {
     ASSERT_THAT(report.findings, testing::SizeIs(1)) << to_string(report);
     const Finding& finding = report.findings[0];
     EXPECT_THAT(finding.ranks, ElementsAre(1)) << to_string(report);
-    EXPECT_EQ(finding.location, "train.cc:2");
+    EXPECT_EQ(to_string(finding.location), "train.cc:2");
     EXPECT_EQ(finding.call.kind, "all_reduce");
     EXPECT_THAT(finding.message, HasSubstr("Rank 1 holds a mutex in all_reduce"));
     EXPECT_THAT(finding.message, HasSubstr("thread 'reporter'"));

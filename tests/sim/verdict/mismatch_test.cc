@@ -107,7 +107,7 @@ TEST(Mismatch, TheMessageNamesBothCallSites) {
              [](Gang& g) { g.broadcast(view(ints), 0, {}, CallSite::at("odd.cc", 20)); });
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("at odd.cc:20"));
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("at usual.cc:10"));
-  EXPECT_EQ(report.findings[0].location, "odd.cc:20");
+  EXPECT_EQ(to_string(report.findings[0].location), "odd.cc:20");
 }
 
 TEST(Mismatch, TheFirstFieldThatDiffersIsTheFinding) {
@@ -248,6 +248,21 @@ TEST(Mismatch, TheOperationExplainsTheLabel) {
       rank.root()->all_reduce(view_of(value), ReduceOperation::sum, {.label = "loss"});
   });
   EXPECT_THAT(ids_of(report), ElementsAre("mismatch_operation"));
+}
+
+TEST(Mismatch, TheLabelsOfCallsThatMakeGangsMustBeEqual) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const std::string_view label = rank.rank() == 1 ? "decoder" : "encoder";
+    EXPECT_TRUE(gang_error_of([&] { rank.root()->split({.color = 0}, {.label = label}); }));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_label"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(to_string(report), HasSubstr("\"decoder\""));
+  EXPECT_THAT(ids_of(run(2,
+                         [](SimulatedRank& rank) {
+                           rank.root()->create_gang(std::vector{0, 1}, {.label = "same"});
+                         })),
+              IsEmpty());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(MissingParticipants, ShowsWhatTheMissingRankDidInstead) {
   EXPECT_THAT(finding.ranks, ElementsAre(2));
   ASSERT_TRUE(finding.divergence);
   EXPECT_EQ(to_string(finding.divergence->last_common.call), "barrier #0");
-  EXPECT_EQ(finding.divergence->last_common.location, "train.cc:1");
+  EXPECT_EQ(to_string(finding.divergence->last_common.location), "train.cc:1");
   EXPECT_THAT(finding.divergence->last_common.ranks, ElementsAre(0, 1, 2, 3));
   ASSERT_EQ(finding.divergence->next.size(), 2U);
   EXPECT_THAT(finding.divergence->next[0].ranks, ElementsAre(0, 1, 3));
@@ -44,7 +44,7 @@ TEST(MissingParticipants, FewThatDoAnIterationMoreThanMostAreTheOddOnes) {
       run(4, [](SimulatedRank& rank) { call_barriers(rank, rank.rank() == 2 ? 4 : 3); });
   ASSERT_THAT(ids_of(report), ElementsAre("uneven_iterations"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
-  EXPECT_EQ(report.findings[0].location, "loop.cc:7");
+  EXPECT_EQ(to_string(report.findings[0].location), "loop.cc:7");
   EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 2 called barrier #3 at loop.cc:7 on root[0-3] (4 members) once more "
                         "than ranks 0-1,3, which returned from their programs after barrier #2."));
@@ -103,7 +103,7 @@ TEST(MissingParticipants, AFewThatMakeACallMoreThanMostWhoHaveReturnedAreTheOddO
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "buckets.cc:1");
+  EXPECT_EQ(to_string(report.findings[0].location), "buckets.cc:1");
   EXPECT_THAT(
       full_message(report.findings[0]),
       HasSubstr("Only rank 1 called all_reduce #4 at buckets.cc:1 on root[0-3] (4 members); "

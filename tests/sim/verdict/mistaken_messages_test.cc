@@ -49,11 +49,11 @@ TEST(MistakenMessages, TheEndWithTheOddTagIsNamedAndItsLine) {
     const Finding sent = finding_of(8, line_of_messages({all_but(culprit, 7), all(0)}));
     EXPECT_EQ(sent.id, "mismatch_tag");
     EXPECT_THAT(sent.ranks, ElementsAre(culprit));
-    EXPECT_EQ(sent.location, "train.py:3");
+    EXPECT_EQ(to_string(sent.location), "train.py:3");
     const Finding received = finding_of(8, line_of_messages({all(0), all_but(culprit, 7)}));
     EXPECT_EQ(received.id, "mismatch_tag");
     EXPECT_THAT(received.ranks, ElementsAre(culprit));
-    EXPECT_EQ(received.location, "train.py:2");
+    EXPECT_EQ(to_string(received.location), "train.py:2");
   }
 }
 
@@ -76,7 +76,7 @@ TEST(MistakenMessages, LaterRoundsAreComparedWithTheirOwn) {
   };
   const Finding finding = finding_of(8, program);
   EXPECT_THAT(finding.ranks, ElementsAre(4));
-  EXPECT_EQ(finding.location, "train.py:2");
+  EXPECT_EQ(to_string(finding.location), "train.py:2");
 }
 
 TEST(MistakenMessages, ABranchOfOneRankIsComparedWithWhatTheOthersDoElsewhere) {
@@ -93,7 +93,7 @@ TEST(MistakenMessages, ABranchOfOneRankIsComparedWithWhatTheOthersDoElsewhere) {
   });
   EXPECT_EQ(finding.id, "mismatch_tag");
   EXPECT_THAT(finding.ranks, ElementsAre(5));
-  EXPECT_EQ(finding.location, "train.py:4");
+  EXPECT_EQ(to_string(finding.location), "train.py:4");
 }
 
 TEST(MistakenMessages, WhereTagsRightlyDifferNobodyIsNamed) {

@@ -87,7 +87,7 @@ TEST(NearMisses, NameASendOnAnotherGangToAReceiveFromAnySource) {
   ASSERT_EQ(misses.size(), 1U);
   EXPECT_EQ(misses[0].field, "gang");
   EXPECT_THAT(misses[0].first.ranks, ElementsAre(2));
-  EXPECT_EQ(misses[0].first.location, "train.cc:6");
+  EXPECT_EQ(to_string(misses[0].first.location), "train.cc:6");
   EXPECT_THAT(misses[0].second.ranks, ElementsAre(0));
 }
 

@@ -120,7 +120,7 @@ TEST(RootCause, ARankThatWaitsForNobodysCallIsFoundBehindItsLastOne) {
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].id, "deadlock");
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:3");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:3");
   EXPECT_EQ(
       full_message(report.findings[0]),
       "Rank 1 waits for calls that no rank will make. The last call of rank 1 was barrier #0 on "
@@ -130,7 +130,7 @@ TEST(RootCause, ARankThatWaitsForNobodysCallIsFoundBehindItsLastOne) {
 TEST(RootCause, BeforeItsFirstCallTheOneThatWaitsForItIsPointedAt) {
   const Report report = Simulation({.world_size = 3}).run(wait_for_nobody);
   ASSERT_THAT(report.findings, SizeIs(1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:8");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:8");
   EXPECT_EQ(full_message(report.findings[0]),
             "Rank 1 waits for calls that no rank will make. Barrier #0 on root[0-2] at train.cc:8 "
             "waits for "

@@ -35,6 +35,11 @@ TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
   EXPECT_THAT(report.findings[1].ranks, ElementsAre(0, 1));
 }
 
+TEST(VerdictDiagnosis, ADroppedWorkIsNoFindingWhereThatIsIgnored) {
+  const SimulationOptions options{.world_size = 2, .ignored_leaks = {.unwaited_work = true}};
+  EXPECT_TRUE(run(options, [](SimulatedRank& rank) { rank.root()->start_barrier(); }).holds());
+}
+
 TEST(VerdictDiagnosis, ARankThatAbortedAndReturnedIsNotSaidToHaveThrown) {
   const Report report = run(3, [](SimulatedRank& rank) {
     if (rank.rank() == 0) return rank.root()->abort();

@@ -75,7 +75,7 @@ TEST(WaitCycles, OneThatIsInAnotherGangThanItsPeersIsTheOddOne) {
   ASSERT_THAT(ids_of(report), ElementsAre("blocked_in_other_gang"));
   const Finding& finding = report.findings[0];
   EXPECT_THAT(finding.ranks, ElementsAre(2));
-  EXPECT_EQ(finding.location, "odd.cc:9");
+  EXPECT_EQ(to_string(finding.location), "odd.cc:9");
   EXPECT_EQ(full_message(finding),
             "Rank 2 is blocked in barrier #0 on four[0-3] at odd.cc:9, while ranks 0-1,3, which "
             "four waits for, are blocked in barrier #1 on root[0-4] at odd.cc:10. Each side waits "

@@ -35,7 +35,8 @@ TEST(FaultyProgram, RemembersTheCallsThatItMarks) {
   const FaultyProgram faulty = program();
   const RunResult wrong = run_faulty(faulty);
   ASSERT_EQ(wrong.report.findings.size(), 1U);
-  EXPECT_THAT(faulty.record->locations(), ElementsAre(wrong.report.findings.front().location));
+  EXPECT_THAT(faulty.record->locations(),
+              ElementsAre(to_string(wrong.report.findings.front().location)));
 }
 
 TEST(FaultyProgram, NamesTheWorldSizesItNeeds) {

@@ -21,7 +21,7 @@ void expect_mismatch(std::string_view id, const std::function<void(SimulatedRank
       only_finding(4, [&call](SimulatedRank& rank) { call(rank, rank.rank() == 2); });
   EXPECT_EQ(finding.id, id) << to_string(finding);
   EXPECT_THAT(finding.ranks, ElementsAre(2)) << to_string(finding);
-  EXPECT_EQ(finding.location, "train.cc:2") << to_string(finding);
+  EXPECT_EQ(to_string(finding.location), "train.cc:2") << to_string(finding);
 }
 
 CallSite place(bool is_odd) { return CallSite::at("train.cc", is_odd ? 2 : 1); }
@@ -86,7 +86,7 @@ TEST(GlooExplanation, NamesTheFieldInWhichMessagesDiffer) {
   });
   EXPECT_EQ(tag.id, "mismatch_tag");
   EXPECT_THAT(tag.ranks, ElementsAre(0, 1));
-  EXPECT_EQ(tag.location, "train.cc:2");
+  EXPECT_EQ(to_string(tag.location), "train.cc:2");
   const Finding count = only_finding(2, [](SimulatedRank& rank) {
     std::vector<float> values(4);
     pass(rank, values, std::span(values).first(3), 1);

@@ -127,7 +127,7 @@ TEST(GlooRoots, DeadlockReportShowsTheProgramsCalls) {
   ASSERT_EQ(report.blocked.size(), 2U);
   EXPECT_THAT(to_string(report.blocked[0].call), HasSubstr("recv f32[] from rank 1"));
   EXPECT_THAT(to_string(report.blocked[0].gang), HasSubstr("root[0,1]"));
-  EXPECT_THAT(report.blocked[0].location, HasSubstr("gloo_roots_test.cc:"));
+  EXPECT_THAT(to_string(report.blocked[0].location), HasSubstr("gloo_roots_test.cc:"));
   EXPECT_THAT(report.blocked[0].waits_for, ElementsAre(1));
 }
 

@@ -119,7 +119,7 @@ TEST(NcclExplanation, AMismatchNamesTheRankThatDiffersFromTheMajority) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_count")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
-  EXPECT_EQ(report.findings[0].location, "train.cc:2");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:2");
 }
 
 TEST(NcclExplanation, BlockingCallsInDifferentOrdersAreACycleOfGangs) {
@@ -156,7 +156,7 @@ TEST(NcclExplanation, NamesABlockingLaunch) {
   const Report report = run(nccl(2, {.launch = HostLaunch::blocking}), meet_between_launches);
   ASSERT_THAT(ids_of(report), ElementsAre("blocking_launch")) << to_string(report);
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1));
-  EXPECT_EQ(report.findings[0].location, "train.cc:1");
+  EXPECT_EQ(to_string(report.findings[0].location), "train.cc:1");
   EXPECT_THAT(full_message(report.findings[0]),
               HasSubstr("Rank 0 is in the launch of all_reduce #0 sum f32[] on a[0,1] at "
                         "train.cc:1, which returns once the kernel has run (launch=blocking, as "

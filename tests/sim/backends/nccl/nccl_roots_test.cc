@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/object.h"
 #include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
