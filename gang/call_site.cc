@@ -28,7 +28,7 @@ SourceLocation location_of(const CallSite& call_site) {
 
 std::string to_string(const SourceLocation& location) {
   std::string text(last_component(location.file));
-  if (location.line != 0) text += ":" + std::to_string(location.line);
+  if (!text.empty() && text != unknown) text += ":" + std::to_string(location.line);
   return text;
 }
 

@@ -60,7 +60,7 @@ struct SourceLocation {
 // Owns what `call_site` borrows. Its file is "unknown" if that has none.
 SourceLocation location_of(const CallSite& call_site);
 
-// "train.cc:41": the last component of the file and, if known, the line; without a file, empty.
+// "train.cc:41", as of its call site: "unknown" for that file, empty without a file.
 std::string to_string(const SourceLocation& location);
 
 // What such a text tells: a file and a line, or else the whole text as the file.

@@ -51,7 +51,8 @@ TEST(SourceLocation, OwnsTheTextsOfACallSite) {
 }
 
 TEST(SourceLocation, HasTheTextOfItsCallSite) {
-  for (const CallSite& site : {CallSite::at("a/b.cc", 7), CallSite{}, CallSite::at(nullptr, 3)})
+  for (const CallSite& site :
+       {CallSite::at("a/b.cc", 7), CallSite::at("step", 0), CallSite{}, CallSite::at(nullptr, 3)})
     EXPECT_EQ(to_string(location_of(site)), to_string(site));
   EXPECT_EQ(to_string(SourceLocation{}), "");
 }
