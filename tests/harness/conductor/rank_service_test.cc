@@ -211,7 +211,7 @@ TEST(RankService, ABlockedThreadIsNamed) {
   ASSERT_NE(blocked, result.report.blocked.end());
   EXPECT_EQ(blocked->rank, 0);
   EXPECT_EQ(to_string(blocked->location), "train.py:9");
-  EXPECT_THAT(blocked->call_stack, ElementsAre(SourceLocation{"load.py", 4, "next"}));
+  EXPECT_THAT(blocked->call_stack, ElementsAre(SourceLocation{"d/load.py", 4, "next"}));
 }
 
 TEST(RankService, BlocksBelongToTheirConnection) {
