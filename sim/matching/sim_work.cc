@@ -149,6 +149,8 @@ bool SimWork::test() {
     note_found_pending();
     return false;
   }
+  // A further look waits for the others: that it came before them all is not explored.
+  if (world.engine.choices().looks_at_once()) world.engine.choices().note_choice_point();
   Task& self = world.engine.current();
   world.engine.poll(&pending_);
   if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
