@@ -15,6 +15,13 @@ constexpr std::size_t alignment = 64;  // of an output behind its input
 
 std::size_t aligned(std::size_t size) { return (size + alignment - 1) / alignment * alignment; }
 
+// Whether a rank's tensor is changed by an operation in place.
+bool gets_in_place(OperationKind kind, bool is_root, int rank) {
+  if (kind == OperationKind::reduce) return is_root;
+  if (kind == OperationKind::broadcast) return !is_root;
+  return kind != OperationKind::exclusive_scan || rank != 0;
+}
+
 // The elements of all parts, or more than `most`.
 std::size_t sum_of(const std::vector<std::int64_t>& parts, std::size_t most) {
   std::size_t sum = 0;
@@ -61,8 +68,7 @@ StartedOperation::Layout StartedOperation::lay_out() const {
     case OperationKind::exclusive_scan:
       layout.input_bytes = layout.output_bytes = bytes(count, 1);
       layout.has_input = message_.kind != OperationKind::broadcast || is_root;
-      layout.has_output = message_.kind == OperationKind::all_reduce || is_scan(message_.kind) ||
-                          (message_.kind == OperationKind::reduce) == is_root;
+      layout.has_output = gets_in_place(message_.kind, is_root, gang_->rank());
       return layout;
     case OperationKind::reduce_scatter:
       layout.input_bytes = bytes(count, size);

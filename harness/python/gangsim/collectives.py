@@ -15,6 +15,11 @@ _REDUCTIONS = {**{name: (name, code) for name, code in wire.REDUCTIONS.items()},
                "avg": ("mean", 1), "mul": ("product", 2), "prod": ("product", 2)}
 
 
+def _items_moved(source: TensorView, target: TensorView) -> int:
+    """How many elements of the wire make one of the tensors, of which one may be empty."""
+    return 1 if source.data_type is not None else max(source.item_bytes, target.item_bytes)
+
+
 class Collectives:
     """The collective operations of a Gang. n is the size of the gang.
 
@@ -250,7 +255,7 @@ class Collectives:
         found = moved(source)
         targets = [moved(writable(output)) for output in outputs]
         whole = targets[0]._replace(count=sum(target.count for target in targets))
-        scale = 1 if source.data_type is not None else source.item_bytes
+        scale = _items_moved(source, writable(outputs[0]))
         first = [scale * count for count in counts]
         if not counts:
             self._check_counts(found, whole, "output", "input")
@@ -298,7 +303,7 @@ class Collectives:
         if not input_splits and (source.count != target.count or source.count % self.size):
             raise InvalidArgument(f"input has {source.count} elements and output {target.count}; "
                                   f"both must have the same number, a multiple of {self.size}")
-        scale = 1 if source.data_type is not None else source.item_bytes
+        scale = _items_moved(source, target)
         source, target = moved(source), moved(target)
         return self._operation(
             wire.ALL_TO_ALL, data_type=source.data_type, count=source.count, label=label,

@@ -145,6 +145,14 @@ TEST_P(EveryOperation, Scan) {
   EXPECT_THAT(values, ElementsAre(ElementsAre(0, 1), ElementsAre(1, 2), ElementsAre(3, 3)));
 }
 
+TEST_P(EveryOperation, ExclusiveScanGivesTheFirstRankNothing) {
+  const auto values = run([](Client& client) {
+    return perform(client, {.kind = OperationKind::exclusive_scan, .count = 1}, {client.rank() + 1},
+                   in_place, client.rank() == 0 ? 0 : 1);
+  });
+  EXPECT_THAT(values, ElementsAre(IsEmpty(), ElementsAre(1), ElementsAre(3)));
+}
+
 TEST_P(EveryOperation, AllToAllWithSplits) {
   const auto values = run([](Client& client) {
     const int rank = client.rank();

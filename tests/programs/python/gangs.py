@@ -51,6 +51,12 @@ def check_collectives(gang):
     gang.all_to_all(exchanged, array.array("i", [10 * rank + r for r in range(size)]))
     assert list(exchanged) == [10 * r + rank for r in range(size)]
 
+    # Rank 0 sends nothing, in a type that is moved as bytes.
+    exchanged = array.array("h", [0] * total)
+    gang.all_to_all(exchanged, array.array("h", [rank] * (rank * size)),
+                    output_splits=range(size), input_splits=[rank] * size)
+    assert list(exchanged) == list(uneven)
+
     flag = gangsim.broadcast_flag(gang, rank == 0)
     assert flag and gangsim.all_sum(gang, rank) == total
 
