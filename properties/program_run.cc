@@ -190,20 +190,13 @@ void StepRun::reduce_kind() {
 
 void StepRun::scan_kind() {
   const ReduceOperation operation = step_.reduce_operation;
-  const TensorView to = step_.in_place ? input() : output();
   const TensorView from = input();
-  if (step_.kind == OperationKind::scan && step_.in_place)
-    call([&] { gang_.scan(to, operation, {}, site_); },
-         [&] { return gang_.start_scan(to, operation, {}, site_); });
-  else if (step_.kind == OperationKind::scan)
-    call([&] { gang_.scan(to, from, operation, {}, site_); },
-         [&] { return gang_.start_scan(to, from, operation, {}, site_); });
-  else if (step_.in_place)
-    call([&] { gang_.exclusive_scan(to, operation, {}, site_); },
-         [&] { return gang_.start_exclusive_scan(to, operation, {}, site_); });
-  else
-    call([&] { gang_.exclusive_scan(to, from, operation, {}, site_); },
-         [&] { return gang_.start_exclusive_scan(to, from, operation, {}, site_); });
+  const TensorView to = step_.in_place ? from : output();
+  if (step_.kind == OperationKind::scan)
+    return call([&] { gang_.scan(to, from, operation, {}, site_); },
+                [&] { return gang_.start_scan(to, from, operation, {}, site_); });
+  call([&] { gang_.exclusive_scan(to, from, operation, {}, site_); },
+       [&] { return gang_.start_exclusive_scan(to, from, operation, {}, site_); });
 }
 
 void StepRun::list_kind() {

@@ -110,10 +110,10 @@ class ExploreCommand final : public Command {
                       options_.schedules, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
         Option{.name = "--strategy",
                .value_name = "NAME",
-               .description = "auto: one run of each class of equivalent schedules, then drawn "
-                              "ones; exhaustive: only the former, in up to 1 GiB of memory; "
-                              "random; pos: partial order sampling; pct:D: few changes of random "
-                              "priorities, for bugs of depth D, 1 to 9 [auto]",
+               .description = "auto: one run of each class of equivalent schedules, then\n"
+                              "drawn ones; exhaustive: only the former, in up to 1 GiB of\n"
+                              "memory; random; pos: partial order sampling; pct:D: few\n"
+                              "changes of random priorities, for bugs of depth D, 1 to 9 [auto]",
                .set = [this](std::string_view text) { set_strategy(options_, text); }},
         Option{.name = "--budget",
                .value_name = "TIME",

@@ -124,10 +124,10 @@ class CallParser {
         parse_batch();
         break;
       case OperationKind::all_gather:
-        if (tokens_.take("counts")) parse_list(call_.counts);
+        if (tokens_.take("counts")) parse_list(call_.by_rank);
         break;
       case OperationKind::create_gang:
-        parse_list(call_.ranks);
+        parse_list(call_.by_rank);
         parse_created();
         break;
       case OperationKind::split:

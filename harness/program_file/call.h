@@ -55,8 +55,8 @@ struct Call {
   std::optional<Expression> peer;   // root, destination, source; none: any rank, or root 0
   std::optional<Expression> tag;    // none: any tag
   std::optional<Expression> count;  // objects of broadcast_objects
-  std::vector<Expression> ranks;    // create_gang
-  std::vector<Expression> counts;   // all_gather: elements by rank; empty: as many on each
+  // create_gang: its ranks; all_gather: elements by rank, or none if all give as many.
+  std::vector<Expression> by_rank;
   std::optional<Expression> color;  // split; none: no color
   std::optional<Expression> key;
   std::string created;               // create_gang, split: the name of the new gang

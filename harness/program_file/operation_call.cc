@@ -113,13 +113,13 @@ void OperationCall::prepare() {
 
 // The output of an all_gather: as many elements from each rank, unless there are counts.
 void OperationCall::prepare_counts() {
-  if (call_.counts.empty()) {
+  if (call_.by_rank.empty()) {
     add_output(call_.tensor, gang_.size());
     return;
   }
   constexpr std::int64_t most = std::int64_t{1} << 41;  // more than a tensor may have
   std::int64_t total = 0;
-  for (const Expression& expression : call_.counts) {
+  for (const Expression& expression : call_.by_rank) {
     counts_.push_back(evaluate(expression));
     total = std::min(most, total + std::clamp<std::int64_t>(counts_.back(), 0, most));
   }
@@ -158,71 +158,36 @@ Work OperationCall::perform() {
   const CallSite site = call_.site();
   switch (call_.operation) {
     case all_reduce:
-      if (call_.starts) return gang_.start_all_reduce(in, operation, with, site);
-      gang_.all_reduce(in, operation, with, site);
-      return {};
+      return gang_.start_all_reduce(in, operation, with, site);
     case reduce:
-      if (call_.starts) return gang_.start_reduce(in, operation, root(), with, site);
-      gang_.reduce(in, operation, root(), with, site);
-      return {};
+      return gang_.start_reduce(in, operation, root(), with, site);
     case reduce_scatter:
-      if (call_.starts) return gang_.start_reduce_scatter(out, in, operation, with, site);
-      gang_.reduce_scatter(out, in, operation, with, site);
-      return {};
+      return gang_.start_reduce_scatter(out, in, operation, with, site);
     case scan:
-      if (call_.starts) return gang_.start_scan(in, operation, with, site);
-      gang_.scan(in, operation, with, site);
-      return {};
+      return gang_.start_scan(in, operation, with, site);
     case exclusive_scan:
-      if (call_.starts) return gang_.start_exclusive_scan(in, operation, with, site);
-      gang_.exclusive_scan(in, operation, with, site);
-      return {};
+      return gang_.start_exclusive_scan(in, operation, with, site);
     case broadcast:
-      if (call_.starts) return gang_.start_broadcast(in, root(), with, site);
-      gang_.broadcast(in, root(), with, site);
-      return {};
+      return gang_.start_broadcast(in, root(), with, site);
     case all_gather:
-      if (!counts_.empty() && call_.starts)
-        return gang_.start_all_gather(out, in, counts_, with, site);
-      if (!counts_.empty()) {
-        gang_.all_gather(out, in, counts_, with, site);
-        return {};
-      }
-      if (call_.starts) return gang_.start_all_gather(out, in, with, site);
-      gang_.all_gather(out, in, with, site);
-      return {};
+      return counts_.empty() ? gang_.start_all_gather(out, in, with, site)
+                             : gang_.start_all_gather(out, in, counts_, with, site);
     case all_gather_to_list:
-      if (call_.starts) return gang_.start_all_gather_to_list(outputs_, in, with, site);
-      gang_.all_gather_to_list(outputs_, in, with, site);
-      return {};
+      return gang_.start_all_gather_to_list(outputs_, in, with, site);
     case gather:
-      if (call_.starts) return gang_.start_gather(outputs_, in, root(), with, site);
-      gang_.gather(outputs_, in, root(), with, site);
-      return {};
+      return gang_.start_gather(outputs_, in, root(), with, site);
     case scatter:
-      if (call_.starts) return gang_.start_scatter(out, inputs_, root(), with, site);
-      gang_.scatter(out, inputs_, root(), with, site);
-      return {};
+      return gang_.start_scatter(out, inputs_, root(), with, site);
     case all_to_all:
-      if (call_.starts) return gang_.start_all_to_all(out, in, with, site);
-      gang_.all_to_all(out, in, with, site);
-      return {};
+      return gang_.start_all_to_all(out, in, with, site);
     case send:
-      if (call_.starts) return gang_.start_send(in, peer(), tag(), with, site);
-      gang_.send(in, peer(), tag(), with, site);
-      return {};
+      return gang_.start_send(in, peer(), tag(), with, site);
     case recv:
-      if (call_.starts) return gang_.start_recv(out, peer(), tag(), with, site);
-      gang_.recv(out, peer(), tag(), with, site);
-      return {};
+      return gang_.start_recv(out, peer(), tag(), with, site);
     case batch:
-      if (call_.starts) return gang_.start_batch(batch_, with, site);
-      gang_.batch(batch_, with, site);
-      return {};
+      return gang_.start_batch(batch_, with, site);
     case barrier:
-      if (call_.starts) return gang_.start_barrier(with, site);
-      gang_.barrier(with, site);
-      return {};
+      return gang_.start_barrier(with, site);
     default:
       perform_without_tensor();
       return {};
@@ -234,7 +199,7 @@ void OperationCall::perform_without_tensor() {
   const GangOptions child{.name = call_.created};
   if (call_.operation == OperationKind::create_gang) {
     std::vector<int> ranks;
-    for (const Expression& rank : call_.ranks) ranks.push_back(evaluate_small(rank, 0));
+    for (const Expression& rank : call_.by_rank) ranks.push_back(evaluate_small(rank, 0));
     created_ = gang_.create_gang(ranks, child, site);
   } else if (call_.operation == OperationKind::split) {
     const Gang::Split split{.color = evaluate_small(call_.color, no_color),

@@ -52,7 +52,11 @@ class OperationCall {
   int root() const { return evaluate_small(call_.peer, 0); }
   int peer() const { return evaluate_small(call_.peer, any_rank); }
   int tag() const { return evaluate_small(call_.tag, any_tag); }
-  CallOptions options() const { return {.label = call_.label, .timeout = call_.duration}; }
+  CallOptions options() const {
+    return {.label = call_.label,
+            .timeout = call_.duration,
+            .mode = call_.starts ? CallMode::started : CallMode::blocking};
+  }
 
   const Call& call_;
   Gang& gang_;

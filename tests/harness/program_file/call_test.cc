@@ -62,7 +62,7 @@ TEST(ParseCall, ReadsOtherStatements) {
 
 TEST(ParseCall, ReadsNewGangs) {
   const Call created = parse("root create_gang [0, world - 1] as ends");
-  EXPECT_EQ(created.ranks.size(), 2U);
+  EXPECT_EQ(created.by_rank.size(), 2U);
   EXPECT_EQ(created.created, "ends");
   const Call split = parse("root split color rank%2 key -rank as half");
   EXPECT_EQ(split.color->evaluate({.rank = 3}), 1);
