@@ -38,7 +38,7 @@ SourceLocation parse_source_location(std::string_view text) {
   if (colon != std::string_view::npos && colon != 0) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
-    if (error == std::errc{} && stop == end && line != 0)
+    if (error == std::errc{} && stop == end && stop != text.data() + colon + 1)
       return {.file = std::string(text.substr(0, colon)), .line = line};
   }
   return {.file = std::string(text)};

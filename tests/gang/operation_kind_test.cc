@@ -15,7 +15,7 @@ TEST(OperationKind, TextsAreUniqueAndParseBack) {
     EXPECT_TRUE(texts.insert(text).second) << text;
     EXPECT_EQ(parse_operation_kind(text), kind);
   }
-  EXPECT_EQ(texts.size(), 17u);
+  EXPECT_EQ(texts.size(), 19u);
   EXPECT_EQ(to_string(OperationKind::shrink), "shrink");
   EXPECT_EQ(parse_operation_kind("shrink"), std::nullopt) << "no operation";
   EXPECT_FALSE(is_point_to_point(OperationKind::shrink));
@@ -44,8 +44,17 @@ TEST(OperationKind, KnowsWhatIsPointToPoint) {
 }
 
 TEST(OperationKind, KnowsWhatReduces) {
-  EXPECT_EQ(texts_where([](OperationKind kind) { return reduces(kind); }),
-            (std::set<std::string>{"all_reduce", "reduce", "reduce_scatter"}));
+  EXPECT_EQ(
+      texts_where([](OperationKind kind) { return reduces(kind); }),
+      (std::set<std::string>{"all_reduce", "reduce", "reduce_scatter", "scan", "exclusive_scan"}));
+}
+
+TEST(OperationKind, KnowsWhatHasATensor) {
+  const auto without = texts_where([](OperationKind kind) { return !has_tensor(kind); });
+  EXPECT_EQ(without, (std::set<std::string>{"broadcast_objects", "barrier", "monitored_barrier",
+                                            "create_gang", "split", "batch"}));
+  EXPECT_EQ(texts_where([](OperationKind kind) { return is_scan(kind); }),
+            (std::set<std::string>{"scan", "exclusive_scan"}));
 }
 
 TEST(OperationKind, KnowsWhatHasARoot) {

@@ -108,7 +108,7 @@ TEST(Conductor, TellsTheVerdictToWhoeverIsBlocked) {
               ElementsAre(HasSubstr("participant_missing"), "", HasSubstr("participant_missing")));
   ASSERT_EQ(result.report.blocked.size(), 2U);
   for (const sim::BlockedCall& blocked : result.report.blocked)
-    EXPECT_THAT(blocked.call_stack, ElementsAre(SourceLocation{"net.py", 2, "reduce"},
+    EXPECT_THAT(blocked.call_stack, ElementsAre(SourceLocation{"a/net.py", 2, "reduce"},
                                                 SourceLocation{"train.py", 7, "main"}));
 }
 

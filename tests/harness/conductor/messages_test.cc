@@ -218,7 +218,7 @@ TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
   Frame operation = without_size(frame_of(OperationMessage{}));
   for (const std::size_t field : {13U, 14U, 15U}) {  // kind, type, reduce
     Frame wrong = operation;
-    wrong.at(field) = std::byte{15};
+    wrong.at(field) = std::byte{17};
     EXPECT_THROW(parsed_frame(wrong), ProtocolError);
   }
   for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()})

@@ -81,8 +81,8 @@ TEST(ParseCall, ReadsEveryOperation) {
   for (const OperationKind kind : all_operation_kinds) {
     std::string line = "root " + std::string{to_string(kind)};
     if (reduces(kind)) line += " sum";
-    if (kind <= OperationKind::broadcast || kind == OperationKind::recv) line += " f32[8]";
-    if (kind == OperationKind::send) line += " f32[8] to 0";
+    if (has_tensor(kind)) line += " f32[8]";
+    if (kind == OperationKind::send) line += " to 0";
     if (kind == OperationKind::batch) line += " recv f32[8]";
     if (kind == OperationKind::create_gang) line += " [0] as g";
     if (kind == OperationKind::split) line += " color 0 as g";

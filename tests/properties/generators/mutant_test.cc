@@ -89,7 +89,7 @@ TEST(GenerateMutant, MakesEveryMistakeInWorldsSmallAndLarge) {
   Draw draw{random, 100, 16};
   std::set<Mutation> mutations;
   int largest = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     const Mutant mutant = generate_mutant(draw);
     mutations.insert(mutant.mutation);
     EXPECT_GE(mutant.program.world, 4);

@@ -146,7 +146,7 @@ TEST(ReportText, WhatIsQueuedStandsBesideWhatItIsBehind) {
          .behind = QueuedBehind{
              {"root", "0-31"},
              {.kind = "send", .direction = CallText::Direction::to, .peer = (rank + 1) % 32},
-             "ring.cc:4"}});
+             {"ring.cc", 4}}});
   const std::string text = to_string(report);
   EXPECT_THAT(text, HasSubstr("  0-31  root[0-31]  barrier #0 "));
   EXPECT_THAT(text, HasSubstr("        behind root[0-31]  send to one rank each "));
