@@ -95,8 +95,8 @@ std::string model_text(const CostModel& model) {
       "             gather, scatter\n"
       "  Time       a L + (bytes on the bus) / B; a is 2(n-1) for all_reduce, n-1 for\n"
       "             reduce_scatter, all_gather, all_to_all, gather, scatter, scans;\n"
-      "             log2 n for broadcast, reduce; 2 log2 n for barriers; 1 for messages,\n"
-      "             batches\n"
+      "             log2 n for broadcast, reduce; 2 log2 n for barriers; 1 for\n"
+      "             messages, batches\n"
       "  Links      L:B is {} within {} consecutive ranks, else {}\n"
       "  Left out   computation, waiting for other ranks, overlap, congestion\n",
       to_string(model.intra_node), model.ranks_per_node, to_string(model.inter_node));
