@@ -11,7 +11,7 @@ namespace gang {
 struct Collective;
 
 // A Collective as people read it, without its call site; or, with `kind` alone, what a context is
-// blocked in that is no operation: "join of loader". Copies, compares and prints.
+// blocked in that is not an operation: "join of loader". Copies, compares and prints.
 struct CallText {
   enum class Direction : std::uint8_t { none, to, from };
 

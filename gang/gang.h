@@ -107,8 +107,8 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // Reduces over the ranks up to this one, in rank order, and leaves that on this rank:
   // scan over ranks 0 to rank(); exclusive_scan over ranks 0 to rank() - 1, so that the output of
-  // rank 0 stays as it is. All ranks pass the same data type and number of elements. Sums, minima
-  // and so on; a mean is InvalidArgument, since each rank would divide by another number.
+  // rank 0 stays as it is. All ranks pass the same data type and number of elements. A mean is
+  // InvalidArgument, since each rank would divide by a different number.
   void scan(const TensorView& tensor, ReduceOperation operation, const CallOptions& options = {},
             CallSite call_site = CallSite::here());
   void scan(const TensorView& output, const TensorView& input, ReduceOperation operation,

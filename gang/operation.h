@@ -76,7 +76,7 @@ struct Operation {
   std::span<const TensorView> outputs;
 
   // all_to_all with explicit splits: elements to and from each rank. Both empty if splits are even.
-  // all_gather with counts: those, from each rank; each gets the whole input.
+  // all_gather with counts: output_splits are the counts; each rank gets the whole input.
   std::span<const std::int64_t> input_splits;
   std::span<const std::int64_t> output_splits;
 

@@ -93,7 +93,7 @@ Dump DumpReader::read() {
   const Value* version = find(root, "version");
   const Value* entries = find(root, "entries");
   if (version == nullptr || (entries == nullptr && find(root, "pg_config") == nullptr))
-    fail("it is no dump of a Flight Recorder: fields version and entries are missing");
+    fail("not a Flight Recorder dump: fields version and entries are missing");
   dump_.version = visible(text_or(version, ""));
   if (const auto rank = number_in(find(root, "rank")); rank && *rank >= 0)
     if (*rank < most_recorded_ranks) dump_.rank = static_cast<int>(*rank);
@@ -224,7 +224,7 @@ std::optional<Shape> DumpReader::shape_of(const Value* sizes) {
     dimensions = 0;
     for (const Value& item : items(tensor)) {
       const auto* extent = std::get_if<std::int64_t>(&item);
-      if (extent == nullptr || *extent < 0) fail("a size of a tensor is no number of 0 or more");
+      if (extent == nullptr || *extent < 0) fail("a tensor's size is not a number of 0 or more");
       count = product(count, *extent);
       if (dimensions < extents.size()) extents[dimensions] = *extent;
       ++dimensions;
@@ -289,7 +289,8 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
   const std::optional<OperationKind> kind = parse_operation_kind(name);
   if (!kind || *kind == OperationKind::batch || *kind == OperationKind::shrink ||
       is_point_to_point(*kind) != read.is_message)
-    fail(fmt::format("field operation is '{}', which is no such operation", visible(name)));
+    fail(fmt::format("field operation is '{}', which is not an operation of such an entry",
+                     visible(name)));
   call.kind = *kind;
   if (reduces(*kind)) {
     const auto reduction = get<std::string_view>(*own, fields_.reduce_operation, "a text");

@@ -138,7 +138,7 @@ RunOption watchdog_option() {
 RunOption sends_option() {
   return option_of(
       "sends", "MODE",
-      "rendezvous, buffered:BYTES per pair of ranks, or unlimited buffers [rendezvous]",
+      "rendezvous, buffered:BYTES per pair of ranks, or unlimited [rendezvous]",
       [](auto& s) -> auto& { return s.options.sends; },
       [](std::string_view option, std::string_view text) {
         constexpr std::string_view buffered = "buffered:";
@@ -159,8 +159,8 @@ RunOption sends_option() {
 RunOption ignored_leaks_option() {
   return option_of(
       "ignore-leaks", "KINDS",
-      "leaks that are no findings: unwaited_work, gang_not_closed, or both with a\n"
-      "comma between them [none]",
+      "leaks not to report: unwaited_work, gang_not_closed, or both, separated by\n"
+      "a comma [none]",
       [](auto& s) -> auto& { return s.options.ignored_leaks; },
       [](std::string_view option, std::string_view text) {
         const auto ignored = sim::parse_ignored_leaks(text);

@@ -93,7 +93,7 @@ TEST(DumpFiles, OneLineSaysWhatIsWrong) {
                                     "/rank_0: opcode GLOBAL ('c') at byte 2 would run code; "
                                     "nothing was run");
   write(folder + "/rank_0", "\x80\x02}.");
-  EXPECT_THAT(error_of({folder}), HasSubstr("it is no dump of a Flight Recorder"));
+  EXPECT_THAT(error_of({folder}), HasSubstr("not a Flight Recorder dump"));
   write(folder + "/rank_0", "\x80\x02}(X");
   EXPECT_THAT(error_of({folder}), HasSubstr("it is cut off at byte 5"));
 }

@@ -119,12 +119,12 @@ TEST(Dump, AnOperationThatIsNotKnownKeepsItsName) {
 
 TEST(Dump, SaysWhichFieldOfWhichEntryIsWrong) {
   EXPECT_EQ(error_of(R"({"version": 1, "pages": []})"),
-            "it is no dump of a Flight Recorder: fields version and entries are missing");
+            "not a Flight Recorder dump: fields version and entries are missing");
   EXPECT_EQ(error_of(dump_of(R"({"record_id": 1})")), "entry 0: field process_group is missing");
   EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 1) + R"(,{"record_id": "x"})")),
               HasSubstr("entry 1: field record_id is a text; must be a number"));
   EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 1, "", "[[-4]]"))),
-              HasSubstr("entry 0: a size of a tensor is no number of 0 or more"));
+              HasSubstr("entry 0: a tensor's size is not a number of 0 or more"));
   EXPECT_THAT(error_of(dump_of(entry("nccl:send 1", 1))), HasSubstr("does not say to whom"));
 }
 
