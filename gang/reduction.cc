@@ -36,25 +36,24 @@ struct Product {
   }
 };
 
-template <typename T>
-bool is_nan(T value) noexcept {
-  if constexpr (std::is_integral_v<T>)
-    return false;
-  else
-    return value != value;
-}
-
+// Of equal numbers the first, and a NaN if either is one.
 struct Min {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return ((b < a || is_nan(b)) && !is_nan(a)) ? b : a;
+    if constexpr (std::is_class_v<T>)
+      return T::min(a, b);
+    else
+      return a <= b || a != a ? a : b;
   }
 };
 
 struct Max {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return ((a < b || is_nan(b)) && !is_nan(a)) ? b : a;
+    if constexpr (std::is_class_v<T>)
+      return T::max(a, b);
+    else
+      return b <= a || a != a ? a : b;
   }
 };
 

@@ -66,8 +66,40 @@ TEST(HalfNumber, RoundsEachOperationOnce) {
   EXPECT_EQ(static_cast<float>(one + half_of_the_last_bit + half_of_the_last_bit), 1.0F);
   EXPECT_EQ(static_cast<float>(Number(300.0F) * Number(300.0F)),
             std::numeric_limits<float>::infinity());
-  EXPECT_LT(one, Number(2.0F));
-  EXPECT_NE(one, half_of_the_last_bit);
+}
+
+template <typename Number>
+Number number_of(std::uint32_t bits) {
+  Number number;
+  number.bits = static_cast<std::uint16_t>(bits);
+  return number;
+}
+
+// Against all pairs of numbers of every kind: each exponent, both signs, zeros, infinities, NaNs.
+template <typename Format>
+void expect_min_and_max_as_of_f32() {
+  using Number = HalfNumber<Format>;
+  std::vector<Number> numbers;
+  for (std::uint32_t bits = 0; bits < 0x10000; bits += 241)
+    numbers.push_back(number_of<Number>(bits));
+  for (const std::uint32_t bits : {0x8000U, 0x0001U, 0x8001U, std::uint32_t{Format::infinity},
+                                   Format::infinity | 0x8000U, Format::infinity + 1U, 0xffffU})
+    numbers.push_back(number_of<Number>(bits));
+  for (const Number a : numbers) {
+    EXPECT_EQ(a.is_nan(), std::isnan(static_cast<float>(a))) << a.bits;
+    for (const Number b : numbers) {
+      const float left = static_cast<float>(a);
+      const float right = static_cast<float>(b);
+      const bool is_left = std::isnan(left) || left == right;
+      ASSERT_EQ(Number::min(a, b).bits, (is_left || left < right ? a : b).bits);
+      ASSERT_EQ(Number::max(a, b).bits, (is_left || left > right ? a : b).bits);
+    }
+  }
+}
+
+TEST(HalfNumber, HasTheMinAndMaxOfF32) {
+  expect_min_and_max_as_of_f32<Binary16>();
+  expect_min_and_max_as_of_f32<Brain16>();
 }
 
 }  // namespace

@@ -98,6 +98,21 @@ Benchmark exploration_benchmark() {
           }};
 }
 
+Benchmark reduction_benchmark() {
+  return {"slowest reduction, plain loop", [] {
+            constexpr double bar = 0.8;
+            std::string text = fmt::format("{:.1f} of its speed", bar);
+            const auto run = run_case("reductions_against_plain_loops");
+            if (!run)
+              return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};
+            const double share = run->result.at("slowest_share").get<double>();
+            return Measurement{.bar = std::move(text),
+                               .measured = fmt::format("{:.2f} ({})", share,
+                                                       run->result.at("label").get<std::string>()),
+                               .holds = share >= bar};
+          }};
+}
+
 Benchmark recording_benchmark() {
   return {"recorded call", [] {
             constexpr double bar_ns = 50;

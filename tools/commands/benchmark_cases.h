@@ -29,6 +29,9 @@ std::vector<Benchmark> message_benchmarks();
 // How many schedules of a small program an exploration runs per second.
 Benchmark exploration_benchmark();
 
+// The slowest of the reductions, against the loop that one would write for it.
+Benchmark reduction_benchmark();
+
 // What a flight recorder adds to a call.
 Benchmark recording_benchmark();
 

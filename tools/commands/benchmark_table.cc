@@ -315,6 +315,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
                    [thoroughness] { return compare_with_raw_nccl(thoroughness); }});
   table.push_back(
       {"16 MiB f32 all_reduce, 8 ranks", [repeats] { return measure_large_all_reduce(repeats); }});
+  table.push_back(reduction_benchmark());
   table.push_back({"random property cases", measure_property_cases});
   for (Benchmark& line : message_benchmarks()) table.push_back(std::move(line));
   table.push_back(recording_benchmark());
