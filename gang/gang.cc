@@ -54,8 +54,10 @@ Received Gang::run_on(Gang& gang, Operation& operation) {
   if (operation.created == nullptr || *operation.created == nullptr) return received;
   // Expired children are dropped when room is needed: a gang that makes many stays small.
   std::vector<std::weak_ptr<Gang>>& children = gang.children_;
-  if (children.size() == children.capacity())
+  if (children.size() == children.capacity()) {
     std::erase_if(children, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
+    if (children.empty()) children.reserve(4);
+  }
   children.push_back(*operation.created);
   return received;
 }

@@ -15,7 +15,7 @@ using GangPointer = std::shared_ptr<Gang>;
 // The gangs that a factory has made so far, closed again, newest first, unless it succeeds.
 class MadeGangs {
  public:
-  MadeGangs() = default;
+  MadeGangs() { gangs_.reserve(6); }  // rarely more
   MadeGangs(const MadeGangs&) = delete;
   MadeGangs& operator=(const MadeGangs&) = delete;
 

@@ -242,7 +242,7 @@ Report Run::make_report() {
   }
   call_stacks_.describe(ending_.verdict.blocked);
   for (RankState& rank : ranks_) {
-    rank.detached.clear();
+    if (!rank.rare().detached.empty()) rank.make_rare().detached.clear();
     detach_gangs(rank);
   }
   for (Finding& finding : ending_.verdict.findings) findings_.add(std::move(finding));

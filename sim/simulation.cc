@@ -50,7 +50,7 @@ std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call
 
 void SimulatedRank::end_as(std::string_view how) noexcept {
   const Engine::Guard guard(run_.world().engine);
-  run_.world().rank(rank_).ended_as = how;
+  run_.world().rank(rank_).make_rare().ended_as = how;
 }
 
 bool SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,

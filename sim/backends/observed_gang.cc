@@ -72,7 +72,7 @@ ObservedGang::~ObservedGang() {
 // An exception unwinds past the gang. Closing it takes time, in which others may fail before the
 // run knows why: until then, this is the cause.
 void ObservedGang::abandon(RankState& owner) {
-  owner.abandoned.push_back(state_);
+  owner.make_rare().abandoned.push_back(state_);
   if (state_->broken != nullptr) return;
   Finding finding;
   finding.id = finding_id::rank_failed;
@@ -84,7 +84,7 @@ void ObservedGang::abandon(RankState& owner) {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->finding_if_fatal = std::make_shared<const Finding>(std::move(finding));
-  owner.broken_by_unwinding.push_back(cause);
+  owner.make_rare().broken_by_unwinding.push_back(cause);
   state_->broken = std::move(cause);
 }
 

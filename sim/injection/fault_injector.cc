@@ -218,7 +218,7 @@ void FaultInjector::strike(Task& task, ArmedFault& fault) {
 
 void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
   world_.engine.freeze(rank);
-  rank.frozen_as = verb_of(fault.fault->kind);
+  rank.make_rare().frozen_as = verb_of(fault.fault->kind);
   if (fault.fault->kind == FaultKind::stall) return;
   if (fault.fault->notice)
     record_.schedule(later(world_.engine.now(), fault.fault->notice->least), FaultAct::notice,

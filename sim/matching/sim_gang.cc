@@ -15,10 +15,10 @@ namespace gang::sim {
 
 SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner)
     : Gang(state->info, rank),
+      is_refused_(owner.incarnation > 0),
       world_(&world),
       state_(std::move(state)),
       next_sequence_(state_->first_sequence),
-      is_refused_(owner.incarnation > 0),
       owner_(&owner) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
@@ -38,7 +38,7 @@ SimGang::~SimGang() {
   if (!world_->engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
       state_->departures.push_back({rank(), next_sequence_, last_collective_.call_site()});
-    if (std::uncaught_exceptions() > 0) owner_->abandoned.push_back(state_);
+    if (std::uncaught_exceptions() > 0) owner_->make_rare().abandoned.push_back(state_);
   }
   state_.reset();  // under the guard
 }
@@ -56,19 +56,26 @@ World& SimGang::world() const {
   return *world_;
 }
 
-void SimGang::number(World& world, Operation& operation) noexcept {
+void SimGang::number(World& world, Operation& operation) {
   Collective& call = operation.collective;
-  const bool is_collective = !is_point_to_point(call.kind);
-  call.sequence_number = is_collective ? next_sequence_++ : next_message_++;
-  (is_collective ? last_collective_ : last_message_) = {
-      world.matching.next_call(), call.call_site.file, call.call_site.function, call.call_site.line,
-      call.kind};
+  const auto note = [&]() -> CallNote {
+    return {world.matching.next_call(), call.call_site.file, call.call_site.function,
+            call.call_site.line, call.kind};
+  };
+  if (!is_point_to_point(call.kind)) {
+    call.sequence_number = next_sequence_++;
+    last_collective_ = note();
+  } else {
+    if (messages_ == nullptr) messages_ = std::make_unique<Messages>();
+    call.sequence_number = messages_->next++;
+    messages_->last = note();
+  }
 }
 
 LastCall SimGang::last_call() const {
   const CallNote& note = last_note();
   return {.kind = note.kind,
-          .sequence_number = (is_point_to_point(note.kind) ? next_message_ : next_sequence_) - 1,
+          .sequence_number = next_number(note.kind) - 1,
           .call_site = note.call_site(),
           .gang = state_->info};
 }
@@ -116,7 +123,7 @@ bool SimGang::counts_towards_faults(World& world) const noexcept {
 
 CallFaults SimGang::faults_before(World& world, Operation& operation) {
   Collective& call = operation.collective;
-  call.sequence_number = is_point_to_point(call.kind) ? next_message_ : next_sequence_;
+  call.sequence_number = next_number(call.kind);
   if (is_refused_) world.interference->refuse(world.engine.current(), *state_, rank(), call);
   return world.interference->before(world.engine.current(), *state_, operation);
 }

@@ -1,6 +1,10 @@
 // The Gang of a simulated rank.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "gang/gang.h"
 #include "sim/engine/engine.h"
 #include "sim/state/gang_state.h"
@@ -50,10 +54,21 @@ class SimGang final : public Gang {
     CallSite call_site() const noexcept { return {file, function, line}; }
   };
 
+  // Only for handles that send or receive, which most do not.
+  struct Messages {
+    std::uint64_t next = 0;
+    CallNote last;
+  };
+
   const CallNote& last_note() const noexcept {
-    return last_message_.at > last_collective_.at ? last_message_ : last_collective_;
+    return messages_ != nullptr && messages_->last.at > last_collective_.at ? messages_->last
+                                                                            : last_collective_;
   }
-  [[gnu::always_inline]] inline void number(World& world, Operation& operation) noexcept;
+  std::uint64_t next_number(OperationKind kind) const noexcept {
+    if (!is_point_to_point(kind)) return next_sequence_;
+    return messages_ != nullptr ? messages_->next : 0;
+  }
+  [[gnu::always_inline]] inline void number(World& world, Operation& operation);
   void post(World& world, PendingOperation& pending);
   // Inline: after a switch the processor mispredicts every return from a function called before the
   // switch, so one function fewer saves a few nanoseconds.
@@ -63,18 +78,17 @@ class SimGang final : public Gang {
   CallFaults faults_before(World& world, Operation& operation);
   [[gnu::noinline]] Received run_under_faults(World& world, Operation& operation);
 
+  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows; in Gang's padding
   // Fields that every call touches come first, on as few cache lines as possible.
   World* world_;  // null after the run
   std::shared_ptr<GangState> state_;
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
   const Task* user_ = nullptr;  // the context that is blocked in a call
-  bool is_refused_;             // held by a restarted rank whose incarnation no peer knows
   RankState* owner_;
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
-  std::uint64_t next_message_ = 0;
-  CallNote last_message_;
+  std::unique_ptr<Messages> messages_;  // null until the first
   CallSite made_at_;
 };
 

@@ -23,7 +23,7 @@ void break_by_unwinding(World& world, GangState& gang, const PendingOperation& p
   cause->ranks_at_fault = {pending.member};
   cause->reason = fmt::format("an exception left {} of {}", to_string(pending.call()),
                               members_text(gang, {pending.member}));
-  if (!gang.broken) pending.task->rank->broken_by_unwinding.push_back(cause);
+  if (!gang.broken) pending.task->rank->make_rare().broken_by_unwinding.push_back(cause);
   world.matching.break_gang(gang, cause);
 }
 
@@ -238,7 +238,7 @@ void SimWork::detached(std::shared_ptr<WorkState> self) noexcept {
   pending_.guard = nullptr;
   guard_.reset();
   is_detached_ = true;
-  auto& kept = pending_.task->rank->detached;
+  auto& kept = pending_.task->rank->make_rare().detached;
   const auto first = std::ranges::stable_partition(kept, [](const auto& work) {
     return !Matching::has_ended(static_cast<const SimWork&>(*work).pending_);
   });

@@ -33,27 +33,44 @@ struct LastCall {
   std::shared_ptr<const GangInfo> gang;  // null: there was none
 };
 
-struct RankState {
-  RankLocals locals;
-  SimGang* gangs = nullptr;                          // head of the list of the rank's gang handles
-  SimWork* works = nullptr;                          // likewise for its works
-  std::vector<std::shared_ptr<WorkState>> detached;  // those that the program has let go of
-  std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
-  std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
+// What only a few ranks need.
+struct RareRankState {
+  std::vector<std::shared_ptr<WorkState>> detached;  // works that the program has let go of
   // While an exception leaves the program: gangs that it has dropped, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
+  std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
+  std::string_view ended_as;   // where its end is not that of its program: "recording ends"
+};
+
+struct RankState {
+  RankLocals locals;
+  SimGang* gangs = nullptr;  // head of the list of the rank's gang handles
+  SimWork* works = nullptr;  // likewise for its works
+  std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
+  std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
   // The last call on any dropped gang, and its time (SimGang::last_called_at).
   LastCall last_call;
   std::uint64_t last_called_at = 0;
   std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
-  bool has_returned = false;   // its program is over, normally or not
-  bool has_failed = false;     // it ended with an exception
-  bool has_threads = false;    // it has started further contexts
-  std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
-  std::string_view ended_as;   // where its end is not that of its program: "recording ends"
-  int incarnation = 0;         // how often a fault has restarted it
+  bool has_returned = false;  // its program is over, normally or not
+  bool has_failed = false;    // it ended with an exception
+  bool has_threads = false;   // it has started further contexts
+  int incarnation = 0;        // how often a fault has restarted it
+
+  const RareRankState& rare() const noexcept {
+    static const RareRankState none;
+    return rare_ != nullptr ? *rare_ : none;
+  }
+  // For writing; made on first use.
+  RareRankState& make_rare() {
+    if (rare_ == nullptr) rare_ = std::make_unique<RareRankState>();
+    return *rare_;
+  }
+
+ private:
+  std::unique_ptr<RareRankState> rare_;
 };
 
 }  // namespace gang::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -70,7 +71,7 @@ std::optional<Refusal> refusal_of(const std::exception_ptr& error) {
 
 // The rank's handle of the gang, or the one it has just released.
 const GangState* gang_of(const RankState& rank, const GangInfo* info) {
-  for (const auto& gang : rank.abandoned)
+  for (const auto& gang : rank.rare().abandoned)
     if (gang->info.get() == info) return gang.get();
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
     if (gang->state()->info.get() == info) return gang->state().get();
@@ -84,8 +85,7 @@ std::string after_text(const RankState& rank, const LastCall& call) {
 
 // The rank's gangs: those it still holds, or has just released.
 std::vector<std::shared_ptr<GangState>> gangs_of(RankState& rank) {
-  std::vector<std::shared_ptr<GangState>> gangs = std::move(rank.abandoned);
-  rank.abandoned.clear();
+  std::vector<std::shared_ptr<GangState>> gangs = std::exchange(rank.make_rare().abandoned, {});
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
     gangs.push_back(gang->state());
   std::sort(gangs.begin(), gangs.end(),
@@ -186,17 +186,16 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     finding = rank.last_failure->finding = add_abort(world, *rank.last_failure, rank.rank, error);
   else
     finding = add_rank_failure(world, task, error);
-  for (const auto& cause : rank.broken_by_unwinding) {
+  for (const auto& cause : std::exchange(rank.make_rare().broken_by_unwinding, {})) {
     if (cause->finding != BreakCause::no_finding) world.findings.merge(cause->finding, finding);
     cause->finding = finding;
   }
-  rank.broken_by_unwinding.clear();
   if (world.foreign_gangs != nullptr) {  // its gangs break by themselves
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
     cause->finding = finding;
     rank.last_failure = std::move(cause);
-    rank.abandoned.clear();
+    rank.make_rare().abandoned.clear();
     return;
   }
   for (const auto& gang : gangs_of(rank)) {

@@ -35,7 +35,7 @@ std::shared_ptr<GangState> failed_gang(const World& world, const RankState& rank
     return error.rank() >= 0 && error.rank() < gang.size() &&
            gang.root_rank_of(error.rank()) == rank.rank && gang.label() == error.gang();
   };
-  for (const auto& gang : rank.abandoned)
+  for (const auto& gang : rank.rare().abandoned)
     if (is_it(*gang)) return gang;
   for (GangState* gang : world.matching.gangs())
     if (is_it(*gang)) return {std::shared_ptr<void>(), gang};
@@ -205,7 +205,7 @@ std::optional<Finding> finding_of(const World& world, const GangState& gang, con
 // Whether the cause is that an exception unwinds past the gangs of `rank` itself.
 bool is_own(const World& world, const BreakCause& cause, const RankState& rank) {
   constexpr std::size_t none = BreakCause::no_finding;
-  return std::ranges::any_of(rank.broken_by_unwinding, [&](const auto& own) {
+  return std::ranges::any_of(rank.rare().broken_by_unwinding, [&](const auto& own) {
     return own.get() == &cause || (own->finding != none && cause.finding != none &&
                                    world.findings.are_one(own->finding, cause.finding));
   });
@@ -269,7 +269,7 @@ std::shared_ptr<const BreakCause> cause_of_failure(const World& world, const Ran
   cause->reason = failure->what();
   if (finding->id == finding_id::participant_missing)
     for (const int missing : finding->ranks)
-      world.rank(missing).broken_by_unwinding.push_back(cause);  // should it fail
+      world.rank(missing).make_rare().broken_by_unwinding.push_back(cause);  // should it fail
   cause->finding_if_fatal = std::make_shared<const Finding>(*std::move(finding));
   gang->broken = cause;
   return cause;

@@ -63,7 +63,7 @@ class Groups {
     std::get<0>(key) = -1;
     if (program.is_done) {
       std::get<1>(key) = rank.has_failed ? 2 : 1;
-      std::get<7>(key) = rank.ended_as;
+      std::get<7>(key) = rank.rare().ended_as;
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)]) {
         std::get<8>(key) = file_of(departure->call_site);
         std::get<9>(key) = departure->call_site.line;
@@ -124,9 +124,9 @@ class Groups {
   Group absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
-      summary.note = rank.has_failed         ? "ended with an exception"
-                     : rank.ended_as.empty() ? "returned"
-                                             : std::string(rank.ended_as);
+      summary.note = rank.has_failed                ? "ended with an exception"
+                     : rank.rare().ended_as.empty() ? "returned"
+                                                    : std::string(rank.rare().ended_as);
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
         summary.location = location_of(departure->call_site);
     } else if (has_launched(rank, gang_)) {
@@ -140,7 +140,7 @@ class Groups {
       summary.note = blocked_text(*pending, ahead, [](CallText call) { return call; });
       return {std::move(summary), blocked_text(*pending, ahead, with_any_peer)};
     } else {
-      summary.note = program.is_frozen         ? std::string(rank.frozen_as)
+      summary.note = program.is_frozen         ? std::string(rank.rare().frozen_as)
                      : program.wait == nullptr ? running_text(rank)
                                                : "in a " + to_string(describe_wait(program).call);
     }

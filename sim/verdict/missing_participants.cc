@@ -149,14 +149,14 @@ class MissingCall {
 
   // Whether what is known of them is a recording, which ends somewhere.
   bool is_recorded() const {
-    return std::ranges::any_of(missing_.gone,
-                               [this](int rank) { return !world_.rank(rank).ended_as.empty(); });
+    return std::ranges::any_of(
+        missing_.gone, [this](int rank) { return !world_.rank(rank).rare().ended_as.empty(); });
   }
 
   // "rank 3's recording ends; ranks 5-6's dump is missing".
   std::string recorded_ends() const {
     std::map<std::string_view, std::vector<int>> ranks;
-    for (const int rank : missing_.gone) ranks[world_.rank(rank).ended_as].push_back(rank);
+    for (const int rank : missing_.gone) ranks[world_.rank(rank).rare().ended_as].push_back(rank);
     std::string text;
     for (const auto& [how, those] : ranks)
       text += fmt::format("{}{}'s {}", text.empty() ? "" : "; ", ranks_text(those), how);

@@ -37,7 +37,7 @@ void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault)
       Elements(payload.data(), DataType::u8, static_cast<std::int64_t>(payload.size())), fault);
 }
 
-bool GlooNetwork::is_silent(int rank) const { return !world_.rank(rank).frozen_as.empty(); }
+bool GlooNetwork::is_silent(int rank) const { return !world_.rank(rank).rare().frozen_as.empty(); }
 
 void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
   const Engine::Guard guard(world_.engine);
