@@ -14,11 +14,8 @@
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
 #include "harness/run/exploration_record.h"
-#include "harness/run/sampled_runs.h"
-#include "harness/run/schedule_file.h"
-#include "harness/run/schedule_shrinking.h"
+#include "harness/run/judgement.h"
 #include "harness/text/number_text.h"
-#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
@@ -27,32 +24,6 @@ Duration budget_of(std::string_view text) {
   const Duration budget = parse_duration(text);
   if (budget > Duration::zero()) return budget;
   throw InvalidArgument(fmt::format("--budget is '{}'; must be more than 0", text));
-}
-
-// Why no more than a sample was taken; empty where that was asked for.
-std::string why_sampled(const RunSpecification& specification, const Exploration& exploration) {
-  if (specification.faults) return "faults are drawn at random";
-  if (!can_be_exhaustive(specification)) return "only the backend sim is explored exhaustively";
-  return exploration.every ? why_not_proved(*exploration.every) : "";
-}
-
-// What the search has seen, and what decided.
-std::string search_text(const RunSpecification& specification, const Exploration& exploration) {
-  std::string text;
-  if (const auto& every = exploration.every) {
-    if (every->contests > 0)
-      text += fmt::format("  {} in a run at most; {} cut short\n",
-                          grouped(every->contests, "contested choice"), grouped(every->cut, "run"));
-    if (exploration.results > 1)
-      text += fmt::format("  {} different results\n", grouped(exploration.results));
-    if (exploration.claim == Claim::found && !exploration.sample) text += decisive_text(*every);
-  }
-  if (exploration.claim == Claim::proved) return text;
-  if (const std::string why = why_sampled(specification, exploration);
-      !why.empty() && exploration.claim == Claim::sampled)
-    text += sim::wrapped("A sample: " + why + ".", "  ");
-  if (exploration.sample) text += sim::wrapped(to_text(*exploration.sample) + ".", "  ");
-  return text;
 }
 
 bool draws_steps(Strategy strategy) noexcept {
@@ -67,20 +38,6 @@ void check_can_be_guided(const RunSpecification& specification, const Program& p
       fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks without "
                   "faults on the backend sim; must be random",
                   sim::most_explored_ranks));
-}
-
-// "Its schedule deviates in 2 places from ...", and where.
-std::string simplification_text(const SimplerSchedule& simpler, std::size_t before) {
-  const std::vector<sim::Detour>& left = simpler.run.detours;
-  std::string text =
-      left.empty()
-          ? "The schedule that runs take by themselves fails."
-          : fmt::format("{} from the schedule that runs take by themselves{}:",
-                        grouped(left.size(), "detour"),
-                        before > left.size() ? fmt::format(", made fewer from {}", before) : "");
-  text = sim::wrapped(text, "  ");
-  for (const sim::Detour& detour : left) text += sim::wrapped(to_string(detour), "    ");
-  return text + "\n";
 }
 
 class ExploreCommand final : public Command {
@@ -155,7 +112,7 @@ class ExploreCommand final : public Command {
         explore(source.program, specification, options_,
                 context.out_is_terminal ? progress(context.out) : Progress{});
     if (context.out_is_terminal) context.out << "\r\033[K";
-    context.out << summary(specification, exploration);
+    context.out << summary_of(specification, exploration, options_.schedules);
     record.coverage = exploration.coverage;
     record.wall_time = exploration.wall_time;
     record.claim = exploration.claim;
@@ -191,15 +148,14 @@ class ExploreCommand final : public Command {
   // Saves and shows it: the schedule that leads to it, or a scenario made smaller.
   void report_failure(const Program& program, const Exploration& exploration,
                       CommandContext& context, ExplorationRecord& record) {
-    const sim::Schedule& schedule = exploration.failure->report.schedule;
-    if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0) {
-      record.failure = save_schedule(context, program, exploration);
-      return;
+    ExplainedFailure failure = explain_failure(program, exploration, context.binary);
+    if (failure.schedule) {
+      save_schedule(context, failure);
+    } else {
+      save_scenario(context, *exploration.failure, failure);
+      record.failing_seed = exploration.failure->specification.options.seed;
     }
-    const SmallerFailure smaller = shrink_failure(program, *exploration.failure);
-    save(context, *exploration.failure, smaller);
-    record.failure = smaller.result;
-    record.failing_seed = exploration.failure->specification.options.seed;
+    record.failure = std::move(failure.result);
   }
 
   Progress progress(std::ostream& out) const {
@@ -213,67 +169,16 @@ class ExploreCommand final : public Command {
     };
   }
 
-  std::string summary(const RunSpecification& specification, const Exploration& exploration) const {
-    const ExplorationCoverage& coverage = exploration.coverage;
-    if (options_.schedules == 0)
-      return fmt::format("{}  {}, no run: there are more shards than schedules\n",
-                         verdict_of(exploration.claim), program_);
-    std::string text = fmt::format("{}  {}, {}\n\n", verdict_of(exploration.claim), program_,
-                                   scope_of(specification, exploration));
-    text += fmt::format(
-        "  {}, {} operations by ranks; {} real\n", grouped(coverage.runs, "run"),
-        grouped(coverage.rank_operations),
-        gang::to_string(std::chrono::floor<std::chrono::milliseconds>(exploration.wall_time)));
-    text += search_text(specification, exploration);
-    return text + coverage_text(coverage, specification.faults.has_value());
-  }
-
-  std::string scope_of(const RunSpecification& specification,
-                       const Exploration& exploration) const {
-    if (exploration.claim == Claim::proved)
-      return exploration.every->classes == 1
-                 ? "1 schedule: every other one is equivalent to it"
-                 : fmt::format("{}: every other one is equivalent to one of them",
-                               grouped(exploration.every->classes, "schedule"));
-    if (exploration.claim == Claim::found && !exploration.sample && exploration.every)
-      return fmt::format("schedule {}", grouped(exploration.coverage.runs));
-    if (exploration.claim == Claim::found)
-      return fmt::format("seed {}", exploration.failure->specification.options.seed);
-    const std::uint64_t first = specification.options.seed;
-    const std::uint64_t random_runs =
-        exploration.sample ? exploration.sample->runs : exploration.coverage.runs;
-    if (random_runs <= 1) return fmt::format("seed {}", first);
-    return fmt::format("seeds {} to {}", first, first + random_runs - 1);
-  }
-
-  RunResult save_schedule(CommandContext& context, const Program& program,
-                          const Exploration& exploration) {
-    const RunResult& found = *exploration.failure;
-    RunSpecification specification = found.specification;
-    sim::Schedule schedule = found.report.schedule;
-    std::optional<std::vector<sim::Detour>> detours = exploration.detours;
-    if (detours) {
-      const SimplerSchedule simpler = simplify_schedule(program, found, *detours);
-      context.out << simplification_text(simpler, detours->size());
-      schedule = simpler.run.result.report.schedule;
-      detours = simpler.run.detours;
-    }
-    RunResult result =
-        replay(program, specification, schedule,
-               {.trace = sim::Recording::on, .schedule = sim::Recording::on}, context.binary);
-    SavedSchedule saved = make_saved_schedule(program, result);
-    saved.detours = std::move(detours);
-    schedule_file().write([&] { return to_text(saved); });
-    // What the exploration has seen, rather than what a single run suspects.
-    if (found.report.outcome == sim::Outcome::completed)
-      result.report.findings = found.report.findings;
-    result.reproduce =
+  void save_schedule(CommandContext& context, ExplainedFailure& failure) {
+    context.out << detours_text(failure);
+    schedule_file().write([&failure] { return to_text(*failure.schedule); });
+    failure.result.reproduce =
         fmt::format("{} replay {}", context.binary, shell_quoted(schedule_file().path()));
-    context.out << styled(marked_text(result), text_style(context.out_is_terminal));
-    return result;
+    context.out << styled(marked_text(failure.result), text_style(context.out_is_terminal));
   }
 
-  void save(CommandContext& context, const RunResult& found, const SmallerFailure& smaller) {
+  void save_scenario(CommandContext& context, const RunResult& found,
+                     const ExplainedFailure& smaller) {
     const RunResult& result = smaller.result;
     const std::string what = result.uncontained.empty()
                                  ? std::string(to_string(result.report.outcome))

@@ -46,13 +46,13 @@ constexpr std::string_view to_string(Verification verification) noexcept {
 // What `run` runs and how. Copies, compares, prints and parses. The same specification and program
 // give the same report, except for wall times and under ContextKind::parallel.
 struct RunSpecification {
-  std::string program;                            // a name, or the path of a .toml file
-  std::optional<int> world_size;                  // none: the program's default
-  std::map<std::string, std::string> parameters;  // as given: key to text
+  std::string program = {};                            // a name, or the path of a .toml file
+  std::optional<int> world_size = {};                  // none: the program's default
+  std::map<std::string, std::string> parameters = {};  // as given: key to text
   BackendKind backend = BackendKind::sim;
   ScheduleChoice schedule = ScheduleChoice::round_robin;
   Verification verify = Verification::none;
-  std::optional<sim::FaultPlan> faults;  // each seed draws from it; none: nothing goes wrong
+  std::optional<sim::FaultPlan> faults = {};  // each seed draws from it; none: nothing goes wrong
 
   // The rest. World size, backend, scheduler, faults and recordings are set for each run.
   sim::SimulationOptions options = {};

@@ -4,6 +4,7 @@
 
 #include <gangsim/gang.h>
 #include <gangsim/gtest.h>
+#include <gangsim/harness/run/judgement.h>
 #include <gangsim/harness/runner.h>  // These four have moved; their old paths still work.
 #include <gangsim/sim.h>
 #include <gangsim/sim/schedule.h>
@@ -33,6 +34,12 @@ TEST(Train, IsSeenToDeadlockWhereOneRankStaysAway) {
         }
       });
   EXPECT_EQ(report.outcome, gang::sim::Outcome::deadlock);
+}
+
+TEST(Train, HoldsUnderEverySchedule) {
+  const gang::harness::Judgement judgement =
+      gang::harness::judge({"train", "one data-parallel step", train}, {.world_size = 4});
+  EXPECT_EQ(judgement.claim, gang::harness::Claim::proved) << to_string(judgement);
 }
 
 }  // namespace

@@ -1,0 +1,129 @@
+#include "harness/run/judgement.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/programs/all_programs.h"
+#include "harness/programs/faulty/all_faulty_programs.h"
+#include "harness/run/fault_file.h"
+#include "tests/harness/run/careless_program.h"
+
+namespace gang::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+const Program& program(std::string_view name) {
+  static const std::vector<Program> programs = with_faulty_programs(all_programs());
+  return find_program(programs, name);
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST(Judge, ProvesAProgramWithoutContestedChoicesInOneSchedule) {
+  const Judgement judgement = judge(program("ring"), {.world_size = 4});
+  EXPECT_EQ(judgement.claim, Claim::proved);
+  EXPECT_TRUE(judgement.holds());
+  EXPECT_TRUE(judgement.run.holds());
+  EXPECT_FALSE(judgement.failure);
+  ASSERT_TRUE(judgement.exploration);
+  EXPECT_EQ(judgement.exploration->every->classes, 1U);
+  EXPECT_EQ(&judgement.shown(), &judgement.run);
+  EXPECT_THAT(to_string(judgement), StartsWith("PROVED  ring, 1 schedule"));
+}
+
+TEST(Judge, DoesNotExploreWhatFailsByItself) {
+  const Judgement judgement = judge(program("missing_rank"), {.world_size = 4});
+  EXPECT_EQ(judgement.claim, Claim::found);
+  EXPECT_FALSE(judgement.holds());
+  EXPECT_FALSE(judgement.exploration);
+  ASSERT_THAT(judgement.shown().report.findings, SizeIs(1));
+  // Settled: further runs have shown that it is not by chance.
+  ASSERT_TRUE(judgement.run.report.findings[0].certainty);
+  EXPECT_EQ(to_string(judgement), to_string(judgement.run));
+}
+
+TEST(Judge, FindsTheScheduleThatFailsAndTheWayToItAgain) {
+  const Program& lost_wakeup = program("lost_wakeup");
+  const Judgement judgement = judge(lost_wakeup, {}, {.binary = "tool"});
+  EXPECT_TRUE(judgement.run.holds());
+  EXPECT_GT(judgement.run.contested_choices, 0U);
+  EXPECT_EQ(judgement.claim, Claim::found);
+  ASSERT_TRUE(judgement.failure);
+  ASSERT_TRUE(judgement.failure->schedule);
+  ASSERT_TRUE(judgement.failure->schedule->detours);
+  EXPECT_THAT(*judgement.failure->schedule->detours, SizeIs(1));
+  EXPECT_GE(judgement.failure->detours_found, 1U);
+  EXPECT_EQ(judgement.shown().report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(judgement.shown().reproduce, StartsWith("tool "));
+  const std::string text = to_string(judgement);
+  EXPECT_THAT(text, StartsWith("FOUND  lost_wakeup, schedule "));
+  EXPECT_THAT(text, HasSubstr(detours_text(*judgement.failure)));
+  EXPECT_LE(longest_line(text), 80U);
+
+  const ReplayedRun again =
+      replay_saved(saved_schedule_from_text(to_text(*judgement.failure->schedule)), lost_wakeup,
+                   {.trace = sim::Recording::on});
+  EXPECT_THAT(again.change, IsEmpty());
+  EXPECT_EQ(again.result.report.outcome, sim::Outcome::deadlock);
+}
+
+TEST(Judge, MakesAFailureUnderFaultsSmaller) {
+  const Judgement judgement =
+      judge(careless_program(),
+            {.world_size = 4,
+             .faults = load_faults("[[fault]]\nkind = \"crash\"\nranks = [3]\noperation = 1\n")},
+            {.exploration = ExplorationOptions{.schedules = 50}});
+  ASSERT_EQ(judgement.claim, Claim::found) << to_string(judgement);
+  const RunResult& shown = judgement.shown();
+  EXPECT_FALSE(shown.uncontained.empty());
+  const RunResult again = run(careless_program(), shown.specification);
+  EXPECT_EQ(again.uncontained, shown.uncontained);
+}
+
+TEST(Judge, WithoutExplorationASingleRunIsNoMoreThanASample) {
+  const Judgement judgement = judge(program("ring"), {.world_size = 4}, {.exploration = {}});
+  EXPECT_EQ(judgement.claim, Claim::sampled);
+  EXPECT_TRUE(judgement.holds());
+  EXPECT_FALSE(judgement.exploration);
+}
+
+TEST(Judge, WhereTheOperatingSystemSchedulesThereIsNothingToExplore) {
+  const Judgement judgement =
+      judge(program("ring"), {.world_size = 2, .options = {.context = sim::ContextKind::parallel}});
+  EXPECT_EQ(judgement.claim, Claim::sampled);
+  EXPECT_FALSE(judgement.exploration);
+}
+
+TEST(Judge, ThrowsWhatARunDoesNotAccept) {
+  EXPECT_THROW(judge(program("ring"), {.world_size = 0}), InvalidArgument);
+}
+
+// What is left to chance: sampled runs differ in their seeds, the first failure does not.
+TEST(Judge, OfDrawnSchedulesFindsTheSameFailureWithAnyNumberOfThreads) {
+  std::optional<std::string> report;
+  for (const int jobs : {1, 3}) {
+    const Judgement judgement =
+        judge(program("lock_order"), {},
+              {.exploration = ExplorationOptions{
+                   .schedules = 200, .jobs = jobs, .strategy = Strategy::random}});
+    ASSERT_EQ(judgement.claim, Claim::found);
+    const std::string found = to_string(judgement.shown().report);
+    EXPECT_EQ(report.value_or(found), found);
+    report = found;
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness
