@@ -61,12 +61,30 @@ OutputFile::OutputFile(std::string option, std::string path)
     if (descriptor_ < 0) fail();
     return;
   }
-  const std::string target = resolved(path_);
-  temporary_ = target + ".XXXXXX";
+  open_temporary();
+}
+
+// Without a name, where the file system can do that: nothing is left of it if we are killed.
+void OutputFile::open_temporary() {
+  const std::filesystem::path target = resolved(path_);
+  temporary_ = target.string() + ".XXXXXX";
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor_ >= 0) return;
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (descriptor_ < 0) {
-    temporary_.clear();
-    fail();
+  if (descriptor_ < 0) fail();
+  is_named_ = true;
+}
+
+// Gives the temporary file a name that no other file has.
+void OutputFile::name_temporary() {
+  const std::string opened = fmt::format("/proc/self/fd/{}", descriptor_);
+  const std::string pattern = temporary_;
+  for (int i = 0; !is_named_; ++i) {
+    temporary_ = fmt::format("{}{}.{}", pattern.substr(0, pattern.size() - 6), ::getpid(), i);
+    is_named_ =
+        ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    if (!is_named_ && errno != EEXIST) fail();
   }
 }
 
@@ -74,12 +92,13 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
     : option_(std::move(other.option_)),
       path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      is_named_(std::exchange(other.is_named_, false)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 OutputFile::~OutputFile() {
   give_standard_output_back();
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (is_named_) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::commit(std::string_view text) {
@@ -93,11 +112,12 @@ void OutputFile::commit(std::string_view text) {
   if (!temporary_.empty()) {
     if (::fsync(descriptor_) != 0) fail();
     if (::fchmod(descriptor_, 0644) != 0) fail();
+    name_temporary();
   }
   if (::close(std::exchange(descriptor_, -1)) != 0) fail();
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), resolved(path_).c_str()) != 0) fail();
-  temporary_.clear();
+  is_named_ = false;
 }
 
 void OutputFile::give_standard_output_back() noexcept {
@@ -109,7 +129,7 @@ void OutputFile::give_standard_output_back() noexcept {
 
 void OutputFile::fail() const {
   const std::string reason = system_reason();
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (is_named_) ::unlink(temporary_.c_str());
   throw InvalidArgument(fmt::format("{} {}: cannot be written: {}", option_, path_, reason));
 }
 

@@ -1,5 +1,10 @@
 #include "harness/text/output_file.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -50,6 +55,21 @@ TEST_F(OutputFileTest, LeavesTheOldFileIfItIsAbandoned) {
   }
   EXPECT_EQ(read_file("file", path("out.json")), "old");
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, LeavesNothingBehindIfTheProcessIsKilled) {
+  const int probe = ::open(directory_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe < 0) GTEST_SKIP() << "needs a file system with files that have no name";
+  ::close(probe);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OutputFile file{"--json", path("out.json")};
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(files(), 0U);
 }
 
 TEST_F(OutputFileTest, StandardOutputGetsTheFileAndNothingElse) {
