@@ -1,6 +1,7 @@
 """Dumps of gangsim, read by PyTorch's own analyser: tools/flight_recorder of PyTorch 2.6.
 
-It is in no package, only in PyTorch's sources: set PYTORCH_SOURCE to such a tree.
+No binary package has it, only PyTorch's sources (`apt-get source pytorch` on Debian 13): set
+PYTORCH_SOURCE to such a tree.
 """
 
 import os

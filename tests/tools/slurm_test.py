@@ -1,6 +1,7 @@
 """An array of shards on a real Slurm: one node, started here, on the loopback interface.
 
-Needs Debian's slurm-wlm (munge, slurmctld, slurmd, sbatch); without them, it is skipped.
+Needs Debian's slurm-wlm (munge, slurmctld, slurmd, sbatch); without them, or without
+control groups, it is skipped.
 """
 
 import getpass
@@ -25,6 +26,9 @@ PATIENCE = 60  # seconds
 missing = [name for name in COMMANDS if shutil.which(name, path=SEARCHED) is None]
 if missing:
     print(f"skipped: runs where slurm-wlm is installed; not found: {', '.join(missing)}")
+    sys.exit(77)
+if not os.path.ismount("/sys/fs/cgroup"):
+    print("skipped: slurmd needs /sys/fs/cgroup, which is not mounted here")
     sys.exit(77)
 
 CONFIGURATION = """

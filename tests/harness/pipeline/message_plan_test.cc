@@ -1,8 +1,12 @@
 #include "harness/pipeline/message_plan.h"
 
+#include <algorithm>
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/pipeline/schedule_timeline.h"
 #include "harness/pipeline/stock_schedules.h"
 
 namespace gang::harness {
@@ -61,6 +65,27 @@ TEST(MessagePlan, EveryMessageIsSentAndReceivedOnce) {
     EXPECT_EQ(sends, 2 * (sizes.stages() - 1) * sizes.microbatches);
     EXPECT_EQ(receives, sends);
   }
+}
+
+TEST(MessagePlan, ABatchIsInTheOrderInWhichItsMessagesAreMade) {
+  const PipelineSchedule schedule = make_schedule(ScheduleKind::interleaved_1f1b, {3, 2, 6});
+  std::map<std::string, std::int64_t> made_at;
+  for (const auto& passes : timeline_of(schedule).by_rank)
+    for (const TimedPass& timed : passes)
+      if (makes_message(timed.pass, schedule.sizes))
+        made_at[to_string(made_by(timed.pass))] = timed.end;
+  std::size_t longest = 0;
+  for (const auto& actions : plan_messages(schedule, SendForm::batched).by_rank) {
+    for (const PipelineAction& action : actions) {
+      const auto* transfers = std::get_if<std::vector<PipelineTransfer>>(&action);
+      if (transfers == nullptr) continue;
+      longest = std::max(longest, transfers->size());
+      EXPECT_TRUE(std::ranges::is_sorted(*transfers, {}, [&](const PipelineTransfer& transfer) {
+        return made_at.at(to_string(transfer.message));
+      })) << text_of({action});
+    }
+  }
+  EXPECT_GE(longest, 3U);
 }
 
 TEST(MessagePlan, AStageOnTheSameRankNeedsNoMessage) {

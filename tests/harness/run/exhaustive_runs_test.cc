@@ -73,6 +73,30 @@ TEST(ExhaustiveRuns, AResultThatDependsOnTheMessageIsARace) {
   EXPECT_THAT(found.failure->report.findings[0].ranks, testing::ElementsAre(0, 1, 2));
 }
 
+// Rank 0 takes it for granted that rank 1 has sent when it looks: by itself, a run shows it so.
+TEST(ExhaustiveRuns, FindsATestThatSucceedsInOneOrderOnly) {
+  const Program program{.name = "impatient", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 7;
+                          if (rank.rank() == 1) return rank.root()->send(view_of(value), 0);
+                          Work work = rank.root()->start_recv(view_of(value), 1);
+                          if (work.test()) return;
+                          work.wait();
+                          rank.root()->barrier();
+                        }};
+  const RunSpecification two_ranks{.program = "impatient", .world_size = 2};
+  EXPECT_TRUE(run(program, two_ranks).holds());
+  const Exploration found = explored(program, two_ranks);
+  EXPECT_EQ(found.claim, Claim::found);
+  ASSERT_TRUE(found.failure);
+  EXPECT_EQ(found.failure->report.outcome, sim::Outcome::deadlock);
+  ASSERT_EQ(found.failure->report.findings.size(), 1u);
+  EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::participant_missing);
+  ASSERT_TRUE(found.every->decisive);
+  EXPECT_EQ(found.every->decisive->first.rank, 1);  // by itself; and before it, where it is found:
+  EXPECT_EQ(found.every->decisive->second.rank, 0);
+  EXPECT_EQ(found.every->holds_otherwise, true);
+}
+
 TEST(ExhaustiveRuns, StopsWhenItIsTold) {
   Exploration exploration;
   int left = 1;

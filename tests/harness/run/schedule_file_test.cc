@@ -94,13 +94,17 @@ TEST(FirstDivergence, NamesTheEventWhereAnotherProgramDiffers) {
 }
 
 // Rank 0 hangs if the message of rank 2 comes first; `barriers` come before all that.
-Program hangs_if_rank_2_is_first(int barriers) {
-  return {.name = "order", .description = "", .run = [barriers](Rank& rank) {
+Program hangs_if_rank_2_is_first(int barriers, int later_barriers = 0) {
+  return {.name = "order", .description = "", .run = [=](Rank& rank) {
             std::int32_t value = 7;
             for (int i = 0; i < barriers; ++i) rank.root()->barrier();
-            if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-            const int first = rank.root()->recv(view_of(value)).source_rank;
-            rank.root()->recv(view_of(value), first == 2 ? 2 : any_rank);
+            if (rank.rank() != 0) {
+              rank.root()->send(view_of(value), 0);
+            } else {
+              const int first = rank.root()->recv(view_of(value)).source_rank;
+              rank.root()->recv(view_of(value), first == 2 ? 2 : any_rank);
+            }
+            for (int i = 0; i < later_barriers; ++i) rank.root()->barrier();
           }};
 }
 
@@ -122,6 +126,15 @@ TEST(ReplaySaved, RepeatsTheRun) {
       replay_saved(saved, hangs_if_rank_2_is_first(0), {.trace = sim::Recording::on});
   EXPECT_EQ(again.result.report.outcome, sim::Outcome::deadlock);
   EXPECT_EQ(again.change, "");
+}
+
+TEST(ReplaySaved, SurvivesAnEditThatDoesNotTouchTheDetours) {
+  const SavedSchedule saved = saved_hang();
+  const Program edited = hangs_if_rank_2_is_first(0, 2);
+  EXPECT_EQ(run(edited, saved.specification).report.outcome, sim::Outcome::completed);
+  const ReplayedRun again = replay_saved(saved, edited, {.trace = sim::Recording::on});
+  EXPECT_EQ(again.result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_NE(again.change, "");
 }
 
 TEST(ReplaySaved, SaysWhichChoiceIsNotMet) {

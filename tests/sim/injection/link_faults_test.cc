@@ -68,6 +68,28 @@ TEST(LinkFaults, ASlowLinkDelaysWhatCrossesIt) {
   EXPECT_EQ(report.virtual_time, 4s);
 }
 
+TEST(LinkFaults, AMessageThatIsHeldFailsWithItsGang) {
+  std::optional<GangError> error;
+  TimePoint failed_at{0};
+  const Report report = run(with(2, {{.kind = FaultKind::slow_link,
+                                      .ranks = {0},
+                                      .to = {1},
+                                      .delay = Between<Duration>(10s)}}),
+                            [&](SimulatedRank& rank) {
+                              std::int32_t value = 0;
+                              if (rank.rank() == 1) {
+                                rank.runtime().sleep_for(1s);
+                                return rank.root()->abort();
+                              }
+                              error = gang_error_of([&] { rank.root()->send(view_of(value), 1); });
+                              failed_at = rank.runtime().now();
+                            });
+  EXPECT_EQ(report.outcome, Outcome::completed);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), GangErrorKind::aborted);
+  EXPECT_EQ(failed_at, TimePoint(1s));
+}
+
 TEST(LinkFaults, OneWayLeavesTheOtherWayAlone) {
   const auto program = [](SimulatedRank& rank) {
     float value = 0;

@@ -121,6 +121,16 @@ TEST(Mismatch, TheFirstFieldThatDiffersIsTheFinding) {
   EXPECT_THAT(ids_of(count), ElementsAre("mismatch_count"));
 }
 
+// Half is enough to be one gang with a wrong member.
+TEST(Mismatch, ListsThatShareHalfOfTheirRanksAreOneGang) {
+  const auto create = [](std::vector<int> ranks) -> Call {
+    return [ranks](Gang& g) { child_of(g, ranks); };
+  };
+  EXPECT_THAT(ids_of(differ(create({0, 1}), create({1, 2}))), ElementsAre("mismatch_ranks"));
+  EXPECT_THAT(ids_of(differ(create({0, 1, 2}), create({2, 3, 4}))),
+              ElementsAre("group_creation_order"));
+}
+
 TEST(Mismatch, ATieNamesEverybody) {
   const Report report = run(4, [](SimulatedRank& rank) {
     const auto operation = rank.rank() < 2 ? ReduceOperation::sum : ReduceOperation::max;

@@ -119,6 +119,32 @@ TEST(NearMisses, NameWhoseMessagesWereTakenInsteadOfOneThatIsLeft) {
   EXPECT_EQ(miss.second.note, "taken 2 times from any source");
 }
 
+// One message more than the other's is what any order of arrival may bring.
+TEST(NearMisses, AMessageTakenOnceMoreIsNone) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0)
+      rank.root()->recv(view_of(value), any_rank, 4);
+    else
+      rank.root()->send(view_of(value), 0, 4);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_TRUE(report.findings[0].near_misses.empty());
+}
+
+TEST(NearMisses, OneMessageAccountsForOneReceive) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::array<std::int32_t, 2> values{};
+    if (rank.rank() == 0) return rank.root()->send(view(values).slice(0, 1), 1, 9);
+    Work first = rank.root()->start_recv(view(values).slice(0, 1), 0, 1);
+    Work second = rank.root()->start_recv(view(values).slice(1, 1), 0, 2);
+    first.wait();
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_tag"));
+  ASSERT_EQ(report.findings[0].near_misses.size(), 1U);
+  EXPECT_THAT(to_string(report.findings[0].near_misses[0].second.call), HasSubstr("tag 1"));
+}
+
 TEST(NearMisses, AReceiveFromAnySourceMayHaveTheWrongTagToo) {
   const Report report = run(4, [](SimulatedRank& rank) {
     std::int32_t value = 0;

@@ -35,6 +35,21 @@ TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
   EXPECT_THAT(report.findings[1].ranks, ElementsAre(0, 1));
 }
 
+// Whoever should have received may have given up because of that.
+TEST(VerdictDiagnosis, WhatABrokenGangLeavesUnreceivedIsNoFinding) {
+  const SimulationOptions options{.world_size = 2, .sends = SendMode::buffered(64)};
+  const auto program = [](bool aborts) {
+    return [aborts](SimulatedRank& rank) {
+      float value = 1;
+      if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+      rank.runtime().sleep_for(std::chrono::seconds(1));
+      if (rank.rank() == 1 && aborts) rank.root()->abort();
+    };
+  };
+  EXPECT_THAT(ids_of(run(options, program(false))), ElementsAre("unreceived_message"));
+  EXPECT_THAT(ids_of(run(options, program(true))), IsEmpty());
+}
+
 TEST(VerdictDiagnosis, ADroppedWorkIsNoFindingWhereThatIsIgnored) {
   const SimulationOptions options{.world_size = 2, .ignored_leaks = {.unwaited_work = true}};
   EXPECT_TRUE(run(options, [](SimulatedRank& rank) { rank.root()->start_barrier(); }).holds());
