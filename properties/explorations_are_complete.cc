@@ -40,17 +40,27 @@ Report run(const ScriptCase& script, const sim::SimulationOptions& options) {
 }
 
 struct Seen {
-  std::multiset<std::uint64_t> classes;
+  std::vector<sim::StepLog> logs;
   std::set<std::string> outcomes;
+
+  // With what all runs receive from any source.
+  std::multiset<std::uint64_t> classes(const sim::AnyReceives& known) const {
+    std::multiset<std::uint64_t> all;
+    for (const sim::StepLog& log : logs) all.insert(class_of(log, known));
+    return all;
+  }
+  void add_receives(sim::AnyReceives& known) const {
+    for (const sim::StepLog& log : logs) sim::merge(known, log.any_receives);
+  }
 };
 
 // None if the world is too large, or does what exhaustive runs do not cover.
 std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   Seen seen;
   const auto ran = [&](const sim::ExploredRun& one) {
-    seen.classes.insert(class_of(one.guide->log()));
+    seen.logs.push_back(one.guide->log());
     seen.outcomes.insert(outcome_of(one.report));
-    return seen.classes.size() < most_classes;
+    return seen.logs.size() < most_classes;
   };
   const sim::EverySchedule every = explore(
       options_of(script),
@@ -70,7 +80,7 @@ std::optional<Seen> enumerated(const ScriptCase& script) {
   for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
     options.guide->begin(all.beginning(), none);
     const Report report = run(script, options);
-    seen.classes.insert(class_of(options.guide->log()));
+    seen.logs.push_back(options.guide->log());
     seen.outcomes.insert(outcome_of(report));
     if (!all.next(options.guide->log())) return seen;
   }
@@ -93,11 +103,14 @@ Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
     return Verdict::violated("never seen: " + missing);
   if (const std::string extra = missing_outcome(seen->outcomes, all->outcomes); !extra.empty())
     return Verdict::violated("seen, but no interleaving ends so: " + extra);
-  const std::set<std::uint64_t> classes(all->classes.begin(), all->classes.end());
-  const std::set<std::uint64_t> found(seen->classes.begin(), seen->classes.end());
-  if (found.size() != seen->classes.size())
-    return Verdict::violated(
-        fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
+  sim::AnyReceives known;
+  all->add_receives(known);
+  const std::multiset<std::uint64_t> of_all = all->classes(known);
+  const std::multiset<std::uint64_t> of_seen = seen->classes(known);
+  const std::set<std::uint64_t> classes(of_all.begin(), of_all.end());
+  const std::set<std::uint64_t> found(of_seen.begin(), of_seen.end());
+  if (found.size() != of_seen.size())
+    return Verdict::violated(fmt::format("{} runs for {} classes", of_seen.size(), found.size()));
   if (found != classes)
     return Verdict::violated(
         fmt::format("{} classes; the interleavings have {}", found.size(), classes.size()));
@@ -107,10 +120,12 @@ Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
 Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
   const std::optional<Seen> seen = explored(script, explore);
   if (!seen) return Verdict::not_applicable();
-  const std::set<std::uint64_t> found(seen->classes.begin(), seen->classes.end());
-  if (found.size() != seen->classes.size())
-    return Verdict::violated(
-        fmt::format("{} runs for {} classes", seen->classes.size(), found.size()));
+  sim::AnyReceives known;
+  seen->add_receives(known);
+  const std::multiset<std::uint64_t> of_seen = seen->classes(known);
+  const std::set<std::uint64_t> found(of_seen.begin(), of_seen.end());
+  if (found.size() != of_seen.size())
+    return Verdict::violated(fmt::format("{} runs for {} classes", of_seen.size(), found.size()));
   sim::SimulationOptions options = options_of(script);
   options.scheduler = sim::SchedulerKind::random;
   for (std::uint64_t seed = 1; seed <= compared_schedules; ++seed) {
@@ -131,6 +146,18 @@ ScriptCase generate_small(Draw& draw) {
   return script;
 }
 
+ScriptCase generate_small_and_faulty(Draw& draw) {
+  ScriptCase script = generate_faulty_choices(draw);
+  script.calls.resize(3);
+  for (auto& calls : script.calls)
+    if (calls.size() > 3) calls.erase(calls.begin(), calls.end() - 3);
+  for (sim::Fault& fault : script.faults) {
+    for (int& rank : fault.ranks) rank %= 3;
+    if (fault.error_at) std::erase_if(*fault.error_at, [](int rank) { return rank >= 3; });
+  }
+  return script;
+}
+
 using JudgeExploration = Verdict (*)(const ScriptCase&, const Explore&);
 
 constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
@@ -138,6 +165,18 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
      "the runs of an exploration are one of each class that all interleavings fall into, and end "
      "as those do",
      judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_small_faulty_worlds[] = {
+    {"faults_are_choices_like_others",
+     "the same of worlds with a fault of one rank, whose peers may shrink the world",
+     judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_faulty_worlds[] = {
+    {"random_schedules_with_a_fault_end_no_otherwise",
+     "100 random schedules with a fault end as some run of the exploration does",
+     judge_against_random, 20},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_choices_explored[] = {
@@ -159,6 +198,14 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   };
   std::vector<Property> all = laws_of<ScriptCase>(
       laws_of_small_worlds, {.suite = "exploration", .generate = generate_small}, apply);
+  for (Property& law :
+       laws_of<ScriptCase>(laws_of_small_faulty_worlds,
+                           {.suite = "exploration", .generate = generate_small_and_faulty}, apply))
+    all.push_back(std::move(law));
+  for (Property& law :
+       laws_of<ScriptCase>(laws_of_faulty_worlds,
+                           {.suite = "exploration", .generate = generate_faulty_choices}, apply))
+    all.push_back(std::move(law));
   for (Property& law : laws_of<ScriptCase>(
            laws_of_choices_explored, {.suite = "exploration", .generate = generate_choices}, apply))
     all.push_back(std::move(law));

@@ -53,6 +53,7 @@ class ExploreCommand final : public Command {
             "explore lost_wakeup --strategy exhaustive --save found.json",
             "explore trainer --strategy random --schedules 100000 --budget 60s",
             "explore lost_wakeup --world 8 --strategy pct:3 --schedules 100000",
+            "explore ring --world 3 --faults one_crash",
             "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
             "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
             "explore suspect.toml --faults plan.toml --save found.toml",
@@ -98,8 +99,8 @@ class ExploreCommand final : public Command {
           "thread");
     if (options_.strategy == Strategy::exhaustive && !can_be_exhaustive(specification))
       throw InvalidArgument(
-          "--strategy is 'exhaustive', which knows no faults and no backend but sim; leave it out "
-          "to sample");
+          fmt::format("--strategy is 'exhaustive', but {}; leave it out to sample",
+                      why_not_exhaustive(specification)));
     if (draws_steps(options_.strategy)) check_can_be_guided(specification, source.program);
     ExplorationRecord record{.specification = specification,
                              .fingerprint = fingerprint(source.program),
@@ -116,6 +117,7 @@ class ExploreCommand final : public Command {
     record.coverage = exploration.coverage;
     record.wall_time = exploration.wall_time;
     record.claim = exploration.claim;
+    record.exhaustive = exhaustive_search_of(exploration);
     if (exploration.failure) {
       context.out << '\n' << std::flush;
       report_failure(source.program, exploration, context, record);

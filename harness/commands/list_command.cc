@@ -118,6 +118,7 @@ std::vector<Listing> make_standard_listings() {
        {"stream_ordered", "in the order in which a rank launched them, as with NCCL"}}));
   listings.push_back(fixed_listing(
       "faults", {{"none", "nothing goes wrong"},
+                 {"one_crash", "one rank that dies anywhere; explore tries every place"},
                  {"light", "one rank that dies, with its peers notified, fails or is slow"},
                  {"swarm", "about three faults, from a random half of the kinds"},
                  {"production", "about one fault, in the proportions of a large training job"},

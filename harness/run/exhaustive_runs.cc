@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/faults/fault_cases.h"
 #include "sim/further_runs/rechecked_run.h"
 #include "sim/schedule/guide.h"
 #include "sim/text/text_layout.h"
@@ -45,8 +46,9 @@ bool is_message(const std::optional<sim::Contest>& contest) {
 
 }  // namespace
 
-bool can_be_exhaustive(const RunSpecification& specification) noexcept {
-  return can_be_watched(specification) && !specification.faults;
+std::string why_not_exhaustive(const RunSpecification& specification) {
+  if (!can_be_watched(specification)) return "only the backend sim is explored exhaustively";
+  return specification.faults ? sim::why_not_listed(*specification.faults) : "";
 }
 
 bool can_be_watched(const RunSpecification& specification) noexcept {
@@ -68,35 +70,100 @@ namespace {
 class ExhaustiveRuns {
  public:
   ExhaustiveRuns(const Program& program, const RunSpecification& specification,
-                 const std::function<bool()>& may_go_on, Exploration& exploration)
+                 const std::function<bool()>& may_go_on, Exploration& exploration, int jobs)
       : program_(program),
         guided_(bounded(specification)),
         may_go_on_(may_go_on),
-        exploration_(exploration) {
+        exploration_(exploration),
+        jobs_(jobs) {
     guided_.schedule = ScheduleChoice::round_robin;
     guided_.options.world_size = specification.world_size.value_or(program.default_world_size);
+    faults_ = std::exchange(guided_.faults, std::nullopt);
   }
 
-  void run(int jobs) {
-    sim::EverySchedule& every = exploration_.every.emplace(sim::run_every_schedule(
-        guided_.options,
-        [this](const sim::SimulationOptions& options) { return make(options.guide); },
-        [this](const sim::ExploredRun& ran) { return take(ran); }, jobs));
-    if (exploration_.coverage.runs == 1 && !exploration_.failure && is_only_one_)
-      every.end = sim::EverySchedule::End::all_seen;
-    if (every.end == sim::EverySchedule::End::diverged && !exploration_.failure)
-      exploration_.failure = diverged(every.diverged_at);
-    exploration_.results = results_.size();
+  void run() {
+    exploration_.every.emplace();
+    run_case();
+    if (faults_ && goes_on()) run_with_faults();
     if (exploration_.failure)
       exploration_.claim = Claim::found;
-    else if (every.end == sim::EverySchedule::End::all_seen)
+    else if (exploration_.every->end == End::all_seen)
       exploration_.claim = Claim::proved;
   }
 
  private:
+  using End = sim::EverySchedule::End;
+
+  bool goes_on() const { return !exploration_.failure && exploration_.every->end == End::all_seen; }
+
+  // Every schedule of the program with the faults that guided_ has.
+  void run_case() {
+    is_only_one_ = false;
+    runs_of_case_ = 0;
+    made_.clear();
+    results_.clear();
+    sim::EverySchedule every = sim::run_every_schedule(
+        guided_.options,
+        [this](const sim::SimulationOptions& options) { return make(options.guide); },
+        [this](const sim::ExploredRun& ran) { return take(ran); }, jobs_);
+    if (runs_of_case_ == 1 && !exploration_.failure && is_only_one_) every.end = End::all_seen;
+    if (every.end == End::diverged && !exploration_.failure)
+      exploration_.failure = diverged(every.diverged_at);
+    if (!guided_.faults) exploration_.results = results_.size();
+    add(std::move(every));
+  }
+
+  void add(sim::EverySchedule every) {
+    const std::string case_key = key_of_case();
+    if (!seen_cases_.insert(case_key).second) every.classes = 0;  // like one before
+    if (every.classes > 0 && guided_.faults) ++exploration_.fault_cases;
+    const sim::EverySchedule& before = *exploration_.every;
+    every.classes += before.classes;
+    every.cut += before.cut;
+    every.contests = std::max(every.contests, before.contests);
+    every.restarts += before.restarts;
+    exploration_.every = std::move(every);
+  }
+
+  // What has happened in the runs of this case: a fault that never did might as well be missing.
+  std::string key_of_case() const {
+    std::string key;
+    if (!guided_.faults) return key;
+    for (std::size_t i = 0; i < seen_faults_.size(); ++i)
+      if (seen_faults_[i].has_fired) key += to_string(guided_.faults->faults[i]) + '\n';
+    return key;
+  }
+
+  void run_with_faults() {
+    sim::FaultCases cases(*faults_, guided_.options.world_size);
+    while (goes_on()) {
+      guided_.faults = cases.next();
+      if (!guided_.faults) break;
+      if (guided_.faults->faults.empty()) continue;  // that was the first one
+      seen_faults_.assign(guided_.faults->faults.size(), {});
+      run_case();
+      cases.learn(seen_faults_);
+    }
+  }
+
+  void note_faults(const RunResult& result) {
+    for (const sim::FiredFault& fired : result.report.faults) {
+      sim::SeenFault& seen = seen_faults_[fired.fault];
+      seen.has_fired = true;
+      std::set<int> witnesses(seen.witnesses.begin(), seen.witnesses.end());
+      witnesses.insert(fired.witnesses.begin(), fired.witnesses.end());
+      seen.witnesses.assign(witnesses.begin(), witnesses.end());
+    }
+  }
+
   sim::Report make(const std::shared_ptr<sim::Guide>& guide) {
-    RunResult result = harness::run(
-        program_, guided_, {.schedule = sim::Recording::on, .settles = false, .guide = guide});
+    RunResult result =
+        harness::run(program_, guided_,
+                     {.schedule = sim::Recording::on,
+                      .outputs = faults_ ? KeepOutputs::data : KeepOutputs::digest_only,
+                      .settles = false,
+                      .clean = guided_.faults ? &clean_ : nullptr,
+                      .guide = guide});
     const std::lock_guard lock{mutex_};
     RunResult& made = made_[guide.get()];
     made = std::move(result);
@@ -111,12 +178,15 @@ class ExhaustiveRuns {
   // Whether to go on.
   bool take(const sim::ExploredRun& ran) {
     const RunResult& result = made_with(ran.guide);
+    ++runs_of_case_;
     exploration_.coverage.add(result);
+    note_faults(result);
+    if (faults_ && !guided_.faults && clean_.by_rank.empty()) clean_ = result.outputs;
     results_.insert(result.outputs.digest);
     is_only_one_ = ran.report.schedules == sim::Schedules::every;
     if (is_failure(result))
       fail(result, ran.guide);
-    else if (results_.size() > 1 && is_message(ran.decisive))
+    else if (results_.size() > 1 && !guided_.faults && is_message(ran.decisive))
       fail(result, ran.guide, race_finding(*ran.decisive));
     else if (is_sampled_for_repeats())
       check_repeats(result);
@@ -175,6 +245,12 @@ class ExhaustiveRuns {
   RunSpecification guided_;
   const std::function<bool()>& may_go_on_;
   Exploration& exploration_;
+  const int jobs_;
+  std::optional<sim::FaultPlan> faults_;     // of which guided_ has one case, or none
+  std::vector<sim::SeenFault> seen_faults_;  // of that case
+  std::set<std::string> seen_cases_;
+  Outputs clean_;  // of a run without faults
+  std::uint64_t runs_of_case_ = 0;
   std::mutex mutex_;
   std::map<const sim::Guide*, RunResult> made_;  // the last one with each guide
   std::set<std::uint64_t> results_;
@@ -185,7 +261,7 @@ class ExhaustiveRuns {
 
 void run_exhaustively(const Program& program, const RunSpecification& specification,
                       const std::function<bool()>& may_go_on, Exploration& exploration, int jobs) {
-  ExhaustiveRuns(program, specification, may_go_on, exploration).run(jobs);
+  ExhaustiveRuns(program, specification, may_go_on, exploration, jobs).run();
 }
 
 std::string to_text(const sim::Contest& contest) {
@@ -217,6 +293,11 @@ std::string to_text(const sim::Contest& contest) {
       return fmt::format("{} tested its operation{} before {} made its call{}",
                          context_of(first, first_name), place_of(first),
                          context_of(second, second_name), place_of(second));
+    case sim::AccessKind::fault:
+      return fmt::format("{} {} before {} {}", context_of(first, first_name),
+                         first.mode == sim::AccessMode::write ? "met its fault" : "went on",
+                         context_of(second, second_name),
+                         second.mode == sim::AccessMode::write ? "met its fault" : "went on");
     case sim::AccessKind::call:
       if (first.mode != second.mode && first.site.line == 0)
         return fmt::format("{} broke the gang before the call of {}{}",

@@ -8,9 +8,13 @@
 
 namespace gang::harness {
 
-// Whether exhaustive runs of this specification could show anything: they know no faults, and no
-// backend but sim.
-bool can_be_exhaustive(const RunSpecification& specification) noexcept;
+// Why exhaustive runs of this specification would show nothing: "only the backend sim is explored
+// exhaustively"; empty if they may. Faults can be explored whose every way to come about can be
+// listed (sim::FaultCases).
+std::string why_not_exhaustive(const RunSpecification& specification);
+inline bool can_be_exhaustive(const RunSpecification& specification) {
+  return why_not_exhaustive(specification).empty();
+}
 
 // Whether a Guide can be told what the runs do.
 bool can_be_watched(const RunSpecification& specification) noexcept;
@@ -19,11 +23,12 @@ bool can_be_watched(const RunSpecification& specification) noexcept;
 RunSpecification bounded(RunSpecification specification);
 
 // Runs `program` until a run fails, every class has been seen, or `may_go_on` says no; adds to
-// `exploration`. The claim stays `sampled` unless a failure is found or everything has been seen.
-// The failure keeps its schedule. A result that depends on which message a receive from any source
-// takes is a failure, with the finding message_race; so is a program that does not repeat itself
-// under one schedule, with the finding nondeterminism. `jobs` threads run the program; what is
-// found does not depend on their number.
+// `exploration`. With faults: first without them, then every class of each of their cases. The
+// claim stays `sampled` unless a failure is found or everything has been seen. The failure keeps
+// its schedule. A result that depends on which message a receive from any source takes is a
+// failure, with the finding message_race; so is a program that does not repeat itself under one
+// schedule, with the finding nondeterminism. `jobs` threads run the program; what is found does not
+// depend on their number.
 void run_exhaustively(const Program& program, const RunSpecification& specification,
                       const std::function<bool()>& may_go_on, Exploration& exploration,
                       int jobs = 1);

@@ -112,6 +112,7 @@ struct Exploration {
   std::optional<sim::EverySchedule> every;  // how far exhaustive runs came; none: none were made
   std::optional<Sample> sample;             // of the drawn runs; none: not known, or none made
   std::uint64_t results = 0;                // different outputs of exhaustive runs that completed
+  std::uint64_t fault_cases = 0;            // ways in which faults came about in exhaustive runs
 };
 
 // Whether a run is one that an exploration looks for: with faults, a run that did not contain them;

@@ -44,6 +44,21 @@ ExplorationCoverage coverage_from_json(const json& from) {
   return coverage;
 }
 
+json to_json(const ExhaustiveSearch& search) {
+  return {{"classes", search.classes},
+          {"contested_choices", search.contested_choices},
+          {"fault_cases", search.fault_cases}};
+}
+
+// None in files that were written before there was one.
+std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
+  if (!from.contains("exhaustive") || from["exhaustive"].is_null()) return std::nullopt;
+  const json& search = from["exhaustive"];
+  return ExhaustiveSearch{.classes = field<std::uint64_t>(search, "classes"),
+                          .contested_choices = field<std::uint64_t>(search, "contested_choices"),
+                          .fault_cases = field<std::uint64_t>(search, "fault_cases")};
+}
+
 void add_coverage(const ExplorationCoverage& from, ExplorationCoverage& to) {
   to.runs += from.runs;
   to.with_faults += from.with_faults;
@@ -100,11 +115,19 @@ std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) 
   return text + kinds_table(coverage);
 }
 
+std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration) {
+  if (!exploration.every) return std::nullopt;
+  return ExhaustiveSearch{.classes = exploration.every->classes,
+                          .contested_choices = exploration.every->contests,
+                          .fault_cases = exploration.fault_cases};
+}
+
 ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
   ExplorationRecord whole = shards.front();
   whole.shard = {};
   whole.coverage = {};
   whole.wall_time = Duration{0};
+  whole.exhaustive.reset();  // shards are drawn
   whole.failure.reset();
   whole.failing_seed.reset();
   for (const ExplorationRecord& shard : shards) {
@@ -129,6 +152,7 @@ json to_json(const ExplorationRecord& record) {
           {"shard", to_json(record.shard)},
           {"claim", name_of(claim_names, record.claim)},
           {"coverage", coverage_to_json(record.coverage)},
+          {"exhaustive", record.exhaustive ? to_json(*record.exhaustive) : json()},
           {"wall_time_ns", record.wall_time.count()},
           {"failing_seed", record.failing_seed ? json(*record.failing_seed) : json()},
           {"failure", record.failure ? to_json(*record.failure) : json()},
@@ -144,6 +168,7 @@ ExplorationRecord exploration_record_from_json(const json& from) {
   record.coverage = coverage_from_json(sim::object_field(from, "coverage"));
   record.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
   record.claim = sim::enum_field(from, "claim", claim_names);
+  record.exhaustive = exhaustive_search_from_json(from);
   if (sim::value_field(from, "failure").is_null()) return record;
   record.failure = run_result_from_json(sim::object_field(from, "failure"));
   record.failure->uncontained = field<std::string>(from, "uncontained");

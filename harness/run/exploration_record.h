@@ -18,6 +18,18 @@ namespace gang::harness {
 inline constexpr std::string_view exploration_format = "gangsim exploration";
 inline constexpr int exploration_version = 1;
 
+// How far exhaustive runs have come.
+struct ExhaustiveSearch {
+  std::uint64_t classes = 0;            // of equivalent schedules, one run each
+  std::uint64_t contested_choices = 0;  // the most in one run
+  std::uint64_t fault_cases = 0;        // ways in which faults came about
+
+  friend bool operator==(const ExhaustiveSearch&, const ExhaustiveSearch&) = default;
+};
+
+// Of an exploration that has made exhaustive runs; none: there were none.
+std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration);
+
 // What an exploration, or one shard of it, has found. A value: parses and prints.
 struct ExplorationRecord {
   RunSpecification specification;     // of the whole exploration: its first seed
@@ -27,6 +39,7 @@ struct ExplorationRecord {
   ExplorationCoverage coverage = {};  // of the runs that were made
   Duration wall_time{0};
   Claim claim = Claim::sampled;
+  std::optional<ExhaustiveSearch> exhaustive = {};
   std::optional<RunResult> failure = {};           // the first; of random runs, made smaller
   std::optional<std::uint64_t> failing_seed = {};  // of random runs: before it was made smaller
 
@@ -43,6 +56,7 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //   program, fingerprint, specification, schedules      what was explored; equal in all shards
 //   shard                                {"index": 3, "count": 8}
 //   claim, coverage, wall_time_ns        "proved", "found" or "sampled"
+//   exhaustive                           null, or classes, contested_choices, fault_cases
 //   failing_seed, failure, uncontained   null, or a saved run (run_file.h)
 nlohmann::json to_json(const ExplorationRecord& record);
 

@@ -16,8 +16,7 @@ namespace {
 
 // Why no more than a sample was taken; empty where that was asked for.
 std::string why_sampled(const RunSpecification& specification, const Exploration& exploration) {
-  if (specification.faults) return "faults are drawn at random";
-  if (!can_be_exhaustive(specification)) return "only the backend sim is explored exhaustively";
+  if (std::string why = why_not_exhaustive(specification); !why.empty()) return why;
   return exploration.every ? why_not_proved(*exploration.every) : "";
 }
 
@@ -41,6 +40,10 @@ std::string search_text(const RunSpecification& specification, const Exploration
 }
 
 std::string scope_of(const RunSpecification& specification, const Exploration& exploration) {
+  if (exploration.claim == Claim::proved && specification.faults)
+    return fmt::format(
+        "{}, {} by which faults come about: every other schedule is equivalent to one of these",
+        grouped(exploration.every->classes, "schedule"), grouped(exploration.fault_cases, "way"));
   if (exploration.claim == Claim::proved)
     return exploration.every->classes == 1
                ? "1 schedule: every other one is equivalent to it"

@@ -137,8 +137,7 @@ RunOption watchdog_option() {
 
 RunOption sends_option() {
   return option_of(
-      "sends", "MODE",
-      "rendezvous, buffered:BYTES per pair of ranks, or unlimited [rendezvous]",
+      "sends", "MODE", "rendezvous, buffered:BYTES per pair of ranks, or unlimited [rendezvous]",
       [](auto& s) -> auto& { return s.options.sends; },
       [](std::string_view option, std::string_view text) {
         constexpr std::string_view buffered = "buffered:";
@@ -201,8 +200,8 @@ RunOption nccl_option() {
 RunOption faults_option() {
   return option_of(
       "faults", "PLAN",
-      "faults to inject: light, swarm, production, byzantine, a .toml file, or\n"
-      "none [none]",
+      "faults to inject: one_crash, light, swarm, production, byzantine, a\n"
+      ".toml file, or none [none]",
       [](auto& s) -> auto& { return s.faults; },
       [](std::string_view, std::string_view text) {
         std::optional<sim::FaultPlan> plan = load_faults(text);

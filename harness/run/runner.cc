@@ -117,8 +117,8 @@ void count_contests(const Backend& backend, const Launch& launch, RunResult& res
   const sim::Report& report = result.report;
   const sim::Certainty* certainty = sim::certainty_of(report);
   const sim::Schedules happens_in = certainty != nullptr ? certainty->schedules : report.schedules;
-  if (happens_in == sim::Schedules::every || !can_be_exhaustive(result.specification) ||
-      report.counts.rank_operations > most_operations)
+  if (happens_in == sim::Schedules::every || result.specification.faults ||
+      !can_be_exhaustive(result.specification) || report.counts.rank_operations > most_operations)
     return;
   result.contested_choices =
       sim::count_contests(launch.options, [&](const sim::SimulationOptions& options) {
@@ -178,6 +178,7 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
     if (result.report.histories != nullptr)
       sim::settle_culprits(options, result.report, sim::RunAgain());
     add_wrong_results(program, recorder, result);
+    if (options.faults) watch.judge(recording.clean, result);
   }
   return result;
 }

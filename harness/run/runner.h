@@ -26,7 +26,9 @@ struct RunRecording {
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
-  bool counts_contests = false;            // whether a further run may count contested choices
+  bool counts_contests = false;    // whether a further run may count contested choices
+  const Outputs* clean = nullptr;  // where nothing settles: with data, of a run without the faults,
+                                   // to judge this one by; null: not known. Borrowed
   std::shared_ptr<sim::Guide> guide = {};  // makes the choices; or, where they are random, watches
 };
 

@@ -56,7 +56,10 @@ SimplerSchedule simplify_schedule(const Program& program, const RunResult& failu
     simpler.run = std::move(tried);
     return true;
   };
-  attempt(detours);
+  if (!attempt(detours)) {  // what it fails by takes further runs to be seen
+    simpler.run = {.result = failure, .detours = detours};
+    return simpler;
+  }
   // Leaves out blocks of half of them, then of a quarter, and so on.
   std::size_t block = detours.size();
   while (block > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,8 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::wait_any, "wait for one of two receives"},
                                    EnumName{Kind::timed_wait, "receive with patience"},
                                    EnumName{Kind::sleep, "sleep"},
-                                   EnumName{Kind::broken_barrier, "abort of the pair"}};
+                                   EnumName{Kind::broken_barrier, "abort of the pair"},
+                                   EnumName{Kind::shrink, "shrink"}};
 
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
@@ -90,6 +92,9 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
     case Kind::broken_barrier:
       pair.abort();
       return 0;
+    case Kind::shrink:
+      root.shrink({.grace = std::chrono::hours(1)})->barrier({}, site);
+      return 0;
   }
   return 0;
 }
@@ -149,6 +154,34 @@ ScriptCase generate_choices(Draw& draw) {
   return script;
 }
 
+ScriptCase generate_faulty_choices(Draw& draw) {
+  using enum sim::FaultKind;
+  constexpr std::array kinds = {crash, crash, crash, exit, exception, stall, slow, watchdog_abort};
+  ScriptCase script = generate_choices(draw);
+  const int ranks = static_cast<int>(script.calls.size());
+  script.handles_errors = draw.one_in(2);
+  for (auto& calls : script.calls)
+    if (draw.one_in(2)) calls.push_back({.kind = Kind::shrink});
+  sim::Fault fault{.kind = draw.any_of(kinds), .ranks = {draw.between(0, ranks - 1)}};
+  fault.trigger.operation = static_cast<std::uint64_t>(draw.between(0, 3));
+  fault.trigger.moment = draw.any_of(
+      std::array{sim::FaultMoment::before, sim::FaultMoment::inside, sim::FaultMoment::after});
+  const auto short_time = [&draw](int least) {
+    return Duration(std::chrono::milliseconds(draw.between(least, 3)));
+  };
+  const bool dies = fault.kind == crash || fault.kind == exit;
+  if (dies && !draw.one_in(4)) fault.notice = short_time(0);
+  if (fault.kind == slow) fault.delay = short_time(1);
+  if (fault.kind == stall && draw.one_in(2)) fault.lasts = short_time(1);
+  if ((dies || fault.kind == stall) && fault.trigger.moment == sim::FaultMoment::inside) {
+    fault.error_at.emplace();
+    for (int rank = 0; rank < ranks; ++rank)
+      if (fault.notice && draw.one_in(2)) fault.error_at->push_back(rank);
+  }
+  script.faults.push_back(std::move(fault));
+  return script;
+}
+
 ScriptCase generate_shuffled_messages(Draw& draw) {
   const int ranks = draw.between(2, most_ranks);
   ScriptCase script;
@@ -182,7 +215,11 @@ bool has_pairs(const ScriptCase& script) {
 }  // namespace
 
 sim::SimulationOptions options_of(const ScriptCase& script) {
-  return {.world_size = static_cast<int>(script.calls.size())};
+  sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size())};
+  if (!script.faults.empty())
+    options.faults =
+        std::make_shared<const sim::FaultPlan>(sim::FaultPlan{.faults = script.faults});
+  return options;
 }
 
 sim::RankProgram program_of(const ScriptCase& script) {
@@ -208,6 +245,7 @@ std::string to_text(const ScriptCase& script) {
   std::string text = fmt::format(
       "{} ranks{}{}\n", script.calls.size(), script.handles_errors ? ", which handle errors" : "",
       script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
+  for (const sim::Fault& fault : script.faults) text += to_string(fault) + '\n';
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
     for (const ScriptedCall& call : script.calls[rank]) text += " " + text_of(call) + ";";
@@ -218,7 +256,18 @@ std::string to_text(const ScriptCase& script) {
 
 std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   SimplerCases<ScriptCase> simpler(script);
-  simpler.drop_each(&ScriptCase::calls, 2);
+  simpler.drop_each(&ScriptCase::faults);
+  const auto is_victim = [&script](int rank) {
+    return std::ranges::any_of(script.faults, [rank](const sim::Fault& fault) {
+      return std::ranges::find(fault.ranks, rank) != fault.ranks.end() ||
+             (fault.error_at && std::ranges::find(*fault.error_at, rank) != fault.error_at->end());
+    });
+  };
+  const bool may_drop_last = !is_victim(static_cast<int>(script.calls.size()) - 1);
+  if (script.faults.empty())
+    simpler.drop_each(&ScriptCase::calls, 2);
+  else if (may_drop_last && script.calls.size() > 2)
+    simpler.add([](ScriptCase& one) { one.calls.pop_back(); });
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     simpler.drop_each([rank](ScriptCase& one) -> auto& { return one.calls[rank]; });
     for (std::size_t i = 0; i < script.calls[rank].size(); ++i)

@@ -7,21 +7,23 @@
 #include <vector>
 
 #include "properties/law.h"
+#include "sim/faults/fault_plan.h"
 #include "sim/simulation.h"
 
 namespace gang::properties {
 
 enum class ScriptedKind : std::uint8_t {
-  barrier,        // on all ranks
-  reduction,      // on the rank's pair, (0,1), (2,3), ..., of `count` elements
-  send,           // to `peer`, with `tag`, of `count` elements
-  receive,        // from `peer`
-  receive_any,    // from any rank, with `tag`
-  test_receive,   // from `peer`, started, tested once, then waited for
-  wait_any,       // receives from `peer` and from the next rank; waits for either, then for both
-  timed_wait,     // a receive from `peer`, waited for for 2 ms, then without limit
-  sleep,          // for `count` ms
-  broken_barrier  // aborts the pair
+  barrier,         // on all ranks
+  reduction,       // on the rank's pair, (0,1), (2,3), ..., of `count` elements
+  send,            // to `peer`, with `tag`, of `count` elements
+  receive,         // from `peer`
+  receive_any,     // from any rank, with `tag`
+  test_receive,    // from `peer`, started, tested once, then waited for
+  wait_any,        // receives from `peer` and from the next rank; waits for either, then for both
+  timed_wait,      // a receive from `peer`, waited for for 2 ms, then without limit
+  sleep,           // for `count` ms
+  broken_barrier,  // aborts the pair
+  shrink           // shrinks the world and makes a barrier of those who are left
 };
 
 struct ScriptedCall {
@@ -40,6 +42,7 @@ struct ScriptCase {
   // Whether ranks make one more barrier or not, depending on what they saw that may depend on the
   // schedule: sources, results of tests.
   bool ends_by_what_it_saw = false;
+  std::vector<sim::Fault> faults = {};  // drawn
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };
@@ -49,6 +52,10 @@ ScriptCase generate_script(Draw& draw);
 // Messages that are all sent and received, in an order in which that works; but receivers may have
 // a choice, and what they see decides what follows. Most such worlds deadlock at the end.
 ScriptCase generate_choices(Draw& draw);
+
+// The same with a fault of one rank, of a kind that an exploration covers; some ranks shrink the
+// world once they have made their calls.
+ScriptCase generate_faulty_choices(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such
 // worlds deadlock, and complete with buffers.

@@ -91,6 +91,9 @@ std::string to_string(const Fault& fault) {
   if (fault.lasts) text += ", for " + range_text(*fault.lasts);
   if (fault.notice) text += ", noticed after " + range_text(*fault.notice);
   if (fault.corruption == Corruption::nan) text += ", nan";
+  if (fault.error_at)
+    text += fault.error_at->empty() ? ", its operation completes"
+                                    : ", error at " + ranks_text(*fault.error_at);
   return text;
 }
 

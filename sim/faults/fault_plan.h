@@ -136,6 +136,10 @@ struct Fault {
   std::optional<Between<Duration>> notice = {};  // none: peers never learn of it
   double factor = 1;                             // slow: of sleeps, at least 1
   Corruption corruption = Corruption::bit_flip;
+  // Of a death inside an operation: the rank has contributed, the operation completes, and these
+  // ranks get the error instead of the result. None: whether it has contributed, and who gets the
+  // error, is drawn when it happens.
+  std::optional<std::vector<int>> error_at = {};
   SourceLines lines = {};
 
   friend bool operator==(const Fault&, const Fault&) = default;
@@ -193,7 +197,7 @@ FaultPlan draw(const FaultPlan& plan, std::uint64_t seed, int world_size);
 // Throws FaultPlanError if any choice of the plan is not drawn yet.
 void check_drawn(const FaultPlan& plan);
 
-// none, light, swarm, production, byzantine.
+// none, one_crash, light, swarm, production, byzantine.
 const std::vector<std::string>& fault_preset_names();
 
 // The preset of that name. Throws InvalidArgument listing the names.

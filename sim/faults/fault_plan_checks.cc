@@ -31,6 +31,7 @@ class FaultChecks {
   void check_world(int world_size) const {
     check_ranks("ranks", fault_.ranks, world_size);
     check_ranks("to", fault_.to, world_size);
+    if (fault_.error_at) check_ranks("error_at", *fault_.error_at, world_size);
     if (fault_.trigger.while_rank) check_rank("while_rank", *fault_.trigger.while_rank, world_size);
     const int nodes = (world_size + plan_.ranks_per_node - 1) / plan_.ranks_per_node;
     for (const int node : fault_.nodes)
@@ -125,6 +126,12 @@ class FaultChecks {
     refuse_unless(kind == FaultKind::corrupt_contribution || kind == FaultKind::corrupt_result ||
                       kind == FaultKind::corrupt_message,
                   "corruption", fault_.corruption != Corruption::bit_flip);
+    refuse_unless((ends_rank(kind) && kind != FaultKind::exception) || kind == FaultKind::stall,
+                  "error_at", fault_.error_at.has_value());
+    if (fault_.error_at && fault_.trigger.moment != FaultMoment::inside)
+      fail("error_at", "error_at needs moment = \"inside\"");
+    if (fault_.error_at && !fault_.error_at->empty() && !fault_.notice)
+      fail("error_at", "error_at needs a notice: without one, nobody learns of the death");
     if (kind == FaultKind::partition || kind == FaultKind::slow_link)
       refuse_unless(false, fault_.trigger.message ? "message" : "probability",
                     fault_.trigger.message || fault_.trigger.probability);

@@ -54,6 +54,7 @@ void visit_fields(Visit& visit, AnyFault& fault) {
   visit("notice", fault.notice, defaults.notice);
   visit("factor", fault.factor, defaults.factor);
   visit("corruption", fault.corruption, defaults.corruption);
+  visit("error_at", fault.error_at, defaults.error_at);
 }
 
 // Visits the fields of a plan except its faults.

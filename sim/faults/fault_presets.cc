@@ -37,6 +37,16 @@ FaultPlan light() {
           .selection = FaultSelection::picked};
 }
 
+// At most one, at any place: all its cases can be explored.
+FaultPlan one_crash() {
+  return {.name = "one_crash",
+          .faults = {
+              {.kind = FaultKind::crash,
+               .chance = 0.9,
+               .trigger = {.operation = Between<std::uint64_t>(0, 99), .moment = FaultMoment::any},
+               .notice = Between<Duration>(1s)}}};
+}
+
 // Weighted by how often a large training job sees each of them. Source: the causes of the 419
 // unexpected interruptions of Llama 3 405B's training (arXiv 2407.21783), with fail-slow after
 // Greyhound (arXiv 2410.12588); a node at once: host maintenance, power, chassis.
@@ -98,13 +108,14 @@ FaultPlan swarm() {
 }  // namespace
 
 const std::vector<std::string>& fault_preset_names() {
-  static const std::vector<std::string> names = {"none", "light", "swarm", "production",
-                                                 "byzantine"};
+  static const std::vector<std::string> names = {"none",  "one_crash",  "light",
+                                                 "swarm", "production", "byzantine"};
   return names;
 }
 
 FaultPlan fault_preset(std::string_view name) {
   if (name == "none") return {.name = "none"};
+  if (name == "one_crash") return one_crash();
   if (name == "light") return light();
   if (name == "swarm") return swarm();
   if (name == "production") return production();

@@ -11,6 +11,7 @@
 #include "sim/matching/matching.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/recording/trace_recorder.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -115,8 +116,8 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
   // A rank that dies inside may not have sent its contribution; if so, it is as if it had died
   // before.
   const bool stops = ends_rank(kind) || kind == FaultKind::stall;
-  const bool has_left = moment == FaultMoment::inside && stops && kind != FaultKind::exception &&
-                        record_.stream().below(3) != 0;
+  const bool may_leave = moment == FaultMoment::inside && stops && kind != FaultKind::exception;
+  const bool has_left = may_leave && (fault.fault->error_at || record_.stream().below(3) != 0);
   if (has_left) {
     faults.inside = &fault;
     if (fault.fault->notice) died_inside_.push_back(&fault);
@@ -144,6 +145,8 @@ void FaultInjector::inside(PendingOperation& pending, const CallFaults& faults) 
 
 void FaultInjector::after(PendingOperation& pending, const CallFaults& faults) {
   if (faults.after == nullptr) return;
+  // Whether the operation had to be waited for or not, what follows is a step of its own.
+  if (world_.engine.choices().is_guided()) world_.engine.scheduling_point();
   const std::string where = place_of("after", *pending.gang, pending.call());
   if (faults.after->fault->kind == FaultKind::watchdog_abort)
     abort_gang(*faults.after, *pending.gang, where);
@@ -229,6 +232,9 @@ void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
                      fault);
   }
   rank.has_returned = true;
+  // What the others do without it comes after this.
+  if (Guide* guide = world_.engine.choices().guide())
+    guide->publish(guide->end_of(static_cast<TaskId>(rank.rank)));
   if (world_.foreign_gangs != nullptr) world_.foreign_gangs->rank_died(rank.rank);
   world_.matching.rank_gone(rank.rank);
 }
@@ -261,10 +267,11 @@ void FaultInjector::release_held() {
 
 void FaultInjector::tell_peers(const ArmedFault& fault) {
   if (world_.foreign_gangs != nullptr) world_.foreign_gangs->rank_gone(fault.rank);
-  for (const auto& gang : gangs_held_by(world_.rank(fault.rank))) break_for(*gang, fault);
+  for (const auto& gang : gangs_held_by(world_.rank(fault.rank)))
+    break_for(*gang, fault, Breaks::between_calls);
 }
 
-void FaultInjector::break_for(GangState& gang, const ArmedFault& fault) {
+void FaultInjector::break_for(GangState& gang, const ArmedFault& fault, Breaks when) {
   if (gang.broken) return;
   const auto& ranks = gang.info->root_ranks;
   auto cause = std::make_shared<BreakCause>();
@@ -272,7 +279,7 @@ void FaultInjector::break_for(GangState& gang, const ArmedFault& fault) {
   cause->ranks_at_fault = {static_cast<int>(std::ranges::find(ranks, fault.rank) - ranks.begin())};
   cause->reason = fmt::format("rank {} is gone", fault.rank);
   cause->finding_if_fatal = record_.finding_of(fault);
-  world_.matching.break_gang(gang, std::move(cause));
+  world_.matching.break_gang(gang, std::move(cause), when);
 }
 
 TimePoint FaultInjector::next_trigger() const {
@@ -322,22 +329,38 @@ void FaultInjector::stop(int rank) {
 }
 
 std::vector<PendingOperation*> FaultInjector::untold(std::span<PendingOperation* const> members) {
-  const auto is_dead = [this](const PendingOperation* member) {
-    return std::ranges::any_of(died_inside_, [member](const ArmedFault* dead) {
-      return dead->rank == member->task->rank->rank;
-    });
+  std::vector<int> ranks;
+  for (const PendingOperation* member : members) ranks.push_back(member->task->rank->rank);
+  const auto is_dead = [this](int rank) {
+    return std::ranges::any_of(died_inside_,
+                               [rank](const ArmedFault* dead) { return dead->rank == rank; });
   };
-  if (std::ranges::none_of(members, is_dead) || record_.stream().below(2) == 0) return {};
+  const ArmedFault* planned = nullptr;
+  for (const ArmedFault* dead : died_inside_) {
+    if (std::ranges::find(ranks, dead->rank) == ranks.end()) continue;
+    record_.note_witnesses(*dead, ranks);
+    if (dead->fault->error_at) planned = dead;
+  }
+  if (planned == nullptr &&
+      (std::ranges::none_of(ranks, is_dead) || record_.stream().below(2) == 0))
+    return {};
   std::vector<PendingOperation*> untold;
-  for (PendingOperation* member : members)
-    if (!is_dead(member) && record_.stream().below(2) == 0) untold.push_back(member);
+  for (std::size_t member = 0; member < ranks.size(); ++member) {
+    if (is_dead(ranks[member])) continue;
+    const bool gets_error = planned != nullptr
+                                ? std::ranges::find(*planned->fault->error_at, ranks[member]) !=
+                                      planned->fault->error_at->end()
+                                : record_.stream().below(2) == 0;
+    if (gets_error) untold.push_back(members[member]);
+  }
   return untold;
 }
 
 void FaultInjector::break_for_dead(GangState& gang, std::span<PendingOperation* const> members) {
   for (const ArmedFault* dead : died_inside_)
     for (const PendingOperation* member : members)
-      if (dead->rank == member->task->rank->rank) return break_for(gang, *dead);
+      if (dead->rank == member->task->rank->rank)
+        return break_for(gang, *dead, Breaks::after_all_calls);
 }
 
 }  // namespace gang::sim

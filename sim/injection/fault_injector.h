@@ -50,7 +50,7 @@ class FaultInjector final : public Interference {
   std::vector<PendingOperation*> untold(std::span<PendingOperation* const> members) override;
   void break_for_dead(GangState& gang, std::span<PendingOperation* const> members) override;
   Duration stretched(Duration sleep, int rank) const override;
-  bool have_fired() const noexcept override { return !record_.fired().empty(); }
+  bool have_fired() const noexcept override { return record_.have_fired(); }
   LinkInterference& links() noexcept override { return links_; }
 
   // The earliest time at which something happens by itself: either time passes for it though no
@@ -89,7 +89,7 @@ class FaultInjector final : public Interference {
   void slow_down(ArmedFault& fault, const std::string& where);
   void release_held();
   void tell_peers(const ArmedFault& fault);
-  void break_for(GangState& gang, const ArmedFault& fault);
+  void break_for(GangState& gang, const ArmedFault& fault, Breaks when);
 
   World& world_;
   const FaultPlan& plan_;

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "sim/engine/engine.h"
+#include "sim/faults/fault_cases.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/rank_text.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -22,6 +24,13 @@ std::string_view verb_of(FaultKind kind) {
       "received a corrupt result", "had its data read late");
   const std::string_view verb = name_of(verbs, kind);
   return verb.empty() ? to_string(kind) : verb;
+}
+
+bool is_guided(const Fault& fault) noexcept {
+  const bool may_have_contributed = fault.trigger.moment == FaultMoment::inside &&
+                                    (ends_rank(fault.kind) || fault.kind == FaultKind::stall) &&
+                                    fault.kind != FaultKind::exception;
+  return is_of_rank_alone(fault) && (!may_have_contributed || fault.error_at);
 }
 
 FaultRecord::FaultRecord(World& world)
@@ -49,7 +58,28 @@ void FaultRecord::fire(ArmedFault& fault, const std::string& what, const std::st
                     .description = place.empty() ? what : what + " " + place,
                     .place = place});
   world_.recorder.fault_fired(fault.rank);
-  world_.engine.choices().note_choice_point();
+  const bool is_known = is_guided(*fault.fault) && !world_.rank(fault.rank).has_threads;
+  if (!is_known) return world_.engine.choices().note_choice_point();
+  world_.engine.choices().note_guided_choice();
+  note_access(AccessMode::write, fault.rank);
+}
+
+bool FaultRecord::have_fired() const {
+  const RankState* asking = world_.engine.current().rank;
+  note_access(AccessMode::read, asking == nullptr ? 0 : asking->rank);
+  return !fired_.empty();
+}
+
+void FaultRecord::note_access(AccessMode mode, int rank) const {
+  constexpr StepKey all_faults = 0x6661756c74;
+  if (Guide* guide = world_.engine.choices().guide())
+    guide->access({.kind = AccessKind::fault, .mode = mode, .rank = rank, .object = all_faults});
+}
+
+void FaultRecord::note_witnesses(const ArmedFault& dead, const std::vector<int>& ranks) {
+  std::vector<int>& witnesses = fired_[dead.record].witnesses;
+  witnesses = ranks;
+  std::erase(witnesses, dead.rank);
 }
 
 std::shared_ptr<const Finding> FaultRecord::finding_of(const ArmedFault& fault) const {

@@ -13,6 +13,7 @@
 #include "sim/faults/fault_plan.h"
 #include "sim/report/report.h"
 #include "sim/schedule/random_stream.h"
+#include "sim/schedule/step_log.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
@@ -70,6 +71,11 @@ class FaultRecord {
   // occurrence is described; the others are counted.
   void fire(ArmedFault& fault, const std::string& what, const std::string& place = {});
   const std::vector<FiredFault>& fired() const noexcept { return fired_; }
+  // Asked by whoever acts on it.
+  bool have_fired() const;
+
+  // The operation inside which the rank of `dead` died completes for these ranks, itself included.
+  void note_witnesses(const ArmedFault& dead, const std::vector<int>& ranks);
 
   // The finding for a fired fault that ends a program.
   std::shared_ptr<const Finding> finding_of(const ArmedFault& fault) const;
@@ -81,12 +87,17 @@ class FaultRecord {
   std::optional<FaultEvent> take_due(TimePoint now);
 
  private:
+  void note_access(AccessMode mode, int rank) const;
+
   World& world_;
   RandomStream stream_;
   std::priority_queue<FaultEvent> events_;
   std::uint64_t next_event_ = 0;
   std::vector<FiredFault> fired_;
 };
+
+// Whether a Guide is told of all that decides when a drawn fault happens, and what comes of it.
+bool is_guided(const Fault& fault) noexcept;
 
 // -- When faults happen --
 

@@ -246,6 +246,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
 void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot) {
   const std::vector<PendingOperation*> untold = world_.interference->untold(slot.members);
   if (untold.empty()) return;
+  if (slot.async_members != 0) engine_.choices().note_choice_point();
   world_.interference->break_for_dead(gang, slot.members);
   for (PendingOperation* member : untold) {
     member->slot = nullptr;
@@ -321,13 +322,13 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
   is_releasing_ = false;
 }
 
-void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause) {
+void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause, Breaks when) {
   if (gang.broken) return;
   gang.broken = std::move(cause);
   engine_.note_progress();
   // Which operations are still under way depends on the schedule.
   engine_.choices().note_guided_choice();
-  if (guide_ != nullptr) note_broken(*guide_, world_, gang);
+  if (guide_ != nullptr && when == Breaks::between_calls) note_broken(*guide_, world_, gang);
   recorder_.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();

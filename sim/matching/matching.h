@@ -49,7 +49,8 @@ class Matching {
   }
 
   // Ends every pending and later operation on `gang` with `cause`. Only the first cause counts.
-  void break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause);
+  void break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause,
+                  Breaks when = Breaks::between_calls);
 
   // Ends an operation that is no longer in any list, and lets its rank's stream continue.
   void end(PendingOperation& pending, PendingStatus status);

@@ -16,6 +16,8 @@ enum class Part : std::uint8_t {
   sent,      // of a member: the messages to it
   link,      // of a member and a source: the messages between them
   received,  // of a member: the receives that it has posted
+  coming,    // of its members, to shrink it
+  agreed,    // to shrink it
 };
 
 StepKey part_of(const GangState& gang, Part part, std::uint64_t index = 0) {
@@ -147,5 +149,17 @@ void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey me
   if (StepLog* notes = guide.notes())
     notes->taken.push_back({message, receive.task->rank->rank, receive.call().call_site});
 }
+
+void note_coming(Guide& guide, const GangState& gang) {
+  guide.publish(part_of(gang, Part::coming));
+}
+
+void note_agreement(Guide& guide, const GangState& gang, const std::vector<int>& absent) {
+  guide.join(part_of(gang, Part::coming));
+  for (const int rank : absent) guide.join(guide.end_of(static_cast<TaskId>(rank)));
+  guide.publish(part_of(gang, Part::agreed));
+}
+
+void note_agreed(Guide& guide, const GangState& gang) { guide.join(part_of(gang, Part::agreed)); }
 
 }  // namespace gang::sim

@@ -2,6 +2,8 @@
 // one, under the engine's Guard.
 #pragma once
 
+#include <vector>
+
 #include "sim/schedule/step_log.h"
 #include "sim/state/gang_state.h"
 
@@ -28,5 +30,11 @@ void note_receive(Guide& guide, const PendingOperation& receive);
 void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive);
 // `receive`, from any source, has taken the message that the operation `message` sent.
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message);
+
+// Of a meeting to shrink the gang: a member has come; all have, but for the programs of `absent`
+// ranks, which have ended; a member goes on after that.
+void note_coming(Guide& guide, const GangState& gang);
+void note_agreement(Guide& guide, const GangState& gang, const std::vector<int>& absent);
+void note_agreed(Guide& guide, const GangState& gang);
 
 }  // namespace gang::sim

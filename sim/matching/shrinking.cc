@@ -6,6 +6,7 @@
 
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -16,6 +17,12 @@ std::vector<int> absent_members(const ShrinkMeeting& meeting) {
   for (std::size_t member = 0; member < meeting.present.size(); ++member)
     if (meeting.present[member] == nullptr) absent.push_back(static_cast<int>(member));
   return absent;
+}
+
+std::vector<int> absent_ranks(const GangState& gang, const ShrinkMeeting& meeting) {
+  std::vector<int> ranks;
+  for (const int member : absent_members(meeting)) ranks.push_back(gang.root_rank_of(member));
+  return ranks;
 }
 
 // Members that a partition separates from the others cannot agree with them.
@@ -31,6 +38,8 @@ void leave_out_unreachable(World& world, const GangState& gang, ShrinkMeeting& m
 void agree(World& world, GangState& gang) {
   ShrinkMeeting& meeting = *gang.shrinking;
   leave_out_unreachable(world, gang, meeting);
+  if (Guide* guide = world.engine.choices().guide())
+    note_agreement(*guide, gang, absent_ranks(gang, meeting));
   GangInfo info;
   for (std::size_t i = 0; i < meeting.present.size(); ++i) {
     if (meeting.present[i] == nullptr) continue;
@@ -51,14 +60,24 @@ void agree(World& world, GangState& gang) {
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = absent_members(meeting);
   cause->reason = fmt::format("the gang was shrunk to {}", members_text(gang, meeting.members));
-  world.matching.break_gang(gang, std::move(cause));
+  world.matching.break_gang(gang, std::move(cause), Breaks::after_all_calls);
   for (Task* task : meeting.present)
     if (task != nullptr) world.engine.wake(*task);
 }
 
+bool are_same(const ShrinkOptions& a, const ShrinkOptions& b) {
+  return a.name == b.name && a.timeout == b.timeout && a.grace == b.grace;
+}
+
 ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& options) {
-  world.engine.choices().note_choice_point();  // who is there in time
-  if (gang.shrinking) return *gang.shrinking;
+  Choices& choices = world.engine.choices();
+  // Who is there in time. Only its end by `grace`, a poll, and whose options count depend on the
+  // order in which members come.
+  choices.note_guided_choice();
+  if (gang.shrinking) {
+    if (!are_same(gang.shrinking->options, options)) choices.note_choice_point();
+    return *gang.shrinking;
+  }
   gang.shrinking = std::make_unique<ShrinkMeeting>();
   ShrinkMeeting& meeting = *gang.shrinking;
   meeting.present.resize(static_cast<std::size_t>(gang.size()), nullptr);
@@ -102,6 +121,7 @@ ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOpt
   meeting.present[static_cast<std::size_t>(member)] = &self;
   meeting.awaited.erase(gang.root_rank_of(member));
   world.engine.note_progress();
+  if (Guide* guide = world.engine.choices().guide()) note_coming(*guide, gang);
   if (meeting.awaited.empty()) agree(world, gang);
   while (!meeting.shrunk) {
     if (world.engine.now() < meeting.deadline) {
@@ -113,6 +133,7 @@ ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOpt
     world.engine.poll();
     if (!meeting.shrunk) agree(world, gang);
   }
+  if (Guide* guide = world.engine.choices().guide()) note_agreed(*guide, gang);
   const auto seat = std::ranges::lower_bound(meeting.members, member);
   if (seat == meeting.members.end() || *seat != member) refuse(world, gang, member, call_site);
   return {meeting.shrunk, static_cast<int>(seat - meeting.members.begin())};

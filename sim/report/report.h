@@ -189,6 +189,9 @@ struct FiredFault {
   Duration time{0};         // virtual, of the first
   std::string description;  // "rank 3 crashed before all_reduce #4 on dp[0,2]"
   std::string place;        // "before all_reduce #4 on dp[0,2]"; empty for faults of links
+  // Of a rank that died inside an operation which completed all the same: its other members, who
+  // may have got the error instead of the result.
+  std::vector<int> witnesses = {};
 
   friend bool operator==(const FiredFault&, const FiredFault&) = default;
 };

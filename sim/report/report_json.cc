@@ -122,12 +122,14 @@ json to_json(const BlockedCall& blocked) {
 }
 
 json fired_to_json(const FiredFault& fault) {
-  return {{"fault", fault.fault},
-          {"rank", fault.rank},
-          {"count", fault.count},
-          {"time_ns", fault.time.count()},
-          {"description", fault.description},
-          {"place", fault.place}};
+  json to = {{"fault", fault.fault},
+             {"rank", fault.rank},
+             {"count", fault.count},
+             {"time_ns", fault.time.count()},
+             {"description", fault.description},
+             {"place", fault.place}};
+  if (!fault.witnesses.empty()) to["witnesses"] = fault.witnesses;
+  return to;
 }
 
 FiredFault fired_from_json(const json& from) {
@@ -136,7 +138,8 @@ FiredFault fired_from_json(const json& from) {
           .count = field<std::uint64_t>(from, "count"),
           .time = Duration(field<std::int64_t>(from, "time_ns")),
           .description = field<std::string>(from, "description"),
-          .place = from.value("place", "")};
+          .place = from.value("place", ""),
+          .witnesses = from.value("witnesses", std::vector<int>{})};
 }
 
 json to_json(const Report& report) {

@@ -23,6 +23,8 @@ std::string_view deed_of(AccessKind kind) noexcept {
       return "condition";
     case AccessKind::look:
       return "test";
+    case AccessKind::fault:
+      return "fault";
     case AccessKind::call:
     case AccessKind::arrival:
       break;

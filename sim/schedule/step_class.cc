@@ -46,14 +46,16 @@ struct ObjectOrder {
 
 }  // namespace
 
-std::uint64_t class_of(const StepLog& log) {
+std::uint64_t class_of(const StepLog& log) { return class_of(log, log.any_receives); }
+
+std::uint64_t class_of(const StepLog& log, const AnyReceives& known) {
   std::map<StepKey, ObjectOrder> objects;
   std::vector<StepKey> of_access;
   for (const StepMark& mark : log.marks) {
     if (mark.kind != StepMark::Kind::access) continue;
     const Access& access = log.accesses[mark.value];
     of_access.clear();
-    add_objects(access, log.any_receives, of_access);
+    add_objects(access, known, of_access);
     for (const StepKey key : of_access)
       objects[key].add(access.mode, mark.task, log.contexts[mark.task]);
   }

@@ -11,4 +11,8 @@ namespace gang::sim {
 // are not equivalent, equal by chance only. The log of a run under any scheduler.
 std::uint64_t class_of(const StepLog& log);
 
+// The same, where other runs of the program are known to receive from any source as `known` says:
+// an exploration tells runs apart by all that it has learned.
+std::uint64_t class_of(const StepLog& log, const AnyReceives& known);
+
 }  // namespace gang::sim

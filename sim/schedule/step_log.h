@@ -26,6 +26,7 @@ enum class AccessKind : std::uint8_t {
   notification,  // waits for a condition, or notifies it
   arrival,       // does its part of an operation of several ranks
   look,          // sees whether such an operation has ended
+  fault,         // a fault happens, or something depends on whether one has
 };
 
 // Two accesses to one object commute unless one of them writes, or one arrives and one looks.

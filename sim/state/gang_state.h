@@ -139,6 +139,12 @@ struct Mailbox {
   std::unique_ptr<std::vector<SoleSender>> sole_senders;  // the same
 };
 
+// Where the break of a gang comes among the calls of its members.
+enum class Breaks : std::uint8_t {
+  between_calls,    // before or after any of them: another schedule may change that
+  after_all_calls,  // all have arrived, or have ended, and know of it
+};
+
 // Where the remaining members of a gang meet to agree on a new gang.
 struct ShrinkMeeting {
   std::vector<Task*> present;  // by member; null: absent, or gone again

@@ -9,6 +9,7 @@
 
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
+#include "tests/harness/run/careless_program.h"
 
 namespace gang::harness {
 namespace {
@@ -95,6 +96,47 @@ TEST(ExhaustiveRuns, FindsATestThatSucceedsInOneOrderOnly) {
   EXPECT_EQ(found.every->decisive->first.rank, 1);  // by itself; and before it, where it is found:
   EXPECT_EQ(found.every->decisive->second.rank, 0);
   EXPECT_EQ(found.every->holds_otherwise, true);
+}
+
+constexpr std::string_view one_crash =
+    "[[fault]]\nkind = \"crash\"\noperation = [0, 100]\nmoment = \"any\"\nnotice = \"1s\"\n";
+
+// Two all_reduces: a rank dies before, inside (either of the others may get the error), or after.
+TEST(ExhaustiveRuns, ProvesThatACrashAnywhereIsContained) {
+  const Program program{.name = "careful", .description = "", .run = [](Rank& rank) {
+                          std::int32_t sum = 1;
+                          for (int i = 0; i < 2; ++i)
+                            rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+                          rank.output("sum", sum);
+                        }};
+  const Exploration careful =
+      explored(program, {.program = "careful", .world_size = 3, .faults = load_faults(one_crash)});
+  EXPECT_EQ(careful.claim, Claim::proved);
+  EXPECT_EQ(careful.fault_cases, 3U * 2 * (1 + 4 + 1));
+  EXPECT_GE(careful.every->classes, careful.fault_cases + 1);
+  EXPECT_EQ(careful.coverage.kinds.at("crash").places.size(), 2U * 3);
+}
+
+TEST(ExhaustiveRuns, FindsWhereACrashIsNotContained) {
+  const RunSpecification specification{
+      .program = "careless", .world_size = 3, .faults = load_faults(one_crash)};
+  const Exploration found = explored(careless_program(), specification);
+  EXPECT_EQ(found.claim, Claim::found);
+  ASSERT_TRUE(found.failure);
+  EXPECT_NE(found.failure->uncontained, "");
+  ASSERT_EQ(found.failure->report.faults.size(), 1U);
+  EXPECT_NE(found.failure->report.faults[0].rank, 0);
+}
+
+TEST(ExhaustiveRuns, WhatIsLeftToChanceIsNotProved) {
+  RunSpecification specification{.program = "ring", .world_size = 3};
+  EXPECT_TRUE(can_be_exhaustive(specification));
+  specification.faults = load_faults("production");
+  EXPECT_THAT(why_not_exhaustive(specification), HasSubstr("at random"));
+  specification.faults = load_faults(one_crash);
+  EXPECT_TRUE(can_be_exhaustive(specification));
+  specification.backend = BackendKind::sim_gloo;
+  EXPECT_FALSE(can_be_exhaustive(specification));
 }
 
 TEST(ExhaustiveRuns, StopsWhenItIsTold) {

@@ -98,6 +98,19 @@ TEST(ExplorationRecord, SaysWhatFailed) {
   EXPECT_EQ(suite.cases.front().failure->message, record.failure->report.findings.front().message);
 }
 
+TEST(ExplorationRecord, TellsHowFarExhaustiveRunsHaveCome) {
+  const RunSpecification specification{.program = "ring", .world_size = 3};
+  const Exploration exploration = explore(ring_program(), specification, {});
+  ExplorationRecord record{.specification = specification, .claim = exploration.claim};
+  record.exhaustive = exhaustive_search_of(exploration);
+  ASSERT_TRUE(record.exhaustive);
+  EXPECT_EQ(record.exhaustive->classes, 1U);
+  json value = to_json(record);
+  EXPECT_EQ(exploration_record_from_json(value).exhaustive, record.exhaustive);
+  value.erase("exhaustive");  // as older versions wrote it
+  EXPECT_FALSE(exploration_record_from_json(value).exhaustive);
+}
+
 TEST(ExplorationRecord, AMissingFieldIsNamed) {
   const ExplorationRecord record = explored(ring_program(), specification_of(ring_program()), {});
   json value = to_json(record);

@@ -45,6 +45,21 @@ TEST(FaultPlanChecks, RanksAndNodesAreThere) {
                    "rank 8 is outside the world of 8 ranks; must be 0 to 7");
 }
 
+TEST(FaultPlanChecks, WhoGetsTheErrorOfADeathInsideIsToldOfIt) {
+  const FaultTrigger inside{.operation = 2, .moment = FaultMoment::inside};
+  const Between<Duration> soon(1s);
+  EXPECT_NO_THROW(
+      validate({.faults = {{.trigger = inside, .notice = soon, .error_at = {{0, 7}}}}}, 8));
+  expect_complaint({.trigger = inside, .notice = soon, .error_at = {{8}}}, "error_at",
+                   "rank 8 is outside the world of 8 ranks; must be 0 to 7");
+  expect_complaint({.trigger = {.operation = 2}, .notice = soon, .error_at = {{0}}}, "error_at",
+                   "error_at needs moment = \"inside\"");
+  expect_complaint({.trigger = inside, .error_at = {{0}}}, "error_at",
+                   "error_at needs a notice: without one, nobody learns of the death");
+  expect_complaint({.kind = FaultKind::exception, .trigger = inside, .error_at = {{0}}}, "error_at",
+                   "error_at does not apply to exception");
+}
+
 TEST(FaultPlanChecks, NumbersAreInRange) {
   expect_complaint({.chance = 1.5}, "chance", "chance is 1.5; must be 0 to 1");
   expect_complaint({.trigger = {.probability = -0.1}}, "probability",

@@ -39,8 +39,8 @@ TEST(FaultPresets, AnUnknownNameListsTheKnownOnes) {
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
-                 "fault plan 'heavy' is unknown; must be one of: none, light, swarm, production, "
-                 "byzantine, or a .toml file");
+                 "fault plan 'heavy' is unknown; must be one of: none, one_crash, light, swarm, "
+                 "production, byzantine, or a .toml file");
   }
 }
 

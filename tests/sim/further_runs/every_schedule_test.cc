@@ -1,7 +1,11 @@
 #include "sim/further_runs/every_schedule.h"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
+#include <memory>
 
+#include "sim/faults/fault_cases.h"
 #include "sim/schedule/interleavings.h"
 #include "sim/schedule/step_class.h"
 #include "tests/sim/worlds.h"
@@ -274,6 +278,82 @@ TEST(EverySchedule, IsCompleteForAborts) {
         }
       },
       2);
+}
+
+// The classes of all schedules of all cases of the plan, and whether every fault was covered.
+std::uint64_t classes_of_cases(int world_size, const FaultPlan& plan, const RankProgram& program) {
+  FaultCases cases(plan, world_size);
+  std::uint64_t classes = 0;
+  while (const std::optional<FaultPlan> drawn = cases.next()) {
+    std::vector<SeenFault> seen(drawn->faults.size());
+    const EverySchedule every =
+        seen_of({.world_size = world_size, .faults = std::make_shared<const FaultPlan>(*drawn)},
+                program, [&](const Report& report) {
+                  for (const FiredFault& fired : report.faults)
+                    seen[fired.fault] = {true, fired.witnesses};
+                });
+    EXPECT_EQ(every.end, EverySchedule::End::all_seen) << to_string(drawn->faults.front());
+    const bool happened = std::ranges::all_of(seen, &SeenFault::has_fired);
+    if (happened) classes += every.classes;
+    cases.learn(seen);
+  }
+  return classes;
+}
+
+// Before each barrier and after it; and inside, where any of the others may get the error.
+TEST(EverySchedule, ACrashAnywhereInALoopOfBarriersStrikesAtEachDistinguishablePlace) {
+  for (const int ranks : {2, 3, 4})
+    for (const int barriers : {1, 2, 3}) {
+      const FaultPlan plan{.faults = {{.kind = FaultKind::crash,
+                                       .chance = 0.5,
+                                       .trigger = {.operation = Between<std::uint64_t>(0, 1000),
+                                                   .moment = FaultMoment::any},
+                                       .notice = Duration(std::chrono::seconds(1))}}};
+      const auto places = static_cast<std::uint64_t>(ranks * barriers);
+      EXPECT_EQ(classes_of_cases(ranks, plan,
+                                 [barriers](SimulatedRank& rank) {
+                                   for (int i = 0; i < barriers; ++i) rank.root()->barrier();
+                                 }),
+                1 + places * (2 + (std::uint64_t{1} << (ranks - 1))))
+          << ranks << " ranks, " << barriers << " barriers";
+    }
+}
+
+// Whoever is left agrees on a gang, in whatever order they come.
+TEST(EverySchedule, SurvivorsShrinkInOneWay) {
+  const auto plan = std::make_shared<const FaultPlan>(
+      FaultPlan{.faults = {{.kind = FaultKind::crash,
+                            .ranks = {1},
+                            .trigger = {.operation = Between<std::uint64_t>(0)},
+                            .notice = Duration(std::chrono::seconds(1))}}});
+  const EverySchedule seen = seen_of(
+      {.world_size = 4, .faults = plan},
+      [](SimulatedRank& rank) {
+        try {
+          rank.root()->barrier();
+        } catch (const GangError&) {
+          rank.root()->shrink({.grace = std::chrono::hours(1)})->barrier();
+        }
+      },
+      [](const Report& report) { EXPECT_TRUE(report.holds()) << to_string(report); });
+  EXPECT_EQ(seen.end, EverySchedule::End::all_seen);
+  EXPECT_EQ(seen.classes, 1U);
+}
+
+// Who looks whether there was a fault may do so before it or after it.
+TEST(EverySchedule, WhoAsksForFaultsDependsOnThem) {
+  const auto plan = std::make_shared<const FaultPlan>(
+      FaultPlan{.faults = {{.kind = FaultKind::exit,
+                            .ranks = {0},
+                            .trigger = {.operation = Between<std::uint64_t>(0)}}}});
+  std::map<bool, int> seen_faults;
+  const EverySchedule seen = seen_of({.world_size = 2, .faults = plan}, [&](SimulatedRank& rank) {
+    if (rank.rank() == 0) return rank.root()->barrier();
+    ++seen_faults[rank.faults_have_fired()];
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::all_seen);
+  EXPECT_EQ(seen.classes, 2U);
+  EXPECT_EQ(seen_faults, (std::map<bool, int>{{false, 1}, {true, 1}}));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "sim/injection/fault_record.h"
 
-#include "tests/sim/worlds.h"
+#include "tests/sim/injection/faulted_worlds.h"
 
 namespace gang::sim {
 namespace {
@@ -49,6 +49,26 @@ TEST(FaultRecord, ATriggerThatCountsPicksOneOperation) {
     EXPECT_TRUE(record.is_picked(fault));
     EXPECT_FALSE(record.is_picked(fault));
   });
+}
+
+TEST(FaultRecord, WhoGetsTheErrorOfADeathInsideIsAsPlanned) {
+  for (const std::vector<int>& planned :
+       {std::vector<int>{}, std::vector<int>{3}, std::vector<int>{0, 1, 3}}) {
+    const SimulationOptions options =
+        with(4, {{.kind = FaultKind::crash,
+                  .ranks = {2},
+                  .trigger = {.operation = 1, .moment = FaultMoment::inside},
+                  .notice = Between<Duration>(1s),
+                  .error_at = planned}});
+    std::vector<int> failed;
+    const Report report = run(options, [&failed](SimulatedRank& rank) {
+      rank.root()->barrier();
+      if (gang_error_of([&] { rank.root()->barrier(); })) failed.push_back(rank.rank());
+    });
+    EXPECT_EQ(failed, planned);
+    ASSERT_EQ(report.faults.size(), 1U);
+    EXPECT_THAT(report.faults[0].witnesses, ElementsAre(0, 1, 3));
+  }
 }
 
 TEST(FaultRecord, NoTimeIsLaterThanTheLast) {
