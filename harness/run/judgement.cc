@@ -41,9 +41,9 @@ std::string search_text(const RunSpecification& specification, const Exploration
 
 std::string scope_of(const RunSpecification& specification, const Exploration& exploration) {
   if (exploration.claim == Claim::proved && specification.faults)
-    return fmt::format(
-        "{}, {} by which faults come about: every other schedule is equivalent to one of these",
-        grouped(exploration.every->classes, "schedule"), grouped(exploration.fault_cases, "way"));
+    return fmt::format("{} of {}, which cover all others",
+                       grouped(exploration.every->classes, "schedule"),
+                       grouped(exploration.fault_cases, "fault case"));
   if (exploration.claim == Claim::proved)
     return exploration.every->classes == 1
                ? "1 schedule: every other one is equivalent to it"

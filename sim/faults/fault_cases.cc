@@ -32,9 +32,10 @@ bool stops_inside(FaultKind kind) noexcept {
   return (ends_rank(kind) && kind != FaultKind::exception) || kind == FaultKind::stall;
 }
 
-// Whether a witness of the death may get the error instead of the result.
+// Whether a witness of the death may get the error instead of the result, and the plan does not say
+// who does.
 bool may_get_error(const Fault& fault) noexcept {
-  return fault.notice.has_value() && fault.kind != FaultKind::stall;
+  return fault.notice.has_value() && fault.kind != FaultKind::stall && !fault.error_at;
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ Fault FaultCases::drawn(const Place& place) const {
   fault.chance = fault.weight = 1;
   fault.trigger.moment = place.moments[place.moment];
   if (fault.trigger.operation) fault.trigger.operation = place.operation;
-  if (fault.trigger.moment == FaultMoment::inside && stops_inside(fault.kind)) {
+  if (fault.trigger.moment == FaultMoment::inside && stops_inside(fault.kind) && !fault.error_at) {
     std::vector<int>& error_at = fault.error_at.emplace();
     for (std::size_t i = 0; i < place.seen.witnesses.size() && i < 63; ++i)
       if ((place.told >> i & 1) != 0) error_at.push_back(place.seen.witnesses[i]);

@@ -110,6 +110,17 @@ TEST(FaultCases, AnyWitnessOfADeathInsideMayGetTheError) {
                           "crash of rank 0 after operation 4, noticed after 1 s"));
 }
 
+TEST(FaultCases, WhoGetsTheErrorStaysAsPlanned) {
+  const Look look = [](const Fault&) { return SeenFault{.has_fired = true, .witnesses = {1, 2}}; };
+  const FaultPlan plan{.faults = {{.ranks = {0},
+                                   .trigger = at(4, 4, FaultMoment::inside),
+                                   .notice = Duration(1s),
+                                   .error_at = {{2}}}}};
+  EXPECT_THAT(
+      cases_of(plan, 3, look),
+      ElementsAre("crash of rank 0 inside operation 4, noticed after 1 s, error at rank 2"));
+}
+
 TEST(FaultCases, SeveralFaultsComeAboutInEveryCombination) {
   const FaultPlan plan{
       .faults = {
