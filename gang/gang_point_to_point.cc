@@ -6,7 +6,8 @@
 namespace gang {
 namespace {
 
-void check_message(const Call& call, OperationKind kind, int peer, int tag) {
+[[gnu::always_inline]] inline void check_message(const Call& call, OperationKind kind, int peer,
+                                                 int tag) {
   if (kind == OperationKind::send) {
     check_rank(call, "destination_rank", peer);
     if (tag < 0) refuse(call, fmt::format("tag is {}; must be 0 or more", tag));

@@ -13,7 +13,8 @@ namespace {
 }
 
 // `output` may be `input` itself: in place.
-void check_output(const Call& call, const TensorView& output, const TensorView& input) {
+[[gnu::always_inline]] inline void check_output(const Call& call, const TensorView& output,
+                                                const TensorView& input) {
   if (&output == &input) return;
   check_tensor(call, "output", output);
   check_alike(call, "output", output, input);
