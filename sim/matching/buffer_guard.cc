@@ -28,9 +28,15 @@ std::string call_text(const Collective& call) {
   return fmt::format("{} (called at {})", to_string(call), to_string(call.call_site));
 }
 
+bool has_lists(const Operation& operation) noexcept {
+  return !operation.inputs.empty() || !operation.outputs.empty() || !operation.batch.empty() ||
+         !operation.guarded.empty();
+}
+
 }  // namespace
 
-BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
+BufferGuard::BufferGuard(const PendingOperation& pending)
+    : pending_(pending), has_lists_(has_lists(*pending.operation)) {
   any_region([this](const Elements& memory, bool is_output) {
     using Against = MemoryFence::Against;
     fence_.add(memory, is_output ? Against::every_access : Against::writes);
@@ -44,21 +50,27 @@ template <typename Visit>
 bool BufferGuard::any_region(const Visit& visit) const {
   const Operation& operation = *pending_.operation;
   const Collective& call = operation.collective;
+  const bool is_source = call.kind == OperationKind::broadcast && call.peer == pending_.member;
   const auto visits = [&visit](const Elements& memory, bool is_output) {
     return memory.size_bytes() != 0 && visit(memory, is_output);
   };
-  const bool is_source = call.kind == OperationKind::broadcast && call.peer == pending_.member;
   if (visits(operation.output, !is_source && call.kind != OperationKind::send)) return true;
   if (operation.output.data() != operation.input.data() && visits(operation.input, false))
     return true;
+  return has_lists_ && any_listed_region(visits);
+}
+
+template <typename Visit>
+bool BufferGuard::any_listed_region(const Visit& visit) const {
+  const Operation& operation = *pending_.operation;
   for (const TensorView& input : operation.inputs)
-    if (visits(input, false)) return true;
+    if (visit(input, false)) return true;
   for (const TensorView& output : operation.outputs)
-    if (visits(output, true)) return true;
+    if (visit(output, true)) return true;
   for (const PointToPoint& entry : operation.batch)
-    if (visits(entry.tensor, entry.kind == OperationKind::recv)) return true;
+    if (visit(entry.tensor, entry.kind == OperationKind::recv)) return true;
   for (const TensorView& region : operation.guarded)
-    if (visits(region, false)) return true;
+    if (visit(region, false)) return true;
   return false;
 }
 
@@ -132,10 +144,11 @@ bool BufferGuard::shares_memory_with(const BufferGuard& other) const noexcept {
   const auto overlap = [](const Elements& a, const Elements& b) {
     return a.data() < b.data() + b.size_bytes() && b.data() < a.data() + a.size_bytes();
   };
-  return any_region([&](const Elements& own, bool is_own_output) {
-    return other.any_region([&](const Elements& memory, bool is_output) {
-      return (is_own_output || is_output) && overlap(own, memory);
-    });
+  return any_region([&other, &overlap](const Elements& own, bool is_own_output) {
+    return other.any_region(
+        [&own, &overlap, is_own_output](const Elements& memory, bool is_output) {
+          return (is_own_output || is_output) && overlap(own, memory);
+        });
   });
 }
 

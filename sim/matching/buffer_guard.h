@@ -52,6 +52,8 @@ class BufferGuard {
   // Calls `visit(memory, is_output)` for each part of the memory. Returns true as soon as it does.
   template <typename Visit>
   bool any_region(const Visit& visit) const;
+  template <typename Visit>
+  bool any_listed_region(const Visit& visit) const;
   std::uint64_t digest() const noexcept;
   std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
   std::size_t add_finding(World& world, std::string predicate);
@@ -59,6 +61,7 @@ class BufferGuard {
   bool shares_memory_with(const BufferGuard& other) const noexcept;
 
   const PendingOperation& pending_;
+  const bool has_lists_;  // some of the memory is in lists of the call
   std::uint64_t digest_;
   MemoryFence fence_;
   bool has_large_region_ = false;  // which could be lost

@@ -85,9 +85,10 @@ TEST(LinkQueue, AgreesWithAListOverRandomOperations) {
       const bool of_any = draw(2) == 0;
       const int least = draw(3) == 0 ? step - draw(40) : 0;
       const auto accepts = [least](int value) { return value >= least; };
-      const auto expected = std::ranges::find_if(list, [&](const Sent& sent) {
-        return (of_any || sent.source == source) && accepts(sent.value);
-      });
+      const auto expected =
+          std::ranges::find_if(list, [of_any, source, &accepts](const Sent& sent) {
+            return (of_any || sent.source == source) && accepts(sent.value);
+          });
       const auto place = of_any ? queue.find(accepts) : queue.find_from(source, accepts);
       ASSERT_EQ(place.has_value(), expected != list.end());
       if (!place) continue;
