@@ -12,7 +12,8 @@
 namespace gang {
 namespace {
 
-Operation describe_broadcast(Call call, const TensorView& tensor, int source_rank) {
+[[gnu::always_inline]] inline Operation describe_broadcast(Call call, const TensorView& tensor,
+                                                           int source_rank) {
   begin(call, OperationKind::broadcast);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "tensor", tensor);
@@ -20,7 +21,7 @@ Operation describe_broadcast(Call call, const TensorView& tensor, int source_ran
                       {.sized = tensor, .input = tensor, .output = tensor, .peer = source_rank});
 }
 
-Operation describe_barrier(Call call) {
+[[gnu::always_inline]] inline Operation describe_barrier(Call call) {
   begin(call, OperationKind::barrier);
   return operation_of(call);
 }

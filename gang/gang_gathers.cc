@@ -7,7 +7,8 @@
 namespace gang {
 namespace {
 
-Operation describe_all_gather(Call call, const TensorView& output, const TensorView& input) {
+[[gnu::always_inline]] inline Operation describe_all_gather(Call call, const TensorView& output,
+                                                            const TensorView& input) {
   begin(call, OperationKind::all_gather);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
@@ -32,8 +33,9 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
     throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
 }
 
-Operation describe_uneven_all_gather(Call call, const TensorView& output, const TensorView& input,
-                                     std::span<const std::int64_t> counts) {
+[[gnu::always_inline]] inline Operation describe_uneven_all_gather(
+    Call call, const TensorView& output, const TensorView& input,
+    std::span<const std::int64_t> counts) {
   begin(call, OperationKind::all_gather);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
@@ -50,8 +52,8 @@ Operation describe_uneven_all_gather(Call call, const TensorView& output, const 
   return operation;
 }
 
-Operation describe_all_gather_to_list(Call call, std::span<const TensorView> outputs,
-                                      const TensorView& input) {
+[[gnu::always_inline]] inline Operation describe_all_gather_to_list(
+    Call call, std::span<const TensorView> outputs, const TensorView& input) {
   begin(call, OperationKind::all_gather_to_list);
   check_tensor(call, "input", input);
   check_list(call, "outputs", outputs, input);
@@ -69,8 +71,10 @@ void check_rooted_list(const Call& call, std::string_view role, std::span<const 
     throw_bad_list(call, role, list.size(), 0);
 }
 
-Operation describe_gather(Call call, std::span<const TensorView> outputs, const TensorView& input,
-                          int destination_rank) {
+[[gnu::always_inline]] inline Operation describe_gather(Call call,
+                                                        std::span<const TensorView> outputs,
+                                                        const TensorView& input,
+                                                        int destination_rank) {
   begin(call, OperationKind::gather);
   check_rank(call, "destination_rank", destination_rank);
   check_tensor(call, "input", input);
@@ -81,8 +85,9 @@ Operation describe_gather(Call call, std::span<const TensorView> outputs, const 
   return operation;
 }
 
-Operation describe_scatter(Call call, const TensorView& output, std::span<const TensorView> inputs,
-                           int source_rank) {
+[[gnu::always_inline]] inline Operation describe_scatter(Call call, const TensorView& output,
+                                                         std::span<const TensorView> inputs,
+                                                         int source_rank) {
   begin(call, OperationKind::scatter);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "output", output);
@@ -101,7 +106,8 @@ void begin_all_to_all(Call& call, const TensorView& output, const TensorView& in
   check_overlap(call, output, input, Identical::refused);
 }
 
-Operation describe_all_to_all(Call call, const TensorView& output, const TensorView& input) {
+[[gnu::always_inline]] inline Operation describe_all_to_all(Call call, const TensorView& output,
+                                                            const TensorView& input) {
   begin_all_to_all(call, output, input);
   check_alike(call, "output", output, input);
   if (input.count() % call.gang.size() != 0)
@@ -109,8 +115,10 @@ Operation describe_all_to_all(Call call, const TensorView& output, const TensorV
   return operation_of(call, {.sized = input, .input = input, .output = output});
 }
 
-Operation describe_uneven_all_to_all(Call call, const TensorView& output, const TensorView& input,
-                                     const Gang::SplitSizes& splits) {
+[[gnu::always_inline]] inline Operation describe_uneven_all_to_all(Call call,
+                                                                   const TensorView& output,
+                                                                   const TensorView& input,
+                                                                   const Gang::SplitSizes& splits) {
   begin_all_to_all(call, output, input);
   check_splits(call, "splits.output", splits.output, "output", output);
   check_splits(call, "splits.input", splits.input, "input", input);

@@ -6,7 +6,8 @@
 namespace gang {
 namespace {
 
-void check_message(const Call& call, OperationKind kind, int peer, int tag) {
+[[gnu::always_inline]] inline void check_message(const Call& call, OperationKind kind, int peer,
+                                                 int tag) {
   if (kind == OperationKind::send) {
     check_rank(call, "destination_rank", peer);
     if (tag < 0) refuse(call, fmt::format("tag is {}; must be 0 or more", tag));
@@ -18,8 +19,9 @@ void check_message(const Call& call, OperationKind kind, int peer, int tag) {
     refuse(call, fmt::format("tag is {}; must be 0 or more, or any_tag", tag));
 }
 
-Operation describe_message(Call call, OperationKind kind, const TensorView& tensor, int peer,
-                           int tag) {
+[[gnu::always_inline]] inline Operation describe_message(Call call, OperationKind kind,
+                                                         const TensorView& tensor, int peer,
+                                                         int tag) {
   begin(call, kind);
   check_message(call, kind, peer, tag);
   check_tensor(call, "tensor", tensor);
@@ -38,7 +40,8 @@ void check_entry(const Call& call, const PointToPoint& entry) {
   check_tensor(call, "tensor", entry.tensor);
 }
 
-Operation describe_batch(Call call, std::span<const PointToPoint> entries) {
+[[gnu::always_inline]] inline Operation describe_batch(Call call,
+                                                       std::span<const PointToPoint> entries) {
   begin(call, OperationKind::batch);
   for (const PointToPoint& entry : entries) check_entry(call, entry);
   Operation operation = operation_on(call, entries.size());

@@ -4,23 +4,26 @@
 namespace gang {
 namespace {
 
-void begin_reduction(Call& call, OperationKind kind, const TensorView& input,
-                     ReduceOperation reduce_operation) {
+[[gnu::always_inline]] inline void begin_reduction(Call& call, OperationKind kind,
+                                                   const TensorView& input,
+                                                   ReduceOperation reduce_operation) {
   begin(call, kind);
   check_tensor(call, "tensor", input);
   check_reduction(call, reduce_operation, input.type());
 }
 
 // `output` may be `input` itself: in place.
-void check_output(const Call& call, const TensorView& output, const TensorView& input) {
+[[gnu::always_inline]] inline void check_output(const Call& call, const TensorView& output,
+                                                const TensorView& input) {
   if (&output == &input) return;
   check_tensor(call, "output", output);
   check_alike(call, "output", output, input);
   check_overlap(call, output, input, Identical::accepted);
 }
 
-Operation describe_all_reduce(Call call, const TensorView& output, const TensorView& input,
-                              ReduceOperation reduce_operation) {
+[[gnu::always_inline]] inline Operation describe_all_reduce(Call call, const TensorView& output,
+                                                            const TensorView& input,
+                                                            ReduceOperation reduce_operation) {
   begin_reduction(call, OperationKind::all_reduce, input, reduce_operation);
   check_output(call, output, input);
   return operation_of(
@@ -28,8 +31,10 @@ Operation describe_all_reduce(Call call, const TensorView& output, const TensorV
       {.sized = input, .input = input, .output = output, .reduce_operation = reduce_operation});
 }
 
-Operation describe_reduce(Call call, const TensorView& output, const TensorView& input,
-                          ReduceOperation reduce_operation, int destination_rank) {
+[[gnu::always_inline]] inline Operation describe_reduce(Call call, const TensorView& output,
+                                                        const TensorView& input,
+                                                        ReduceOperation reduce_operation,
+                                                        int destination_rank) {
   begin_reduction(call, OperationKind::reduce, input, reduce_operation);
   check_rank(call, "destination_rank", destination_rank);
   const bool is_destination = call.gang.rank() == destination_rank;
@@ -41,8 +46,9 @@ Operation describe_reduce(Call call, const TensorView& output, const TensorView&
                              .peer = destination_rank});
 }
 
-Operation describe_reduce_scatter(Call call, const TensorView& output, const TensorView& input,
-                                  ReduceOperation reduce_operation) {
+[[gnu::always_inline]] inline Operation describe_reduce_scatter(Call call, const TensorView& output,
+                                                                const TensorView& input,
+                                                                ReduceOperation reduce_operation) {
   begin(call, OperationKind::reduce_scatter);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
@@ -54,8 +60,10 @@ Operation describe_reduce_scatter(Call call, const TensorView& output, const Ten
       {.sized = output, .input = input, .output = output, .reduce_operation = reduce_operation});
 }
 
-Operation describe_scan(Call call, OperationKind kind, const TensorView& output,
-                        const TensorView& input, ReduceOperation reduce_operation) {
+[[gnu::always_inline]] inline Operation describe_scan(Call call, OperationKind kind,
+                                                      const TensorView& output,
+                                                      const TensorView& input,
+                                                      ReduceOperation reduce_operation) {
   begin_reduction(call, kind, input, reduce_operation);
   if (reduce_operation == ReduceOperation::mean)
     refuse(call, "mean is not defined for a scan; use sum, and divide");

@@ -37,19 +37,19 @@ std::string text_of(const Call& call, std::string_view problem) {
 
 }  // namespace
 
-void refuse(const Call& call, std::string_view problem) {
+void refuse(Call call, std::string_view problem) {
   throw Refused<InvalidArgument>(text_of(call, problem), call.call_site);
 }
 
-void throw_closed(const Call& call) {
+void throw_closed(Call call) {
   throw ClosedGang(text_of(call, "the gang is closed"), call.call_site);
 }
 
-void throw_timeout(const Call& call, Duration timeout) {
+void throw_timeout(Call call, Duration timeout) {
   refuse(call, fmt::format("timeout is {}; must be positive or no_timeout", to_string(timeout)));
 }
 
-void throw_bad_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
+void throw_bad_tensor(Call call, std::string_view role, const TensorView& tensor) {
   if (!tensor.is_contiguous())
     refuse(call, fmt::format("{} is not contiguous; must be contiguous", role));
   if (tensor.device() != call.gang.device())
@@ -59,20 +59,20 @@ void throw_bad_tensor(const Call& call, std::string_view role, const TensorView&
                            to_string(tensor)));
 }
 
-void throw_other_type(const Call& call, std::string_view role, const TensorView& tensor,
+void throw_other_type(Call call, std::string_view role, const TensorView& tensor,
                       const TensorView& expected) {
   refuse(call,
          fmt::format("{} is {} but the other operand is {}; both must have the same data type",
                      role, to_string(tensor), to_string(expected)));
 }
 
-void throw_other_count(const Call& call, std::string_view role, const TensorView& tensor,
+void throw_other_count(Call call, std::string_view role, const TensorView& tensor,
                        std::string_view expected) {
   refuse(call, fmt::format("{} {} has {} elements; must have {}", role, to_string(tensor),
                            tensor.count(), expected));
 }
 
-void throw_undefined_reduction(const Call& call, ReduceOperation operation, DataType type) {
+void throw_undefined_reduction(Call call, ReduceOperation operation, DataType type) {
   std::string defined;
   for (const ReduceOperation other : all_reduce_operations)
     if (is_defined(other, type))
@@ -83,43 +83,39 @@ void throw_undefined_reduction(const Call& call, ReduceOperation operation, Data
       call.call_site);
 }
 
-void throw_bad_rank(const Call& call, std::string_view role, int rank,
-                    std::string_view alternative) {
+void throw_bad_rank(Call call, std::string_view role, int rank, std::string_view alternative) {
   refuse(call,
          fmt::format("{} is {}; must be 0 to {}{}", role, rank, call.gang.size() - 1, alternative));
 }
 
-void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
-                    std::size_t expected) {
+void throw_bad_list(Call call, std::string_view role, std::size_t length, std::size_t expected) {
   refuse(call, fmt::format("{} has {} entries on rank {}; must have {}", role, length,
                            call.gang.rank(), expected));
 }
 
-void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
-                 const TensorView& expected) {
-  check_same_type(call, role, tensor, expected);
-  if (tensor.count() != expected.count())
-    throw_other_count(call, role, tensor, std::to_string(expected.count()));
+bool is_good_overlap(const TensorView& output, const TensorView& input,
+                     Identical identical) noexcept {
+  if (!share_bytes(output, input)) return true;
+  return identical == Identical::accepted && same_bytes(output, input);
 }
 
-void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
-                   Identical identical) {
-  if (!share_bytes(output, input)) return;
-  if (identical == Identical::accepted && same_bytes(output, input)) return;
+void throw_overlap(Call call, Identical identical) {
   refuse(call, identical == Identical::accepted
                    ? "output and input overlap; must be disjoint or identical memory"
                    : "output and input overlap; must be disjoint memory");
 }
 
-void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
-                  const TensorView& chunk) {
-  check_same_type(call, whole_role, whole, chunk);
+bool holds_chunks(const TensorView& whole, const TensorView& chunk, int size) noexcept {
+  return is_stack(whole.shape(), chunk.shape(), size) ||
+         is_concatenation(whole.shape(), chunk.shape(), size);
+}
+
+void throw_other_chunks(Call call, std::string_view whole_role, const TensorView& whole,
+                        const TensorView& chunk) {
   const int size = call.gang.size();
-  if (!is_stack(whole.shape(), chunk.shape(), size) &&
-      !is_concatenation(whole.shape(), chunk.shape(), size))
-    refuse(call, fmt::format("{} {} does not hold {} chunks {}; must be [{}, *chunk] or the chunks "
-                             "concatenated along dimension 0",
-                             whole_role, to_string(whole), size, to_string(chunk), size));
+  refuse(call, fmt::format("{} {} does not hold {} chunks {}; must be [{}, *chunk] or the chunks "
+                           "concatenated along dimension 0",
+                           whole_role, to_string(whole), size, to_string(chunk), size));
 }
 
 void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,

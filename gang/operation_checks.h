@@ -52,26 +52,25 @@ class ClosedGang : public Refused<InvalidOperation> {
   using Refused::Refused;
 };
 
-// Throws InvalidArgument "all_reduce on dp[0,2]: PROBLEM".
-[[noreturn]] void refuse(const Call& call, std::string_view problem);
+// Throws InvalidArgument "all_reduce on dp[0,2]: PROBLEM". This and the others take the call by
+// value so that nothing holds its address, and a call that passes its checks is never put together.
+[[noreturn]] void refuse(Call call, std::string_view problem);
 
-[[noreturn]] void throw_closed(const Call& call);
-[[noreturn]] void throw_timeout(const Call& call, Duration timeout);
-[[noreturn]] void throw_bad_tensor(const Call& call, std::string_view role,
-                                   const TensorView& tensor);
-[[noreturn]] void throw_other_type(const Call& call, std::string_view role,
-                                   const TensorView& tensor, const TensorView& expected);
-[[noreturn]] void throw_other_count(const Call& call, std::string_view role,
-                                    const TensorView& tensor, std::string_view expected);
-[[noreturn]] void throw_undefined_reduction(const Call& call, ReduceOperation operation,
-                                            DataType type);
-[[noreturn]] void throw_bad_rank(const Call& call, std::string_view role, int rank,
+[[noreturn]] void throw_closed(Call call);
+[[noreturn]] void throw_timeout(Call call, Duration timeout);
+[[noreturn]] void throw_bad_tensor(Call call, std::string_view role, const TensorView& tensor);
+[[noreturn]] void throw_other_type(Call call, std::string_view role, const TensorView& tensor,
+                                   const TensorView& expected);
+[[noreturn]] void throw_other_count(Call call, std::string_view role, const TensorView& tensor,
+                                    std::string_view expected);
+[[noreturn]] void throw_undefined_reduction(Call call, ReduceOperation operation, DataType type);
+[[noreturn]] void throw_bad_rank(Call call, std::string_view role, int rank,
                                  std::string_view alternative);
-[[noreturn]] void throw_bad_list(const Call& call, std::string_view role, std::size_t length,
+[[noreturn]] void throw_bad_list(Call call, std::string_view role, std::size_t length,
                                  std::size_t expected);
 
 // What the checks of all operations have in common. Throws InvalidOperation on a closed gang.
-inline void begin(Call& call, OperationKind kind) {
+[[gnu::always_inline]] inline void begin(Call& call, OperationKind kind) {
   call.kind = kind;
   if (call.gang.is_closed()) [[unlikely]]
     throw_closed(call);
@@ -100,7 +99,7 @@ inline bool is_blocking(const Call& call) noexcept {
 
 // The operation of a call whose operands have been checked. Each field is written once, from what
 // is known: this is on the way of every call.
-inline Operation operation_of(const Call& call, const Operands& operands) {
+[[gnu::always_inline]] inline Operation operation_of(const Call& call, const Operands& operands) {
   return {.collective = {.kind = call.kind,
                          .data_type = operands.sized.type(),
                          .reduce_operation = operands.reduce_operation,
@@ -141,7 +140,8 @@ inline Operation operation_of(const Call& call) {
 }
 
 // Contiguous, on the gang's device, with memory if it has elements. `role`: "tensor", "output", ...
-inline void check_tensor(const Call& call, std::string_view role, const TensorView& tensor) {
+[[gnu::always_inline]] inline void check_tensor(const Call& call, std::string_view role,
+                                                const TensorView& tensor) {
   const bool is_good = tensor.is_contiguous() && tensor.device() == call.gang.device() &&
                        (tensor.data() != nullptr || tensor.count() == 0);
   if (!is_good) [[unlikely]]
@@ -166,17 +166,36 @@ inline void check_rank(const Call& call, std::string_view role, int rank) {
 }
 
 // `tensor` has the type and number of elements of `expected`.
-void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
-                 const TensorView& expected);
+inline void check_alike(const Call& call, std::string_view role, const TensorView& tensor,
+                        const TensorView& expected) {
+  check_same_type(call, role, tensor, expected);
+  if (tensor.count() != expected.count()) [[unlikely]]
+    throw_other_count(call, role, tensor, std::to_string(expected.count()));
+}
 
 // Two operands share no byte or, where `identical` is accepted, are the same memory.
 enum class Identical : std::uint8_t { accepted, refused };
-void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
-                   Identical identical);
+bool is_good_overlap(const TensorView& output, const TensorView& input,
+                     Identical identical) noexcept;
+[[noreturn]] void throw_overlap(Call call, Identical identical);
 
-// `whole` is [size, *chunk] or size() chunks concatenated along dimension 0.
-void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
-                  const TensorView& chunk);
+inline void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
+                          Identical identical) {
+  if (!is_good_overlap(output, input, identical)) [[unlikely]]
+    throw_overlap(call, identical);
+}
+
+// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0.
+bool holds_chunks(const TensorView& whole, const TensorView& chunk, int size) noexcept;
+[[noreturn]] void throw_other_chunks(Call call, std::string_view whole_role,
+                                     const TensorView& whole, const TensorView& chunk);
+
+inline void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
+                         const TensorView& chunk) {
+  check_same_type(call, whole_role, whole, chunk);
+  if (!holds_chunks(whole, chunk, call.gang.size())) [[unlikely]]
+    throw_other_chunks(call, whole_role, whole, chunk);
+}
 
 // A list of size() tensors like `single`, which is disjoint from all of them or is entry rank().
 void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,

@@ -1,8 +1,7 @@
 // An operation that outlives the call that described it.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "gang/operation.h"
 
@@ -16,19 +15,16 @@ class OwnedOperation {
   explicit OwnedOperation(const Operation& operation);
   OwnedOperation(const OwnedOperation&) = delete;
   OwnedOperation& operator=(const OwnedOperation&) = delete;
+  ~OwnedOperation();
 
   Operation& get() noexcept { return operation_; }
 
  private:
+  struct Lists;
+  void own_lists();
+
   Operation operation_;
-  std::vector<TensorView> inputs_;
-  std::vector<TensorView> outputs_;
-  std::vector<std::int64_t> input_splits_;
-  std::vector<std::int64_t> output_splits_;
-  std::vector<PointToPoint> batch_;
-  std::vector<int> ranks_;
-  std::vector<TensorView> guarded_;
-  std::string label_;
+  std::unique_ptr<const Lists> lists_;  // null: it borrows none
 };
 
 }  // namespace gang

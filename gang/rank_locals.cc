@@ -19,4 +19,6 @@ RankLocals& locals_of_thread() noexcept {
 
 [[gnu::noinline]] void set_rank_locals(RankLocals* locals) noexcept { current = locals; }
 
+[[gnu::noinline]] RankLocals*& rank_locals_place() noexcept { return current; }
+
 }  // namespace gang

@@ -21,4 +21,8 @@ RankLocals& rank_locals() noexcept;
 // for schedulers of contexts.
 void set_rank_locals(RankLocals* locals) noexcept;
 
+// Where the calling thread keeps what set_rank_locals sets, while the thread lives. For schedulers
+// that keep to one thread and set it at every switch.
+RankLocals*& rank_locals_place() noexcept;
+
 }  // namespace gang

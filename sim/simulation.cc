@@ -7,6 +7,25 @@
 #include "sim/state/world.h"
 
 namespace gang::sim {
+namespace {
+
+// Gangs of real backends may outlive their simulation.
+struct KeptRun {
+  KeptRun(const SimulationOptions& of, const RankProgram& program)
+      : options(of), run(options, program) {}
+
+  const SimulationOptions options;
+  Run run;
+};
+
+Report run_and_keep(const SimulationOptions& options, const RankProgram& program) {
+  auto kept = std::make_shared<KeptRun>(options, program);
+  Report report = kept->run.run();
+  kept->run.world().foreign_gangs->keep(std::move(kept));
+  return report;
+}
+
+}  // namespace
 
 SimulatedRank::SimulatedRank(Run& run, int rank, std::shared_ptr<Gang> root, int incarnation)
     : run_(run), root_(std::move(root)), rank_(rank), incarnation_(incarnation) {}
@@ -86,19 +105,9 @@ Simulation::Simulation(SimulationOptions options) : options_(std::move(options))
 Simulation::~Simulation() = default;
 
 Report Simulation::run(const RankProgram& program) {
-  // Gangs of real backends may outlive this object, too.
-  struct Kept {
-    std::unique_ptr<const SimulationOptions> options;
-    std::unique_ptr<Run> run;  // the first to go
-  };
   const WallClock wall_clock;
-  Kept kept;
-  if (options_.backend != SimulatedBackend::sim)
-    kept.options = std::make_unique<const SimulationOptions>(options_);
-  kept.run = std::make_unique<Run>(kept.options ? *kept.options : options_, program);
-  Report report = kept.run->run();
-  if (ForeignGangs* gangs = kept.run->world().foreign_gangs)
-    gangs->keep(std::make_shared<Kept>(std::move(kept)));
+  Report report = options_.backend == SimulatedBackend::sim ? Run(options_, program).run()
+                                                            : run_and_keep(options_, program);
   report.wall_time = wall_clock.elapsed();
   return report;
 }

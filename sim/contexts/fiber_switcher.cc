@@ -55,14 +55,13 @@ LeftFibers& left_behind_for_good() {
 
 FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
                              std::size_t expected_tasks)
-    : runner_(runner), exception_state_(abi::__cxa_get_globals()) {
+    : runner_(runner), exception_state_(abi::__cxa_get_globals()), locals_(&rank_locals_place()) {
   constexpr std::size_t most_kept = 1024;
   if (expected_tasks > most_kept) {
     own_pool_ = std::make_unique<StackPool>(stack_bytes);
     own_pool_->reserve(expected_tasks);
   }
   pool_ = own_pool_ ? own_pool_.get() : &pool_of_this_thread(stack_bytes);
-  fibers_.resize(expected_tasks);
   // Small worlds stay in the caches anyway.
   if (expected_tasks > 512) frames_.resize(expected_tasks);
 }
@@ -71,12 +70,12 @@ FiberSwitcher::~FiberSwitcher() {
   if (left_behind_.empty()) return;
   LeftFibers& left = left_behind_for_good();
   const std::lock_guard lock(left.mutex);
-  for (const TaskId task : left_behind_) left.fibers.push_back(std::move(fibers_[task]));
+  for (Task* task : left_behind_) left.fibers.push_back(std::move(task->fiber));
   if (own_pool_) left.pools.push_back(std::move(own_pool_));
 }
 
 void FiberSwitcher::leave_behind(Task& from, Task& to) {
-  left_behind_.push_back(from.id);
+  left_behind_.push_back(&from);
   jump(from, to);
   invariant_broken("a context that was left behind has been resumed", __FILE__, __LINE__);
 }
@@ -94,24 +93,20 @@ void FiberSwitcher::expect(TaskId task) noexcept {
     __builtin_prefetch(frame + line * line_bytes, 1);
 }
 
-context::fiber& FiberSwitcher::prepare(Task& task) {
-  task.is_started = true;
-  if (task.id >= fibers_.size()) fibers_.resize(task.id + 1);
-  context::fiber& fiber = fibers_[task.id];
-  fiber =
+void FiberSwitcher::prepare(Task& task) {
+  task.fiber =
       context::fiber(std::allocator_arg, PooledStack(*pool_), [this, &task](context::fiber&& left) {
         arrive(std::move(left));
         return live(task);
       });
-  return fiber;
 }
 
 context::fiber FiberSwitcher::live(Task& task) {
   Task& next = runner_.run_task(task);
-  context::fiber& target = next.is_started ? fiber_of(next) : prepare(next);
-  set_rank_locals(next.locals);
+  if (!next.fiber) prepare(next);
+  *locals_ = next.locals;
   std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
-  return std::move(target);
+  return std::move(next.fiber);
 }
 
 }  // namespace gang::sim

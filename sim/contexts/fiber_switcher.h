@@ -27,14 +27,15 @@ class FiberSwitcher final : public ContextSwitcher {
   // The same, inline: after a switch every return is predicted wrong, because the processor's stack
   // of return addresses still belongs to the fiber that was left; so few returns should follow.
   [[gnu::always_inline]] void jump(Task& from, Task& to) {
-    boost::context::fiber& target = to.is_started ? fiber_of(to) : prepare(to);
-    set_rank_locals(to.locals);
+    if (!to.fiber) [[unlikely]]
+      prepare(to);
+    *locals_ = to.locals;
     std::memcpy(from.exception_state.data(), exception_state_, sizeof from.exception_state);
     std::memcpy(exception_state_, to.exception_state.data(), sizeof to.exception_state);
     previous_ = &from;
-    if (from.id < frames_.size())
+    if (!frames_.empty() && from.id < frames_.size()) [[unlikely]]
       frames_[from.id] = static_cast<const std::byte*>(__builtin_frame_address(0));
-    arrive(std::move(target).resume());
+    arrive(std::move(to.fiber).resume());
   }
 
   [[noreturn]] void leave_behind(Task& from, Task& to) override;
@@ -42,16 +43,13 @@ class FiberSwitcher final : public ContextSwitcher {
   void expect(TaskId task) noexcept override;
 
  private:
-  boost::context::fiber& fiber_of(const Task& task) noexcept {
-    return task.id == outside_task ? outside_ : fibers_[task.id];
-  }
-
   // Keeps the context that has just been left, unless it has ended.
   void arrive(boost::context::fiber&& left) noexcept {
-    if (left) fiber_of(*previous_) = std::move(left);
+    if (left) previous_->fiber = std::move(left);
   }
 
-  boost::context::fiber& prepare(Task& task);
+  // Gives a task that has not begun its fiber.
+  void prepare(Task& task);
 
   // The whole life of a task; returns the fiber that goes on after it.
   boost::context::fiber live(Task& task);
@@ -60,13 +58,12 @@ class FiberSwitcher final : public ContextSwitcher {
   // Two words per OS thread: the exceptions being handled and how many are in flight. They belong
   // to the fiber, since a switch may happen inside a catch block. Source: Itanium C++ ABI, 2.2.2.
   void* exception_state_;
+  RankLocals** locals_;  // of that thread, where those of the running task belong
   std::unique_ptr<StackPool> own_pool_;
   StackPool* pool_ = nullptr;
-  std::vector<boost::context::fiber> fibers_;
   std::vector<const std::byte*> frames_;  // where the stack of each switched-out task ends
-  boost::context::fiber outside_;
   Task* previous_ = nullptr;
-  std::vector<TaskId> left_behind_;
+  std::vector<Task*> left_behind_;
 };
 
 }  // namespace gang::sim

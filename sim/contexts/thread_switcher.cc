@@ -39,8 +39,7 @@ class ThreadSwitcher final : public ContextSwitcher {
 
   void let_go_on(Task& task) {
     Carrier& carrier = carrier_of(task);
-    if (!task.is_started && task.id != outside_task) {
-      task.is_started = true;
+    if (!carrier.thread.joinable() && task.id != outside_task) {
       carrier.thread = std::jthread([this, &task, &carrier] {
         carrier.turn.acquire();
         set_rank_locals(task.locals);

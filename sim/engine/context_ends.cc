@@ -19,6 +19,13 @@ void ContextEnds::end(Task& task) {
   if (engine_.parallel_ != nullptr) engine_.parallel_->ended();
 }
 
+Task& ContextEnds::make_way(const Task& ended) {
+  ContextTable& contexts = engine_.contexts_;
+  Task& next = contexts.left() == 0 ? contexts.outside() : engine_.pick_next(ended.id);
+  engine_.current_ = &next;
+  return next;
+}
+
 void ContextEnds::stay_frozen(Task& self) {
   engine_.suspend(self);
   leave(self);
@@ -75,7 +82,7 @@ void ContextEnds::leave_behind(Task& self, LeftBehindBy why) noexcept {
     end(self);
   }
   if (is_parallel) sleep_forever();  // the engine may be gone
-  engine_.switcher_->leave_behind(self, engine_.next_after(self));
+  engine_.switcher_->leave_behind(self, make_way(self));
   std::abort();  // for the compiler
 }
 

@@ -23,6 +23,10 @@ class ContextEnds final : public TerminationTarget {
   // `task` has run to its end. Under the Guard.
   void end(Task& task);
 
+  // The context that goes on after one that has ended, from now on the current one. Not under
+  // parallel contexts.
+  Task& make_way(const Task& ended);
+
   // Keeps a context that has been frozen from going on, until the run is over.
   [[noreturn]] void stay_frozen(Task& self);
 

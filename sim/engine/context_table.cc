@@ -8,7 +8,6 @@ namespace gang::sim {
 ContextTable::ContextTable(std::span<RankState> ranks)
     : world_size_(ranks.size()), programs_(ranks.size()), left_(ranks.size()) {
   outside_.id = outside_task;
-  outside_.is_started = true;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     programs_[i].id = static_cast<TaskId>(i);
     programs_[i].rank = &ranks[i];
@@ -17,7 +16,7 @@ ContextTable::ContextTable(std::span<RankState> ranks)
 }
 
 Task& ContextTable::add(RankState& rank, std::string name, std::function<void()> body) {
-  Task& task = further_.emplace_back();
+  Task& task = *further_.emplace_back(std::make_unique<Task>());
   task.id = static_cast<TaskId>(size() - 1);
   task.rank = &rank;
   task.further = std::make_unique<FurtherContext>();
@@ -30,7 +29,7 @@ Task& ContextTable::add(RankState& rank, std::string name, std::function<void()>
 
 void ContextTable::for_each(const std::function<void(Task&)>& visit) {
   for (Task& task : programs_) visit(task);
-  for (Task& task : further_) visit(task);
+  for (const auto& task : further_) visit(*task);
 }
 
 std::vector<const Task*> ContextTable::live() const {
@@ -39,13 +38,13 @@ std::vector<const Task*> ContextTable::live() const {
     if (!task.is_done && !task.is_frozen) live.push_back(&task);
   };
   for (const Task& task : programs_) add_live(task);
-  for (const Task& task : further_) add_live(task);
+  for (const auto& task : further_) add_live(*task);
   std::ranges::stable_sort(live, {}, [](const Task* task) { return task->rank->rank; });
   return live;
 }
 
 void ContextTable::release_bodies() noexcept {
-  for (Task& task : further_) task.further->body = nullptr;
+  for (const auto& task : further_) task->further->body = nullptr;
 }
 
 }  // namespace gang::sim

@@ -1,8 +1,8 @@
 // The contexts of a run.
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ class ContextTable {
   std::size_t size() const noexcept { return world_size_ + further_.size(); }
 
   Task& operator[](TaskId id) {
-    return id < world_size_ ? programs_[id] : further_[id - world_size_];
+    return id < world_size_ ? programs_[id] : *further_[id - world_size_];
   }
   Task& program_of(int rank) noexcept { return programs_[static_cast<std::size_t>(rank)]; }
 
@@ -57,7 +57,7 @@ class ContextTable {
  private:
   const std::size_t world_size_;
   std::vector<Task> programs_;  // by rank
-  std::deque<Task> further_;
+  std::vector<std::unique_ptr<Task>> further_;
   Task outside_;
   std::size_t left_;
   std::size_t frozen_ = 0;

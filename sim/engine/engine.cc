@@ -72,34 +72,23 @@ void Engine::poll(PendingOperation* pending) {
   block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
 }
 
-Task& Engine::pick_next(TaskId after) {
-  while (runnable_.empty()) on_idle();
-  if (steps_.step()) [[unlikely]]
-    stop();
+// Which of those that can run does, where this does not follow from their ids alone.
+TaskId Engine::choose(TaskId after) {
   const std::size_t runnable = runnable_.size();
-  choices_.count(runnable);
   TaskId chosen = no_task;
-  if (is_plain_) [[likely]] {
-    chosen = runnable_.next_after(after);
-  } else {
-    if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
-      chosen = choices_.ask(runnable_, after);
-      if (chosen == no_task) client_.schedule_diverged();
-    }
-    // Once the run is over, the youngest contexts end first, while the contexts that started them,
-    // and what they use of those, still exist.
-    if (chosen == no_task && is_over_ && contexts_.has_further()) chosen = runnable_.last();
-    if (chosen == no_task)
-      chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
-    if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
-    if (choices_.guide() != nullptr && !is_over_)
-      if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
+  if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
+    chosen = choices_.ask(runnable_, after);
+    if (chosen == no_task) client_.schedule_diverged();
   }
-  runnable_.remove(chosen);
-  // Of two that will run soon, the nearer one has been announced before.
-  if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
-    switcher_->expect(runnable_.next_after(chosen + 1));
-  return contexts_[chosen];
+  // Once the run is over, the youngest contexts end first, while the contexts that started them,
+  // and what they use of those, still exist.
+  if (chosen == no_task && is_over_ && contexts_.has_further()) chosen = runnable_.last();
+  if (chosen == no_task)
+    chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
+  if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
+  if (choices_.guide() != nullptr && !is_over_)
+    if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
+  return chosen;
 }
 
 void Engine::stop() {
@@ -111,13 +100,7 @@ void Engine::stop() {
 
 Task& Engine::run_task(Task& task) noexcept {
   live(task);
-  return next_after(task);
-}
-
-Task& Engine::next_after(const Task& ended) {
-  Task& next = contexts_.left() == 0 ? contexts_.outside() : pick_next(ended.id);
-  current_ = &next;
-  return next;
+  return ends_.make_way(task);
 }
 
 void Engine::live(Task& task) noexcept {
@@ -164,9 +147,8 @@ void Engine::freeze(const RankState& rank) {
     if (task.rank != &rank || task.is_done || task.is_frozen) return;
     contexts_.note_frozen(task);
     task.wait = nullptr;  // prevents wake-ups
-    task.is_polling = false;
     if (runnable_.contains(task.id)) runnable_.remove(task.id);
-    polls_.remove(task.id);
+    polls_.remove(task);
   });
   polls_.note_progress();
 }

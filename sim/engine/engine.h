@@ -83,10 +83,8 @@ class Engine final : public TaskRunner {
   void wake(Task& task) {
     if (task.wait == nullptr) return;
     polls_.note_progress();
-    if (task.is_polling) [[unlikely]] {
-      polls_.remove(task.id);  // what it polls has ended by itself
-      task.is_polling = false;
-    }
+    if (task.is_polling) [[unlikely]]
+      polls_.remove(task);  // what it polls has ended by itself
     make_runnable(task);
   }
 
@@ -155,8 +153,19 @@ class Engine final : public TaskRunner {
     else
       runnable_.insert(task.id);
   }
-  Task& pick_next(TaskId after);
-  Task& next_after(const Task& ended);
+  [[gnu::always_inline]] Task& pick_next(TaskId after) {
+    while (runnable_.empty()) on_idle();
+    if (steps_.step()) [[unlikely]]
+      stop();
+    choices_.count(runnable_.size());
+    const TaskId chosen = is_plain_ ? runnable_.next_after(after) : choose(after);
+    runnable_.remove(chosen);
+    // Of two that will run soon, the nearer one has been announced before.
+    if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
+      switcher_->expect(runnable_.next_after(chosen + 1));
+    return contexts_[chosen];
+  }
+  TaskId choose(TaskId after);
   void live(Task& task) noexcept;  // the whole life of a context
   void stop();                     // because of the step counter
   void on_idle();                  // no context can run; afterwards one can

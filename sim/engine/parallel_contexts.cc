@@ -24,7 +24,6 @@ void ParallelContexts::run() {
 void ParallelContexts::start(Task& task) {
   while (carriers_.size() <= task.id) carriers_.emplace_back();
   ++running_;
-  task.is_started = true;
   carriers_[task.id].thread = std::jthread([this, &task] {
     running_task = &task;
     set_rank_locals(task.locals);

@@ -21,7 +21,10 @@ class Polls {
     waiting_.push_back(task);
     watch_clock_ |= has_asked_time;
   }
-  void remove(TaskId task) { std::erase(waiting_, task); }
+  void remove(Task& task) {
+    std::erase(waiting_, task.id);
+    task.is_polling = false;
+  }
 
   // Something has happened that a polling context could see.
   void note_progress() noexcept { ++progress_; }

@@ -28,34 +28,59 @@ std::string call_text(const Collective& call) {
   return fmt::format("{} (called at {})", to_string(call), to_string(call.call_site));
 }
 
+bool has_lists(const Operation& operation) noexcept {
+  return !operation.inputs.empty() || !operation.outputs.empty() || !operation.batch.empty() ||
+         !operation.guarded.empty();
+}
+
 }  // namespace
 
-BufferGuard::BufferGuard(const PendingOperation& pending) : pending_(pending) {
-  const Operation& operation = *pending.operation;
-  const bool is_source = operation.collective.kind == OperationKind::broadcast &&
-                         operation.collective.peer == pending.member;
-  add(operation.output, !is_source && operation.collective.kind != OperationKind::send);
-  if (operation.output.data() != operation.input.data()) add(operation.input, false);
-  for (const TensorView& input : operation.inputs) add(input, false);
-  for (const TensorView& output : operation.outputs) add(output, true);
-  for (const PointToPoint& entry : operation.batch)
-    add(entry.tensor, entry.kind == OperationKind::recv);
-  for (const TensorView& region : operation.guarded) add(region, false);
+BufferGuard::BufferGuard(const PendingOperation& pending)
+    : pending_(pending), has_lists_(has_lists(*pending.operation)) {
+  any_region([this](const Elements& memory, bool is_output) {
+    using Against = MemoryFence::Against;
+    fence_.add(memory, is_output ? Against::every_access : Against::writes);
+    if (memory.size_bytes() >= MemoryFence::least_bytes_unmapped) has_large_region_ = true;
+    return false;
+  });
   digest_ = digest();
 }
 
-void BufferGuard::add(const Elements& region, bool is_output) {
-  if (region.size_bytes() == 0) return;
-  regions_.push_back({region, is_output});
-  using Against = MemoryFence::Against;
-  fence_.add(region, is_output ? Against::every_access : Against::writes);
+template <typename Visit>
+bool BufferGuard::any_region(const Visit& visit) const {
+  const Operation& operation = *pending_.operation;
+  const Collective& call = operation.collective;
+  const bool is_source = call.kind == OperationKind::broadcast && call.peer == pending_.member;
+  const auto visits = [&visit](const Elements& memory, bool is_output) {
+    return memory.size_bytes() != 0 && visit(memory, is_output);
+  };
+  if (visits(operation.output, !is_source && call.kind != OperationKind::send)) return true;
+  if (operation.output.data() != operation.input.data() && visits(operation.input, false))
+    return true;
+  return has_lists_ && any_listed_region(visits);
+}
+
+template <typename Visit>
+bool BufferGuard::any_listed_region(const Visit& visit) const {
+  const Operation& operation = *pending_.operation;
+  for (const TensorView& input : operation.inputs)
+    if (visit(input, false)) return true;
+  for (const TensorView& output : operation.outputs)
+    if (visit(output, true)) return true;
+  for (const PointToPoint& entry : operation.batch)
+    if (visit(entry.tensor, entry.kind == OperationKind::recv)) return true;
+  for (const TensorView& region : operation.guarded)
+    if (visit(region, false)) return true;
+  return false;
 }
 
 std::uint64_t BufferGuard::digest() const noexcept {
   std::uint64_t digest = 0;
-  for (const Region& region : regions_) MemoryFence::let_in(region.memory);
-  for (const Region& region : regions_)
-    digest = hash_bytes({region.memory.data(), region.memory.size_bytes()}, digest);
+  any_region([&digest](const Elements& memory, bool /*is_output*/) {
+    if constexpr (MemoryFence::is_fatal) MemoryFence::let_in(memory);
+    digest = hash_bytes({memory.data(), memory.size_bytes()}, digest);
+    return false;
+  });
   return digest;
 }
 
@@ -86,7 +111,9 @@ void BufferGuard::check_shared(World& world) {
 }
 
 bool BufferGuard::has_lost_memory() const noexcept {
-  return !std::ranges::all_of(regions_, MemoryFence::is_mapped, &Region::memory);
+  return has_large_region_ && any_region([](const Elements& memory, bool /*is_output*/) {
+           return !MemoryFence::is_mapped(memory);
+         });
 }
 
 std::size_t BufferGuard::report_loss(World& world) {
@@ -117,10 +144,12 @@ bool BufferGuard::shares_memory_with(const BufferGuard& other) const noexcept {
   const auto overlap = [](const Elements& a, const Elements& b) {
     return a.data() < b.data() + b.size_bytes() && b.data() < a.data() + a.size_bytes();
   };
-  for (const Region& own : regions_)
-    for (const Region& region : other.regions_)
-      if ((own.is_output || region.is_output) && overlap(own.memory, region.memory)) return true;
-  return false;
+  return any_region([&other, &overlap](const Elements& own, bool is_own_output) {
+    return other.any_region(
+        [&own, &overlap, is_own_output](const Elements& memory, bool is_output) {
+          return (is_own_output || is_output) && overlap(own, memory);
+        });
+  });
 }
 
 // One finding for both, about the one that was started later.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/matching/memory_fence.h"
 #include "sim/state/pending_operation.h"
@@ -50,22 +49,22 @@ class BufferGuard {
   void seal();
 
  private:
+  // Calls `visit(memory, is_output)` for each part of the memory. Returns true as soon as it does.
+  template <typename Visit>
+  bool any_region(const Visit& visit) const;
+  template <typename Visit>
+  bool any_listed_region(const Visit& visit) const;
   std::uint64_t digest() const noexcept;
-  struct Region {
-    Elements memory;
-    bool is_output;
-  };
-
-  void add(const Elements& region, bool is_output);
   std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
   std::size_t add_finding(World& world, std::string predicate);
   bool report_shared(World& world);
   bool shares_memory_with(const BufferGuard& other) const noexcept;
 
   const PendingOperation& pending_;
-  std::vector<Region> regions_;
+  const bool has_lists_;  // some of the memory is in lists of the call
   std::uint64_t digest_;
   MemoryFence fence_;
+  bool has_large_region_ = false;  // which could be lost
   bool has_reported_ = false;
 };
 

@@ -174,35 +174,30 @@ void scatter(Members members) {
     copy_bytes(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
 }
 
-// The first element of the chunk of each pair of ranks.
-std::vector<std::int64_t> offsets(std::span<const std::int64_t> splits, std::int64_t count,
-                                  std::size_t ranks) {
-  std::vector<std::int64_t> begins(ranks + 1, 0);
-  for (std::size_t i = 0; i < ranks; ++i)
-    begins[i + 1] =
-        begins[i] + (splits.empty() ? count / static_cast<std::int64_t>(ranks) : splits[i]);
-  return begins;
+// The elements to or from `rank`: `even` without splits.
+std::int64_t share_of(std::span<const std::int64_t> splits, std::int64_t even, std::size_t rank) {
+  return splits.empty() ? even : splits[rank];
 }
 
 void all_to_all(Members members) {
   const std::size_t ranks = members.size();
   const std::size_t width = size_bytes(members.front()->call().data_type);
-  std::vector<std::vector<std::byte>> inputs(ranks);
-  std::vector<std::vector<std::int64_t>> begins(ranks);
-  for (std::size_t i = 0; i < ranks; ++i) {
-    const Operation& sender = operation_of(members, i);
-    inputs[i].resize(sender.input.size_bytes());
-    copy_bytes(inputs[i].data(), sender.input.data(), sender.input.size_bytes());
-    begins[i] = offsets(sender.input_splits, sender.input.count(), ranks);
-  }
-  for (std::size_t to = 0; to < ranks; ++to) {
-    std::byte* output = output_of(members, to);
-    for (std::size_t from = 0; from < ranks; ++from) {
-      const auto first = static_cast<std::size_t>(begins[from][to]) * width;
-      const auto bytes = static_cast<std::size_t>(begins[from][to + 1]) * width - first;
-      copy_bytes(output, inputs[from].data() + first, bytes);
-      output += bytes;
+  const std::vector<std::byte> all = concatenated_inputs(members);
+  std::vector<std::byte*> ends(ranks);  // of what each rank has got so far
+  for (std::size_t to = 0; to < ranks; ++to) ends[to] = output_of(members, to);
+  const std::byte* part = all.data();
+  for (std::size_t from = 0; from < ranks; ++from) {
+    const Operation& sender = operation_of(members, from);
+    const std::int64_t even = sender.input.count() / static_cast<std::int64_t>(ranks);
+    const std::byte* next = part;
+    for (std::size_t to = 0; to < ranks; ++to) {
+      const std::int64_t share = share_of(sender.input_splits, even, to);
+      const std::size_t bytes = static_cast<std::size_t>(share) * width;
+      copy_bytes(ends[to], next, bytes);
+      ends[to] += bytes;
+      next += bytes;
     }
+    part += sender.input.size_bytes();
   }
 }
 
@@ -256,18 +251,23 @@ void compute_result(Members members, ReductionPool& pool) {
 }
 
 bool has_pairwise_mismatch(const MatchSlot& slot) {
-  if (slot.members.front()->call().kind != OperationKind::all_to_all) return false;
-  const std::size_t ranks = slot.members.size();
-  const auto share = [ranks](std::span<const std::int64_t> splits, const Elements& tensor,
-                             std::size_t rank) {
-    return splits.empty() ? tensor.count() / static_cast<std::int64_t>(ranks) : splits[rank];
-  };
-  for (std::size_t from = 0; from < ranks; ++from) {
-    const Operation& sender = *slot.members[from]->operation;
-    for (std::size_t to = 0; to < ranks; ++to) {
-      const Operation& receiver = *slot.members[to]->operation;
-      if (share(sender.input_splits, sender.input, to) !=
-          share(receiver.output_splits, receiver.output, from))
+  const Members members = slot.members;
+  if (members.front()->call().kind != OperationKind::all_to_all) return false;
+  const auto ranks = static_cast<std::int64_t>(members.size());
+  const std::int64_t even = input_of(members, 0).count() / ranks;
+  // Where all are even, each only needs to be compared with the first.
+  const bool is_even = std::ranges::all_of(members, [ranks, even](const PendingOperation* member) {
+    const Operation& operation = *member->operation;
+    return operation.input_splits.empty() && operation.output_splits.empty() &&
+           operation.input.count() / ranks == even && operation.output.count() / ranks == even;
+  });
+  if (is_even) return false;
+  for (std::size_t from = 0; from < members.size(); ++from) {
+    const Operation& sender = operation_of(members, from);
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      const Operation& receiver = operation_of(members, to);
+      if (share_of(sender.input_splits, sender.input.count() / ranks, to) !=
+          share_of(receiver.output_splits, receiver.output.count() / ranks, from))
         return true;
     }
   }

@@ -28,9 +28,21 @@ bool has_one_result(OperationKind kind) noexcept {
   return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
 }
 
-// Operations with one result for all ranks that get any, which fits beside the slot.
-bool is_inline_kind(const Operation& operation) noexcept {
-  return has_one_result(operation.collective.kind) && operation.input.size_bytes() <= inline_bytes;
+// Operations with one result for all ranks that get any, which fits beside the slot. `bytes`: of
+// what a member brings.
+bool is_inline_kind(OperationKind kind, std::size_t bytes) noexcept {
+  return has_one_result(kind) && bytes <= inline_bytes;
+}
+
+// Copies what a member brings. Its memory is guarded if it was queued on a stream.
+[[gnu::always_inline]] inline void keep_value(InlineValue& value, const PendingOperation& pending,
+                                              std::size_t bytes) noexcept {
+  if (bytes == 0) return;
+  if (pending.guard != nullptr) [[unlikely]]
+    pending.guard->open();
+  copy_few(value.data(), pending.operation->input.data(), bytes);
+  if (pending.guard != nullptr) [[unlikely]]
+    pending.guard->close();
 }
 
 // Records where each member called the operation that is about to complete.
@@ -105,6 +117,42 @@ std::vector<GangState*> Matching::gangs() const {
   return sorted;
 }
 
+void Matching::arrive_at_slot(PendingOperation& pending) {
+  GangState& gang = *pending.gang;
+  const Operation& operation = *pending.operation;
+  const Collective& call = operation.collective;
+  MatchSlot& slot = gang.slot_for(call.sequence_number);
+  const auto member = static_cast<std::size_t>(pending.member);
+  const CallSite& site = call.call_site;
+  if (slot.arrived == 0) {
+    slot.first = Fingerprint(call, strict_blocking_);
+    slot.first_file = site.file;
+    slot.first_line = site.line;
+  } else {
+    if (!slot.first.matches(Fingerprint(call, strict_blocking_))) [[unlikely]]
+      slot.is_mismatched = true;
+    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
+      slot.has_other_places = true;
+  }
+  pending.slot = &slot;
+  slot.members[member] = &pending;
+  slot.waiters[member] = pending.waiter;
+  if (pending.form != CallForm::blocking) ++slot.async_members;
+  const std::size_t bytes = operation.input.size_bytes();
+  if (is_inline_kind(call.kind, bytes)) {
+    if (slot.values.empty()) slot.values.resize(slot.members.size());
+    keep_value(slot.values[member], pending, bytes);
+  }
+  if (++slot.arrived == slot.members.size() && !is_held(gang, slot)) complete(gang, slot);
+}
+
+void Matching::arrive(PendingOperation& pending) {
+  if (is_point_to_point(pending.call().kind))
+    messages_.post(pending);
+  else
+    arrive_at_slot(pending);
+}
+
 void Matching::post(PendingOperation& pending) {
   engine_.check_running();
   const TimePoint now = engine_.now();
@@ -123,60 +171,19 @@ void Matching::post(PendingOperation& pending) {
   ++counts_.rank_operations;
   engine_.note_progress();
   recorder_.posted(pending, now);
-  if (is_stream_ordered_) [[unlikely]]
-    launch(pending);
-  else
-    arrive(pending);
+  if (is_stream_ordered_ && !launch(pending)) [[unlikely]]
+    return;
+  arrive(pending);
 }
 
-// Behind what its rank has launched before.
-void Matching::launch(PendingOperation& pending) {
+// Puts the operation behind what its rank has launched before; returns whether that is nothing.
+bool Matching::launch(PendingOperation& pending) {
   auto& stream = pending.task->rank->stream;
   if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
   stream->push_back(&pending);
-  if (stream->size() > 1)
-    pending.status = PendingStatus::launched;
-  else
-    arrive(pending);
-}
-
-void Matching::arrive(PendingOperation& pending) {
-  pending.status = PendingStatus::posted;
-  if (is_point_to_point(pending.call().kind))
-    messages_.post(pending);
-  else
-    arrive_at_slot(pending);
-}
-
-void Matching::arrive_at_slot(PendingOperation& pending) {
-  GangState& gang = *pending.gang;
-  const Operation& operation = *pending.operation;
-  MatchSlot& slot = gang.slot_for(pending.call().sequence_number);
-  const auto member = static_cast<std::size_t>(pending.member);
-  const Fingerprint fingerprint(operation.collective, strict_blocking_);
-  const CallSite& site = operation.collective.call_site;
-  if (slot.arrived == 0) {
-    slot.first = fingerprint;
-    slot.first_file = site.file;
-    slot.first_line = site.line;
-  } else {
-    if (!slot.first.matches(fingerprint)) [[unlikely]]
-      slot.is_mismatched = true;
-    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
-      slot.has_other_places = true;
-  }
-  pending.slot = &slot;
-  slot.members[member] = &pending;
-  slot.waiters[member] = pending.waiter;
-  if (pending.form != CallForm::blocking) ++slot.async_members;
-  if (is_inline_kind(operation)) {
-    if (slot.values.empty()) slot.values.resize(slot.members.size());
-    if (pending.guard != nullptr) pending.guard->open();  // closed while queued on a stream
-    if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0)
-      copy_few(slot.values[member].data(), operation.input.data(), bytes);
-    if (pending.guard != nullptr) pending.guard->close();
-  }
-  if (++slot.arrived == slot.members.size() && !is_held(gang, slot)) complete(gang, slot);
+  if (stream->size() == 1) return true;
+  pending.status = PendingStatus::launched;
+  return false;
 }
 
 bool Matching::is_held(GangState& gang, const MatchSlot& slot) {
@@ -256,13 +263,14 @@ void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot)
 
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
+  const std::size_t bytes = operation.input.size_bytes();
   const bool may_differ = world_.interference != nullptr && world_.interference->may_leave_untold();
-  if (slot.async_members != 0 || !is_inline_kind(operation) || may_differ ||
+  if (slot.async_members != 0 || !is_inline_kind(operation.collective.kind, bytes) || may_differ ||
       recorder_.is_recording() || is_stream_ordered_)
     return false;
   const Collective& call = operation.collective;
   const bool has_data = !has_root(call.kind) || call.peer != no_rank;  // else recorded without
-  if (const std::size_t bytes = operation.input.size_bytes(); bytes != 0 && has_data) {
+  if (bytes != 0 && has_data) {
     if (call.kind == OperationKind::broadcast)
       slot.result = slot.values[static_cast<std::size_t>(call.peer)];
     else
@@ -273,8 +281,7 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   }
   slot.is_complete = true;
   slot.departures_left = static_cast<std::uint32_t>(gang.size());
-  for (Task* waiter : slot.waiters)
-    if (waiter != nullptr) engine_.wake(*waiter);
+  for (Task* waiter : slot.waiters) engine_.wake(*waiter);  // each member has one: all block
   return true;
 }
 
@@ -294,10 +301,12 @@ void Matching::end(PendingOperation& pending, PendingStatus status) {
     if (!batch.has_ended() && (failed || --batch.entries_left == 0)) end(batch, status);
     return;
   }
-  recorder_.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
-                      engine_.now());
+  if (recorder_.is_recording()) [[unlikely]]
+    recorder_.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
+                        engine_.now());
   if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
-  if (pending.task->rank->stream) next_of_stream(*pending.task->rank, pending);
+  if (is_stream_ordered_ && pending.task->rank->stream) [[unlikely]]
+    next_of_stream(*pending.task->rank, pending);
 }
 
 void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
@@ -314,10 +323,12 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
     PendingOperation* next = released_.back();
     released_.pop_back();
     if (next->status != PendingStatus::launched) continue;
-    if (next->gang->broken)
+    if (next->gang->broken) {
       end(*next, PendingStatus::failed);
-    else
+    } else {
+      next->status = PendingStatus::posted;
       arrive(*next);
+    }
   }
   is_releasing_ = false;
 }

@@ -36,7 +36,7 @@ class Matching {
 
   // Whether the operation has completed or failed.
   static bool has_ended(const PendingOperation& pending) noexcept {
-    return pending.has_ended() || (pending.slot != nullptr && pending.slot->is_complete);
+    return (pending.slot != nullptr && pending.slot->is_complete) || pending.has_ended();
   }
 
   // Takes the result that an ended operation left for its rank; throws its GangError if it failed.
@@ -83,9 +83,9 @@ class Matching {
   Mismatches& mismatches() noexcept { return mismatches_; }
 
  private:
-  void launch(PendingOperation& pending);
-  void arrive(PendingOperation& pending);
-  void arrive_at_slot(PendingOperation& pending);
+  bool launch(PendingOperation& pending);
+  [[gnu::always_inline]] inline void arrive(PendingOperation& pending);
+  [[gnu::always_inline]] inline void arrive_at_slot(PendingOperation& pending);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);

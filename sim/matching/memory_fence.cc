@@ -23,13 +23,12 @@ void MemoryFence::add(const Elements& region, Against what) {
     regions_.push_back({region.data(), region.size_bytes(), what});
 }
 
-void MemoryFence::close() {
+void MemoryFence::close_regions() {
   is_closed_ = true;
   for (const Region& region : regions_) ASAN_POISON_MEMORY_REGION(region.begin, region.bytes);
 }
 
-void MemoryFence::open() noexcept {
-  if (!is_closed_) return;
+void MemoryFence::open_regions() noexcept {
   is_closed_ = false;
   for (const Region& region : regions_) ASAN_UNPOISON_MEMORY_REGION(region.begin, region.bytes);
 }
@@ -150,6 +149,8 @@ void give_back_slot(int slot) noexcept {
 }  // namespace
 
 void MemoryFence::add(const Elements& region, Against what) {
+  constexpr std::size_t least_page_bytes = 4096;
+  if (region.size_bytes() < least_page_bytes) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(region.data());
   const std::uintptr_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
   const std::uintptr_t end = (begin + region.size_bytes()) / page_bytes() * page_bytes();
@@ -158,8 +159,7 @@ void MemoryFence::add(const Elements& region, Against what) {
   regions_.push_back({region.data() + (first - begin), end - first, what});
 }
 
-void MemoryFence::close() {
-  if (is_closed_ || regions_.empty()) return;
+void MemoryFence::close_regions() {
   install_handler();
   is_closed_ = true;
   for (Region& region : regions_) {
@@ -174,8 +174,7 @@ void MemoryFence::close() {
   }
 }
 
-void MemoryFence::open() noexcept {
-  if (!is_closed_) return;
+void MemoryFence::open_regions() noexcept {
   is_closed_ = false;
   for (Region& region : regions_) {
     if (region.slot < 0) continue;
@@ -194,9 +193,7 @@ void MemoryFence::open() noexcept {
 void MemoryFence::let_in(const Elements&) noexcept {}
 
 bool MemoryFence::is_mapped(const Elements& region) noexcept {
-  // Allocators keep the memory of smaller buffers.
-  constexpr std::size_t least_bytes = 64 * 1024;
-  if (region.size_bytes() < least_bytes) return true;
+  if (region.size_bytes() < least_bytes_unmapped) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(region.data());
   const std::uintptr_t first = begin / page_bytes() * page_bytes();
   // NOLINTNEXTLINE(performance-no-int-to-ptr): page arithmetic

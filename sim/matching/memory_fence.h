@@ -43,6 +43,7 @@ class MemoryFence {
 
   static constexpr std::size_t most_fences = 2048;
   static constexpr std::size_t least_bytes_against_writes = 64 * 1024;
+  static constexpr std::size_t least_bytes_unmapped = 64 * 1024;
   static constexpr bool is_fatal =
 #if defined(__SANITIZE_ADDRESS__)
       true;
@@ -58,20 +59,28 @@ class MemoryFence {
   // Call before the first close. The memory is readable and writable afterwards.
   void add(const Elements& region, Against what = Against::every_access);
 
-  void close();
-  void open() noexcept;
+  void close() {
+    if (!is_closed_ && !regions_.empty()) close_regions();
+  }
+  void open() noexcept {
+    if (is_closed_) open_regions();
+  }
 
   // An operation is about to touch its own memory: other fences around that memory, held by
   // operations that share it, must not end the process.
   static void let_in(const Elements& region) noexcept;
 
   // Whether the memory is still the program's: a large buffer that was freed may be gone.
+  // Allocators keep the memory of smaller ones than `least_bytes_unmapped`.
   static bool is_mapped(const Elements& region) noexcept;
 
   // The first access since the last close, kept after open; empty if there was none.
   std::optional<FenceAccess> access() const noexcept { return access_; }
 
  private:
+  void close_regions();
+  void open_regions() noexcept;
+
   struct Region {
     std::byte* begin;
     std::size_t bytes;

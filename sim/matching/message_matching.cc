@@ -102,9 +102,9 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
     races_.took(mailbox, receive, source, send, payload);
 }
 
-// `receive` takes a message of `source`, which is no longer in `mailbox`.
+// `receive`, which is from any source, takes a message of `source` that is no longer in `mailbox`.
 void MessageMatching::note_choice(Mailbox& mailbox, const PendingOperation& receive, int source) {
-  if (!is_from_any(receive) || engine_.choices().is_decided()) return;
+  if (engine_.choices().is_decided()) return;
   if (could_take_another(*receive.gang, mailbox, receive, source))
     engine_.choices().note_guided_choice();
 }
@@ -225,7 +225,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   if (!found) return false;
   const Message message = mailbox.buffered.take(*found);
   mailbox.buffered_bytes[message.source] -= message.payload.size();
-  note_choice(mailbox, receive, message.source);
+  if (is_from_any(receive)) note_choice(mailbox, receive, message.source);
   if (Guide* guide = engine_.choices().guide()) {
     guide->carry(message.step_key, guide->posted_at(&receive));
     if (is_from_any(receive)) note_taken_by_any(*guide, receive, message.step_key);
@@ -285,7 +285,8 @@ void MessageMatching::post_receive(PendingOperation& receive) {
 }
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
-  note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
+  if (is_from_any(receive))
+    note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
   if (Guide* guide = engine_.choices().guide()) {
     note_meeting(*guide, send, receive);
     if (is_from_any(receive)) note_taken_by_any(*guide, receive, guide->posted_at(&send));
@@ -293,7 +294,8 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
     return matching_.mismatches().add(send, receive);
   PendingOperation* const pair[] = {&send, &receive};
-  if (matching_.mismatches().fail_without_memory(*send.gang, pair)) return;
+  const bool is_guarded = send.guard != nullptr || receive.guard != nullptr;
+  if (is_guarded && matching_.mismatches().fail_without_memory(*send.gang, pair)) return;
   check(world_, send);
   check(world_, receive);
   copy_bytes(receive.operation->output.data(), send.operation->input.data(),

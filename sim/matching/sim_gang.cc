@@ -37,7 +37,7 @@ SimGang::~SimGang() {
   }
   if (!world_->engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
-      state_->departures.push_back({rank(), next_sequence_, last_collective_.call_site()});
+      state_->note_departure({rank(), next_sequence_, last_collective_.call_site()});
     if (std::uncaught_exceptions() > 0) owner_->make_rare().abandoned.push_back(state_);
   }
   state_.reset();  // under the guard

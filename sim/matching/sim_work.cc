@@ -78,22 +78,21 @@ void SimWork::post() {
   enlist();
 }
 
-void SimWork::return_buffers() {
+void SimWork::return_buffers(World& world) {
   if (!guard_) return;
   const bool succeeded = pending_.status == PendingStatus::complete || pending_.slot != nullptr;
-  if (succeeded) guard_->check(world());
+  if (succeeded) guard_->check(world);
   pending_.guard = nullptr;
   guard_.reset();
 }
 
-bool SimWork::observe() {
+bool SimWork::observe(World& world) {
   if (is_taken_) return true;
-  World& world = this->world();
   is_observed_ = true;
   if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
     note_taken(*guide, pending_);
   pending_.waiter = nullptr;
-  return_buffers();
+  return_buffers(world);
   world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
   if (pending_.corrupted_by >= 0) world.interference->corrupt_result(pending_);
@@ -108,18 +107,17 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   const TimePoint now = world.engine.now();
   const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
   const TimePoint deadline = is_bounded ? now + *timeout : TimePoint::max();
-  const bool has_ended = wait_until(deadline);
+  const bool has_ended = wait_until(world, deadline);
   // What is in time is so in every schedule, unless it is a tie or time is real.
   const bool is_real_time = world.options.context == ContextKind::parallel;
   if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline)) {
     world.engine.choices().note_guided_choice();
     if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   }
-  return has_ended && observe();
+  return has_ended && observe(world);
 }
 
-bool SimWork::wait_until(TimePoint deadline) {
-  World& world = this->world();
+bool SimWork::wait_until(World& world, TimePoint deadline) {
   Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
   const Wait wait{Wait::Reason::operations, waited_for};
@@ -143,7 +141,7 @@ bool SimWork::test() {
   if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
     if (gang_->size() > 1) world.engine.choices().note_guided_choice();
-    return observe();
+    return observe(world);
   }
   if (world.engine.choices().looks_at_once() && pending_.form != CallForm::tested) {
     note_found_pending();
@@ -157,7 +155,7 @@ bool SimWork::test() {
   if (Matching::has_ended(pending_)) {
     world.engine.choices().note_guided_choice();
     self.polls = 0;
-    return observe();
+    return observe(world);
   }
   note_found_pending();
   ++self.polls;
@@ -203,7 +201,7 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   for (std::size_t i = 0; i < index; ++i) static_cast<SimWork*>(works[i])->note_found_pending();
   SimWork& ended = *static_cast<SimWork*>(works[index]);
   ended.is_observed_ = true;
-  ended.return_buffers();
+  ended.return_buffers(world);
   return index;
 }
 

@@ -48,10 +48,10 @@ class SimWork final : public WorkState {
   void outlived() noexcept;
 
  private:
-  bool observe();
+  bool observe(World& world);
   void note_found_pending();
-  void return_buffers();  // returns an ended operation's buffers to the program
-  bool wait_until(TimePoint deadline);
+  void return_buffers(World& world);  // returns an ended operation's buffers to the program
+  bool wait_until(World& world, TimePoint deadline);
   void enlist();
   void delist() noexcept;
 

@@ -6,16 +6,26 @@ namespace gang::sim {
 
 void RunnableSet::reserve(std::size_t count) {
   if (count <= capacity_) return;
-  std::size_t words = count;
-  for (auto& level : levels_) {
-    words = std::max<std::size_t>((words + 63) / 64, 1);
-    if (level.size() < words) level.resize(words, 0);
+  std::size_t words = (count + 63) / 64;
+  for (std::size_t level = 0; level < levels_.size(); ++level, words = (words + 63) / 64) {
+    levels_[level].resize(words, 0);
+    if (level >= depth_) {
+      depth_ = level + 1;
+      if (level > 0) summarize(level);
+    }
+    if (words == 1) break;
   }
   capacity_ = levels_[0].size() * 64;
 }
 
+void RunnableSet::summarize(std::size_t level) noexcept {
+  const auto& below = levels_[level - 1];
+  for (std::size_t word = 0; word < below.size(); ++word)
+    if (below[word] != 0) levels_[level][word >> 6] |= std::uint64_t{1} << (word & 63);
+}
+
 void RunnableSet::note_first(TaskId word) noexcept {
-  for (std::size_t level = 1; level < levels_.size(); ++level, word >>= 6) {
+  for (std::size_t level = 1; level < depth_; ++level, word >>= 6) {
     std::uint64_t& words = levels_[level][word >> 6];
     const bool was_empty = words == 0;
     words |= std::uint64_t{1} << (word & 63);
@@ -24,16 +34,16 @@ void RunnableSet::note_first(TaskId word) noexcept {
 }
 
 void RunnableSet::note_none(TaskId word) noexcept {
-  for (std::size_t level = 1; level < levels_.size(); ++level, word >>= 6) {
+  for (std::size_t level = 1; level < depth_; ++level, word >>= 6) {
     std::uint64_t& words = levels_[level][word >> 6];
     words &= ~(std::uint64_t{1} << (word & 63));
     if (words != 0) return;
   }
 }
 
-TaskId RunnableSet::descend(int level, TaskId word) const noexcept {
+TaskId RunnableSet::descend(std::size_t level, TaskId word) const noexcept {
   for (;; --level) {
-    const auto bits = levels_[static_cast<std::size_t>(level)][word];
+    const auto bits = levels_[level][word];
     word = (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
     if (level == 0) return word;
   }
@@ -41,24 +51,20 @@ TaskId RunnableSet::descend(int level, TaskId word) const noexcept {
 
 TaskId RunnableSet::last() const noexcept {
   TaskId word = 0;
-  for (int level = 3; level >= 0; --level) {
-    const auto bits = levels_[static_cast<std::size_t>(level)][word];
+  for (std::size_t level = depth_; level-- > 0;) {
+    const auto bits = levels_[level][word];
     word = (word << 6) | static_cast<TaskId>(63 - std::countl_zero(bits));
   }
   return word;
 }
 
 TaskId RunnableSet::next_above(TaskId id) const noexcept {
-  for (int level = 0; level < 4; ++level) {
-    const auto& words = levels_[static_cast<std::size_t>(level)];
+  for (std::size_t level = 1; level < depth_; ++level) {
+    id >>= 6;
     const TaskId word = id >> 6;
-    const unsigned bit = id & 63;
-    const std::uint64_t above = bit == 63 ? 0 : words[word] & (~std::uint64_t{0} << (bit + 1));
-    if (above != 0) {
-      const TaskId child = (word << 6) | static_cast<TaskId>(std::countr_zero(above));
-      return level == 0 ? child : descend(level - 1, child);
-    }
-    id = word;
+    const std::uint64_t above = levels_[level][word] >> (id & 63) >> 1;
+    if (above != 0)
+      return descend(level - 1, id + 1 + static_cast<TaskId>(std::countr_zero(above)));
   }
   return first();
 }

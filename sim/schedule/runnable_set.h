@@ -12,7 +12,8 @@
 namespace gang::sim {
 
 // An ordered set of context ids. Insertion, removal and the cyclic successor cost a few nanoseconds
-// at any size: a bitmap with three levels of summaries, each word covering 64 of the level below.
+// at any size: a bitmap with up to three levels of summaries, each word covering 64 of the level
+// below; as many levels as it takes for the highest one to be a single word.
 class RunnableSet {
  public:
   RunnableSet() { reserve(64); }
@@ -53,7 +54,7 @@ class RunnableSet {
   }
 
   // The smallest member. Requires one.
-  TaskId first() const noexcept { return descend(3, 0); }
+  TaskId first() const noexcept { return descend(depth_ - 1, 0); }
 
   // The greatest member. Requires one.
   TaskId last() const noexcept;
@@ -65,10 +66,14 @@ class RunnableSet {
   // A word of the lowest level has got its first member, or lost its last one.
   void note_first(TaskId word) noexcept;
   void note_none(TaskId word) noexcept;
-  TaskId descend(int level, TaskId word) const noexcept;
+  TaskId descend(std::size_t level, TaskId word) const noexcept;
+  // The same as next_after, where the word of `id` has no greater member.
   TaskId next_above(TaskId id) const noexcept;
+  // Fills a level that was not in use from the one below.
+  void summarize(std::size_t level) noexcept;
 
   std::array<std::vector<std::uint64_t>, 4> levels_;
+  std::size_t depth_ = 0;  // levels in use
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
 };

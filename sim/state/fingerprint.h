@@ -17,7 +17,7 @@ class Fingerprint {
       : packed_(head_of(call) | static_cast<std::uint64_t>(!strict_blocking) << 24),
         count_(static_cast<std::uint64_t>(call.count)),
         detail_(call.detail),
-        label_(call.label.empty() ? 0 : fnv1a(std::as_bytes(std::span{call.label})) | 1) {}
+        label_(call.label.empty() ? 0 : hash_of(call.label)) {}
 
   // Whether two members' calls are the same operation. Labels count only if both calls have one;
   // the first label is remembered.
@@ -31,6 +31,10 @@ class Fingerprint {
   }
 
  private:
+  [[gnu::cold]] static std::uint64_t hash_of(std::string_view label) noexcept {
+    return fnv1a(std::as_bytes(std::span{label})) | 1;
+  }
+
   std::uint64_t packed_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t detail_ = 0;

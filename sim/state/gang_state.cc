@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "gang/hash.h"
 #include "sim/report/rank_text.h"
@@ -16,14 +17,10 @@ std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
 
 MatchSlot& GangState::add_slots(std::size_t place) {
   while (place >= active.size()) {
-    if (free_slots.empty()) {
-      slots.push_back(std::make_unique<MatchSlot>(static_cast<std::size_t>(size())));
-      free_slots.push_back(slots.back().get());
-    }
-    MatchSlot* slot = free_slots.back();
-    free_slots.pop_back();
-    slot->sequence_number = base_sequence + active.size();
-    active.push_back(slot);
+    if (free_slot == nullptr) free_slot = &slots.emplace_front(static_cast<std::size_t>(size()));
+    MatchSlot& slot = *std::exchange(free_slot, free_slot->next_free);
+    slot.sequence_number = base_sequence + active.size();
+    active.push_back(&slot);
   }
   return *active[place];
 }
@@ -33,9 +30,8 @@ void GangState::recycle(MatchSlot& slot) {
   slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
   slot.result_bytes = 0;
   std::fill(slot.members.begin(), slot.members.end(), nullptr);
-  slot.children.clear();
-  slot.children.shrink_to_fit();
-  free_slots.push_back(&slot);
+  if (!slot.children.empty()) slot.children = {};
+  slot.next_free = std::exchange(free_slot, &slot);
 }
 
 std::string members_text(const GangState& gang, const std::vector<int>& members) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <forward_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -79,6 +79,7 @@ struct MatchSlot {
   const char* first_file = nullptr;  // of the first member's call site
   std::uint32_t first_line = 0;
   InlineValue result{};
+  MatchSlot* next_free = nullptr;          // while it is free
   std::vector<PendingOperation*> members;  // by rank in the gang; null: not arrived
   std::vector<Task*> waiters;
   std::vector<InlineValue> values;  // inline operations only
@@ -178,9 +179,9 @@ struct GangState {
   // Call sites of the last collective that members called in different places; null if there was
   // none.
   std::unique_ptr<CallPlaces> places;
-  std::vector<MatchSlot*> active;                 // slots that gather members, by sequence number
-  std::vector<std::unique_ptr<MatchSlot>> slots;  // all of them
-  std::vector<MatchSlot*> free_slots;
+  std::vector<MatchSlot*> active;                   // slots that gather members, by sequence number
+  std::forward_list<MatchSlot> slots;               // all of them
+  MatchSlot* free_slot = nullptr;                   // the first that is free; null: none
   std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
   std::vector<Departure> departures;         // in their order
@@ -203,6 +204,11 @@ struct GangState {
   MatchSlot& slot_for(std::uint64_t sequence) {
     const std::size_t place = sequence - base_sequence;
     return place < active.size() ? *active[place] : add_slots(place);
+  }
+
+  void note_departure(const Departure& departure) {
+    if (departures.empty()) departures.reserve(static_cast<std::size_t>(size()));
+    departures.push_back(departure);
   }
 
   // Nobody needs the slot any more, which is no longer active.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -31,6 +30,7 @@ class LinkQueue {
   // The oldest entry of `source` that `accepts`, if any.
   template <typename Accepts>
   std::optional<Place> find_from(int source, const Accepts& accepts) const {
+    if (empty()) return std::nullopt;
     const auto places = of_source_.find(source);
     if (places == of_source_.end()) return std::nullopt;
     for (const Place place : places->second)
@@ -41,7 +41,7 @@ class LinkQueue {
   // The same, of any source.
   template <typename Accepts>
   std::optional<Place> find(const Accepts& accepts) const {
-    for (std::size_t i = 0; i < entries_.size(); ++i)
+    for (std::size_t i = oldest_; i < entries_.size(); ++i)
       if (entries_[i].value && accepts(*entries_[i].value)) return begin_ + i;
     return std::nullopt;
   }
@@ -54,11 +54,14 @@ class LinkQueue {
     auto& places = of_source_.find(entry.source)->second;
     places.erase(std::ranges::find(places, place));
     --size_;
-    while (!entries_.empty() && !entries_.front().value) {
-      entries_.pop_front();
-      ++begin_;
+    while (oldest_ < entries_.size() && !entries_[oldest_].value) ++oldest_;
+    if (size_ == 0) {
+      begin_ += entries_.size();
+      entries_.clear();
+      oldest_ = 0;
+    } else if (entries_.size() > 16 + 2 * size_) {
+      close_gaps();
     }
-    if (entries_.size() > 16 + 2 * size_) close_gaps();
     return value;
   }
 
@@ -85,7 +88,7 @@ class LinkQueue {
     const LinkQueue* queue_;
     std::size_t index_;
   };
-  Iterator begin() const { return {*this, 0}; }
+  Iterator begin() const { return {*this, oldest_}; }
   Iterator end() const { return {*this, entries_.size()}; }
 
  private:
@@ -96,17 +99,19 @@ class LinkQueue {
 
   void close_gaps() {
     for (const Entry& entry : entries_) of_source_[entry.source].clear();
-    std::deque<Entry> kept;
+    std::vector<Entry> kept;
     for (Entry& entry : entries_) {
       if (!entry.value) continue;
       of_source_[entry.source].push_back(begin_ + kept.size());
       kept.push_back(std::move(entry));
     }
     entries_ = std::move(kept);
+    oldest_ = 0;
   }
 
-  std::deque<Entry> entries_;                              // the first one is not taken
+  std::vector<Entry> entries_;                             // taken ones included
   Place begin_ = 0;                                        // the place of the first one
+  std::size_t oldest_ = 0;                                 // index of the first that is not taken
   std::size_t size_ = 0;                                   // that are not taken
   std::unordered_map<int, std::vector<Place>> of_source_;  // ascending; kept when empty
 };

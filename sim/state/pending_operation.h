@@ -43,24 +43,24 @@ struct PendingOperation {
 
   Operation* operation;
   GangState* gang;
-  MatchSlot* slot = nullptr;              // while posted, for matched kinds
   Task* task;                             // the task that posted it
   Task* waiter = nullptr;                 // the task to wake when it ends
+  MatchSlot* slot = nullptr;              // while posted, for matched kinds
   BufferGuard* guard = nullptr;           // guards a started operation's memory
   PendingOperation* batch = nullptr;      // the batch that this send or receive is part of
+  ArmedFault* corruptor = nullptr;        // for a send: the fault that changes its payload
   std::unique_ptr<BatchEntries> entries;  // for a batch; null otherwise
-  int member;                             // rank in the gang
-  std::uint32_t entries_left = 0;
-  std::int32_t corrupted_by = -1;       // the fault of its rank that changes its result
-  ArmedFault* corruptor = nullptr;      // for a send: the fault that changes its payload
-  std::uint32_t any_receive_index = 0;  // for a receive from any source
-  PendingStatus status = PendingStatus::posted;
-  CallForm form = CallForm::blocking;
-  bool is_forced = false;  // receives from the source that SimulationOptions forces
-  Received received;
   TimePoint posted_at{0};
   TimePoint deadline{0};  // TimePoint::max(): never
   TimePoint read_at{0};   // its data is not read earlier (FaultKind::late_copy)
+  std::uint32_t entries_left = 0;
+  std::uint32_t any_receive_index = 0;  // for a receive from any source
+  std::int32_t corrupted_by = -1;       // the fault of its rank that changes its result
+  int member;                           // rank in the gang
+  Received received;
+  PendingStatus status = PendingStatus::posted;
+  CallForm form = CallForm::blocking;
+  bool is_forced = false;  // receives from the source that SimulationOptions forces
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }

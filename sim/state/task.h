@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include <boost/context/fiber.hpp>
+
 #include "gang/rank_locals.h"
 #include "sim/schedule/schedule.h"
 
@@ -38,13 +40,13 @@ struct FurtherContext {
 struct Task {
   // What every switch touches comes first, on one cache line.
   TaskId id = no_task;
-  bool is_started = false;
   bool is_polling = false;                 // `wait` is a poll
   const Wait* wait = nullptr;              // what it is blocked on; null while runnable
   std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   RankLocals* locals = nullptr;            // current while it runs; null for outside_task
   RankState* rank = nullptr;               // the same
+  boost::context::fiber fiber;             // what it goes on with, if it is on one
 
   std::unique_ptr<FurtherContext> further;
   std::uint64_t polls = 0;                 // fruitless polls in a row

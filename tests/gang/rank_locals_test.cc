@@ -27,6 +27,19 @@ TEST(RankLocals, ASchedulerSetsThoseOfTheRunningRank) {
   EXPECT_EQ(&rank_locals(), own);
 }
 
+TEST(RankLocals, TheirPlaceIsWhereASchedulerSetsThem) {
+  RankLocals locals;
+  RankLocals*& place = rank_locals_place();
+  EXPECT_EQ(place, nullptr);
+  place = &locals;
+  EXPECT_EQ(&rank_locals(), &locals);
+  set_rank_locals(nullptr);
+  EXPECT_EQ(place, nullptr);
+  RankLocals** there = nullptr;
+  std::jthread([&there] { there = &rank_locals_place(); }).join();
+  EXPECT_NE(there, &place);
+}
+
 TEST(RankLocals, SettingThemDoesNotTouchOtherThreads) {
   RankLocals locals;
   set_rank_locals(&locals);

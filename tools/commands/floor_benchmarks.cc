@@ -69,19 +69,19 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 787},
-      {"all_reduce", 1024, 500, 807},
-      {"reduce", 8, 516, 789},
-      {"reduce_scatter", 8, 629, 1087},
-      {"all_gather", 8, 549, 963},
-      {"all_gather_to_list", 8, 1068, 1683},
-      {"gather", 8, 552, 949},
-      {"scatter", 8, 528, 891},
-      {"all_to_all", 8, 1167, 1994},
-      {"broadcast", 8, 461, 750},
-      {"barrier", 8, 390, 660},
-      {"send_recv", 8, 518, 976},
-      {"start_all_reduce", 8, 1529, 2745},
+      {"all_reduce", 8, 500, 649},
+      {"all_reduce", 1024, 500, 694},
+      {"reduce", 8, 516, 660},
+      {"reduce_scatter", 8, 629, 979},
+      {"all_gather", 8, 549, 867},
+      {"all_gather_to_list", 8, 1068, 1319},
+      {"gather", 8, 552, 817},
+      {"scatter", 8, 528, 742},
+      {"all_to_all", 8, 1167, 1255},
+      {"broadcast", 8, 461, 636},
+      {"barrier", 8, 390, 556},
+      {"send_recv", 8, 518, 805},
+      {"start_all_reduce", 8, 1529, 2155},
   };
   return calls;
 }

@@ -82,6 +82,20 @@ TEST(RunnableSet, KeepsItsMembersWhenItGrows) {
   EXPECT_EQ(set.next_after(299'999), 3U);
 }
 
+TEST(RunnableSet, KeepsItsMembersWhenItGrowsStepByStep) {
+  RunnableSet set;
+  std::set<TaskId> model;
+  for (const TaskId capacity : {1, 64, 65, 130, 4096, 4097, 10'000, 262'144, 262'145, 600'000}) {
+    set.reserve(capacity);
+    if (model.insert(capacity - 1).second) set.insert(capacity - 1);
+    for (const TaskId member : model) ASSERT_EQ(set.next_after(member), next_after(model, member));
+    ASSERT_EQ(set.first(), *model.begin());
+    ASSERT_EQ(set.last(), *model.rbegin());
+  }
+  for (const TaskId member : model) set.remove(member);
+  EXPECT_TRUE(set.empty());
+}
+
 TEST(RunnableSet, DoesNotContainWhatIsBeyondItsCapacity) {
   EXPECT_FALSE(RunnableSet().contains(1'000'000));
 }

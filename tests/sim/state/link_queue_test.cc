@@ -1,7 +1,11 @@
 #include "sim/state/link_queue.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/schedule/random_stream.h"
 
 namespace gang::sim {
 namespace {
@@ -57,6 +61,43 @@ TEST(LinkQueue, IsTheSameHoweverManyHaveBeenTakenFromWithin) {
   EXPECT_THAT(entries_of(queue), ElementsAre(-1));
   queue.push(5, 50);
   EXPECT_EQ(queue.take(*queue.find_from(5, anything)), 50);
+}
+
+TEST(LinkQueue, AgreesWithAListOverRandomOperations) {
+  struct Sent {
+    int source;
+    int value;
+  };
+  LinkQueue<int> queue;
+  std::vector<Sent> list;
+  RandomStream random(1, "operations");
+  const auto draw = [&random](std::uint64_t below) {
+    return static_cast<int>(random.below(below));
+  };
+  for (int step = 0; step < 20'000; ++step) {
+    // It grows and shrinks in turns, and is often empty.
+    const bool grows = step / 50 % 2 == 0;
+    const int source = draw(5);
+    if (list.empty() || draw(4) < (grows ? 3 : 1)) {
+      queue.push(source, step);
+      list.push_back({source, step});
+    } else {
+      const bool of_any = draw(2) == 0;
+      const int least = draw(3) == 0 ? step - draw(40) : 0;
+      const auto accepts = [least](int value) { return value >= least; };
+      const auto expected =
+          std::ranges::find_if(list, [of_any, source, &accepts](const Sent& sent) {
+            return (of_any || sent.source == source) && accepts(sent.value);
+          });
+      const auto place = of_any ? queue.find(accepts) : queue.find_from(source, accepts);
+      ASSERT_EQ(place.has_value(), expected != list.end());
+      if (!place) continue;
+      ASSERT_EQ(queue.take(*place), expected->value);
+      list.erase(expected);
+    }
+    ASSERT_EQ(queue.empty(), list.empty());
+    ASSERT_TRUE(std::ranges::equal(entries_of(queue), list, {}, {}, &Sent::value));
+  }
 }
 
 }  // namespace
