@@ -80,8 +80,8 @@ const std::vector<CountedCall>& counted_calls() {
       {"all_to_all", 8, 1167, 1255},
       {"broadcast", 8, 461, 636},
       {"barrier", 8, 390, 556},
-      {"send_recv", 8, 518, 805},
-      {"start_all_reduce", 8, 1529, 2155},
+      {"send_recv", 8, 518, 766},
+      {"start_all_reduce", 8, 1529, 2038},
   };
   return calls;
 }
