@@ -38,7 +38,7 @@ struct FurtherContext {
 
 // The control block of a context. Owned by the engine; its address is stable for the whole run.
 struct Task {
-  // What every switch touches comes first, on one cache line.
+  // What every switch touches comes first, in 64 bytes.
   TaskId id = no_task;
   bool is_polling = false;                 // `wait` is a poll
   const Wait* wait = nullptr;              // what it is blocked on; null while runnable
