@@ -145,8 +145,8 @@ void FaultInjector::inside(PendingOperation& pending, const CallFaults& faults) 
 
 void FaultInjector::after(PendingOperation& pending, const CallFaults& faults) {
   if (faults.after == nullptr) return;
-  // In explored schedules, what follows is a step of its own, whether the operation had to be waited
-  // for or not.
+  // In explored schedules, what follows is a step of its own, whether the operation had to be
+  // waited for or not.
   if (world_.engine.choices().looks_at_once()) world_.engine.scheduling_point();
   const std::string where = place_of("after", *pending.gang, pending.call());
   if (faults.after->fault->kind == FaultKind::watchdog_abort)
