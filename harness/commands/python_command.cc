@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <ostream>
 
@@ -23,6 +25,10 @@ namespace {
 
 // Before a command that starts the ranks itself.
 constexpr std::string_view own_command = "--";
+
+// Options of gangsim that programs rarely have themselves.
+constexpr std::array misplaced_options = {"--faults",  "--report",        "--replay",
+                                          "--explore", "--save-schedule", "--log-ranks"};
 
 // Runs a program whose ranks are processes, with or without PyTorch.
 class PythonCommand final : public Command {
@@ -97,6 +103,7 @@ class PythonCommand final : public Command {
     const RunSpecification given = run_options_.applied_to(baseline());
     check(given);
     for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
+    note_misplaced(context.err);
     RankSelection ranks(log_ranks_.value_or(runs_ ? "none" : "0"));
     Conductor conductor(conductor_options(given), std::move(ranks), context.out, context.err);
     conductor.set_launcher(make_launcher(conductor));
@@ -220,6 +227,17 @@ class PythonCommand final : public Command {
       throw InvalidArgument("a command is missing after --");
     if (words_.front() == "-m" && words_.size() == 1)
       throw InvalidArgument("-m needs the name of a module");
+  }
+
+  // Whatever stands behind the program is its own, even where it looks like ours.
+  void note_misplaced(std::ostream& err) const {
+    if (words_.empty() || words_.front() == own_command) return;
+    for (const std::string& word : words_)
+      if (std::ranges::find(misplaced_options, word) != misplaced_options.end())
+        err << fmt::format(
+            "gangsim: note: {} comes after the program, so the program gets it; options of gangsim "
+            "come before the program\n",
+            word);
   }
 
   ConductorOptions conductor_options(const RunSpecification& given) const {

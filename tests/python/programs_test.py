@@ -33,6 +33,14 @@ class Programs(unittest.TestCase):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
 
+    def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")
+            ended = gangsim("python", "--world", 2, program, "--faults", "plan.toml")
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertIn("['--faults', 'plan.toml']", ended.stdout)
+        self.assertIn("note: --faults comes after the program", ended.stdout)
+
 
 @needs_program
 class WrongInput(unittest.TestCase):
