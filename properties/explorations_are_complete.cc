@@ -146,6 +146,17 @@ ScriptCase generate_small(Draw& draw) {
   return script;
 }
 
+ScriptCase generate_small_and_wrong(Draw& draw) {
+  ScriptCase script = generate_script(draw);
+  script.calls.resize(3);
+  for (auto& calls : script.calls) {
+    if (calls.size() > 3) calls.resize(3);
+    for (ScriptedCall& call : calls)
+      if (draw.one_in(8)) call.kind = ScriptedKind::broken_barrier;
+  }
+  return script;
+}
+
 ScriptCase generate_small_and_faulty(Draw& draw) {
   ScriptCase script = generate_faulty_choices(draw);
   script.calls.resize(3);
@@ -170,7 +181,12 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
 constexpr LawRow<JudgeExploration> laws_of_small_faulty_worlds[] = {
     {"faults_are_choices_like_others",
      "the same of worlds with a fault of one rank, whose peers may shrink the world",
-     judge_against_all, 20},
+     judge_against_all, 60},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_small_wrong_worlds[] = {
+    {"aborts_are_choices_like_others", "the same of calls that mostly deadlock, mismatch or abort",
+     judge_against_all, 60},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_faulty_worlds[] = {
@@ -201,6 +217,10 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   for (Property& law :
        laws_of<ScriptCase>(laws_of_small_faulty_worlds,
                            {.suite = "exploration", .generate = generate_small_and_faulty}, apply))
+    all.push_back(std::move(law));
+  for (Property& law :
+       laws_of<ScriptCase>(laws_of_small_wrong_worlds,
+                           {.suite = "exploration", .generate = generate_small_and_wrong}, apply))
     all.push_back(std::move(law));
   for (Property& law :
        laws_of<ScriptCase>(laws_of_faulty_worlds,

@@ -334,12 +334,12 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
 }
 
 void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause, Breaks when) {
+  if (guide_ != nullptr && when == Breaks::between_calls) note_broken(*guide_, world_, gang);
   if (gang.broken) return;
   gang.broken = std::move(cause);
   engine_.note_progress();
   // Which operations are still under way depends on the schedule.
   engine_.choices().note_guided_choice();
-  if (guide_ != nullptr && when == Breaks::between_calls) note_broken(*guide_, world_, gang);
   recorder_.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
   const std::vector<MatchSlot*> active = std::move(gang.active);
   gang.active.clear();

@@ -115,7 +115,7 @@ void note_taken(Guide& guide, const PendingOperation& pending) {
 void note_broken(Guide& guide, const World& world, const GangState& gang) {
   const Task& task = world.engine.current();
   guide.access({.kind = AccessKind::call,
-                .mode = AccessMode::write,
+                .mode = gang.broken ? AccessMode::read : AccessMode::write,
                 .rank = task.rank == nullptr ? -1 : task.rank->rank,
                 .object = part_of(gang, Part::state)});
 }

@@ -23,6 +23,7 @@ void note_look(Guide& guide, const PendingOperation& pending);
 // The context goes on after the end of the operation.
 void note_taken(Guide& guide, const PendingOperation& pending);
 
+// The context breaks the gang, or would if that were not so already.
 void note_broken(Guide& guide, const World& world, const GangState& gang);
 
 void note_sent(Guide& guide, const PendingOperation& send);

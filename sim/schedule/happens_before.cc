@@ -79,14 +79,21 @@ void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyRece
       context_of_.push_back(mark.task);
       clock[mark.task] = static_cast<std::uint32_t>(context_of_.size());
       is_in_step_ = true;
+      has_accessed_ = has_learned_ = false;
       return;
     case StepMark::Kind::access:
       keys_.clear();
       add_objects(log.accesses[mark.value], known, keys_);
+      has_accessed_ = true;
+      has_learned_ = false;
       return access(clock, static_cast<std::uint32_t>(mark.value), log);
     case StepMark::Kind::publish:
       return join_into(published(mark.value), clock);
     case StepMark::Kind::join:
+      // What a step learns after its accesses, as an operation that completes at once, is known to
+      // what follows, but was not needed for them.
+      if (is_in_step_ && has_accessed_ && !std::exchange(has_learned_, true))
+        accessed_.assign(clock.begin(), clock.end());
       return join_published(mark.value, clock);
     case StepMark::Kind::carry:
       std::ranges::fill(carried_, 0);
@@ -107,7 +114,7 @@ void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyRece
 
 void HappensBefore::end_step() {
   if (!is_in_step_) return;
-  const Clock clock = row(now_, context_of_.back());
+  const Clock clock = has_learned_ ? Clock(accessed_) : row(now_, context_of_.back());
   clocks_.insert(clocks_.end(), clock.begin(), clock.end());
   is_in_step_ = false;
 }

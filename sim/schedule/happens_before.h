@@ -76,7 +76,7 @@ class HappensBefore {
 
   std::size_t contexts_ = 0;
   std::vector<TaskId> context_of_;     // by step
-  std::vector<std::uint32_t> clocks_;  // by step
+  std::vector<std::uint32_t> clocks_;  // by step: of its last access, if it has any
   std::vector<Race> races_;
 
   // While a log is read.
@@ -92,6 +92,9 @@ class HappensBefore {
   std::vector<AccessInStep> earlier_;
   std::vector<std::uint32_t> before_;
   bool is_in_step_ = false;
+  bool has_accessed_ = false;            // in this step
+  bool has_learned_ = false;             // in this step, after its last access ...
+  std::vector<std::uint32_t> accessed_;  // ... whose clock this is
 };
 
 }  // namespace gang::sim
