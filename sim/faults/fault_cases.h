@@ -38,6 +38,8 @@ class FaultCases {
  public:
   // Of a plan that can be listed. Throws what validate does.
   FaultCases(const FaultPlan& plan, int world_size);
+  FaultCases(const FaultCases&) = delete;
+  FaultCases& operator=(const FaultCases&) = delete;
 
   // The next one; none: that was all. The first one has as few faults as can be.
   std::optional<FaultPlan> next();

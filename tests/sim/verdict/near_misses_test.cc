@@ -120,7 +120,7 @@ TEST(NearMisses, NameWhoseMessagesWereTakenInsteadOfOneThatIsLeft) {
 }
 
 // One message more than the other's is what any order of arrival may bring.
-TEST(NearMisses, AMessageTakenOnceMoreIsNone) {
+TEST(NearMisses, AMessageTakenOnceMoreIsNotANearMiss) {
   const Report report = run(3, [](SimulatedRank& rank) {
     std::int32_t value = 0;
     if (rank.rank() == 0)

@@ -36,7 +36,7 @@ TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
 }
 
 // Whoever should have received may have given up because of that.
-TEST(VerdictDiagnosis, WhatABrokenGangLeavesUnreceivedIsNoFinding) {
+TEST(VerdictDiagnosis, WhatABrokenGangLeavesUnreceivedIsNotReported) {
   const SimulationOptions options{.world_size = 2, .sends = SendMode::buffered(64)};
   const auto program = [](bool aborts) {
     return [aborts](SimulatedRank& rank) {
