@@ -42,6 +42,7 @@ TimePoint PassingTime::earliest_deadline() const {
 
 void PassingTime::advance_to(TimePoint time) {
   world_.engine.clock().advance_to(time);
+  world_.engine.choices().note_time_passed();
   world_.engine.note_progress();
 }
 

@@ -24,6 +24,7 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::receive, "receive"},
                                    EnumName{Kind::receive_any, "receive from any rank"},
                                    EnumName{Kind::test_receive, "tested receive"},
+                                   EnumName{Kind::try_receive, "receive in some tries"},
                                    EnumName{Kind::wait_any, "wait for one of two receives"},
                                    EnumName{Kind::timed_wait, "receive with patience"},
                                    EnumName{Kind::sleep, "sleep"},
@@ -33,8 +34,9 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
   constexpr std::array usual = {Kind::barrier, Kind::reduction, Kind::send, Kind::receive};
-  constexpr std::array rare = {Kind::receive_any, Kind::test_receive, Kind::wait_any,
-                               Kind::timed_wait,  Kind::sleep,        Kind::broken_barrier};
+  constexpr std::array rare = {Kind::receive_any,   Kind::test_receive, Kind::try_receive,
+                               Kind::wait_any,      Kind::timed_wait,   Kind::sleep,
+                               Kind::broken_barrier};
   return draw.one_in(8) ? draw.any_of(rare) : draw.any_of(usual);
 }
 
@@ -50,6 +52,20 @@ int receive_either(Gang& root, int peer, const ScriptedCall& call, CallSite site
   works[first].wait();
   works[1 - first].wait();
   return static_cast<int>(first);
+}
+
+// A started receive, tested until it has ended or some tries were in vain. Returns how many were.
+int receive_in_tries(sim::SimulatedRank& rank, int peer, const ScriptedCall& call, CallSite site) {
+  constexpr int most = 3;
+  std::vector<std::int32_t> values(static_cast<std::size_t>(call.count));
+  Work work = rank.root()->start_recv(view(values), peer, call.tag, {}, site);
+  int in_vain = 0;
+  while (in_vain < most && !work.test()) {
+    ++in_vain;
+    if (call.count > 1) rank.runtime().yield();
+  }
+  work.wait();
+  return in_vain;
 }
 
 // Returns what the rank saw that may depend on the schedule, else 0.
@@ -78,6 +94,8 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
       work.wait();
       return 0;
     }
+    case Kind::try_receive:
+      return receive_in_tries(rank, peer, call, site);
     case Kind::wait_any:
       return receive_either(root, peer, call, site);
     case Kind::timed_wait: {
@@ -101,8 +119,8 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
 
 std::string text_of(const ScriptedCall& call) {
   std::string text(name_of(kind_names, call.kind));
-  constexpr std::array with_peer = {Kind::send, Kind::receive, Kind::test_receive, Kind::wait_any,
-                                    Kind::timed_wait};
+  constexpr std::array with_peer = {Kind::send,        Kind::receive,  Kind::test_receive,
+                                    Kind::try_receive, Kind::wait_any, Kind::timed_wait};
   if (std::ranges::find(with_peer, call.kind) != with_peer.end())
     text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
   if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
@@ -127,8 +145,9 @@ ScriptCase generate_script(Draw& draw) {
 
 ScriptCase generate_choices(Draw& draw) {
   constexpr std::array kinds = {Kind::receive_any,  Kind::receive_any, Kind::receive_any,
-                                Kind::test_receive, Kind::wait_any,    Kind::timed_wait,
-                                Kind::receive,      Kind::sleep,       Kind::barrier};
+                                Kind::test_receive, Kind::try_receive, Kind::wait_any,
+                                Kind::timed_wait,   Kind::receive,     Kind::sleep,
+                                Kind::barrier};
   const int ranks = draw.between(3, most_ranks);
   ScriptCase script{.ends_by_what_it_saw = true};
   script.calls.resize(static_cast<std::size_t>(ranks));
@@ -145,10 +164,11 @@ ScriptCase generate_choices(Draw& draw) {
       for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind});
     if (kind == Kind::sleep) add(source, {.kind = kind, .count = draw.between(1, 3)});
     if (kind == Kind::barrier || kind == Kind::sleep) continue;
-    add(source, {.kind = Kind::send, .peer = destination, .tag = tag});
+    const int elements = kind == Kind::try_receive ? draw.between(1, 2) : 1;
+    add(source, {.kind = Kind::send, .peer = destination, .tag = tag, .count = elements});
     if (kind == Kind::wait_any)
       add(source + 1, {.kind = Kind::send, .peer = destination, .tag = tag});
-    add(destination, {.kind = kind, .peer = source % ranks, .tag = tag});
+    add(destination, {.kind = kind, .peer = source % ranks, .tag = tag, .count = elements});
   }
   if (!draw.one_in(4)) add(draw.between(0, ranks - 1), {.kind = Kind::barrier});
   return script;

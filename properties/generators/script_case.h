@@ -19,6 +19,7 @@ enum class ScriptedKind : std::uint8_t {
   receive,         // from `peer`
   receive_any,     // from any rank, with `tag`
   test_receive,    // from `peer`, started, tested once, then waited for
+  try_receive,     // the same, tested up to 3 times; of 2 elements: with yields in between
   wait_any,        // receives from `peer` and from the next rank; waits for either, then for both
   timed_wait,      // a receive from `peer`, waited for for 2 ms, then without limit
   sleep,           // for `count` ms

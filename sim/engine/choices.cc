@@ -9,6 +9,10 @@
 namespace gang::sim {
 namespace {
 
+// As many vain tries in a row are explored in every order with what others do. More tries are a
+// loop that probably has no end of its own.
+constexpr std::uint64_t tries_at_once = 8;
+
 std::unique_ptr<Scheduler> scheduler_for(const SimulationOptions& options) {
   return make_scheduler(options.scheduler, options.seed, options.replay, options.guide);
 }
@@ -20,7 +24,9 @@ Choices::Choices(const SimulationOptions& options)
       scheduler_(scheduler_for(options)),
       asks_scheduler_(options.scheduler != SchedulerKind::round_robin),
       switches_everywhere_(scheduler_->switch_points() != SwitchPoints::blocking_calls),
-      looks_at_once_(scheduler_->switch_points() == SwitchPoints::calls_and_looks),
+      looks_at_once_(scheduler_->switch_points() >= SwitchPoints::calls_and_looks),
+      most_tries_at_once_(
+          scheduler_->switch_points() == SwitchPoints::calls_and_tries ? tries_at_once : 0),
       is_recording_(options.schedule == Recording::on),
       is_guided_(options.scheduler == SchedulerKind::guided),
       guide_(options.guide.get()) {

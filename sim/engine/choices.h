@@ -23,8 +23,23 @@ class Choices {
   // Whether the scheduler may switch at every call, not only where a context blocks.
   bool switches_everywhere() const noexcept { return switches_everywhere_; }
 
-  // Whether the first test of an operation returns at once.
+  // Whether a test that finds an operation pending, or a yield, returns at once, rather than after
+  // all others have run as far as they can; `in_vain` others of this context came before it, since
+  // one found something.
+  bool returns_at_once(bool is_first_test, std::uint64_t in_vain) const noexcept {
+    return (is_first_test && looks_at_once_) || in_vain < most_tries_at_once_;
+  }
+
+  // Whether there are such tests: the schedules of explorations.
   bool looks_at_once() const noexcept { return looks_at_once_; }
+
+  // An operation was found pending at once, and has ended: that no time passes in between is what
+  // such a schedule takes for granted. Of a yield, the end never comes.
+  void note_early_look() noexcept { ++early_looks_; }
+  void note_end_of_early_look() noexcept { --early_looks_; }
+  void note_time_passed() noexcept {
+    if (early_looks_ != 0) note_choice_point();
+  }
 
   // Whether a Guide makes the choices: it is asked even where there is only one context.
   bool is_guided() const noexcept { return is_guided_; }
@@ -102,6 +117,7 @@ class Choices {
   const bool asks_scheduler_;
   const bool switches_everywhere_;
   const bool looks_at_once_;
+  const std::uint64_t most_tries_at_once_;
   const bool is_recording_;
   const bool is_guided_;
   Guide* const guide_;
@@ -110,6 +126,7 @@ class Choices {
   std::uint64_t choice_points_ = 0;
   std::uint64_t guided_choices_ = 0;
   std::uint64_t open_choices_ = 0;
+  std::uint64_t early_looks_ = 0;
   bool is_at_rest_ = false;
   Schedule recorded_;
   std::string divergence_;

@@ -253,7 +253,10 @@ class SimulatedRuntime final : public Runtime {
   void yield() override {
     const Engine::Guard guard(engine_);
     require_running(engine_, "a rank");
-    engine_.poll();
+    if (!may_go_on()) return engine_.poll();
+    engine_.choices().note_early_look();
+    ++engine_.current().polls;
+    engine_.scheduling_point();
   }
 
   std::unique_ptr<RuntimeThread> start_thread(std::string name,
@@ -274,6 +277,14 @@ class SimulatedRuntime final : public Runtime {
   }
 
  private:
+  // Whether a yield gives way only where the schedule says so. Not of one that waits for time to
+  // pass, nor of a rank with threads, which may wait for memory that they share.
+  bool may_go_on() const {
+    const Task& self = engine_.current();
+    return !engine_.is_over() && !self.has_asked_time && !self.rank->has_threads &&
+           engine_.choices().returns_at_once(false, self.polls);
+  }
+
   Engine& engine_;
   EngineClient& client_;
 };

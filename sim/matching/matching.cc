@@ -291,8 +291,10 @@ void Matching::take_child(PendingOperation& pending, MatchSlot& slot) {
 
 void Matching::end(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
-  if (pending.form == CallForm::tested) [[unlikely]]
+  if (pending.form >= CallForm::tested) [[unlikely]] {
     engine_.choices().note_guided_choice();
+    if (pending.form == CallForm::looked_at) engine_.choices().note_end_of_early_look();
+  }
   if (guide_ != nullptr) [[unlikely]]
     note_ended(*guide_, pending);
   const bool failed = status == PendingStatus::failed;

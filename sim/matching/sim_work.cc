@@ -89,6 +89,7 @@ void SimWork::return_buffers(World& world) {
 bool SimWork::observe(World& world) {
   if (is_taken_) return true;
   is_observed_ = true;
+  world.engine.current().polls = 0;
   if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
     note_taken(*guide, pending_);
   pending_.waiter = nullptr;
@@ -143,18 +144,22 @@ bool SimWork::test() {
     if (gang_->size() > 1) world.engine.choices().note_guided_choice();
     return observe(world);
   }
-  if (world.engine.choices().looks_at_once() && pending_.form != CallForm::tested) {
+  Choices& choices = world.engine.choices();
+  Task& self = world.engine.current();
+  const bool is_first = pending_.form < CallForm::tested;
+  if (choices.returns_at_once(is_first, self.polls)) {
     note_found_pending();
+    if (pending_.form == CallForm::tested) choices.note_early_look();
+    pending_.form = CallForm::looked_at;
+    if (!is_first) ++self.polls;
     return false;
   }
-  // A further look waits for the others: that it came before them all is not explored.
-  if (world.engine.choices().looks_at_once()) world.engine.choices().note_choice_point();
-  Task& self = world.engine.current();
+  // This one waits for the others: that it comes before them all is not explored.
+  if (choices.looks_at_once()) choices.note_choice_point();
   world.engine.poll(&pending_);
-  if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
+  if (Guide* guide = choices.guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
-    world.engine.choices().note_guided_choice();
-    self.polls = 0;
+    choices.note_guided_choice();
     return observe(world);
   }
   note_found_pending();
@@ -166,7 +171,7 @@ bool SimWork::test() {
 
 // The program may see that it has not ended yet, which is a choice if it ends at all.
 void SimWork::note_found_pending() {
-  pending_.form = CallForm::tested;
+  if (pending_.form < CallForm::tested) pending_.form = CallForm::tested;
   // Whether it ends then depends on all operations ahead of it.
   if (world().options.execution == ExecutionModel::stream_ordered)
     world().engine.choices().note_choice_point();

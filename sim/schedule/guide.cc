@@ -18,7 +18,7 @@ class GuidedScheduler final : public Scheduler {
     return guide_->choose(runnable, current);
   }
   std::uint64_t next_u64() override { return draws_ = splitmix64(draws_, 0); }
-  SwitchPoints switch_points() const noexcept override { return SwitchPoints::calls_and_looks; }
+  SwitchPoints switch_points() const noexcept override { return SwitchPoints::calls_and_tries; }
 
  private:
   std::shared_ptr<Guide> guide_;

@@ -1,5 +1,6 @@
 #include "sim/schedule/schedule.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ constexpr std::string_view header = "gangsim-schedule 1 ";
 constexpr auto scheduler_kinds =
     names_in_order<SchedulerKind>("round_robin", "random", "replay", "guided");
 
-constexpr auto switch_points =
-    names_in_order<SwitchPoints>("blocking_calls", "all_calls", "calls_and_looks");
+constexpr auto switch_points = names_in_order<SwitchPoints>("blocking_calls", "all_calls",
+                                                            "calls_and_looks", "calls_and_tries");
 
 // Parses a text from left to right; errors give the position.
 class Reader {
@@ -77,12 +78,10 @@ Schedule parse_schedule(std::string_view text) {
   Reader reader(text);
   reader.expect(header);
   Schedule schedule;
-  if (reader.skip(name_of(switch_points, SwitchPoints::all_calls)))
-    schedule.switch_points = SwitchPoints::all_calls;
-  else if (reader.skip(name_of(switch_points, SwitchPoints::calls_and_looks)))
-    schedule.switch_points = SwitchPoints::calls_and_looks;
-  else
-    reader.expect(name_of(switch_points, SwitchPoints::blocking_calls));
+  const auto named = std::ranges::find_if(
+      switch_points, [&reader](const auto& points) { return reader.skip(points.name); });
+  if (named == switch_points.end()) reader.fail("one of " + list_names(switch_points));
+  schedule.switch_points = named->value;
   while (!reader.skip(" ;")) {
     reader.expect(" ");
     Choice choice;

@@ -38,6 +38,7 @@ enum class SwitchPoints : std::uint8_t {
   blocking_calls,
   all_calls,
   calls_and_looks,  // the same, and the first test of an operation does not wait for others
+  calls_and_tries,  // the same, nor do the next tests and yields, until some in a row were in vain
 };
 
 // The choices of a run: enough, with the program, the options and the seed, to repeat it exactly.

@@ -27,7 +27,8 @@ enum class PendingStatus : std::uint8_t {
 enum class CallForm : std::uint8_t {
   blocking,
   started,
-  tested,  // started, and a test found it pending: if it ends, the test had a choice
+  tested,     // started, and a test found it pending: if it ends, the test had a choice
+  looked_at,  // the same, and the test did not let others run first
 };
 
 struct BatchEntries;

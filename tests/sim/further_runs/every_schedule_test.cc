@@ -95,29 +95,6 @@ TEST(EverySchedule, ThreadsTakeAMutexInEveryOrder) {
         << sections;
 }
 
-TEST(EverySchedule, ATestSeesAnEndOrNot) {
-  std::map<bool, int> seen;
-  const EverySchedule all = seen_of({.world_size = 2}, [&seen](SimulatedRank& rank) {
-    if (rank.rank() == 1) return rank.root()->barrier();
-    Work work = rank.root()->start_barrier();
-    ++seen[work.test()];
-    work.wait();
-  });
-  EXPECT_EQ(all.classes, 2);
-  EXPECT_EQ(seen, (std::map<bool, int>{{false, 1}, {true, 1}}));
-}
-
-// Both looks may come before rank 1 does, which no run shows.
-TEST(EverySchedule, ASecondLookInVainIsNotCovered) {
-  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
-    if (rank.rank() == 1) return rank.root()->barrier();
-    Work work = rank.root()->start_barrier();
-    if (!work.test()) work.test();
-    work.wait();
-  });
-  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
-}
-
 TEST(EverySchedule, FindsTheOrderThatHangs) {
   int deadlocks = 0;
   const EverySchedule all = seen_of(

@@ -38,7 +38,8 @@ TEST(Schedule, AnErrorNamesThePositionAndWhatIsAccepted) {
   EXPECT_EQ(message_of("gangsim-schedule 2 "),
             "schedule is malformed at character 1: expected 'gangsim-schedule 1 '");
   EXPECT_EQ(message_of("gangsim-schedule 1 everywhere ;"),
-            "schedule is malformed at character 20: expected 'blocking_calls'");
+            "schedule is malformed at character 20: "
+            "expected one of blocking_calls, all_calls, calls_and_looks, calls_and_tries");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 3-8 ;"),
             "schedule is malformed at character 31: expected '/'");
   EXPECT_EQ(message_of("gangsim-schedule 1 all_calls 3/x ;"),

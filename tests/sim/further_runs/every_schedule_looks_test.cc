@@ -1,0 +1,117 @@
+// Tests of operations and yields, which see what others have done, in explored schedules.
+#include <chrono>
+#include <functional>
+#include <map>
+
+#include "sim/further_runs/every_schedule.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+EverySchedule seen_of(const SimulationOptions& options, const RankProgram& program) {
+  return run_every_schedule(
+      options, [&](const SimulationOptions& guided) { return run(guided, program); },
+      [](const ExploredRun&) { return true; });
+}
+
+TEST(EveryScheduleOfLooks, ATestSeesAnEndOrNot) {
+  std::map<bool, int> seen;
+  const EverySchedule all = seen_of({.world_size = 2}, [&seen](SimulatedRank& rank) {
+    if (rank.rank() == 1) return rank.root()->barrier();
+    Work work = rank.root()->start_barrier();
+    ++seen[work.test()];
+    work.wait();
+  });
+  EXPECT_EQ(all.classes, 2);
+  EXPECT_EQ(seen, (std::map<bool, int>{{false, 1}, {true, 1}}));
+}
+
+// Rank 0 looks at most `most` times whether rank 1 has come; `between` two looks it does something.
+EverySchedule seen_of_tries(int most, std::map<int, int>& successful,
+                            const std::function<void(SimulatedRank&)>& between) {
+  return seen_of({.world_size = 2}, [&, most](SimulatedRank& rank) {
+    if (rank.rank() == 1) return rank.root()->barrier();
+    Work work = rank.root()->start_barrier();
+    int tries = 0;
+    while (tries < most && !work.test()) {
+      ++tries;
+      between(rank);
+    }
+    ++successful[tries];
+    work.wait();
+  });
+}
+
+TEST(EveryScheduleOfLooks, ALoopOfAFewTestsEndsAfterAnyOfThem) {
+  for (const bool yields : {false, true})
+    for (const int most : {1, 2, 4}) {
+      std::map<int, int> successful;
+      const EverySchedule all = seen_of_tries(most, successful, [yields](SimulatedRank& rank) {
+        if (yields) rank.runtime().yield();
+      });
+      EXPECT_EQ(all.end, EverySchedule::End::all_seen);
+      EXPECT_EQ(all.classes, most + 1);
+      for (int tries = 0; tries <= most; ++tries) EXPECT_EQ(successful[tries], 1) << tries;
+    }
+}
+
+TEST(EveryScheduleOfLooks, ALoopOfManyTestsIsNotCovered) {
+  std::map<int, int> successful;
+  EXPECT_EQ(seen_of_tries(20, successful, [](SimulatedRank&) {}).end, EverySchedule::End::unguided);
+}
+
+TEST(EveryScheduleOfLooks, ALoopThatLooksAtTheClockIsNotCovered) {
+  std::map<int, int> successful;
+  const EverySchedule seen = seen_of_tries(2, successful, [](SimulatedRank& rank) {
+    rank.runtime().now();
+    rank.runtime().yield();
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+}
+
+// Its threads may wait for each other through memory, which nobody is told of.
+TEST(EveryScheduleOfLooks, AYieldOfARankWithThreadsIsNotCovered) {
+  const EverySchedule seen = seen_of({.world_size = 1}, [](SimulatedRank& rank) {
+    const auto thread = rank.runtime().start_thread("other", [] {});
+    rank.runtime().yield();
+    thread->join();
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+}
+
+// A second look in vain gives others time, so it may see what rank 1 does after its sleep.
+TEST(EveryScheduleOfLooks, LooksWhileOthersSleepAreNotCovered) {
+  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
+    std::int32_t first = 0;
+    std::int32_t second = 0;
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(std::chrono::milliseconds(1));
+      rank.root()->send(view_of(first), 0, 1);
+      return rank.root()->send(view_of(second), 0, 2);
+    }
+    Work one = rank.root()->start_recv(view_of(first), 1, 1);
+    Work two = rank.root()->start_recv(view_of(second), 1, 2);
+    one.test();
+    two.test();
+    one.wait();
+    two.wait();
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+}
+
+TEST(EveryScheduleOfLooks, LooksAtWhatEndsBeforeOthersSleepAreCovered) {
+  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
+    Work work = rank.root()->start_barrier();
+    if (rank.rank() == 0) work.test();
+    work.wait();
+    rank.runtime().sleep_for(std::chrono::milliseconds(1));
+  });
+  EXPECT_EQ(seen.end, EverySchedule::End::all_seen);
+  EXPECT_EQ(seen.classes, 2);
+}
+
+}  // namespace
+}  // namespace gang::sim
