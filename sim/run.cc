@@ -254,9 +254,9 @@ Report Run::make_report() {
   report.certainty = std::move(ending_.verdict.certainty);
   choices.set_at_rest(ending_.outcome == Outcome::completed);
   report.schedules = choices.schedules();
-  // Guides are not told when the space of a link becomes free.
-  report.is_guided = choices.are_all_guided() && options_.backend == SimulatedBackend::sim &&
-                     !options_.sends.buffered_bytes;
+  report.unguided = choices.unguided();
+  if (options_.sends.buffered_bytes) report.unguided = Unguided::link_space;
+  if (options_.backend != SimulatedBackend::sim) report.unguided = Unguided::backend;
   report.divergence = choices.divergence();
   report.race_candidates = matching_.messages().take_race_candidates();
   report.forced_receive_completed = matching_.messages().forced_receive_completed();

@@ -85,7 +85,7 @@ void SimulatedRank::announce() {
 
 void SimulatedRank::note_choice() {
   const Engine::Guard guard(run_.world().engine);
-  run_.world().engine.choices().note_choice_point();
+  run_.world().engine.choices().note_choice_point(Unguided::outside);
 }
 
 void SimulatedRank::add_finding(Finding finding) {

@@ -326,7 +326,8 @@ std::string why_not_proved(const sim::EverySchedule& every) {
   using End = sim::EverySchedule::End;
   switch (every.end) {
     case End::unguided:
-      return "polls, time, draws or buffers decide, too, which exhaustive runs do not cover";
+      return fmt::format("a run depends on {}, which exhaustive runs do not cover",
+                         to_string(every.unguided.value()));
     case End::too_large:
       return "the runs are too large to compare";
     case End::diverged:

@@ -58,7 +58,7 @@ bool Choices::tell_guide(const RunnableSet& runnable, TaskId chosen, TaskId afte
 
 std::uint64_t Choices::draw() {
   const std::uint64_t number = scheduler_->next_u64();
-  note_choice_point();
+  note_choice_point(Unguided::draw);
   if (is_recording_) recorded_.draws.push_back(number);
   return number;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sim/options/simulation_options.h"
@@ -38,7 +39,7 @@ class Choices {
   void note_early_look() noexcept { ++early_looks_; }
   void note_end_of_early_look() noexcept { --early_looks_; }
   void note_time_passed() noexcept {
-    if (early_looks_ != 0) note_choice_point();
+    if (early_looks_ != 0) note_choice_point(Unguided::passing_time);
   }
 
   // Whether a Guide makes the choices: it is asked even where there is only one context.
@@ -77,16 +78,16 @@ class Choices {
 
   // From here on the program's course may depend on the schedule: a poll, a choice among senders, a
   // further context, a timeout.
-  void note_choice_point() noexcept { ++choice_points_; }
-
-  // The same, for a choice whose sides a Guide is told: exploration can take the other side.
-  void note_guided_choice() noexcept {
+  void note_choice_point(Unguided unguided) noexcept {
     ++choice_points_;
-    ++guided_choices_;
+    if (!unguided_) unguided_ = unguided;
   }
 
-  // Whether all choices so far are such.
-  bool are_all_guided() const noexcept { return choice_points_ == guided_choices_; }
+  // The same, for a choice whose sides a Guide is told: exploration can take the other side.
+  void note_guided_choice() noexcept { ++choice_points_; }
+
+  // The first choice so far that is not such; none: there is none.
+  std::optional<Unguided> unguided() const noexcept { return unguided_; }
 
   // The same, unless nothing more happens that could have come otherwise: further senders to a
   // receive from any source, the end of what was tested. That would be noted as a choice point.
@@ -124,7 +125,7 @@ class Choices {
   std::uint64_t asked_ = 0;  // choices that the scheduler has made
   std::uint64_t count_ = 0;
   std::uint64_t choice_points_ = 0;
-  std::uint64_t guided_choices_ = 0;
+  std::optional<Unguided> unguided_;
   std::uint64_t open_choices_ = 0;
   std::uint64_t early_looks_ = 0;
   bool is_at_rest_ = false;

@@ -65,7 +65,11 @@ void Engine::poll(PendingOperation* pending) {
   check_running();
   Task& self = current();
   // What a test of one operation finds is noted by the test.
-  if (pending == nullptr || self.has_asked_time) choices_.note_choice_point();
+  if (self.has_asked_time)
+    choices_.note_choice_point(Unguided::clock);
+  else if (pending == nullptr)
+    choices_.note_choice_point(self.rank->has_threads ? Unguided::shared_memory
+                                                      : Unguided::many_polls);
   polls_.add(self.id, std::exchange(self.has_asked_time, false));
   const std::size_t polled = pending != nullptr ? 1 : 0;
   self.is_polling = true;

@@ -21,9 +21,11 @@ SimulationOptions guided_run(const SimulationOptions& options) {
   return guided;
 }
 
-// Whether the guide was told of all that could have come otherwise.
-bool is_told_all(const Report& report, const Guide& guide) {
-  return report.schedules == Schedules::every || (report.is_guided && !guide.log().is_incomplete);
+// What could have come otherwise that the guide was not told of; none: there is nothing.
+std::optional<Unguided> unguided_in(const Report& report, const Guide& guide) {
+  if (report.schedules == Schedules::every) return std::nullopt;
+  if (!report.unguided && guide.log().is_incomplete) return Unguided::threads_on_gang;
+  return report.unguided;
 }
 
 // One run may be enough: nothing in it could have come otherwise.
@@ -81,7 +83,8 @@ class Search {
     reduction_.learn(guide, made.has_reversals ? &made.reversals : nullptr);
     if (reduction_.is_forgotten()) return;
     if (contrasts_left_ > 0) return contrast(made.report, guide);
-    if (!is_told_all(made.report, guide)) seen_.end = End::unguided;
+    seen_.unguided = unguided_in(made.report, guide);
+    if (seen_.unguided) seen_.end = End::unguided;
     if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
     if (ran_({made.report, &guide, reduction_.decisive()})) return;
     seen_.end = End::stopped;
@@ -122,7 +125,7 @@ std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& a
   guided.guide->begin(reduction.next().value(), reduction.known());
   const Report report = again(guided);
   reduction.learn(*guided.guide);
-  return is_told_all(report, *guided.guide) ? reduction.contests() : 0;
+  return unguided_in(report, *guided.guide) ? 0 : reduction.contests();
 }
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,

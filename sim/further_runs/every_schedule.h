@@ -15,16 +15,17 @@ struct EverySchedule {
   enum class End : std::uint8_t {
     all_seen,   // every schedule is like one of the runs
     stopped,    // by the caller
-    unguided,   // something could come otherwise that no Guide is told of: faults, time, draws, ...
+    unguided,   // something could come otherwise that no Guide is told of
     diverged,   // a run did not repeat what the one before did: the program is nondeterministic
     too_large,  // too many steps of too many contexts
   };
   End end = End::all_seen;
-  std::uint64_t classes = 0;        // runs to the end, no two of them alike
-  std::uint64_t cut = 0;            // runs that were cut short, as all that could follow was seen
-  std::uint64_t contests = 0;       // the most in one run
-  std::uint64_t restarts = 0;       // how often the search began anew; the figures are of the last
-  std::optional<Contest> decisive;  // what the last run decided otherwise than an earlier one
+  std::optional<Unguided> unguided;  // End::unguided: what that is
+  std::uint64_t classes = 0;         // runs to the end, no two of them alike
+  std::uint64_t cut = 0;             // runs that were cut short, as all that could follow was seen
+  std::uint64_t contests = 0;        // the most in one run
+  std::uint64_t restarts = 0;        // how often the search began anew; the figures are of the last
+  std::optional<Contest> decisive;   // what the last run decided otherwise than an earlier one
   // Whether the run that decides it in the other way holds; shown where the last run was stopped.
   std::optional<bool> holds_otherwise;
   std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one

@@ -59,7 +59,7 @@ void FaultRecord::fire(ArmedFault& fault, const std::string& what, const std::st
                     .place = place});
   world_.recorder.fault_fired(fault.rank);
   const bool is_known = is_guided(*fault.fault) && !world_.rank(fault.rank).has_threads;
-  if (!is_known) return world_.engine.choices().note_choice_point();
+  if (!is_known) return world_.engine.choices().note_choice_point(Unguided::fault);
   world_.engine.choices().note_guided_choice();
   note_access(AccessMode::write, fault.rank);
 }

@@ -253,7 +253,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
 void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot) {
   const std::vector<PendingOperation*> untold = world_.interference->untold(slot.members);
   if (untold.empty()) return;
-  if (slot.async_members != 0) engine_.choices().note_choice_point();
+  if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);
   world_.interference->break_for_dead(gang, slot.members);
   for (PendingOperation* member : untold) {
     member->slot = nullptr;

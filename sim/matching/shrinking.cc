@@ -75,7 +75,7 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
   // order in which members come.
   choices.note_guided_choice();
   if (gang.shrinking) {
-    if (!are_same(gang.shrinking->options, options)) choices.note_choice_point();
+    if (!are_same(gang.shrinking->options, options)) choices.note_choice_point(Unguided::deadline);
     return *gang.shrinking;
   }
   gang.shrinking = std::make_unique<ShrinkMeeting>();
@@ -130,6 +130,7 @@ ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOpt
       continue;
     }
     // A member that arrives exactly at the deadline is in time: let all others run first.
+    world.engine.choices().note_choice_point(Unguided::deadline);
     world.engine.poll();
     if (!meeting.shrunk) agree(world, gang);
   }

@@ -149,7 +149,7 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   while (!Matching::has_ended(pending)) {
     if (world.engine.now() >= pending.deadline) {
       // A member that arrives exactly at the deadline is in time: let all others run first.
-      world.engine.choices().note_choice_point();
+      world.engine.choices().note_choice_point(Unguided::deadline);
       world.engine.poll(&pending);
       if (!Matching::has_ended(pending)) world.matching.deadlines().fail_monitored_barrier(pending);
       break;

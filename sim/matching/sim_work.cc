@@ -155,7 +155,7 @@ bool SimWork::test() {
     return false;
   }
   // This one waits for the others: that it comes before them all is not explored.
-  if (choices.looks_at_once()) choices.note_choice_point();
+  if (choices.looks_at_once()) choices.note_choice_point(Unguided::many_polls);
   world.engine.poll(&pending_);
   if (Guide* guide = choices.guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
@@ -174,7 +174,7 @@ void SimWork::note_found_pending() {
   if (pending_.form < CallForm::tested) pending_.form = CallForm::tested;
   // Whether it ends then depends on all operations ahead of it.
   if (world().options.execution == ExecutionModel::stream_ordered)
-    world().engine.choices().note_choice_point();
+    world().engine.choices().note_choice_point(Unguided::stream_order);
   world().engine.choices().note_open_choice();
 }
 

@@ -17,6 +17,15 @@ namespace {
 
 constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_this");
 
+// In the order of the enumerators.
+constexpr auto unguided_texts = names_in_order<Unguided>(
+    "what another backend than sim does", "when the buffer of a link has space again",
+    "which of a rank's threads calls on a gang first", "more polls in a row than are explored",
+    "yields of a rank with threads, which may share memory", "polls that look at the clock",
+    "time that passes after a test in vain", "what is ahead of a tested operation on its stream",
+    "who comes just before a deadline", "random draws", "when a fault strikes or who learns of it",
+    "what processes outside the simulation do");
+
 constexpr auto dependence_names =
     names_in_order<Dependence>("none", "open", "needed", "not_needed");
 
@@ -122,6 +131,8 @@ std::string reason_text(const Certainty& certainty) {
 }
 
 }  // namespace
+
+std::string_view to_string(Unguided unguided) noexcept { return name_of(unguided_texts, unguided); }
 
 std::string to_string(const RecordedEvidence& evidence) {
   constexpr std::size_t most_named = 4;

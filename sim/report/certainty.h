@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gang::sim {
@@ -31,6 +32,25 @@ std::string to_string(const RecordedEvidence& evidence);
 
 // In which schedules a finding happens, as far as one run can tell.
 enum class Schedules : std::uint8_t { every, at_least_this };
+
+// Something that could have come otherwise and that no Guide is told of.
+enum class Unguided : std::uint8_t {
+  backend,          // all that happens on another backend than sim
+  link_space,       // when the buffer of a link has space again
+  threads_on_gang,  // which of several contexts of one rank called on a gang first
+  many_polls,       // how often a program polls
+  shared_memory,    // how often a rank with threads yields
+  clock,            // a program looked at the clock while it polled
+  passing_time,     // when time passes after a test in vain
+  stream_order,     // what is ahead of a tested operation on its stream
+  deadline,         // who comes just in time for a deadline
+  draw,             // a random number
+  fault,            // when a fault strikes, or who learns of it
+  outside,          // what processes outside the simulation do
+};
+
+// "more polls in a row than are explored".
+std::string_view to_string(Unguided unguided) noexcept;
 
 // Whether a finding depends on a condition of the run that another run can remove.
 enum class Dependence : std::uint8_t {

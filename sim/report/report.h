@@ -206,8 +206,8 @@ struct Report {
   std::vector<BlockedCall> blocked;        // at a deadlock: all, by rank
   std::optional<Certainty> certainty;      // Outcome::deadlock: of its first cause
   Schedules schedules = Schedules::every;  // in which ones all this happens; not in JSON
-  bool is_guided = true;   // whether a Guide is told of all that could come otherwise; not in JSON
-  std::string divergence;  // Outcome::diverged: step, expected, found
+  std::optional<Unguided> unguided;        // the first; none: a Guide is told of all; not in JSON
+  std::string divergence;                  // Outcome::diverged: step, expected, found
   std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
   bool forced_receive_completed = false;       // options.forced_receive got its message
   Schedule schedule;                           // if recorded

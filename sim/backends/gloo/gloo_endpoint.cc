@@ -148,7 +148,7 @@ void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
 
 void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
-  endpoint_.engine().choices().note_choice_point();
+  endpoint_.engine().choices().note_choice_point(Unguided::backend);
   ++receives_.pending;
   receives_.slot = slot;
   std::vector<bool> is_source(static_cast<std::size_t>(endpoint_.size), false);

@@ -183,14 +183,21 @@ TEST(ExhaustiveRuns, AProgramThatNeverEndsIsFound) {
   EXPECT_EQ(exploration.failure->report.outcome, sim::Outcome::step_limit);
 }
 
-TEST(ExhaustiveRuns, APollIsNotCovered) {
-  const Program program{.name = "polls", .description = "", .run = [](Rank& rank) {
-                          rank.runtime().yield();
+Exploration explored_yields(int count) {
+  const Program program{.name = "yields", .description = "", .run = [count](Rank& rank) {
+                          for (int i = 0; i < count; ++i) rank.runtime().yield();
                           rank.root()->barrier();
                         }};
-  const Exploration exploration = explored(program, {.program = "polls", .world_size = 2});
+  return explored(program, {.program = "yields", .world_size = 2});
+}
+
+TEST(ExhaustiveRuns, AFewYieldsAreCovered) { EXPECT_EQ(explored_yields(2).claim, Claim::proved); }
+
+TEST(ExhaustiveRuns, ManyYieldsInARowAreNotCovered) {
+  const Exploration exploration = explored_yields(20);
   EXPECT_EQ(exploration.claim, Claim::sampled);
   EXPECT_EQ(exploration.every->end, sim::EverySchedule::End::unguided);
+  EXPECT_EQ(exploration.every->unguided, sim::Unguided::many_polls);
 }
 
 // The race is there although its first run fails: rank 1 comes first by itself.

@@ -60,7 +60,9 @@ TEST(EveryScheduleOfLooks, ALoopOfAFewTestsEndsAfterAnyOfThem) {
 
 TEST(EveryScheduleOfLooks, ALoopOfManyTestsIsNotCovered) {
   std::map<int, int> successful;
-  EXPECT_EQ(seen_of_tries(20, successful, [](SimulatedRank&) {}).end, EverySchedule::End::unguided);
+  const EverySchedule seen = seen_of_tries(20, successful, [](SimulatedRank&) {});
+  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::many_polls);
 }
 
 TEST(EveryScheduleOfLooks, ALoopThatLooksAtTheClockIsNotCovered) {
@@ -70,6 +72,7 @@ TEST(EveryScheduleOfLooks, ALoopThatLooksAtTheClockIsNotCovered) {
     rank.runtime().yield();
   });
   EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::clock);
 }
 
 // Its threads may wait for each other through memory, which nobody is told of.
@@ -80,6 +83,7 @@ TEST(EveryScheduleOfLooks, AYieldOfARankWithThreadsIsNotCovered) {
     thread->join();
   });
   EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::shared_memory);
 }
 
 // A second look in vain gives others time, so it may see what rank 1 does after its sleep.
@@ -100,6 +104,7 @@ TEST(EveryScheduleOfLooks, LooksWhileOthersSleepAreNotCovered) {
     two.wait();
   });
   EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::passing_time);
 }
 
 TEST(EveryScheduleOfLooks, LooksAtWhatEndsBeforeOthersSleepAreCovered) {

@@ -116,6 +116,7 @@ TEST(EverySchedule, LinksWithBuffersAreNotCovered) {
   const EverySchedule seen =
       seen_of({.world_size = 3, .sends = SendMode::buffered(64)}, first_come);
   EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::link_space);
 }
 
 // -- Against every interleaving --
@@ -180,6 +181,7 @@ TEST(EverySchedule, ThreadsOnOneGangAreNotCovered) {
     thread->join();
   });
   EXPECT_EQ(seen.end, EverySchedule::End::unguided);
+  EXPECT_EQ(seen.unguided, Unguided::threads_on_gang);
 }
 
 TEST(EverySchedule, IsCompleteForThreadsOnTheirOwnGangs) {
