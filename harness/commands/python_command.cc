@@ -60,6 +60,10 @@ class PythonCommand final : public Command {
         rest_option("PROGRAM", "a script or -m MODULE, and its arguments; or -- COMMAND", words_)};
     run_options_.add_to(
         options, {"world", "seed", "schedule", "sends", "faults", "execution", "step-limit"});
+    for (Option& option : options)
+      if (option.name == "--world")
+        option.description =
+            fmt::format("number of ranks; after --, as COMMAND says [{}]", default_world_size);
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));
     options.push_back(sarif_.option("the findings as SARIF, for code review"));
@@ -302,6 +306,10 @@ class PythonCommand final : public Command {
          {std::pair{threads_, "--threads"}, std::pair{spawn_, "--spawn"},
           std::pair{free_, "--free"}, std::pair{cuda_as_cpu_, "--cuda-as-cpu"}})
       if (is_given) text += fmt::format(" {}", flag);
+    for (const auto& [value, option] :
+         {std::pair{&python_, "--python"}, std::pair{&attach_, "--attach"},
+          std::pair{&replay_, "--replay"}})
+      if (!value->empty()) text += fmt::format(" {} {}", option, shell_quoted(*value));
     for (const std::string& word : words_) text += " " + shell_quoted(word);
     return text;
   }

@@ -1,6 +1,7 @@
 """Programs without PyTorch under `gangsim python`, and input that is wrong."""
 
 import re
+import sys
 import tempfile
 import unittest
 
@@ -28,6 +29,17 @@ class Programs(unittest.TestCase):
                             PROGRAMS / "python" / "gangs.py")
             traces.add(re.search(r"trace (\w+)", ended.stdout).group(1))
         self.assertEqual(len(traces), 1)
+
+    def test_the_command_that_repeats_a_run_has_all_that_it_was_given(self):
+        hang = PROGRAMS / "python" / "missing_rank.py"
+        with tempfile.TemporaryDirectory() as folder:
+            schedule = f"{folder}/schedule.json"
+            found = gangsim("python", "--python", sys.executable, "--world", 3, "--schedule",
+                            "random", "--save-schedule", schedule, hang)
+            again = gangsim("python", "--replay", schedule, "--world", 3, hang)
+        self.assertEqual((found.returncode, again.returncode), (1, 1), again.stdout)
+        self.assertIn(f"--python {sys.executable} ", " ".join(found.stdout.split()))
+        self.assertIn(f"--replay {schedule} ", " ".join(again.stdout.split()))
 
     def test_each_rank_can_have_an_interpreter_of_its_own(self):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")

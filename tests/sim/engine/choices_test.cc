@@ -11,9 +11,31 @@ TEST(Choices, HoldInEveryScheduleUntilAChoicePoint) {
   const SimulationOptions options{.world_size = 2};
   Choices choices(options);
   EXPECT_EQ(choices.schedules(), Schedules::every);
-  choices.note_choice_point();
+  choices.note_choice_point(Unguided::deadline);
   EXPECT_TRUE(choices.is_decided());
   EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
+}
+
+TEST(Choices, TheFirstThatNoGuideIsToldOfCounts) {
+  const SimulationOptions options{.world_size = 2};
+  Choices choices(options);
+  choices.note_guided_choice();
+  EXPECT_EQ(choices.unguided(), std::nullopt);
+  choices.note_choice_point(Unguided::clock);
+  choices.note_choice_point(Unguided::draw);
+  EXPECT_EQ(choices.unguided(), Unguided::clock);
+}
+
+TEST(Choices, TimeThatPassesMattersWhileAnEarlyLookIsOpen) {
+  const SimulationOptions options{.world_size = 2};
+  Choices choices(options);
+  choices.note_early_look();
+  choices.note_end_of_early_look();
+  choices.note_time_passed();
+  EXPECT_EQ(choices.unguided(), std::nullopt);
+  choices.note_early_look();
+  choices.note_time_passed();
+  EXPECT_EQ(choices.unguided(), Unguided::passing_time);
 }
 
 TEST(Choices, AnOpenChoiceIsNoneOnceNothingMoreHappens) {

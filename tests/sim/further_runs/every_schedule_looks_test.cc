@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-EverySchedule seen_of(const SimulationOptions& options, const RankProgram& program) {
+EverySchedule looks_seen_of(const SimulationOptions& options, const RankProgram& program) {
   return run_every_schedule(
       options, [&](const SimulationOptions& guided) { return run(guided, program); },
       [](const ExploredRun&) { return true; });
@@ -19,7 +19,7 @@ EverySchedule seen_of(const SimulationOptions& options, const RankProgram& progr
 
 TEST(EveryScheduleOfLooks, ATestSeesAnEndOrNot) {
   std::map<bool, int> seen;
-  const EverySchedule all = seen_of({.world_size = 2}, [&seen](SimulatedRank& rank) {
+  const EverySchedule all = looks_seen_of({.world_size = 2}, [&seen](SimulatedRank& rank) {
     if (rank.rank() == 1) return rank.root()->barrier();
     Work work = rank.root()->start_barrier();
     ++seen[work.test()];
@@ -32,7 +32,7 @@ TEST(EveryScheduleOfLooks, ATestSeesAnEndOrNot) {
 // Rank 0 looks at most `most` times whether rank 1 has come; `between` two looks it does something.
 EverySchedule seen_of_tries(int most, std::map<int, int>& successful,
                             const std::function<void(SimulatedRank&)>& between) {
-  return seen_of({.world_size = 2}, [&, most](SimulatedRank& rank) {
+  return looks_seen_of({.world_size = 2}, [&, most](SimulatedRank& rank) {
     if (rank.rank() == 1) return rank.root()->barrier();
     Work work = rank.root()->start_barrier();
     int tries = 0;
@@ -77,7 +77,7 @@ TEST(EveryScheduleOfLooks, ALoopThatLooksAtTheClockIsNotCovered) {
 
 // Its threads may wait for each other through memory, which nobody is told of.
 TEST(EveryScheduleOfLooks, AYieldOfARankWithThreadsIsNotCovered) {
-  const EverySchedule seen = seen_of({.world_size = 1}, [](SimulatedRank& rank) {
+  const EverySchedule seen = looks_seen_of({.world_size = 1}, [](SimulatedRank& rank) {
     const auto thread = rank.runtime().start_thread("other", [] {});
     rank.runtime().yield();
     thread->join();
@@ -88,7 +88,7 @@ TEST(EveryScheduleOfLooks, AYieldOfARankWithThreadsIsNotCovered) {
 
 // A second look in vain gives others time, so it may see what rank 1 does after its sleep.
 TEST(EveryScheduleOfLooks, LooksWhileOthersSleepAreNotCovered) {
-  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
+  const EverySchedule seen = looks_seen_of({.world_size = 2}, [](SimulatedRank& rank) {
     std::int32_t first = 0;
     std::int32_t second = 0;
     if (rank.rank() == 1) {
@@ -108,7 +108,7 @@ TEST(EveryScheduleOfLooks, LooksWhileOthersSleepAreNotCovered) {
 }
 
 TEST(EveryScheduleOfLooks, LooksAtWhatEndsBeforeOthersSleepAreCovered) {
-  const EverySchedule seen = seen_of({.world_size = 2}, [](SimulatedRank& rank) {
+  const EverySchedule seen = looks_seen_of({.world_size = 2}, [](SimulatedRank& rank) {
     Work work = rank.root()->start_barrier();
     if (rank.rank() == 0) work.test();
     work.wait();
