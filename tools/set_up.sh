@@ -13,6 +13,14 @@ fail_environment() {
   exit 3
 }
 
+# show_usage_if_asked ARGS...: if they begin with --help, prints the comment at the beginning of the
+# script, and that is all.
+show_usage_if_asked() {
+  [[ ${1-} == -h || ${1-} == --help ]] || return 0
+  sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+  exit 0
+}
+
 # use_preset NAME: the build tree that the functions below work in.
 use_preset() {
   preset=$1

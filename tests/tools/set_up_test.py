@@ -270,6 +270,14 @@ class Testing(ScriptTest):
         self.assertEqual(self.closing_line(self.SKIPPED, "0"),
                          ("11 passed, 0 failed, 1 skipped", 0))
 
+    def test_help_comes_at_once(self):
+        for script in ("tools/test", "tools/package"):
+            for flag in ("--help", "-h"):
+                result = self.checkout.run(script, flag, installed=[])
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertTrue(result.stdout.startswith(f"usage: {script}"), result.stdout)
+        self.assertEqual(self.checkout.take_notes(), [])
+
     def test_a_run_without_tests_is_not_a_success(self):
         result = self.checkout.run("tools/test", CTEST_OUTPUT="No tests were found!!!")
         self.assertEqual(result.returncode, 3)
