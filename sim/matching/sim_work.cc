@@ -147,7 +147,8 @@ bool SimWork::test() {
   Choices& choices = world.engine.choices();
   Task& self = world.engine.current();
   const bool is_first = pending_.form < CallForm::tested;
-  if (choices.returns_at_once(is_first, self.polls)) {
+  // One that comes after a look at the clock may take time.
+  if (!self.has_asked_time && choices.returns_at_once(is_first, self.polls)) {
     note_found_pending();
     if (pending_.form == CallForm::tested) choices.note_early_look();
     pending_.form = CallForm::looked_at;
@@ -155,7 +156,8 @@ bool SimWork::test() {
     return false;
   }
   // This one waits for the others: that it comes before them all is not explored.
-  if (choices.looks_at_once()) choices.note_choice_point(Unguided::many_polls);
+  if (choices.looks_at_once() && !self.has_asked_time)
+    choices.note_choice_point(Unguided::many_polls);
   world.engine.poll(&pending_);
   if (Guide* guide = choices.guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
