@@ -21,6 +21,7 @@ namespace {
 using sim::Report;
 
 constexpr std::size_t most_interleavings = 1'000;
+constexpr std::size_t estimated_at = 100;  // after so many: how many there may be
 constexpr std::uint64_t most_classes = 2'000;
 constexpr std::uint64_t compared_schedules = 100;
 
@@ -83,6 +84,8 @@ std::optional<Seen> enumerated(const ScriptCase& script) {
     seen.logs.push_back(options.guide->log());
     seen.outcomes.insert(outcome_of(report));
     if (!all.next(options.guide->log())) return seen;
+    if (runs == estimated_at && 4 * most_interleavings * all.share_seen() < estimated_at)
+      return std::nullopt;
   }
   return std::nullopt;
 }

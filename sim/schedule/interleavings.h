@@ -26,10 +26,12 @@ class Interleavings {
     for (const StepChoice& choice : log.choices) beginning_.choices.push_back(choice.chosen);
     for (std::size_t i = left_.size(); i < log.choices.size(); ++i) {
       left_.emplace_back();
+      ways_.push_back(log.choices[i].enabled.size());
       for (const StepKey context : log.choices[i].enabled)
         if (context != log.choices[i].chosen) left_.back().push_back(context);
     }
     while (!left_.empty() && left_.back().empty()) left_.pop_back();
+    ways_.resize(left_.size());
     if (left_.empty()) return false;
     beginning_.choices.resize(left_.size());
     beginning_.choices.back() = left_.back().back();
@@ -37,9 +39,21 @@ class Interleavings {
     return true;
   }
 
+  // While some are left: which share of all has been seen, if as many follow each way of a choice.
+  double share_seen() const noexcept {
+    double seen = 0;
+    double of_this = 1;  // the share of what begins like the next run
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      of_this /= static_cast<double>(ways_[i]);
+      seen += of_this * static_cast<double>(ways_[i] - left_[i].size() - 1);
+    }
+    return seen;
+  }
+
  private:
   Beginning beginning_;
   std::vector<std::vector<StepKey>> left_;  // by choice: who has not been tried
+  std::vector<std::size_t> ways_;           // by choice: who could be
 };
 
 }  // namespace gang::sim
