@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,22 @@ struct OwnMessage {
   int tag = 0;
   TensorView tensor;
   bool is_done = false;  // under the board's lock
+};
+
+// A receive from any rank, known to its member until it has ended, in whatever way.
+class OpenReceive {
+ public:
+  OpenReceive(GlooMember& member, gloo::transport::UnboundBuffer& buffer)
+      : member_(member), buffer_(buffer) {
+    member_.add_open_receive(buffer_);
+  }
+  ~OpenReceive() { member_.remove_open_receive(buffer_); }
+  OpenReceive(const OpenReceive&) = delete;
+  OpenReceive& operator=(const OpenReceive&) = delete;
+
+ private:
+  GlooMember& member_;
+  gloo::transport::UnboundBuffer& buffer_;
 };
 
 // The messages and receives of a rank to and from itself. Under the board's lock.
@@ -192,9 +209,9 @@ int MessageWork::wait_for_other(Transfer& transfer) {
   const bool is_open = transfer.what.peer == any_rank;
   int peer = transfer.what.peer;
   bool is_complete = false;
-  if (is_open) member_->add_open_receive(*transfer.buffer);
-  std::exception_ptr error;
-  try {
+  {
+    std::optional<OpenReceive> open;
+    if (is_open) open.emplace(*member_, *transfer.buffer);
     // A message that has arrived counts, even if the gang broke in the meantime.
     member_->exchange(call(), peer, [&] {
       const auto limit = wait_limit(member_->runtime(), deadline_);
@@ -202,11 +219,7 @@ int MessageWork::wait_for_other(Transfer& transfer) {
                         ? transfer.buffer->waitSend(nullptr, limit)
                         : transfer.buffer->waitRecv(is_open ? &peer : nullptr, limit);
     });
-  } catch (const Error&) {
-    error = std::current_exception();
   }
-  if (is_open) member_->remove_open_receive(*transfer.buffer);
-  if (error != nullptr) std::rethrow_exception(error);
   if (!is_complete) member_->require_intact(call());
   return peer;
 }

@@ -38,47 +38,71 @@ Finding other_gang_finding(const World& world, const Sides& sides) {
   return finding;
 }
 
-// "ranks 0,3 called dp at a.toml:6", with the place where they share one.
-std::string order_text(const std::vector<std::size_t>& places, const Cycle& cycle) {
-  std::vector<int> ranks;
-  bool is_one_place = true;
-  const Collective& first = cycle.operations[places.front()]->call();
-  for (const std::size_t place : places) {
-    ranks.push_back(cycle.contexts[place]->rank->rank);
-    is_one_place = is_one_place && cycle.operations[place]->call().call_site == first.call_site;
+// The call that a context of a cycle waits in.
+struct WaitingCall {
+  int rank = 0;
+  const GangInfo* gang = nullptr;
+  const Collective* call = nullptr;
+};
+
+// By the name of the gang.
+using CallsOnGangs = std::map<std::string, std::vector<WaitingCall>>;
+
+// Of all contexts of the cycle; empty if a context waits for something else.
+std::vector<WaitingCall> waiting_calls(const Cycle& cycle) {
+  std::vector<WaitingCall> calls;
+  for (std::size_t i = 0; i < cycle.contexts.size(); ++i) {
+    const Task& context = *cycle.contexts[i];
+    WaitingCall waiting{.rank = context.rank->rank};
+    if (const PendingOperation* pending = cycle.operations[i]) {
+      waiting.gang = pending->gang->info.get();
+      waiting.call = &pending->call();
+    } else if (context.wait != nullptr && context.wait->message != nullptr) {
+      waiting.gang = context.wait->message->gang();
+      waiting.call = context.wait->message->call();
+    }
+    if (waiting.gang == nullptr || waiting.call == nullptr) return {};
+    calls.push_back(waiting);
   }
-  std::string text = ranks_text(sorted_ranks(std::move(ranks))) + " called " +
-                     cycle.operations[places.front()]->gang->info->name;
-  return is_one_place ? text + fmt::format(" (at {})", to_string(first.call_site)) : text;
+  return calls;
 }
 
-using PlacesInGangs = std::map<std::string, std::vector<std::size_t>>;  // by the name of the gang
+// "ranks 0,3 called dp at a.toml:6", with the place where they share one.
+std::string order_text(const std::vector<WaitingCall>& calls) {
+  std::vector<int> ranks;
+  const CallSite& first = calls.front().call->call_site;
+  for (const WaitingCall& one : calls) ranks.push_back(one.rank);
+  std::string text =
+      ranks_text(sorted_ranks(std::move(ranks))) + " called " + calls.front().gang->name;
+  const bool is_one_place = std::ranges::all_of(
+      calls, [&first](const WaitingCall& one) { return one.call->call_site == first; });
+  return is_one_place ? text + fmt::format(" (at {})", to_string(first)) : text;
+}
 
 // Who waits in which gang, of the first few gangs.
-std::string many_orders_text(const Cycle& cycle, const PlacesInGangs& places_in) {
+std::string many_orders_text(const CallsOnGangs& calls_on) {
   constexpr std::size_t most_gangs = 4;
   std::string text;
   std::size_t told = 0;
-  for (const auto& [gang, places] : places_in) {
+  for (const auto& [gang, calls] : calls_on) {
     if (told == most_gangs) {
-      text += fmt::format("; others {} more gangs", places_in.size() - told);
+      text += fmt::format("; others {} more gangs", calls_on.size() - told);
       break;
     }
-    text += (told++ == 0 ? ": " : "; ") + order_text(places, cycle);
+    text += (told++ == 0 ? ": " : "; ") + order_text(calls);
   }
   return fmt::format("Ranks call their gangs in different orders{}.", text);
 }
 
 // Who waits in which gang before which other one, where the cycle runs through gangs of two names.
-std::string orders_text(const Cycle& cycle) {
-  PlacesInGangs places_in;
-  for (std::size_t i = 0; i < cycle.contexts.size(); ++i)
-    places_in[cycle.operations[i]->gang->info->name].push_back(i);
-  if (places_in.size() != 2) return many_orders_text(cycle, places_in);
-  const auto& [one, in_one] = *places_in.begin();
-  const auto& [other, in_other] = *std::next(places_in.begin());
-  return fmt::format("{} before {}; {} before {}.", capitalised(order_text(in_one, cycle)), other,
-                     order_text(in_other, cycle), one);
+std::string orders_text(const std::vector<WaitingCall>& calls) {
+  CallsOnGangs calls_on;
+  for (const WaitingCall& one : calls) calls_on[one.gang->name].push_back(one);
+  if (calls_on.size() != 2) return many_orders_text(calls_on);
+  const auto& [one, on_one] = *calls_on.begin();
+  const auto& [other, on_other] = *std::next(calls_on.begin());
+  return fmt::format("{} before {}; {} before {}.", capitalised(order_text(on_one)), other,
+                     order_text(on_other), one);
 }
 
 // -- Cycles of one gang --
@@ -208,21 +232,43 @@ Finding stream_finding(const Cycle& cycle) {
   return finding;
 }
 
-Finding message_finding(const Cycle& cycle) {
+Finding message_finding(const Cycle& cycle, const std::vector<WaitingCall>& calls) {
   Finding finding = plain_finding(cycle, finding_id::point_to_point_cycle);
-  const bool all_send = std::ranges::all_of(cycle.operations, [](const PendingOperation* pending) {
-    return pending->call().kind == OperationKind::send;
-  });
+  const bool all_send = std::ranges::all_of(
+      calls, [](const WaitingCall& one) { return one.call->kind == OperationKind::send; });
   finding.message = fmt::format("{} waits for the next rank{}: {}.",
                                 all_send ? "Each rank's send" : "Each rank's message",
                                 all_send ? ", which sends first too" : "", cycle_path(cycle));
   return finding;
 }
 
+// Of a backend whose operations the engine does not carry: it knows in which calls contexts wait,
+// and not who else has come to them.
+Finding foreign_finding(const Cycle& cycle) {
+  const std::vector<WaitingCall> calls = waiting_calls(cycle);
+  const bool are_messages = std::ranges::all_of(
+      calls, [](const WaitingCall& one) { return is_point_to_point(one.call->kind); });
+  std::set<std::string> gangs;
+  for (const WaitingCall& one : calls) gangs.insert(label_of(*one.gang));
+  Finding finding = plain_finding(cycle, finding_id::deadlock);
+  if (calls.size() < 2 || (!are_messages && gangs.size() < 2)) return finding;
+  if (are_messages) {
+    finding = message_finding(cycle, calls);
+  } else {
+    finding.id = finding_id::cross_gang_cycle;
+    finding.message = orders_text(calls);
+    finding.detail = next_text(cycle);
+  }
+  finding.gang = gang_label_of(*calls.front().gang);
+  finding.call = describe(*calls.front().call);
+  finding.location = location_of(calls.front().call->call_site);
+  return finding;
+}
+
 Finding finding_of(const World& world, const Cycle& cycle) {
   const bool are_all_known = std::ranges::none_of(
       cycle.operations, [](const PendingOperation* pending) { return pending == nullptr; });
-  if (!are_all_known) return plain_finding(cycle, finding_id::deadlock);
+  if (!are_all_known) return foreign_finding(cycle);
   if (has_queued(cycle)) return stream_finding(cycle);
   if (cycle.contexts.size() == 1) {
     Finding finding = plain_finding(cycle, finding_id::point_to_point_cycle);
@@ -232,14 +278,14 @@ Finding finding_of(const World& world, const Cycle& cycle) {
     return finding;
   }
   const Kinds kinds = kinds_of(cycle);
-  if (!kinds.has_collectives) return message_finding(cycle);
+  if (!kinds.has_collectives) return message_finding(cycle, waiting_calls(cycle));
   if (const std::optional<Sides> sides = uneven_sides(cycle))
     return other_gang_finding(world, *sides);
   if (kinds.gangs.size() > 1) {
     Finding finding = plain_finding(cycle, finding_id::cross_gang_cycle);
     if (std::vector<int> odd = odd_at_collective(cycle); !odd.empty())
       finding.ranks = std::move(odd);
-    finding.message = orders_text(cycle);
+    finding.message = orders_text(waiting_calls(cycle));
     finding.detail = next_text(cycle);
     return finding;
   }

@@ -38,6 +38,23 @@ void expect_all_as_expected(const std::string& folder, int fewest_files) {
 
 TEST(ProgramFiles, AllComeOutAsExpected) { expect_all_as_expected("/tests/programs", 12); }
 
+// Other backends may find less, or something else, but whatever does not complete is explained.
+TEST(ProgramFiles, AllComeToAVerdictOnOtherBackends) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator{GANGSIM_SOURCE_DIR "/tests/programs"}) {
+    if (entry.path().extension() != ".toml") continue;
+    for (const BackendKind backend : {BackendKind::sim_gloo, BackendKind::sim_nccl}) {
+      SCOPED_TRACE(entry.path().filename().string() + " on " + std::string(to_string(backend)));
+      const ProgramSource source = find_program_source({}, entry.path().string());
+      RunSpecification specification = source.specification;
+      specification.backend = backend;
+      const RunResult result = run(source.program, specification);
+      const bool has_completed = result.report.outcome == sim::Outcome::completed;
+      EXPECT_TRUE(has_completed || !result.report.findings.empty()) << to_string(result);
+    }
+  }
+}
+
 TEST(Scenarios, AllComeOutAsExpected) { expect_all_as_expected("/tests/scenarios", 22); }
 
 TEST(Scenarios, MayBeOfAProgramFileOrOfAnotherScenario) {

@@ -120,12 +120,36 @@ TEST(GlooExplanation, MessagesThatAreReceivedInAnotherOrderAreAHazard) {
   EXPECT_EQ(finding.id, "buffering_hazard") << to_string(finding);
 }
 
-TEST(GlooExplanation, HasNoneForCallsThatAgree) {
-  const Finding finding = only_finding(2, [](SimulatedRank& rank) {
+TEST(GlooExplanation, MessagesThatWaitForEachOtherAreACycle) {
+  const Finding finding = only_finding(3, [](SimulatedRank& rank) {
     float value = 0.0F;
-    rank.root()->recv(view_of(value), 1 - rank.rank());
+    rank.root()->recv(view_of(value), (rank.rank() + 1) % 3, 0, {}, CallSite::at("train.cc", 7));
   });
-  EXPECT_EQ(finding.id, "deadlock");
+  EXPECT_EQ(finding.id, "point_to_point_cycle");
+  EXPECT_THAT(finding.ranks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(finding.location.line, 7U);
+}
+
+TEST(GlooExplanation, GangsInDifferentOrdersAreACycleAcrossGangs) {
+  const Finding finding = only_finding(4, [](SimulatedRank& rank) {
+    const auto tp = rank.root()->split({.color = rank.rank() / 2});
+    const auto dp = rank.root()->split({.color = rank.rank() % 2});
+    const bool begins_with_dp = rank.rank() == 0 || rank.rank() == 3;
+    (begins_with_dp ? dp : tp)->barrier();
+    (begins_with_dp ? tp : dp)->barrier();
+  });
+  EXPECT_EQ(finding.id, "cross_gang_cycle") << to_string(finding);
+  EXPECT_THAT(finding.ranks, ElementsAre(0, 1, 2, 3));
+}
+
+// The receive is given up while nothing is under way that could end it.
+TEST(GlooExplanation, AReceiveFromAnyRankThatNothingMeetsEndsWithTheRun) {
+  const Finding finding = only_finding(3, [](SimulatedRank& rank) {
+    float value = 0.0F;
+    if (rank.rank() == 0) rank.root()->recv(view_of(value), any_rank, 1);
+    if (rank.rank() == 2) rank.root()->send(view_of(value), 0, 2);
+  });
+  EXPECT_EQ(finding.id, "mismatch_tag") << to_string(finding);
 }
 
 }  // namespace
