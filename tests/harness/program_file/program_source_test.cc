@@ -45,7 +45,7 @@ TEST(ProgramFiles, AllComeToAVerdictOnOtherBackends) {
     if (entry.path().extension() != ".toml") continue;
     for (const BackendKind backend : {BackendKind::sim_gloo, BackendKind::sim_nccl}) {
       SCOPED_TRACE(entry.path().filename().string() + " on " + std::string(to_string(backend)));
-      const ProgramSource source = find_program_source({}, entry.path().string());
+      const ProgramSource source = find_program_source(all_programs(), entry.path().string());
       RunSpecification specification = source.specification;
       specification.backend = backend;
       const RunResult result = run(source.program, specification);
