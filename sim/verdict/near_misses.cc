@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_near_misses = 4;
 
-using Calls = std::vector<const PendingOperation*>;
+using Calls = WaitingCalls;
 
 std::vector<int> ranks_of(const Calls& calls) {
   std::vector<int> ranks;
@@ -134,24 +134,14 @@ Finding mix_up_finding(const Calls& few, const Calls& many) {
   return finding;
 }
 
-void report_collectives_on_two_gangs(const World& world, VerdictCertainty& certainty,
-                                     FindingLog& findings) {
-  std::map<std::vector<int>, const GangState*> first_with;  // by members
-  for (const GangState* gang : world.matching.gangs()) {
-    if (gang->active.empty() || gang->active.front()->arrived == 0) continue;
-    if (is_queued_elsewhere(world, *gang)) continue;
-    std::vector<int> members = gang->info->root_ranks;
-    std::sort(members.begin(), members.end());
-    const auto [place, is_new] = first_with.try_emplace(std::move(members), gang);
-    if (is_new) continue;
-    Calls many = calls_at(*place->second);
-    Calls few = calls_at(*gang);
-    if (many.front()->call().kind != few.front()->call().kind) continue;
-    if (many.size() < few.size()) std::swap(many, few);
-    Finding finding = mix_up_finding(few, many);
-    finding.certainty = certainty.of(*few.front()->task);
-    findings.add(std::move(finding));
-  }
+// At the oldest operation of each gang.
+std::vector<Calls> collectives_in(const World& world) {
+  std::vector<Calls> collectives;
+  for (const GangState* gang : world.matching.gangs())
+    if (!gang->active.empty() && gang->active.front()->arrived != 0 &&
+        !is_queued_elsewhere(world, *gang))
+      collectives.push_back(calls_at(*gang));
+  return collectives;
 }
 
 // A message's two ends, as root ranks, and its tag.
@@ -192,39 +182,29 @@ std::string ordered_label(const GangState& gang) {
   return fmt::format("{}[{}]", gang.info->name, rank_list_text(gang.info->root_ranks));
 }
 
-void report_messages_on_two_gangs(const World& world, VerdictCertainty& certainty,
-                                  FindingLog& findings) {
-  const std::vector<GangState*> gangs = world.matching.gangs();
-  SendsByLink sends;
-  for (const GangState* gang : gangs)
+Finding message_on_two_gangs(const PendingOperation& send, const PendingOperation& receive) {
+  Finding finding = finding_for(receive, finding_id::mismatch_gang);
+  finding.ranks = {send.gang->root_rank_of(send.member),
+                   receive.gang->root_rank_of(receive.member)};
+  finding.near_misses = {
+      {.first = sim::summary_of(send), .second = sim::summary_of(receive), .field = "gang"}};
+  finding.message =
+      fmt::format("Rank {} sends on gang {} at {}; rank {} receives from {} on gang {} at {}.",
+                  finding.ranks[0], ordered_label(*send.gang), to_string(send.call().call_site),
+                  finding.ranks[1], receive.call().peer == receive.member ? "its own member" : "it",
+                  ordered_label(*receive.gang), to_string(finding.location));
+  return finding;
+}
+
+// All that wait in one queue of each mailbox.
+template <typename Queue>
+Calls messages_in(const World& world, Queue Mailbox::* queue) {
+  Calls messages;
+  for (const GangState* gang : world.matching.gangs())
     if (gang->mailboxes)
       for (const Mailbox& mailbox : *gang->mailboxes)
-        for (const PendingOperation* send : mailbox.sends) sends.try_emplace(link_of(*send), send);
-  if (sends.empty()) return;
-  for (const GangState* gang : gangs) {
-    if (!gang->mailboxes) continue;
-    for (const Mailbox& mailbox : *gang->mailboxes)
-      for (const PendingOperation* receive : mailbox.receives) {
-        if (receive->call().peer == any_rank) continue;
-        auto send = sends.find(link_of(*receive));
-        if (receive->call().peer == receive->member) send = send_to_itself(sends, *receive);
-        if (send == sends.end() || send->second->gang == gang) continue;
-        Finding finding = finding_for(*receive, finding_id::mismatch_gang);
-        finding.ranks = {std::get<0>(send->first), std::get<1>(send->first)};
-        finding.near_misses = {{.first = sim::summary_of(*send->second),
-                                .second = sim::summary_of(*receive),
-                                .field = "gang"}};
-        finding.message = fmt::format(
-            "Rank {} sends on gang {} at {}; rank {} receives from {} on gang {} at {}.",
-            finding.ranks[0], ordered_label(*send->second->gang),
-            to_string(send->second->call().call_site), finding.ranks[1],
-            receive->call().peer == receive->member ? "its own member" : "it", ordered_label(*gang),
-            to_string(finding.location));
-        finding.certainty = certainty.of(*receive->task);
-        findings.add(std::move(finding));
-        sends.erase(send);
-      }
-  }
+        for (const PendingOperation* message : mailbox.*queue) messages.push_back(message);
+  return messages;
 }
 
 // Receives from any source, and sends to them of members of their gang, on another gang.
@@ -284,10 +264,45 @@ void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& 
   }
 }
 
+void report_collectives_on_two_gangs(const std::vector<WaitingCalls>& collectives,
+                                     VerdictCertainty& certainty, FindingLog& findings) {
+  std::map<std::vector<int>, const Calls*> first_with;  // by members
+  for (const Calls& calls : collectives) {
+    std::vector<int> members = calls.front()->gang->info->root_ranks;
+    std::sort(members.begin(), members.end());
+    const auto [place, is_new] = first_with.try_emplace(std::move(members), &calls);
+    if (is_new) continue;
+    const Calls* many = place->second;
+    const Calls* few = &calls;
+    if (many->front()->call().kind != few->front()->call().kind) continue;
+    if (many->size() < few->size()) std::swap(many, few);
+    Finding finding = mix_up_finding(*few, *many);
+    finding.certainty = certainty.of(*few->front()->task);
+    findings.add(std::move(finding));
+  }
+}
+
+void report_messages_on_two_gangs(const WaitingCalls& sends, const WaitingCalls& receives,
+                                  VerdictCertainty& certainty, FindingLog& findings) {
+  SendsByLink sends_by_link;
+  for (const PendingOperation* send : sends) sends_by_link.try_emplace(link_of(*send), send);
+  for (const PendingOperation* receive : receives) {
+    if (receive->call().peer == any_rank) continue;
+    auto send = sends_by_link.find(link_of(*receive));
+    if (receive->call().peer == receive->member) send = send_to_itself(sends_by_link, *receive);
+    if (send == sends_by_link.end() || send->second->gang == receive->gang) continue;
+    Finding finding = message_on_two_gangs(*send->second, *receive);
+    finding.certainty = certainty.of(*receive->task);
+    findings.add(std::move(finding));
+    sends_by_link.erase(send);
+  }
+}
+
 void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings) {
   report_other_tags(other_tags_in(world), certainty, findings);
-  report_collectives_on_two_gangs(world, certainty, findings);
-  report_messages_on_two_gangs(world, certainty, findings);
+  report_collectives_on_two_gangs(collectives_in(world), certainty, findings);
+  report_messages_on_two_gangs(messages_in(world, &Mailbox::sends),
+                               messages_in(world, &Mailbox::receives), certainty, findings);
 }
 
 std::vector<NearMiss> find_other_peers(const World& world) {

@@ -24,6 +24,18 @@ struct MessagePair {
 void report_other_tags(const std::vector<MessagePair>& pairs, VerdictCertainty& certainty,
                        FindingLog& findings);
 
+// Of one gang or of several.
+using WaitingCalls = std::vector<const PendingOperation*>;
+
+// Adds a finding mismatch_gang for an operation that some members of a gang have called, and some
+// on another gang with the same members. `collectives`: what has come to an operation, by gang.
+void report_collectives_on_two_gangs(const std::vector<WaitingCalls>& collectives,
+                                     VerdictCertainty& certainty, FindingLog& findings);
+
+// Adds one for each send whose receive waits on another gang.
+void report_messages_on_two_gangs(const WaitingCalls& sends, const WaitingCalls& receives,
+                                  VerdictCertainty& certainty, FindingLog& findings);
+
 // Adds a finding for messages that would match if their tags were equal (mismatch_tag), and for one
 // operation called on two gangs (mismatch_gang). O(pending operations + members of their gangs).
 void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings);

@@ -103,8 +103,20 @@ bool explain_gloo_deadlock(World& world, const BlockedWorld& blocked, VerdictCer
         add_mismatch(calls.gang, {send, receive}, certainty, findings);
     }
   }
+  WaitingCalls sends;
+  WaitingCalls receives;
+  std::vector<WaitingCalls> collectives;
+  for (const GlooCalls& calls : gangs) {
+    sends.insert(sends.end(), calls.sends.begin(), calls.sends.end());
+    receives.insert(receives.end(), calls.receives.begin(), calls.receives.end());
+    if (calls.collectives.empty()) continue;
+    const Calls& oldest = calls.collectives.begin()->second;
+    collectives.emplace_back(oldest.begin(), oldest.end());
+  }
+  report_collectives_on_two_gangs(collectives, certainty, findings);
   std::size_t i = findings.size();
   report_other_tags(other_tags, certainty, findings);
+  report_messages_on_two_gangs(sends, receives, certainty, findings);
   // They may be received in another order than they are sent in.
   for (; i < findings.size(); ++i) findings.at(i).certainty->sends = Dependence::open;
   return findings.size() > before;

@@ -142,6 +142,29 @@ TEST(GlooExplanation, GangsInDifferentOrdersAreACycleAcrossGangs) {
   EXPECT_THAT(finding.ranks, ElementsAre(0, 1, 2, 3));
 }
 
+TEST(GlooExplanation, AMessageThatIsReceivedOnAnotherGangNamesBoth) {
+  const Finding finding = only_finding(2, [](SimulatedRank& rank) {
+    const auto there = rank.root()->split({.color = 0});
+    const auto back = rank.root()->split({.color = 0});
+    float value = 0.0F;
+    if (rank.rank() == 0) there->send(view_of(value), 1, 0, {}, CallSite::at("train.cc", 1));
+    if (rank.rank() == 1) back->recv(view_of(value), 0, 0, {}, CallSite::at("train.cc", 2));
+  });
+  EXPECT_EQ(finding.id, "mismatch_gang") << to_string(finding);
+  EXPECT_THAT(finding.ranks, ElementsAre(0, 1));
+  EXPECT_EQ(finding.location.line, 2U);
+}
+
+TEST(GlooExplanation, ACollectiveOnAnotherGangOfTheSameMembersNamesWhoCalledThatOne) {
+  const Finding finding = only_finding(4, [](SimulatedRank& rank) {
+    const auto one = rank.root()->split({.color = 0});
+    const auto other = rank.root()->split({.color = 0});
+    (rank.rank() == 2 ? other : one)->barrier();
+  });
+  EXPECT_EQ(finding.id, "mismatch_gang") << to_string(finding);
+  EXPECT_THAT(finding.ranks, ElementsAre(2));
+}
+
 // The receive is given up while nothing is under way that could end it.
 TEST(GlooExplanation, AReceiveFromAnyRankThatNothingMeetsEndsWithTheRun) {
   const Finding finding = only_finding(3, [](SimulatedRank& rank) {
