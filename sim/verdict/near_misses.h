@@ -36,8 +36,8 @@ void report_collectives_on_two_gangs(const std::vector<WaitingCalls>& collective
 void report_messages_on_two_gangs(const WaitingCalls& sends, const WaitingCalls& receives,
                                   VerdictCertainty& certainty, FindingLog& findings);
 
-// Adds a finding for messages that would match if their tags were equal (mismatch_tag), and for one
-// operation called on two gangs (mismatch_gang). O(pending operations + members of their gangs).
+// Adds all of these for the calls that wait on simulated gangs. O(pending operations + members of
+// their gangs).
 void report_near_misses(const World& world, VerdictCertainty& certainty, FindingLog& findings);
 
 // At most a few messages that would match with another source or destination, for findings with
