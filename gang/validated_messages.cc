@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +37,7 @@ Collective call_of(const Collective& whole, const PointToPoint& entry) {
 
 // Copies as much of `text` as fits, with a zero at the end.
 void put(std::span<char> place, std::string_view text) {
-  std::memcpy(place.data(), text.data(), std::min(text.size(), place.size() - 1));
+  std::ranges::copy(text.substr(0, place.size() - 1), place.begin());
 }
 
 Announcement announcement_of(const Collective& call) {
