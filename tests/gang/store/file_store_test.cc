@@ -73,6 +73,7 @@ TEST_F(FileStores, ClientsShareTheMap) {
   EXPECT_EQ(one->compare_set_text("c", "", "first"), "first");
   EXPECT_EQ(other->compare_set_text("c", "", "second"), "first");
   EXPECT_EQ(other->compare_set_text("c", "first", "second"), "second");
+  EXPECT_EQ(one->get_text("c", 1s), "second");
   EXPECT_EQ(one->compare_set_text("missing", "x", "y"), "x");
   EXPECT_EQ(one->num_keys(), 3);
   EXPECT_TRUE(other->delete_key("a"));

@@ -71,6 +71,19 @@ TEST_F(MemoryStores, ATimeoutNamesTheMissingKeys) {
               fails_with(StoreErrorKind::timeout, "wait of 'a', 'c' at memory timed out after"));
 }
 
+TEST_F(MemoryStores, ATimeoutNamesOnlyKeysThatNeverCame) {
+  const std::vector<std::string> keys = {"a", "b"};
+  const auto setter = later([this] { store_->set_text("a", ""); });
+  EXPECT_THAT([&] { store_->wait(keys, 100ms); },
+              fails_with(StoreErrorKind::timeout, "wait of 'b' at memory timed out after"));
+}
+
+TEST_F(MemoryStores, AWaitThatTimedOutIsForgotten) {
+  EXPECT_THROW(store_->get("a", 1ms), StoreError);
+  store_->set_text("a", "1");
+  EXPECT_EQ(store_->get_text("a", 1s), "1");
+}
+
 TEST_F(MemoryStores, CancellingEndsAPendingGet) {
   const auto canceller = later([this] { store_->cancel(); });
   EXPECT_THAT([&] { store_->get("a", no_timeout); },
