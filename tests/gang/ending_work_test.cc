@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -123,12 +124,14 @@ class Performed final : public SelfPerformingWork {
       : SelfPerformingWork(std::move(own), "performs") {}
   ~Performed() override { join(); }
 
+  std::atomic<bool> is_held = false;
   std::atomic<int> times = 0;
   std::atomic<bool> is_abandoned = false;
 
  protected:
   Received perform() override {
     ++times;
+    while (is_held) std::this_thread::sleep_for(1ms);
     return {1, 2};
   }
   void abandon() noexcept override { is_abandoned = true; }
@@ -138,9 +141,10 @@ TEST(EndingWork, IsPerformedOnceHoweverOftenItIsLookedAt) {
   const auto board = make_board();
   const auto state = std::make_shared<Performed>(board);
   Work work(state);
-  while (!work.test()) {
-  }
-  EXPECT_TRUE(work.wait(1s));
+  state->is_held = true;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(work.test());
+  EXPECT_FALSE(work.wait(1ms));
+  state->is_held = false;
   work.wait();
   EXPECT_EQ(state->times, 1);
 }

@@ -112,12 +112,14 @@ TEST_F(Rendezvous, AnOldIncarnationIsNotTakenForANewOne) {
 }
 
 TEST_F(Rendezvous, AProcessAloneMeetsAtItsAgentsStoreToo) {
-  const TcpStoreServer agent;
+  const TcpStoreServer agent({.address = "127.0.0.2"});
   Environment alone = environment(0, 1);
+  alone.master_address = "127.0.0.2";
   alone.master_port = agent.port();
   alone.use_agent_store = true;
   EXPECT_THAT(run({alone}, 20s), testing::Each("met"));
-  EXPECT_EQ(make_tcp_store({.port = agent.port()})->get_text("gangsim/job/0/met", 1s), "1");
+  const auto store = make_tcp_store({.host = "127.0.0.2", .port = agent.port()});
+  EXPECT_EQ(store->get_text("gangsim/job/0/met", 1s), "1");
 }
 
 TEST_F(Rendezvous, AStoreOnThisHostIsNotOfferedToOthers) {
