@@ -2,6 +2,7 @@
 #include "gang/operation_checks.h"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,19 @@ TEST_F(OperationChecks, WhatHasNoElementsOverlapsNothing) {
   const std::vector<std::int64_t> counts = {0, 8, 0, 0};
   gang_.all_gather(view(memory_), view(memory_).slice(3, 0), counts);
   EXPECT_EQ(gang_.sent.size(), 1u);
+}
+
+TEST_F(OperationChecks, ThereAreAsManyChunksAndEntriesAsRanks) {
+  std::array<float, 10> whole{};
+  const TensorView chunk = view(memory_).slice(0, 2);
+  for (const std::int64_t ranks : {3, 5}) {
+    const TensorView stack = view(whole).slice(0, 2 * ranks).reshaped({ranks, 2});
+    EXPECT_THROW(gang_.all_gather(stack, chunk), InvalidArgument) << ranks;
+    const std::vector<TensorView> list(static_cast<std::size_t>(ranks), view(whole).slice(0, 2));
+    EXPECT_THROW(gang_.all_gather_to_list(list, chunk), InvalidArgument) << ranks;
+  }
+  EXPECT_THROW(gang_.all_gather(view_of(whole[0]), view_of(memory_[0])), InvalidArgument);
+  EXPECT_TRUE(gang_.sent.empty());
 }
 
 TEST_F(OperationChecks, UndefinedReductionsAreRefusedBeforeAnythingIsSent) {
