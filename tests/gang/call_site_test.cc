@@ -67,7 +67,7 @@ TEST(SourceLocation, IsReadFromItsText) {
   EXPECT_EQ(parse_source_location("train.cc:41"), (SourceLocation{"train.cc", 41}));
   EXPECT_EQ(parse_source_location("C:/x/train.cc:7"), (SourceLocation{"C:/x/train.cc", 7}));
   EXPECT_EQ(parse_source_location("step:0"), (SourceLocation{"step", 0}));
-  for (const char* text : {"", "unknown", ":3", "train.cc:", "train.cc:x"})
+  for (const char* text : {"", "unknown", ":3", "train.cc:", "train.cc:x", "train.cc:4x"})
     EXPECT_EQ(parse_source_location(text), SourceLocation{.file = text}) << text;
 }
 

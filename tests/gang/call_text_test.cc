@@ -81,5 +81,26 @@ TEST(CallText, ALabelsControlCharactersAreEscaped) {
   EXPECT_EQ(to_string(describe(call)), "barrier #0 \"a\\x1b[31m\\nb\"");
 }
 
+TEST(CallText, APayloadIsCountedInItsOwnThings) {
+  Collective call = collective_of(OperationKind::create_gang);
+  EXPECT_EQ(describe(call).payload, "of 4 ranks");
+  call.count = 1;
+  EXPECT_EQ(describe(call).payload, "of 1 rank");
+  call.kind = OperationKind::batch;
+  EXPECT_EQ(describe(call).payload, "of 1 operation");
+  call.kind = OperationKind::broadcast_objects;
+  EXPECT_EQ(describe(call).payload, "1 object");
+}
+
+TEST(CallText, WhatIsNotKnownOrNotThereIsNotShown) {
+  Collective recorded = collective_of(OperationKind::all_reduce);
+  recorded.reduce_operation = unknown_reduce_operation;
+  EXPECT_EQ(to_string(describe(recorded)), "all_reduce #3 f32[4]");
+  EXPECT_EQ(to_string(describe(collective_of(OperationKind::shrink))), "shrink");
+  Collective send = collective_of(OperationKind::send);
+  send.peer = 0;
+  EXPECT_EQ(to_string(describe(send)), "send f32[4] to rank 0");
+}
+
 }  // namespace
 }  // namespace gang

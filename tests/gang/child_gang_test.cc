@@ -71,6 +71,13 @@ TEST(RootInfo, NumbersItsMembersLikeTheRootRanks) {
 
 TEST(OtherRanks, AreThoseThatAreMissing) {
   EXPECT_THAT(other_ranks(std::vector<int>{2, 0}, 4), ElementsAre(1, 3));
+  EXPECT_THAT(other_ranks(std::vector<int>{1}, 3), ElementsAre(0, 2));
+}
+
+TEST(ListMismatch, NamesEveryOddRank) {
+  const auto cause = list_mismatch(std::vector<int>{1, 2, 1, 3, 1});
+  ASSERT_TRUE(cause);
+  EXPECT_THAT(cause->ranks_at_fault, ElementsAre(1, 3));
 }
 
 }  // namespace

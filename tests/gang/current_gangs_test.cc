@@ -29,11 +29,13 @@ TEST(CurrentGangs, TheInnermostScopeCounts) {
 
 TEST(CurrentGangs, TheSameGangsMayBeMadeCurrentTwice) {
   const Gangs gangs = create_fake_gangs();
+  const Gangs others = create_fake_gangs();
   const CurrentGangs outer(gangs);
+  const CurrentGangs between(others);
   {
     const CurrentGangs inner(gangs);
   }
-  EXPECT_EQ(current_gangs(), &gangs);
+  EXPECT_EQ(current_gangs(), &others);
 }
 
 // fairseq2's B13: only the thread that loaded the module had a stack.

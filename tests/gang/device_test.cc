@@ -9,6 +9,7 @@ namespace {
 
 TEST(Device, TextNamesTheTypeAndACudaDevicesIndex) {
   EXPECT_EQ(to_string(Device{}), "cpu");
+  EXPECT_EQ(to_string(Device{DeviceType::cuda, 0}), "cuda:0");
   EXPECT_EQ(to_string(Device{DeviceType::cuda, 1}), "cuda:1");
 }
 

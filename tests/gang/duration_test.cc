@@ -48,6 +48,10 @@ TEST(ParseDuration, ReadsNumberAndUnit) {
   EXPECT_EQ(parse_duration("none"), no_timeout);
 }
 
+TEST(ParseDuration, WholeNumbersAreExact) {
+  EXPECT_EQ(parse_duration("9007199254740993ns"), Duration(9'007'199'254'740'993));
+}
+
 TEST(ParseDuration, RejectsAnythingElse) {
   for (const char* text : {"", "5", "ms", "-1s", "5 parsecs", "1e3s", "9999999999h", "nan s"}) {
     EXPECT_THROW(parse_duration(text), InvalidArgument) << text;
@@ -65,6 +69,13 @@ TEST(ToDurationText, IsReadBackExactly) {
   EXPECT_EQ(to_duration_text(25h), "25h");
   EXPECT_EQ(to_duration_text(1'000'001ns), "1000001ns");
   EXPECT_EQ(to_duration_text(no_timeout), "none");
+}
+
+TEST(DeadlineAfter, NeverComesWhereTheClockCannotReachIt) {
+  EXPECT_EQ(deadline_after(1s, 2s), TimePoint(3s));
+  EXPECT_EQ(deadline_after(1s, no_timeout), TimePoint::max());
+  EXPECT_EQ(deadline_after(2s, no_timeout - 1s), TimePoint::max());
+  EXPECT_EQ(deadline_after(1s, no_timeout - 2s), TimePoint::max() - 1s);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "gang/ending_work.h"
 
+#include <atomic>
 #include <chrono>
+#include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -31,6 +34,13 @@ TEST(DeadlineAfter, IsNeverForNoTimeout) {
   const TimePoint deadline = deadline_after(board->runtime(), 1s);
   EXPECT_GT(deadline, board->runtime().now());
   EXPECT_LE(deadline, board->runtime().now() + 1s);
+}
+
+TEST(TimeLeft, IsAtLeastAMillisecondAndEndlessWithoutADeadline) {
+  const auto runtime = make_real_runtime();
+  EXPECT_EQ(time_left(*runtime, TimePoint::max()), no_timeout);
+  EXPECT_EQ(time_left(*runtime, runtime->now() - 1s), Duration(1ms));
+  EXPECT_GT(time_left(*runtime, runtime->now() + 10s), Duration(9s));
 }
 
 TEST(EndingWork, IsWaitedForUntilItEnds) {
@@ -99,16 +109,71 @@ TEST(EndingWork, ADetachedOneIsKeptUntilItHasEnded) {
   EXPECT_TRUE(kept.expired());
 }
 
-TEST(EndingWork, ADetachedOneIsPerformedInTheBackground) {
-  class Performed final : public SelfPerformingWork {
-   public:
-    explicit Performed(std::shared_ptr<CompletionBoard> own)
-        : SelfPerformingWork(std::move(own), "performs") {}
-    ~Performed() override { join(); }
+TEST(EndingWork, AWaitWithATimeoutLastsUntilItEnds) {
+  const auto board = make_board();
+  const auto state = std::make_shared<EndingWork>(board);
+  Work work(state);
+  const auto thread = end_later(*board, *state);
+  EXPECT_TRUE(work.wait(10s));
+}
 
-   protected:
-    Received perform() override { return {1, 2}; }
-  };
+// Counts how often it is performed, and whether it has been abandoned.
+class Performed final : public SelfPerformingWork {
+ public:
+  explicit Performed(std::shared_ptr<CompletionBoard> own)
+      : SelfPerformingWork(std::move(own), "performs") {}
+  ~Performed() override { join(); }
+
+  std::atomic<bool> is_held = false;
+  std::atomic<int> times = 0;
+  std::atomic<bool> is_abandoned = false;
+
+ protected:
+  Received perform() override {
+    ++times;
+    while (is_held) std::this_thread::sleep_for(1ms);
+    return {1, 2};
+  }
+  void abandon() noexcept override { is_abandoned = true; }
+};
+
+TEST(EndingWork, IsPerformedOnceHoweverOftenItIsLookedAt) {
+  const auto board = make_board();
+  const auto state = std::make_shared<Performed>(board);
+  Work work(state);
+  state->is_held = true;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(work.test());
+  EXPECT_FALSE(work.wait(1ms));
+  state->is_held = false;
+  work.wait();
+  EXPECT_EQ(state->times, 1);
+}
+
+TEST(EndingWork, WaitingForAnyPerformsThem) {
+  const auto board = make_board();
+  const auto state = std::make_shared<Performed>(board);
+  Work works[] = {Work(std::make_shared<Performed>(board)), Work(state)};
+  works[Work::wait_any(works)].wait();
+  Work::wait_all(works);
+  EXPECT_EQ(state->times, 1);
+}
+
+TEST(EndingWork, IsAbandonedWhenAnExceptionLeavesTheProgram) {
+  const auto board = make_board();
+  const auto state = std::make_shared<Performed>(board);
+  try {
+    const Work work(std::static_pointer_cast<WorkState>(state));
+    throw std::runtime_error("leaves the program");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_TRUE(state->is_abandoned);
+  EXPECT_TRUE(state->has_ended());
+  const auto other = std::make_shared<Performed>(board);
+  Work(std::static_pointer_cast<WorkState>(other));
+  EXPECT_FALSE(other->is_abandoned);
+}
+
+TEST(EndingWork, ADetachedOneIsPerformedInTheBackground) {
   const auto board = make_board();
   const auto state = std::make_shared<Performed>(board);
   Work work(state);

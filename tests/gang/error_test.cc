@@ -78,6 +78,21 @@ TEST(GangError, KindsHaveTheirEnumeratorsNames) {
   EXPECT_EQ(to_string(GangErrorKind::corrupt), "corrupt");
 }
 
+TEST(GangError, KindsAreReadFromTheirNames) {
+  for (const auto kind :
+       {GangErrorKind::timeout, GangErrorKind::peer_failed, GangErrorKind::mismatch,
+        GangErrorKind::aborted, GangErrorKind::connection, GangErrorKind::corrupt})
+    EXPECT_EQ(parse_gang_error_kind(to_string(kind)), kind);
+  EXPECT_EQ(parse_gang_error_kind("late"), std::nullopt);
+}
+
+TEST(CheckTimeout, AcceptsWhatIsPositive) {
+  check_timeout("here", Duration(1));
+  check_timeout("here", no_timeout);
+  for (const Duration timeout : {Duration(0), Duration(-1)})
+    EXPECT_THROW(check_timeout("here", timeout), InvalidArgument);
+}
+
 TEST(Error, IsTheBaseOfAllErrors) {
   static_assert(std::is_base_of_v<Error, InvalidArgument>);
   static_assert(std::is_base_of_v<Error, InvalidOperation>);

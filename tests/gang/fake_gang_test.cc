@@ -2,6 +2,7 @@
 
 #include <array>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -301,6 +302,26 @@ TEST(FakeGang, AfterAnAbortEveryOperationFailsWithIt) {
       EXPECT_EQ(error.sequence_number(), static_cast<std::uint64_t>(i));
     }
   }
+}
+
+TEST(FakeGang, TheFirstFailureBreaksItAndStays) {
+  const auto gang = make_fake_gang({.size = 2});
+  std::vector<float> output(3);
+  std::vector<float> input(1);
+  const std::vector<std::int64_t> counts = {1, 2};
+  const auto fails_with = [](const auto& act) -> std::optional<GangErrorKind> {
+    try {
+      act();
+    } catch (const GangError& error) {
+      return error.kind();
+    }
+    return std::nullopt;
+  };
+  const auto mismatch = GangErrorKind::mismatch;
+  EXPECT_EQ(fails_with([&] { gang->all_gather(view(output), view(input), counts); }), mismatch);
+  EXPECT_EQ(fails_with([&] { gang->barrier(); }), mismatch);
+  gang->abort();
+  EXPECT_EQ(fails_with([&] { gang->barrier(); }), mismatch);
 }
 
 TEST(FakeGang, ShrinksToAGangOfAllImaginaryMembers) {

@@ -131,6 +131,15 @@ TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesTheInnerChildren) {
   EXPECT_THROW(wrapped->barrier(), InvalidOperation);
 }
 
+TEST_F(ForwardingGangTest, AnotherGangIsDecoratedAsTheWholeStackIs) {
+  const auto outer_notes = std::make_shared<std::vector<std::string>>();
+  NotingGang outer(gang_, outer_notes);
+  const auto other = outer.decorated(std::make_shared<RecordingGang>(2));
+  other->barrier();
+  EXPECT_EQ(notes_->size(), 2u);
+  EXPECT_EQ(outer_notes->size(), 2u);
+}
+
 TEST(ForwardingGang, WhatTheInnerGangShrinksToIsWrapped) {
   const auto notes = std::make_shared<std::vector<std::string>>();
   const auto gang = std::make_shared<NotingGang>(make_fake_gang({.size = 4}), notes);

@@ -34,8 +34,8 @@ TEST(GangCause, BecomesTheErrorOfACall) {
 }
 
 TEST(GangCause, OfAnAllToAllIsWhatARankSendsItselfAndDoesNotExpect) {
-  const std::int64_t sent[] = {1, 2};
-  const std::int64_t expected[] = {1, 3};
+  const std::int64_t sent[] = {1, 2, 3};
+  const std::int64_t expected[] = {1, 3, 2};
   Operation operation;
   EXPECT_FALSE(own_split_mismatch(operation, 1)) << "without split sizes";
   operation.input_splits = sent;
@@ -45,6 +45,7 @@ TEST(GangCause, OfAnAllToAllIsWhatARankSendsItselfAndDoesNotExpect) {
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->kind, GangErrorKind::mismatch);
   EXPECT_EQ(cause->ranks_at_fault, std::vector<int>{1});
+  EXPECT_TRUE(own_split_mismatch(operation, 2));
 }
 
 TEST(GangCause, TheFirstNoteOfAGangCounts) {
@@ -69,6 +70,13 @@ TEST(GangCause, OfAStoreErrorIsWhatTheCallerCanTell) {
   EXPECT_EQ(kind_of(StoreErrorKind::address_in_use), GangErrorKind::connection);
   EXPECT_EQ(cause_of(StoreError(StoreErrorKind::timeout, "key x did not appear")).reason,
             "key x did not appear");
+}
+
+TEST(GangCause, OfWhoGaveUpNamesThatRank) {
+  EXPECT_EQ(gave_up(2).kind, GangErrorKind::peer_failed);
+  EXPECT_EQ(gave_up(2).ranks_at_fault, std::vector<int>{2});
+  EXPECT_EQ(aborted_by(2, "closed the gang").kind, GangErrorKind::aborted);
+  EXPECT_EQ(aborted_by(2, "closed the gang").reason, "rank 2 closed the gang");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/fake_gang.h"
+#include "gang/forwarding_gang.h"
 #include "tests/gang/recording_gang.h"
 
 namespace gang {
@@ -128,6 +130,27 @@ TEST(CreateGang, CarriesALabelAsOtherCallsDo) {
   EXPECT_EQ(gang.sent[1].label, "stage 2");
   EXPECT_EQ(gang.sent[2].label, "");
   EXPECT_TRUE(gang.sent[0].collective().blocking);
+}
+
+// Notes how long it is to wait for others.
+class ShrinkingGang final : public ForwardingGang {
+ public:
+  using ForwardingGang::ForwardingGang;
+  Duration grace{0};
+
+ protected:
+  std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite&) override {
+    grace = *options.grace;
+    return nullptr;
+  }
+};
+
+TEST(Shrink, WaitsForAsLongAsTheGangsTimeoutUnlessTold) {
+  ShrinkingGang gang(make_fake_gang({.size = 2, .timeout = 20ms}));
+  gang.shrink();
+  EXPECT_EQ(gang.grace, Duration(20ms));
+  gang.shrink({.grace = 5ms});
+  EXPECT_EQ(gang.grace, Duration(5ms));
 }
 
 }  // namespace

@@ -69,6 +69,15 @@ TEST(Gang, ACallCarriesItsLabelItsPlaceAndItsGuardedMemory) {
             "gang_test.cc:" + std::to_string(__LINE__ - 2));
 }
 
+TEST(Gang, AReductionCarriesItsLabelAndItsGuardedMemory) {
+  RecordingGang gang;
+  std::array<float, 2> memory{};
+  const std::array guarded = {view(memory)};
+  gang.all_reduce(view(memory), ReduceOperation::sum, {.label = "step 3", .guarded = guarded});
+  EXPECT_EQ(gang.only().label, "step 3");
+  EXPECT_EQ(gang.only().operation.guarded.data(), guarded.data());
+}
+
 TEST(Gang, AStartedFormBlocksWhereTheCallSaysSo) {
   RecordingGang gang;
   const auto state = test::pending_work();
@@ -151,6 +160,14 @@ TEST(GangClose, DroppedChildrenAreForgotten) {
   EXPECT_EQ(child->closes, 1);
 }
 
+TEST(GangClose, ClosesEveryChildThatLives) {
+  RecordingGang gang;
+  std::vector<std::shared_ptr<RecordingGang>> children;
+  for (int i = 0; i < 20; ++i) children.push_back(add_child(gang));
+  gang.close();
+  for (const auto& child : children) EXPECT_EQ(child->closes, 1);
+}
+
 TEST(GangClose, EveryOperationAfterwardsIsAnInvalidOperation) {
   RecordingGang gang;
   gang.close();
@@ -193,6 +210,12 @@ TEST(GangAbort, ReachesTheBackendUnlessClosed) {
   gang.close();
   gang.abort();
   EXPECT_EQ(gang.aborts, 2);
+}
+
+TEST(GangLabel, OfImaginaryMembersCountsThem) {
+  EXPECT_EQ(label_of({.name = "dp", .size = 1}), "dp[0]");
+  EXPECT_EQ(label_of({.name = "dp", .size = 2}), "dp[0,1]");
+  EXPECT_EQ(label_of({.name = "dp", .size = 4}), "dp[0-3]");
 }
 
 }  // namespace

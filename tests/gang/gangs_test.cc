@@ -81,6 +81,16 @@ TEST(CreateParallelGangs, GangsAreNamedAndInheritTheTimeoutAndTheDevice) {
   });
 }
 
+TEST(CreateParallelGangs, WhatTheRootHasIsInheritedByGangsOfOneToo) {
+  const auto root = make_fake_gang(
+      {.size = 4, .device = {DeviceType::cuda, 1}, .timeout = std::chrono::seconds(3)});
+  const Gangs gangs = create_fsdp_gangs(create_parallel_gangs(root, {.tp_size = 2}));
+  for (const char* name : field_names) {
+    EXPECT_EQ(gangs.at(name)->timeout(), root->timeout()) << name;
+    EXPECT_EQ(gangs.at(name)->device(), root->device()) << name;
+  }
+}
+
 TEST(CreateParallelGangs, BadSizesSendNothing) {
   const auto root = std::make_shared<test::RecordingGang>(8);
   for (const auto& [tp, pp] : {std::pair(3, 1), {1, 3}, {0, 1}, {1, 0}, {16, 1}, {4, 4}})

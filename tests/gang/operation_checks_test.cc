@@ -2,6 +2,7 @@
 #include "gang/operation_checks.h"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,10 @@ TEST_F(OperationChecks, CountsMustAgree) {
   EXPECT_EQ(
       message_of<InvalidArgument>([&] { gang_.all_reduce(view(output), view(memory_), sum); }),
       "all_reduce on root[0-3]: output f32[7] has 7 elements; must have 8");
+  EXPECT_EQ(
+      message_of<InvalidArgument>([&] { gang_.all_reduce(view(memory_), view(output), sum); }),
+      "all_reduce on root[0-3]: output f32[8] has 8 elements; must have 7");
+  EXPECT_TRUE(gang_.sent.empty());
 }
 
 TEST_F(OperationChecks, PartialOverlapIsRefusedAndIdenticalMemoryIsNot) {
@@ -84,6 +89,25 @@ TEST_F(OperationChecks, PartialOverlapIsRefusedAndIdenticalMemoryIsNot) {
   gang_.all_reduce(all, all, sum);
   gang_.all_reduce(all.slice(0, 4), all.slice(4, 4), sum);
   EXPECT_EQ(gang_.sent.size(), 2u);
+}
+
+TEST_F(OperationChecks, WhatHasNoElementsOverlapsNothing) {
+  const std::vector<std::int64_t> counts = {0, 8, 0, 0};
+  gang_.all_gather(view(memory_), view(memory_).slice(3, 0), counts);
+  EXPECT_EQ(gang_.sent.size(), 1u);
+}
+
+TEST_F(OperationChecks, ThereAreAsManyChunksAndEntriesAsRanks) {
+  std::array<float, 10> whole{};
+  const TensorView chunk = view(memory_).slice(0, 2);
+  for (const std::int64_t ranks : {3, 5}) {
+    const TensorView stack = view(whole).slice(0, 2 * ranks).reshaped({ranks, 2});
+    EXPECT_THROW(gang_.all_gather(stack, chunk), InvalidArgument) << ranks;
+    const std::vector<TensorView> list(static_cast<std::size_t>(ranks), view(whole).slice(0, 2));
+    EXPECT_THROW(gang_.all_gather_to_list(list, chunk), InvalidArgument) << ranks;
+  }
+  EXPECT_THROW(gang_.all_gather(view_of(whole[0]), view_of(memory_[0])), InvalidArgument);
+  EXPECT_TRUE(gang_.sent.empty());
 }
 
 TEST_F(OperationChecks, UndefinedReductionsAreRefusedBeforeAnythingIsSent) {
@@ -98,6 +122,9 @@ TEST_F(OperationChecks, UndefinedReductionsAreRefusedBeforeAnythingIsSent) {
         EXPECT_THROW(gang_.all_reduce(tensor, operation), NotSupported);
         EXPECT_THROW(gang_.reduce(tensor, operation, 0), NotSupported);
         EXPECT_THROW(gang_.start_all_reduce(tensor, operation), NotSupported);
+        EXPECT_THROW(gang_.scan(tensor, operation), NotSupported);
+        const TensorView whole(memory_.data() + 4, type, Shape{4});
+        EXPECT_THROW(gang_.reduce_scatter(tensor, whole, operation), NotSupported);
         EXPECT_EQ(gang_.sent.size(), before);
       }
     }

@@ -24,6 +24,7 @@ class OperationQueueTest : public testing::Test {
   }
 
   void perform(Operation& operation) {
+    is_performing = true;
     while (is_held) std::this_thread::sleep_for(1ms);
     performed.push_back(operation.collective.sequence_number);
     threads.push_back(std::this_thread::get_id());
@@ -31,6 +32,7 @@ class OperationQueueTest : public testing::Test {
   }
 
   std::atomic<bool> is_held = false;
+  std::atomic<bool> is_performing = false;
   std::uint64_t failing = 1000;
   std::vector<std::uint64_t> performed;
   std::vector<std::thread::id> threads;
@@ -67,6 +69,16 @@ TEST_F(OperationQueueTest, OperationsArePerformedInTheOrderOfTheCalls) {
   EXPECT_FALSE(queue.is_busy());
 }
 
+TEST_F(OperationQueueTest, IsBusyUntilTheLastOperationHasEnded) {
+  is_held = true;
+  Work work = queue.start(numbered(1));
+  while (!is_performing) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(queue.is_busy());
+  is_held = false;
+  work.wait();
+  EXPECT_FALSE(queue.is_busy());
+}
+
 TEST_F(OperationQueueTest, ErrorsReachTheWaitingThread) {
   failing = 1;
   Work fails = queue.start(numbered(1));
@@ -83,8 +95,8 @@ TEST_F(OperationQueueTest, StoppingPerformsWhatIsLeft) {
   queue.stop();
   queue.stop();
   EXPECT_TRUE(first.test() && second.test());
-  queue.start(numbered(3)).wait();
-  EXPECT_EQ(performed.back(), 3U);
+  for (const std::uint64_t number : {3U, 4U}) queue.start(numbered(number)).wait();
+  EXPECT_EQ(performed, (std::vector<std::uint64_t>{1, 2, 3, 4}));
 }
 
 TEST_F(OperationQueueTest, AnOperationDroppedByAnExceptionIsAbandoned) {

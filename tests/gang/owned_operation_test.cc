@@ -42,6 +42,22 @@ TEST(OwnedOperation, OutlivesWhatItWasMadeFrom) {
   EXPECT_EQ(operation.batch[0].peer, 7);
   EXPECT_EQ(operation.ranks[0], 4);
   EXPECT_EQ(operation.guarded.size(), 2U);
+  EXPECT_EQ(operation.guarded[1].data(), view(memory).data());
+}
+
+TEST(OwnedOperation, OwnsWhateverSingleListItWasGiven) {
+  std::string label = "step 3, of which there are many";
+  std::vector<int> ranks = {4, 2};
+  Operation labelled;
+  labelled.collective.label = label;
+  Operation listing;
+  listing.ranks = ranks;
+  OwnedOperation owned_label(labelled);
+  OwnedOperation owned_ranks(listing);
+  label.assign(label.size(), '-');
+  ranks.assign(2, 0);
+  EXPECT_EQ(owned_label.get().collective.label, "step 3, of which there are many");
+  EXPECT_EQ(owned_ranks.get().ranks[0], 4);
 }
 
 }  // namespace

@@ -115,5 +115,31 @@ TEST_F(RealRuntime, ATimedWaitEndsByNotificationOrByTime) {
   notifier->join();
 }
 
+TEST_F(RealRuntime, AConditionWakesEveryWaitingThreadIfAsked) {
+  const auto mutex = runtime_->make_mutex();
+  const auto condition = runtime_->make_condition();
+  int waiting = 0;
+  bool is_open = false;
+  const auto wait = [&] {
+    std::unique_lock<RuntimeMutex> lock(*mutex);
+    ++waiting;
+    while (!is_open) condition->wait(lock);
+  };
+  const auto first = runtime_->start_thread("first", wait);
+  const auto second = runtime_->start_thread("second", wait);
+  const auto all_wait = [&] {
+    const std::lock_guard<RuntimeMutex> lock(*mutex);
+    return waiting == 2;
+  };
+  while (!all_wait()) runtime_->yield();
+  {
+    const std::lock_guard<RuntimeMutex> lock(*mutex);
+    is_open = true;
+  }
+  condition->notify_all();
+  first->join();
+  second->join();
+}
+
 }  // namespace
 }  // namespace gang

@@ -1,11 +1,14 @@
 #include "gang/replica_verifying_gang.h"
 
+#include <array>
 #include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "gang/fake_gang.h"
+#include "gang/object.h"
 #include "tests/gang/recording_gang.h"
 
 namespace gang {
@@ -67,6 +70,38 @@ TEST(ReplicaVerifyingGang, OnlyWhatLeavesReplicasIsVerified) {
   EXPECT_EQ(inner->sent.size(), 4u);
 }
 
+TEST(ReplicaVerifyingGang, EveryOutputIsVerified) {
+  const auto inner = std::make_shared<RecordingGang>(2);
+  const auto gang = gang_with({0, 1}, inner);
+  std::array<float, 2> values{};
+  float value = 1;
+  const std::array outputs = {view(values).slice(0, 1), view(values).slice(1, 1)};
+  std::vector<Object> objects(1);
+  EXPECT_THROW(gang->all_gather_to_list(outputs, view_of(value)), GangError);
+  EXPECT_THROW(gang->broadcast_objects(objects), GangError);
+}
+
+// The checksum that is exchanged for a list of two outputs with these values.
+std::uint64_t checksum_of(float first, float second) {
+  std::uint64_t checksum = 0;
+  const auto inner = std::make_shared<RecordingGang>(2);
+  inner->reaction = [&checksum](Operation& operation) {
+    if (operation.collective.kind != OperationKind::all_gather) return;
+    std::memcpy(&checksum, operation.input.data(), sizeof checksum);
+  };
+  const auto gang = make_replica_verifying_gang(inner);
+  float own = 0;
+  const std::array outputs = {view_of(first), view_of(second)};
+  gang->all_gather_to_list(outputs, view_of(own));
+  return checksum;
+}
+
+TEST(ReplicaVerifyingGang, AChecksumCoversTheWholeList) {
+  EXPECT_NE(checksum_of(1, 2), checksum_of(3, 2));
+  EXPECT_NE(checksum_of(1, 2), checksum_of(1, 3));
+  EXPECT_EQ(checksum_of(1, 2), checksum_of(1, 2));
+}
+
 TEST(ReplicaVerifyingGang, GangsMadeFromItVerifyToo) {
   const auto gang = make_replica_verifying_gang(make_fake_gang({.size = 4}));
   const auto child = gang->create_gang(std::vector{0, 1});
@@ -74,6 +109,16 @@ TEST(ReplicaVerifyingGang, GangsMadeFromItVerifyToo) {
   child->all_reduce(view_of(value), ReduceOperation::sum);
   EXPECT_EQ(value, 2);
   gang->shrink()->barrier();
+}
+
+TEST(ReplicaVerifyingGang, AChildThatDiffersIsFound) {
+  const auto inner = std::make_shared<RecordingGang>(2);
+  const auto child = std::make_shared<RecordingGang>(2);
+  inner->reaction = [&child](Operation& operation) { *operation.created = child; };
+  const auto made = make_replica_verifying_gang(inner)->create_gang(std::vector{0, 1});
+  const auto differing = gang_with({0, 1}, child);
+  float value = 1;
+  EXPECT_THROW(made->all_reduce(view_of(value), ReduceOperation::sum), GangError);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "gang/root_gang.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "tests/gang/recording_gang.h"
+#include "tests/gang/store/temporary_folder.h"
 
 namespace gang {
 namespace {
@@ -41,6 +44,24 @@ TEST(SetupRootGang, PriorityAndMonitoringMeanNothingToAFakeGang) {
   const auto gang = setup_root_gang(std::nullopt, {.monitored = Monitoring::before_every_operation,
                                                    .priority = StreamPriority::high});
   gang->barrier();
+}
+
+TEST(SetupRootGang, ATimeoutOfZeroIsRefusedForOneProcessOfAJobToo) {
+  const Environment alone{.rank = 0, .world_size = 1};
+  EXPECT_THROW(setup_root_gang(alone, {.timeout = Duration(0)}), InvalidArgument);
+}
+
+TEST(SetupRootGang, ItsOptionsDecideWhereARankRecords) {
+  const TemporaryFolder folder;
+  Environment environment{.rank = 1, .world_size = 2};
+  environment.record_folder = folder.file("environment");
+  environment.master_address = "127.0.0.1";
+  environment.master_port = 1;  // where nobody is
+  const RootGangOptions options{.timeout = std::chrono::milliseconds(50),
+                                .record_folder = folder.file("options")};
+  EXPECT_THROW(setup_root_gang(environment, options), Error);
+  EXPECT_TRUE(std::filesystem::exists(folder.file("options/nccl_trace_rank_1")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("environment")));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ TEST(RootMeeting, ThatFailsIsTheGangsFailure) {
     EXPECT_THAT(error.kind(), testing::AnyOf(GangErrorKind::connection, GangErrorKind::timeout));
     EXPECT_EQ(error.gang(), "root[0,1]");
     EXPECT_EQ(error.rank(), 1);
+    EXPECT_EQ(error.elapsed(), Duration(100ms));
     EXPECT_EQ(error.operation().kind, OperationKind::create_gang);
     EXPECT_THAT(error.what(), HasSubstr("127.0.0.1"));
   }

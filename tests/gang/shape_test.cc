@@ -26,6 +26,7 @@ TEST(Shape, ShapesDifferByExtentsAndNumberOfDimensions) {
   EXPECT_EQ((Shape{5}), Shape::vector(5));
   EXPECT_NE((Shape{5}), (Shape{5, 1}));
   EXPECT_NE((Shape{2, 3}), (Shape{3, 2}));
+  EXPECT_NE((Shape{2, 3}), (Shape{2, 4}));
   EXPECT_NE((Shape{1}), Shape{});
 }
 
@@ -41,6 +42,7 @@ TEST(Shape, CountsBeyondSixtyThreeBitsAreRefused) {
   EXPECT_EQ((Shape{huge}).count(), huge);
   EXPECT_THROW((Shape{huge, 2}), InvalidArgument);
   EXPECT_THROW((Shape{huge, 2, 0}), InvalidArgument) << "the product overflows before the zero";
+  EXPECT_THROW((Shape{0, huge, 2}), InvalidArgument) << "and after it";
 }
 
 TEST(Shape, ACopyIsEqual) {

@@ -119,6 +119,7 @@ TEST(TensorView, ATensorThatIsNotContiguousHasNoDlpackForm) {
   tensor.strides = strides.data();
   const TensorView transposed = TensorView::from_dlpack(tensor);
   EXPECT_FALSE(transposed.is_contiguous());
+  EXPECT_FALSE(transposed.reshaped(Shape{4}).is_contiguous());
   EXPECT_THROW(transposed.to_dlpack(tensor), InvalidArgument);
 }
 

@@ -1,11 +1,15 @@
 #include "gang/validated_messages.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/gang/recording_gang.h"
+#include "tests/gang/scripted_work.h"
 
 namespace gang {
 namespace {
@@ -87,6 +91,46 @@ TEST_F(ValidatedMessagesTest, ALabelOfOneSideIsNotAMismatch) {
   alter = [](std::byte* others) { std::fill_n(others + 16, 64, std::byte{0}); };
   start(send_of(view(values), 0, "weights")).wait();
   EXPECT_EQ(forwarded.size(), 1U);
+  alter = [](std::byte* others) { std::fill_n(others + 16, 3, std::byte{'w'}); };
+  start(send_of(view(values))).wait();
+  EXPECT_EQ(forwarded.size(), 2U);
+}
+
+TEST_F(ValidatedMessagesTest, AReceiveFromAnyRankLearnsItsSourceWithoutAWait) {
+  const auto heard = test::complete_work();
+  heard->got = {1, 11};
+  side_gang->work = heard;
+  Operation receive = send_of(view(values), 5);
+  receive.collective.kind = OperationKind::recv;
+  receive.collective.peer = any_rank;
+  receive.collective.shape = Shape::vector(4);
+  alter = [](std::byte* others) {
+    const std::int64_t fields[] = {4, static_cast<std::int64_t>(DataType::f32)};
+    std::memcpy(others, fields, sizeof fields);
+  };
+  Work work = start(receive);
+  while (!work.test()) std::this_thread::yield();
+  ASSERT_EQ(forwarded.size(), 1U);
+  EXPECT_EQ(forwarded[0].collective().peer, 1);
+  EXPECT_EQ(work.received().source_rank, 1);
+  EXPECT_EQ(work.received().tag, 5);
+}
+
+TEST_F(ValidatedMessagesTest, ABatchIsForwardedInThePartsWhoseOtherSidesAreKnown) {
+  const auto heard = test::complete_work();
+  heard->got = {1, 1};
+  side_gang->work = heard;
+  const std::vector<PointToPoint> entries = {{OperationKind::send, view(values), 1, 0},
+                                             {OperationKind::recv, view(values), any_rank, 0}};
+  Operation batch;
+  batch.collective = {.kind = OperationKind::batch, .blocking = true, .count = 2};
+  batch.batch = entries;
+  start(batch).wait();
+  ASSERT_EQ(forwarded.size(), 2U);
+  EXPECT_EQ(forwarded[0].collective().kind, OperationKind::batch);
+  EXPECT_EQ(forwarded[0].collective().count, 1);
+  EXPECT_EQ(forwarded[1].collective().kind, OperationKind::recv);
+  EXPECT_EQ(forwarded[1].operation.batch.size(), 0U);
 }
 
 TEST_F(ValidatedMessagesTest, TagsWithoutRoomForTwoAreRefusedBeforeAnythingIsSent) {

@@ -90,6 +90,28 @@ TEST_F(ValidatingGangTest, AMismatchIsReportedBeforeAnythingIsSentAndStays) {
   EXPECT_EQ(inner->aborts, 1);
 }
 
+TEST_F(ValidatingGangTest, ALaterErrorIsThatOfItsOwnCall) {
+  const auto gang = make([](std::byte* others) { others[8] ^= std::byte{1}; });
+  std::vector<float> values(4);
+  EXPECT_THROW(gang->all_reduce(view(values), ReduceOperation::sum), GangError);
+  try {
+    gang->barrier();
+    FAIL() << "passed on";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::mismatch);
+    EXPECT_EQ(error.operation().kind, OperationKind::barrier);
+    EXPECT_EQ(error.elapsed(), Duration(0));
+  }
+}
+
+TEST_F(ValidatingGangTest, EvenAndUnevenAllToAllsDoNotMatch) {
+  const auto gang = make([](std::byte* others) { others[39] ^= std::byte{1}; });
+  std::vector<float> input(4);
+  std::vector<float> output(4);
+  EXPECT_THAT(test::message_of<GangError>([&] { gang->all_to_all(view(output), view(input)); }),
+              testing::HasSubstr("the operations differ"));
+}
+
 TEST_F(ValidatingGangTest, ALabelThatOnlyOneRankGivesIsNotAMismatch) {
   const auto gang = make([](std::byte* others) { std::memset(others + 24, 0, 8); });
   gang->barrier({.label = "step 3"});

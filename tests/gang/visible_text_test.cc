@@ -13,6 +13,7 @@ TEST(VisibleText, ShowsControlCharactersAsEscapes) {
   EXPECT_EQ(visible("\xc2\x9b"
                     "31m"),
             "\\x9b31m");  // the one-byte form of ESC [, in UTF-8
+  EXPECT_EQ(visible("\xc2\x80\xc2\x9f\xc2\xa0"), "\\x80\\x9f\xc2\xa0");
 }
 
 TEST(VisibleText, KeepsLineBreaksIfAsked) {

@@ -1,5 +1,7 @@
 #include "gang/gloo/deadline_context.h"
 
+#include <vector>
+
 #include <gloo/barrier.h>
 #include <gloo/common/error.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -47,6 +49,33 @@ TEST_F(DeadlineContextTest, AWaitEndsAtTheDeadlineWhateverItsOwnTimeout) {
   EXPECT_THROW(buffer->waitRecv(1h), gloo::IoException);
   EXPECT_GE(runtime->now() - began, 50ms);
   EXPECT_LT(runtime->now() - began, 5s);
+  EXPECT_EQ(context.awaited_rank(), 1);
+}
+
+TEST_F(DeadlineContextTest, TheAwaitedRankIsThatOfThisOperationIfThereIsOne) {
+  DeadlineContext context(transports[0], *runtime);
+  char byte = 0;
+  const auto fail_to_receive = [&](gloo::transport::UnboundBuffer& buffer) {
+    context.begin_operation(runtime->now() + 20ms);
+    EXPECT_EQ(context.awaited_rank(), no_rank);
+    EXPECT_THROW(buffer.waitRecv(1h), gloo::IoException);
+    return context.awaited_rank();
+  };
+  const auto from_one = context.createUnboundBuffer(&byte, 1);
+  from_one->recv(1, 77);
+  EXPECT_EQ(fail_to_receive(*from_one), 1);
+  context.begin_operation(TimePoint::max());
+  EXPECT_EQ(context.awaited_rank(), no_rank) << "the next operation";
+}
+
+// The other side takes nothing.
+TEST_F(DeadlineContextTest, ASendThatIsNotTakenAwaitsItsDestination) {
+  DeadlineContext context(transports[0], *runtime);
+  std::vector<char> much(std::size_t{32} << 20U);
+  const auto buffer = context.createUnboundBuffer(much.data(), much.size());
+  context.begin_operation(runtime->now() + 50ms);
+  buffer->send(1, 77);
+  EXPECT_THROW(buffer->waitSend(1h), gloo::IoException);
   EXPECT_EQ(context.awaited_rank(), 1);
 }
 

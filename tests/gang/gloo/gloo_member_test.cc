@@ -1,6 +1,9 @@
 #include "gang/gloo/gloo_member.h"
 
+#include <vector>
+
 #include <gloo/common/error.h>
+#include <gloo/transport/unbound_buffer.h>
 
 #include "tests/gang/gloo/gloo_ranks.h"
 
@@ -97,6 +100,45 @@ TEST_F(GlooMemberTest, TheFirstCauseStays) {
 TEST_F(GlooMemberTest, OurOwnErrorsPassUnchanged) {
   EXPECT_THROW(member->exchange(call(), 0, [] { throw NotSupported("this"); }), NotSupported);
   EXPECT_FALSE(member->is_broken());
+}
+
+TEST_F(GlooMemberTest, AnErrorSaysHowLongTheCallHasLasted) {
+  const TimePoint now = member->runtime().now();
+  const GlooCall late{collective, now - 5s, now - 1s};
+  const auto error =
+      test::error_of([&] { member->exchange(late, 0, [] { throw gloo::IoException("late"); }); });
+  EXPECT_GE(error.elapsed, 5s);
+  EXPECT_LT(error.elapsed, 100s);
+}
+
+// Counts how often a wait for it is aborted.
+class AbortedReceive final : public gloo::transport::UnboundBuffer {
+ public:
+  AbortedReceive() : UnboundBuffer(nullptr, 0) {}
+  int aborts = 0;
+
+  bool waitRecv(int*, std::chrono::milliseconds) override { return true; }
+  bool waitSend(int*, std::chrono::milliseconds) override { return true; }
+  void abortWaitRecv() override { ++aborts; }
+  void abortWaitSend() override {}
+  void send(int, std::uint64_t, std::size_t, std::size_t) override {}
+  void recv(int, std::uint64_t, std::size_t, std::size_t) override {}
+  void recv(std::vector<int>, std::uint64_t, std::size_t, std::size_t) override {}
+};
+
+TEST_F(GlooMemberTest, OpenReceivesEndWithTheGangAndDoNotBeginAfterIt) {
+  AbortedReceive ended;
+  AbortedReceive open;
+  AbortedReceive late;
+  member->add_open_receive(ended);
+  member->remove_open_receive(ended);
+  member->add_open_receive(open);
+  EXPECT_EQ(open.aborts, 0);
+  member->break_with({.kind = GangErrorKind::aborted});
+  member->add_open_receive(late);
+  EXPECT_EQ(ended.aborts, 0);
+  EXPECT_EQ(open.aborts, 1);
+  EXPECT_EQ(late.aborts, 1);
 }
 
 }  // namespace

@@ -189,5 +189,36 @@ TEST(GlooMessages, FromAnyRankEndWithTheGang) {
   EXPECT_EQ(errors[1].kind, "aborted") << errors[1].text;
 }
 
+TEST(GlooMessages, OfAnotherTypeAreNotReceived) {
+  const auto errors =
+      run_gloo_ranks({.size = 2, .timeout = 200ms}, [](std::shared_ptr<Gang>& gang) {
+        float sent = 1;
+        std::int32_t got = 0;
+        if (gang->rank() == 0) return gang->send(view_of(sent), 1);
+        gang->recv(view_of(got), 0);
+      });
+  EXPECT_EQ(errors[1].kind, "timeout") << errors[1].text;
+  const auto own = run_gloo_ranks({.size = 1, .timeout = 50ms}, [](std::shared_ptr<Gang>& gang) {
+    float sent = 1;
+    std::int32_t got = 0;
+    Work work = gang->start_send(view_of(sent), 0);
+    gang->recv(view_of(got), 0);
+  });
+  EXPECT_EQ(own[0].kind, "timeout") << own[0].text;
+}
+
+TEST(GlooMessages, AReceiveThatWaitsInTheBackgroundLearnsOfItsOwnMessage) {
+  on_gloo_ranks({.size = 1}, [](std::shared_ptr<Gang>& gang) {
+    std::int32_t out = 7;
+    std::int32_t got = 0;
+    Work receive = gang->start_recv(view_of(got), 0);
+    EXPECT_FALSE(receive.wait(5ms));
+    Work send = gang->start_send(view_of(out), 0);
+    EXPECT_TRUE(receive.wait(10s));
+    send.wait();
+    EXPECT_EQ(got, 7);
+  });
+}
+
 }  // namespace
 }  // namespace gang

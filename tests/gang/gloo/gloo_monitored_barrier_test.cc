@@ -48,5 +48,17 @@ TEST(GlooMonitoredBarrier, ARankThatIsGoneIsNotATimeout) {
   EXPECT_EQ(errors[1].kind, "peer_failed") << errors[1].text;
 }
 
+TEST(GlooMonitoredBarrier, AMemberThatHasBrokenTheGangSaysWhy) {
+  const auto errors = run_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() == 2) std::this_thread::sleep_for(50ms);
+    if (gang->rank() == 2) return gang->abort();
+    gang->monitored_barrier(20s);
+  });
+  for (const std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(errors[rank].kind, "aborted") << errors[rank].text;
+    EXPECT_LT(errors[rank].elapsed, 10s);
+  }
+}
+
 }  // namespace
 }  // namespace gang

@@ -25,6 +25,7 @@ TEST(GlooShrinking, SurvivorsContinueInTheirOldOrder) {
     EXPECT_EQ(all_sum(*shrunk, gang->rank()), 5);
     // The old gang is broken; the new one can make gangs.
     EXPECT_EQ(test::error_of([&] { gang->barrier(); }).kind, "peer_failed");
+    EXPECT_THROW(gang->shrink(), InvalidOperation) << "already shrunk";
     EXPECT_EQ(all_sum(*shrunk->split({.color = 0}), 1), 3);
   });
 }
@@ -56,6 +57,16 @@ TEST(GlooShrinking, AMemberThatComesTooLateIsExcluded) {
   EXPECT_EQ(errors[1].kind, "");
   EXPECT_EQ(errors[2].kind, "peer_failed");
   EXPECT_EQ(errors[2].ranks_at_fault, std::vector<int>{2});
+}
+
+TEST(GlooShrinking, TheOldGangNamesThoseThatAreGone) {
+  on_gloo_ranks({.size = 3}, [](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() == 1) return;
+    gang->shrink({.grace = 100ms});
+    const auto error = test::error_of([&] { gang->barrier(); });
+    EXPECT_EQ(error.kind, "peer_failed");
+    EXPECT_EQ(error.ranks_at_fault, std::vector<int>{1});
+  });
 }
 
 TEST(GlooShrinking, AGangOfOneRemains) {

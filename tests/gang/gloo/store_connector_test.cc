@@ -167,6 +167,10 @@ TEST(MakeTcpDevice, BrokenPipesDoNotEndTheProcess) {
   std::signal(SIGPIPE, SIG_DFL);
   const auto device = make_tcp_device("127.0.0.1");
   EXPECT_EQ(std::signal(SIGPIPE, SIG_IGN), SIG_IGN);
+  const auto own = [](int) {};
+  std::signal(SIGPIPE, own);
+  make_tcp_device("127.0.0.1");
+  EXPECT_NE(std::signal(SIGPIPE, SIG_IGN), SIG_IGN) << "the handler of a program stays";
 }
 
 TEST(MakeTcpDevice, OfAHostThatDoesNotExistIsBadInput) {

@@ -208,7 +208,11 @@ TEST(ValidatingGlooGang, MessagesToTheSameRankAreValidatedToo) {
     in.resize(3);
     validated->recv(view(in), gang->rank());
   });
-  for (const test::RankError& error : errors) EXPECT_EQ(error.kind, "mismatch") << error.text;
+  for (int rank = 0; rank < 2; ++rank) {
+    const test::RankError& error = errors[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(error.kind, "mismatch") << error.text;
+    EXPECT_EQ(error.ranks_at_fault, std::vector<int>{rank});
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <semaphore>
 #include <thread>
 
@@ -58,6 +59,8 @@ TEST_F(WaitWatchTest, EndsWaitsOfBrokenGangs) {
   has_note = true;
   EXPECT_TRUE(wait.has_ended_within(10s));
   EXPECT_FALSE(other.has_ended_within(60ms));
+  other_has_note = true;
+  EXPECT_TRUE(other.has_ended_within(10s));
 }
 
 // On a thread that no other waits for, and not while it is added or removed.
@@ -78,6 +81,24 @@ TEST_F(WaitWatchTest, LooksForNotesWhileWaitsComeAndGo) {
   FakeWait come(watch, gang, false);
   go_on.release();
   EXPECT_FALSE(come.has_ended_within(60ms));
+}
+
+TEST_F(WaitWatchTest, OnlyTheWaitThatIsRemovedIsForgotten) {
+  FakeWait stays(watch, gang, true);
+  auto goes = std::make_unique<FakeWait>(watch, gang, false);
+  FakeWait added_later(watch, gang, true);
+  goes.reset();
+  for (FakeWait* wait : {&stays, &added_later}) {
+    EXPECT_TRUE(wait->has_ended_within(10s));
+    EXPECT_TRUE(wait->has_ended_within(10s));
+  }
+}
+
+TEST_F(WaitWatchTest, LooksAgainWhenAWaitHasLastedAQuarterLonger) {
+  FakeWait wait(watch, gang, true);
+  const auto began = std::chrono::steady_clock::now();
+  for (int looks = 0; looks < 5; ++looks) ASSERT_TRUE(wait.has_ended_within(10s));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
 }
 
 }  // namespace

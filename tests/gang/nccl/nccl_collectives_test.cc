@@ -1,5 +1,8 @@
 #include "gang/nccl/nccl_collectives.h"
 
+#include <cstdint>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +123,61 @@ TEST(NcclCollectives, TensorsAreWhereTheGangIs) {
   const TensorView elsewhere(values.data(), DataType::f32, Shape::vector(4), {DeviceType::cuda, 1});
   EXPECT_THROW(recorded.gang->all_reduce(elsewhere, ReduceOperation::sum), InvalidArgument);
   EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 4 f32 sum"));
+}
+
+// Two ranks whose bytes differ by one, on the host.
+class NcclBytes : public testing::Test {
+ protected:
+  using Bytes = std::vector<std::uint8_t>;
+  NcclBytes() { recorded.nccl->moves_bytes = true; }
+
+  RecordedGang recorded;
+  Bytes one = {1, 2};
+  Bytes first = {0, 0};
+  Bytes second = {0, 0};
+};
+
+TEST_F(NcclBytes, EachTensorOfAListGetsThePartOfItsRank) {
+  const std::vector<TensorView> outputs = {view(first), view(second)};
+  recorded.gang->all_gather_to_list(outputs, view(one));
+  EXPECT_EQ(first, one);
+  EXPECT_EQ(second, (Bytes{2, 3}));
+  first = second = {0, 0};
+  recorded.gang->gather(outputs, view(one), 0);
+  EXPECT_EQ(first, one);
+  EXPECT_EQ(second, (Bytes{2, 3}));
+}
+
+TEST_F(NcclBytes, AScatterGivesEachRankItsTensor) {
+  second = {3, 4};
+  recorded.gang->scatter(view(first), std::vector<TensorView>{view(one), view(second)}, 0);
+  EXPECT_EQ(recorded.nccl->given, (Bytes{1, 2, 3, 4}));
+  EXPECT_EQ(first, one);
+}
+
+TEST_F(NcclBytes, UnevenPartsGoToTheirPlaces) {
+  Bytes input = {1, 2, 3};
+  Bytes output = {7, 7, 7};
+  const std::vector<std::int64_t> to = {1, 2};
+  const std::vector<std::int64_t> from = {1, 2};
+  recorded.gang->all_to_all(view(output), view(input), {.output = from, .input = to});
+  EXPECT_EQ(recorded.nccl->given, input);
+  EXPECT_EQ(output, (Bytes{0, 1, 1})) << "the ranks they came from";
+}
+
+TEST_F(NcclBytes, MessagesOfABatchArrive) {
+  const PointToPoint batch[] = {{OperationKind::send, view(one), 1, 0},
+                                {OperationKind::recv, view(first), 1, 0}};
+  recorded.gang->batch(batch);
+  EXPECT_EQ(recorded.nccl->given, one);
+  EXPECT_EQ(first, (Bytes{1, 1}));
+}
+
+TEST_F(NcclBytes, AReductionThatTheHostMakesCoversTheRanksOfItsKind) {
+  recorded.gang->all_reduce(view(first), view(one), ReduceOperation::bitwise_xor);
+  EXPECT_EQ(first, (Bytes{1 ^ 2, 2 ^ 3}));
+  recorded.gang->scan(view(second), view(one), ReduceOperation::sum);
+  EXPECT_EQ(second, one) << "of rank 0";
 }
 
 }  // namespace

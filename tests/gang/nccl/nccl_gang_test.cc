@@ -1,5 +1,7 @@
 #include "gang/nccl/nccl_gang.h"
 
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +48,31 @@ TEST(NcclGang, TensorsOnAnotherDeviceAreRefused) {
   EXPECT_TRUE(recorded.nccl->log.empty());
   recorded.gang->all_reduce(on(here), ReduceOperation::sum);
   EXPECT_FALSE(recorded.nccl->log.empty());
+}
+
+TEST(NcclGang, MessagesHaveNumbersOfTheirOwn) {
+  test::RecordedGang recorded;
+  float value = 0;
+  recorded.gang->send(view_of(value), 1);
+  recorded.nccl->log.clear();
+  recorded.nccl->others[1] = "gang 0,";
+  recorded.gang->create_gang(std::vector{0});
+  EXPECT_THAT(recorded.nccl->log, testing::Contains("meet root#0"));
+}
+
+TEST(NcclGang, ARankThatDoesNotSendItselfWhatItExpectsIsAMismatch) {
+  test::RecordedGang recorded;
+  std::vector<float> output(3);
+  std::vector<float> input(3);
+  const std::vector<std::int64_t> to = {1, 2};
+  const std::vector<std::int64_t> from = {2, 1};
+  try {
+    recorded.gang->all_to_all(view(output), view(input), {.output = from, .input = to});
+    ADD_FAILURE() << "launched";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::mismatch);
+    EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{0});
+  }
 }
 
 }  // namespace

@@ -56,5 +56,48 @@ TEST(NcclMember, ItsStreamHasThePriorityOfItsGang) {
   EXPECT_THAT(nccl->log, Contains("high priority"));
 }
 
+GangErrorKind kind_of_barrier(Gang& gang) {
+  try {
+    gang.barrier();
+  } catch (const GangError& error) {
+    return error.kind();
+  }
+  ADD_FAILURE() << "it has not failed";
+  return {};
+}
+
+TEST(NcclMember, TheFirstCauseStays) {
+  RecordedGang recorded;
+  recorded.nccl->launch_error = NcclStatus::remote_error;
+  EXPECT_EQ(kind_of_barrier(*recorded.gang), GangErrorKind::peer_failed);
+  recorded.gang->abort();
+  recorded.nccl->launch_error.reset();
+  EXPECT_EQ(kind_of_barrier(*recorded.gang), GangErrorKind::peer_failed);
+}
+
+TEST(NcclMember, ACommunicatorThatDoesNotBecomeReadyIsATimeout) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  recorded.nccl->status = NcclStatus::in_progress;
+  EXPECT_EQ(kind_of_barrier(*recorded.gang), GangErrorKind::timeout);
+}
+
+TEST(NcclMember, ClosingEndsWhatIsUnderWayAndTellsTheOthers) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  Work work = recorded.gang->start_barrier();
+  recorded.gang->close();
+  EXPECT_THAT(recorded.nccl->log, Contains("note root"));
+  EXPECT_THROW(work.wait(), GangError);
+}
+
+TEST(NcclMember, NothingIsLaunchedOnABrokenGang) {
+  RecordedGang recorded;
+  recorded.gang->abort();
+  recorded.nccl->log.clear();
+  EXPECT_EQ(kind_of_barrier(*recorded.gang), GangErrorKind::aborted);
+  EXPECT_THAT(recorded.nccl->log, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace gang

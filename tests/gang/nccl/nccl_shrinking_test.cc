@@ -1,5 +1,7 @@
 #include "gang/nccl/nccl_shrinking.h"
 
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +37,29 @@ TEST(NcclShrinking, IfSplitsAreUnequalTheNewGangStartsFromScratch) {
   recorded.nccl->others = {"0", "1", "0"};
   EXPECT_EQ(recorded.gang->shrink()->size(), 3);
   EXPECT_THAT(recorded.nccl->log, Contains("init 0/3"));
+}
+
+TEST(NcclShrinking, TheSplitsOfAllMembersAreCompared) {
+  RecordedGang recorded(2);
+  recorded.nccl->others[1] = "[0,0]";
+  const auto child = recorded.gang->split({.color = 0});
+  recorded.nccl->others[1] = "1";
+  recorded.gang->shrink();
+  EXPECT_THAT(recorded.nccl->log, Contains("split 0 0").Times(2)) << "each has split once";
+}
+
+TEST(NcclShrinking, TheOldGangNamesThoseThatAreGoneAndTheNewOneIsAnnounced) {
+  RecordedGang recorded(3);
+  recorded.nccl->others = {"0", "0", std::nullopt};
+  recorded.gang->shrink();
+  EXPECT_THAT(recorded.nccl->log, Contains("note root#shrink"));
+  try {
+    recorded.gang->barrier();
+    ADD_FAILURE() << "it has been shrunk";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::peer_failed);
+    EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{2});
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -27,6 +28,10 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   std::vector<std::optional<std::string>> others;  // what other ranks say at meetings
   std::string note;
   std::uint64_t change_count = 0;
+  int events_made = 0;
+  bool moves_bytes = false;          // launches move bytes; those of rank r are this rank's plus r
+  std::vector<std::uint8_t> given;   // the bytes of sends and scatters
+  std::vector<TimePoint> deadlines;  // of waits
 
   // NcclMeeting
   std::vector<std::optional<std::string>> meet(const NcclAppointment& appointment,
@@ -83,12 +88,16 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     if (reduces(launch.kind)) text += " " + std::string(to_string(launch.reduce_operation));
     if (launch.peer != no_rank) text += " " + std::to_string(launch.peer);
     log.push_back(text);
+    if (moves_bytes) move(launch);
   }
   std::unique_ptr<NcclStream> make_stream(StreamPriority priority) override {
     if (priority == StreamPriority::high) log.emplace_back("high priority");
     return std::make_unique<NcclStream>();
   }
-  std::unique_ptr<NcclEvent> make_event() override { return std::make_unique<Event>(); }
+  std::unique_ptr<NcclEvent> make_event() override {
+    ++events_made;
+    return std::make_unique<Event>();
+  }
   void record(NcclEvent& event, NcclStream&) override {
     static_cast<Event&>(event).is_done = !holds_events;
   }
@@ -98,7 +107,9 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   }
   void call(NcclStream&, std::function<void()> function) override { function(); }
   std::uint64_t changes() override { return change_count; }
-  NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint, std::uint64_t) override {
+  NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
+                    std::uint64_t) override {
+    deadlines.push_back(deadline);
     if (std::exchange(throws_out, false)) throw ThrownOut{};
     if (wakes.empty()) {
       static_cast<Event*>(events.front())->is_done = true;
@@ -121,6 +132,23 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   struct Event final : NcclEvent {
     bool is_done = true;
   };
+
+  void move(const NcclLaunch& launch) {
+    const auto count = static_cast<std::size_t>(launch.count);
+    const auto* const input = reinterpret_cast<const std::uint8_t*>(launch.input);
+    auto* const output = reinterpret_cast<std::uint8_t*>(launch.output);
+    const bool scatters = launch.kind == OperationKind::scatter;
+    if (scatters || launch.kind == OperationKind::send)
+      given.insert(given.end(), input, input + count * (scatters ? others.size() : 1));
+    if (launch.kind == OperationKind::recv)
+      std::memset(output, launch.peer, count);
+    else if (launch.kind == OperationKind::all_gather || launch.kind == OperationKind::gather)
+      for (std::size_t i = 0; i < others.size() * count; ++i)
+        output[i] = static_cast<std::uint8_t>(input[i % count] + i / count);
+    else if (launch.kind != OperationKind::send)
+      std::memmove(output, input, count);
+  }
+
   class Buffer final : public NcclBuffer {
    public:
     Buffer(NcclMemory memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}

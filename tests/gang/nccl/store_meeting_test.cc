@@ -1,6 +1,8 @@
 #include "gang/nccl/store_meeting.h"
 
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -63,6 +65,49 @@ TEST(StoreMeeting, TheFirstNoteStays) {
   meeting->leave_note("gang", "one");
   meeting->leave_note("gang", "two");
   EXPECT_EQ(meeting->find_note("gang"), "one");
+}
+
+TEST(StoreMeeting, WhoIsGoneIsNotAwaited) {
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const auto meet_without = [&runtime](int gone, int rank) {
+    const auto meeting = make_store_meeting(make_memory_store(*runtime), runtime);
+    const int list[] = {gone};
+    return meeting->meet({.key = "gang#0",
+                          .gang_key = "gang",
+                          .rank = rank,
+                          .size = 2,
+                          .deadline = runtime->now() + std::chrono::minutes(10),
+                          .gone = list},
+                         "here");
+  };
+  const TimePoint began = runtime->now();
+  EXPECT_THAT(meet_without(1, 0), ElementsAre("here", std::nullopt));
+  EXPECT_THAT(meet_without(0, 1), ElementsAre(std::nullopt, "here"));
+  EXPECT_LT(runtime->now() - began, std::chrono::minutes(1));
+}
+
+TEST(StoreMeeting, AListThatNoMemberCanHaveWrittenIsRefused) {
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  for (const std::vector<std::uint8_t>& list :
+       {std::vector<std::uint8_t>{0x91, 0xc0}, {0x92, 0x01, 0xc0}, {0xc0}, {}}) {
+    const std::shared_ptr<Store> store = make_memory_store(*runtime);
+    store->set("gang#0/all", std::as_bytes(std::span(list)));
+    const auto meeting = make_store_meeting(store, runtime);
+    EXPECT_THROW(meeting->meet({.key = "gang#0",
+                                .gang_key = "gang",
+                                .rank = 1,
+                                .size = 2,
+                                .deadline = runtime->now() + std::chrono::minutes(10)},
+                               "here"),
+                 StoreError);
+  }
+}
+
+TEST(StoreMeeting, WhatIsProposedFirstIsDecided) {
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const auto meeting = make_store_meeting(make_memory_store(*runtime), runtime);
+  EXPECT_EQ(meeting->decide("key", "one"), "one");
+  EXPECT_EQ(meeting->decide("key", "two"), "one");
 }
 
 }  // namespace

@@ -103,6 +103,65 @@ TEST(CallRing, KnowsWhatIsOverdue) {
   EXPECT_EQ(ring.last_overdue(), 0U);
 }
 
+TEST(CallRing, GangsDifferByTheirNamesAndTheirMembers) {
+  CallRing ring({});
+  EXPECT_EQ(ring.add_gang(root), 0U);
+  EXPECT_EQ(ring.add_gang({.name = "root", .root_ranks = {0, 2}, .size = 2}), 1U);
+  EXPECT_EQ(ring.add_gang({.name = "dp", .root_ranks = {0, 1}, .size = 2}), 2U);
+  EXPECT_EQ(ring.add_gang(root), 0U);
+  CallTable calls;
+  const Dump dump = ring.dump(calls, ProgramEnd::none);
+  ASSERT_EQ(dump.groups.size(), 3U);
+  EXPECT_EQ(dump.groups[0].description, "default_pg");
+  EXPECT_EQ(dump.groups[1].description, "root");
+  EXPECT_EQ(dump.groups[2].description, "dp");
+}
+
+TEST(CallRing, EachGangCountsItsOwnCollectives) {
+  CallRing ring({});
+  const std::uint32_t first = ring.add_gang(root);
+  const std::uint32_t second = ring.add_gang({.name = "dp", .root_ranks = {0, 1}, .size = 2});
+  for (const std::uint32_t gang : {first, second, second}) ring.begin(gang, barrier());
+  CallTable calls;
+  const Dump dump = ring.dump(calls, ProgramEnd::none);
+  EXPECT_EQ(dump.calls[1].sequence, 0U);
+  EXPECT_EQ(dump.calls[2].sequence, 1U);
+  EXPECT_EQ(dump.groups[first].last_enqueued, 0);
+  EXPECT_EQ(dump.groups[second].last_enqueued, 1);
+}
+
+TEST(CallRing, AWaitIsAsOldAsTheCallsMadeBeforeIt) {
+  CallRing ring({.capacity = 3});
+  const std::uint32_t gang = ring.add_gang(root);
+  const std::uint64_t record = ring.begin(gang, barrier());
+  const auto waited = [&ring](std::size_t call) {
+    CallTable calls;
+    return ring.dump(calls, ProgramEnd::none).calls.at(call).waited;
+  };
+  EXPECT_EQ(waited(0), std::nullopt);
+  ring.begin(gang, barrier());
+  ring.begin_wait(record);
+  ring.begin(gang, barrier());
+  ring.begin_wait(record);
+  EXPECT_EQ(waited(0), 2U) << "still the same wait";
+  ring.give_up_wait(record);
+  EXPECT_EQ(waited(0), std::nullopt);
+  ring.begin_wait(record);
+  EXPECT_EQ(waited(0), 3U);
+  ring.begin(gang, barrier());
+  EXPECT_EQ(waited(2), std::nullopt) << "in the place of the first";
+}
+
+TEST(CallRing, TimesAreThoseOfTheClockThatHostsShare) {
+  const auto runtime = make_real_runtime();
+  CallRing ring({.runtime = runtime.get(), .clock_offset = std::chrono::hours(100)});
+  ring.begin(ring.add_gang(root), barrier());
+  CallTable calls;
+  const Duration created(ring.dump(calls, ProgramEnd::none).calls[0].created_ns);
+  EXPECT_GE(created, std::chrono::hours(100));
+  EXPECT_LT(created, std::chrono::hours(101));
+}
+
 TEST(CallRing, ThreadsMayShareIt) {
   CallRing ring({.capacity = 64});
   const std::uint32_t gang = ring.add_gang(root);

@@ -1,5 +1,7 @@
 #include "gang/recording/call_table.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace gang {
@@ -32,6 +34,31 @@ TEST(CallTable, CopiesTextsAndMakesThemVisible) {
   EXPECT_STREQ(table[index].call_site.file, "a\\nb.py");
   const CallTable moved = std::move(table);
   EXPECT_EQ(moved[index].label, "step\\x1b[2J");
+}
+
+TEST(CallTable, CallsThatDifferInAnythingAreKeptApart) {
+  const Collective call{.kind = OperationKind::all_reduce,
+                        .peer = 1,
+                        .tag = 2,
+                        .count = 4,
+                        .label = "aa",
+                        .call_site = CallSite::at("train.py", 3),
+                        .shape = Shape{4, 1}};
+  std::vector<Collective> others(10, call);
+  others[0].kind = OperationKind::reduce;
+  others[1].data_type = DataType::f64;
+  others[2].reduce_operation = ReduceOperation::max;
+  others[3].peer = 2;
+  others[4].tag = 3;
+  others[5].count = 5;
+  others[6].blocking = !call.blocking;
+  others[7].label = "bb";
+  others[8].call_site.line = 4;
+  others[9].shape = Shape{2, 2};
+  CallTable table;
+  table.index_of(call, "train.py");
+  for (std::size_t i = 0; i < others.size(); ++i)
+    EXPECT_EQ(table.index_of(others[i], "train.py"), i + 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <vector>
@@ -51,6 +52,13 @@ TEST(DumpSignal, TooManyAreRefused) {
   EXPECT_THROW(DumpSignal(), InvalidOperation);
   signals.pop_back();
   EXPECT_NO_THROW(DumpSignal());
+}
+
+TEST(DumpSignal, DoesNotDisturbTheCodeThatItInterrupts) {
+  const DumpSignal signal;
+  errno = ENOENT;
+  std::raise(SIGUSR1);
+  EXPECT_EQ(errno, ENOENT);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -84,6 +85,26 @@ TEST(FlightRecorder, WritesAtTheEnd) {
 
 TEST(FlightRecorder, AFolderThatCannotBeMadeIsBadInput) {
   EXPECT_THROW(FlightRecorder({.folder = "/proc/nowhere"}), InvalidArgument);
+}
+
+TEST(FlightRecorder, WhatReturnsWhileAnExceptionLeavesHasNotFailed) {
+  const std::string folder = new_folder("unwinding");
+  struct RecordsAtTheEnd {
+    const std::string& folder;
+    ~RecordsAtTheEnd() { make_recorded(make_fake_gang({}), {.folder = folder})->barrier(); }
+  };
+  try {
+    const RecordsAtTheEnd cleanup{folder};
+    throw std::runtime_error("the program fails");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_TRUE(has(text_of(folder + "/nccl_trace_rank_0"), "returned"));
+}
+
+TEST(FlightRecorder, MakesTheFoldersOnTheWay) {
+  const std::string folder = new_folder("nested") + "/job/7";
+  make_recorded(make_fake_gang({}), {.folder = folder})->barrier();
+  EXPECT_TRUE(std::filesystem::exists(folder + "/nccl_trace_rank_0"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "gang/recording/pickle_writer.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace gang {
@@ -25,6 +27,13 @@ TEST(PickleWriter, NumbersAreAsLongAsTheyNeedToBe) {
   EXPECT_EQ(bytes_of(0), "\x80\x02J\0\0\0\0."s);
   EXPECT_EQ(bytes_of(-1), "\x80\x02J\xff\xff\xff\xff."s);
   EXPECT_EQ(bytes_of(1LL << 32), "\x80\x02\x8a\x08\0\0\0\0\1\0\0\0."s);
+}
+
+TEST(PickleWriter, TextsAreAsLongAsTheyAre) {
+  PickleWriter writer;
+  writer.text(std::string(0x10203, 'a'));
+  using std::string_literals::operator""s;
+  EXPECT_EQ(writer.take(), "\x80\x02X\x03\x02\x01\0"s + std::string(0x10203, 'a') + ".");
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 #include "gang/store/faulty_store.h"
 
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/store/memory_store.h"
+#include "tests/gang/store/clock_runtime.h"
 #include "tests/gang/store/store_matchers.h"
 
 namespace gang {
@@ -129,6 +133,48 @@ TEST_F(FaultyStores, CancelEndsTheWaitForAnAnswer) {
   });
   EXPECT_THAT([&] { store->set_text("a", "1"); },
               fails_with(StoreErrorKind::cancelled, "set of 'a' at memory was cancelled"));
+}
+
+// The times of faults, on a clock that shows a minute when the stores are made.
+class FaultTimes : public testing::Test {
+ protected:
+  // How long a request lasts; `after` the store was made.
+  Duration time_of_a_request(std::vector<StoreFault> faults, Duration after = Duration(0)) {
+    ClockRuntime clock(std::chrono::minutes(1));
+    const auto store = make_faulty_store(clock, make_memory_store(clock),
+                                         {.faults = std::move(faults), .patience = 100s});
+    clock.sleep_for(after);
+    const TimePoint before = clock.now();
+    store->set_text("a", "1");
+    return clock.now() - before;
+  }
+};
+
+TEST_F(FaultTimes, CountFromTheMakingOfTheStore) {
+  const StoreFault fault{.kind = StoreFaultKind::unavailable, .begins = 2s, .lasts = 3s};
+  EXPECT_EQ(time_of_a_request({fault}), 0s);
+  EXPECT_EQ(time_of_a_request({fault}, 2s), 3s);
+  EXPECT_EQ(time_of_a_request({fault}, 4s), 1s);
+  EXPECT_EQ(time_of_a_request({fault}, 5s), 0s);
+}
+
+TEST_F(FaultTimes, AStoreThatIsUnavailableTwiceAnswersWhenBothAreOver) {
+  const StoreFault longer{.kind = StoreFaultKind::unavailable, .lasts = 3s};
+  const StoreFault shorter{.kind = StoreFaultKind::unavailable, .lasts = 2s};
+  EXPECT_EQ(time_of_a_request({longer, shorter}), 3s);
+  EXPECT_EQ(time_of_a_request({shorter, longer}), 3s);
+}
+
+TEST_F(FaultTimes, DelaysAddUp) {
+  const StoreFault slow{.kind = StoreFaultKind::slow, .lasts = 7s, .delay = 5s};
+  EXPECT_EQ(time_of_a_request({slow, slow}), 10s);
+  EXPECT_EQ(time_of_a_request({slow, slow}, Duration(7s) - Duration(1)), 10s);
+  EXPECT_EQ(time_of_a_request({slow, slow}, 7s), 0s) << "no longer";
+}
+
+TEST_F(FaultyStores, CancellingReachesTheStore) {
+  with({})->cancel();
+  EXPECT_THAT([&] { intact_->num_keys(); }, fails_with(StoreErrorKind::cancelled, "num_keys"));
 }
 
 TEST_F(FaultyStores, ImpossibleOptionsAreRefused) {

@@ -81,6 +81,13 @@ TEST_F(FileLogs, EveryNewKeyIsReported) {
   EXPECT_THAT(seen_, ElementsAre("a"));
   reader.read_new();
   EXPECT_THAT(seen_, ElementsAre("a"));
+  seen_.clear();
+  ASSERT_TRUE(writer.try_lock());
+  writer.prepare_to_write();
+  writer.append("b", as_store_bytes("x"));
+  writer.unlock();
+  reader.read_new();
+  EXPECT_THAT(seen_, ElementsAre("b", "b")) << "by both";
 }
 
 TEST_F(FileLogs, TheFormatIsAsDocumented) {
@@ -170,6 +177,17 @@ TEST_F(FileLogs, DamageIsNamedByItsPlace) {
   EXPECT_THAT([&] { reader.read_new(); },
               fails_with(StoreErrorKind::corrupt,
                          "the store file '" + path_.string() + "' is damaged at byte 31"));
+}
+
+TEST_F(FileLogs, ASizeThatNoRecordHasIsDamageAndNotARecordToCome) {
+  FileLog writer = open();
+  set(writer, "a", "1");
+  for (const std::string& size : {std::string("\xff\xff\xff\x7f"), std::string("\x04\0\0\0", 4)}) {
+    write(bytes().substr(0, 31) + size + "hash");
+    FileLog reader = open();
+    EXPECT_THAT([&] { reader.read_new(); },
+                fails_with(StoreErrorKind::corrupt, "damaged at byte 31"));
+  }
 }
 
 TEST_F(FileLogs, AnotherKindOfFileIsLeftAlone) {

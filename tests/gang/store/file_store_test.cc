@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/gang/store/clock_runtime.h"
 #include "tests/gang/store/store_matchers.h"
 #include "tests/gang/store/temporary_folder.h"
 
@@ -73,6 +74,7 @@ TEST_F(FileStores, ClientsShareTheMap) {
   EXPECT_EQ(one->compare_set_text("c", "", "first"), "first");
   EXPECT_EQ(other->compare_set_text("c", "", "second"), "first");
   EXPECT_EQ(other->compare_set_text("c", "first", "second"), "second");
+  EXPECT_EQ(one->get_text("c", 1s), "second");
   EXPECT_EQ(one->compare_set_text("missing", "x", "y"), "x");
   EXPECT_EQ(one->num_keys(), 3);
   EXPECT_TRUE(other->delete_key("a"));
@@ -116,6 +118,16 @@ TEST_F(FileStores, ATimeoutNamesTheKey) {
   EXPECT_THAT([&] { store->get("a", 2ms); },
               fails_with(StoreErrorKind::timeout, "get of 'a' at file " + path_.string()));
   EXPECT_THAT([&] { store->wait(keys, 2ms); }, fails_with(StoreErrorKind::timeout, "'a'"));
+}
+
+TEST_F(FileStores, AWaitLastsAsLongAsItsTimeout) {
+  ClockRuntime clock(1s);
+  const auto store = make_file_store(clock, {.path = path_, .poll_interval = 7ms});
+  const std::vector<std::string> keys = {"a", "b"};
+  EXPECT_THROW(store->get("a", 3s), StoreError);
+  EXPECT_EQ(clock.now(), 4s);
+  EXPECT_THROW(store->wait(keys, 5s), StoreError);
+  EXPECT_EQ(clock.now(), 9s);
 }
 
 TEST_F(FileStores, CancellingEndsWaits) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/gang/store/clock_runtime.h"
 #include "tests/gang/store/store_matchers.h"
 
 namespace gang {
@@ -69,6 +70,29 @@ TEST_F(MemoryStores, ATimeoutNamesTheMissingKeys) {
   const std::vector<std::string> keys = {"a", "b", "c"};
   EXPECT_THAT([&] { store_->wait(keys, 1ms); },
               fails_with(StoreErrorKind::timeout, "wait of 'a', 'c' at memory timed out after"));
+}
+
+TEST_F(MemoryStores, ATimeoutNamesOnlyKeysThatNeverCame) {
+  const std::vector<std::string> keys = {"a", "b"};
+  const auto setter = later([this] { store_->set_text("a", ""); });
+  EXPECT_THAT([&] { store_->wait(keys, 100ms); },
+              fails_with(StoreErrorKind::timeout, "wait of 'b' at memory timed out after"));
+}
+
+TEST_F(MemoryStores, AWaitLastsAsLongAsItsTimeout) {
+  ClockRuntime clock(1s);
+  const auto store = make_memory_store(clock);
+  const std::vector<std::string> keys = {"a", "b"};
+  EXPECT_THROW(store->get("a", 3s), StoreError);
+  EXPECT_EQ(clock.now(), 4s);
+  EXPECT_THROW(store->wait(keys, 5s), StoreError);
+  EXPECT_EQ(clock.now(), 9s);
+}
+
+TEST_F(MemoryStores, AWaitThatTimedOutIsForgotten) {
+  EXPECT_THROW(store_->get("a", 1ms), StoreError);
+  store_->set_text("a", "1");
+  EXPECT_EQ(store_->get_text("a", 1s), "1");
 }
 
 TEST_F(MemoryStores, CancellingEndsAPendingGet) {

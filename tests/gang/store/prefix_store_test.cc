@@ -64,6 +64,9 @@ TEST_F(PrefixStores, APrefixThatEndsInASlashGivesTwo) {
 TEST_F(PrefixStores, ErrorsNameTheWholeKey) {
   EXPECT_THAT([&] { part_->get("a", 1ms); },
               fails_with(StoreErrorKind::timeout, "get of 'part/a' at memory"));
+  const std::vector<std::string> keys = {"a"};
+  EXPECT_THAT([&] { part_->wait(keys, 1ms); },
+              fails_with(StoreErrorKind::timeout, "wait of 'part/a' at memory"));
 }
 
 TEST_F(PrefixStores, AKeyMustFitWithItsPrefix) {
@@ -82,6 +85,11 @@ TEST_F(PrefixStores, ANewClientIsCancelledAlone) {
   part_->set_text("a", "1");
   EXPECT_EQ(whole_->get_text("part/a", 1s), "1");
   EXPECT_THAT([&] { other->num_keys(); }, fails_with(StoreErrorKind::cancelled, "num_keys"));
+}
+
+TEST_F(PrefixStores, ANewClientHasThePrefixToo) {
+  part_->new_client()->set_text("a", "1");
+  EXPECT_EQ(whole_->get_text("part/a", 1s), "1");
 }
 
 TEST_F(PrefixStores, AStoreAndAPrefixAreNeeded) {

@@ -111,6 +111,27 @@ TEST_F(Rendezvous, AnOldIncarnationIsNotTakenForANewOne) {
   EXPECT_THAT(texts[1], AllOf(HasSubstr("1 of 2 ranks came"), HasSubstr("missing: 0")));
 }
 
+TEST_F(Rendezvous, AProcessAloneMeetsAtItsAgentsStoreToo) {
+  const TcpStoreServer agent({.address = "127.0.0.2"});
+  Environment alone = environment(0, 1);
+  alone.master_address = "127.0.0.2";
+  alone.master_port = agent.port();
+  alone.use_agent_store = true;
+  EXPECT_THAT(run({alone}, 20s), testing::Each("met"));
+  const auto store = make_tcp_store({.host = "127.0.0.2", .port = agent.port()});
+  EXPECT_EQ(store->get_text("gangsim/job/0/met", 1s), "1");
+}
+
+TEST_F(Rendezvous, AStoreOnThisHostIsNotOfferedToOthers) {
+  std::shared_ptr<Store> first;
+  std::thread host([this, &first] { first = make_rendezvous_store(environment(0, 2), 20s); });
+  const std::shared_ptr<Store> second = make_rendezvous_store(environment(1, 2), 20s);
+  host.join();
+  EXPECT_THAT([&] { make_tcp_store({.host = "127.0.0.2", .port = port_, .timeout = 10ms}); },
+              fails_with(StoreErrorKind::connection, "Connection refused"));
+  second->cancel();
+}
+
 TEST_F(Rendezvous, AJobOfOneNeedsNoAddress) {
   const std::shared_ptr<Store> store = make_rendezvous_store({}, 20s);
   store->set_text("a", "1");

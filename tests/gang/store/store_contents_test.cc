@@ -92,6 +92,12 @@ TEST_F(Contents, EraseTellsWhetherThereWasAValue) {
   EXPECT_EQ(contents_.find("a"), nullptr);
 }
 
+TEST_F(Contents, EveryMissingKeyIsListed) {
+  set("b", "1");
+  const std::vector<std::string> keys = {"a", "b", "c"};
+  EXPECT_EQ(contents_.missing_of(keys), (std::vector<std::string>{"a", "c"}));
+}
+
 TEST_F(Contents, BytesOfKeysAndValuesAreCounted) {
   set("ab", "12345");
   EXPECT_EQ(contents_.size_bytes(), 7U);

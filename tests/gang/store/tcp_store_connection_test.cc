@@ -51,6 +51,15 @@ TEST_F(Connection, ADeadlineBeforeTheFirstByteCostsNothing) {
   EXPECT_EQ(received[0], std::byte{7});
 }
 
+TEST_F(Connection, WhatHasComeCountsHoweverLateItIsTaken) {
+  connect();
+  peer_.send(bytes_of_hexadecimal("0708"));
+  std::vector<std::byte> received(1);
+  connection_.receive(received, soon());
+  EXPECT_TRUE(connection_.try_receive(received, Clock::now() - 1s));
+  EXPECT_EQ(received[0], std::byte{8});
+}
+
 TEST_F(Connection, ADeadlineWithinAnAnswerIsAnError) {
   connect();
   peer_.send(bytes_of_hexadecimal("0102"));

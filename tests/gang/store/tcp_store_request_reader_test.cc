@@ -137,6 +137,26 @@ TEST(RequestReader, ARequestOfManyValuesIsBoundedAsAWhole) {
               fails_with(StoreErrorKind::corrupt, "size of a request is"));
 }
 
+TEST(RequestReader, BytesAndItemsBothCountForTheLimitOfARequest) {
+  const auto refuses = [](std::size_t count, std::size_t size) {
+    Bytes bytes;
+    encode({.command = TcpStoreCommand::check,
+            .keys = std::vector<std::string>(count, std::string(size, 'k'))},
+           TcpStoreDialect::pytorch_1_13, bytes);
+    TcpStoreRequestReader reader(TcpStoreDialect::pytorch_1_13, {.max_request_bytes = 1000});
+    try {
+      read(reader, bytes);
+      return false;
+    } catch (const StoreError&) {
+      return true;
+    }
+  };
+  EXPECT_FALSE(refuses(1, 900));
+  EXPECT_TRUE(refuses(2, 500)) << "of bytes";
+  EXPECT_FALSE(refuses(10, 0));
+  EXPECT_TRUE(refuses(100, 0)) << "of items without bytes";
+}
+
 TEST(RequestReader, IsInsideARequestFromItsFirstByte) {
   TcpStoreRequestReader reader(TcpStoreDialect::automatic);
   EXPECT_FALSE(reader.is_inside_request());

@@ -169,6 +169,38 @@ TEST_F(Server, RepliesThatAreNotTakenDoNotPileUp) {
   expect_refused(greedy, "no progress");
 }
 
+TEST_F(Server, WhatVanishedClientsHeldIsFree) {
+  start({.limits = {.max_memory_bytes = 100'000}});
+  Bytes half = bytes_of_hexadecimal("0001000000000000006200008000000000000000");
+  half.resize(half.size() + 30'000);
+  // A wait for a key of 4096 bytes.
+  Bytes wait = bytes_of_hexadecimal("0501000000000000000010000000000000");
+  wait.resize(wait.size() + 4096, std::byte{'k'});
+  for (int i = 0; i < 30; ++i) {
+    RawConnection client = connect();
+    client.send(i % 2 == 0 ? half : wait);
+    while (server_->statistics().accepted != static_cast<std::uint64_t>(i + 2))
+      std::this_thread::sleep_for(1ms);
+    client.close();
+    while (server_->statistics().connections != 1) std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(server_->statistics().refused, 0U) << server_->statistics().last_refusal;
+  bystander_->set("b", Bytes(60'000));
+}
+
+// Several are made while one that came before them is still being taken.
+TEST_F(Server, SmallerRepliesToASlowReaderAllArriveToo) {
+  start();
+  bystander_->set("big", Bytes(200'000, std::byte{7}));
+  RawConnection reader = connect();
+  for (int i = 0; i < 100; ++i) reader.send(bytes_of_hexadecimal("0204000000000000002f626967"));
+  std::this_thread::sleep_for(20ms);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(reader.receive(8), bytes_of_hexadecimal("400d030000000000")) << i;
+    ASSERT_EQ(reader.receive(200'000), Bytes(200'000, std::byte{7})) << i;
+  }
+}
+
 TEST_F(Server, RepliesToASlowReaderAllArrive) {
   start();
   bystander_->set("big", Bytes(std::size_t{1} << 20U, std::byte{7}));

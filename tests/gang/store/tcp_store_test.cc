@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/store/tcp_store_server.h"
+#include "tests/gang/store/recorded_sessions.h"
 #include "tests/gang/store/scripted_server.h"
 #include "tests/gang/store/store_matchers.h"
 
@@ -75,6 +76,12 @@ TEST_P(TcpStores, LargeValuesAndAllBytesArrive) {
   for (std::size_t i = 0; i < value.size(); ++i) value[i] = static_cast<std::byte>(i * 7);
   store_->set("a", value);
   EXPECT_TRUE(connect()->get("a", 10s) == value);
+}
+
+TEST_P(TcpStores, AnEmptyValueIsAValue) {
+  store_->set_text("a", "");
+  EXPECT_EQ(connect()->get_text("a", 1s), "");
+  EXPECT_EQ(store_->try_get_text("a"), "");
 }
 
 TEST_P(TcpStores, GetWaitsForTheKey) {
@@ -172,6 +179,28 @@ TEST(TcpStore, AServerThatFallsSilentIsATimeout) {
   auto store = make_tcp_store({.port = silent.port(), .timeout = 20ms});
   EXPECT_THAT([&] { store->set_text("a", "1"); },
               fails_with(StoreErrorKind::timeout, "set of 'a' at 127.0.0.1:"));
+}
+
+TEST(TcpStore, AConnectionWithoutAnAnswerIsNotUsedAgain) {
+  const ScriptedServer server({[](RawConnection& peer) {
+                                 ScriptedServer::greet(peer);
+                                 peer.is_closed();
+                               },
+                               [](RawConnection& peer) {
+                                 ScriptedServer::greet(peer);
+                                 peer.receive(1);
+                                 peer.send(bytes_of_hexadecimal("0500000000000000"));
+                               }});
+  const auto store = make_tcp_store({.port = server.port(), .timeout = 50ms});
+  EXPECT_THAT([&] { store->num_keys(); }, fails_with(StoreErrorKind::timeout, "num_keys"));
+  EXPECT_EQ(store->num_keys(), 5);
+}
+
+TEST(TcpStore, AGetThatIsTooShortToConnectIsATimeout) {
+  auto server = std::make_unique<TcpStoreServer>();
+  const auto client = make_tcp_store({.port = server->port(), .timeout = 10s})->new_client();
+  server.reset();
+  EXPECT_THAT([&] { client->get("a", 5ms); }, fails_with(StoreErrorKind::timeout, "get of 'a'"));
 }
 
 TEST(TcpStore, NamesTheServerItCouldNotReach) {
