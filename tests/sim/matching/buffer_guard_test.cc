@@ -129,9 +129,9 @@ TEST(BufferGuard, WatchesMessagesAndBatches) {
 TEST(BufferGuard, ListsAreWatchedToTheirLastTensor) {
   const auto program = [] {
     return run(2, [](SimulatedRank& rank) {
-      std::array<std::int32_t, 2> outputs{};
+      std::array<std::int64_t, 2> outputs{};  // eight bytes each: what a sanitizer can fence
       const std::vector<TensorView> views = {view_of(outputs[0]), view_of(outputs[1])};
-      std::int32_t own = 1;
+      std::int64_t own = 1;
       Work work = rank.root()->start_all_gather_to_list(views, view_of(own));
       if (rank.rank() == 1) outputs[1] = 9;
       work.wait();
