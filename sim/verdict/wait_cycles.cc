@@ -39,21 +39,21 @@ Finding other_gang_finding(const World& world, const Sides& sides) {
 }
 
 // The call that a context of a cycle waits in.
-struct WaitingCall {
+struct CallInCycle {
   int rank = 0;
   const GangInfo* gang = nullptr;
   const Collective* call = nullptr;
 };
 
 // By the name of the gang.
-using CallsOnGangs = std::map<std::string, std::vector<WaitingCall>>;
+using CallsOnGangs = std::map<std::string, std::vector<CallInCycle>>;
 
 // Of all contexts of the cycle; empty if a context waits for something else.
-std::vector<WaitingCall> waiting_calls(const Cycle& cycle) {
-  std::vector<WaitingCall> calls;
+std::vector<CallInCycle> calls_of_cycle(const Cycle& cycle) {
+  std::vector<CallInCycle> calls;
   for (std::size_t i = 0; i < cycle.contexts.size(); ++i) {
     const Task& context = *cycle.contexts[i];
-    WaitingCall waiting{.rank = context.rank->rank};
+    CallInCycle waiting{.rank = context.rank->rank};
     if (const PendingOperation* pending = cycle.operations[i]) {
       waiting.gang = pending->gang->info.get();
       waiting.call = &pending->call();
@@ -68,14 +68,14 @@ std::vector<WaitingCall> waiting_calls(const Cycle& cycle) {
 }
 
 // "ranks 0,3 called dp at a.toml:6", with the place where they share one.
-std::string order_text(const std::vector<WaitingCall>& calls) {
+std::string order_text(const std::vector<CallInCycle>& calls) {
   std::vector<int> ranks;
   const CallSite& first = calls.front().call->call_site;
-  for (const WaitingCall& one : calls) ranks.push_back(one.rank);
+  for (const CallInCycle& one : calls) ranks.push_back(one.rank);
   std::string text =
       ranks_text(sorted_ranks(std::move(ranks))) + " called " + calls.front().gang->name;
   const bool is_one_place = std::ranges::all_of(
-      calls, [&first](const WaitingCall& one) { return one.call->call_site == first; });
+      calls, [&first](const CallInCycle& one) { return one.call->call_site == first; });
   return is_one_place ? text + fmt::format(" (at {})", to_string(first)) : text;
 }
 
@@ -95,9 +95,9 @@ std::string many_orders_text(const CallsOnGangs& calls_on) {
 }
 
 // Who waits in which gang before which other one, where the cycle runs through gangs of two names.
-std::string orders_text(const std::vector<WaitingCall>& calls) {
+std::string orders_text(const std::vector<CallInCycle>& calls) {
   CallsOnGangs calls_on;
-  for (const WaitingCall& one : calls) calls_on[one.gang->name].push_back(one);
+  for (const CallInCycle& one : calls) calls_on[one.gang->name].push_back(one);
   if (calls_on.size() != 2) return many_orders_text(calls_on);
   const auto& [one, on_one] = *calls_on.begin();
   const auto& [other, on_other] = *std::next(calls_on.begin());
@@ -232,10 +232,10 @@ Finding stream_finding(const Cycle& cycle) {
   return finding;
 }
 
-Finding message_finding(const Cycle& cycle, const std::vector<WaitingCall>& calls) {
+Finding message_finding(const Cycle& cycle, const std::vector<CallInCycle>& calls) {
   Finding finding = plain_finding(cycle, finding_id::point_to_point_cycle);
   const bool all_send = std::ranges::all_of(
-      calls, [](const WaitingCall& one) { return one.call->kind == OperationKind::send; });
+      calls, [](const CallInCycle& one) { return one.call->kind == OperationKind::send; });
   finding.message = fmt::format("{} waits for the next rank{}: {}.",
                                 all_send ? "Each rank's send" : "Each rank's message",
                                 all_send ? ", which sends first too" : "", cycle_path(cycle));
@@ -245,11 +245,11 @@ Finding message_finding(const Cycle& cycle, const std::vector<WaitingCall>& call
 // Of a backend whose operations the engine does not carry: it knows in which calls contexts wait,
 // and not who else has come to them.
 Finding foreign_finding(const Cycle& cycle) {
-  const std::vector<WaitingCall> calls = waiting_calls(cycle);
+  const std::vector<CallInCycle> calls = calls_of_cycle(cycle);
   const bool are_messages = std::ranges::all_of(
-      calls, [](const WaitingCall& one) { return is_point_to_point(one.call->kind); });
+      calls, [](const CallInCycle& one) { return is_point_to_point(one.call->kind); });
   std::set<std::string> gangs;
-  for (const WaitingCall& one : calls) gangs.insert(label_of(*one.gang));
+  for (const CallInCycle& one : calls) gangs.insert(label_of(*one.gang));
   Finding finding = plain_finding(cycle, finding_id::deadlock);
   if (calls.size() < 2 || (!are_messages && gangs.size() < 2)) return finding;
   if (are_messages) {
@@ -278,14 +278,14 @@ Finding finding_of(const World& world, const Cycle& cycle) {
     return finding;
   }
   const Kinds kinds = kinds_of(cycle);
-  if (!kinds.has_collectives) return message_finding(cycle, waiting_calls(cycle));
+  if (!kinds.has_collectives) return message_finding(cycle, calls_of_cycle(cycle));
   if (const std::optional<Sides> sides = uneven_sides(cycle))
     return other_gang_finding(world, *sides);
   if (kinds.gangs.size() > 1) {
     Finding finding = plain_finding(cycle, finding_id::cross_gang_cycle);
     if (std::vector<int> odd = odd_at_collective(cycle); !odd.empty())
       finding.ranks = std::move(odd);
-    finding.message = orders_text(waiting_calls(cycle));
+    finding.message = orders_text(calls_of_cycle(cycle));
     finding.detail = next_text(cycle);
     return finding;
   }
