@@ -48,6 +48,20 @@ class CallSite(unittest.TestCase):
             pass
         self.assertEqual(read(found[0])[2].split(".")[-1], "block")
 
+    def test_each_call_has_its_own_site_however_often_it_is_made(self):
+        for _ in range(3):
+            first, second = call_site.here(), call_site.here()
+            third = call_site.here()
+            self.assertEqual([read(place)[1] - line() for place in (first, second, third)],
+                             [-2, -2, -1])
+
+    def test_later_code_does_not_get_the_sites_of_code_that_is_gone(self):
+        for number in range(300):
+            code = compile("place = here()", f"code_{number}.py", "exec")
+            space = {"here": call_site.here}
+            exec(code, space)
+            self.assertEqual(read(space["place"])[0], f"code_{number}.py")
+
     def test_an_exception_is_where_it_left_the_program(self):
         try:
             int("x")

@@ -8,9 +8,10 @@ import unittest
 from scripted_conductor import ScriptedConductor, done, over
 
 from gangsim import wire
-from gangsim.connection import Connection, Operation
+from gangsim.connection import Connection
 from gangsim.errors import (GangError, GangFailure, InvalidArgument, InvalidOperation,
                             NotSupported, ProtocolError)
+from gangsim.operation import Operation
 from gangsim.process import Identity
 
 PLACE = wire.site("train.py", 1, "step")
@@ -18,7 +19,7 @@ PLACE = wire.site("train.py", 1, "step")
 
 def all_reduce(data):
     view = memoryview(data).cast("B")
-    return Operation(0, wire.ALL_REDUCE, PLACE, count=len(view), inputs=[view], outputs=[view])
+    return Operation(0, wire.ALL_REDUCE, PLACE, count=len(view), inputs=(view,), outputs=(view,))
 
 
 class Answers(unittest.TestCase):
@@ -30,6 +31,22 @@ class Answers(unittest.TestCase):
             self.assertEqual(data, b"wxyz")
             del connection
         self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL, wire.BYE])
+
+    def test_a_plain_answer_is_that_of_its_call(self):
+        data = [bytearray(4), bytearray(0), bytearray(4)]
+        answers = [done(each, source=wire.NO_RANK, tag=0) for each in (b"wxyz", b"", b"abcd")]
+        with ScriptedConductor(*answers) as conductor:
+            connection = conductor.connect()
+            for each in data:
+                connection.call(all_reduce(each), 0)
+        self.assertEqual(data, [b"wxyz", b"", b"abcd"])
+
+    def test_an_answer_of_another_size_is_a_protocol_error(self):
+        for wrong in (b"", b"abc", b"abcde"):
+            with ScriptedConductor(done(wrong, source=wire.NO_RANK, tag=0)) as conductor:
+                connection = conductor.connect()
+                with self.assertRaises(ProtocolError):
+                    connection.call(all_reduce(bytearray(4)), 0)
 
     def test_the_world_size_and_the_seed_are_the_conductors(self):
         identity = Identity(0, 1)

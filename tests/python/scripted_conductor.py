@@ -15,9 +15,9 @@ from gangsim.process import Identity
 WELCOME = wire.frame(wire.WELCOME, struct.pack("<IiQ", wire.VERSION, 2, 7))
 
 
-def done(data=b"", status=0, error="", ranks=()):
-    return wire.frame(wire.DONE, struct.pack("<IBii", 1, status, 3, 4), wire.numbers("i", ranks),
-                      wire.text(error), wire.blob(data))
+def done(data=b"", status=0, error="", ranks=(), source=3, tag=4):
+    return wire.frame(wire.DONE, struct.pack("<IBii", 1, status, source, tag),
+                      wire.numbers("i", ranks), wire.text(error), wire.blob(data))
 
 
 def over(text):

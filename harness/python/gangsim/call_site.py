@@ -3,7 +3,8 @@
 import os
 import sys
 import threading
-from typing import Dict, Tuple
+from types import CodeType, FrameType
+from typing import Dict, Optional, Tuple
 
 from . import wire
 
@@ -16,8 +17,10 @@ _inner: Tuple[str, ...] = (
         "contextlib.py", "functools.py", "threading.py", "runpy.py", "weakref.py",
         "concurrent" + os.sep, "multiprocessing" + os.sep, "asyncio" + os.sep)))
 
-_encoded: Dict[tuple, bytes] = {}
-_is_inner: Dict[str, bool] = {}  # files that have been seen
+# By the id of a code object and the position in it: the site, None where the code only passes calls
+# on, and the object itself, so that its id stays its own.
+_sites: Dict[Tuple[int, int], Tuple[Optional[bytes], CodeType]] = {}
+_MOST_SITES = 16384
 
 
 def skip(path: str) -> None:
@@ -25,31 +28,34 @@ def skip(path: str) -> None:
     global _inner
     if path not in _inner:
         _inner += (path,)
-        _is_inner.clear()
+        _sites.clear()
 
 
-def _note_file(path: str) -> bool:
-    return _is_inner.setdefault(path, path.startswith(_inner))
-
-
-def here() -> bytes:
-    """The encoded site of the innermost frame that is the program's own."""
-    frame = outermost = sys._getframe(1)
-    is_inner = _is_inner
+def here(depth: int = 1) -> bytes:
+    """The encoded site of the innermost frame that is the program's own; the `depth` innermost are
+    known to be others."""
+    frame = outermost = sys._getframe(depth)
     while frame is not None:
-        path = frame.f_code.co_filename
-        known = is_inner.get(path)
-        if not (_note_file(path) if known is None else known):
-            break
+        key = (id(frame.f_code), frame.f_lasti)
+        site, _ = _sites.get(key) or _noted(key, frame)
+        if site is not None:
+            return site
         outermost, frame = frame, frame.f_back
-    else:
-        frame = outermost
+    return _encoded(outermost)
+
+
+def _noted(key: Tuple[int, int], frame: FrameType) -> Tuple[Optional[bytes], CodeType]:
+    if len(_sites) >= _MOST_SITES:
+        _sites.clear()
     code = frame.f_code
-    key = (code.co_filename, frame.f_lineno, code.co_name)
-    known = _encoded.get(key)
-    if known is None:
-        known = _encoded[key] = wire.site(key[0], key[1], getattr(code, "co_qualname", key[2]))
-    return known
+    is_inner = code.co_filename.startswith(_inner)
+    found = _sites[key] = (None if is_inner else _encoded(frame), code)
+    return found
+
+
+def _encoded(frame: FrameType) -> bytes:
+    code = frame.f_code
+    return wire.site(code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name))
 
 
 def line_of(place: bytes) -> int:

@@ -5,8 +5,8 @@ import struct
 from typing import List, Optional, Sequence
 
 from . import wire
-from .connection import Operation
 from .errors import InvalidArgument, one_of
+from .operation import Operation
 from .tensor_view import TensorView, moved, reduced, tensor_view, writable
 from .work import Work
 
@@ -197,11 +197,11 @@ class Collectives:
 
     def barrier(self, *, label: str = "") -> None:
         """Returns when all members have arrived."""
-        self._run(self._operation(wire.BARRIER, label=label))
+        self._run(Operation(self._open(), wire.BARRIER, label=label))
 
     def start_barrier(self, *, label: str = "") -> Work:
         """Starts barrier, and returns at once."""
-        return self._begin(self._operation(wire.BARRIER, label=label))
+        return self._begin(Operation(self._open(), wire.BARRIER, label=label))
 
     def monitored_barrier(self, timeout: float, report_all: bool = False, *,
                           label: str = "") -> None:
@@ -212,33 +212,34 @@ class Collectives:
         """
         if timeout <= 0:
             raise InvalidArgument(f"timeout is {timeout} s; must be greater than 0")
-        self._run(self._operation(wire.MONITORED_BARRIER, count=int(timeout * 1e9), label=label,
-                                  flags=wire.ALL_MISSING if report_all else 0))
+        self._run(Operation(self._open(), wire.MONITORED_BARRIER, count=int(timeout * 1e9),
+                            label=label, flags=wire.ALL_MISSING if report_all else 0))
 
     # -- Checked operations --
 
     def _all_reduce(self, tensor, operation: str, label: str) -> Operation:
         found, code = self._to_reduce(writable(tensor), operation)
         views = (found.view,)
-        return self._operation(wire.ALL_REDUCE, data_type=found.data_type, count=found.count,
-                               reduction=code, label=label, inputs=views, outputs=views)
+        return Operation(self._open(), wire.ALL_REDUCE, data_type=found.data_type,
+                         count=found.count, reduction=code, label=label, inputs=views,
+                         outputs=views)
 
     def _reduce(self, tensor, operation: str, destination_rank: int, label: str) -> Operation:
         is_destination = self._member("destination_rank", destination_rank) == self.rank
         found, code = self._to_reduce((writable if is_destination else tensor_view)(tensor),
                                       operation)
-        return self._operation(
-            wire.REDUCE, data_type=found.data_type, count=found.count, reduction=code, label=label,
-            peer=destination_rank, inputs=(found.view,),
+        return Operation(
+            self._open(), wire.REDUCE, data_type=found.data_type, count=found.count,
+            reduction=code, label=label, peer=destination_rank, inputs=(found.view,),
             outputs=(found.view,) if is_destination else ())
 
     def _reduce_scatter(self, output, input, operation: str, label: str) -> Operation:
         found, code = self._to_reduce(tensor_view(input), operation)
         target, _ = self._to_reduce(writable(output), operation)
         self._check_counts(target, found, "input", "output")
-        return self._operation(wire.REDUCE_SCATTER, data_type=target.data_type, reduction=code,
-                               count=target.count, label=label, inputs=(found.view,),
-                               outputs=(target.view,))
+        return Operation(self._open(), wire.REDUCE_SCATTER, data_type=target.data_type,
+                         reduction=code, count=target.count, label=label, inputs=(found.view,),
+                         outputs=(target.view,))
 
     def _scan(self, kind: int, tensor, operation: str, label: str) -> Operation:
         found, code = self._to_reduce(writable(tensor), operation)
@@ -246,8 +247,9 @@ class Collectives:
             raise InvalidArgument("mean is not defined for a scan; use sum, and divide")
         gets_nothing = kind == wire.EXCLUSIVE_SCAN and self.rank == 0
         views = (found.view,)
-        return self._operation(kind, data_type=found.data_type, count=found.count, reduction=code,
-                               label=label, inputs=views, outputs=() if gets_nothing else views)
+        return Operation(self._open(), kind, data_type=found.data_type, count=found.count,
+                         reduction=code, label=label, inputs=views,
+                         outputs=() if gets_nothing else views)
 
     def _all_gather(self, outputs: Sequence, input, label: str,
                     counts: Sequence[int] = ()) -> Operation:
@@ -256,7 +258,7 @@ class Collectives:
         targets = [moved(writable(output)) for output in outputs]
         whole = targets[0]._replace(count=sum(target.count for target in targets))
         scale = _items_moved(source, writable(outputs[0]))
-        first = [scale * count for count in counts]
+        first = tuple(scale * count for count in counts)
         if not counts:
             self._check_counts(found, whole, "output", "input")
         elif (len(first) != self.size or min(first) < 0 or sum(first) != whole.count
@@ -265,9 +267,9 @@ class Collectives:
                 f"counts are {list(counts)}, input has {source.count} elements of {found.name} "
                 f"and output {whole.count // scale} of {whole.name}; counts must be {self.size} "
                 f"numbers that add up to those of output, counts[{self.rank}] that of input")
-        return self._operation(wire.ALL_GATHER, data_type=found.data_type, count=found.count,
-                               label=label, first=first, inputs=(found.view,),
-                               outputs=[target.view for target in targets])
+        return Operation(self._open(), wire.ALL_GATHER, data_type=found.data_type,
+                         count=found.count, label=label, first=first, inputs=(found.view,),
+                         outputs=[target.view for target in targets])
 
     def _gather(self, outputs: Optional[Sequence], input, destination_rank: int,
                 label: str) -> Operation:
@@ -275,9 +277,9 @@ class Collectives:
         if self._member("destination_rank", destination_rank) == self.rank:
             self._check_list("outputs", outputs)
             targets = [self._alike(moved(writable(output)), found) for output in outputs]
-        return self._operation(wire.GATHER, data_type=found.data_type, count=found.count,
-                               peer=destination_rank, label=label, inputs=(found.view,),
-                               outputs=[target.view for target in targets])
+        return Operation(self._open(), wire.GATHER, data_type=found.data_type, count=found.count,
+                         peer=destination_rank, label=label, inputs=(found.view,),
+                         outputs=[target.view for target in targets])
 
     def _scatter(self, output, inputs: Optional[Sequence], source_rank: int,
                  label: str) -> Operation:
@@ -285,9 +287,9 @@ class Collectives:
         if self._member("source_rank", source_rank) == self.rank:
             self._check_list("inputs", inputs)
             sources = [self._alike(moved(tensor_view(each)), target) for each in inputs]
-        return self._operation(wire.SCATTER, data_type=target.data_type, count=target.count,
-                               peer=source_rank, label=label, outputs=(target.view,),
-                               inputs=[source.view for source in sources])
+        return Operation(self._open(), wire.SCATTER, data_type=target.data_type,
+                         count=target.count, peer=source_rank, label=label,
+                         outputs=(target.view,), inputs=[source.view for source in sources])
 
     def _all_to_all(self, output, input, output_splits: Sequence[int],
                     input_splits: Sequence[int], label: str) -> Operation:
@@ -305,18 +307,19 @@ class Collectives:
                                   f"both must have the same number, a multiple of {self.size}")
         scale = _items_moved(source, target)
         source, target = moved(source), moved(target)
-        return self._operation(
-            wire.ALL_TO_ALL, data_type=source.data_type, count=source.count, label=label,
-            first=[scale * count for count in input_splits], inputs=(source.view,),
-            second=[scale * count for count in output_splits], outputs=(target.view,))
+        return Operation(
+            self._open(), wire.ALL_TO_ALL, data_type=source.data_type, count=source.count,
+            label=label, first=tuple(scale * count for count in input_splits),
+            inputs=(source.view,), second=tuple(scale * count for count in output_splits),
+            outputs=(target.view,))
 
     def _broadcast(self, tensor, source_rank: int, label: str) -> Operation:
         is_source = self._member("source_rank", source_rank) == self.rank
         found = moved((tensor_view if is_source else writable)(tensor))
         views = (found.view,)
-        return self._operation(wire.BROADCAST, data_type=found.data_type, count=found.count,
-                               peer=source_rank, label=label, inputs=views if is_source else (),
-                               outputs=() if is_source else views)
+        return Operation(self._open(), wire.BROADCAST, data_type=found.data_type,
+                         count=found.count, peer=source_rank, label=label,
+                         inputs=views if is_source else (), outputs=() if is_source else views)
 
     def _to_reduce(self, found: TensorView, operation: str):
         known = _REDUCTIONS.get(operation)

@@ -4,41 +4,15 @@ import os
 import socket
 import threading
 from collections import deque
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from . import call_site, wire
 from .errors import Error, GangError, InvalidOperation, NotSupported, ProtocolError, error_of
 from .memory import Block, Blocks
+from .operation import Operation
 
 INLINE_BYTES = 4096
 _IN_PLACE = frozenset((wire.ALL_REDUCE, wire.BROADCAST, wire.REDUCE))
-
-
-class Operation:
-    """A call on a group. `inputs` and `outputs` are views of bytes, in the order of the elements.
-
-    An operation of a kind that works in place has its input and its output in the same memory.
-    """
-
-    __slots__ = ("group", "kind", "data_type", "reduction", "flags", "peer", "tag", "count",
-                 "result", "first", "second", "label", "inputs", "outputs", "place")
-
-    def __init__(self, group: int, kind: int, place: bytes, *, data_type: int = wire.U8,
-                 reduction: int = 0, flags: int = 0, peer: int = 0, tag: int = 0, count: int = 0,
-                 result: int = 0, first: Sequence[int] = (), second: Sequence[int] = (),
-                 label: str = "", inputs: Sequence[memoryview] = (),
-                 outputs: Sequence[memoryview] = ()):
-        self.group, self.kind, self.place = group, kind, place
-        self.data_type, self.reduction, self.flags = data_type, reduction, flags
-        self.peer, self.tag, self.count, self.result = peer, tag, count, result
-        self.first, self.second, self.label = first, second, label
-        self.inputs, self.outputs = inputs, outputs
-
-    def described(self, block: int) -> bytes:
-        return wire.operation(
-            self.group, self.kind, self.place, data_type=self.data_type, reduction=self.reduction,
-            flags=self.flags, peer=self.peer, tag=self.tag, count=self.count, result=self.result,
-            block=block, first=self.first, second=self.second, label=self.label)
 
 
 class Pending:
@@ -95,34 +69,35 @@ class Connection:
         in_bytes = len(inputs[0]) if len(inputs) == 1 else sum(map(len, inputs))
         out_bytes = in_bytes if outputs is inputs else sum(map(len, outputs))
         number = next(self._identity.numbers)
-        if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
-            data = inputs[0] if len(inputs) == 1 else b"".join(inputs)
-            if operation.first or operation.second or operation.label:
-                frame = wire.call(number, operation.described(0), data, threads)
-            else:
-                frame = wire.plain_call(number, operation, data, threads)
-            kind, answer = self.request(frame)
-            if kind == wire.DONE and operation.kind != wire.RECV:
-                data = wire.read_good(answer)
-                if data is not None and len(data) == out_bytes:
-                    _deliver(operation, data)
-                    return NOTHING
-            pending = Pending(number, operation, None, self)
-            return self._end_of([pending], kind, answer)[0]
-        block = self._write(operation, in_bytes, out_bytes)
-        frame = wire.call(number, operation.described(block.number), b"", threads)
-        return self._end_of([Pending(number, operation, block, self)], *self.request(frame))[0]
+        if in_bytes > INLINE_BYTES or out_bytes > INLINE_BYTES:
+            block = self._write(operation, in_bytes, out_bytes)
+            described = wire.in_block(operation.described(), block.number)
+            frame = wire.call(number, described, (), 0, threads)
+            return self._end_of([Pending(number, operation, block, self)], *self.request(frame))[0]
+        frame = wire.call(number, operation.described(), inputs, in_bytes, threads)
+        if self._identity.turn is not None:
+            return self._end_of([Pending(number, operation, None, self)], *self.request(frame))[0]
+        self.send(frame)
+        self._read()
+        good = _good_heads.get(out_bytes) or _good_head(out_bytes)
+        if self._end == len(good) + out_bytes and self._buffer.startswith(good):
+            self._end = 0
+            if out_bytes:
+                _deliver(operation, self._view[len(good):len(good) + out_bytes])
+            return NOTHING
+        return self._end_of([Pending(number, operation, None, self)], *self._answer())[0]
 
     def start(self, operation: Operation) -> Pending:
         """Starts `operation`; its views must stay valid until it has ended."""
         in_bytes = sum(map(len, operation.inputs))
         out_bytes = sum(map(len, operation.outputs))
-        number, block, data = next(self._identity.numbers), None, b""
+        number, block = next(self._identity.numbers), None
         if in_bytes <= INLINE_BYTES and out_bytes <= INLINE_BYTES:
-            data = b"".join(operation.inputs)
+            frame = wire.start(number, operation.described(), operation.inputs, in_bytes)
         else:
             block = self._write(operation, in_bytes, out_bytes)
-        self.send(wire.start(number, operation.described(block.number if block else 0), data))
+            frame = wire.start(number, wire.in_block(operation.described(), block.number), (), 0)
+        self.send(frame)
         return Pending(number, operation, block, self)
 
     def wait(self, pending: Sequence[Pending], threads: int, place: bytes) -> List[wire.Result]:
@@ -187,16 +162,10 @@ class Connection:
             turn.take()
 
     def _answer(self) -> Tuple[int, memoryview]:
-        try:
+        kind, answer = self._receive()
+        while kind == wire.ASK_STACK:
+            self.send(call_site.own_stack())
             kind, answer = self._receive()
-            while kind == wire.ASK_STACK:
-                self.send(call_site.own_stack())
-                kind, answer = self._receive()
-        except Error:
-            raise
-        except BaseException:  # of a signal handler: the answer is still to come
-            self._ended = (8, "this thread was interrupted while waiting for an answer")
-            raise
         if kind == wire.OVER:
             self._identity.knows_end = True
             self._ended = wire.read_over(answer)
@@ -237,12 +206,6 @@ class Connection:
             self._socket.close()
 
     def _receive(self) -> Tuple[int, memoryview]:
-        if not self._end:
-            self._read()
-            kind, size = wire.first_frame(self._buffer, self._end)
-            if size == self._end:  # one frame and nothing else, as nearly always
-                self._end = 0
-                return kind, self._view[5:size]
         while True:
             begin, end = self._begin, self._end
             if end - begin >= 5:
@@ -263,6 +226,9 @@ class Connection:
             count = self._socket.recv_into(self._view[self._end:] if self._end else self._buffer)
         except OSError as error:
             self._lose(error.strerror)
+        except BaseException:  # of a signal handler: the answer is still to come
+            self._ended = (8, "this thread was interrupted while waiting for an answer")
+            raise
         if not count:
             self._lose("the conductor closed it")
         self._end += count
@@ -315,12 +281,9 @@ class Connection:
             raise ProtocolError(
                 f"the conductor sent {len(results)} results for {len(pending)} operations")
         for index, (each, result) in enumerate(zip(pending, results)):
-            data = result.data
-            if each.block is not None:
-                at = _output_at(each.operation, sum(map(len, each.operation.inputs)))
-                data = each.block.view[at:]
             if result.status == wire.OK and each.operation.outputs:
-                _deliver(each.operation, data)
+                _deliver(each.operation, result.data if each.block is None else
+                         _output_in(each.block, each.operation))
             if each.block is not None:
                 each.owner._blocks.give_back(each.block)
                 each.block = None
@@ -332,7 +295,12 @@ class Connection:
 
 
 _EMPTY = memoryview(b"")
-NOTHING = wire.Result(wire.OK, -1, 0, (), "", _EMPTY)  # of an operation that got no message
+NOTHING = wire.Result(wire.OK, wire.NO_RANK, 0, (), "", _EMPTY)  # of what gets no message
+_good_heads: Dict[int, bytes] = {}  # what comes before the data, by their size
+
+
+def _good_head(size: int) -> bytes:
+    return _good_heads.setdefault(size, wire.done_head(NOTHING, size))
 
 
 def raise_if_failed(result: wire.Result) -> None:
@@ -350,19 +318,23 @@ def _output_at(operation: Operation, in_bytes: int) -> int:
     return 0 if operation.kind in _IN_PLACE else (in_bytes + 63) & ~63
 
 
+def _output_in(block: Block, operation: Operation) -> memoryview:
+    at = _output_at(operation, sum(map(len, operation.inputs)))
+    return block.view[at:at + sum(map(len, operation.outputs))]
+
+
 def _deliver(operation: Operation, data: memoryview) -> None:
     outputs, at = operation.outputs, 0
     if len(outputs) == 1 and len(data) == len(outputs[0]) > 0:
         outputs[0][:] = data
         return
+    if len(data) != sum(map(len, outputs)):
+        raise ProtocolError(f"the conductor sent {len(data)} bytes for outputs of "
+                            f"{sum(map(len, outputs))}")
     for view in outputs:
         size = len(view)
-        part = data[at:at + size]
-        if len(part) != size:
-            raise ProtocolError(f"the conductor sent {len(data)} bytes for outputs of "
-                                f"{sum(map(len, operation.outputs))}")
         if size:
-            view[:] = part
+            view[:] = data[at:at + size]
         at += size
 
 

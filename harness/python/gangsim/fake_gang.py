@@ -4,9 +4,9 @@ import struct
 from typing import List, Optional, Sequence
 
 from . import wire
-from .connection import Operation
-from .errors import InvalidArgument, InvalidOperation, NotSupported
-from .gang import NO_COLOR, Gang
+from .errors import InvalidArgument, NotSupported
+from .gang import NO_COLOR, NOBODY, Gang
+from .operation import Operation
 from .work import Received, Work
 
 _CODES = {wire.BOOL: "?", wire.U8: "B", wire.I8: "b", wire.I32: "i", wire.U32: "I", wire.I64: "q",
@@ -29,7 +29,7 @@ class FakeGang(Gang):
         super().__init__(0, name, range(size), rank)
 
     def create_gang(self, ranks: Sequence[int], name: str = "") -> Optional["FakeGang"]:
-        self._operation(wire.CREATE_GANG)
+        self._open()
         ranks = [self._member("ranks", rank) for rank in ranks]
         if self.rank not in ranks:
             return None
@@ -39,7 +39,7 @@ class FakeGang(Gang):
 
     def split(self, color: int = NO_COLOR, key: int = 0, name: str = "") -> Optional["FakeGang"]:
         """Every imaginary rank has this rank's color and key."""
-        self._operation(wire.SPLIT)
+        self._open()
         return None if color == NO_COLOR else FakeGang(self.rank, self.size, name or self.name)
 
     def shrink(self, grace: Optional[float] = None, name: str = "") -> "FakeGang":
@@ -52,64 +52,59 @@ class FakeGang(Gang):
     def close(self) -> None:
         self._is_closed = True
 
-    def _operation(self, kind: int, **fields) -> Operation:
-        if self._is_closed:
-            raise InvalidOperation(f"the gang {self.name} is closed")
-        return Operation(0, kind, b"", **fields)
-
     def _begin(self, operation: Operation, keep: object = None) -> Work:
         self._run(operation)
         return Work([])
 
     def _run(self, operation: Operation) -> Received:
-        kind, size = operation.kind, self.size
+        kind, size, fields = operation.kind, self.size, operation.fields
         data = b"".join(operation.inputs)
         if kind in (wire.SEND, wire.RECV):
             raise NotSupported("a fake gang has no other ranks to send to or receive from")
-        if kind == wire.SCATTER and operation.peer != self.rank:
-            raise NotSupported(f"a fake gang has no inputs of rank {operation.peer} to scatter")
+        if kind == wire.SCATTER and fields.peer != self.rank:
+            raise NotSupported(f"a fake gang has no inputs of rank {fields.peer} to scatter")
         if kind in (wire.ALL_REDUCE, wire.REDUCE, wire.REDUCE_SCATTER):
-            data = _repeated(operation, data, size)
+            data = _repeated(fields, data, size)
         if kind in (wire.SCAN, wire.EXCLUSIVE_SCAN):
-            data = _repeated(operation, data, self.rank + (kind == wire.SCAN))
-        if kind == wire.ALL_GATHER and set(operation.first) - {operation.count}:
-            raise InvalidArgument(f"counts are {list(operation.first)}; each rank of a fake gang "
-                                  f"passes {operation.count} elements")
+            data = _repeated(fields, data, self.rank + (kind == wire.SCAN))
+        if kind == wire.ALL_GATHER and set(fields.first) - {fields.count}:
+            raise InvalidArgument(f"counts are {list(fields.first)}; each rank of a fake gang "
+                                  f"passes {fields.count} elements")
         if kind in (wire.ALL_GATHER, wire.GATHER):
             data *= size
         if kind in (wire.REDUCE_SCATTER, wire.SCATTER):
             share = len(data) // size
             data = data[self.rank * share:(self.rank + 1) * share]
         if kind == wire.ALL_TO_ALL:
-            data = self._exchanged(operation, data)
+            data = self._exchanged(fields, data)
         if kind == wire.BROADCAST:
-            return Received(-1, 0)
+            return NOBODY
         for view in filter(len, operation.outputs):
             view[:], data = data[:len(view)], data[len(view):]
-        return Received(-1, 0)
+        return NOBODY
 
-    def _exchanged(self, operation: Operation, data: bytes) -> bytes:
+    def _exchanged(self, fields: wire.OperationFields, data: bytes) -> bytes:
         """Every rank sends this rank the chunk that this rank sends itself."""
-        item_bytes = wire.SIZE_BYTES[operation.data_type]
-        splits = operation.first or [operation.count // self.size] * self.size
-        if operation.second and set(operation.second) != {splits[self.rank]}:
-            raise InvalidArgument(f"output_splits are {list(operation.second)}; each rank of a "
+        item_bytes = wire.SIZE_BYTES[fields.data_type]
+        splits = fields.first or [fields.count // self.size] * self.size
+        if fields.second and set(fields.second) != {splits[self.rank]}:
+            raise InvalidArgument(f"output_splits are {list(fields.second)}; each rank of a "
                                   f"fake gang sends {splits[self.rank]} elements")
         begin = sum(splits[:self.rank]) * item_bytes
         return data[begin:begin + splits[self.rank] * item_bytes] * self.size
 
 
-def _repeated(operation: Operation, data: bytes, size: int) -> bytes:
+def _repeated(fields: wire.OperationFields, data: bytes, size: int) -> bytes:
     """The reduction of `size` equal contributions, with the rounding of a simulated gang."""
     if size <= 1:
         return data
-    code = _CODES.get(operation.data_type)
+    code = _CODES.get(fields.data_type)
     if code is None:
         raise NotSupported("a fake gang of more than one rank does not reduce bfloat16")
-    count = len(data) // wire.SIZE_BYTES[operation.data_type]
+    count = len(data) // wire.SIZE_BYTES[fields.data_type]
     layout = struct.Struct(f"<{count}{code}")
     values = layout.unpack(data)
-    name = list(wire.REDUCTIONS)[operation.reduction]
+    name = list(wire.REDUCTIONS)[fields.reduction]
     return layout.pack(*_reduced(list(values), name, code, size))
 
 

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, List, Optional, Sequence
 
-from . import call_site, process, wire
+from . import process, wire
 from .collectives import Collectives
-from .connection import NOTHING, Operation
+from .connection import NOTHING
 from .errors import InvalidArgument, InvalidOperation
+from .operation import Operation
 from .point_to_point import PointToPoint
 from .work import Received, Work
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from .gangs import Gangs
 
 NO_COLOR = -1
-_NOBODY = Received(NOTHING.source, NOTHING.tag)
+NOBODY = Received(NOTHING.source, NOTHING.tag)  # of what is not a receive
 
 
 class Gang(Collectives, PointToPoint):
@@ -120,14 +121,15 @@ class Gang(Collectives, PointToPoint):
 
     # -- Operations on their way --
 
-    def _operation(self, kind: int, **fields) -> Operation:
+    def _open(self) -> int:
+        """Its number. InvalidOperation if it is closed."""
         if self._is_closed:
             raise InvalidOperation(f"the gang {self._name} is closed")
-        return Operation(self._number, kind, call_site.here(), **fields)
+        return self._number
 
     def _run(self, operation: Operation) -> Received:
         result = process.connection().call(operation, process.silent_threads())
-        return _NOBODY if result is NOTHING else Received(result.source, result.tag)
+        return NOBODY if result is NOTHING else Received(result.source, result.tag)
 
     def _begin(self, operation: Operation, keep: object = None) -> Work:
         """`keep` owns the memory of the operation's views."""
@@ -140,13 +142,13 @@ class Gang(Collectives, PointToPoint):
         return rank
 
     def _made(self, kind: int, name: str, first: Sequence[int]) -> Optional["Gang"]:
-        operation = self._operation(kind, first=first, label=name)
         own = process.identity()
-        operation.result = next(own.numbers)
+        number = next(own.numbers)
+        operation = Operation(self._open(), kind, first=tuple(first), label=name, result=number)
         result = process.connection().call(operation, process.silent_threads())
         if not result.ranks:
             return None
-        return Gang(operation.result, name or f"{self._name}.{operation.result}", result.ranks,
+        return Gang(number, name or f"{self._name}.{number}", result.ranks,
                     result.ranks.index(own.rank))
 
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple, Sequence
 
 from . import wire
-from .connection import Operation
 from .errors import InvalidArgument
+from .operation import Operation
 from .tensor_view import moved, tensor_view, writable
 from .work import Received, Work
 
@@ -68,15 +68,16 @@ class PointToPoint:
         found = moved(tensor_view(tensor))
         if tag < 0:
             raise InvalidArgument(f"tag is {tag}; the tag of a send must be at least 0")
-        return self._operation(
-            wire.SEND, data_type=found.data_type, count=found.count, tag=tag, label=label,
-            peer=self._member("destination_rank", destination_rank), inputs=(found.view,))
+        return Operation(
+            self._open(), wire.SEND, data_type=found.data_type, count=found.count, tag=tag,
+            label=label, peer=self._member("destination_rank", destination_rank),
+            inputs=(found.view,))
 
     def _recv(self, tensor, source_rank: int, tag: int, label: str) -> Operation:
         found = moved(writable(tensor))
         flags = wire.FROM_ANY * (source_rank == ANY_RANK) + wire.WITH_ANY_TAG * (tag == ANY_TAG)
         if source_rank != ANY_RANK:
             self._member("source_rank", source_rank)
-        return self._operation(
-            wire.RECV, data_type=found.data_type, count=found.count, flags=flags,
+        return Operation(
+            self._open(), wire.RECV, data_type=found.data_type, count=found.count, flags=flags,
             peer=max(source_rank, 0), tag=max(tag, 0), label=label, outputs=(found.view,))

@@ -51,6 +51,7 @@ class _Process:
         self.connections = weakref.WeakSet()
         self.speaking = {}  # thread ident -> weak reference to its connection
         self.watcher: Optional[threading.Thread] = None
+        self.own_threads = 1  # the main thread and the watcher
         self.forked_from: Optional[int] = None
         self.has_hooks = False
         self.has_thread_ranks = False
@@ -103,7 +104,7 @@ def inherit_rank(thread: threading.Thread) -> None:
 
 def forget_watcher() -> None:
     """The run that was watched is over; the next one has a watcher of its own."""
-    _process.watcher = None
+    _process.watcher, _process.own_threads = None, 1
 
 
 def identity() -> Identity:
@@ -128,8 +129,7 @@ def silent_threads() -> int:
         return sum(1 for thread in list(_identity().helpers)
                    if thread.is_alive() and thread.ident not in _process.speaking
                    and not _is_background(thread))
-    watchers = _process.watcher is not None
-    if threading.active_count() <= 1 + watchers:
+    if threading.active_count() <= _process.own_threads:
         return 0
     return sum(1 for thread in threading.enumerate()
                if thread.ident not in _process.speaking and not _is_background(thread))
@@ -246,6 +246,7 @@ def _start_watching(path: str, rank: Identity) -> None:
     """Starts the thread that reports stacks, and hooks the end of the process."""
     _process.watcher = threading.Thread(target=_watch, args=(path, rank), name="gangsim watcher",
                                         daemon=True)
+    _process.own_threads = 2
     _process.watcher.start()
     try:
         faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)

@@ -40,13 +40,13 @@ SET, GET, ADD, WAIT_KEYS, CHECK, DELETE, COUNT, COMPARE_SET, APPEND = range(9)
 (OK, INVALID_ARGUMENT, INVALID_OPERATION, NOT_SUPPORTED, TIMEOUT, PEER_FAILED, MISMATCH, ABORTED,
  CONNECTION, CORRUPT, RUN_OVER, FAILED_OTHERWISE) = range(12)
 
+NO_RANK = -2  # the source of what is not a message
+
 _U32 = struct.Struct("<I")
 _HEAD = struct.Struct("<IB")
 _OPERATION = struct.Struct("<IBBBBiiQQI")
 _OPERATION_HEAD = struct.Struct("<IBQ")
-_PLAIN_OPERATION = struct.Struct("<IBQIBBBBiiQQIQI")  # with its head, no lists and no label
 _RESULT = struct.Struct("<BiiI")
-_NO_LISTS = bytes(8)
 _TWO_U32 = struct.Struct("<II")
 
 pack_u32 = _U32.pack
@@ -61,6 +61,24 @@ class Result(NamedTuple):
     ranks: Tuple[int, ...]
     error: str
     data: memoryview
+
+
+class OperationFields(NamedTuple):
+    """An operation without its data. `place` is an encoded site."""
+
+    group: int
+    kind: int
+    place: bytes
+    data_type: int
+    count: int
+    reduction: int
+    peer: int
+    label: str
+    first: Tuple[int, ...]
+    second: Tuple[int, ...]
+    flags: int
+    tag: int
+    result: int
 
 
 def frame(kind: int, *fields: bytes) -> bytes:
@@ -90,38 +108,30 @@ def site(file: str, line: int, function: str) -> bytes:
     return text(file) + pack_u32(line) + text(function)
 
 
-def operation(group: int, kind: int, place: bytes, *, data_type: int = U8, reduction: int = 0,
-              flags: int = 0, peer: int = 0, tag: int = 0, count: int = 0, result: int = 0,
-              block: int = 0, first: Sequence[int] = (), second: Sequence[int] = (),
-              label: str = "") -> bytes:
-    """The fields of an operation up to its data. `place` is an encoded site."""
-    lists = numbers("q", first) + numbers("q", second) if first or second else _NO_LISTS
+def operation(fields: OperationFields) -> bytes:
+    """The fields of an operation without a block, up to its data."""
     return b"".join((
-        _OPERATION.pack(group, kind, data_type, reduction, flags, peer, tag, count, result, block),
-        lists, text(label), place))
+        _OPERATION.pack(fields.group, fields.kind, fields.data_type, fields.reduction, fields.flags,
+                        fields.peer, fields.tag, fields.count, fields.result, 0),
+        numbers("q", fields.first), numbers("q", fields.second), text(fields.label), fields.place))
 
 
-def start(number: int, described: bytes, data: bytes) -> bytes:
-    size = 13 + len(described) + len(data)
-    return b"".join((_OPERATION_HEAD.pack(size, START, number), described, pack_u32(len(data)),
-                     data))
+def in_block(described: bytes, block: int) -> bytes:
+    """The same fields, of an operation whose data is in that block."""
+    end = _OPERATION.size
+    return b"".join((described[:end - 4], pack_u32(block), described[end:]))
 
 
-def call(number: int, described: bytes, data: bytes, threads: int) -> bytes:
-    size = 17 + len(described) + len(data)
-    return b"".join((_OPERATION_HEAD.pack(size, CALL, number), described, pack_u32(len(data)),
-                     data, pack_u32(threads)))
+def start(number: int, described: bytes, data: Sequence[bytes], size: int) -> bytes:
+    """`data`: parts of `size` bytes in all."""
+    return b"".join((_OPERATION_HEAD.pack(13 + len(described) + size, START, number), described,
+                     pack_u32(size), *data))
 
 
-def plain_call(number: int, operation, data: bytes, threads: int) -> bytes:
-    """The same for an Operation without lists and label, and without a block."""
-    place = operation.place
-    return b"".join((
-        _PLAIN_OPERATION.pack(
-            _PLAIN_OPERATION.size + 4 + len(place) + len(data), CALL, number, operation.group,
-            operation.kind, operation.data_type, operation.reduction, operation.flags,
-            operation.peer, operation.tag, operation.count, operation.result, 0, 0, 0),
-        place, pack_u32(len(data)), data, pack_u32(threads)))
+def call(number: int, described: bytes, data: Sequence[bytes], size: int, threads: int) -> bytes:
+    """`data`: parts of `size` bytes in all."""
+    return b"".join((_OPERATION_HEAD.pack(17 + len(described) + size, CALL, number), described,
+                     pack_u32(size), *data, pack_u32(threads)))
 
 
 def hello(rank: int, world_size: int, process: int, thread: int, is_watcher: bool,
@@ -248,18 +258,16 @@ def read_done(view: memoryview) -> List[Result]:
     return results
 
 
-# `done` with one result in good order: its count, status, source, tag, no ranks, no error, data.
-_GOOD = struct.Struct("<IBiiIII")
+# A frame `done` with one result that has no ranks and no error, up to its data: its head, then
+# count, status, source, tag, numbers of ranks and of bytes of the error and the data.
+_DONE_HEAD = struct.Struct("<IBIBiiIII")
 
 
-def read_good(view: memoryview) -> Optional[memoryview]:
-    """The data of a `done` that holds one plain result in good order; otherwise None."""
-    if len(view) < 25:
-        return None
-    count, status, _, _, members, error, size = _GOOD.unpack_from(view)
-    if count != 1 or status or members or error or len(view) != 25 + size:
-        return None
-    return view[25:]
+def done_head(result: Result, size: int) -> bytes:
+    """How a `done` begins that tells `result`, which has no ranks and no error, and `size` bytes of
+    data; they follow."""
+    return _DONE_HEAD.pack(_DONE_HEAD.size - 4 + size, DONE, 1, result.status, result.source,
+                           result.tag, 0, 0, size)
 
 
 def read_stored(view: memoryview) -> Tuple[int, int, List[bytes], str]:
@@ -308,15 +316,6 @@ def split_frames(data: bytes) -> Iterable[Tuple[int, memoryview]]:
             return
         yield view[at + 4], view[at + 5:at + 4 + size]
         at += 4 + size
-
-
-def first_frame(buffer, end: int) -> Tuple[int, int]:
-    """The kind and the whole size that a frame at the beginning of `buffer` claims; 0, 0 if its
-    head is not there yet."""
-    if end < _HEAD.size:
-        return 0, 0
-    size, kind = _HEAD.unpack_from(buffer)
-    return kind, size + 4
 
 
 def frame_size(view, at: int) -> int:

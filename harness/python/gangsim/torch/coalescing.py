@@ -5,7 +5,7 @@ from typing import List
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
-from ..connection import Operation
+from ..operation import Operation
 
 
 def check(group, operations: List[Operation]) -> None:

@@ -12,8 +12,8 @@ import torch
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
-from ..connection import Operation
 from ..errors import Error, InvalidArgument, NotSupported
+from ..operation import Operation
 from . import coalescing, sparse, store
 from .calls import is_blocking_call
 from .errors import as_torch
@@ -228,17 +228,17 @@ class ProcessGroup(c10d.ProcessGroup):
                           root=root, counted=tensors, value=tensors)
 
     def barrier(self, opts=None) -> Work:
-        return self._perform([self._operation(wire.BARRIER)], [], [], [])
+        return self._perform([Operation(self._number, wire.BARRIER)], [], [], [])
 
     def monitored_barrier(self, timeout=None, wait_all_ranks: bool = False) -> None:
         count = int((timeout.total_seconds() if timeout is not None else 1800) * 1e9)
-        operation = self._operation(wire.MONITORED_BARRIER, count=count,
-                                    flags=wire.ALL_MISSING if wait_all_ranks else 0)
+        operation = Operation(self._number, wire.MONITORED_BARRIER, count=count,
+                              flags=wire.ALL_MISSING if wait_all_ranks else 0)
         Work([]).run([operation], [])
 
     def labelled_barrier(self, label: str) -> None:
         """A barrier that reports call `label`."""
-        Work([]).run([self._operation(wire.BARRIER, label=label)], [])
+        Work([]).run([Operation(self._number, wire.BARRIER, label=label)], [])
 
     def send(self, tensors, dst: int, tag: int = 0) -> Work:
         tensors = _as_list(tensors)
@@ -276,9 +276,9 @@ class ProcessGroup(c10d.ProcessGroup):
         pieces = [Piece(tensor) for tensor in tensors]
         views = [piece.view for piece in pieces]
         has_output = kind == wire.ALL_REDUCE or root == self._rank
-        operation = self._operation(
-            kind, data_type=data_type, reduction=wire.REDUCTIONS[reduction], peer=root,
-            count=scale * sum(map(torch.Tensor.numel, tensors)), inputs=views,
+        operation = Operation(
+            self._number, kind, data_type=data_type, reduction=wire.REDUCTIONS[reduction],
+            peer=root, count=scale * sum(map(torch.Tensor.numel, tensors)), inputs=views,
             outputs=views if has_output else ())
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
@@ -298,10 +298,10 @@ class ProcessGroup(c10d.ProcessGroup):
             data_type, scale = type_to_reduce([output, *inputs], reduction)
             self._check_total("reduce_scatter", "input", inputs, output)
             target, sources = Piece(output), [Piece(each) for each in inputs]
-            operations.append(self._operation(
-                wire.REDUCE_SCATTER, data_type=data_type, reduction=wire.REDUCTIONS[reduction],
-                count=scale * output.numel(), inputs=[piece.view for piece in sources],
-                outputs=[target.view]))
+            operations.append(Operation(
+                self._number, wire.REDUCE_SCATTER, data_type=data_type,
+                reduction=wire.REDUCTIONS[reduction], count=scale * output.numel(),
+                inputs=[piece.view for piece in sources], outputs=[target.view]))
             out_pieces.append(target)
             in_pieces += sources
         return self._perform(operations, out_pieces, in_pieces, list(outputs))
@@ -312,8 +312,8 @@ class ProcessGroup(c10d.ProcessGroup):
             data_type, scale = type_to_move([input, *outputs])
             self._check_total("all_gather", "output", outputs, input)
             source, targets = Piece(input), [Piece(each) for each in outputs]
-            operations.append(self._operation(
-                wire.ALL_GATHER, data_type=data_type, count=scale * input.numel(),
+            operations.append(Operation(
+                self._number, wire.ALL_GATHER, data_type=data_type, count=scale * input.numel(),
                 inputs=[source.view], outputs=[piece.view for piece in targets]))
             out_pieces += targets
             in_pieces.append(source)
@@ -322,10 +322,10 @@ class ProcessGroup(c10d.ProcessGroup):
     def _all_to_all(self, outputs, inputs, output_counts, input_counts) -> Work:
         data_type, scale = type_to_move([*inputs, *outputs])
         sources, targets = [Piece(each) for each in inputs], [Piece(each) for each in outputs]
-        operation = self._operation(
-            wire.ALL_TO_ALL, data_type=data_type, count=scale * sum(input_counts),
-            first=[scale * count for count in input_counts],
-            second=[scale * count for count in output_counts],
+        operation = Operation(
+            self._number, wire.ALL_TO_ALL, data_type=data_type, count=scale * sum(input_counts),
+            first=tuple(scale * count for count in input_counts),
+            second=tuple(scale * count for count in output_counts),
             inputs=[piece.view for piece in sources], outputs=[piece.view for piece in targets])
         return self._perform([operation], targets, sources, list(outputs))
 
@@ -333,15 +333,12 @@ class ProcessGroup(c10d.ProcessGroup):
               flags: int = 0, value: Optional[List] = None) -> Work:
         data_type, scale = type_to_move([*inputs, *outputs])
         sources, targets = [Piece(each) for each in inputs], [Piece(each) for each in outputs]
-        operation = self._operation(
-            kind, data_type=data_type, peer=root, tag=tag, flags=flags,
+        operation = Operation(
+            self._number, kind, data_type=data_type, peer=root, tag=tag, flags=flags,
             count=scale * sum(each.numel() for each in counted),
             inputs=[piece.view for piece in sources], outputs=[piece.view for piece in targets])
         return self._perform([operation], targets, sources, list(outputs) if value is None
                              else value)
-
-    def _operation(self, kind: int, **fields) -> Operation:
-        return Operation(self._number, kind, call_site.here(), **fields)
 
     def _perform(self, operations: List[Operation], outputs: List[Piece], guarded: List[Piece],
                  value: List) -> Work:

@@ -31,7 +31,7 @@ class Piece:
     def __init__(self, tensor: torch.Tensor):
         if type(tensor) not in _PLAIN and hasattr(tensor, "trigger_wait"):
             tensor = tensor.trigger_wait()  # the result of a functional collective
-        if tensor.device.type != "cpu":
+        if not tensor.is_cpu:
             raise NotSupported(_on_device(tensor.device))
         if tensor.layout is not torch.strided:
             raise NotSupported(f"a tensor with layout {tensor.layout}; only dense tensors can be "

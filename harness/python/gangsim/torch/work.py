@@ -7,8 +7,9 @@ from typing import List, Optional, Sequence
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
-from ..connection import Operation, Pending
+from ..connection import Pending
 from ..errors import Error, error_of
+from ..operation import Operation
 from . import backward
 from .errors import as_torch
 from .future import Future
@@ -25,18 +26,22 @@ _DDP_FILE = None
 class Work(c10d.Work):
     """Operations that were started; `value` is what its future yields."""
 
+    # Until operations have been started.
+    _pending: Sequence[Pending] = ()
+    _guarded: Sequence[Piece] = ()  # unchanged until completion
+    _outputs: Sequence[Piece] = ()
+    _digest: Optional[int] = None
+    _error: Optional[Error] = None
+    _source = -1
+    _future: Optional[Future] = None
+    _place = b""
+    _is_finished = True
+    _parent: Optional["Work"] = None
+    _adopted: Sequence["Work"] = ()
+
     def __init__(self, value: List):
         super().__init__()
         self._value = value
-        self._pending: List[Pending] = []
-        self._guarded: List[Piece] = []  # unchanged until completion
-        self._outputs: List[Piece] = []
-        self._digest: Optional[int] = None
-        self._error: Optional[Error] = None
-        self._source = -1
-        self._future: Optional[Future] = None
-        self._place = b""
-        self._is_finished = True
 
     # -- Making --
 
@@ -54,7 +59,7 @@ class Work(c10d.Work):
     def start(self, operations: Sequence[Operation], outputs: List[Piece],
               guarded: List[Piece]) -> None:
         own = process.connection()
-        self._is_finished = False
+        self._is_finished, self._pending = False, []
         self._outputs, self._guarded = outputs, guarded
         self._place = operations[0].place if operations else call_site.here()
         try:
@@ -66,7 +71,7 @@ class Work(c10d.Work):
 
     def adopt(self, works: Sequence["Work"]) -> None:
         """Waits for the operations of `works` from now on."""
-        self._is_finished = False
+        self._is_finished, self._pending = False, []
         for work in works:
             work._parent = self
             self._pending += work._pending
@@ -143,9 +148,6 @@ class Work(c10d.Work):
 
     # -- Completion --
 
-    _parent: Optional["Work"] = None
-    _adopted: Sequence["Work"] = ()
-
     def _waited_for(self) -> List[Pending]:
         if self._parent is not None:
             return []
@@ -180,7 +182,7 @@ class Work(c10d.Work):
         if self._error is None:
             for piece in self._outputs:
                 piece.finish()
-        self._outputs, self._guarded, self._pending, self._digest = [], [], [], None
+        self._outputs, self._guarded, self._pending, self._digest = (), (), (), None
         self._complete_future()
 
     def _complete_future(self) -> None:
