@@ -7,8 +7,8 @@
 namespace gang {
 namespace {
 
-constexpr auto kind_names = names_in_order<GangErrorKind>("timeout", "peer_failed", "mismatch",
-                                                          "aborted", "connection", "corrupt");
+constexpr auto error_kind_names = names_in_order<GangErrorKind>(
+    "timeout", "peer_failed", "mismatch", "aborted", "connection", "corrupt");
 
 constexpr auto differences =
     names_in_order<CallDifference>("operations", "data types", "ranks", "numbers of elements",
@@ -32,10 +32,10 @@ GangFailure without_borrowed_texts(GangFailure failure) {
 
 }  // namespace
 
-std::string_view to_string(GangErrorKind kind) noexcept { return name_of(kind_names, kind); }
+std::string_view to_string(GangErrorKind kind) noexcept { return name_of(error_kind_names, kind); }
 
 std::optional<GangErrorKind> parse_gang_error_kind(std::string_view text) noexcept {
-  return parse_name(kind_names, text);
+  return parse_name(error_kind_names, text);
 }
 
 std::string_view to_string(CallDifference difference) noexcept {

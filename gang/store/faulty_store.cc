@@ -191,11 +191,13 @@ class FaultyStore final : public Store {
   bool is_cancelled_ = false;  // under the mutex
 };
 
-constexpr auto kind_names = names_in_order<StoreFaultKind>("unavailable", "slow", "lossy");
+constexpr auto store_fault_names = names_in_order<StoreFaultKind>("unavailable", "slow", "lossy");
 
 }  // namespace
 
-std::string_view to_string(StoreFaultKind kind) noexcept { return name_of(kind_names, kind); }
+std::string_view to_string(StoreFaultKind kind) noexcept {
+  return name_of(store_fault_names, kind);
+}
 
 std::string to_string(const StoreFault& fault) {
   std::string text(to_string(fault.kind));

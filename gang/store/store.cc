@@ -33,12 +33,14 @@ void check_value(std::string_view key, std::span<const std::byte> value,
                                       operation, key, value.size(), max_store_value_bytes));
 }
 
-constexpr auto kind_names = names_in_order<StoreErrorKind>(
+constexpr auto store_error_names = names_in_order<StoreErrorKind>(
     "timeout", "cancelled", "connection", "address_in_use", "dialect", "not_a_number", "corrupt");
 
 }  // namespace
 
-std::string_view to_string(StoreErrorKind kind) noexcept { return name_of(kind_names, kind); }
+std::string_view to_string(StoreErrorKind kind) noexcept {
+  return name_of(store_error_names, kind);
+}
 
 void Store::set(std::string_view key, std::span<const std::byte> value) {
   check_key(key, "set");

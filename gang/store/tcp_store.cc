@@ -21,7 +21,7 @@ using Link = std::unique_ptr<TcpStoreLink>;
 
 constexpr std::string_view connecting = "connecting";
 
-Deadline deadline_after(Duration timeout) {
+Deadline ends_after(Duration timeout) {
   const Clock::time_point now = Clock::now();
   return timeout >= Deadline::max() - now ? Deadline::max() : now + timeout;
 }
@@ -125,7 +125,7 @@ class TcpStore final : public Store {
 
   Bytes do_get(std::string_view key, Duration timeout) override {
     const Clock::time_point start = Clock::now();
-    const Deadline end = deadline_after(timeout);
+    const Deadline end = ends_after(timeout);
     const std::string keys[] = {std::string(key)};
     while (true) {
       wait_until("get", keys, start, end);
@@ -137,7 +137,7 @@ class TcpStore final : public Store {
   }
 
   void do_wait(std::span<const std::string> keys, Duration timeout) override {
-    wait_until("wait", keys, Clock::now(), deadline_after(timeout));
+    wait_until("wait", keys, Clock::now(), ends_after(timeout));
   }
 
  private:
@@ -166,7 +166,7 @@ class TcpStore final : public Store {
   std::invoke_result_t<Body, TcpStoreLink&, Deadline> call(std::string_view operation,
                                                            std::string_view key, const Body& body) {
     const Clock::time_point start = Clock::now();
-    const Deadline deadline = deadline_after(options_.timeout);
+    const Deadline deadline = ends_after(options_.timeout);
     try {
       Lease lease(*this, take_link(operation, key));
       connect_if_new(lease.link(), deadline);
@@ -183,7 +183,7 @@ class TcpStore final : public Store {
     const std::vector<std::string> wire_keys = on_the_wire(keys);
     try {
       Lease lease(*this, take_link(operation, keys.front()));
-      connect_if_new(lease.link(), std::min(end, deadline_after(options_.timeout)));
+      connect_if_new(lease.link(), std::min(end, ends_after(options_.timeout)));
       const bool have_come = lease.link().wait(wire_keys, end);
       lease.keep();
       if (have_come) return;

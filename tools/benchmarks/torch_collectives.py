@@ -4,6 +4,7 @@
     torch_collectives.py FILE --gloo N   N processes on PyTorch's own Gloo
     torch_collectives.py FILE --plain    one rank, without PyTorch
     torch_collectives.py FILE --floor N  N processes that wait for each other at one more, no gangs
+    torch_collectives.py FILE --torch-floor N  the same, called through torch.distributed
 
 Rank 0 writes FILE: the best of several medians, in microseconds, by name.
 """
@@ -41,8 +42,11 @@ def plain(file):
         write(file, measured)
 
 
-def floor(file, processes):
-    """What the machine takes: frames as large as those of `plain`, and nothing done with them."""
+def floor(file, processes, called_through=lambda exchange, rank: exchange):
+    """What the machine takes: frames as large as those of `plain`, and nothing done with them.
+
+    `called_through(exchange, rank)` is what each process calls in the place of `exchange`.
+    """
     ours, theirs = zip(*(socket.socketpair() for _ in range(processes)))
     children = []
     for rank in range(processes):
@@ -56,7 +60,7 @@ def floor(file, processes):
                 connection.sendall(request)
                 connection.recv(4096)
 
-            measured = {"small": time_of(exchange, 1000)}
+            measured = {"small": time_of(called_through(exchange, rank), 1000)}
             if rank == 0:
                 write(file, measured)
             os._exit(0)
@@ -69,6 +73,35 @@ def floor(file, processes):
             end.sendall(answer)
     for child in children:
         os.waitpid(child, 0)
+
+
+def torch_floor(file, processes):
+    """The same through torch.distributed: what no backend in Python can do without."""
+    import tempfile
+
+    def through_torch(exchange, rank):
+        import torch
+        import torch.distributed as dist
+        from torch.distributed import distributed_c10d as c10d
+
+        class Done(c10d.Work):
+            def wait(self, timeout=None):
+                return True
+
+        class Bare(c10d.ProcessGroup):
+            def allreduce(self, tensors, opts=None):
+                exchange()
+                return Done()
+
+        dist.Backend.register_backend("bare", lambda store, rank, size, timeout: Bare(rank, size))
+        dist.init_process_group("bare", init_method=f"file://{folder}/store", rank=rank,
+                                world_size=processes)
+        small = torch.ones(1)
+        return lambda: dist.all_reduce(small, dist.ReduceOp.MAX)
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory() as folder:
+        floor(file, processes, through_torch)
 
 
 def with_torch(file):
@@ -128,6 +161,8 @@ if __name__ == "__main__":
         on_gloo(sys.argv[1], int(sys.argv[3]))
     elif sys.argv[2:3] == ["--floor"]:
         floor(sys.argv[1], int(sys.argv[3]))
+    elif sys.argv[2:3] == ["--torch-floor"]:
+        torch_floor(sys.argv[1], int(sys.argv[3]))
     elif sys.argv[2:3] == ["--plain"]:
         plain(sys.argv[1])
     else:

@@ -11,11 +11,11 @@ namespace {
 // What the contexts of a program do: an access to one object in each step.
 using Steps = std::vector<std::vector<Access>>;
 
-Access write(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
+Access write_to(StepKey object) { return {.mode = AccessMode::write, .object = object}; }
 Access read(StepKey object) { return {.mode = AccessMode::read, .object = object}; }
 
 // Runs `steps` once, as `guide` says.
-void run_steps(const Steps& steps, Guide& guide) {
+void run_all_steps(const Steps& steps, Guide& guide) {
   guide.begin_run(static_cast<int>(steps.size()));
   std::vector<std::size_t> done(steps.size(), 0);
   RunnableSet runnable;
@@ -37,7 +37,7 @@ std::uint64_t classes_of(const Steps& steps) {
   Reduction reduction;
   while (auto beginning = reduction.next()) {
     guide.begin(*std::move(beginning), reduction.known());
-    run_steps(steps, guide);
+    run_all_steps(steps, guide);
     reduction.learn(guide);
     EXPECT_FALSE(reduction.has_diverged());
     EXPECT_FALSE(reduction.is_too_large());
@@ -46,26 +46,26 @@ std::uint64_t classes_of(const Steps& steps) {
 }
 
 TEST(Reduction, StepsThatCommuteAreRunOnce) {
-  EXPECT_EQ(classes_of({{write(1), write(1)}, {write(2), write(2)}, {write(3)}}), 1);
+  EXPECT_EQ(classes_of({{write_to(1), write_to(1)}, {write_to(2), write_to(2)}, {write_to(3)}}), 1);
   EXPECT_EQ(classes_of({{read(1)}, {read(1)}, {read(1)}}), 1);
 }
 
 TEST(Reduction, StepsThatDoNotCommuteAreRunInEveryOrder) {
-  EXPECT_EQ(classes_of({{write(1)}, {write(1)}}), 2);
-  EXPECT_EQ(classes_of({{write(1)}, {write(1)}, {write(1)}}), 6);
-  EXPECT_EQ(classes_of({{write(1), write(1)}, {write(1), write(1)}}), 6);
-  EXPECT_EQ(classes_of({{write(1)}, {read(1)}, {read(1)}}), 4);
+  EXPECT_EQ(classes_of({{write_to(1)}, {write_to(1)}}), 2);
+  EXPECT_EQ(classes_of({{write_to(1)}, {write_to(1)}, {write_to(1)}}), 6);
+  EXPECT_EQ(classes_of({{write_to(1), write_to(1)}, {write_to(1), write_to(1)}}), 6);
+  EXPECT_EQ(classes_of({{write_to(1)}, {read(1)}, {read(1)}}), 4);
 }
 
 TEST(Reduction, IndependentContestsMultiply) {
-  EXPECT_EQ(classes_of({{write(1)}, {write(1)}, {write(2)}, {write(2)}}), 4);
-  EXPECT_EQ(classes_of({{write(1), write(2)}, {write(1)}, {write(2)}}), 4);
+  EXPECT_EQ(classes_of({{write_to(1)}, {write_to(1)}, {write_to(2)}, {write_to(2)}}), 4);
+  EXPECT_EQ(classes_of({{write_to(1), write_to(2)}, {write_to(1)}, {write_to(2)}}), 4);
 }
 
 // The example of the paper's section 2: a writer and n readers of a variable each, which the writer
 // then reads, too.
 TEST(Reduction, ALongChainIsNotTakenForMany) {
-  EXPECT_EQ(classes_of({{write(1)}, {write(2), read(1)}, {write(3), read(1)}}), 4);
+  EXPECT_EQ(classes_of({{write_to(1)}, {write_to(2), read(1)}, {write_to(3), read(1)}}), 4);
 }
 
 TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
@@ -75,7 +75,7 @@ TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
                     {{.mode = AccessMode::write, .rank = 1, .object = 1}}};
   guide.begin(reduction.next().value(), reduction.known());
   EXPECT_FALSE(reduction.decisive());
-  run_steps(steps, guide);
+  run_all_steps(steps, guide);
   reduction.learn(guide);
   const Beginning other = reduction.next().value();
   ASSERT_TRUE(reduction.decisive());
@@ -88,10 +88,10 @@ TEST(Reduction, NoticesAProgramThatDoesNotRepeatItself) {
   Guide guide;
   Reduction reduction;
   guide.begin(reduction.next().value(), reduction.known());
-  run_steps({{write(1)}, {write(1)}}, guide);
+  run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
   reduction.learn(guide);
   guide.begin(reduction.next().value(), reduction.known());
-  run_steps({{write(1)}, {write(1)}, {write(1)}}, guide);
+  run_all_steps({{write_to(1)}, {write_to(1)}, {write_to(1)}}, guide);
   reduction.learn(guide);
   EXPECT_TRUE(reduction.has_diverged());
   EXPECT_FALSE(reduction.next());

@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-SimulationOptions nccl(int world_size) {
+SimulationOptions nccl_world(int world_size) {
   return {.world_size = world_size, .backend = SimulatedBackend::nccl};
 }
 
@@ -18,7 +18,7 @@ class NcclRootsOfSize : public testing::TestWithParam<int> {};
 
 TEST_P(NcclRootsOfSize, OperationsMatchTheirDefinition) {
   const int size = GetParam();
-  const Report report = run(nccl(size), [size](SimulatedRank& rank) {
+  const Report report = run(nccl_world(size), [size](SimulatedRank& rank) {
     Gang& root = *rank.root();
     std::vector<std::int64_t> values(1000, rank.rank());
     root.all_reduce(view(values), ReduceOperation::sum);
@@ -46,7 +46,7 @@ TEST_P(NcclRootsOfSize, OperationsMatchTheirDefinition) {
 INSTANTIATE_TEST_SUITE_P(Sizes, NcclRootsOfSize, testing::Values(1, 2, 3, 4, 8, 33));
 
 TEST(NcclRoots, MessagesOfABatchProgressTogether) {
-  const Report report = run(nccl(3), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(3), [](SimulatedRank& rank) {
     std::int32_t sent = rank.rank();
     std::int32_t received = -1;
     const PointToPoint both[] = {{OperationKind::send, view_of(sent), (rank.rank() + 1) % 3},
@@ -59,7 +59,7 @@ TEST(NcclRoots, MessagesOfABatchProgressTogether) {
 
 // A poll that completes a work reports it before other contexts, or time, advance.
 TEST(NcclRoots, PollingCompletedWorksTakesNoTime) {
-  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(2), [](SimulatedRank& rank) {
     std::array<std::int32_t, 3> values{};
     if (rank.rank() == 1) {
       for (std::int32_t& value : values) rank.root()->send(view_of(value), 0);
@@ -78,7 +78,7 @@ TEST(NcclRoots, PollingCompletedWorksTakesNoTime) {
 }
 
 TEST(NcclRoots, NamesARankThatLeft) {
-  const Report report = run(nccl(3), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(3), [](SimulatedRank& rank) {
     if (rank.rank() != 1) rank.root()->barrier();
   });
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing")) << to_string(report);
@@ -86,7 +86,7 @@ TEST(NcclRoots, NamesARankThatLeft) {
 }
 
 TEST(NcclRoots, ExceptionOfOneRankEndsItsPeersOperations) {
-  const Report report = run(nccl(3), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(3), [](SimulatedRank& rank) {
     if (rank.rank() == 1) throw std::runtime_error("planted");
     const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
     ASSERT_TRUE(error);
@@ -97,7 +97,7 @@ TEST(NcclRoots, ExceptionOfOneRankEndsItsPeersOperations) {
 }
 
 TEST(NcclRoots, AnAbortReachesEveryone) {
-  const Report report = run(nccl(3), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(3), [](SimulatedRank& rank) {
     if (rank.rank() == 2) rank.root()->abort();
     const auto error = gang_error_of([&rank] { rank.root()->barrier(); });
     ASSERT_TRUE(error);
@@ -107,7 +107,7 @@ TEST(NcclRoots, AnAbortReachesEveryone) {
 }
 
 TEST(NcclRoots, TimeoutsFireInVirtualTime) {
-  SimulationOptions options = nccl(2);
+  SimulationOptions options = nccl_world(2);
   options.pending_timeouts = PendingTimeouts::fire;
   options.timeout = 3s;
   const Report report = run(options, [](SimulatedRank& rank) {
@@ -123,7 +123,7 @@ TEST(NcclRoots, TimeoutsFireInVirtualTime) {
 }
 
 TEST(NcclRoots, WorksMayBeTestedAndAwaitedTogether) {
-  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(2), [](SimulatedRank& rank) {
     const auto other = rank.root()->split({.color = 0});
     std::int32_t values[2] = {1, 2};
     std::vector<Work> works;
@@ -143,7 +143,7 @@ TEST(NcclRoots, FibersAndThreadsGiveTheSameResults) {
   for (const ContextKind context :
        {ContextKind::fiber, ContextKind::thread, ContextKind::parallel}) {
     if (context == ContextKind::fiber && !has_fibers()) continue;
-    SimulationOptions options = nccl(4);
+    SimulationOptions options = nccl_world(4);
     options.context = context;
     const Report report =
         run(options, [](SimulatedRank& rank) { EXPECT_EQ(count_members(*rank.root()), 4); });
@@ -152,7 +152,7 @@ TEST(NcclRoots, FibersAndThreadsGiveTheSameResults) {
 }
 
 TEST(NcclRoots, SurvivorsOfAFailureKeepTheirOrder) {
-  const Report report = run(nccl(4), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(4), [](SimulatedRank& rank) {
     if (rank.rank() == 2) throw std::runtime_error("gone");
     EXPECT_TRUE(gang_error_of([&rank] { rank.root()->barrier(); }));
     const auto rest = rank.root()->shrink();
@@ -163,7 +163,7 @@ TEST(NcclRoots, SurvivorsOfAFailureKeepTheirOrder) {
 }
 
 TEST(NcclRoots, RanksUnawareOfALossContinueWithThoseAware) {
-  const Report report = run(nccl(4), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(4), [](SimulatedRank& rank) {
     if (rank.rank() == 2) throw std::runtime_error("gone");
     if (rank.rank() != 1) {
       EXPECT_TRUE(gang_error_of([&rank] { rank.root()->barrier(); }));
@@ -177,7 +177,7 @@ TEST(NcclRoots, RanksUnawareOfALossContinueWithThoseAware) {
 
 // NCCL identifies a new communicator by the number of splits of the old one.
 TEST(NcclRoots, ShrinkingDoesNotNeedEqualNumbersOfSplits) {
-  SimulationOptions options = nccl(3);
+  SimulationOptions options = nccl_world(3);
   options.pending_timeouts = PendingTimeouts::fire;
   options.timeout = 5s;
   const Report report = run(options, [](SimulatedRank& rank) {
@@ -189,7 +189,7 @@ TEST(NcclRoots, ShrinkingDoesNotNeedEqualNumbersOfSplits) {
 }
 
 TEST(NcclRoots, AbsentRanksAreExcludedAfterTheGracePeriod) {
-  const Report report = run(nccl(3), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(3), [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
       rank.runtime().sleep_for(10s);
       const auto error = gang_error_of([&rank] { rank.root()->shrink({.grace = 1s}); });
@@ -205,7 +205,7 @@ TEST(NcclRoots, AbsentRanksAreExcludedAfterTheGracePeriod) {
 }
 
 TEST(NcclRoots, OverSocketsALostRankFailsItsPeersImmediately) {
-  SimulationOptions options = nccl(3);
+  SimulationOptions options = nccl_world(3);
   options.nccl.links = PeerLinks::sockets;
   const Report report = run(options, [](SimulatedRank& rank) {
     EXPECT_EQ(count_members(*rank.root()), 3);
@@ -220,7 +220,7 @@ TEST(NcclRoots, OverSocketsALostRankFailsItsPeersImmediately) {
 
 // Freeing a communicator waits for the whole device, so a gang defers it until that is idle.
 TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
-  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(2), [](SimulatedRank& rank) {
     const auto closed = rank.root()->split({.color = 0});
     const auto used = rank.root()->split({.color = 0});
     std::int32_t value = 1;
@@ -238,7 +238,7 @@ TEST(NcclRoots, ClosingAGangDoesNotWaitForTheKernelsOfAnother) {
 }
 
 TEST(NcclRoots, ClosingAGangEndsItsPendingOperations) {
-  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(2), [](SimulatedRank& rank) {
     const auto child = rank.root()->split({.color = 0});
     if (rank.rank() == 1) return;
     std::int32_t value = 1;
@@ -254,7 +254,7 @@ TEST(NcclRoots, ClosingAGangEndsItsPendingOperations) {
 // However a run ends, the destructors of gangs and works finish.
 TEST(NcclRoots, StoppedRunUnwinds) {
   for (std::uint64_t limit = 1; limit < 200; limit += 3) {
-    SimulationOptions options = nccl(3);
+    SimulationOptions options = nccl_world(3);
     options.scheduler = SchedulerKind::random;
     options.step_limit = limit;
     const Report report = run(options, [](SimulatedRank& rank) {
@@ -269,7 +269,7 @@ TEST(NcclRoots, StoppedRunUnwinds) {
 }
 
 TEST(NcclRoots, CallsAreCounted) {
-  const Report report = run(nccl(2), [](SimulatedRank& rank) {
+  const Report report = run(nccl_world(2), [](SimulatedRank& rank) {
     rank.root()->barrier();
     rank.root()->split({.color = 0})->barrier();
   });
