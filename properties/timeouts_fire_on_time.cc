@@ -14,6 +14,7 @@
 namespace gang::properties {
 namespace {
 
+using gang::to_string;
 using std::chrono::milliseconds;
 
 sim::SimulationOptions options_of(const TimeoutCase& timeout) {
