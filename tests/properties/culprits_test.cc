@@ -11,7 +11,7 @@ constexpr const char* alone = "one_culprit_is_named_alone";
 constexpr const char* two = "of_two_culprits_no_innocent_is_named";
 
 // A simulator that settles its verdicts, whose report is not what happened.
-Subject settled_and(const std::function<void(sim::Report&)>& falsify) {
+Subject blamed_and(const std::function<void(sim::Report&)>& falsify) {
   Subject subject;
   subject.simulate = [falsify](const sim::SimulationOptions& options,
                                const sim::RankProgram& program) {
@@ -67,21 +67,21 @@ TEST(Culprits, AVictimThatIsNamedTooIsCaught) {
 }
 
 TEST(Culprits, OnlyInnocentsNamedIsCaught) {
-  const Subject subject = settled_and([](sim::Report& report) {
+  const Subject subject = blamed_and([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks = {7777};
   });
   expect_caught(culprits(subject), alone, "only innocents are named");
 }
 
 TEST(Culprits, NobodyNamedIsCaught) {
-  const Subject subject = settled_and([](sim::Report& report) {
+  const Subject subject = blamed_and([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.ranks.clear();
   });
   expect_caught(culprits(subject), two, "no rank is named");
 }
 
 TEST(Culprits, NamingEveryRankIsNotEnough) {
-  const Subject subject = settled_and([](sim::Report& report) {
+  const Subject subject = blamed_and([](sim::Report& report) {
     for (sim::Finding& finding : report.findings)
       for (int rank = 0; rank < 300; ++rank) finding.ranks.push_back(rank);
   });
@@ -90,7 +90,7 @@ TEST(Culprits, NamingEveryRankIsNotEnough) {
 }
 
 TEST(Culprits, AnotherLineIsNotEnough) {
-  const Subject subject = settled_and([](sim::Report& report) {
+  const Subject subject = blamed_and([](sim::Report& report) {
     for (sim::Finding& finding : report.findings) finding.location = {"elsewhere.py", 1};
   });
   const CheckResult result = find_property(culprits(subject), alone).check({.cases = 10'000});

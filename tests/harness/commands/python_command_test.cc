@@ -39,34 +39,34 @@ INSTANTIATE_TEST_SUITE_P(
                          "/bin/sh exited with status 3"}));
 
 // Three ranks that connect by themselves run `program`; what the command says of them.
-Answer attach(const std::vector<std::string>& options, const test::RankProgram& program) {
+Answer attach(const std::vector<std::string>& options, const conducted::RankProgram& program) {
   static int sockets = 0;
   const std::string path = temporary("attached-" + std::to_string(sockets++));
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < 3; ++rank)
     ranks.emplace_back(
-        [path, rank, &program] { test::live_as(path, Client::caller(rank, 3), program); });
+        [path, rank, &program] { conducted::live_as(path, Client::caller(rank, 3), program); });
   std::vector<std::string> arguments = {"python", "--world", "3", "--attach", path};
   arguments.insert(arguments.end(), options.begin(), options.end());
   return ask(arguments);
 }
 
-OperationMessage barrier() {
+OperationMessage barrier_of_root() {
   return {.kind = OperationKind::barrier,
           .call_site = {.file = "train.py", .function = "step", .line = 41}};
 }
 
 TEST(PythonCommand, AttachedRanksThatHold) {
-  const Answer answer = attach({}, [](Client& client) { client.call(barrier()); });
+  const Answer answer = attach({}, [](Client& client) { client.call(barrier_of_root()); });
   EXPECT_EQ(answer.status, exit_status::holds) << answer.err;
   EXPECT_THAT(answer.out, StartsWith("COMPLETED "));
-  EXPECT_EQ(attach({"--quiet"}, [](Client& client) { client.call(barrier()); }).out, "");
+  EXPECT_EQ(attach({"--quiet"}, [](Client& client) { client.call(barrier_of_root()); }).out, "");
 }
 
 TEST(PythonCommand, ADeadlockOfAttachedRanksIsReportedAndSaved) {
   const std::string json = temporary("attached.json");
   const Answer answer = attach({"--json", json}, [](Client& client) {
-    if (client.rank() != 1) client.call(barrier());
+    if (client.rank() != 1) client.call(barrier_of_root());
   });
   EXPECT_EQ(answer.status, exit_status::finding);
   EXPECT_THAT(answer.out, StartsWith("DEADLOCK  participant_missing "));
@@ -89,8 +89,8 @@ TEST(PythonCommand, TheScheduleIsThatOfTheSeed) {
   const auto out = [](const std::string& seed) {
     const std::string trace = temporary("seed.json");
     attach({"--schedule", "random", "--seed", seed, "--trace", trace}, [](Client& client) {
-      const std::uint64_t first = client.start(barrier());
-      client.wait({first, client.start(barrier())});
+      const std::uint64_t first = client.start(barrier_of_root());
+      client.wait({first, client.start(barrier_of_root())});
     });
     return read_file("file", trace);
   };
@@ -101,7 +101,7 @@ TEST(PythonCommand, TheScheduleIsThatOfTheSeed) {
 TEST(PythonCommand, CountsTheCostOfGroupsAndOfWhatIsMadeFromThem) {
   const std::string file = temporary("cost.json");
   const Answer answer = attach({"--cost", "--cost-json", file}, [](Client& client) {
-    client.call(barrier());
+    client.call(barrier_of_root());
     OperationMessage sum{.kind = OperationKind::all_reduce,
                          .type = DataType::f32,
                          .count = 2,

@@ -9,7 +9,7 @@
 
 #include "harness/conductor/messages.h"
 
-namespace gang::harness::test {
+namespace gang::harness::conducted {
 
 inline std::vector<std::byte> bytes_of(std::string_view text) {
   const auto* const first = reinterpret_cast<const std::byte*>(text.data());
@@ -43,4 +43,4 @@ inline Frame without_size(const Frame& frame) {
   return {frame.begin() + sizeof(std::uint32_t), frame.end()};
 }
 
-}  // namespace gang::harness::test
+}  // namespace gang::harness::conducted

@@ -9,7 +9,7 @@
 namespace gang::harness {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace conducted;  // NOLINT(google-build-using-namespace)
 using testing::ElementsAre;
 
 TEST(Client, IsToldOfTheRun) {

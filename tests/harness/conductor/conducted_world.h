@@ -24,7 +24,7 @@
 #include "tests/harness/conductor/shared_memory.h"
 #include "tests/temporary_directory.h"
 
-namespace gang::harness::test {
+namespace gang::harness::conducted {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
@@ -155,4 +155,4 @@ inline std::vector<std::uint64_t> identity_of(const RunResult& result) {
           result.report.counts.choices};
 }
 
-}  // namespace gang::harness::test
+}  // namespace gang::harness::conducted

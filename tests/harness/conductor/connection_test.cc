@@ -16,7 +16,7 @@
 namespace gang::harness {
 namespace {
 
-using test::bytes_of;
+using conducted::bytes_of;
 using testing::ElementsAre;
 
 class ConnectionTest : public testing::Test {
@@ -150,11 +150,11 @@ TEST_F(ConnectionTest, TakesAnyStreamOfBytes) {
   std::size_t all_taken = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SetUp();
-    test::FrameFuzzer fuzzer(seed);
+    conducted::FrameFuzzer fuzzer(seed);
     Frame stream;
     for (int i = 0; i < 20; ++i) {
       Frame frame = fuzzer.below(2) == 0 ? fuzzer.noise() : fuzzer.mutated();
-      frame = test::framed(frame);
+      frame = conducted::framed(frame);
       if (fuzzer.below(8) == 0) frame[fuzzer.below(4)] ^= std::byte{0x40};  // in the size
       stream.insert(stream.end(), frame.begin(), frame.end());
     }

@@ -9,7 +9,7 @@
 #include "harness/conductor/messages.h"
 #include "tests/harness/conductor/bytes.h"
 
-namespace gang::harness::test {
+namespace gang::harness::conducted {
 
 // One frame of each kind, without its size.
 inline std::vector<Frame> sample_frames() {
@@ -106,4 +106,4 @@ inline Frame framed(const Frame& frame) {
   return whole;
 }
 
-}  // namespace gang::harness::test
+}  // namespace gang::harness::conducted

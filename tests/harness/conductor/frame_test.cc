@@ -8,7 +8,7 @@
 namespace gang::harness {
 namespace {
 
-using test::bytes_of;
+using conducted::bytes_of;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -20,7 +20,7 @@ TEST(Frame, HoldsWhatWasWritten) {
   writer.bytes(bytes_of("ab"));
   const std::vector<std::int64_t> numbers = {1, -2};
   writer.numbers(std::span<const std::int64_t>(numbers));
-  const Frame frame = test::without_size(writer.finish());
+  const Frame frame = conducted::without_size(writer.finish());
   FrameReader reader(frame);
   EXPECT_EQ(reader.number<std::uint8_t>(), 9);
   EXPECT_EQ(reader.number<std::uint32_t>(), 0xfffffffeU);
@@ -41,7 +41,7 @@ TEST(Frame, ListsMayBeEmpty) {
   FrameWriter writer(1);
   writer.numbers(std::span<const std::int32_t>());
   writer.number(std::uint32_t{0});
-  const Frame frame = test::without_size(writer.finish());
+  const Frame frame = conducted::without_size(writer.finish());
   FrameReader reader(frame);
   reader.number<std::uint8_t>();
   EXPECT_THAT(reader.numbers<std::int32_t>(), IsEmpty());

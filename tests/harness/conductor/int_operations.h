@@ -10,7 +10,7 @@
 #include "harness/conductor/messages.h"
 #include "tests/harness/conductor/bytes.h"
 
-namespace gang::harness::test {
+namespace gang::harness::conducted {
 
 inline OperationMessage int_sum(std::int32_t value, std::uint32_t group = 0) {
   return {.group = group,
@@ -44,4 +44,4 @@ inline std::int32_t sum(Client& client, std::int32_t value, std::uint32_t group 
   return result.values<std::int32_t>().at(0);
 }
 
-}  // namespace gang::harness::test
+}  // namespace gang::harness::conducted

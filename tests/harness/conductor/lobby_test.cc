@@ -112,7 +112,7 @@ TEST_F(LobbyTest, SaysWhyItRefuses) {
 
 TEST_F(LobbyTest, WhoDoesNotSayHelloIsRefusedAndTheNextOneIsHeard) {
   const Lobby lobby = make();
-  for (const Frame& first : {frame_of(ByeMessage{}), test::bytes_of("GET / HTTP/1.1\r\n"),
+  for (const Frame& first : {frame_of(ByeMessage{}), conducted::bytes_of("GET / HTTP/1.1\r\n"),
                              Frame(64, std::byte{0xff}), Frame(4)})
     serve([&] {
       const Descriptor socket = connect_to(lobby.path());

@@ -11,8 +11,8 @@
 namespace gang::harness {
 namespace {
 
-using test::bytes_of;
-using test::without_size;
+using conducted::bytes_of;
+using conducted::without_size;
 using testing::ElementsAre;
 
 constexpr CallSite site{.file = "dir/train.py", .function = "step", .line = 41};
@@ -242,11 +242,11 @@ TEST_F(ClientMessages, AnOutputWhoseSizeOverflowsIsAnError) {
   writer.number(std::uint8_t{10});
   writer.number(std::uint64_t{1} << 61U);
   writer.bytes({});
-  EXPECT_THROW(parsed_frame(test::without_size(writer.finish())), ProtocolError);
+  EXPECT_THROW(parsed_frame(conducted::without_size(writer.finish())), ProtocolError);
 }
 
 TEST_F(ClientMessages, NoneMayBeShorterOrLonger) {
-  for (const Frame& frame : test::sample_frames()) {
+  for (const Frame& frame : conducted::sample_frames()) {
     EXPECT_NO_THROW(parsed_frame(frame));
     for (std::size_t size = 0; size < frame.size(); ++size)
       EXPECT_THROW(parsed_frame({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size)}),
@@ -274,7 +274,7 @@ struct Outcomes {
 };
 
 TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
-  test::FrameFuzzer fuzzer(20);
+  conducted::FrameFuzzer fuzzer(20);
   Outcomes outcomes;
   for (int i = 0; i < 40'000; ++i) {
     outcomes.try_frame(fuzzer.noise());
@@ -286,11 +286,11 @@ TEST_F(ClientMessages, AnythingAtAllIsReadOrRefused) {
 
 TEST_F(ClientMessages, NoLengthAnywhereIsTrusted) {
   Outcomes outcomes;
-  for (const Frame& frame : test::sample_frames())
+  for (const Frame& frame : conducted::sample_frames())
     for (std::size_t place = 0; place < frame.size(); ++place)
-      for (const std::uint32_t length : test::FrameFuzzer::absurd_lengths) {
+      for (const std::uint32_t length : conducted::FrameFuzzer::absurd_lengths) {
         Frame wrong = frame;
-        test::FrameFuzzer::overwrite(wrong, place, length);
+        conducted::FrameFuzzer::overwrite(wrong, place, length);
         outcomes.try_frame(wrong);
       }
   EXPECT_GT(outcomes.refused, 1000);
@@ -357,7 +357,8 @@ TEST_F(ServerMessages, HaveTheNumbersOfTheProtocol) {
 
 TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
   std::vector<int> kinds;
-  for (const Frame& frame : test::sample_frames()) kinds.push_back(static_cast<int>(frame.at(0)));
+  for (const Frame& frame : conducted::sample_frames())
+    kinds.push_back(static_cast<int>(frame.at(0)));
   EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 17, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
 }
 

@@ -13,12 +13,12 @@
 namespace gang::harness {
 namespace {
 
-Descriptor copy_of(const test::SharedMemory& memory) {
+Descriptor copy_of(const conducted::SharedMemory& memory) {
   return Descriptor(::dup(memory.descriptor()));
 }
 
 TEST(SharedBlock, IsTheMemoryOfTheOther) {
-  const test::SharedMemory memory(8192);
+  const conducted::SharedMemory memory(8192);
   *memory.at<int>(4096) = 7;
   const SharedBlock block(copy_of(memory), memory.size());
   EXPECT_EQ(block.size(), 8192U);
@@ -28,7 +28,7 @@ TEST(SharedBlock, IsTheMemoryOfTheOther) {
 }
 
 TEST(SharedBlock, OutlivesItsDescriptor) {
-  const test::SharedMemory memory(64);
+  const conducted::SharedMemory memory(64);
   std::optional<Descriptor> descriptor = copy_of(memory);
   const SharedBlock block(*descriptor, 64);
   descriptor.reset();
@@ -37,12 +37,12 @@ TEST(SharedBlock, OutlivesItsDescriptor) {
 }
 
 TEST(SharedBlock, MayBeLessThanAll) {
-  const test::SharedMemory memory(100);
+  const conducted::SharedMemory memory(100);
   EXPECT_EQ(SharedBlock(copy_of(memory), 10).size(), 10U);
 }
 
 TEST(SharedBlock, MustBeMemoryOfThatSize) {
-  const test::SharedMemory memory(4096);
+  const conducted::SharedMemory memory(4096);
   EXPECT_THROW(SharedBlock(copy_of(memory), 4097), ProtocolError);
   EXPECT_THROW(SharedBlock(copy_of(memory), 0), ProtocolError);
   EXPECT_THROW(SharedBlock(copy_of(memory), SIZE_MAX), ProtocolError);

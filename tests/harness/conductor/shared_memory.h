@@ -10,7 +10,7 @@
 
 #include "harness/conductor/descriptor.h"
 
-namespace gang::harness::test {
+namespace gang::harness::conducted {
 
 // Memory that a process can share.
 class SharedMemory {
@@ -40,4 +40,4 @@ class SharedMemory {
   std::byte* data_ = nullptr;
 };
 
-}  // namespace gang::harness::test
+}  // namespace gang::harness::conducted

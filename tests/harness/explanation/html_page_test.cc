@@ -10,14 +10,14 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-RunResult run_body(int world_size, Program::Run body) {
+RunResult body_of_run(int world_size, Program::Run body) {
   const Program program{.name = "test", .description = "", .run = std::move(body)};
   return run(program, {.program = "test", .world_size = world_size},
              {.timeline = sim::Recording::on});
 }
 
 RunResult deadlock(int world_size, std::string_view label = "") {
-  return run_body(world_size, [label](Rank& rank) {
+  return body_of_run(world_size, [label](Rank& rank) {
     if (rank.rank() != 1) rank.root()->barrier({.label = label});
   });
 }

@@ -11,7 +11,7 @@ RunResult run_body(Program::Run body) {
   return run(program, {.program = "test", .world_size = 4});
 }
 
-std::size_t longest_line(const std::string& text) {
+std::size_t longest_line_of(const std::string& text) {
   std::size_t longest = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -27,7 +27,7 @@ TEST(RunResultText, SummarisesARunThatHolds) {
   EXPECT_THAT(text, testing::HasSubstr("test, world 4, seed 1\n"));
   EXPECT_THAT(text, testing::HasSubstr("Every rank returned; nothing is blocked, "));
   EXPECT_THAT(text, testing::HasSubstr("4 operations by 4 ranks in 1 gang;"));
-  EXPECT_EQ(longest_line(text), 80U);
+  EXPECT_EQ(longest_line_of(text), 80U);
 }
 
 TEST(RunResultText, ListsTheErrorsThatTheProgramHandled) {
@@ -48,7 +48,7 @@ TEST(RunResultText, EndsWithTheCommandThatReproducesAFinding) {
   EXPECT_THAT(text, testing::HasSubstr("rank_failed"));
   EXPECT_THAT(text, testing::HasSubstr("out of paper"));
   EXPECT_THAT(text, testing::EndsWith("\n  Reproduce  gangsim run test --world 4 --seed 1\n"));
-  EXPECT_LE(longest_line(text), 80U);
+  EXPECT_LE(longest_line_of(text), 80U);
 }
 
 TEST(RunResultText, EndsWithTheUnmetExpectation) {

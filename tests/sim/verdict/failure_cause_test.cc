@@ -191,7 +191,7 @@ TEST_P(FailureCause, IndependentFailuresAreFindingsOfTheirOwn) {
   EXPECT_THAT(ranks, testing::UnorderedElementsAre(0, 3));
 }
 
-std::vector<Foreign> backends() {
+std::vector<Foreign> foreign_backends() {
   std::vector<Foreign> all = {{"nccl_sockets", SimulatedBackend::nccl, PeerLinks::sockets},
                               {"nccl_device", SimulatedBackend::nccl, PeerLinks::device}};
   if (gloo_availability().is_available)
@@ -199,7 +199,7 @@ std::vector<Foreign> backends() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, FailureCause, testing::ValuesIn(backends()),
+INSTANTIATE_TEST_SUITE_P(Backends, FailureCause, testing::ValuesIn(foreign_backends()),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
