@@ -1,6 +1,7 @@
 """Which calls of torch.distributed wait for their Work at once."""
 
 import os
+import sys
 from types import FrameType
 
 from torch.distributed import distributed_c10d as c10d
@@ -31,6 +32,14 @@ def is_blocking_call(caller: FrameType) -> bool:
     if name in ("isend", "irecv"):  # from PyTorch 2.6, send calls isend
         return _outer_name(caller) in _ALWAYS
     return name in _ALWAYS
+
+
+def method_called_by(caller: FrameType) -> str:
+    """The method of a process group that `caller` has called, from within that call."""
+    frame = sys._getframe(1)
+    while frame.f_back is not caller:
+        frame = frame.f_back
+    return frame.f_code.co_name
 
 
 def _outer_name(frame: FrameType) -> str:

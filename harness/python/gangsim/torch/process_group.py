@@ -6,7 +6,7 @@ named as PyTorch's Python and C++ callers name them, old names and new.
 
 import sys
 import threading
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Union
 
 import torch
 from torch.distributed import distributed_c10d as c10d
@@ -15,11 +15,11 @@ from .. import call_site, process, wire
 from ..errors import Error, InvalidArgument, NotSupported
 from ..operation import Operation
 from . import coalescing, sparse, store
-from .calls import is_blocking_call
+from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
 from .reductions import reduction_name
 from .tensors import Piece, type_to_move, type_to_reduce
-from .work import Work
+from .work import Ended, Work, run
 
 # Methods that are called by further names, by the name that their code has.
 _OTHER_NAMES = {
@@ -130,9 +130,12 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def allreduce(self, tensors, opts=None) -> Work:
         tensors = _as_list(tensors)
-        if tensors[0].layout is torch.sparse_coo:
-            return self._sum_of_sparse(tensors, opts)
-        return self._reduction(wire.ALL_REDUCE, tensors, opts)
+        try:
+            return self._reduction(wire.ALL_REDUCE, tensors, opts)
+        except NotSupported:
+            if tensors[0].layout is not torch.sparse_coo:
+                raise
+        return self._sum_of_sparse(tensors, opts)
 
     allreduce_coalesced = allreduce
 
@@ -234,11 +237,11 @@ class ProcessGroup(c10d.ProcessGroup):
         count = int((timeout.total_seconds() if timeout is not None else 1800) * 1e9)
         operation = Operation(self._number, wire.MONITORED_BARRIER, count=count,
                               flags=wire.ALL_MISSING if wait_all_ranks else 0)
-        Work([]).run([operation], [])
+        run([operation], [])
 
     def labelled_barrier(self, label: str) -> None:
         """A barrier that reports call `label`."""
-        Work([]).run([Operation(self._number, wire.BARRIER, label=label)], [])
+        run([Operation(self._number, wire.BARRIER, label=label)], [])
 
     def send(self, tensors, dst: int, tag: int = 0) -> Work:
         tensors = _as_list(tensors)
@@ -271,19 +274,19 @@ class ProcessGroup(c10d.ProcessGroup):
     # -- Operations --
 
     def _reduction(self, kind: int, tensors: List[torch.Tensor], opts, root: int = 0) -> Work:
-        reduction = reduction_name(opts, tensors[0])
-        data_type, scale = type_to_reduce(tensors, reduction)
         pieces = [Piece(tensor) for tensor in tensors]
+        reduction = reduction_name(opts, pieces[0].kind)
+        data_type, scale = type_to_reduce(pieces, reduction)
         views = [piece.view for piece in pieces]
         has_output = kind == wire.ALL_REDUCE or root == self._rank
         operation = Operation(
             self._number, kind, data_type=data_type, reduction=wire.REDUCTIONS[reduction],
-            peer=root, count=scale * sum(map(torch.Tensor.numel, tensors)), inputs=views,
+            peer=root, count=scale * sum([piece.count for piece in pieces]), inputs=views,
             outputs=views if has_output else ())
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
     def _sum_of_sparse(self, tensors: List[torch.Tensor], opts) -> Work:
-        if reduction_name(opts, tensors[0]) != "sum":
+        if reduction_name(opts, tensors[0].dtype) != "sum":
             raise NotSupported("sparse tensors can only be summed; pass tensor.to_dense()")
         for tensor in tensors:
             sparse.sum_in_place(self, tensor)
@@ -294,13 +297,13 @@ class ProcessGroup(c10d.ProcessGroup):
     def _reduce_scatter(self, outputs, input_lists, opts) -> Work:
         operations, out_pieces, in_pieces = [], [], []
         for output, inputs in zip(outputs, input_lists):
-            reduction = reduction_name(opts, output)
-            data_type, scale = type_to_reduce([output, *inputs], reduction)
-            self._check_total("reduce_scatter", "input", inputs, output)
             target, sources = Piece(output), [Piece(each) for each in inputs]
+            reduction = reduction_name(opts, target.kind)
+            data_type, scale = type_to_reduce([target, *sources], reduction)
+            self._check_total("reduce_scatter", "input", sources, target)
             operations.append(Operation(
                 self._number, wire.REDUCE_SCATTER, data_type=data_type,
-                reduction=wire.REDUCTIONS[reduction], count=scale * output.numel(),
+                reduction=wire.REDUCTIONS[reduction], count=scale * target.count,
                 inputs=[piece.view for piece in sources], outputs=[target.view]))
             out_pieces.append(target)
             in_pieces += sources
@@ -309,19 +312,19 @@ class ProcessGroup(c10d.ProcessGroup):
     def _all_gather(self, output_lists, inputs, value) -> Work:
         operations, out_pieces, in_pieces = [], [], []
         for outputs, input in zip(output_lists, inputs):
-            data_type, scale = type_to_move([input, *outputs])
-            self._check_total("all_gather", "output", outputs, input)
             source, targets = Piece(input), [Piece(each) for each in outputs]
+            data_type, scale = type_to_move([source, *targets])
+            self._check_total("all_gather", "output", targets, source)
             operations.append(Operation(
-                self._number, wire.ALL_GATHER, data_type=data_type, count=scale * input.numel(),
+                self._number, wire.ALL_GATHER, data_type=data_type, count=scale * source.count,
                 inputs=[source.view], outputs=[piece.view for piece in targets]))
             out_pieces += targets
             in_pieces.append(source)
         return self._perform(operations, out_pieces, in_pieces, value)
 
     def _all_to_all(self, outputs, inputs, output_counts, input_counts) -> Work:
-        data_type, scale = type_to_move([*inputs, *outputs])
         sources, targets = [Piece(each) for each in inputs], [Piece(each) for each in outputs]
+        data_type, scale = type_to_move([*sources, *targets])
         operation = Operation(
             self._number, wire.ALL_TO_ALL, data_type=data_type, count=scale * sum(input_counts),
             first=tuple(scale * count for count in input_counts),
@@ -331,8 +334,8 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def _move(self, kind: int, inputs, outputs, *, counted, root: int = 0, tag: int = 0,
               flags: int = 0, value: Optional[List] = None) -> Work:
-        data_type, scale = type_to_move([*inputs, *outputs])
         sources, targets = [Piece(each) for each in inputs], [Piece(each) for each in outputs]
+        data_type, scale = type_to_move([*sources, *targets])
         operation = Operation(
             self._number, kind, data_type=data_type, peer=root, tag=tag, flags=flags,
             count=scale * sum(each.numel() for each in counted),
@@ -341,19 +344,18 @@ class ProcessGroup(c10d.ProcessGroup):
                              else value)
 
     def _perform(self, operations: List[Operation], outputs: List[Piece], guarded: List[Piece],
-                 value: List) -> Work:
-        caller = sys._getframe(1)
+                 value: List) -> Union[Work, Ended]:
+        caller = sys._getframe(2)
         while caller.f_code.co_filename == __file__:
-            method, caller = caller.f_code.co_name, caller.f_back
-        work = Work(value)
+            caller = caller.f_back
         coalescing.check(self, operations)
         if self._open_block is None and is_blocking_call(caller):
-            work.run(operations, outputs)
-            return work
+            return run(operations, outputs)
+        work = Work(value)
         work.start(operations, outputs, guarded)
         if self._open_block is not None:
             self._open_block.append(work)
-        names = caller.f_code.co_names
+        names, method = caller.f_code.co_names, method_called_by(caller)
         if method not in names and not any(name in names for name in _OTHER_NAMES.get(method, ())):
             work.keep_for_cpp()
         return work
@@ -364,11 +366,11 @@ class ProcessGroup(c10d.ProcessGroup):
         except Error as error:
             raise as_torch(error) from None
 
-    def _check_total(self, call: str, what: str, parts, whole: torch.Tensor) -> None:
-        total = sum(part.numel() for part in parts)
-        if total != self._size * whole.numel():
+    def _check_total(self, call: str, what: str, parts: List[Piece], whole: Piece) -> None:
+        total = sum(part.count for part in parts)
+        if total != self._size * whole.count:
             raise InvalidArgument(f"{call}: {what} has {total} elements; must be {self._size} * "
-                                  f"{whole.numel()}, one part for each rank")
+                                  f"{whole.count}, one part for each rank")
 
 
 def _as_list(tensors) -> List[torch.Tensor]:

@@ -13,12 +13,12 @@ _BY_NUMBER = {hash(known): name for known, name in _REDUCTIONS}
 _OF_BOOL = {"sum": "bor", "max": "bor", "product": "band", "min": "band"}
 
 
-def reduction_name(opts, tensor: torch.Tensor) -> str:
-    """The reduction that `opts` (None, a ReduceOp, or options with one) names, for the type of
-    `tensor`. NotSupported for PREMUL_SUM."""
+def reduction_name(opts, kind: torch.dtype) -> str:
+    """The reduction that `opts` (None, a ReduceOp, or options with one) names, for tensors of that
+    type. NotSupported for PREMUL_SUM."""
     asked = dist.ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
     name = _BY_NUMBER.get(hash(asked)) or next((ours for op, ours in _REDUCTIONS if op == asked), 0)
     if name:
-        return _OF_BOOL.get(name, name) if tensor.dtype is torch.bool else name
+        return _OF_BOOL.get(name, name) if kind is torch.bool else name
     raise NotSupported(f"the reduction {asked} is not supported; supported are: "
                        f"{', '.join(name for _, name in _REDUCTIONS)}")

@@ -1,7 +1,7 @@
 """Torch tensors as the bytes of an operation."""
 
 import zlib
-from typing import List, Optional, Tuple
+from typing import List, Tuple
 
 import torch
 
@@ -24,9 +24,12 @@ _SAMPLE_BYTES = 4 << 10
 
 
 class Piece:
-    """A tensor of an operation: its bytes, and what must be copied back when they have changed."""
+    """A tensor of an operation: its bytes, and what must be copied back when they have changed.
 
-    __slots__ = ("tensor", "staged", "view", "address")
+    `kind` is PyTorch's data type; `data_type` the gang's, None where elements can only be moved.
+    """
+
+    __slots__ = ("tensor", "staged", "view", "address", "kind", "data_type", "count")
 
     def __init__(self, tensor: torch.Tensor):
         if type(tensor) not in _PLAIN and hasattr(tensor, "trigger_wait"):
@@ -36,14 +39,18 @@ class Piece:
         if tensor.layout is not torch.strided:
             raise NotSupported(f"a tensor with layout {tensor.layout}; only dense tensors can be "
                                "communicated: pass tensor.to_dense()")
+        kind = self.kind = tensor.dtype
+        count = self.count = tensor.numel()
         self.tensor, self.staged = tensor, None
         flat = tensor
-        if not tensor.is_contiguous() or tensor.dtype in _COMPONENTS:
+        if kind in _COMPONENTS or not tensor.is_contiguous():
             flat = _plain_copy(tensor)
             if flat is not tensor:
                 self.staged = flat
+        code = self.data_type = _TYPES.get(kind)
         self.address = flat.data_ptr()
-        self.view = bytes_at(self.address, flat.numel() * flat.element_size())
+        self.view = bytes_at(self.address, count * (
+            flat.element_size() if code is None else wire.SIZE_BYTES[code]))
 
     def is_still_there(self) -> bool:
         """Whether the bytes are where they were: a storage that was resized is not."""
@@ -56,24 +63,24 @@ class Piece:
                 self.tensor.detach().copy_(self.staged)
 
 
-def type_to_move(tensors: List[torch.Tensor]) -> Tuple[int, int]:
-    """The gang's data type for `tensors`, and how many of its elements make one of theirs."""
-    kind = _same_type(tensors)
-    if kind in _TYPES:
-        return _TYPES[kind], 1
-    return wire.U8, tensors[0].element_size()
+def type_to_move(pieces: List[Piece]) -> Tuple[int, int]:
+    """The gang's data type for `pieces`, and how many of its elements make one of theirs."""
+    first = _of_one_kind(pieces)
+    if first.data_type is not None:
+        return first.data_type, 1
+    return wire.U8, first.tensor.element_size()
 
 
-def type_to_reduce(tensors: List[torch.Tensor], reduction: str) -> Tuple[int, int]:
+def type_to_reduce(pieces: List[Piece], reduction: str) -> Tuple[int, int]:
     """The same for a reduction. NotSupported if the type cannot be reduced."""
-    kind = _same_type(tensors)
-    if kind in _TYPES:
-        return _TYPES[kind], 1
-    if kind in _COMPONENTS and reduction in ("sum", "mean"):
-        return _COMPONENTS[kind], 2
-    raise NotSupported(f"{reduction} of {kind} tensors: supported are bool, uint8, int8, int32, "
-                       "int64, float16, bfloat16, float32, float64, and sums and means of complex "
-                       "tensors")
+    first = _of_one_kind(pieces)
+    if first.data_type is not None:
+        return first.data_type, 1
+    if first.kind in _COMPONENTS and reduction in ("sum", "mean"):
+        return _COMPONENTS[first.kind], 2
+    raise NotSupported(f"{reduction} of {first.kind} tensors: supported are bool, uint8, int8, "
+                       "int32, int64, float16, bfloat16, float32, float64, and sums and means of "
+                       "complex tensors")
 
 
 def digest(pieces: List[Piece]) -> int:
@@ -91,13 +98,14 @@ def digest(pieces: List[Piece]) -> int:
     return value
 
 
-def _same_type(tensors: List[torch.Tensor]) -> Optional[torch.dtype]:
-    kind = tensors[0].dtype
-    for tensor in tensors:
-        if tensor.dtype is not kind:
-            raise InvalidArgument(f"tensors of one call have types {kind} and {tensor.dtype}; "
+def _of_one_kind(pieces: List[Piece]) -> Piece:
+    """The first; InvalidArgument if another one has another type."""
+    first = pieces[0]
+    for piece in pieces:
+        if piece.kind is not first.kind:
+            raise InvalidArgument(f"tensors of one call have types {first.kind} and {piece.kind}; "
                                   "all must have the same")
-    return kind
+    return first
 
 
 def _plain_copy(tensor: torch.Tensor) -> torch.Tensor:

@@ -23,6 +23,38 @@ _reported = set()
 _DDP_FILE = None
 
 
+class Ended:
+    """What a caller gets that is known to do nothing but wait for it."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: int):
+        self._source = source
+
+    def wait(self, timeout=None) -> bool:
+        return True
+
+    def source_rank(self) -> int:
+        return self._source
+
+    _source_rank = source_rank
+
+
+def run(operations: Sequence[Operation], outputs: List[Piece]) -> Ended:
+    """Performs the operations; returns when their outputs are in place."""
+    own, threads = process.connection(), process.silent_threads()
+    source = wire.NO_RANK
+    try:
+        for operation in operations:
+            source = own.call(operation, threads).source
+    except Error as error:
+        raise as_torch(error) from None
+    for piece in outputs:
+        if piece.staged is not None:
+            piece.finish()
+    return Ended(source)
+
+
 class Work(c10d.Work):
     """Operations that were started; `value` is what its future yields."""
 
@@ -44,17 +76,6 @@ class Work(c10d.Work):
         self._value = value
 
     # -- Making --
-
-    def run(self, operations: Sequence[Operation], outputs: List[Piece]) -> None:
-        """Performs the operations at once: whoever asked is known to wait for them."""
-        own, threads = process.connection(), process.silent_threads()
-        try:
-            for operation in operations:
-                self._source = own.call(operation, threads).source
-        except Error as error:
-            raise as_torch(error) from None
-        for piece in outputs:
-            piece.finish()
 
     def start(self, operations: Sequence[Operation], outputs: List[Piece],
               guarded: List[Piece]) -> None:
