@@ -6,7 +6,7 @@ named as PyTorch's Python and C++ callers name them, old names and new.
 
 import sys
 import threading
-from typing import List, Optional, Sequence, Union
+from typing import List, Optional, Sequence
 
 import torch
 from torch.distributed import distributed_c10d as c10d
@@ -19,7 +19,7 @@ from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
 from .reductions import reduction_name
 from .tensors import Piece, type_to_move, type_to_reduce
-from .work import Ended, Work, run
+from .work import Work, run
 
 # Methods that are called by further names, by the name that their code has.
 _OTHER_NAMES = {
@@ -344,13 +344,13 @@ class ProcessGroup(c10d.ProcessGroup):
                              else value)
 
     def _perform(self, operations: List[Operation], outputs: List[Piece], guarded: List[Piece],
-                 value: List) -> Union[Work, Ended]:
+                 value: List) -> Work:
         caller = sys._getframe(2)
         while caller.f_code.co_filename == __file__:
             caller = caller.f_back
         coalescing.check(self, operations)
         if self._open_block is None and is_blocking_call(caller):
-            return run(operations, outputs)
+            return Work(value, run(operations, outputs))
         work = Work(value)
         work.start(operations, outputs, guarded)
         if self._open_block is not None:

@@ -23,25 +23,9 @@ _reported = set()
 _DDP_FILE = None
 
 
-class Ended:
-    """What a caller gets that is known to do nothing but wait for it."""
-
-    __slots__ = ("_source",)
-
-    def __init__(self, source: int):
-        self._source = source
-
-    def wait(self, timeout=None) -> bool:
-        return True
-
-    def source_rank(self) -> int:
-        return self._source
-
-    _source_rank = source_rank
-
-
-def run(operations: Sequence[Operation], outputs: List[Piece]) -> Ended:
-    """Performs the operations; returns when their outputs are in place."""
+def run(operations: Sequence[Operation], outputs: List[Piece]) -> int:
+    """Performs the operations, and returns the source of the last one's message when all outputs
+    are in place."""
     own, threads = process.connection(), process.silent_threads()
     source = wire.NO_RANK
     try:
@@ -52,7 +36,7 @@ def run(operations: Sequence[Operation], outputs: List[Piece]) -> Ended:
     for piece in outputs:
         if piece.staged is not None:
             piece.finish()
-    return Ended(source)
+    return source
 
 
 class Work(c10d.Work):
@@ -64,16 +48,15 @@ class Work(c10d.Work):
     _outputs: Sequence[Piece] = ()
     _digest: Optional[int] = None
     _error: Optional[Error] = None
-    _source = -1
     _future: Optional[Future] = None
     _place = b""
     _is_finished = True
     _parent: Optional["Work"] = None
     _adopted: Sequence["Work"] = ()
 
-    def __init__(self, value: List):
+    def __init__(self, value: List, source: int = wire.NO_RANK):
         super().__init__()
-        self._value = value
+        self._value, self._source = value, source
 
     # -- Making --
 
