@@ -64,11 +64,15 @@ class Imports(Programs):
     def test_a_module_that_is_missing_is_told_before_anything_runs(self):
         with self.assertRaisesRegex(ScriptError, "(?s)program.py.*line 2.*'no_such_module'"):
             self.check("import os\nimport no_such_module.part\n")
+        for text in ('"""What it does."""', "def f():\n    pass", "class C:\n    pass"):
+            with self.assertRaisesRegex(ScriptError, "no_such_module"):
+                self.check(f"{text}\nfrom no_such_module import part\n")
 
     def test_imports_that_may_not_happen_are_not_checked(self):
         self.check("try:\n    import no_such_module\nexcept ImportError:\n    pass\n"
                    "def f():\n    import no_such_module\n")
-        self.check("import sys\nsys.path.append('/elsewhere')\nx = 1\nimport no_such_module\n")
+        for line in ("sys.path.append('/elsewhere')", "x = 1", "if sys.argv: pass"):
+            self.check(f"import sys\n{line}\nimport no_such_module\n")
         write(self.folder, "my_own.py", "raise RuntimeError('not before the ranks are forked')")
         self.check("import my_own\nfrom . import relative\n")
 

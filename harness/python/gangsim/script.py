@@ -133,8 +133,9 @@ class Script:
                 yield from ((alias.name, statement.lineno) for alias in statement.names)
             elif isinstance(statement, ast.ImportFrom) and not statement.level:
                 yield statement.module, statement.lineno
-            elif not isinstance(statement, (ast.Expr, ast.FunctionDef, ast.ClassDef)):
-                return  # what follows may depend on it: sys.path, an exit
+            elif not (_is_text(statement)
+                      or isinstance(statement, (ast.FunctionDef, ast.ClassDef))):
+                return  # what follows may depend on it: sys.path.insert(...), an exit
 
     def _mentions(self, names) -> bool:
         return self._code is not None and any(name in self._source for name in names)
@@ -143,6 +144,10 @@ class Script:
         """Whether the program brings a module of that name itself."""
         return any(os.path.exists(os.path.join(sys.path[0], name + ending))
                    for ending in (".py", os.sep))
+
+
+def _is_text(statement) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _has_late_import() -> bool:
