@@ -19,6 +19,7 @@ inline constexpr int holds = 0;
 inline constexpr int finding = 1;
 inline constexpr int bad_input = 2;
 inline constexpr int environment = 3;
+inline constexpr int interrupted = 130;  // as shells have it
 }  // namespace exit_status
 
 // Something that `list` lists: "backends", "properties", ... ("programs" is always listed.)

@@ -10,6 +10,7 @@
 #include "harness/commands/cost_options.h"
 #include "harness/comparison/comparison.h"
 #include "harness/conductor/conductor.h"
+#include "harness/conductor/interrupt.h"
 #include "harness/conductor/plain_run.h"
 #include "harness/conductor/python.h"
 #include "harness/explanation/coloured_text.h"
@@ -52,7 +53,8 @@ class PythonCommand final : public Command {
     return "PROGRAM is a script or -m MODULE, with its arguments: options of gangsim come before "
            "it.\n"
            "Each rank is a process; its collectives are carried out by the simulator. After --, a\n"
-           "command of your own starts the ranks (torchrun, mpirun, a shell script).";
+           "command of your own starts the ranks (torchrun, mpirun, a shell script). Ctrl-C ends\n"
+           "the run and tells where each rank is.";
   }
 
   std::vector<Option> options() override {
@@ -124,6 +126,7 @@ class PythonCommand final : public Command {
     report(result, program, conductor, context);
     cost_.report(program, result, context.out);
     const bool ended_well = conductor.end_run(result.report, to_string(result));
+    if (conductor.turns().is_interrupted()) return exit_status::interrupted;
     return result.holds() && ended_well ? exit_status::holds : exit_status::finding;
   }
 
@@ -136,6 +139,7 @@ class PythonCommand final : public Command {
     if (schedule_.is_given()) recording.schedule = sim::Recording::on;
     if (trace_.is_given() || schedule_.is_given()) recording.trace = sim::Recording::on;
     conductor.prepare_run(specification.options.seed);
+    const Interrupt tells_where_the_ranks_are;
     RunResult result = replay_.empty()
                            ? harness::run(program, specification, recording, context.binary)
                            : replayed(program, recording, context);
@@ -205,7 +209,7 @@ class PythonCommand final : public Command {
                                    *runs_, specification.options.seed);
         report(result, program, conductor, context);
         conductor.end_run(result.report, to_string(result));
-        return exit_status::finding;
+        return conductor.turns().is_interrupted() ? exit_status::interrupted : exit_status::finding;
       }
       conductor.end_run(result.report, "");
     }
@@ -249,6 +253,7 @@ class PythonCommand final : public Command {
     ConductorOptions options{.socket = attach_, .world_size = given.world_size};
     if (!options.world_size && !is_own_command) options.world_size = default_world_size;
     options.turns.is_free = free_;
+    options.turns.interrupt = &Interrupt::has_come();
     return options;
   }
 
@@ -336,12 +341,18 @@ class PythonCommand final : public Command {
   }
 
   static void note_turns(const Turns& turns, const RunResult& result, std::ostream& out) {
-    if (!turns.stuck_ranks().empty() && result.report.outcome == sim::Outcome::deadlock)
-      out << fmt::format(
-          "  Probable   {} outside of any call and idle; nothing more is known\n",
+    if (!turns.stuck_ranks().empty() && result.report.outcome == sim::Outcome::deadlock) {
+      const std::string ranks =
           turns.stuck_ranks().size() == 1
               ? fmt::format("rank {} is", turns.stuck_ranks().front())
-              : fmt::format("ranks {} are", sim::to_rank_ranges(turns.stuck_ranks())));
+              : fmt::format("ranks {} are", sim::to_rank_ranges(turns.stuck_ranks()));
+      out << (turns.is_interrupted()
+                  ? fmt::format("  Interrupted  {} outside of any call, and might have gone on\n",
+                                ranks)
+                  : fmt::format("  Probable   {} outside of any call and idle; nothing more is "
+                                "known\n",
+                                ranks));
+    }
     if (!turns.irreproducible().empty())
       out << fmt::format("  Note       not reproducible: {}\n", turns.irreproducible());
   }

@@ -18,8 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Writes what a process said of the stack of a blocked call.
-void describe(const StackMessage& stack, sim::BlockedCall& blocked) {
+// Writes what a process said of the stack of a blocked call; of code that is outside of any call,
+// where it is.
+void describe(const StackMessage& stack, sim::BlockedCall& blocked, bool is_outside) {
   for (const StackMessage::Thread& thread : stack.threads) {
     if (stack.threads.size() > 1) blocked.call_stack.push_back({.function = thread.name + ":"});
     for (const CallSite& frame : thread.frames) {
@@ -27,8 +28,29 @@ void describe(const StackMessage& stack, sim::BlockedCall& blocked) {
       kept.function = frame.function;
     }
   }
-  if (blocked.location.empty() && !stack.threads.empty() && !stack.threads.front().frames.empty())
+  if ((blocked.location.empty() || is_outside) && !stack.threads.empty() &&
+      !stack.threads.front().frames.empty())
     blocked.location = location_of(stack.threads.front().frames.front());
+}
+
+// The finding that ranks stand outside of any call, which is why no other can go on.
+sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report) {
+  std::ranges::sort(ranks);
+  sim::Finding finding{.id = std::string(sim::finding_id::deadlock), .ranks = std::move(ranks)};
+  const auto blocked = std::ranges::find_if(report.blocked, [&](const sim::BlockedCall& call) {
+    return call.gang.empty() && call.rank == finding.ranks.front() && !call.call_stack.empty();
+  });
+  std::string place;
+  if (blocked != report.blocked.end()) {
+    finding.location = blocked->location;
+    place = fmt::format(", {}in {} at {}",
+                        finding.ranks.size() == 1 ? "" : fmt::format("rank {} ", blocked->rank),
+                        blocked->call_stack.front().function, to_string(finding.location));
+  }
+  const bool is_one = finding.ranks.size() == 1;
+  finding.message = fmt::format("{} {} {} outside of any call{}.", is_one ? "Rank" : "Ranks",
+                                sim::to_rank_ranges(finding.ranks), is_one ? "is" : "are", place);
+  return finding;
 }
 
 // `processes`: by rank.
@@ -258,14 +280,17 @@ void Conductor::add_call_stacks(sim::Report& report) {
     poller_.poll(std::chrono::milliseconds(5));
   for (sim::BlockedCall& blocked : report.blocked) {
     const RankProcess& process = *processes_[static_cast<std::size_t>(blocked.rank)];
+    const auto& stuck = turns_.stuck_ranks();
+    const bool is_outside =
+        blocked.gang.name.empty() && std::ranges::find(stuck, blocked.rank) != stuck.end();
     for (const auto& caller : process.callers) {
       const bool is_main = caller == process.callers.front();
       if (caller->stack &&
           (is_main ? blocked.context.empty() : blocked.context == caller->hello.thread_name))
-        describe(*caller->stack, blocked);
+        describe(*caller->stack, blocked, is_outside);
     }
     if (blocked.call_stack.empty() && process.watcher && process.watcher->stack)
-      describe(*process.watcher->stack, blocked);
+      describe(*process.watcher->stack, blocked, is_outside);
   }
 }
 
@@ -273,6 +298,8 @@ void Conductor::complete(sim::Report& report) {
   add_call_stacks(report);
   if (report.outcome != sim::Outcome::deadlock) return;
   std::vector<sim::Finding> unmet = store_.unmet_waits();
+  if (unmet.empty() && !turns_.stuck_ranks().empty())
+    unmet.push_back(outside_of_calls(turns_.stuck_ranks(), report));
   if (unmet.empty()) return;
   // That everybody waits for these says nothing more.
   std::erase_if(report.findings, [](const sim::Finding& finding) {

@@ -34,6 +34,8 @@ struct Start {
   int out = STDOUT_FILENO;
   int err = STDERR_FILENO;
   int kept = -1;  // a descriptor that it inherits
+  // Out of reach of the terminal: an interrupt is the conductor's, and there is no input.
+  bool is_in_background = false;
 };
 
 // Runs in the new process, between fork and exec: only what is safe there.
@@ -44,6 +46,11 @@ struct Start {
   if (start.out != STDOUT_FILENO) ::dup2(start.out, STDOUT_FILENO);
   if (start.err != STDERR_FILENO) ::dup2(start.err, STDERR_FILENO);
   if (start.kept >= 0) ::fcntl(start.kept, F_SETFD, 0);
+  if (start.is_in_background) {
+    ::setpgid(0, 0);
+    if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0)
+      if (::isatty(STDIN_FILENO) != 0) ::dup2(nothing, STDIN_FILENO);
+  }
   ::execvpe(words[0], words, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(failure, &error, sizeof error);
@@ -162,7 +169,8 @@ ForkLauncher::ForkLauncher(Poller& poller, const PythonProgram& program,
   process_ =
       start_process({.words = words_for(program, {"--control", std::to_string(theirs.get())}),
                      .environment = environment,
-                     .kept = theirs.get()});
+                     .kept = theirs.get(),
+                     .is_in_background = true});
   theirs.close();  // so that its end is heard of
   poller_.add(control_.get(), [this] { hear(); });
   await_ready();
@@ -253,7 +261,8 @@ void SpawnLauncher::launch(int rank, const ProcessEnvironment& environment,
   const pid_t process = start_process({.words = words_for(program_, {"--rank"}),
                                        .environment = all,
                                        .out = pipes.out.get(),
-                                       .err = pipes.err.get()});
+                                       .err = pipes.err.get(),
+                                       .is_in_background = true});
   Descriptor& ended_by = processes_[process] = pidfd_of(process);
   poller_.add(ended_by.get(), [this, process] { reap(process); });
   events_.started(rank, process);

@@ -121,6 +121,7 @@ Turns::Heard Turns::listen_for_one(Turn& turn, const std::function<bool()>& has_
   Looks looks(turn.process.id, turn.thread);
   while (!has_spoken()) {
     poller_.poll(slice);
+    if (is_interrupted()) return Heard::stalled;
     const Duration idle = looks.idle();
     if (outside_ > 1 && idle >= options_.patience) {
       turn.is_free = true;
@@ -142,7 +143,7 @@ Turns::Heard Turns::listen_for_any(Turn& turn, const std::function<bool()>& has_
   while (arrivals_ == before && !has_spoken()) {
     poller_.poll(slice);
     // The others that listen are asked in their turn.
-    if (looks.idle() >= limit) return Heard::stalled;
+    if (is_interrupted() || looks.idle() >= limit) return Heard::stalled;
   }
   return Heard::something;
 }

@@ -1,6 +1,7 @@
 // Whose request is taken next, and what happens when a process does not speak.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct TurnOptions {
   Duration stall_limit = std::chrono::seconds(5);
   // The same where only threads are left that have never called.
   Duration silent_threads_limit = std::chrono::seconds(3);
+  // Once it is true, every process that is outside of a call counts as stuck, whatever it does
+  // there. Null: never.
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // The contexts of a run that wait for their processes. Each waits until no other context can run
@@ -56,6 +60,9 @@ class Turns {
   // The ranks that counted as stuck outside of calls when the run ended, so that its verdict is
   // probable, not certain.
   const std::vector<int>& stuck_ranks() const noexcept { return stuck_ranks_; }
+  bool is_interrupted() const noexcept {
+    return options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed);
+  }
 
  private:
   enum class Heard : std::uint8_t { something, nothing_yet, stalled };

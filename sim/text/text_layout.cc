@@ -101,15 +101,7 @@ std::string line_of(const std::vector<Lines>& cells, std::size_t index,
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-}  // namespace
-
-std::size_t column_count(std::string_view text) noexcept {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-  }));
-}
-
-std::string wrapped(std::string_view text, std::string_view indent) {
+std::string wrapped_line(std::string_view text, std::string_view indent) {
   std::string result;
   std::string line(indent);
   bool is_empty = true;
@@ -142,6 +134,24 @@ std::string wrapped(std::string_view text, std::string_view indent) {
     is_empty = false;
   }
   return is_empty ? result : result + line + "\n";
+}
+
+}  // namespace
+
+std::size_t column_count(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+std::string wrapped(std::string_view text, std::string_view indent) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += wrapped_line(text.substr(0, end), indent);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
 }
 
 MarkedText marked_table(const std::vector<std::vector<std::string>>& rows) {

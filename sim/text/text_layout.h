@@ -15,8 +15,9 @@ inline constexpr std::size_t terminal_columns = 80;
 // Columns that UTF-8 text takes, counting a code point as one.
 std::size_t column_count(std::string_view text) noexcept;
 
-// `text` broken at spaces into lines of at most 80 columns, each starting with `indent` and ending
-// with a newline. A longer word is broken at the edge.
+// `text` broken at its newlines, and at spaces into lines of at most 80 columns, each starting with
+// `indent` and ending with a newline. A longer word is broken at the edge; empty lines are left
+// out.
 std::string wrapped(std::string_view text, std::string_view indent);
 
 // Rows of cells as aligned columns, indented by two, each ending with a newline. If a row exceeds

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import pathlib
 import sys
+import sysconfig
 import tempfile
 import threading
 import unittest
@@ -69,6 +70,19 @@ class CallSite(unittest.TestCase):
             place = call_site.of_traceback(error.__traceback__)
         self.assertEqual(read(place)[:2], ("call_site_test.py", line() - 3))
         self.assertEqual(call_site.text_of(place), f"call_site_test.py:{line() - 4}")
+
+    def test_an_exception_of_a_library_is_where_the_program_called_it(self):
+        for name in ("purelib", "stdlib"):
+            space, path = {}, pathlib.Path(sysconfig.get_path(name)) / "checks.py"
+            exec(compile("def check(x):\n    raise ValueError(x)", str(path), "exec"), space)
+            try:
+                space["check"](1)
+            except ValueError as error:
+                trace = error.__traceback__
+            self.assertEqual(read(call_site.of_traceback(trace))[:2],
+                             ("call_site_test.py", line() - 4))
+            # A program may itself be an installed package.
+            self.assertEqual(read(call_site.of_traceback(trace.tb_next))[:2], ("checks.py", 2))
 
     def test_stacks_show_every_thread_but_the_watcher(self):
         own, none = call_site.stacks(0), call_site.stacks(threading.get_ident())

@@ -71,15 +71,30 @@ def text_of(place: bytes) -> str:
 
 
 def of_traceback(trace) -> bytes:
-    """The encoded site where an exception left the program's own code; the innermost such frame."""
-    found = None
+    """The encoded site where an exception left the program's own code: the innermost such frame, or
+    that of a library if all are."""
+    libraries = _libraries()
+    outermost = of_library = own = None
     while trace is not None:
         code = trace.tb_frame.f_code
-        if found is None or not code.co_filename.startswith(_inner):
-            found = (code.co_filename, trace.tb_lineno or 0,
-                     getattr(code, "co_qualname", code.co_name))
+        place = (code.co_filename, trace.tb_lineno or 0, getattr(code, "co_qualname", code.co_name))
+        outermost = outermost or place
+        if not code.co_filename.startswith(_inner):
+            of_library = place
+            if not code.co_filename.startswith(libraries):
+                own = place
         trace = trace.tb_next
-    return wire.site(*(found or ("", 0, "")))
+    return wire.site(*(own or of_library or outermost or ("", 0, "")))
+
+
+def _libraries() -> Tuple[str, ...]:
+    """Where installed packages and the standard library are."""
+    import site
+    import sysconfig
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
+    folders.add(site.getusersitepackages() if hasattr(site, "getusersitepackages") else None)
+    return tuple(folder.rstrip(os.sep) + os.sep for folder in folders if folder)
 
 
 def is_gangsim(code) -> bool:

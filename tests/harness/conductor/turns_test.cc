@@ -1,5 +1,6 @@
 #include "harness/conductor/turns.h"
 
+#include <atomic>
 #include <future>
 #include <random>
 
@@ -166,6 +167,27 @@ TEST(Turns, AllIdleOutsideOfCallsIsAProbableDeadlock) {
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   EXPECT_THAT(world.conductor().turns().stuck_ranks(), ElementsAre(0));
   EXPECT_EQ(result.report.blocked.size(), 2U);
+}
+
+TEST(Turns, AnInterruptMakesOfWhoeverIsOutsideOneThatIsStuckBusyOrNot) {
+  std::atomic<bool> interrupt = false;
+  std::atomic<bool> is_over = false;
+  ConductedWorld world({.world_size = 3, .turns = {.interrupt = &interrupt}});
+  std::jthread impatient;
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() != 1) return void(client.call(barrier()));
+    impatient = std::jthread([&] {
+      std::this_thread::sleep_for(50ms);
+      interrupt = true;
+      std::this_thread::sleep_for(1s);
+      is_over = true;
+    });
+    while (!is_over) {
+    }
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), ElementsAre(1));
+  EXPECT_EQ(result.report.blocked.size(), 3U);
 }
 
 TEST(Turns, OneThatSeemedStuckMaySpeakAfterAll) {

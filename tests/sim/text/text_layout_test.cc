@@ -47,6 +47,14 @@ TEST(Wrapped, NothingGivesNoLine) {
   EXPECT_EQ(wrapped("   ", "  "), "");
 }
 
+TEST(Wrapped, KeepsTheLinesOfTheText) {
+  EXPECT_EQ(wrapped("AssertionError:\n\n x: 1\n y: 2\n", "  "),
+            "  AssertionError:\n  x: 1\n  y: 2\n");
+  const std::string long_line = std::string(60, 'a') + " " + std::string(60, 'b');
+  EXPECT_EQ(wrapped(long_line + "\n" + long_line, ""),
+            wrapped(long_line, "") + wrapped(long_line, ""));
+}
+
 TEST(Wrapped, BreaksAWordThatNoLineHolds) {
   const std::string word(200, 'x');
   std::string joined;
