@@ -12,7 +12,7 @@ namespace {
 
 // How a process ends that calls `program` in the place of this one.
 template <typename Program>
-int status_of(const Program& program) {
+int wait_status_of(const Program& program) {
   const pid_t process = ::fork();
   if (process == 0) ::_exit(program());
   int status = 0;
@@ -21,7 +21,7 @@ int status_of(const Program& program) {
 }
 
 TEST(Interrupt, TheFirstOneIsNoted) {
-  const int status = status_of([] {
+  const int status = wait_status_of([] {
     std::signal(SIGINT, SIG_DFL);
     const Interrupt interrupt;
     const bool had_come = Interrupt::has_come();
@@ -33,7 +33,7 @@ TEST(Interrupt, TheFirstOneIsNoted) {
 }
 
 TEST(Interrupt, TheSecondOneEndsTheProcess) {
-  const int status = status_of([] {
+  const int status = wait_status_of([] {
     std::signal(SIGINT, SIG_DFL);
     const Interrupt interrupt;
     ::raise(SIGINT);
@@ -45,7 +45,7 @@ TEST(Interrupt, TheSecondOneEndsTheProcess) {
 }
 
 TEST(Interrupt, AfterwardsItIsAsBefore) {
-  const int status = status_of([] {
+  const int status = wait_status_of([] {
     std::signal(SIGINT, SIG_DFL);
     {
       const Interrupt interrupt;
@@ -58,7 +58,7 @@ TEST(Interrupt, AfterwardsItIsAsBefore) {
 }
 
 TEST(Interrupt, IsNotForAProcessThatIgnoresIt) {
-  const int status = status_of([] {
+  const int status = wait_status_of([] {
     std::signal(SIGINT, SIG_IGN);
     const Interrupt interrupt;
     ::raise(SIGINT);
