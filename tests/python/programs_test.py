@@ -1,11 +1,15 @@
 """Programs without PyTorch under `gangsim python`, and input that is wrong."""
 
+import json
+import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 
-from package import PROGRAMS, gangsim, needs_program, write
+from package import PROGRAM, PROGRAMS, gangsim, needs_program, write
 
 
 @needs_program
@@ -44,6 +48,29 @@ class Programs(unittest.TestCase):
     def test_each_rank_can_have_an_interpreter_of_its_own(self):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
+
+    def test_an_interrupt_tells_where_each_rank_is(self):
+        text = ("import gangsim\n"
+                "def spin():\n"
+                "    print('spinning', flush=True)\n"
+                "    while True: pass\n"
+                "gang = gangsim.root_gang()\n"
+                "gang.barrier()\n"
+                "if gang.rank == 1: spin()\n"
+                "gang.barrier()\n")
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen(
+                    [PROGRAM, "python", "--world", "3", "--log-ranks", "1", "--json", "run.json",
+                     write(folder, "spin.py", text)],
+                    cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+                self.assertEqual(run.stdout.readline(), "[1] spinning\n")
+                run.send_signal(signal.SIGINT)
+                out = run.communicate(timeout=60)[0]
+            report = json.loads((pathlib.Path(folder) / "run.json").read_text())
+        self.assertEqual(run.returncode, 130, out)
+        self.assertEqual([finding["ranks"] for finding in report["findings"]], [[1]])
+        self.assertEqual({blocked["rank"]: blocked["location"] for blocked in report["blocked"]},
+                         {0: "spin.py:8", 1: "spin.py:4", 2: "spin.py:8"})
 
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
