@@ -46,7 +46,8 @@ def man_page(binary):
     for command in commands_of(usage):
         page += f".SS gangsim {command}\n" + verbatim(help_of(binary, command))
     page += (".SH EXIT STATUS\n.TP\n0\nAll holds.\n.TP\n1\nA finding.\n.TP\n2\n"
-             "Bad usage or bad input.\n.TP\n3\nThe environment failed.\n")
+             "Bad usage or bad input.\n.TP\n3\nThe environment failed.\n.TP\n130\n"
+             "Interrupted; the report tells where the ranks were.\n")
     return page
 
 
