@@ -160,6 +160,37 @@ TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
   EXPECT_EQ(coverage.kinds.at("stall").planned, 1U);
 }
 
+TEST(ExplorationRecord, KeepsEveryCount) {
+  ExplorationRecord record{
+      .specification = specification_of(ring_program()),
+      .schedules = 8,
+      .coverage = {.runs = 7, .with_faults = 6, .completed = 5, .typed_errors = 1}};
+  record.coverage.kinds["crash"] = {.planned = 4, .fired = 3, .places = {"a"}};
+  const ExplorationRecord again = exploration_record_from_json(to_json(record));
+  EXPECT_EQ(again.schedules, 8U);
+  EXPECT_EQ(again.coverage.runs, 7U);
+  EXPECT_EQ(again.coverage.with_faults, 6U);
+  EXPECT_EQ(again.coverage.completed, 5U);
+  EXPECT_EQ(again.coverage.typed_errors, 1U);
+  EXPECT_EQ(again.coverage.kinds.at("crash").planned, 4U);
+  EXPECT_EQ(again.coverage.kinds.at("crash").fired, 3U);
+}
+
+// As one exploration of all runs would have ended there.
+TEST(ExplorationRecord, OfMergedShardsTheFirstFailureCounts) {
+  std::vector<ExplorationRecord> shards(4);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    shards[i].coverage.runs = i + 1;
+    if (i == 0 || i == 3) continue;
+    shards[i].failure.emplace();
+    shards[i].failing_seed = 10 * i;
+  }
+  const ExplorationRecord whole = merged(shards);
+  ASSERT_TRUE(whole.failure);
+  EXPECT_EQ(whole.failing_seed, 10U);
+  EXPECT_EQ(whole.coverage.runs, 3U);
+}
+
 TEST(ExplorationRecord, KeepsItsTimeAndWhatWasNotContained) {
   ExplorationRecord record{.specification = specification_of(ring_program()),
                            .wall_time = std::chrono::milliseconds(1500)};
