@@ -32,7 +32,7 @@ sim::Report with_finding(std::string_view id, sim::Outcome outcome) {
 
 TEST(VerdictOf, IsOneWordThatBackendsShare) {
   using sim::Outcome;
-  EXPECT_EQ(verdict_of({}), "completed");
+  EXPECT_EQ(verdict_of(sim::Report{}), "completed");
   EXPECT_EQ(verdict_of(with_finding("cross_gang_cycle", Outcome::deadlock)), "stuck");
   EXPECT_EQ(verdict_of(with_finding("timed_out", Outcome::failed)), "stuck");
   EXPECT_EQ(verdict_of(with_finding("rank_failed", Outcome::failed)), "failed");
@@ -87,6 +87,16 @@ TEST(CompareRuns, OtherOutcomesDiffer) {
   RunResult right = run_with(BackendKind::gloo, {2});
   right.report = with_finding("timed_out", sim::Outcome::failed);
   EXPECT_TRUE(compare_runs(left, right).agrees());
+}
+
+TEST(CompareRuns, CountsOutputsAndKeepsTheSeed) {
+  RunResult left = run_with(BackendKind::sim, {1});
+  left.outputs.by_rank[0] = {left.outputs.by_rank[1][0], left.outputs.by_rank[1][0]};
+  RunResult right = left;
+  right.specification.options.seed = 7;
+  const AgreementReport report = compare_runs(left, right);
+  EXPECT_EQ(report.outputs, 3U);
+  EXPECT_EQ(report.seed, 7U);
 }
 
 }  // namespace

@@ -69,5 +69,50 @@ TEST(FirstDifference, NeedsTheDataOnlyWhereDigestsDiffer) {
   EXPECT_THROW(first_difference(left, {.digest = 2}), InvalidArgument);
 }
 
+template <typename T>
+Outputs output_with(std::vector<T> values) {
+  OutputRecorder recorder{1, KeepOutputs::data};
+  recorder.record(0, "gradient", view(values));
+  return recorder.take_outputs();
+}
+
+TEST(FirstDifference, WholeNumbersAreNeverNear) {
+  const Tolerance any{.units_in_last_place = 1e20};
+  EXPECT_TRUE(
+      first_difference(output_with<std::int32_t>({5}), output_with<std::int32_t>({6}), any));
+  EXPECT_FALSE(first_difference(output_with<float>({5}), output_with<float>({6}), any));
+}
+
+TEST(FirstDifference, IsTheTypeEvenIfTheBytesAreEqual) {
+  EXPECT_TRUE(first_difference(output_with<std::int32_t>({0}), output_with<float>({0})));
+}
+
+TEST(FirstDifference, IsTheSameFromBothSides) {
+  // Half a unit of the larger one.
+  const Tolerance half{.units_in_last_place = 0.5 / 0x1p-23};
+  EXPECT_FALSE(first_difference(outputs_of({{0.5F}}), outputs_of({{1.0F}}), half));
+  EXPECT_FALSE(first_difference(outputs_of({{1.0F}}), outputs_of({{0.5F}}), half));
+}
+
+TEST(FirstDifference, BesideInfinityOtherNumbersStillDiffer) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tolerance tolerance{.units_in_last_place = 2,
+                            .relative_to = Tolerance::RelativeTo::largest_of_output};
+  EXPECT_TRUE(
+      first_difference(outputs_of({{infinity, 1}}), outputs_of({{infinity, 2}}), tolerance));
+}
+
+TEST(FirstDifference, SeesAnOutputThatIsMissing) {
+  Outputs two = outputs_of({{1}});
+  two.by_rank[0].push_back(two.by_rank[0][0]);
+  EXPECT_EQ(to_string(first_difference(two, outputs_of({{1}})).value()),
+            "rank 0: 2 outputs on the left, 1 outputs on the right");
+}
+
+TEST(FirstDifference, NamesTheFirstElementToo) {
+  EXPECT_EQ(to_string(first_difference(outputs_of({{1}}), outputs_of({{2}})).value()),
+            "rank 0, gradient[0]: 1 on the left, 2 on the right");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -165,5 +165,21 @@ TEST(RunConformance, OfABackendThatCannotBeCheckedIsNotSupported) {
   EXPECT_THROW(run_conformance({}, BackendKind::sim, {}, nullptr), NotSupported);
 }
 
+TEST(RunConformance, WithNcclNoProcessIsForked) {
+  ConformanceCase killed{.program = ring_program()};
+  killed.fault = ProcessFaultKind::kill;
+  EXPECT_THAT([&killed] { run_conformance({killed}, BackendKind::nccl, {}, nullptr); },
+              testing::ThrowsMessage<NotSupported>(HasSubstr("faults of processes")));
+}
+
+TEST(ConformanceReport, AsSarifHasOnlyWhatDiffers) {
+  const ConformanceReport report{.backend = BackendKind::gloo,
+                                 .cases = {{"ring", true, "", 1s}, {"odd", false, "it is", 1s}}};
+  const std::vector<SarifResult> results = to_sarif(report);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].rule, "differs_on_gloo");
+  EXPECT_EQ(results[0].identity, "odd");
+}
+
 }  // namespace
 }  // namespace gang::harness

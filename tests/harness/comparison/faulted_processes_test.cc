@@ -1,6 +1,7 @@
 #include "harness/comparison/faulted_processes.h"
 
 #include <chrono>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -190,6 +191,60 @@ TEST_F(FaultedProcessesTest, AProgramThatFailsByItselfIsNotRunWithFaults) {
   EXPECT_FALSE(report.holds());
   EXPECT_TRUE(report.cases.empty());
   EXPECT_THAT(to_string(report), HasSubstr("fails without any fault: rank 1: out of paper"));
+}
+
+TEST(ProblemOf, AWrongResultIsOneAndAnInjectedExceptionIsNone) {
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(7)}, .wrong_result = "5 is not 6"}),
+            "found its result wrong: 5 is not 6");
+  EXPECT_EQ(problem_with({.failure = RankOutcome::Failure{.text = "injected", .is_injected = true}},
+                         ProcessFaultKind::exception),
+            std::nullopt);
+  EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::mismatch)}),
+            "got a false mismatch: it failed");
+}
+
+TEST(FaultedProcessesReport, CountsEndsAndNamesTheSlowestError) {
+  FaultedProcessesReport report{.program = "ring", .world_size = 3, .timeout = 2s};
+  report.cases = {{.index = 4,
+                   .faults = {"rank 1 is killed"},
+                   .fired = 1,
+                   .ends = {{"right result", 2}, {"aborted", 1}},
+                   .slowest = 1500ms,
+                   .slowest_error = "the first one was late"},
+                  {.index = 5,
+                   .faults = {"rank 2 is killed"},
+                   .fired = 1,
+                   .ends = {{"aborted", 1}},
+                   .slowest = 1200ms,
+                   .slowest_error = "the second one, too"}};
+  EXPECT_TRUE(report.holds());
+  const std::string text = to_string(report);
+  EXPECT_THAT(text, HasSubstr("Fired      2 of 2 faults"));
+  EXPECT_THAT(text, HasSubstr("4 survivors: 2 right results, 2 errors"));
+  EXPECT_THAT(text, HasSubstr("Errors     aborted 2\n"));
+  EXPECT_THAT(text, HasSubstr("Slowest    1.50 s"));
+  EXPECT_THAT(text, HasSubstr("case 4: the first one was late"));
+  report.clean_failure = "rank 0: no";
+  EXPECT_FALSE(report.holds());
+}
+
+TEST(ProcessFaultsCalled, EveryCaseOfAPlanHasItsOwnFaults) {
+  const auto draw = process_faults_called("fault = [{kind = \"crash\", operation = [0, 1000]}]");
+  const FaultSpace space{std::vector<std::uint64_t>(8, 1000), 1s};
+  std::set<std::uint64_t> operations;
+  for (std::uint64_t index = 0; index < 5; ++index)
+    operations.insert(draw(space, 3, index).faults.at(0).operation);
+  EXPECT_GT(operations.size(), 1U);
+}
+
+TEST_F(FaultedProcessesTest, CasesHaveTheirNumbersInTheWhole) {
+  const RunSpecification specification{
+      .program = "ring", .world_size = 2, .options = {.seed = 3, .timeout = 500ms}};
+  const auto report = run_faulted_processes(
+      find_program(all_programs(), "ring"), specification,
+      {.name = "delay", .draw = process_faults_called("delay"), .first = 7, .count = 1}, {});
+  ASSERT_EQ(report.cases.size(), 1U);
+  EXPECT_EQ(report.cases[0].index, 7U);
 }
 
 }  // namespace

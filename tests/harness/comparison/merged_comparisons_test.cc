@@ -133,5 +133,38 @@ TEST(MergedComparisons, AFailureWithoutFaultsStaysOne) {
   EXPECT_FALSE(merged({faulted({1, 2}, 99), read}).holds());
 }
 
+TEST(MergedComparisons, OfOneRankTheFirstDifferenceIsThatOfTheFirstShard) {
+  std::vector<AgreementReport> shards = {agreement(0, 2), agreement(1, 2)};
+  shards[0].difference = Difference{.rank = 1, .output = "case 2"};
+  shards[1].difference = Difference{.rank = 1, .output = "case 25"};
+  EXPECT_EQ(merged(shards).difference->output, "case 2");
+}
+
+TEST(MergedComparisons, KeepTheProblemsOfTheFirstShardThatHasAny) {
+  std::vector<AgreementReport> shards = {agreement(0, 3), agreement(1, 3), agreement(2, 3)};
+  shards[1].left_text = "left of 1";
+  shards[1].right_text = "right of 1";
+  shards[2].left_text = "left of 2";
+  shards[2].right_text = "right of 2";
+  const AgreementReport whole = merged(shards);
+  EXPECT_EQ(whole.left_text, "left of 1");
+  EXPECT_EQ(whole.right_text, "right of 1");
+}
+
+TEST(MergedComparisons, APairHasTwo) {
+  json broken = to_json(agreement(0, 1));
+  broken["verdicts"] = {"completed", "completed", "completed"};
+  EXPECT_THAT([&broken] { agreement_report_from_json(broken); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  HasSubstr("field verdicts has 3 elements; must be 2")));
+}
+
+TEST(MergedComparisons, AsJunitTellTheTimeOfBothAndTheFirstProblem) {
+  EXPECT_EQ(to_junit(agreement(0, 1)).cases.front().time, Duration(5 + 7));
+  FaultedProcessesReport failed = faulted({0, 2}, 5);
+  failed.clean_failure = "rank 0: no";
+  EXPECT_EQ(to_junit(failed).cases.front().failure.value().message, "rank 0: no");
+}
+
 }  // namespace
 }  // namespace gang::harness

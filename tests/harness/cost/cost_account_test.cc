@@ -147,5 +147,70 @@ TEST(CostAccount, DoesNotChangeTheRun) {
   EXPECT_EQ(result.report.counts, plain.report.counts);
 }
 
+TEST(CostAccount, CountsWhatIsGatheredAndScatteredInAll) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::vector<float> whole(4);
+        std::vector<float> part(1);
+        std::vector<TensorView> parts;
+        if (rank.rank() == 0)
+          for (int i = 0; i < 4; ++i) parts.push_back(view(whole).slice(i, 1));
+        rank.root()->gather(parts, view(part), 0);
+        rank.root()->scatter(view(part), parts, 0);
+      },
+      4);
+  for (const auto& of_rank : counts)
+    EXPECT_THAT(texts_of(of_rank), testing::UnorderedElementsAre("root 4 intra gather 1x 16 B",
+                                                                 "root 4 intra scatter 1x 16 B"));
+}
+
+TEST(CostAccount, CountsMessagesOverEachLinkByThemselves) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::int64_t value = 0;
+        if (rank.rank() == 0)
+          for (const int peer : {1, 2, 3}) rank.root()->send(view_of(value), peer);
+        else
+          rank.root()->recv(view_of(value), 0);
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[0]), testing::UnorderedElementsAre("root 4 intra send 1x 8 B",
+                                                                 "root 4 inter send 2x 16 B"));
+}
+
+// Ranks 1 and 3, on two nodes, are ranks 0 and 1 of their gang.
+TEST(CostAccount, APeerIsWhereItsRankInTheRootIs) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        const auto gang = rank.root()->create_gang(std::vector{1, 3}, {.name = "odd"});
+        std::int64_t value = 0;
+        if (rank.rank() == 1) gang->send(view_of(value), 1);
+        if (rank.rank() == 3) gang->recv(view_of(value), 0);
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[1]), testing::Contains("odd 2 inter send 1x 8 B"));
+  EXPECT_THAT(texts_of(counts[3]), testing::Contains("odd 2 inter recv 1x 8 B"));
+}
+
+TEST(OperationSums, AddWhatIsAlikeInEveryRespect) {
+  const OperationCount one{.gang = "dp",
+                           .size = 2,
+                           .kind = OperationKind::all_reduce,
+                           .calls = 1,
+                           .bytes = 8,
+                           .seconds = 0.5};
+  OperationCount other = one;
+  other.gang = "tp";
+  OperationSums sums;
+  sums.add({one, other});
+  sums.add({one});
+  const std::vector<OperationCount> all = sums.take();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].calls, 2U);
+  EXPECT_EQ(all[0].bytes, 16);
+  EXPECT_EQ(all[0].seconds, 1.0);
+  EXPECT_EQ(all[1].calls, 1U);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -16,6 +16,8 @@ TEST(CostModel, HasTheFactorsOfNcclTests) {
   EXPECT_DOUBLE_EQ(bus_factor(OperationKind::all_gather, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(OperationKind::reduce_scatter, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(OperationKind::all_to_all, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(OperationKind::gather, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(OperationKind::scatter, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(OperationKind::broadcast, 4), 1);
   EXPECT_DOUBLE_EQ(bus_factor(OperationKind::send, 4), 1);
 }
@@ -26,6 +28,7 @@ TEST(CostModel, CountsLatencies) {
   EXPECT_EQ(latency_count(OperationKind::broadcast, 8), 3);
   EXPECT_EQ(latency_count(OperationKind::broadcast, 9), 4);
   EXPECT_EQ(latency_count(OperationKind::barrier, 2), 2);
+  EXPECT_EQ(latency_count(OperationKind::barrier, 8), 6);
   EXPECT_EQ(latency_count(OperationKind::batch, 16), 1);
   EXPECT_EQ(latency_count(OperationKind::split, 16), 0);
 }

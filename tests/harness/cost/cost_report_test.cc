@@ -75,6 +75,8 @@ TEST(CostReport, IsJsonOfTheWholeRun) {
   EXPECT_EQ(json["all_ranks"]["calls"], 9);
   EXPECT_EQ(json["all_ranks"]["bytes"], 8292);
   EXPECT_EQ(json["all_ranks"]["operations"][1]["bus_bytes"], 8192);
+  EXPECT_EQ(json["slowest_rank"]["operations"][0]["seconds"], 0.001);
+  EXPECT_EQ(json["slowest_rank"]["seconds"], 0.005);
   EXPECT_EQ(json["model"]["ranks_per_node"], 8);
 }
 

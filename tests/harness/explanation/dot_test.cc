@@ -64,5 +64,19 @@ TEST(Dot, GraphvizReadsIt) {
   }
 }
 
+TEST(Dot, WhereRanksWaitNobodyIsSaidNotTo) {
+  EXPECT_THAT(to_dot(some_deadlock()), testing::Not(HasSubstr("nobody waits")));
+}
+
+TEST(Dot, AnEdgeFromTheCoreToARankThatIsNotBlockedIsOfTheCore) {
+  EXPECT_THAT(to_dot(some_deadlock()), HasSubstr("n0 -> n3 [color=\"#a8201a\", penwidth=2];"));
+}
+
+TEST(Dot, AContextIsNamedBesideItsRank) {
+  sim::Report report = some_deadlock();
+  report.blocked[1].context = "loader";
+  EXPECT_THAT(to_dot(report), HasSubstr("rank 1 / loader\\n"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -128,5 +128,26 @@ TEST(GroupedWaits, ARingOfMessagesIsOneNodeThatNamesNoPeer) {
   EXPECT_EQ(to_string(waits.nodes[0].group->call), "send f32[4] to one rank each");
 }
 
+TEST(GroupedWaits, ANodeHasTheFirstCallStackThatIsKnown) {
+  Report report = barrier_without(5, 4);
+  report.blocked[1].call_stack = {{"first.cc", 1}};
+  report.blocked[2].call_stack = {{"second.cc", 2}};
+  EXPECT_THAT(group_waits(report).nodes[0].call_stack, ElementsAre(SourceLocation{"first.cc", 1}));
+}
+
+TEST(GroupedWaits, WhoIsWaitedForTwiceIsThereOnce) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  report.blocked = {blocked_in(0, {"root", "0-3"}, barrier(0), {3}),
+                    blocked_in(1, {"dp", "0-3"}, barrier(0), {3, 2})};
+  EXPECT_THAT(group_waits(report).nodes.back().ranks, ElementsAre(2, 3));
+}
+
+// Two contexts of one rank in the same call.
+TEST(GroupedWaits, ARankDoesNotWaitForItself) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  report.blocked = {blocked_in(0, {"root", "0-3"}, barrier(0), {0, 3})};
+  EXPECT_THAT(group_waits(report).edges, ElementsAre(WaitEdge{0, 1}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -81,5 +81,13 @@ TEST(HtmlPage, StaysSmallInALargeWorld) {
   EXPECT_LT(to_html(deadlock(ranks)).size(), 200'000U);
 }
 
+TEST(HtmlPage, DataHasNoCharacterThatMarkupBeginsWith) {
+  const std::string page = to_html(deadlock(4, "a < b > c & d"));
+  const std::string begin = "<script type=\"application/json\" id=\"run\">";
+  const std::size_t from = page.find(begin) + begin.size();
+  const std::string data = page.substr(from, page.find("</script>", from) - from);
+  EXPECT_EQ(data.find_first_of("<>&"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gang::harness

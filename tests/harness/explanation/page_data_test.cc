@@ -1,8 +1,12 @@
+#include <map>
+#include <memory>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/explanation/html_page.h"
+#include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 namespace {
@@ -156,6 +160,79 @@ TEST(PageData, TheVerdictIsTheFirstSentenceOfTheFinding) {
   const json page = page_without(4, 1);
   EXPECT_THAT(page["verdict"].get<std::string>(), testing::StartsWith("Rank 1 never called"));
   EXPECT_EQ(page["more"], "Ranks 0,2-3 wait for it.");
+}
+
+TEST(PageData, HalfIsNoMajority) {
+  RunResult result;
+  const sim::CallSummary one{.ranks = {0}, .call = {.kind = "barrier"}};
+  const sim::CallSummary other{.ranks = {1}, .call = {.kind = "scan"}};
+  result.report.findings.push_back(
+      {.id = "deadlock", .divergence = sim::Divergence{.last_common = one, .next = {one, other}}});
+  EXPECT_EQ(make_page_data(result)["findings"][0]["divergence"]["has_majority"], false);
+}
+
+TEST(PageData, ACallWithoutATimeoutDoesNotFail) {
+  RunResult result;
+  result.report.blocked = {{.rank = 0, .call = {.kind = "recv"}, .waits_for_any = true}};
+  const json page = make_page_data(result);
+  EXPECT_EQ(page["nodes"][0]["timeout"], "");
+  EXPECT_EQ(page["nodes"][0]["waits_for_any"], true);
+  EXPECT_EQ(page["advice"].dump().find("Timeout"), std::string::npos);
+}
+
+TEST(PageData, OfManyFaultsTheFirstAreNamed) {
+  RunResult result;
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::slow}}});
+  result.report.faults.assign(4, {.description = "it was slow"});
+  EXPECT_THAT(make_page_data(result)["advice"].dump(), testing::HasSubstr("and 1 more"));
+  result.report.faults.resize(3);
+  EXPECT_EQ(make_page_data(result)["advice"].dump().find("more"), std::string::npos);
+  result.report.faults.assign(130, {.description = "it was slow"});
+  const json page = make_page_data(result);
+  EXPECT_EQ(page["faults"].size(), 100U);
+  EXPECT_EQ(page["faults_left_out"], 30);
+}
+
+TEST(PageData, WhatIsNotKnownIsNoFact) {
+  RunResult result;
+  result.world_size = 0;
+  EXPECT_EQ(make_page_data(result)["facts"].dump().find("Ranks"), std::string::npos);
+}
+
+TEST(PageData, ADivergenceOfAReplayIsTheVerdict) {
+  RunResult result;
+  result.report.outcome = sim::Outcome::diverged;
+  result.report.divergence = "Rank 1 could not run at step 3.";
+  EXPECT_EQ(make_page_data(result)["verdict"], "Rank 1 could not run at step 3.");
+}
+
+TEST(PageData, GangsOfOneNameShareIt) {
+  const json timeline = make_page_data(run_recorded(4, [](Rank& rank) {
+    rank.root()->split({.color = rank.rank() / 2}, {.name = "pair"})->barrier();
+  }))["timeline"];
+  EXPECT_EQ(timeline["gangs"].size(), 3U);
+  EXPECT_EQ(timeline["names"], json::array({"root", "pair"}));
+}
+
+// The main thread of rank 0 is in its second barrier, its other one in the first of another gang.
+TEST(PageData, ABlockedCallIsMarkedInTheLaneOfItsContextOnly) {
+  const json page = make_page_data(run_recorded(2, [](Rank& rank) {
+    const auto own = rank.root()->split({.color = 0}, {.name = "own"});
+    auto thread = rank.runtime().start_thread("saver", [&] {
+      if (rank.rank() == 0) own->barrier();
+    });
+    rank.root()->barrier();
+    if (rank.rank() == 0) rank.root()->barrier();
+    thread->join();
+  }));
+  std::map<std::string, std::vector<bool>> marked;
+  for (const json& lane : page["timeline"]["lanes"])
+    if (lane["ranks"] == "0")
+      for (const json& slice : lane["slices"])
+        marked[lane["context"].get<std::string>()].push_back(slice["is_blocked"].get<bool>());
+  EXPECT_THAT(marked[""], testing::ElementsAre(false, false, true));
+  EXPECT_THAT(marked["saver"], testing::ElementsAre(true));
 }
 
 }  // namespace

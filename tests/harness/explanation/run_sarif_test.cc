@@ -74,5 +74,44 @@ TEST(RunSarif, AnOutcomeWithoutAFindingIsAResult) {
   EXPECT_FALSE(results[1].place);
 }
 
+// Ranks 0 and 1 wait for each other; rank 2 waits behind them.
+RunResult with_two_findings() {
+  RunResult result;
+  result.specification.program = "train";
+  result.report.outcome = sim::Outcome::deadlock;
+  const auto place = [](std::uint32_t line) { return SourceLocation{"sim/simulation.cc", line}; };
+  for (const int rank : {0, 1, 2})
+    result.report.blocked.push_back({.rank = rank,
+                                     .gang = {"dp", "0-2"},
+                                     .call = {.kind = rank == 0 ? "scan" : "barrier"},
+                                     .location = place(static_cast<std::uint32_t>(10 + rank)),
+                                     .is_core = rank < 2});
+  result.report.findings = {
+      {.id = "deadlock", .ranks = {0}, .gang = {"dp", "0-2"}, .message = "First."},
+      {.id = "deadlock", .ranks = {1}, .gang = {"tp", "0-2"}, .message = "Second."}};
+  return result;
+}
+
+TEST(RunSarif, BlockedCallsOfTheCoreAreBesideTheFirstFinding) {
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(with_two_findings(), tree);
+  ASSERT_EQ(results.size(), 2U);
+  ASSERT_EQ(results[0].related.size(), 2U);
+  EXPECT_EQ(results[0].related[0].line, 10);
+  EXPECT_EQ(results[0].related[1].line, 11);
+  ASSERT_TRUE(results[0].place) << "of the first of those";
+  EXPECT_EQ(results[0].place->line, 10);
+  EXPECT_TRUE(results[1].related.empty());
+  EXPECT_NE(results[0].identity, results[1].identity);
+}
+
+TEST(RunSarif, ALineThatIsNotKnownIsNoPlace) {
+  RunResult result = with_two_findings();
+  result.report.blocked.clear();
+  result.report.findings[0].location = {"sim/simulation.cc", 0};
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  EXPECT_FALSE(to_sarif(result, tree)[0].place);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -1,5 +1,6 @@
 #include "harness/program/contribution.h"
 
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,6 +82,30 @@ TEST(IsReduction, NoticesAMissingRank) {
 
 TEST(IsReduction, HoldsForNoElements) {
   EXPECT_TRUE(is_reduction(TensorView{}, ReduceOperation::sum, 3));
+}
+
+// Two ranks contribute 1, 2, 3, ... and 2, 3, 1, ...
+TEST(IsReduction, AMeanMayBeRoundedAndASumMayNot) {
+  std::vector<float> mean = {1.5F, 2.5F, 2.0F, 1.5F};
+  EXPECT_TRUE(is_reduction(view(mean), ReduceOperation::mean, 2));
+  mean[1] = std::nextafter(mean[1], 3.0F);
+  EXPECT_TRUE(is_reduction(view(mean), ReduceOperation::mean, 2));
+  mean[1] = 2.501F;
+  EXPECT_FALSE(is_reduction(view(mean), ReduceOperation::mean, 2));
+  std::vector<float> sum = {3.0F, 5.0F, 4.0F, 3.0F};
+  EXPECT_TRUE(is_reduction(view(sum), ReduceOperation::sum, 2));
+  sum[1] = std::nextafter(sum[1], 6.0F);
+  EXPECT_FALSE(is_reduction(view(sum), ReduceOperation::sum, 2));
+}
+
+TEST(IsReduction, OfAMeanRoundsAsItsTypeDoes) {
+  std::vector<std::uint16_t> mean = {0x3FC0, 0x4020, 0x4000};  // 1.5, 2.5 and 2 in bf16
+  const TensorView tensor{mean.data(), DataType::bf16, Shape::vector(3)};
+  EXPECT_TRUE(is_reduction(tensor, ReduceOperation::mean, 2));
+  ++mean[0];
+  EXPECT_TRUE(is_reduction(tensor, ReduceOperation::mean, 2));
+  mean[0] += 16;
+  EXPECT_FALSE(is_reduction(tensor, ReduceOperation::mean, 2));
 }
 
 }  // namespace

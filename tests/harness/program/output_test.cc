@@ -67,5 +67,24 @@ TEST(OutputRecorder, NamesWrongRanksOnceAndTheLowestOnesMessage) {
   EXPECT_EQ(to_string(recorder.wrong_results().first_location), "train.cc:41");
 }
 
+TEST(OutputRecorder, DropsTheOutputsOfARankThatStartsAgain) {
+  std::vector<float> values = {1, 2};
+  OutputRecorder recorder{2, KeepOutputs::data};
+  for (const int rank : {0, 1}) recorder.record(rank, "values", view(values));
+  recorder.begin_rank(0);
+  recorder.record(0, "again", view(values));
+  const Outputs outputs = recorder.take_outputs();
+  ASSERT_EQ(outputs.by_rank[0].size(), 1U);
+  EXPECT_EQ(outputs.by_rank[0][0].name, "again");
+  EXPECT_EQ(outputs.by_rank[1].size(), 1U);
+}
+
+TEST(OutputRecorder, KeepsTheLastNoteOfARank) {
+  OutputRecorder recorder{2, KeepOutputs::digest_only};
+  recorder.record_note(1, "first");
+  recorder.record_note(1, "second");
+  EXPECT_EQ(recorder.take_notes(), (std::vector<std::string>{"", "second"}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -60,5 +60,19 @@ TEST(ParameterValues, RejectsLookupsTheProgramDoesNotDeclare) {
   EXPECT_THROW(values.get<DataType>("mode"), InvalidArgument);
 }
 
+TEST(ParameterValues, BothEndsOfARangeAreAccepted) {
+  for (const auto& [name, text] : {std::pair{"count", "1"}, std::pair{"count", "100"},
+                                   std::pair{"rate", "0"}, std::pair{"rate", "1"}})
+    EXPECT_NO_THROW(ParameterValues(parameters(), {{name, text}})) << name << text;
+  for (const auto& [name, text] : {std::pair{"count", "101"}, std::pair{"count", "-1"},
+                                   std::pair{"rate", "1.5"}, std::pair{"rate", "-0.5"}})
+    EXPECT_THROW(ParameterValues(parameters(), {{name, text}}), InvalidArgument) << name << text;
+}
+
+TEST(ParameterValues, AWholeNumberIsANumberToo) {
+  EXPECT_EQ(ParameterValues(parameters(), {}).get<double>("count"), 4.0);
+  EXPECT_THROW(ParameterValues(parameters(), {}).get<double>("mode"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace gang::harness

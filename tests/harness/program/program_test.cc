@@ -36,5 +36,16 @@ TEST(Fingerprint, TellsVersionsApart) {
   EXPECT_NE(fingerprint(program), fingerprint(edited));
 }
 
+TEST(Fingerprint, DependsOnTheValuesOfParameters) {
+  const auto with = [](std::int64_t default_value, std::int64_t maximum) {
+    Program program{"train", "one step", do_nothing};
+    program.parameters = {integer_parameter("count", default_value, {0, maximum}, "elements")};
+    return fingerprint(program);
+  };
+  EXPECT_EQ(with(1, 9), with(1, 9));
+  EXPECT_NE(with(1, 9), with(2, 9));
+  EXPECT_NE(with(1, 9), with(1, 8));
+}
+
 }  // namespace
 }  // namespace gang::harness

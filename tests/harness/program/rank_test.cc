@@ -2,8 +2,12 @@
 
 #include <set>
 
+#include <dlpack/dlpack.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/error.h"
+#include "harness/run/fault_file.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness {
@@ -56,6 +60,43 @@ TEST(Rank, KnowsWhereItIs) {
   const RunResult result = run(program, {.program = "place", .world_size = 4});
   EXPECT_TRUE(result.holds());
   EXPECT_EQ(result.report.virtual_time, std::chrono::seconds{1});
+}
+
+TEST(Rank, RefusesAnOutputThatIsNotContiguous) {
+  const Program program{.name = "strided", .description = "", .run = [](Rank& rank) {
+                          std::vector<float> values(6);
+                          std::int64_t shape[] = {3, 2};
+                          std::int64_t strides[] = {1, 3};
+                          DLTensor tensor{};
+                          tensor.data = values.data();
+                          tensor.device = {kDLCPU, 0};
+                          tensor.ndim = 2;
+                          tensor.dtype = {kDLFloat, 32, 1};
+                          tensor.shape = shape;
+                          tensor.strides = strides;
+                          rank.output("transposed", TensorView::from_dlpack(tensor));
+                        }};
+  const RunResult result = run(program, {.program = "strided", .world_size = 1});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("is not contiguous"));
+}
+
+TEST(Rank, OnAnotherGangItIsTheSameIncarnation) {
+  std::vector<std::pair<int, int>> seen;
+  const Program program{.name = "again", .description = "", .run = [&seen](Rank& rank) {
+                          const Rank on_the_same_gang{rank, rank.root()};
+                          seen.emplace_back(rank.incarnation(), on_the_same_gang.incarnation());
+                          try {
+                            rank.root()->barrier();
+                          } catch (const GangError&) {
+                          }
+                        }};
+  run(program,
+      {.program = "again",
+       .world_size = 2,
+       .faults = load_faults(R"(fault = [{kind = "restart", ranks = [1], delay = "1ms"}])")},
+      {.settles = false});
+  EXPECT_THAT(seen, testing::Contains(std::pair{1, 1}));
 }
 
 }  // namespace

@@ -82,5 +82,34 @@ TEST(ReadBlocks, ErrorsNameThePlaceAndWhatWasExpected) {
               ThrowsMessage<InvalidArgument>(HasSubstr("do: expected an array, found an integer")));
 }
 
+TEST(ParseRankSelection, KnowsItsLargestRank) {
+  EXPECT_EQ(parse_rank_selection("8,0-3", {"f.toml", 1, 1}).largest, 8);
+  EXPECT_EQ(read("[[do]]\nranks = [9, 2]\ncalls = []")[0].ranks.largest, 9);
+}
+
+TEST(ReadBlocks, ABlockIsWhereItsRanksAre) {
+  EXPECT_EQ(read("[[do]]\nrepeat = 2\nranks = [9]\ncalls = []")[0].place.line, 3U);
+}
+
+TEST(ReadBlocks, AreNestedOnlySoDeeply) {
+  const auto nested = [](int depth) {
+    std::string text;
+    std::string key;
+    for (int i = 0; i < depth; ++i) {
+      key += i == 0 ? "do" : ".do";
+      text += "[[" + key + "]]\n";
+    }
+    return text;
+  };
+  EXPECT_NO_THROW(read(nested(32)));
+  EXPECT_THAT([&] { read(nested(33)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("nested too deeply")));
+}
+
+TEST(ReadBlocks, AConditionIsAllOfItsText) {
+  EXPECT_THAT([] { read("[[do]]\nwhen = \"rank 3\""); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("expected the end")));
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

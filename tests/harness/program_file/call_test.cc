@@ -123,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         CallCase{"dp barrier barrier",
                  "6:12: expected label \"TEXT\", timeout DURATION, at \"FILE:LINE\" or the end, "
                  "found 'barrier'"},
+        CallCase{"root barrier at \"a.cc:12x\"", "is not a place"},
+        CallCase{"root all_reduce sum f32[1,1,1,1,1,1,1,1,1]", "expected ']'"},
         CallCase{"root send f32[4]", "expected 'to'"},
         CallCase{"root send f32[4] to any", "found 'any'"},
         CallCase{"a = root barrier", "6:1: only a started operation can have a name"},
@@ -133,6 +135,20 @@ INSTANTIATE_TEST_SUITE_P(
         CallCase{"throw oops", "expected a quoted string, found 'oops'"},
         CallCase{"test", "name of a started"},
         CallCase{"return 3", "expected the end, found '3'"}));
+
+TEST(ParseCall, AWorkMayBeNamedLikeAStatement) {
+  EXPECT_EQ(parse("wait = root start barrier").works, std::vector<std::string>{"wait"});
+}
+
+TEST(ParseCall, ReadsCountsPlacesAndWhetherAllMissingRanksAreNamed) {
+  EXPECT_EQ(parse("root all_gather f32[4] counts [1, 2, rank]").by_rank.size(), 3U);
+  EXPECT_TRUE(parse("root monitored_barrier all").names_all_missing);
+  EXPECT_FALSE(parse("root monitored_barrier").names_all_missing);
+  const Call call = parse("root barrier at \"C:/a.cc:12\"");
+  EXPECT_EQ(call.other_place.file, "C:/a.cc");
+  EXPECT_EQ(call.other_place.line, 12U);
+  EXPECT_EQ(parse("wait a b timeout 5ms").works.size(), 2U);
+}
 
 }  // namespace
 }  // namespace gang::harness::program_file

@@ -102,12 +102,43 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentCase{"program = \"ring\"\n[expect]\nat = [9]", ":3:7: a place"},
         DocumentCase{"program = \"ring\"\n[expect]\nrank = [9]", ":3:1: key 'rank' is unknown"},
         DocumentCase{"world = 4\n[gangs]\ng = [0, 0]\n[[do]]", ":3:5: rank 0 is in g twice"},
+        DocumentCase{"program = \"ring\"\ndata = true", ":2:8: data belongs to a program file"},
+        DocumentCase{"world = 4\n[gangs]\nroot = [0]\n[[do]]", ":3:8: root is always there"},
         DocumentCase{"world = 4\n[gangs]\ng = []\n[[do]]", ":3:5: a gang has at least one rank"},
         DocumentCase{"world = 4\nlayout = { tp = 0 }\n[[do]]", ":2:17: tp is 0"}));
 
 TEST(ReadDocument, SaysWhatCannotBeRead) {
   EXPECT_THAT([] { read_document("/absent/x.toml"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("/absent/x.toml: cannot be read")));
+}
+
+TEST(ReadDocument, ReadsALayoutWithNodes) {
+  const Document document =
+      parse_document("a.toml", "world = 12\nlayout = { tp = 2, pp = 3, intra_node = 2 }\n[[do]]\n");
+  const auto& layout = document.program_file->layout.value();
+  EXPECT_EQ(layout.sizes.tp_size, 2);
+  EXPECT_EQ(layout.sizes.pp_size, 3);
+  EXPECT_EQ(layout.intra_node_size, 2);
+  EXPECT_EQ(document.specification.program, "a.toml");
+}
+
+TEST(ReadDocument, GangsAreInTheOrderOfTheFile) {
+  const Document document = parse_document(
+      "a.toml", "world = 2\n[gangs]\nzeta = [0]\nalpha = [1]\nmiddle = [0]\n[[do]]\n");
+  std::vector<std::string> names;
+  for (const DeclaredGang& gang : document.program_file->gangs) names.push_back(gang.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"zeta", "alpha", "middle"}));
+}
+
+TEST(ReadDocument, ExpectsRanksInAnyOrderAndPlaces) {
+  const Document document =
+      parse_document("a.toml", "program = \"ring\"\n[expect]\nranks = [3, 1]\nat = [\"a.cc:7\"]\n");
+  EXPECT_EQ(document.expectation.ranks, (std::vector{1, 3}));
+  EXPECT_EQ(document.expectation.at, std::vector<std::string>{"a.cc:7"});
+}
+
+TEST(ReadDocument, AnEmptyTableOfFaultsIsNoPlan) {
+  EXPECT_FALSE(parse_document("a.toml", "program = \"ring\"\n[faults]\n").specification.faults);
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ INSTANTIATE_TEST_SUITE_P(
                     ExpressionCase{"not rank == 3", 0},
                     ExpressionCase{"not rank > 5 and iteration <= 2", 1},
                     ExpressionCase{"1 or 0 and 0", 1}, ExpressionCase{"0 and 1 / 0", 0},
-                    ExpressionCase{"1 or 1 / 0", 1}, ExpressionCase{"not not 5", 1}));
+                    ExpressionCase{"1 or 1 / 0", 1}, ExpressionCase{"not not 5", 1},
+                    ExpressionCase{"rank <= 3", 1}, ExpressionCase{"rank > 3", 0},
+                    ExpressionCase{"iteration", 2}, ExpressionCase{"1 and 0", 0}));
 
 TEST(Expression, StopsAfterItsLastWord) {
   Tokens tokens{"rank + 1 tag 3", expression_place};

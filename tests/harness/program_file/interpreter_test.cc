@@ -155,5 +155,104 @@ calls = ["one barrier"])");
               testing::HasSubstr("suspect.toml:5:11: rank 1 is not a member of gang 'one'"));
 }
 
+TEST(Interpret, AReturnEndsTheProgramFromAnyDepth) {
+  const RunResult result = run_text(R"(
+world = 1
+[[do]]
+repeat = 2
+  [[do.do]]
+  calls = ["root barrier", "return"]
+[[do]]
+calls = ["root barrier"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 1U);
+}
+
+TEST(Interpret, AConditionSkipsOneIterationOnly) {
+  const RunResult result = run_text(R"(
+world = 1
+[[do]]
+repeat = 4
+when = "iteration != 1"
+calls = ["root barrier"]
+)");
+  EXPECT_EQ(result.report.counts.rank_operations, 3U);
+}
+
+TEST(Interpret, AnInnerBlockSeesTheIterationOfTheLoopAroundIt) {
+  const RunResult result = run_text(R"(
+world = 1
+[[do]]
+repeat = 3
+  [[do.do]]
+    [[do.do.do]]
+    when = "iteration == 2"
+    calls = ["root barrier"]
+)");
+  EXPECT_EQ(result.report.counts.rank_operations, 1U);
+}
+
+TEST(Interpret, WhatWasTestedSuccessfullyIsComplete) {
+  const RunResult result = run_text(R"(
+world = 1
+[[do]]
+calls = ["a = root start barrier", "test a", "wait a"]
+)");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("has not started a"));
+}
+
+TEST(Interpret, AWaitThatTimesOutMayBeRepeated) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [0]
+calls = ["a = root start barrier", "wait a timeout 1 ms", "wait a"]
+[[do]]
+ranks = [1]
+calls = ["sleep 5 ms", "root barrier"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Interpret, OfSeveralTheOneThatHasEndedIsComplete) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [0]
+calls = [
+  "a = root start recv f32[1] from 1 tag 1",
+  "b = root start recv f32[1] from 1 tag 2",
+  "wait_any a b",
+  "wait a",
+]
+[[do]]
+ranks = [1]
+calls = ["root send f32[1] to 0 tag 2", "sleep 5 ms", "root send f32[1] to 0 tag 1"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Interpret, ALayoutHasItsNodes) {
+  const RunResult result = run_text(R"(
+world = 8
+layout = { tp = 2, intra_node = 2 }
+[[do]]
+calls = ["sdp barrier"]
+[[do]]
+ranks = [0]
+calls = ["sdp barrier"]
+)");
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(to_string(result.report.findings[0].gang), "sdp[0,2]");
+}
+
+TEST(RankSelection, CountsStepsFromItsFirstRank) {
+  const RankSelection selection{.ranges = {{1, 7, 3}}};
+  for (int rank = 0; rank < 9; ++rank)
+    EXPECT_EQ(selection.contains(rank), rank == 1 || rank == 4 || rank == 7) << rank;
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

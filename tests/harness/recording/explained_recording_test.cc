@@ -214,5 +214,31 @@ TEST(ExplainedRecording, ShowsTheRecordedTimes) {
   EXPECT_EQ(report.timeline.lanes[1].slices[0].status, sim::SliceStatus::complete);
 }
 
+TEST(ExplainedRecording, OfSeveralCallsThatHaveNotEndedTheFirstIsNamed) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto pair = job.group("pair", {0, 1});
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.state = started});
+  job.calls({0, 1}, pair, OperationKind::broadcast, {.state = scheduled});
+  const sim::Report report = report_of(job);
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].call.kind, "all_reduce");
+  EXPECT_EQ(report.findings[0].location, SourceLocation());
+  EXPECT_THAT(report.findings[0].message, testing::Not(HasSubstr(" at ")));
+  ASSERT_THAT(report.blocked, SizeIs(2));
+  EXPECT_EQ(to_string(report.blocked[1].gang), "root[0,1]");
+}
+
+TEST(ExplainedRecording, ADumpThatIsOlderThanTheOthersIsSaidToBe) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, OperationKind::all_reduce);
+  job.calls({0, 1}, root, OperationKind::all_reduce);
+  const sim::Report report = report_of(job);
+  ASSERT_TRUE(report.certainty && report.certainty->recorded);
+  EXPECT_THAT(report.certainty->recorded->notes,
+              ElementsAre("rank 2 has a dump older than those of the others"));
+}
+
 }  // namespace
 }  // namespace gang::harness

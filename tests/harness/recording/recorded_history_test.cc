@@ -73,5 +73,91 @@ TEST(RecordedHistory, ARankWithoutADumpHasNoLane) {
   EXPECT_EQ(timeline_of(recording, open, histories).lanes.size(), 2U);
 }
 
+TEST(RecordedHistory, TheFirstCallThatDiffersFailsAndLaterOnesArePending) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::all_reduce, {.count = 4});
+  job.call(1, root, OperationKind::all_reduce, {.count = 5});
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.state = started});
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.ranks[0].calls.size(), 2U);
+  EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::failed);
+  EXPECT_EQ(histories.ranks[0].calls[1].status, sim::SliceStatus::pending);
+}
+
+TEST(RecordedHistory, BatchesOfDifferentSizesAreDifferentCalls) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (const std::uint64_t number : {1U, 2U})
+    for (std::uint64_t i = 0; i <= number; ++i) {
+      job.call(0, root, OperationKind::send, {.peer = 1, .sequence = number});
+      job.call(1, root, OperationKind::recv, {.peer = 0, .sequence = number});
+    }
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  const auto& calls = histories.ranks[0].calls;
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(to_string(histories.calls[calls[0].call].call), "batch of 2 operations");
+  EXPECT_EQ(to_string(histories.calls[calls[1].call].call), "batch of 3 operations");
+}
+
+TEST(RecordedHistory, ABatchIsOpenIfOneOfItsMessagesIs) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.call(0, root, OperationKind::send, {.peer = 1, .sequence = 5});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 2, .sequence = 5});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.ranks[0].calls.size(), 1U);
+  EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::pending);
+}
+
+TEST(RecordedHistory, CallsThatDifferInTheirNumberAloneAreDescribedOnce) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 3; ++i) job.call(0, root, OperationKind::all_reduce);
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.calls.size(), 1U);
+  EXPECT_EQ(histories.calls[0].call.sequence, std::nullopt);
+}
+
+// Rank 0 comes last, at its second step; ranks 1 and 2 have done nothing before.
+TEST(RecordedHistory, WhoComesLastEndsACollectiveWhateverTheOrderOfRanks) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  const auto own = job.group("own", {0});
+  job.call(0, own, OperationKind::barrier);
+  job.calls({0, 1, 2}, root, OperationKind::all_reduce);
+  job.call(1, root, OperationKind::barrier, {.state = started});
+  job.dump(2).end = ProgramEnd::failed;
+  const Recording recording = job.take();
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
+  EXPECT_EQ(timeline.lanes[2].slices.at(0).last_step, 2U);
+  EXPECT_EQ(timeline.lanes[2].slices.at(0).end, TimePoint(1));
+  EXPECT_EQ(timeline.lanes[2].end, sim::LaneEnd::failed);
+  // What has not ended lasts until the end.
+  EXPECT_EQ(timeline.lanes[1].slices.at(1).last_step, timeline.last_step);
+  EXPECT_EQ(timeline.lanes[1].slices.at(1).end, timeline.end);
+  EXPECT_EQ(timeline.end, TimePoint(1));
+}
+
+// Messages and collectives are numbered each by themselves.
+TEST(RecordedHistory, AMessageDoesNotEndTheCollectiveOfItsNumber) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.sequence = 1});
+  job.call(1, root, OperationKind::send, {.peer = 0, .sequence = 1});
+  job.call(0, root, OperationKind::recv, {.peer = 1, .sequence = 1});
+  const Recording recording = job.take();
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
+  EXPECT_EQ(timeline.lanes[0].slices.at(0).last_step, 1U);
+  EXPECT_EQ(timeline.lanes[0].slices.at(0).end, TimePoint(0));
+}
+
 }  // namespace
 }  // namespace gang::harness

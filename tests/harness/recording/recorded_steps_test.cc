@@ -120,5 +120,94 @@ TEST(RecordedSteps, CallsAreInStreamsUnlessOneHasOvertaken) {
   EXPECT_FALSE(is_ordered(completed, completed, true));
 }
 
+TEST(RecordedSteps, MessagesAtTheEndAreWaitedForToo) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (const int rank : {0, 1}) {
+    job.call(rank, root, OperationKind::send, {.peer = 1 - rank, .sequence = 1});
+    job.call(rank, root, OperationKind::recv, {.peer = 1 - rank, .sequence = 2});
+  }
+  EXPECT_EQ(texts_of(job.take())[0], (Texts{"1 = send", "2 = recv", "wait 1", "wait 2"}));
+}
+
+TEST(RecordedSteps, WhatIsOpenIsWaitedForBeforeWhatHasEnded) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto own = job.group("own", {0});
+  job.call(0, root, all_reduce, {.state = started});
+  job.call(0, own, OperationKind::barrier);
+  job.call(0, root, all_reduce, {.state = scheduled});
+  EXPECT_EQ(texts_of(job.take())[0], (Texts{"1 = all_reduce", "2 = barrier", "3 = all_reduce",
+                                            "wait 1", "wait 3", "wait 2"}));
+}
+
+TEST(RecordedSteps, AProgramHasItsGangsFromTheBeginningOn) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, OperationKind::create_gang);
+  job.calls({0, 1, 2}, root, OperationKind::barrier);
+  job.lose(2);
+  const auto texts = texts_of(job.take());
+  EXPECT_EQ(texts[0], Texts{"barrier"});
+  EXPECT_EQ(texts[2], Texts{"barrier"});
+}
+
+// The dump of rank 2 lacks a call that the others completed with it.
+TEST(RecordedSteps, WhatADumpDoesNotTellStandsWhereItsTimeIs) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  const auto own = job.group("own", {2});
+  job.calls({0, 1}, root, all_reduce);
+  job.call(2, own, OperationKind::barrier);
+  job.dump(2).calls[0].created_ns = 5000;
+  EXPECT_EQ(texts_of(job.take())[2], (Texts{"all_reduce", "barrier"}));
+}
+
+TEST(RecordedSteps, MessagesAreNotOpenOverACallThatADumpDoesNotTell) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  for (const int rank : {0, 2})
+    job.call(rank, root, rank == 0 ? OperationKind::send : OperationKind::recv,
+             {.peer = 2 - rank, .sequence = 1});
+  job.calls({0, 1}, root, all_reduce, {.sequence = 1});
+  EXPECT_EQ(texts_of(job.take())[2], (Texts{"1 = recv", "wait 1", "all_reduce"}));
+}
+
+// Rank 2 has no dump: what was sent to it may be left out, and the rest is no batch any more.
+TEST(RecordedSteps, WhatIsLeftOfABatchMayBeASingleMessage) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  for (const int peer : {2, 1})
+    job.call(0, root, OperationKind::send, {.peer = peer, .sequence = 5});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  job.lose(2);
+  const Recording recording = job.take();
+  const auto steps = steps_of(recording, find_open_calls(recording));
+  ASSERT_EQ(steps[0].size(), 2U);
+  EXPECT_TRUE(steps[0][0].batch.empty());
+  EXPECT_EQ(recording.calls[steps[0][0].call].peer, 1);
+}
+
+TEST(RecordedSteps, WaitsAreCountedFromTheFirstCallOfTheProgram) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  job.begin_at(100);
+  for (int i = 0; i < 3; ++i) job.call(0, root, all_reduce, {.is_blocking = false});
+  std::vector<DumpedCall>& calls = job.dump(0).calls;
+  for (DumpedCall& call : calls) call.has_waits = true;
+  calls[0].waited = 102;
+  calls[1].waited = 103;
+  calls[2].waited = 103;
+  EXPECT_EQ(texts_of(job.take())[0], (Texts{"1 = all_reduce", "2 = all_reduce", "wait 1",
+                                            "1 = all_reduce", "wait 2", "wait 1"}));
+}
+
+TEST(RecordedSteps, WithoutCallsNothingIsInStreams) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  const Recording recording = job.take();
+  EXPECT_FALSE(is_stream_ordered(recording, find_open_calls(recording)));
+}
+
 }  // namespace
 }  // namespace gang::harness

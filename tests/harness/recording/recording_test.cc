@@ -1,5 +1,7 @@
 #include "harness/recording/recording.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +101,50 @@ TEST(Recording, ACallAboutARankThatIsNotThereIsRefused) {
     other.call(0, other.group("default_pg", {0, 1}), OperationKind::broadcast, {.peer = peer});
     EXPECT_THROW(other.take(), InvalidArgument) << peer;
   }
+}
+
+TEST(Recording, AGroupWhoseRanksADumpDoesNotTellIsTheOneThatHasItsRank) {
+  Job job(4);
+  job.group("default_pg", {0, 1, 2, 3});
+  job.dump(0).groups.push_back({"7", "dp", {0, 2}});
+  job.dump(1).groups.push_back({"7", "dp", {1, 3}});
+  job.dump(3).groups.push_back({"7", "dp", {}});
+  job.call(3, 0, OperationKind::barrier);
+  job.dump(3).calls.back().group = 1;
+  const Recording recording = job.take();
+  EXPECT_EQ(recording.groups.at(recording.ranks[3].calls.at(0).group).ranks, (std::vector{1, 3}));
+}
+
+TEST(Recording, TheWorldHasAllRanksOfItsGroups) {
+  Job job(4);
+  job.call(0, job.group("default_pg", {0, 1, 2, 3}), OperationKind::barrier);
+  job.lose(3);
+  const Recording recording = job.take();
+  EXPECT_EQ(recording.world_size(), 4);
+  EXPECT_THAT(recording.evidence.missing, ElementsAre(3));
+}
+
+TEST(Recording, KeepsHowAProgramEndedAndWhatItsGroupsHadEnqueued) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  job.group("pair", {0, 1});
+  job.dump(1).end = ProgramEnd::failed;
+  // The places of groups in dumps differ.
+  std::ranges::reverse(job.dump(1).groups);
+  job.dump(1).groups[0].last_enqueued = 7;
+  const Recording recording = job.take();
+  EXPECT_EQ(recording.ranks[0].end, sim::LaneEnd::none);
+  EXPECT_EQ(recording.ranks[1].end, sim::LaneEnd::failed);
+  ASSERT_EQ(recording.groups[1].name, "pair");
+  EXPECT_THAT(recording.ranks[1].enqueued, ElementsAre(-1, 7));
+}
+
+TEST(Recording, FilesThatAreCutOffAreNoted) {
+  Job job(1);
+  job.group("default_pg", {0});
+  const Recording recording =
+      join_dumps(std::move(job.dumps()), std::move(job.table()), {"rank_1 is cut off"});
+  EXPECT_THAT(recording.evidence.notes, ElementsAre("rank_1 is cut off"));
 }
 
 }  // namespace

@@ -57,5 +57,34 @@ TEST(Replay, AMismatchDoesNotStopTheOtherGangs) {
   EXPECT_EQ(report.findings[1].id, "participant_missing");
 }
 
+TEST(Replay, TellsWhyARankIsMissing) {
+  for (const auto& [end, why] : {std::pair{ProgramEnd::failed, "program failed"},
+                                 std::pair{ProgramEnd::none, "recording ends"}}) {
+    Job job(2);
+    const auto root = job.group("default_pg", {0, 1});
+    job.call(0, root, OperationKind::barrier, {.state = started});
+    job.dump(1).end = end;
+    const sim::Report report = replayed(job);
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_THAT(report.findings[0].message, testing::HasSubstr(why));
+  }
+}
+
+// A dump does not tell how much the messages of a batch hold together.
+TEST(Replay, SizesOfMessagesBesideABatchAreNotCompared) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (const std::int64_t count : {1, 2})
+    job.call(0, root, OperationKind::send,
+             {.state = started, .count = count, .peer = 1, .sequence = 5});
+  for (const std::int64_t count : {2, 1})
+    job.call(1, root, OperationKind::recv,
+             {.state = started,
+              .count = count,
+              .peer = 0,
+              .sequence = static_cast<std::uint64_t>(8 - count)});
+  EXPECT_THAT(replayed(job).findings, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace gang::harness

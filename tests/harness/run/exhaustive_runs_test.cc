@@ -159,6 +159,7 @@ TEST(ExhaustiveRuns, DoesNotClaimWhatFaultsOrOtherBackendsDo) {
   EXPECT_FALSE(can_be_exhaustive({.faults = load_faults("light")}));
   EXPECT_FALSE(can_be_exhaustive({.backend = BackendKind::sim_gloo}));
   EXPECT_FALSE(can_be_exhaustive({.schedule = ScheduleChoice::recheck}));
+  EXPECT_FALSE(can_be_exhaustive({.options = {.context = sim::ContextKind::parallel}}));
 }
 
 TEST(ExhaustiveRuns, ALargeWorldIsRunOnce) {
@@ -178,6 +179,7 @@ TEST(ExhaustiveRuns, AProgramThatNeverEndsIsFound) {
   RunSpecification specification{.program = "endless", .world_size = 2};
   EXPECT_EQ(bounded(specification).options.step_limit, 5'000'000u);
   specification.options.step_limit = 1000;
+  EXPECT_EQ(bounded(specification).options.step_limit, 1000u);
   const Exploration exploration = explored(program, specification);
   EXPECT_EQ(exploration.claim, Claim::found);
   EXPECT_EQ(exploration.failure->report.outcome, sim::Outcome::step_limit);

@@ -128,5 +128,82 @@ TEST(CoverageText, CountsFaults) {
   EXPECT_EQ(coverage_text({}, false), "");
 }
 
+TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
+  ExplorationRecord one{.schedules = 8,
+                        .shard = {0, 2},
+                        .coverage = {.runs = 4,
+                                     .with_faults = 3,
+                                     .completed = 2,
+                                     .typed_errors = 1,
+                                     .corrupted = 5,
+                                     .rank_operations = 40},
+                        .wall_time = std::chrono::seconds(2)};
+  one.coverage.kinds["crash"] = {.planned = 7, .fired = 6, .places = {"a"}};
+  ExplorationRecord two = one;
+  two.shard = {1, 2};
+  two.wall_time = std::chrono::seconds(3);
+  two.coverage.kinds["crash"].places = {"b"};
+  two.coverage.kinds["stall"] = {.planned = 1, .fired = 0, .places = {}};
+  const ExplorationRecord whole = merged({one, two});
+  EXPECT_EQ(whole.shard, Shard());
+  EXPECT_EQ(whole.wall_time, std::chrono::seconds(5));
+  const ExplorationCoverage& coverage = whole.coverage;
+  EXPECT_EQ(coverage.runs, 8U);
+  EXPECT_EQ(coverage.with_faults, 6U);
+  EXPECT_EQ(coverage.completed, 4U);
+  EXPECT_EQ(coverage.typed_errors, 2U);
+  EXPECT_EQ(coverage.corrupted, 10U);
+  EXPECT_EQ(coverage.rank_operations, 80U);
+  EXPECT_EQ(coverage.kinds.at("crash").planned, 14U);
+  EXPECT_EQ(coverage.kinds.at("crash").fired, 12U);
+  EXPECT_THAT(coverage.kinds.at("crash").places, testing::ElementsAre("a", "b"));
+  EXPECT_EQ(coverage.kinds.at("stall").planned, 1U);
+}
+
+TEST(ExplorationRecord, KeepsEveryCount) {
+  ExplorationRecord record{
+      .specification = specification_of(ring_program()),
+      .schedules = 8,
+      .coverage = {.runs = 7, .with_faults = 6, .completed = 5, .typed_errors = 1}};
+  record.coverage.kinds["crash"] = {.planned = 4, .fired = 3, .places = {"a"}};
+  const ExplorationRecord again = exploration_record_from_json(to_json(record));
+  EXPECT_EQ(again.schedules, 8U);
+  EXPECT_EQ(again.coverage.runs, 7U);
+  EXPECT_EQ(again.coverage.with_faults, 6U);
+  EXPECT_EQ(again.coverage.completed, 5U);
+  EXPECT_EQ(again.coverage.typed_errors, 1U);
+  EXPECT_EQ(again.coverage.kinds.at("crash").planned, 4U);
+  EXPECT_EQ(again.coverage.kinds.at("crash").fired, 3U);
+}
+
+// As one exploration of all runs would have ended there.
+TEST(ExplorationRecord, OfMergedShardsTheFirstFailureCounts) {
+  std::vector<ExplorationRecord> shards(4);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    shards[i].coverage.runs = i + 1;
+    if (i == 0 || i == 3) continue;
+    shards[i].failure.emplace();
+    shards[i].failing_seed = 10 * i;
+  }
+  const ExplorationRecord whole = merged(shards);
+  ASSERT_TRUE(whole.failure);
+  EXPECT_EQ(whole.failing_seed, 10U);
+  EXPECT_EQ(whole.coverage.runs, 3U);
+}
+
+TEST(ExplorationRecord, KeepsItsTimeAndWhatWasNotContained) {
+  ExplorationRecord record{.specification = specification_of(ring_program()),
+                           .wall_time = std::chrono::milliseconds(1500)};
+  record.failure = run(ring_program(), record.specification);
+  record.failure->uncontained = "rank 0 got a false mismatch";
+  record.failure->report.findings = {{.id = "timed_out", .message = "It took too long."}};
+  const ExplorationRecord again = exploration_record_from_json(to_json(record));
+  EXPECT_EQ(again.wall_time, record.wall_time);
+  ASSERT_TRUE(again.failure);
+  EXPECT_EQ(again.failure->uncontained, "rank 0 got a false mismatch");
+  // More than the error itself, this is what is wrong.
+  EXPECT_EQ(to_junit(again).cases.at(0).failure.value().message, "rank 0 got a false mismatch");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -77,5 +77,48 @@ TEST(Exploration, WithoutFaultsAnythingThatDoesNotHoldIsAFailure) {
   EXPECT_EQ(exploration.failure->specification.options.seed, 1u);
 }
 
+// 4! orders of the messages.
+Program takes_messages_in_any_order() {
+  return {.name = "order", .description = "", .run = [](Rank& rank) {
+            std::int32_t value = 7;
+            if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+            for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
+            rank.output("last", value);
+          }};
+}
+
+TEST(Exploration, DrawnRunsTakeOverAfterHalfOfTheBudgetAndAllAreCounted) {
+  const RunSpecification five_ranks{.program = "order", .world_size = 5};
+  const Exploration exploration =
+      explore(takes_messages_in_any_order(), five_ranks, {.schedules = 11});
+  EXPECT_EQ(exploration.claim, Claim::sampled);
+  ASSERT_TRUE(exploration.every);
+  EXPECT_EQ(exploration.every->classes, 6U);
+  EXPECT_EQ(exploration.results, 1U);
+  EXPECT_EQ(exploration.coverage.runs, 11U);
+  EXPECT_EQ(exploration.coverage.completed, 11U);
+  EXPECT_EQ(exploration.coverage.rank_operations, 11U * 8);
+}
+
+TEST(Exploration, AnExhaustiveOneHasTheWholeBudgetAndDrawsNothing) {
+  const Exploration exploration =
+      explore(takes_messages_in_any_order(), {.program = "order", .world_size = 5},
+              {.schedules = 10, .strategy = Strategy::exhaustive});
+  EXPECT_EQ(exploration.claim, Claim::sampled);
+  EXPECT_EQ(exploration.coverage.runs, 10U);
+  EXPECT_FALSE(exploration.sample);
+}
+
+TEST(ExplorationCoverage, WhatEndsWithAFindingHasNotCompleted) {
+  RunResult result;
+  ExplorationCoverage coverage;
+  coverage.add(result);
+  EXPECT_EQ(coverage.completed, 1U);
+  result.report.findings = {{.id = "unwaited_work"}};
+  coverage.add(result);
+  EXPECT_EQ(coverage.completed, 1U);
+  EXPECT_EQ(coverage.runs, 2U);
+}
+
 }  // namespace
 }  // namespace gang::harness

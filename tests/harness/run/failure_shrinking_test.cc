@@ -107,5 +107,81 @@ TEST_F(FailureShrinking, TheScenarioIsTheSameRun) {
   EXPECT_EQ(unmet_expectation(source.expectation, again), "");
 }
 
+TEST_F(FailureShrinking, TheFaultThatIsLeftIsAsSimpleAsCanBe) {
+  const SmallerFailure smaller = shrink_failure(program_, failure_);
+  const sim::Fault& fault = smaller.result.specification.faults.value().faults.at(0);
+  EXPECT_EQ(fault.trigger.moment, sim::FaultMoment::before);
+  EXPECT_EQ(fault.notice, sim::Between<Duration>(Duration::zero()));
+  EXPECT_LT(fault.trigger.operation.value().least, 3u);
+}
+
+TEST_F(FailureShrinking, EndsAfterSoManyAttempts) {
+  EXPECT_EQ(shrink_failure(program_, failure_, 3).attempts, 3u);
+}
+
+// The name of a preset would stand for its faults, and not for those that are left.
+TEST(ShrinkFailure, WhatIsLeftOfAPresetHasNoName) {
+  const Program program = careless_loop_program();
+  const Exploration found =
+      explore(program, {.program = "careless", .world_size = 4, .faults = load_faults("light")},
+              {.schedules = 200, .strategy = Strategy::random});
+  ASSERT_TRUE(found.failure);
+  const SmallerFailure smaller = shrink_failure(program, *found.failure);
+  const sim::FaultPlan& plan = smaller.result.specification.faults.value();
+  EXPECT_EQ(plan.name, "");
+  ASSERT_EQ(plan.faults.size(), 1u);
+  EXPECT_EQ(plan.faults[0].ranks.size(), 1u);
+}
+
+Program wrong_where(const std::function<bool(Rank&)>& is_wrong) {
+  return {.name = "wrong",
+          .description = "",
+          .run =
+              [is_wrong](Rank& rank) {
+                if (is_wrong(rank)) rank.wrong_result("It is.");
+              },
+          .parameters = {integer_parameter("size", 8, {1, 10}, "of something")}};
+}
+
+TEST(ShrinkFailure, FindsTheSmallestWorldAndTheSmallestParameters) {
+  const Program program = wrong_where([](Rank& rank) {
+    return rank.world_size() >= 3 && rank.parameter<std::int64_t>("size") >= 2;
+  });
+  const SmallerFailure smaller =
+      shrink_failure(program, run(program, {.program = "wrong", .world_size = 8}));
+  EXPECT_EQ(smaller.result.world_size, 3);
+  EXPECT_EQ(smaller.result.specification.parameters.at("size"), "2");
+}
+
+TEST(ShrinkFailure, AnotherOutcomeIsAnotherFailure) {
+  const Program program{.name = "two_ends", .description = "", .run = [](Rank& rank) {
+                          rank.wrong_result("It always is.");
+                          if (rank.world_size() < 4) throw std::runtime_error("too small");
+                        }};
+  const SmallerFailure smaller =
+      shrink_failure(program, run(program, {.program = "two_ends", .world_size = 8}));
+  EXPECT_EQ(smaller.result.report.outcome, sim::Outcome::completed);
+  EXPECT_EQ(smaller.result.world_size, 4);
+}
+
+TEST(ToScenario, KeepsTextsAsTheyAreAndExpectsEveryFinding) {
+  RunResult result;
+  result.world_size = 3;
+  result.specification = {.program = "a", .parameters = {{"path", "C:\\new \"x\""}}};
+  result.report.findings = {{.id = "timed_out", .ranks = {1}}, {.id = "rank_failed", .ranks = {2}}};
+  const std::string path = test::temporary_directory() + "texts.toml";
+  std::ofstream(path) << to_scenario(result, "a\\b", "Found in a test,\n[of] two lines.");
+  const Program program{.name = "a\\b",
+                        .description = "",
+                        .run = [](Rank&) {},
+                        .parameters = {text_parameter("path", "", "of something")}};
+  const ProgramSource source = find_program_source({program}, path);
+  EXPECT_EQ(source.program.name, "a\\b");
+  EXPECT_EQ(source.specification.world_size, 3);
+  EXPECT_EQ(source.specification.parameters, result.specification.parameters);
+  EXPECT_EQ(source.expectation.ranks, (std::vector{1, 2}));
+  EXPECT_EQ(source.expectation.findings, (std::vector<std::string>{"rank_failed", "timed_out"}));
+}
+
 }  // namespace
 }  // namespace gang::harness

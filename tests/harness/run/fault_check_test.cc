@@ -140,6 +140,22 @@ TEST(FaultCheck, CorruptDataIsByPlan) {
       run_with(two_sums, R"(fault = [{kind = "corrupt_result", ranks = [2], operation = 1}])");
   EXPECT_EQ(result.uncontained, "") << to_string(result);
   EXPECT_TRUE(corrupted_silently(result.report));
+  EXPECT_THAT(result.report.findings, testing::IsEmpty());
+}
+
+TEST(CorruptedSilently, ByWhateverChangesOrLosesData) {
+  using enum sim::FaultKind;
+  for (const auto& [kind, corrupts] :
+       {std::pair{corrupt_contribution, true}, std::pair{corrupt_result, true},
+        std::pair{corrupt_message, true}, std::pair{drop_message, true}, std::pair{crash, false},
+        std::pair{delay_message, false}}) {
+    sim::Report report;
+    report.fault_plan = std::make_shared<const sim::FaultPlan>(
+        sim::FaultPlan{.faults = {{.kind = crash}, {.kind = kind}}});
+    EXPECT_FALSE(corrupted_silently(report)) << "nothing has happened";
+    report.faults = {{.fault = 1}};
+    EXPECT_EQ(corrupted_silently(report), corrupts) << to_string(kind);
+  }
 }
 
 TEST(FaultCheck, CorruptionThatTheProgramItselfFindsIsByPlanToo) {
@@ -194,6 +210,36 @@ TEST(FaultCheck, TrainingContinuesWithTheSurvivors) {
                                                                 .options = {.seed = seed}});
     EXPECT_EQ(result.uncontained, "") << to_string(result);
   }
+}
+
+TEST(FaultCheck, AnOutcomeThatNoFaultExplainsIsNotContained) {
+  const Program program{.name = "test",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              for (;;) rank.root()->barrier();
+                            },
+                        .default_world_size = 2};
+  const RunResult result =
+      run(program, {.program = "test",
+                    .faults = load_faults(R"(fault = [{kind = "slow", delay = "1s"}])"),
+                    .options = {.step_limit = 1000}});
+  EXPECT_EQ(result.uncontained, "the outcome is step_limit");
+}
+
+// The second one of a name is compared with the second one.
+TEST(FaultCheck, OutputsOfOneNameMayDifferFromEachOther) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        for (std::int32_t step = 0; step < 3; ++step) {
+          rank.root()->barrier();
+          rank.output("step", step);
+        }
+      },
+      R"(fault = [{kind = "slow", ranks = [1], delay = "1s"}])");
+  ASSERT_FALSE(result.report.faults.empty());
+  EXPECT_EQ(result.uncontained, "");
+  EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 }  // namespace

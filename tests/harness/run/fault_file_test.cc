@@ -102,5 +102,24 @@ TEST(FaultFile, APlanKnowsItsLinesWithoutItsFile) {
           testing::StartsWith("store.toml:2: fault 1: slow_store needs a store")));
 }
 
+TEST(FaultFile, ANegativeNumberIsSaidAsItWasWritten) {
+  EXPECT_THAT(complaint_of("[[fault]]\nkind = \"crash\"\noperation = -4"),
+              testing::HasSubstr("-4"));
+}
+
+TEST(FaultFile, ATableOfFaultsMayStandForTheFile) {
+  const sim::FaultPlan plan =
+      parse_faults("[faults]\nranks_per_node = 4\n[[faults.fault]]\nkind = \"stall\"", "");
+  EXPECT_EQ(plan.ranks_per_node, 4);
+  ASSERT_EQ(plan.faults.size(), 1u);
+  EXPECT_EQ(plan.faults[0].kind, sim::FaultKind::stall);
+}
+
+TEST(FaultFile, ARangeOfDurationsIsWrittenWithUnits) {
+  const sim::FaultPlan plan = parse_faults(text, "");
+  EXPECT_EQ(parse_faults(to_toml_line(plan), ""), plan) << to_toml_line(plan);
+  EXPECT_EQ(parse_faults(to_scenario_toml(plan), ""), plan) << to_scenario_toml(plan);
+}
+
 }  // namespace
 }  // namespace gang::harness

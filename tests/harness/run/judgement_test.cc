@@ -125,5 +125,51 @@ TEST(Judge, OfDrawnSchedulesFindsTheSameFailureWithAnyNumberOfThreads) {
   }
 }
 
+TEST(Judge, KeepsWhatTheExplorationHasSeenOfAnOutput) {
+  const Program first{.name = "first", .description = "", .run = [](Rank& rank) {
+                        std::int32_t value = rank.rank();
+                        if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                        rank.root()->recv(view_of(value));
+                        rank.output("first", value);
+                        rank.root()->recv(view_of(value));
+                      }};
+  const Exploration exploration =
+      explore(first, {.program = "first", .world_size = 3}, {.strategy = Strategy::exhaustive});
+  ASSERT_TRUE(exploration.failure);
+  const ExplainedFailure explained = explain_failure(first, exploration);
+  EXPECT_EQ(explained.result.report.outcome, sim::Outcome::completed);
+  ASSERT_THAT(explained.result.report.findings, SizeIs(1));
+  EXPECT_EQ(explained.result.report.findings[0].id, sim::finding_id::message_race);
+}
+
+TEST(Summary, NamesTheSeedsOfTheDrawnRuns) {
+  Exploration exploration{.coverage = {.runs = 12}};
+  const RunSpecification from_5{.program = "ring", .options = {.seed = 5}};
+  EXPECT_THAT(summary_of(from_5, exploration, 12), HasSubstr("ring, seeds 5 to 16\n"));
+  exploration.sample = Sample{.runs = 4};
+  EXPECT_THAT(summary_of(from_5, exploration, 12), HasSubstr("ring, seeds 5 to 8\n"));
+  exploration.sample->runs = 1;
+  EXPECT_THAT(summary_of(from_5, exploration, 12), HasSubstr("ring, seed 5\n"));
+}
+
+TEST(Summary, SaysThatResultsDiffer) {
+  Exploration exploration{.claim = Claim::proved, .results = 2};
+  exploration.every.emplace().classes = 3;
+  EXPECT_THAT(summary_of({.program = "ring"}, exploration, 10), HasSubstr("2 different results"));
+  exploration.results = 1;
+  EXPECT_THAT(summary_of({.program = "ring"}, exploration, 10),
+              testing::Not(HasSubstr("different")));
+}
+
+TEST(DetoursText, SaysHowManyTheyWereIfTheyAreFewer) {
+  ExplainedFailure failure;
+  failure.schedule.emplace().detours =
+      std::vector<sim::Detour>{{{.context = "rank 0", .did = "call", .number = 1}, "rank 2"}};
+  failure.detours_found = 1;
+  EXPECT_THAT(detours_text(failure), testing::Not(HasSubstr("reduced")));
+  failure.detours_found = 2;
+  EXPECT_THAT(detours_text(failure), HasSubstr("reduced from 2"));
+}
+
 }  // namespace
 }  // namespace gang::harness

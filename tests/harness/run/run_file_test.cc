@@ -1,5 +1,7 @@
 #include "harness/run/run_file.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -228,6 +230,91 @@ TEST(RunFile, AnErrorBeginsWithThePath) {
                   testing::StartsWith("run file " + path + ": is cut off at byte 31 of 31")));
   EXPECT_THAT([] { read_run_file("/absent/run.json"); },
               testing::ThrowsMessage<InvalidArgument>(HasSubstr("/absent/run.json")));
+}
+
+// 80 ranks in two calls by turns; of the first call, one rank has a stack.
+RunResult in_two_calls() {
+  RunResult result;
+  result.world_size = 80;
+  result.report.outcome = sim::Outcome::deadlock;
+  for (int rank = 0; rank < 80; ++rank)
+    result.report.blocked.push_back(
+        {.rank = rank, .call = {.kind = rank % 2 == 0 ? "barrier" : "broadcast"}});
+  result.report.blocked[4].call_stack = {{.file = "train.py", .line = 7}};
+  return result;
+}
+
+TEST(RunFile, OfManyContextsEachIsReadBackInTheOrderOfRanks) {
+  const RunResult again = run_result_from_text(to_file_text(in_two_calls()));
+  ASSERT_EQ(again.report.blocked.size(), 80U);
+  for (int rank = 0; rank < 80; ++rank) {
+    const sim::BlockedCall& call = again.report.blocked[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(call.rank, rank);
+    EXPECT_EQ(call.call.kind, rank % 2 == 0 ? "barrier" : "broadcast");
+    // One stack is kept for all that share an entry, with the first of them.
+    EXPECT_EQ(call.call_stack.size(), rank == 0 ? 1U : 0U) << rank;
+  }
+}
+
+TEST(RunFile, TwoContextsShareAnEntryToo) {
+  RunResult result = in_two_calls();
+  for (sim::BlockedCall& call : result.report.blocked)
+    call.call.sequence = static_cast<std::uint64_t>(call.rank / 4);
+  const RunResult again = run_result_from_text(to_file_text(result));
+  ASSERT_EQ(again.report.blocked.size(), 80U);
+  EXPECT_EQ(again.report.blocked.at(79).rank, 79);
+}
+
+TEST(RunFile, AsManyAsAreShownOneByOneAreKeptSo) {
+  RunResult result = in_two_calls();
+  result.report.blocked.resize(most_single_blocked);
+  EXPECT_EQ(to_json(result)["blocked"].size(), most_single_blocked);
+  result = in_two_calls();
+  result.report.blocked.resize(most_single_blocked + 1);
+  EXPECT_EQ(to_json(result)["blocked"].size(), 2U);
+}
+
+TEST(RunFile, TheRanksOfAnEntryBeginWithItsOwn) {
+  json to = to_json(in_two_calls());
+  to["blocked"][0]["ranks"][0] = 2;
+  EXPECT_THAT(error_of(to.dump()), HasSubstr("field ranks does not begin with rank"));
+}
+
+TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
+  RunResult result = run_body(1, [](Rank&) {});
+  result.report.certainty = sim::Certainty{.schedules = sim::Schedules::every};
+  result.report.divergence = "rank 3 did something else";
+  result.report.virtual_time = std::chrono::milliseconds(12);
+  result.contested_choices = 3;
+  result.explore = "gangsim explore test";
+  result.world_size = 5;
+  const RunResult again = run_result_from_text(to_file_text(result));
+  EXPECT_EQ(again.report.certainty, result.report.certainty);
+  EXPECT_EQ(again.report.divergence, result.report.divergence);
+  EXPECT_EQ(again.report.virtual_time, result.report.virtual_time);
+  EXPECT_EQ(again.contested_choices, 3U);
+  EXPECT_EQ(again.explore, "gangsim explore test");
+  EXPECT_EQ(again.world_size, 5);
+}
+
+TEST(RunFile, VersionsBeginWith1) {
+  EXPECT_THAT(error_of(R"({"format": "gangsim run", "version": 0})"),
+              HasSubstr("field version is 0; must be 1 to 2"));
+}
+
+TEST(ToJsonText, AValueIsOnOneLineIfItIsShort) {
+  const auto lines_of = [](std::size_t length) {
+    // With its quotes and brackets, the value is `length` characters long.
+    const std::string text = to_json_text({{"value", json::array({std::string(length - 4, 'x')})}});
+    return std::ranges::count(text, '\n');
+  };
+  EXPECT_EQ(lines_of(300), 3);
+  EXPECT_EQ(lines_of(301), 5);
+}
+
+TEST(ParseJson, AnErrorInTheLastByteIsNoCut) {
+  EXPECT_THAT([] { parse_json("[1,]"); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("is not JSON at byte 4 of 4")));
 }
 
 }  // namespace

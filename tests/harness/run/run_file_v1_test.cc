@@ -7,6 +7,7 @@
 
 #include "gang/error.h"
 #include "harness/run/run_file.h"
+#include "sim/report/call_json.h"
 #include "sim/report/report_json.h"
 
 namespace gang::harness {
@@ -143,6 +144,56 @@ TEST(RunFileV1, AFieldThatIsMissingOrOfAnotherTypeIsNamed) {
   EXPECT_THROW(upgraded_from_v1(
                    {{"findings", json::array()}, {"blocked", json::array()}, {"timeline", "none"}}),
                InvalidArgument);
+}
+
+TEST(RunFileV1, MoreCallsAreTakenApart) {
+  EXPECT_EQ(upgraded("recv f32[] from any rank any tag", "").call,
+            (CallText{.kind = "recv",
+                      .payload = "f32[]",
+                      .direction = CallText::Direction::from,
+                      .peer = any_rank,
+                      .qualifiers = "any tag"}));
+  EXPECT_EQ(upgraded("shrink \"x\"", "").call, (CallText{.kind = "shrink", .qualifiers = "\"x\""}));
+}
+
+json upgraded_finding(const json& changes) {
+  json finding = {{"gang", "dp[0,2]"}, {"operation", "barrier #0"}, {"message", ""}};
+  finding.update(changes);
+  return upgraded_from_v1(
+      {{"findings", json::array({finding})}, {"blocked", json::array()}})["findings"][0];
+}
+
+TEST(RunFileV1, ASentenceEndsBeforeACapitalLetter) {
+  const json finding = upgraded_finding(
+      {{"message", "Rank 1 called barrier (no. 3 of 4). others wait. Each waits. Nobody comes."}});
+  EXPECT_EQ(finding["message"], "Rank 1 called barrier (no. 3 of 4). others wait.");
+  EXPECT_EQ(finding["detail"], "Each waits. Nobody comes.");
+}
+
+TEST(RunFileV1, ANameOfAGangMayHaveBrackets) {
+  const json finding = upgraded_finding({{"gang", "layer[3][0,2]"}});
+  EXPECT_EQ(finding["gang"], sim::to_json(GangLabel{"layer[3]", "0,2"}));
+}
+
+TEST(RunFileV1, BothCallsOfANearMissAreRead) {
+  const json call = {{"gang", "tp[0,1]"}, {"operation", "send f32[4] to rank 1"}};
+  const json finding =
+      upgraded_finding({{"near_misses", json::array({{{"first", call}, {"second", call}}})}});
+  for (const char* side : {"first", "second"})
+    EXPECT_EQ(
+        finding["near_misses"][0][side]["call"],
+        sim::to_json(CallText{
+            .kind = "send", .payload = "f32[4]", .direction = CallText::Direction::to, .peer = 1}));
+}
+
+TEST(RunFileV1, WhatWasSeenInAnotherRunIsNotCertainty) {
+  EXPECT_EQ(upgraded("", "seen in another run").certainty, std::nullopt);
+  EXPECT_EQ(upgraded("", "only because of the faults").certainty,
+            Certainty{.faults = Dependence::needed});
+  EXPECT_EQ(upgraded("", "in every schedule under stream order: without streams it completes")
+                .certainty.value()
+                .streams,
+            Dependence::not_needed);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_P(BadOption, IsRejectedWithItsNameAndText) {
 INSTANTIATE_TEST_SUITE_P(
     RunOptions, BadOption,
     testing::Values(Setting{"world", "0"}, Setting{"world", "4194305"}, Setting{"world", "-3"},
-                    Setting{"seed", "one"}, Setting{"schedule", "fair"},
+                    Setting{"world", "3x"}, Setting{"seed", "one"}, Setting{"schedule", "fair"},
                     Setting{"context", "coroutine"}, Setting{"sends", "buffered:lots"},
                     Setting{"backend", "mpi"}, Setting{"nccl", "resident=0"},
                     Setting{"timeout", "0s"}, Setting{"watchdog", "0s"},
@@ -67,6 +67,34 @@ TEST(SetOption, SuggestsTheNearestName) {
   RunSpecification specification;
   EXPECT_THAT([&] { set_option(specification, "sede", "1"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("did you mean 'seed'?")));
+}
+
+TEST(RunOptions, WhatIsByDefaultIsNotSaidExceptTheSeed) {
+  for (const RunOption& option : run_options()) {
+    if (option.name == "seed")
+      EXPECT_EQ(option.text({}), "1");
+    else
+      EXPECT_EQ(option.text({}), std::nullopt) << option.name;
+  }
+}
+
+TEST(SetOption, NoneAndFalseAreTheDefaults) {
+  for (const Setting& off :
+       {Setting{"watchdog", "none"}, Setting{"faults", "none"},
+        Setting{"let-timeouts-fire", "false"}, Setting{"strict-blocking", "false"}}) {
+    RunSpecification specification;
+    set_option(specification, off.name, off.text);
+    EXPECT_EQ(specification, RunSpecification()) << off.name;
+  }
+}
+
+TEST(SetOption, APlanWithoutANameIsSaidInFull) {
+  RunSpecification specification;
+  set_option(specification, "faults", "fault = [{kind = \"stall\", ranks = [1]}]");
+  RunSpecification again;
+  for (const RunOption& option : run_options())
+    if (option.name == "faults") option.set(again, option.text(specification).value());
+  EXPECT_EQ(again, specification);
 }
 
 }  // namespace

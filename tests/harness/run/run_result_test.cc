@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/run/runner.h"
+#include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 namespace {
@@ -57,6 +58,57 @@ TEST(RunResultText, EndsWithTheUnmetExpectation) {
   EXPECT_THAT(
       to_string(result),
       testing::EndsWith("\n\n  Unexpected  the outcome is completed; expected: deadlock\n"));
+}
+
+RunResult with_faults(std::size_t count) {
+  RunResult result = run_body([](Rank& rank) { rank.root()->barrier(); });
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::slow}}});
+  for (std::size_t i = 0; i < count; ++i)
+    result.report.faults.push_back({.description = "fault " + std::to_string(i) + " happened"});
+  return result;
+}
+
+TEST(RunResultText, NamesEightFaultsAndCountsTheOthers) {
+  EXPECT_THAT(to_string(with_faults(8)), testing::Not(testing::HasSubstr("more")));
+  const std::string nine = to_string(with_faults(9));
+  EXPECT_THAT(nine, testing::HasSubstr("fault 7 happened"));
+  EXPECT_THAT(nine, testing::Not(testing::HasSubstr("fault 8 happened")));
+  EXPECT_THAT(nine, testing::HasSubstr("and 1 more"));
+}
+
+TEST(RunResultText, CountsAFaultThatHappenedAgain) {
+  RunResult result = with_faults(2);
+  result.report.faults[1].count = 2;
+  const std::string text = to_string(result);
+  EXPECT_THAT(text, testing::HasSubstr("fault 0 happened\n"));
+  EXPECT_THAT(text, testing::HasSubstr("fault 1 happened, 2 times"));
+}
+
+TEST(RunResultText, SaysWhatWasNotContained) {
+  RunResult result = with_faults(1);
+  result.uncontained = "rank 0 got a false mismatch";
+  EXPECT_THAT(to_string(result), testing::HasSubstr("Not contained: rank 0 got a false mismatch"));
+}
+
+TEST(RunResultText, CallsAFileByItsName) {
+  RunResult result = run_body([](Rank&) {});
+  result.specification.program = "some/where/suspect.toml";
+  EXPECT_THAT(to_string(result), testing::HasSubstr("  suspect.toml, world 4, seed 1\n"));
+}
+
+TEST(RunResultText, SaysOnceWhatSchedulesContendFor) {
+  RunResult result = run_body([](Rank&) {});
+  result.contested_choices = 3;
+  result.explore = "gangsim explore test";
+  const auto count_in = [](const std::string& text) {
+    const std::string said = "3 choices, decided by:";
+    const std::size_t first = text.find(said);
+    return first == std::string::npos ? 0 : text.find(said, first + 1) == std::string::npos ? 1 : 2;
+  };
+  EXPECT_EQ(count_in(to_string(result)), 1);
+  result.report.outcome = sim::Outcome::step_limit;
+  EXPECT_EQ(count_in(to_string(result)), 1);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "harness/run/runner.h"
 
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/run/fault_file.h"
 
 namespace gang::harness {
 namespace {
@@ -93,6 +96,131 @@ TEST(Replay, FollowsTheRecordedSchedule) {
   const RunResult replayed = replay(program_of(sum_ranks), specification, recorded.report.schedule);
   EXPECT_EQ(replayed.report.trace.digest, recorded.report.trace.digest);
   EXPECT_EQ(replayed.outputs.digest, recorded.outputs.digest);
+}
+
+RunResult run_of(Program::Run body, const RunSpecification& specification = {},
+                 const RunRecording& recording = {}) {
+  return run(program_of(std::move(body)), specification, recording);
+}
+
+TEST(Run, ASentenceOfTheProgramEndsOnce) {
+  const auto message_of = [](const char* message) {
+    return run_of([message](Rank& rank) {
+             if (rank.rank() == 1) rank.wrong_result(message);
+           })
+        .report.findings.at(0);
+  };
+  EXPECT_EQ(message_of("Nothing adds up").message, "Nothing adds up.");
+  EXPECT_EQ(message_of("Nothing adds up.").message, "Nothing adds up.");
+  EXPECT_THAT(message_of("It is.").detail, testing::StartsWith("Rank 1 said so at "));
+}
+
+TEST(Run, DoesNotCheckOutputsOfAProgramThatHasNotCompleted) {
+  Program program = program_of([](Rank& rank) {
+    if (rank.rank() == 0) rank.root()->barrier();
+  });
+  program.check = [](const Outputs&) { return std::optional<std::string>{"Always wrong."}; };
+  const RunResult result = run(program, {.program = "test", .world_size = 2});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::participant_missing);
+}
+
+TEST(Run, DrawsFaultsFromTheSeed) {
+  const auto plan_of = [](std::uint64_t seed) {
+    const RunResult result =
+        run_of([](Rank& rank) { rank.root()->barrier(); },
+               {.program = "test", .faults = load_faults("swarm"), .options = {.seed = seed}});
+    return *result.report.fault_plan;
+  };
+  EXPECT_EQ(plan_of(2), plan_of(2));
+  EXPECT_EQ(plan_of(2), sim::draw(load_faults("swarm"), 2, 8));
+}
+
+TEST(Run, BlockedCallsHaveTheirCallStacks) {
+  const RunResult result = run_of(
+      [](Rank& rank) {
+        if (rank.rank() == 0) rank.root()->barrier();
+      },
+      {.program = "test", .world_size = 2});
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  EXPECT_THAT(result.report.blocked[0].call_stack, testing::Not(testing::IsEmpty()));
+}
+
+TEST(Run, KeepsTheNotesOfTheRanks) {
+  const RunResult result =
+      run_of([](Rank& rank) { rank.note("rank " + std::to_string(rank.rank())); },
+             {.program = "test", .world_size = 2});
+  EXPECT_THAT(result.notes, testing::ElementsAre("rank 0", "rank 1"));
+}
+
+TEST(Run, TheSpecificationOfAResultHasItsWorld) {
+  EXPECT_EQ(run_of(sum_ranks).specification.world_size, 8);
+}
+
+TEST(Run, TheCheckSeesTheData) {
+  Program program = program_of(sum_ranks);
+  program.check = [](const Outputs& outputs) -> std::optional<std::string> {
+    std::int32_t sum = 0;
+    std::memcpy(&sum, outputs.by_rank.at(1).at(0).data.data(), sizeof sum);
+    return sum == 6 ? std::nullopt : std::optional{"The sum is wrong."};
+  };
+  EXPECT_TRUE(run(program, {.program = "test", .world_size = 4}).holds());
+}
+
+// Rank 0 takes the first of two messages, and puts it out.
+void take_first(Rank& rank) {
+  std::int32_t value = rank.rank();
+  if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+  rank.root()->recv(view_of(value));
+  rank.output("first", value);
+  rank.root()->recv(view_of(value));
+}
+
+TEST(Run, AnOutputThatDependsOnTheOrderOfMessagesIsAFinding) {
+  const RunResult result = run_of(take_first, {.program = "test", .world_size = 3});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::message_race);
+}
+
+TEST(Run, CountsWhatSchedulesContendForWhereThatMatters) {
+  const auto equal_messages = [](Rank& rank) {
+    std::int32_t value = 7;
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
+  };
+  const RunSpecification three_ranks{.program = "test", .world_size = 3};
+  const RunResult contested = run_of(equal_messages, three_ranks, {.counts_contests = true});
+  EXPECT_GT(contested.contested_choices, 0U);
+  EXPECT_THAT(contested.explore, testing::StartsWith("gangsim explore test "));
+  EXPECT_EQ(run_of(equal_messages, three_ranks).contested_choices, 0U);
+  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.counts_contests = true}).contested_choices, 0U);
+}
+
+TEST(Run, ReplicasThatDifferAreAFindingIfTheSpecificationVerifiesThem) {
+  RunSpecification specification{
+      .program = "test",
+      .world_size = 4,
+      .faults = load_faults(R"(fault = [{kind = "corrupt_result", ranks = [2]}])")};
+  EXPECT_THAT(run_of(sum_ranks, specification).report.findings, testing::IsEmpty());
+  specification.verify = Verification::replicas;
+  EXPECT_THAT(run_of(sum_ranks, specification).report.findings, testing::Not(testing::IsEmpty()));
+}
+
+TEST(Run, WithoutFurtherRunsFaultsAreJudgedByTheOutputsThatAreGiven) {
+  const auto careless = [](Rank& rank) {
+    std::int32_t sum = 1;
+    try {
+      rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+    } catch (const GangError&) {
+    }
+    rank.output("sum", sum);
+  };
+  const RunSpecification four_ranks{.program = "test", .world_size = 4};
+  const RunResult clean = run_of(careless, four_ranks, {.outputs = KeepOutputs::data});
+  RunSpecification faulted = four_ranks;
+  faulted.faults = load_faults(R"(fault = [{kind = "crash", ranks = [1], notice = "1s"}])");
+  const RunResult result = run_of(careless, faulted, {.settles = false, .clean = &clean.outputs});
+  EXPECT_EQ(result.uncontained, "the finding wrong_result");
 }
 
 }  // namespace

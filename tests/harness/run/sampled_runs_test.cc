@@ -1,6 +1,8 @@
 #include "harness/run/sampled_runs.h"
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,7 +86,45 @@ TEST(SetStrategy, ReadsTheDepthOfPct) {
   EXPECT_EQ(options.depth, 4);
   EXPECT_THROW(set_strategy(options, "pct"), InvalidArgument);
   EXPECT_THROW(set_strategy(options, "pct:0"), InvalidArgument);
+  EXPECT_THROW(set_strategy(options, "pct:10"), InvalidArgument);
   EXPECT_THROW(set_strategy(options, "lucky"), InvalidArgument);
+}
+
+TEST(RunSampled, CountsTheClassesThatItHasSeen) {
+  const Exploration exploration =
+      explore(locks(1), one_rank, {.schedules = 60, .strategy = Strategy::pos});
+  ASSERT_TRUE(exploration.sample);
+  EXPECT_EQ(exploration.sample->runs, 60u);
+  EXPECT_EQ(exploration.sample->classes, 2u);
+  EXPECT_EQ(exploration.sample->seen_once, 0u);
+}
+
+TEST(RunSampled, BeginsWithTheSeedOfTheSpecification) {
+  const Program always_fails{
+      .name = "fails", .description = "", .run = [](Rank& rank) { rank.wrong_result("always"); }};
+  const Exploration exploration =
+      explore(always_fails, {.program = "fails", .world_size = 2, .options = {.seed = 7}},
+              {.schedules = 5, .strategy = Strategy::random});
+  ASSERT_TRUE(exploration.failure);
+  EXPECT_EQ(exploration.failure->specification.options.seed, 7u);
+}
+
+TEST(RunSampled, ThrowsWhatARunThrows) {
+  Program refuses = locks(1);
+  refuses.validate = [](int, const ParameterValues&) { throw InvalidArgument("not here"); };
+  EXPECT_THROW(explore(refuses, one_rank, {.schedules = 5, .strategy = Strategy::random}),
+               InvalidArgument);
+}
+
+TEST(ProgressReporter, DoesNotTellOfEveryRun) {
+  int told = 0;
+  const ExplorationProgress progress = [&told](const ExplorationCoverage&) { ++told; };
+  ProgressReporter reporter(progress);
+  reporter.report({});
+  EXPECT_EQ(told, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(220));
+  for (int i = 0; i < 3; ++i) reporter.report({});
+  EXPECT_EQ(told, 1);
 }
 
 }  // namespace

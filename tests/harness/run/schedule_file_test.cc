@@ -148,5 +148,30 @@ TEST(ReplaySaved, SaysWhichChoiceIsNotMet) {
                InvalidArgument);
 }
 
+TEST(SavedSchedule, KeepsOnlySoManyEvents) {
+  const Program program = program_with_barriers(most_saved_events);
+  const SavedSchedule saved =
+      make_saved_schedule(program, run(program, {.program = "test", .world_size = 1}, record_all));
+  EXPECT_EQ(saved.events.size(), most_saved_events);
+}
+
+TEST(SavedSchedule, KeepsEveryFieldOfADetour) {
+  SavedSchedule saved = saved_schedule();
+  saved.detours = std::vector<sim::Detour>{
+      {{.context = "rank 0", .did = "call", .number = 3, .place = "a.cc:7"}, "rank 2"},
+      {{.context = "rank 1", .did = "lock", .number = 1, .place = ""}, "'x' of rank 1"}};
+  EXPECT_EQ(saved_schedule_from_text(to_text(saved)), saved);
+}
+
+TEST(FirstDivergence, IsWhatComesAfterTheSavedEvents) {
+  SavedSchedule saved = saved_schedule();
+  const Program program = program_with_barriers(2);
+  const RunResult result =
+      replay(program, saved.specification, saved.schedule, {.trace = sim::Recording::on});
+  saved.events.pop_back();
+  EXPECT_THAT(first_divergence(saved, program, result).value_or("none"),
+              HasSubstr("event " + std::to_string(saved.events.size())));
+}
+
 }  // namespace
 }  // namespace gang::harness

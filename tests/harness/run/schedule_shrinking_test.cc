@@ -61,5 +61,33 @@ TEST(RunWithDetours, RepeatsAScheduleThatItsReplayRepeats) {
   EXPECT_EQ(again.detours, *found.detours);
 }
 
+TEST(SimplifySchedule, MakesOnlySoManyRuns) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  const Exploration found =
+      explore(program, five_ranks, {.schedules = 100, .strategy = Strategy::pos});
+  ASSERT_TRUE(found.detours);
+  EXPECT_LE(simplify_schedule(program, *found.failure, *found.detours, 1).attempts, 1u);
+}
+
+// Further runs have shown this failure; along its detours, nothing of it is seen.
+TEST(SimplifySchedule, LeavesAFailureThatARunAlongItsDetoursDoesNotShow) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  RunResult failure = run(program, five_ranks);
+  ASSERT_TRUE(failure.holds());
+  failure.report.outcome = sim::Outcome::deadlock;
+  const std::vector<sim::Detour> detours = {
+      {{.context = "rank 0", .did = "call", .number = 9}, "rank 2"}};
+  const SimplerSchedule simpler = simplify_schedule(program, failure, detours);
+  EXPECT_EQ(simpler.run.detours, detours);
+  EXPECT_EQ(simpler.run.result.report.outcome, sim::Outcome::deadlock);
+}
+
+TEST(RunWithDetours, SaysWhichOfThemWereNotMet) {
+  const std::vector<sim::Detour> detours = {
+      {{.context = "rank 0", .did = "lock", .number = 1}, "rank 2"}};
+  EXPECT_EQ(run_with_detours(hangs_if_rank_3_is_before_rank_1(), five_ranks, detours).left,
+            detours);
+}
+
 }  // namespace
 }  // namespace gang::harness

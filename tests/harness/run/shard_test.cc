@@ -98,6 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
     ShardOf, BadEnvironments,
     testing::Values(
         BadEnvironment{slurm("5", "1", "7", "3"), "SLURM_ARRAY_TASK_ID is 5 of 3 from 1 to 7"},
+        BadEnvironment{slurm("11", "10", "18", "5", "2"), "which are not evenly spaced"},
+        BadEnvironment{slurm("0", "1", "8", "8"), "which are not evenly spaced"},
+        BadEnvironment{slurm("10", "10", "18", "4", "2"), "which are not evenly spaced"},
         BadEnvironment{slurm("x", "0", "7", "8"), "SLURM_ARRAY_TASK_ID is 'x'"},
         BadEnvironment{{{"SLURM_ARRAY_TASK_ID", "0"}}, "SLURM_ARRAY_TASK_MIN is not"},
         BadEnvironment{{{"JOB_COMPLETION_INDEX", "1"}},
@@ -112,6 +115,17 @@ INSTANTIATE_TEST_SUITE_P(
                         {"JOB_COMPLETION_INDEX", "1"},
                         {"JOB_COMPLETIONS", "4"}},
                        "JOB_COMPLETION_INDEX says shard 1/4 and CI_NODE_INDEX says 0/4"}));
+
+TEST(ShardOf, AnEmptyVariableIsNotSet) {
+  EXPECT_FALSE(shard_of({{"CI_NODE_INDEX", ""}}));
+  EXPECT_FALSE(shard_of({{"JOB_COMPLETION_INDEX", ""}, {"JOB_COMPLETIONS", ""}}));
+}
+
+TEST(Shard, ThereAreOnlySoMany) {
+  EXPECT_EQ(shard_from_json({{"index", 0}, {"count", most_shards}}), (Shard{0, most_shards}));
+  EXPECT_THROW(shard_from_json({{"index", 0}, {"count", most_shards + 1}}), InvalidArgument);
+  EXPECT_THROW(parse_shard("--shard", "0/" + std::to_string(most_shards + 1)), InvalidArgument);
+}
 
 }  // namespace
 }  // namespace gang::harness

@@ -1,5 +1,6 @@
 #include "harness/text/junit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace gang::harness {
@@ -25,6 +26,13 @@ TEST(Junit, HasSuitesWithTheirFailuresEscaped) {
   </testsuite>
 </testsuites>
 )");
+}
+
+TEST(Junit, TheTimeOfASuiteIsThatOfAllItsCases) {
+  const std::string xml =
+      to_junit_xml("gangsim", {{"both", {{"class", "a<b", 250ms}, {"class", "c", 500ms}}}});
+  EXPECT_THAT(xml, testing::HasSubstr(R"(tests="2" failures="0" time="0.750000")"));
+  EXPECT_THAT(xml, testing::HasSubstr(R"(name="a&lt;b")"));
 }
 
 }  // namespace

@@ -124,5 +124,39 @@ TEST_F(OutputFileTest, ReadFileNamesWhatAndWhy) {
   EXPECT_THROW(read_file("program file", directory_), InvalidArgument);
 }
 
+TEST_F(OutputFileTest, EveryoneMayReadTheResult) {
+  OutputFile{"--json", path("out.json")}.commit("{}");
+  using std::filesystem::perms;
+  const perms all = std::filesystem::status(path("out.json")).permissions();
+  EXPECT_EQ(all & (perms::owner_all | perms::group_all | perms::others_all),
+            perms::owner_read | perms::owner_write | perms::group_read | perms::others_read);
+}
+
+TEST_F(OutputFileTest, TwoMayBeWrittenAtATime) {
+  OutputFile first{"--json", path("out.json")};
+  OutputFile second{"--json", path("out.json")};
+  first.commit("first");
+  second.commit("second");
+  EXPECT_EQ(read_file("file", path("out.json")), "second");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, StandardOutputThatIsAFileIsWrittenToAndNotReplaced) {
+  testing::internal::CaptureStdout();
+  std::puts("before");
+  std::fflush(stdout);
+  OutputFile{"--json", "/dev/stdout"}.commit("{}\n");
+  std::puts("afterwards");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "before\n{}\nafterwards\n");
+}
+
+TEST_F(OutputFileTest, AFolderHasItsFilesByName) {
+  for (const char* name : {"b.json", "a.json", "c.txt"})
+    OutputFile{"--json", path(name)}.commit("{}");
+  std::filesystem::create_directory(path("d.json"));
+  EXPECT_THAT(json_files_of(directory_),
+              testing::ElementsAre(directory_ / "a.json", directory_ / "b.json"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -58,5 +58,10 @@ TEST_F(SourceTreeTest, WithoutARepositoryTheFolderIsTheRoot) {
   EXPECT_EQ(tree.uri_of("once.cc"), "once.cc") << "it is in another tree";
 }
 
+TEST_F(SourceTreeTest, AControlCharacterIsEscapedWithTwoDigits) {
+  SourceTree tree(root_ / "repository/c");
+  EXPECT_EQ(tree.uri_of("a\tb/x.cc"), "a%09b/x.cc");
+}
+
 }  // namespace
 }  // namespace gang::harness

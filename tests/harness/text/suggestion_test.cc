@@ -27,5 +27,15 @@ TEST(UnknownName, ListsAtMost24) {
   EXPECT_TRUE(unknown_name("x", many).ends_with("candidate, ..."));
 }
 
+TEST(Suggestion, IsTheFirstOfThoseThatAreEquallyNear) {
+  EXPECT_EQ(suggestion("lost", {"list", "last"}), " (did you mean 'list'?)");
+}
+
+TEST(Suggestion, OfAShortNameHasOneEdit) {
+  EXPECT_EQ(suggestion("ab", {"xy"}), "");
+  EXPECT_EQ(suggestion("tp", {"pp"}), " (did you mean 'pp'?)");
+  EXPECT_EQ(suggestion("reduced", {"reduce"}), " (did you mean 'reduce'?)");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -64,5 +64,11 @@ TEST(Layers, ALayerNormBringsColumnsToMeanZeroAndVarianceOne) {
   EXPECT_LT((output.colwise().squaredNorm() / 8 - Matrix::Ones(1, 3)).cwiseAbs().maxCoeff(), 1e-3);
 }
 
+TEST(Layers, ALayerNormOfEqualValuesIsZero) {
+  const auto norm = layer_of(LayerKind::layer_norm, 8, 8);
+  Saved saved;
+  EXPECT_EQ(norm->forward(Matrix::Ones(8, 3), saved), Matrix::Zero(8, 3));
+}
+
 }  // namespace
 }  // namespace gang::harness::training

@@ -36,6 +36,18 @@ TEST(ModelSpecification, ATransformerGoesFromTokensToScores) {
   EXPECT_EQ(model.objective, Objective::cross_entropy);
 }
 
+TEST(ModelSpecification, EveryAttentionHasTheHeadsAndTheSequenceOfTheModel) {
+  const ModelSpecification model = transformer({.heads = 2, .blocks = 3, .sequence = 7});
+  int attentions = 0;
+  for (const LayerSpecification& layer : model.layers) {
+    if (layer.kind != LayerKind::attention) continue;
+    ++attentions;
+    EXPECT_EQ(layer.heads, 2) << layer.name;
+    EXPECT_EQ(layer.sequence, 7) << layer.name;
+  }
+  EXPECT_EQ(attentions, 3);
+}
+
 TEST(ModelSpecification, TensorParallelSizesDivideEverythingThatIsSplit) {
   EXPECT_THAT(possible_tp_sizes(mlp({.hidden = 12}).layers), ElementsAre(1, 2, 3, 4, 6, 12));
   EXPECT_THAT(possible_tp_sizes(transformer({.heads = 4}).layers), ElementsAre(1, 2, 4));
