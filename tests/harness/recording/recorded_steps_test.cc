@@ -173,7 +173,7 @@ TEST(RecordedSteps, MessagesAreNotOpenOverACallThatADumpDoesNotTell) {
   EXPECT_EQ(texts_of(job.take())[2], (Texts{"1 = recv", "wait 1", "all_reduce"}));
 }
 
-// Rank 2 has no dump: what was sent to it may be left out, and the rest is no batch any more.
+// Rank 2 has no dump: what was sent to it may be left out, and what remains is not a batch.
 TEST(RecordedSteps, WhatIsLeftOfABatchMayBeASingleMessage) {
   Job job(3);
   const auto root = job.group("default_pg", {0, 1, 2});
