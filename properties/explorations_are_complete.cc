@@ -21,7 +21,7 @@ namespace {
 using sim::Report;
 
 constexpr std::size_t most_interleavings = 1'000;
-constexpr std::size_t estimated_at = 100;  // after so many: how many there may be
+constexpr std::size_t estimated_every = 25;  // so many: how many there may be
 constexpr std::uint64_t most_classes = 2'000;
 constexpr std::uint64_t compared_schedules = 100;
 
@@ -70,6 +70,13 @@ std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   return seen;
 }
 
+// Whether there are most likely too many. The estimate gets better as more runs have been made.
+bool seem_too_many(const sim::Interleavings& all, std::size_t runs) {
+  const double estimate = static_cast<double>(runs) / all.share_seen();
+  const double margin = 1 + 100 / static_cast<double>(runs);
+  return estimate > margin * most_interleavings;
+}
+
 // Every interleaving of the steps, one after the other. None if there are too many.
 std::optional<Seen> enumerated(const ScriptCase& script) {
   Seen seen;
@@ -84,8 +91,7 @@ std::optional<Seen> enumerated(const ScriptCase& script) {
     seen.logs.push_back(options.guide->log());
     seen.outcomes.insert(outcome_of(report));
     if (!all.next(options.guide->log())) return seen;
-    if (runs == estimated_at && 4 * most_interleavings * all.share_seen() < estimated_at)
-      return std::nullopt;
+    if (runs % estimated_every == 0 && seem_too_many(all, runs)) return std::nullopt;
   }
   return std::nullopt;
 }
