@@ -125,6 +125,7 @@ class Refused(unittest.TestCase):
                    lambda gang: gang.all_gather(ints(3), ints(2)),
                    lambda gang: gang.all_gather(ints(6), ints(1), counts=[1, 2, 3]),
                    lambda gang: gang.all_gather(ints(5), ints(2), counts=[1, 2, 3]),
+                   lambda gang: gang.all_gather(ints(0, "h"), ints(0, "h"), counts=[1, 0, 0]),
                    lambda gang: gang.all_to_all(ints(6), ints(3)),
                    lambda gang: gang.all_to_all(ints(4), ints(4)),
                    lambda gang: gang.all_to_all(ints(3), ints(3), output_splits=[1, 1, 2],
