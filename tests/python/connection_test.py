@@ -3,12 +3,13 @@
 import os
 import signal
 import struct
+import time
 import unittest
 
 from scripted_conductor import ScriptedConductor, done, over
 
 from gangsim import wire
-from gangsim.connection import Connection
+from gangsim.connection import Connection, Pending
 from gangsim.errors import (GangError, GangFailure, InvalidArgument, InvalidOperation,
                             NotSupported, ProtocolError)
 from gangsim.operation import Operation
@@ -89,6 +90,38 @@ class Answers(unittest.TestCase):
         self.assertEqual(conductor.heard[:3], [wire.HELLO, wire.CALL, wire.STACK])
         self.assertIn(b"connection_test.py", conductor.received[2])
 
+    def test_every_question_before_an_answer_is_answered(self):
+        question, data = wire.frame(wire.ASK_STACK), bytearray(4)
+        with ScriptedConductor(question + question, question + done(b"wxyz")) as conductor:
+            connection = conductor.connect()
+            connection.call(all_reduce(data), 0)
+            self.assertEqual(data, b"wxyz")
+            connection.close()
+        self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL] + 3 * [wire.STACK])
+
+    def test_an_answer_that_begins_as_expected_is_awaited_to_its_end(self):
+        whole, data = done(b"wxyz", source=wire.NO_RANK, tag=0), bytearray(4)
+        for size in (len(whole) - 4, len(whole) - 1):
+            with ScriptedConductor((whole[:size], whole[size:])) as conductor:
+                conductor.connect().call(all_reduce(data), 0)
+            self.assertEqual(data, b"wxyz")
+
+    def test_a_large_answer_may_begin_behind_a_small_one(self):
+        big, question = os.urandom(100_000), wire.frame(wire.ASK_STACK)
+        stored = wire.frame(wire.STORED, struct.pack("<Bq", 0, 5), wire.blobs([big]), wire.text(""))
+        with ScriptedConductor(question + stored[:50_000], stored[50_000:]) as conductor:
+            self.assertEqual(conductor.connect().store(wire.store(wire.COUNT, PLACE)), (5, [big]))
+
+    def test_the_end_of_the_run_may_come_right_behind_an_answer(self):
+        data = bytearray(4)
+        with ScriptedConductor(done(b"wxyz") + over("the verdict")) as conductor:
+            connection = conductor.connect()
+            connection.call(all_reduce(data), 0)
+            self.assertEqual(data, b"wxyz")
+            connection._socket.settimeout(10)  # fails instead of waiting for ever
+            with self.assertRaisesRegex(GangFailure, "the verdict"):
+                connection.call(all_reduce(data), 0)
+
     def test_an_answer_larger_than_the_buffer_is_read(self):
         big = os.urandom(300_000)
         values = wire.frame(wire.STORED, struct.pack("<Bq", 0, 5), wire.blobs([big]), wire.text(""))
@@ -103,6 +136,131 @@ class Answers(unittest.TestCase):
             connection.drop_later(pending, PLACE)
             connection.call(Operation(0, wire.BARRIER, PLACE), 0)
         self.assertEqual(conductor.heard[:4], [wire.HELLO, wire.START, wire.DROP, wire.CALL])
+
+    def test_what_was_dropped_is_told_once_and_at_the_latest_with_the_end(self):
+        with ScriptedConductor(done(), done()) as conductor:
+            connection = conductor.connect()
+            for number in (1, 2):
+                connection.drop_later(connection.start(Operation(0, wire.BARRIER, PLACE)), PLACE)
+                if number == 1:
+                    for _ in range(2):
+                        connection.call(Operation(0, wire.BARRIER, PLACE), 0)
+            del connection
+        self.assertEqual(conductor.heard, [
+            wire.HELLO, wire.START, wire.DROP, wire.CALL, wire.CALL, wire.START, wire.DROP,
+            wire.BYE])
+        self.assertEqual([fields for kind, fields in zip(conductor.heard, conductor.received)
+                          if kind == wire.DROP],
+                         [struct.pack("<Q", number) + PLACE for number in (1, 4)])
+
+    def test_an_operation_that_has_not_ended_is_not_complete(self):
+        tested = [wire.frame(wire.TESTED, bytes([value])) for value in (0, 1)]
+        with ScriptedConductor(b"", *tested) as conductor:
+            connection = conductor.connect()
+            pending = connection.start(Operation(0, wire.BARRIER, PLACE))
+            time.sleep(0.01)
+            self.assertEqual([connection.test(pending) for _ in tested], [False, True])
+
+    def test_each_operation_of_a_wait_has_its_own_result(self):
+        two = wire.frame(wire.DONE, struct.pack("<I", 2), done(b"a")[9:], done(
+            status=wire.ABORTED, error="why")[9:])
+        data = [bytearray(1), bytearray(1)]
+        with ScriptedConductor(two) as conductor:
+            connection = conductor.connect()
+            pending = [Pending(number, all_reduce(each), None, connection)
+                       for number, each in enumerate(data)]
+            results = connection.wait(pending, 0, PLACE)
+            self.assertEqual([each.status for each in results], [wire.OK, wire.ABORTED])
+            self.assertEqual([each.result for each in pending], results)
+        self.assertEqual(data, [b"a", b"\0"])
+
+    def test_an_error_of_the_store_is_raised(self):
+        stored = wire.frame(wire.STORED, struct.pack("<Bq", wire.TIMEOUT, 0), wire.blobs([]),
+                            wire.text("no such key"))
+        with ScriptedConductor(stored) as conductor:
+            with self.assertRaisesRegex(GangError, "no such key") as caught:
+                conductor.connect().store(wire.store(wire.GET, PLACE, keys=[b"k"]))
+        self.assertEqual(caught.exception.kind, "timeout")
+
+
+class Memory(unittest.TestCase):
+    """Tensors that are too large for a frame."""
+
+    large = 100_000
+
+    def blocks(self, conductor):
+        """The numbers of the blocks that were announced."""
+        return [struct.unpack_from("<I", fields)[0] for kind, fields
+                in zip(conductor.heard, conductor.received) if kind == wire.BLOCK]
+
+    def test_a_block_serves_one_operation_after_the_other(self):
+        answers = [b"", *[done() for _ in range(3)]]
+        with ScriptedConductor(*answers) as conductor:
+            connection = conductor.connect()
+            descriptors = len(os.listdir("/proc/self/fd"))
+            first = connection.start(all_reduce(bytearray(self.large)))
+            time.sleep(0.05)
+            connection.call(all_reduce(bytearray(self.large)), 0)
+            connection.wait([first], 0, PLACE)
+            connection.call(all_reduce(bytearray(self.large)), 0)
+            # Python's mmap keeps one of its own for each.
+            self.assertLessEqual(len(os.listdir("/proc/self/fd")), descriptors + 2)
+        self.assertEqual(self.blocks(conductor), [1, 2])
+
+    def test_a_block_stays_with_its_connection_whoever_waits(self):
+        with ScriptedConductor(b"", done(), done()) as first:
+            starter = first.connect()
+            pending = starter.start(all_reduce(bytearray(self.large)))
+            with ScriptedConductor(done(), done()) as second:
+                waiter = second.connect()
+                waiter.wait([pending], 0, PLACE)
+                waiter.call(all_reduce(bytearray(self.large)), 0)
+            time.sleep(0.05)
+            starter.call(all_reduce(bytearray(self.large)), 0)
+        self.assertEqual((self.blocks(first), self.blocks(second)), ([1], [1]))
+
+    def test_there_is_room_for_an_input_without_an_output(self):
+        view = memoryview(bytearray(self.large))
+        for kind in (wire.REDUCE, wire.SEND, wire.BROADCAST, wire.GATHER):
+            with ScriptedConductor(done()) as conductor:
+                conductor.connect().call(Operation(0, kind, PLACE, inputs=(view,)), 0)
+            size, = [struct.unpack_from("<IQ", fields)[1] for kind, fields
+                     in zip(conductor.heard, conductor.received) if kind == wire.BLOCK]
+            self.assertGreaterEqual(size, self.large)
+
+    def test_the_threads_of_a_call_are_told_whatever_its_size(self):
+        for size in (1, self.large):
+            with ScriptedConductor(done(bytes(size) if size == 1 else b"")) as conductor:
+                conductor.connect().call(all_reduce(bytearray(size)), 3)
+            called = conductor.received[conductor.heard.index(wire.CALL)]
+            self.assertEqual(called[-4:], struct.pack("<I", 3))
+
+
+class Turns(unittest.TestCase):
+    """Ranks that are threads give their turn away while they wait."""
+
+    class Turn:
+        def __init__(self):
+            self.taken = []
+
+        def give_away(self):
+            self.taken.append(False)
+
+        def take(self):
+            self.taken.append(True)
+
+    def test_the_turn_comes_back_with_every_answer(self):
+        identity = Identity(0, 2)
+        with ScriptedConductor(done(b"x"), done(), over("the verdict")) as conductor:
+            connection = Connection(conductor.path, identity)
+            self.assertFalse(identity.knows_end)
+            identity.turn = self.Turn()
+            connection.call(all_reduce(bytearray(1)), 0)
+            connection.call(all_reduce(bytearray(100_000)), 0)
+            with self.assertRaises(GangFailure):
+                connection.call(all_reduce(bytearray(1)), 0)
+            self.assertEqual(identity.turn.taken, 3 * [False, True])
+        self.assertTrue(identity.knows_end)
 
 
 class Ends(unittest.TestCase):
@@ -124,6 +282,30 @@ class Ends(unittest.TestCase):
     def test_nobody_listening_is_a_connection_error(self):
         with self.assertRaisesRegex(GangError, "no gangsim conductor is listening at /nowhere"):
             Connection("/nowhere", Identity(0, 1))
+
+    def test_a_choice_that_was_not_offered_is_a_protocol_error(self):
+        for index, count in ((1, 1), (5, 2)):
+            first = wire.frame(wire.FIRST, struct.pack("<I", index))
+            with ScriptedConductor(first, done()) as conductor:
+                connection = conductor.connect()
+                pending = [Pending(number, Operation(0, wire.BARRIER, PLACE), None, connection)
+                           for number in range(count)]
+                with self.assertRaises(ProtocolError):
+                    connection.wait_any(pending, 0, PLACE)
+                with self.assertRaises(ProtocolError):  # one result for two
+                    connection.wait(2 * pending, 0, PLACE)
+
+    def test_a_forked_process_does_not_say_goodbye(self):
+        with ScriptedConductor(done()) as conductor:
+            connection = conductor.connect()
+            child = os.fork()
+            if child == 0:
+                del connection
+                os._exit(0)
+            os.waitpid(child, 0)
+            connection.call(Operation(0, wire.BARRIER, PLACE), 0)
+            connection.close()
+        self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL])
 
     def test_a_refusal_is_told(self):
         refused = wire.frame(wire.REFUSED, wire.text("rank 0 is taken"))

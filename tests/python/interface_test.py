@@ -6,6 +6,7 @@ import unittest
 import package  # noqa: F401
 
 import gangsim
+from gangsim import process
 
 
 def public_functions():
@@ -39,6 +40,13 @@ class Interface(unittest.TestCase):
         for name in gangsim.__all__:
             if inspect.isclass(getattr(gangsim, name)):
                 self.assertTrue(inspect.getdoc(getattr(gangsim, name)), name)
+
+    def test_every_public_name_is_offered(self):
+        found = {name for name, value in vars(gangsim).items()
+                 if not name.startswith("_") and not inspect.ismodule(value)}
+        self.assertEqual(set(gangsim.__all__), found)
+        self.assertIs(gangsim.is_simulated, process.is_simulated)
+        self.assertEqual((gangsim.ANY_RANK, gangsim.ANY_TAG), (-1, -1))
 
     def test_every_operation_has_a_form_that_starts_it(self):
         for name, _ in public_functions():

@@ -62,3 +62,12 @@ def write(folder, name, text):
     path = pathlib.Path(folder) / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def is_alive(process):
+    """Whether a process, by its number, runs."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,6 +1,9 @@
 """Which rank a process is, and which of its threads have spoken."""
 
+import gc
+import json
 import os
+import runpy
 import subprocess
 import sys
 import threading
@@ -8,9 +11,10 @@ import unittest
 from unittest import mock
 
 from package import PACKAGES
+from recording_connection import RecordingConnection, recorded
 
-from gangsim import process
-from gangsim.errors import InvalidArgument, InvalidOperation
+from gangsim import process, wire
+from gangsim.errors import GangFailure, InvalidArgument, InvalidOperation
 
 
 class Environment(unittest.TestCase):
@@ -44,7 +48,69 @@ class Environment(unittest.TestCase):
                 process.become(1, 2)
 
 
+    def test_a_rank_stays_in_its_world(self):
+        with mock.patch.object(process, "_process", process._Process()):
+            process.become(0, 2)
+            with self.assertRaisesRegex(InvalidArgument, "rank 0 of 2 .* rank 0 of 3"):
+                process.become(0, 3)
+
+    def test_a_rank_needs_both_numbers(self):
+        kept = {name: value for name, value in os.environ.items()
+                if name not in ("RANK", "WORLD_SIZE")}
+        for names, is_rank in (((), False), (("RANK",), False), (("WORLD_SIZE",), False),
+                               (("RANK", "WORLD_SIZE"), True)):
+            with mock.patch.dict(os.environ, {**kept, **dict.fromkeys(names, "1")}, clear=True), \
+                    mock.patch.object(process, "_process", process._Process()):
+                self.assertEqual(process.is_rank(), is_rank, names)
+
+
 class Threads(unittest.TestCase):
+    def in_thread(self, function):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(function()))
+        thread.start()
+        thread.join()
+        return found[0]
+
+    def test_threads_that_speak_are_not_silent(self):
+        with mock.patch.object(process, "_process", process._Process()):
+            end = threading.Event()
+            other = threading.Thread(target=end.wait)
+            other.start()
+            silent = process.silent_threads()
+            process._process.speaking[threading.get_ident()] = None
+            self.assertEqual(process.silent_threads(), silent - 1)
+            process._process.speaking[other.ident] = None
+            self.assertEqual(process.silent_threads(), silent - 2)
+            end.set()
+            other.join()
+
+    def test_a_rank_that_is_a_thread_has_the_threads_that_it_starts(self):
+        end, rank = threading.Event(), process.Identity(1, 2)
+
+        def be_rank():
+            process.become_thread(rank)
+            started = threading.Thread(target=end.wait)
+            process.inherit_rank(started)
+            started.start()
+            self.assertIs(process.identity(), rank)
+            self.assertIs(started.gangsim_rank, rank)
+            silent = [process.silent_threads()]
+            end.set()
+            started.join()
+            return silent + [process.silent_threads()]
+
+        with mock.patch.object(process, "_process", process._Process()):
+            process.become(0, 2)
+            self.assertEqual(self.in_thread(be_rank), [1, 0])
+            self.assertEqual(process.identity().rank, 0)
+
+    def test_a_run_that_is_over_leaves_no_watcher(self):
+        with mock.patch.object(process, "_process", process._Process()):
+            process._process.watcher, process._process.own_threads = object(), 2
+            process.forget_watcher()
+            self.assertEqual((process._process.watcher, process._process.own_threads), (None, 1))
+
     def test_threads_that_may_speak_are_counted(self):
         end = threading.Event()
         threads = [threading.Thread(target=end.wait) for _ in range(2)]
@@ -60,6 +126,200 @@ class Threads(unittest.TestCase):
                 thread.join()
 
 
+class Connections(unittest.TestCase):
+    """What the threads of a rank say of themselves."""
+
+    class Connection:
+        questions = ()
+
+        def __init__(self, path, identity, *, is_watcher=False, thread_name=""):
+            self.made.append((is_watcher, thread_name))
+            self._questions, self.said = iter(self.questions), []
+
+        def receive_question(self):
+            return next(self._questions, wire.OVER)
+
+        def send(self, frame):
+            self.stacks.append(frame)
+
+        def close(self):
+            self.closed.append(self)
+
+    def setUp(self):
+        self.Connection.made, self.Connection.stacks, self.Connection.closed = [], [], []
+        for target, name, value in (
+                (process, "Connection", self.Connection), (process, "_process", process._Process()),
+                (process, "_local", threading.local()), (process.atexit, "register", mock.Mock()),
+                (process.faulthandler, "register", mock.Mock()),
+                (process, "hook_exceptions", mock.Mock())):
+            patch = mock.patch.object(target, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = mock.patch.dict(os.environ, {process.SOCKET: "/nowhere"})
+        patch.start()
+        self.addCleanup(patch.stop)
+        process.become(1, 2)
+
+    def end_of_watcher(self):
+        process._process.watcher.join(10)
+
+    def test_each_thread_has_one_and_the_process_one_watcher(self):
+        own = process.connection()
+        self.assertIs(process.connection(), own)
+        self.end_of_watcher()
+        thread = threading.Thread(target=process.connection, name="loader")
+        thread.start()
+        thread.join()
+        self.assertEqual(self.Connection.made, [(False, ""), (True, "watcher"), (False, "loader")])
+        process.atexit.register.assert_called_once_with(process.say_goodbye)
+        process.hook_exceptions.assert_called_once_with()
+
+    def test_a_thread_that_has_ended_no_longer_speaks(self):
+        process.connection()
+        thread = threading.Thread(target=process.connection)
+        thread.start()
+        thread.join()
+        gc.collect()
+        self.assertEqual(list(process._process.speaking), [threading.get_ident()])
+
+    def test_the_watcher_answers_every_question(self):
+        self.Connection.questions = (wire.ASK_STACK, wire.ASK_STACK)
+        process.connection()
+        self.end_of_watcher()
+        self.assertEqual(len(self.Connection.stacks), 2)
+
+    def test_a_forked_process_is_no_rank_and_keeps_nothing_of_its_parents(self):
+        own = process.connection()
+        self.end_of_watcher()
+        process._after_fork_in_child()  # as in the child
+        self.assertIn(own, self.Connection.closed)
+        self.assertFalse(process.is_simulated())
+        with self.assertRaisesRegex(InvalidOperation, "forked from rank 1"):
+            process.connection()
+
+    def test_a_process_forked_from_a_launcher_may_become_a_rank(self):
+        process._process.identity = None
+        process._after_fork_in_child()
+        self.assertTrue(process.is_simulated())
+        process.become(0, 2)
+        process.connection()
+
+    def test_a_program_that_ends_says_goodbye_unless_it_has_failed(self):
+        for failed in (False, True):
+            process._local = threading.local()
+            process._local.connection = own = RecordingConnection()
+            if failed:
+                process._local.failure = ValueError()
+            process.say_goodbye()
+            self.assertEqual((len(own.told(wire.BYE)), own.has_ended), (not failed, True))
+            process.say_goodbye()
+            self.assertEqual(len(own.frames), not failed)
+
+
+class Exceptions(unittest.TestCase):
+    """Those that end a rank or one of its threads."""
+
+    def setUp(self):
+        for patch in (mock.patch.dict(os.environ, {process.SOCKET: "/nowhere"}),
+                      mock.patch.object(process, "_local", threading.local()),
+                      mock.patch.object(process, "_explainers", []),
+                      mock.patch.object(sys, "excepthook", mock.Mock()),
+                      mock.patch.object(threading, "excepthook", mock.Mock())):
+            patch.start()
+            self.addCleanup(patch.stop)
+        context = recorded(0, 2)
+        self.connection = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+
+    def told(self):
+        """(kind, message, traceback) of each failure."""
+        return [(fields.text(), fields.text(), fields.text())
+                for fields in self.connection.told(wire.FAILED)]
+
+    def report(self, error):
+        try:
+            raise error
+        except BaseException as raised:
+            process.report_failure(type(raised), raised, raised.__traceback__)
+
+    def test_one_is_told_with_its_kind_its_message_and_its_traceback(self):
+        self.report(ValueError("the batch is empty"))
+        self.report(json.JSONDecodeError("bad", "x", 0))
+        (kind, message, trace), (other, _, _) = self.told()
+        self.assertEqual((kind, message), ("ValueError", "the batch is empty"))
+        self.assertTrue(trace.endswith("\nValueError: the batch is empty\n"), trace)
+        self.assertIn("in report", trace)
+        self.assertEqual(other, "json.decoder.JSONDecodeError")
+
+    def test_one_is_told_once_by_whoever_sees_it(self):
+        error = ValueError("why")
+        self.report(error)
+        self.report(error)
+        self.assertEqual(len(self.told()), 1)
+
+    def test_an_exit_and_the_verdict_itself_are_none(self):
+        for error in (SystemExit(1), GangFailure("over")):
+            self.report(error)
+        self.connection.has_ended = True
+        self.report(ValueError("a consequence of the end"))
+        self.assertEqual(self.told(), [])
+
+    def test_of_a_long_traceback_the_end_is_told(self):
+        self.report(ValueError("x" * 100_000 + " the end"))
+        self.assertTrue(self.told()[0][2].endswith("x the end\n"))
+
+    def test_hooks_tell_and_print(self):
+        in_main, in_thread = sys.excepthook, threading.excepthook
+        process.hook_exceptions()
+        process.hook_exceptions()
+        error = ValueError("in main")
+        sys.excepthook(ValueError, error, None)
+        in_main.assert_called_once_with(ValueError, error, None)
+
+        def fail(speaks):
+            if speaks:
+                process._process.speaking[threading.get_ident()] = None
+            raise KeyError("in a thread")
+
+        for speaks in (False, True):
+            thread = threading.Thread(target=fail, args=(speaks,))
+            thread.start()
+            thread.join()
+            self.assertEqual([kind for kind, _, _ in self.told()],
+                             ["ValueError", *["KeyError"] * speaks])
+        self.assertEqual(in_thread.call_count, 2)
+
+    def test_what_is_known_about_one_is_added_once(self):
+        process.explain_with(lambda error: "read the manual" if "why" in str(error) else "")
+        error = ValueError("why")
+        for _ in range(2):
+            process.explained(error)
+        self.assertEqual(str(error), "why; read the manual")
+        self.assertEqual(str(process.explained(ValueError("other"))), "other")
+
+    def test_frames_of_gangsim_are_not_shown_between_those_of_the_program(self):
+        def passing(name, function):
+            path = str(PACKAGES / "gangsim" / f"{name}.py")
+            space = {"function": function}
+            exec(compile(f"def {name}():\n    function()", path, "exec"), space)
+            return space[name]
+
+        def fail():
+            raise ValueError
+
+        def middle():
+            passing("c", passing("d", fail))()
+
+        try:
+            passing("a", passing("b", middle))()
+        except ValueError as error:
+            trace, names = process.explained(error).__traceback__, []
+        while trace is not None:
+            names.append(trace.tb_frame.f_code.co_name)
+            trace = trace.tb_next
+        self.assertEqual(names[1:], ["middle", "fail"])
+
+
 class Costs(unittest.TestCase):
     def test_the_hook_imports_neither_gangsim_nor_torch(self):
         code = ("import sys; print([name for name in ('gangsim', 'torch') if name in sys.modules], "
@@ -69,15 +329,32 @@ class Costs(unittest.TestCase):
             env={**os.environ, "PYTHONPATH": str(PACKAGES / "site"), "GANGSIM_SOCKET": "/nowhere"})
         self.assertEqual(found.stdout, "[] True\n")
 
+    def test_without_a_run_nothing_is_hooked(self):
+        former = list(sys.meta_path)
+        self.run_sitecustomize([str(PACKAGES / "site")], {})
+        self.assertEqual(sys.meta_path, former)
+
+    def test_there_may_be_no_sitecustomize_to_hide(self):
+        site = str(PACKAGES / "site")
+        for path in ([site], [os.path.relpath(site), site], []):
+            self.run_sitecustomize(path, {})
+
+    def run_sitecustomize(self, path, variables):
+        kept = {name: value for name, value in os.environ.items() if name != process.SOCKET}
+        with mock.patch.object(sys, "path", path), \
+                mock.patch.dict(os.environ, {**kept, **variables}, clear=True):
+            runpy.run_path(str(PACKAGES / "site" / "sitecustomize.py"))
+
     def test_the_sitecustomize_that_it_hides_still_runs(self):
         import tempfile
         from package import write
         with tempfile.TemporaryDirectory() as folder:
             write(folder, "sitecustomize.py", "print('the other one')\n")
-            found = subprocess.run(
-                [sys.executable, "-c", ""], capture_output=True, text=True, check=True,
-                env={**os.environ, "PYTHONPATH": f"{PACKAGES / 'site'}:{folder}"})
-        self.assertEqual(found.stdout, "the other one\n")
+            for more in ({}, {"GANGSIM_SOCKET": "/nowhere"}):
+                found = subprocess.run(
+                    [sys.executable, "-c", ""], capture_output=True, text=True, check=True,
+                    env={**os.environ, "PYTHONPATH": f"{PACKAGES / 'site'}:{folder}", **more})
+                self.assertEqual((found.stdout, found.stderr), ("the other one\n", ""))
 
 
 if __name__ == "__main__":

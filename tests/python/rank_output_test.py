@@ -45,6 +45,31 @@ class Output(unittest.TestCase):
             self.assertEqual(printed(selection, *texts),
                              "".join(f"[{rank}] x\n" for rank in ranks), selection)
 
+    def test_without_a_choice_rank_0_is_shown(self):
+        kept = {name: value for name, value in os.environ.items() if name != "GANGSIM_LOG_RANKS"}
+        with mock.patch.dict(os.environ, kept, clear=True):
+            output = OutputOfThread(io.StringIO())
+        self.assertEqual(output._chosen, {0})
+
+    def test_whole_lines_are_passed_on_at_once_and_nothing_twice(self):
+        stream = mock.Mock()
+        with mock.patch.dict(os.environ, {"GANGSIM_LOG_RANKS": "1"}):
+            output = OutputOfThread(stream)
+        thread = threading.current_thread()
+        self.addCleanup(delattr, thread, "gangsim_rank")
+        for rank, text, printed, flushes in ((1, "a", "", 0), (1, "b\nc", "[1] ab\n", 1),
+                                             (2, "no\n", "", 0)):
+            thread.gangsim_rank = SimpleNamespace(rank=rank)
+            stream.reset_mock()
+            self.assertEqual(output.write(text), len(text))
+            self.assertEqual("".join(call.args[0] for call in stream.write.call_args_list), printed)
+            self.assertEqual(stream.flush.call_count, flushes)
+        for expected in ("[1] c\n", ""):
+            stream.reset_mock()
+            output.end_lines()
+            self.assertEqual("".join(call.args[0] for call in stream.write.call_args_list),
+                             expected)
+
     def test_what_belongs_to_no_rank_passes_as_it_is(self):
         self.assertEqual(printed("none", (None, "the end")), "the end")
 

@@ -3,10 +3,14 @@
 import os
 import sys
 import tempfile
+import threading
 import unittest
+from unittest import mock
 
 from package import write
+from recording_connection import recorded
 
+from gangsim import process, wire
 from gangsim.script import Script, ScriptError
 
 
@@ -41,6 +45,20 @@ class Found(Programs):
                            ("package_of_mine", "__main__.py")):
             self.assertEqual(os.path.basename(Script(["-m", name]).file), file)
         self.assertNotIn("IMPORTED", os.environ)
+
+    def test_a_module_gets_the_arguments_behind_its_name(self):
+        write(self.folder, "train.py", "import sys\nfound = sys.argv\n")
+        script = Script(["-m", "train", "--epochs", "1"])
+        self.assertEqual((script.arguments, script.module), (["--epochs", "1"], "train"))
+        self.assertEqual(sys.path[0], os.getcwd())
+
+    def test_the_folder_of_a_script_comes_first_and_is_that_of_the_file_itself(self):
+        os.mkdir("real")
+        write("real", "train.py", "")
+        os.symlink("real/train.py", "train.py")
+        script = Script(["train.py"])
+        self.assertEqual(sys.path[0], os.path.realpath("real"))
+        self.assertEqual(script.file, os.path.abspath("train.py"))
 
     def test_what_cannot_be_run_is_told(self):
         os.mkdir("empty")
@@ -77,6 +95,36 @@ class Imports(Programs):
         self.check("import my_own\nfrom . import relative\n")
 
 
+    def imported(self, text, late=False):
+        """What is imported before the ranks are forked."""
+        write(self.folder, "program.py", text)
+        script = Script(["program.py"])
+        with mock.patch("gangsim.script._has_late_import", return_value=late), \
+                mock.patch("importlib.import_module") as load:
+            script.import_shared(["torch.distributed"])
+        return [call.args[0] for call in load.call_args_list]
+
+    def test_libraries_that_are_shared_are_imported_before_the_ranks_are_forked(self):
+        text = "import json, numpy.linalg\nfrom scipy import stats\nfrom . import relative\n"
+        text += "from .numpy import x\ndef f():\n    import pandas\n"
+        self.assertEqual(self.imported(text),
+                         ["torch.distributed", "numpy.linalg", "scipy"])
+
+    def test_modules_of_the_programs_own_are_not(self):
+        write(self.folder, "numpy.py", "")
+        os.mkdir("scipy")
+        self.assertEqual(self.imported("import numpy, scipy.stats, pandas\n"),
+                         ["torch.distributed", "pandas"])
+
+    def test_what_is_slow_is_imported_if_it_is_mentioned(self):
+        for text, late, extra in (("torch.compile(f)", True, ["torch._dynamo"]),
+                                  ("torch.compile(f)", False, []), ("print(1)", True, [])):
+            self.assertEqual(self.imported(text, late), ["torch.distributed", *extra])
+
+    def test_a_program_may_import_itself(self):
+        self.check("import __main__, sys\n")
+
+
 class Exceptions(Programs):
     def run_program(self, text):
         write(self.folder, "program.py", text)
@@ -93,6 +141,16 @@ class Exceptions(Programs):
         trace = hooked[0][2]
         self.assertEqual((os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno),
                          ("program.py", 3))
+
+    def test_an_interrupt_has_the_status_of_one(self):
+        self.assertEqual(self.run_program("raise KeyboardInterrupt")[0], 130)
+
+    def test_one_is_told_whatever_hook_the_program_has(self):
+        with recorded(0, 2) as connection, mock.patch.dict(os.environ, GANGSIM_SOCKET="/nowhere"), \
+                mock.patch.object(process, "_local", threading.local()):
+            self.run_program("import sys\nsys.excepthook = lambda *_: None\nraise KeyError(1)\n")
+        failed, = connection.told(wire.FAILED)
+        self.assertEqual((failed.text(), failed.text()), ("KeyError", "1"))
 
     def test_an_exit_keeps_its_status(self):
         self.assertEqual(self.run_program("raise SystemExit(5)")[0], 5)

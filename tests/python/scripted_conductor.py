@@ -5,6 +5,7 @@ import socket
 import struct
 import tempfile
 import threading
+import time
 
 import package  # noqa: F401
 
@@ -25,7 +26,8 @@ def over(text):
 
 
 class ScriptedConductor:
-    """Answers each read with the next of `answers`; None closes the connection.
+    """Answers each read with the next of `answers`; None closes the connection, and the parts of a
+    tuple are sent one after the other.
 
     A context manager; `heard` has the kinds of the frames that came, in their order.
     """
@@ -75,6 +77,9 @@ class ScriptedConductor:
                 if answer is None or not data:
                     return
                 try:
-                    client.sendall(answer)
+                    for part in answer if isinstance(answer, tuple) else (answer,):
+                        client.sendall(part)
+                        if part is not answer:
+                            time.sleep(0.02)
                 except OSError:
                     return  # the client has gone

@@ -44,6 +44,45 @@ class Writing(unittest.TestCase):
         (_, started), = wire.split_frames(wire.start(1, b"described", (b"x",), 1))
         self.assertEqual(bytes(called[:-4]), bytes(started))
 
+    def test_every_frame_has_the_fields_of_the_protocol(self):
+        place = wire.site("a.py", 3, "f")
+        for frame, kind, fields in (
+                (wire.hello(1, 4, 70, 71, True, "w"), wire.HELLO,
+                 struct.pack("<IiiIIB", wire.VERSION, 1, 4, 70, 71, 1) + wire.text("w")),
+                (wire.hello(1, 4, 70, 71, False, ""), wire.HELLO,
+                 struct.pack("<IiiIIBI", wire.VERSION, 1, 4, 70, 71, 0, 0)),
+                (wire.group(5, "tp", "role", [0, 2], 1 << 40, place), wire.GROUP,
+                 struct.pack("<I", 5) + wire.text("tp") + wire.text("role")
+                 + struct.pack("<Iiiq", 2, 0, 2, 1 << 40) + place),
+                (wire.wait([1, 1 << 40], 2, place), wire.WAIT,
+                 struct.pack("<IQQI", 2, 1, 1 << 40, 2) + place),
+                (wire.wait_any([3], 2, place), wire.WAIT_ANY,
+                 struct.pack("<IQI", 1, 3, 2) + place),
+                (wire.test(1 << 40), wire.TEST, struct.pack("<Q", 1 << 40)),
+                (wire.drop(1 << 40, place), wire.DROP, struct.pack("<Q", 1 << 40) + place),
+                (wire.abort(6), wire.ABORT, struct.pack("<I", 6)),
+                (wire.block(6, 1 << 40), wire.BLOCK, struct.pack("<IQ", 6, 1 << 40)),
+                (wire.store(wire.ADD, place, number=-2, keys=[b"k"], values=[b"v", b""],
+                            timeout_ns=1 << 40, threads=3), wire.STORE,
+                 struct.pack("<BqIIcIIcIqI", wire.ADD, -2, 1, 1, b"k", 2, 1, b"v", 0, 1 << 40, 3)
+                 + place),
+                (wire.output("x", wire.F32, 1, b"abcd"), wire.OUTPUT,
+                 wire.text("x") + struct.pack("<BQI4s", wire.F32, 1, 4, b"abcd")),
+                (wire.failed("KeyError", "why", "trace", place), wire.FAILED,
+                 wire.text("KeyError") + wire.text("why") + wire.text("trace") + place),
+                (wire.finding("id", "why", [2, 0], place), wire.FINDING,
+                 wire.text("id") + wire.text("why") + struct.pack("<Iii", 2, 2, 0) + place),
+                (wire.stacks([("main", [("a.py", 3, "f")]), ("t", [])]), wire.STACK,
+                 struct.pack("<I", 2) + wire.text("main") + struct.pack("<I", 1) + place
+                 + wire.text("t") + struct.pack("<I", 0))):
+            self.assertEqual(frame, struct.pack("<IB", len(fields) + 1, kind) + fields, kind)
+
+    def test_the_sizes_of_the_types_are_those_of_their_names(self):
+        self.assertEqual({name: wire.SIZE_BYTES[getattr(wire, name)] for name in (
+            "BOOL", "U8", "I8", "I32", "U32", "I64", "U64", "F16", "BF16", "F32", "F64")}, {
+                "BOOL": 1, "U8": 1, "I8": 1, "I32": 4, "U32": 4, "I64": 8, "U64": 8, "F16": 2,
+                "BF16": 2, "F32": 4, "F64": 8})
+
     def test_text_that_is_not_unicode_is_replaced(self):
         self.assertEqual(wire.text("\udc80"), wire.text("?"))
 
@@ -68,7 +107,28 @@ class Reading(unittest.TestCase):
         with self.assertRaisesRegex(ProtocolError, "too many"):
             wire.read_done(memoryview(whole + b"\0"))
 
+    def test_answers_have_their_whole_numbers(self):
+        seed = (1 << 64) - 1
+        for read, fields, expected in (
+                (wire.read_welcome, struct.pack("<IiQ", 1, 4, seed), (1, 4, seed)),
+                (wire.read_stored, struct.pack("<BqIIcI", 4, -1 << 62, 1, 1, b"v", 0),
+                 (4, -1 << 62, [b"v"], "")),
+                (wire.read_first, struct.pack("<I", 7), 7),
+                (wire.read_over, b"\x0a" + wire.text("why"), (10, "why")),
+                (wire.read_text, wire.text("why"), "why")):
+            self.assertEqual(read(memoryview(fields)), expected)
+            with self.assertRaises(ProtocolError):
+                read(memoryview(fields + b"\0"))
+
+    def test_whole_frames_are_split_off(self):
+        data = wire.frame(wire.BYE) + wire.frame(wire.TEST, b"ab") + wire.frame(wire.BYE)
+        self.assertEqual([(kind, bytes(fields)) for kind, fields in wire.split_frames(data)],
+                         [(wire.BYE, b""), (wire.TEST, b"ab"), (wire.BYE, b"")])
+        self.assertEqual(len(list(wire.split_frames(data[:-1]))), 2)
+
     def test_impossible_sizes_are_refused(self):
+        for size in (1, wire.MAX_FRAME_BYTES):
+            self.assertEqual(wire.frame_size(struct.pack("<I", size), 0), size)
         for size in (0, wire.MAX_FRAME_BYTES + 1, 2**32 - 1):
             with self.assertRaisesRegex(ProtocolError, "1 byte to 64 MiB"):
                 wire.frame_size(struct.pack("<I", size), 0)

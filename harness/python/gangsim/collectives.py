@@ -256,6 +256,8 @@ class Collectives:
         source = tensor_view(input)
         found = moved(source)
         targets = [moved(writable(output)) for output in outputs]
+        if len(targets) > 1:
+            targets = [self._alike(target, found) for target in targets]
         whole = targets[0]._replace(count=sum(target.count for target in targets))
         scale = _items_moved(source, writable(outputs[0]))
         first = tuple(scale * count for count in counts)

@@ -78,7 +78,8 @@ class Connection:
         if self._identity.turn is not None:
             return self._end_of([Pending(number, operation, None, self)], *self.request(frame))[0]
         self.send(frame)
-        self._read()
+        if not self._end:  # else the end of the run has come behind an answer
+            self._read()
         good = _good_heads.get(out_bytes) or _good_head(out_bytes)
         if self._end == len(good) + out_bytes and self._buffer.startswith(good):
             self._end = 0

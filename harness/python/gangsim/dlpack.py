@@ -7,7 +7,7 @@ from typing import NamedTuple
 class Description(NamedTuple):
     address: int
     count: int
-    type_code: int  # 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool
+    type_code: int  # 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool; -1 for vectors
     item_bytes: int
     is_contiguous: bool
     is_on_cpu: bool
@@ -37,5 +37,6 @@ def describe(tensor) -> Description:
         if found.strides and shape[i] > 1 and found.strides[i] != count:
             is_contiguous = False
         count *= shape[i]
-    return Description((found.data or 0) + found.byte_offset, count, found.type_code,
+    return Description((found.data or 0) + found.byte_offset, count,
+                       found.type_code if found.lanes == 1 else -1,
                        found.bits * found.lanes // 8, is_contiguous, found.device_type == 1)

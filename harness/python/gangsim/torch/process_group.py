@@ -371,6 +371,10 @@ class ProcessGroup(c10d.ProcessGroup):
         if total != self._size * whole.count:
             raise InvalidArgument(f"{call}: {what} has {total} elements; must be {self._size} * "
                                   f"{whole.count}, one part for each rank")
+        for part in parts if len(parts) > 1 else ():
+            if part.count != whole.count:
+                raise InvalidArgument(f"{call}: a tensor of the {what} has {part.count} elements; "
+                                      f"must be {whole.count}, as many as of each rank")
 
 
 def _as_list(tensors) -> List[torch.Tensor]:

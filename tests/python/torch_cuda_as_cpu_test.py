@@ -1,0 +1,84 @@
+"""Scripts for GPUs on the CPU: every call that names a CUDA device."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from package import PACKAGES, has
+
+SCRIPT = """
+import os, torch
+from gangsim.torch import cuda_as_cpu
+wants = RuntimeError("Torch not compiled with CUDA enabled")
+assert cuda_as_cpu.hint(wants) == ""  # it was asked for
+del os.environ["GANGSIM_CUDA_AS_CPU"]
+assert "--cuda-as-cpu" in cuda_as_cpu.hint(wants)
+assert cuda_as_cpu.hint(RuntimeError("out of memory")) == ""
+
+cuda_as_cpu.install()
+mode = cuda_as_cpu._mode
+cuda_as_cpu.install()
+assert cuda_as_cpu._mode is mode
+
+x = torch.ones(2, 3)
+for moved in (x.cuda(), x.cuda(1), x.to("cuda"), x.to("cuda:1"), x.to(1), x.pin_memory(),
+              x.to(torch.device("cuda", 1)), x.to(device="cuda:1"),
+              x.to("cuda", torch.float32, True), torch.ones(2, device="cuda:1"),
+              torch.ones(2, device=1), torch.zeros(2, pin_memory=True),
+              torch.empty(2, device=torch.device("cuda"), pin_memory=True)):
+    assert moved.device.type == "cpu", moved
+assert x.to(torch.float64, True).dtype is torch.float64
+assert torch.ones(2, device="meta").device.type == "meta"
+assert torch.ones(2, device=torch.device("meta")).device.type == "meta"
+
+layer = torch.nn.Linear(2, 2)
+for moved in (layer.cuda(), layer.cuda(0), layer.to("cuda:1"), layer.to(device="cuda"), layer.to(1),
+              layer.to(dtype=torch.float64, device="cuda:0")):
+    assert moved.weight.device.type == "cpu"
+assert layer.weight.dtype is torch.float64
+
+cuda = torch.cuda
+assert cuda.is_available() and cuda.device_count() == 2 and cuda.current_device() == 0
+for device, index in ((1, 1), ("cuda:0", 0), (torch.device("cuda", 1), 1), ("cuda", 0)):
+    cuda.set_device(device)
+    assert cuda.current_device() == index
+stream, event = cuda.Stream(), cuda.Event(enable_timing=True)
+given = cuda.Event()
+assert stream.record_event(given) is given and stream.record_event().query()
+assert stream.query() and event.elapsed_time(given) == 0
+with cuda.stream(stream), cuda.device(1):
+    stream.synchronize()
+state = cuda.get_rng_state()
+first = torch.rand(1)
+cuda.set_rng_state(state)
+assert torch.equal(torch.rand(1), first)
+
+torch.save(x, "x.pt")
+for place in ("cuda:1", torch.device("cuda"), "cpu"):
+    assert torch.equal(torch.load("x.pt", map_location=place), x)
+with torch.autocast("cuda", dtype=torch.float16):
+    assert (x @ x.t()).dtype is torch.bfloat16
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    assert (x @ x.t()).dtype is torch.bfloat16
+assert not torch.cuda.amp.GradScaler().is_enabled()
+assert not torch.cuda.amp.GradScaler(init_scale=2.0, enabled=True).is_enabled()
+print("all well")
+"""
+
+
+@unittest.skipUnless(has("torch"), "runs where PyTorch is installed")
+class Cuda(unittest.TestCase):
+    def test_what_scripts_for_gpus_do_works_on_the_cpu(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run(
+                [sys.executable, "-c", SCRIPT], cwd=folder, check=False, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+                env={**os.environ, "PYTHONPATH": str(PACKAGES), "GANGSIM_CUDA_AS_CPU": "1",
+                     "LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "8"})
+        self.assertEqual((ended.returncode, ended.stdout[-9:]), (0, "all well\n"), ended.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
