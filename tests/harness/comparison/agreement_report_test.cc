@@ -36,6 +36,7 @@ TEST(VerdictOf, IsOneWordThatBackendsShare) {
   EXPECT_EQ(verdict_of(with_finding("cross_gang_cycle", Outcome::deadlock)), "stuck");
   EXPECT_EQ(verdict_of(with_finding("timed_out", Outcome::failed)), "stuck");
   EXPECT_EQ(verdict_of(with_finding("rank_failed", Outcome::failed)), "failed");
+  EXPECT_EQ(verdict_of(with_finding("rank_failed", Outcome::deadlock)), "failed");
   EXPECT_EQ(verdict_of(with_finding("mismatch_count", Outcome::failed)), "mismatch_count");
   EXPECT_EQ(verdict_of(with_finding("wrong_result", Outcome::completed)), "wrong_result");
   EXPECT_EQ(verdict_of(with_finding("unwaited_work", Outcome::completed)), "completed");

@@ -1,5 +1,6 @@
 #include "harness/comparison/conformance.h"
 
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -12,10 +13,13 @@
 #include "gang/runtime.h"
 #include "gang/store/memory_store.h"
 #include "harness/programs/all_programs.h"
+#include "harness/recording/dump_files.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness {
 namespace {
 
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""ns;
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
@@ -43,8 +47,11 @@ class Conformance : public testing::Test {
     std::vector<std::jthread> ranks;
     for (int rank = 0; rank < 3; ++rank) {
       ranks.emplace_back([&, rank] {
-        const Environment environment{
-            .rank = rank, .world_size = 3, .master_address = "127.0.0.1", .master_port = 1};
+        const Environment environment{.rank = rank,
+                                      .world_size = 3,
+                                      .master_address = "127.0.0.1",
+                                      .master_port = 1,
+                                      .record_folder = record_folder_};
         auto& text = texts[static_cast<std::size_t>(rank)];
         try {
           text = to_string(
@@ -57,6 +64,8 @@ class Conformance : public testing::Test {
     ranks.clear();
     return texts;
   }
+
+  std::string record_folder_;
 };
 
 TEST_F(Conformance, EveryRankLearnsThatAllAgree) {
@@ -135,6 +144,56 @@ TEST_F(Conformance, OtherCasesOnOneRankAreBadInputForAll) {
          return std::vector{one};
        }))
     EXPECT_THAT(text, HasSubstr("rank 1 runs other cases than rank 0"));
+}
+
+TEST_F(Conformance, AnotherVersionOfAProgramIsBadInputForAll) {
+  for (const std::string& text : run_ranks([](int rank) {
+         auto one = make_case(ring_program());
+         one.program.source = rank == 2 ? "newer" : "";
+         return std::vector{one};
+       }))
+    EXPECT_THAT(text, HasSubstr("rank 2 runs other cases than rank 0, or another version"));
+}
+
+// The timeout of the second case is over before rank 1 comes.
+TEST_F(Conformance, ARankIsAwaitedAsLongAsTheLongestCaseMayTake) {
+  const auto texts = run_ranks([](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(1500ms);
+    std::vector cases = {make_case(ring_program()), make_case(ring_program())};
+    cases[1].specification.options.timeout = 1s;
+    return cases;
+  });
+  for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("CONFORMS"));
+}
+
+TEST_F(Conformance, WhatIsStuckInTheSimulatorIsNotAwaitedForLong) {
+  const Program stuck{"stuck", "all receive first", [](Rank& rank) {
+                        float value = 0;
+                        rank.root()->recv(view_of(value), (rank.rank() + 1) % rank.world_size());
+                      }};
+  const auto begun = std::chrono::steady_clock::now();
+  for (const std::string& text : run_ranks([&stuck](int) { return std::vector{make_case(stuck)}; }))
+    EXPECT_THAT(text, HasSubstr("CONFORMS"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);  // its timeout is 20 s
+}
+
+TEST_F(Conformance, AWrongResultOnARealGangIsADifference) {
+  const Program wrong{"wrong", "is wrong on real gangs", [](Rank& rank) {
+                        rank.root()->barrier();
+                        if (rank.root()->info().backend == "gloo" && rank.rank() == 1)
+                          rank.wrong_result("5 is not 6");
+                      }};
+  for (const std::string& text : run_ranks([&wrong](int) { return std::vector{make_case(wrong)}; }))
+    EXPECT_THAT(text, testing::AllOf(HasSubstr("DIFFERS"), HasSubstr("wrong_result on gloo")));
+}
+
+TEST_F(Conformance, EachOfSeveralCasesIsRecordedInItsOwnFolder) {
+  record_folder_ = test::temporary_directory() + "conformance";
+  std::filesystem::remove_all(record_folder_);
+  run_ranks([](int) { return std::vector{make_case(ring_program()), make_case(mesh_program())}; });
+  EXPECT_TRUE(has_dumps(record_folder_ + "/0_ring"));
+  EXPECT_TRUE(has_dumps(record_folder_ + "/1_mesh"));
+  EXPECT_FALSE(has_dumps(record_folder_));
 }
 
 TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {

@@ -247,5 +247,14 @@ TEST_F(FaultedProcessesTest, CasesHaveTheirNumbersInTheWhole) {
   EXPECT_EQ(report.cases[0].index, 7U);
 }
 
+TEST_F(FaultedProcessesTest, ARankThatThrowsIsNoSurvivor) {
+  const auto report =
+      run_with(find_program(all_programs(), "ring"), ProcessFaultKind::exception, 1);
+  ASSERT_EQ(report.cases.size(), 1U);
+  int survivors = 0;
+  for (const auto& [end, count] : report.cases[0].ends) survivors += count;
+  EXPECT_EQ(survivors, 2) << to_string(report);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -166,5 +166,12 @@ TEST(MergedComparisons, AsJunitTellTheTimeOfBothAndTheFirstProblem) {
   EXPECT_EQ(to_junit(failed).cases.front().failure.value().message, "rank 0: no");
 }
 
+TEST(MergedComparisons, TheLargestToleranceIsTold) {
+  std::vector<AgreementReport> shards = {agreement(0, 2), agreement(1, 2)};
+  shards[0].allowed_units = 4;
+  shards[1].allowed_units = 2;
+  EXPECT_EQ(merged(shards).allowed_units, 4);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -205,6 +205,11 @@ INSTANTIATE_TEST_SUITE_P(
                                                               .is_blocking = true,
                                                               .kind = OperationKind::split,
                                                               .first = {0, 0}})},
+        Break{"split_of_three", telling(OperationMessage{.id = 1ULL << 41U,
+                                                         .is_blocking = true,
+                                                         .kind = OperationKind::split,
+                                                         .result = 5,
+                                                         .first = {0, 0, 0}})},
         Break{"too_little_data",
               telling(OperationMessage{.kind = OperationKind::all_reduce, .count = 9})}),
     [](const auto& tested) { return tested.param.name; });
@@ -314,6 +319,24 @@ TEST(Conductor, AThreadThatBreaksTheProtocolEndsTheOthersCalls) {
     told = client.call(sum_of(1)).status;
   });
   EXPECT_EQ(told, Status::aborted);
+}
+
+TEST(Conductor, EveryBlockedThreadHasItsOwnStack) {
+  std::jthread loader;
+  const RunResult result = conduct(2, [&loader](Client& client) {
+    if (client.rank() == 1) return;
+    client.set_stack({{{"MainThread", {{.file = "d/train.py", .function = "step", .line = 2}}}}});
+    loader = start_thread(client, "loader", [](Client& own) {
+      own.set_stack({{{"loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
+      own.store({.function = StoreFunction::get, .keys = {"never"}});
+    });
+    client.call(sum_of(1));
+  });
+  std::map<std::string, std::vector<SourceLocation>> stacks;
+  for (const sim::BlockedCall& blocked : result.report.blocked)
+    stacks[blocked.context] = blocked.call_stack;
+  EXPECT_THAT(stacks[""], ElementsAre(SourceLocation{"d/train.py", 2, "step"}));
+  EXPECT_THAT(stacks["loader"], ElementsAre(SourceLocation{"d/load.py", 4, "next"}));
 }
 
 }  // namespace

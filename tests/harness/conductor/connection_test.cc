@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -176,6 +177,34 @@ TEST_F(ConnectionTest, WithoutADescriptorThereIsNone) {
   write(frame_with("block"));
   received();
   EXPECT_FALSE(connection_->take_descriptor());
+}
+
+TEST_F(ConnectionTest, DescriptorsComeInTheirOrder) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const Descriptor from(pipe[0]);
+  const Descriptor to(pipe[1]);
+  const Frame frame = frame_with("blocks");
+  iovec part{.iov_base = const_cast<std::byte*>(frame.data()), .iov_len = frame.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), pipe.data(), 2 * sizeof(int));
+  ASSERT_EQ(::sendmsg(peer_.get(), &message, 0), static_cast<ssize_t>(frame.size()));
+  EXPECT_THAT(received(), ElementsAre("blocks"));
+  const std::optional<Descriptor> first = connection_->take_descriptor();
+  const std::optional<Descriptor> second = connection_->take_descriptor();
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ(::write(second->get(), "x", 1), 1);
+  char byte = 0;
+  EXPECT_EQ(::read(first->get(), &byte, 1), 1);
 }
 
 }  // namespace

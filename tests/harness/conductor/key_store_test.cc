@@ -37,7 +37,7 @@ TEST(KeyStore, KeepsValues) {
 }
 
 TEST(KeyStore, ChecksCountsAndDeletes) {
-  conduct(1, [](Client& client) {
+  const RunResult result = conduct(1, [](Client& client) {
     using enum StoreFunction;
     client.store(setting("a", ""));
     client.store(setting("b", ""));
@@ -50,10 +50,11 @@ TEST(KeyStore, ChecksCountsAndDeletes) {
     EXPECT_EQ(client.store(about(wait, {"b"})).status, Status::done);
     EXPECT_EQ(client.store(about(count)).number, 1);
   });
+  EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(KeyStore, Adds) {
-  conduct(1, [](Client& client) {
+  const RunResult result = conduct(1, [](Client& client) {
     using enum StoreFunction;
     EXPECT_EQ(client.store(about(add, {"n"}, 5)).number, 5);
     EXPECT_EQ(client.store(about(add, {"n"}, -7)).number, -2);
@@ -64,10 +65,11 @@ TEST(KeyStore, Adds) {
     EXPECT_THAT(stored.error, HasSubstr("'text'"));
     EXPECT_THAT(texts_of(client.store(getting("text"))), ElementsAre("five"));
   });
+  EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(KeyStore, ComparesAndSets) {
-  conduct(1, [](Client& client) {
+  const RunResult result = conduct(1, [](Client& client) {
     const auto compare_set = [&client](std::string_view expected, std::string_view desired) {
       const StoredMessage stored =
           client.store({.function = StoreFunction::compare_set,
@@ -79,6 +81,7 @@ TEST(KeyStore, ComparesAndSets) {
     EXPECT_EQ(compare_set("other", "two"), std::pair(std::int64_t{0}, std::string("one")));
     EXPECT_EQ(compare_set("one", "two"), std::pair(std::int64_t{1}, std::string("two")));
   });
+  EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
 TEST(KeyStore, IsSharedAndGetsWaitForTheirKey) {
@@ -204,6 +207,57 @@ TEST(KeyStore, ARaceForAKeyIsDecidedByTheSchedule) {
     EXPECT_EQ(winner(seed, 1), winner(seed, 2));
   }
   EXPECT_GT(winners.size(), 1U);
+}
+
+TEST(KeyStore, OnlyWhoStillWaitsIsNamedByPlace) {
+  const RunResult result = conduct(4, [](Client& client) {
+    if (client.rank() == 3) return void(client.store(setting("a", "")));
+    client.store(getting("a"));
+    if (client.rank() == 2) return;
+    StoreMessage never = getting("never");
+    never.call_site.line = client.rank() == 0 ? 8 : 9;
+    client.store(never);
+  });
+  EXPECT_THAT(ids_of(result), ElementsAre("store_key_missing", "store_key_missing"));
+  std::map<std::string, std::vector<int>> ranks;
+  for (const sim::Finding& finding : result.report.findings) {
+    ranks[to_string(finding.location)] = finding.ranks;
+    EXPECT_EQ(finding.certainty, result.report.certainty);
+  }
+  EXPECT_EQ(ranks,
+            (std::map<std::string, std::vector<int>>{{"train.py:8", {0}}, {"train.py:9", {1}}}));
+}
+
+TEST(KeyStore, RanksThatWaitForOneKeyAreOneFinding) {
+  const RunResult result = conduct(6, [](Client& client) { client.store(getting("never")); });
+  EXPECT_THAT(ids_of(result), ElementsAre("store_key_missing"));
+  EXPECT_THAT(finding_of(result, "store_key_missing").ranks, ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+// In which schedules a run ends as it did in which rank 0 asked the store this.
+std::optional<sim::Schedules> schedules_with(const StoreMessage& message) {
+  const RunResult result = conduct(2, [&message](Client& client) {
+    if (client.rank() == 1) return;
+    client.store(setting("here", ""));
+    client.store(message);
+    client.store(getting("never"));
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  if (!result.report.certainty) return std::nullopt;
+  return result.report.certainty->schedules;
+}
+
+TEST(KeyStore, AnAnswerThatDependsOnTheOthersIsAChoice) {
+  using enum StoreFunction;
+  EXPECT_EQ(schedules_with(setting("k", "")), sim::Schedules::every);
+  StoreMessage timed = about(wait, {"k"});
+  timed.timeout = 1s;
+  StoreMessage differing{.function = compare_set,
+                         .keys = {"k"},
+                         .values = {bytes_of("expected"), bytes_of("desired")}};
+  for (const StoreMessage& message : {about(check, {"here"}), about(count), about(add, {"k"}, 1),
+                                      about(erase, {"k"}), timed, differing})
+    EXPECT_NE(schedules_with(message), sim::Schedules::every) << static_cast<int>(message.function);
 }
 
 }  // namespace

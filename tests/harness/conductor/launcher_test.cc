@@ -58,10 +58,12 @@ class Launchers : public testing::Test {
 
 TEST_F(Launchers, ACommandGetsTheEnvironment) {
   const std::string file = gang::test::temporary_directory() + "environment";
+  ::setenv("GANGSIM_TEST", "of this process", 1);
   CommandLauncher launcher(poller_, {"/bin/sh", "-c", "echo $GANGSIM_TEST > " + file},
                            {{"GANGSIM_TEST", "a b"}});
   EXPECT_FALSE(launcher.launches());
   EXPECT_TRUE(launcher.await_end(20s));
+  ::unsetenv("GANGSIM_TEST");
   EXPECT_EQ(read_file("file", file), "a b\n");
 }
 

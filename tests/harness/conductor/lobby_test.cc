@@ -1,6 +1,7 @@
 #include "harness/conductor/lobby.h"
 
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <filesystem>
 #include <thread>
@@ -149,6 +150,24 @@ TEST_F(LobbyTest, WhoIsGoneAfterItsHelloWasNeverThere) {
   while (poller_.poll(std::chrono::milliseconds(0))) {
   }
   EXPECT_TRUE(callers_.empty());
+}
+
+TEST_F(LobbyTest, LeavesTheRightsOfNewFilesAlone) {
+  const mode_t before = ::umask(022);
+  {
+    const Lobby lobby = make();
+    EXPECT_EQ(::umask(022), 022U);
+  }
+  ::umask(before);
+}
+
+TEST_F(LobbyTest, APathMustFitIntoAnAddress) {
+  const std::string folder = gang::test::temporary_directory();
+  constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
+  ASSERT_LT(folder.size(), most);
+  const std::string longest = folder + std::string(most - folder.size(), 'x');
+  EXPECT_EQ(make(longest).path(), longest);
+  EXPECT_THROW(make(longest + "x"), InvalidArgument);
 }
 
 }  // namespace

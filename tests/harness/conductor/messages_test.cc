@@ -362,5 +362,27 @@ TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
   EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 17, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
 }
 
+TEST_F(ClientMessages, AGroupHasARoleAndAStartTellsOfNoThreads) {
+  EXPECT_EQ(parsed(GroupMessage{.name = "3", .role = "tp"}).role, "tp");
+  EXPECT_EQ(parsed(OperationMessage{.threads = 3}).threads, 0U);
+}
+
+// As other clients write them: behind the size, the kind, the id, the group, and three bytes.
+TEST_F(ClientMessages, TheFlagsOfAnOperationAreBits) {
+  constexpr std::size_t place = 4 + 1 + 8 + 4 + 3;
+  EXPECT_EQ(frame_of(OperationMessage{.from_any = true}).at(place), std::byte{1});
+  EXPECT_EQ(frame_of(OperationMessage{.any_tag = true}).at(place), std::byte{2});
+  EXPECT_EQ(frame_of(OperationMessage{.all_missing = true}).at(place), std::byte{4});
+}
+
+TEST_F(ClientMessages, AKindIsOneOfTheProtocol) {
+  Frame frame = without_size(frame_of(HelloMessage{.version = 1, .world_size = 2}));
+  frame.front() = std::byte{0};
+  EXPECT_THROW(parsed_frame(frame), ProtocolError);
+  Frame welcome = without_size(frame_of(WelcomeMessage{}));
+  welcome.front() = static_cast<std::byte>(128 + std::variant_size_v<ServerMessage>);
+  EXPECT_THROW(parse_server_message(welcome), ProtocolError);
+}
+
 }  // namespace
 }  // namespace gang::harness

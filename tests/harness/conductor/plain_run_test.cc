@@ -1,5 +1,7 @@
 #include "harness/conductor/plain_run.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -67,6 +69,36 @@ TEST_F(PlainRuns, OutputsThatAreCutOffAreAnError) {
   EXPECT_THROW(read_outputs(write("cut", whole.substr(0, whole.size() - 1))), ProtocolError);
   EXPECT_THROW(read_outputs(write("short", whole.substr(0, 2))), ProtocolError);
   EXPECT_TRUE(read_outputs(gang::test::temporary_directory() + "missing").empty());
+}
+
+TEST_F(PlainRuns, RanksAreAloneOnTheirNodeAndFindTheirOwnModules) {
+  const char* const path = std::getenv("PYTHONPATH");
+  const std::string before = path == nullptr ? "" : path;
+  ::setenv("PYTHONPATH", "/own/modules", 1);
+  const PlainRun plain = run(write("environment.sh", R"(
+test "$LOCAL_RANK" = "$RANK" || exit 4
+case "$PYTHONPATH" in *:/own/modules) exit 0 ;; esac
+exit 5)"));
+  if (path == nullptr)
+    ::unsetenv("PYTHONPATH");
+  else
+    ::setenv("PYTHONPATH", before.c_str(), 1);
+  EXPECT_EQ(plain.failure, "");
+}
+
+TEST_F(PlainRuns, NothingIsLeftBehind) {
+  const std::string told = gang::test::temporary_directory() + "outputs_were_in";
+  run(write("tell.sh", "echo $GANGSIM_OUTPUTS > " + told + "; touch $GANGSIM_OUTPUTS/x"));
+  std::string folder;
+  std::getline(std::ifstream(told), folder);
+  EXPECT_NE(folder, "");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(PlainRuns, OnlyOutputsAreRead) {
+  const Frame frame = frame_of(ByeMessage{});
+  const std::string bytes(reinterpret_cast<const char*>(frame.data()), frame.size());
+  EXPECT_THROW(read_outputs(write("bye", output_frame("loss", 7) + bytes)), ProtocolError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "harness/conductor/poller.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -103,6 +104,50 @@ TEST_F(PollerTest, WaitsNoLongerThanItMay) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(poller_.poll(20ms));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 19ms);
+}
+
+TEST_F(PollerTest, CallsAllThatAreReadyAtOnce) {
+  const Pipe first = make_pipe();
+  const Pipe second = make_pipe();
+  int calls = 0;
+  for (const Pipe* pipe : {&first, &second}) {
+    poller_.add(pipe->from.get(), [&calls, pipe] { ++calls, pipe->read(); });
+    pipe->write();
+  }
+  EXPECT_TRUE(poller_.poll(1s));
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(PollerTest, WhatIsRemovedByAnEarlierCallHoldsUpNobody) {
+  const Pipe first = make_pipe();
+  const Pipe second = make_pipe();
+  const Pipe third = make_pipe();
+  int calls = 0;
+  poller_.add(first.from.get(), [&] { poller_.remove(second.from.get()); });
+  poller_.add(second.from.get(), [] { FAIL(); });
+  poller_.add(third.from.get(), [&calls] { ++calls; });
+  for (const Pipe* pipe : {&first, &second, &third}) pipe->write();
+  EXPECT_TRUE(poller_.poll(1s));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(PollerTest, WatchesWritesAsLongAsItIsToldTo) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const Descriptor one(sockets[0]);
+  const Descriptor other(sockets[1]);
+  poller_.add(one.get(), [] {});
+  EXPECT_FALSE(poller_.poll(0ms));
+  poller_.watch_writes(one.get(), true);
+  EXPECT_TRUE(poller_.poll(0ms));
+  poller_.watch_writes(one.get(), false);
+  EXPECT_FALSE(poller_.poll(0ms));
+}
+
+TEST_F(PollerTest, WaitsAtLeastAsLongAsItMay) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(poller_.poll(std::chrono::microseconds(300)));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 3ms);
 }
 
 }  // namespace

@@ -67,6 +67,24 @@ TEST_F(FindPython, SaysWhatItTried) {
   EXPECT_THROW(find_python("", ""), NotSupported);
 }
 
+TEST_F(FindPython, NamesAFolderOnce) {
+  const std::string without = folder_with_python("once", false);
+  set_only_path(without + ":" + without);
+  try {
+    find_python("", "torch");
+    FAIL();
+  } catch (const NotSupported& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find(without), text.rfind(without)) << text;
+  }
+}
+
+TEST_F(FindPython, SaysThatThereIsNone) {
+  set_only_path(gang::test::temporary_directory());
+  EXPECT_THAT([] { find_python("", "torch"); },
+              ThrowsMessage<NotSupported>("there is no python3 in PATH"));
+}
+
 TEST(FindPackages, IsTheFolderOfThePackage) {
   EXPECT_TRUE(fs::exists(find_packages() + "/gangsim/zygote.py"));
 }

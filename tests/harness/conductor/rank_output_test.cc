@@ -76,5 +76,21 @@ TEST_F(RankOutputTest, ARankMayBeStartedAgain) {
   EXPECT_EQ(out_.str(), "[1] again\n");
 }
 
+TEST_F(RankOutputTest, LinesOfOtherRanksAreNotPassedOn) {
+  const RankOutput::Pipes pipes = output_.open(3);
+  write(pipes.out, "loss 0.25\n");
+  read_all();
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(RankOutputTest, ALineMayComeInManyPieces) {
+  const RankOutput::Pipes pipes = output_.open(1);
+  for (const char* piece : {"lo", "ss ", "0.25", "\n"}) {
+    write(pipes.out, piece);
+    read_all();
+  }
+  EXPECT_EQ(out_.str(), "[1] loss 0.25\n");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -1,6 +1,7 @@
 #include "harness/conductor/rank_process.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -89,6 +90,11 @@ TEST(ProcessorUse, OfAProcessThatIsGoneIsUnknown) {
   if (process == 0) ::_exit(0);
   ::waitpid(process, nullptr, 0);
   EXPECT_FALSE(processor_use(process));
+}
+
+TEST(ProcessorUse, AThreadMayHaveAnyName) {
+  EXPECT_TRUE(is_seen([] { ::prctl(PR_SET_NAME, "a) S b"); },
+                      [](const ProcessorUse& use) { return use.is_busy; }));
 }
 
 }  // namespace

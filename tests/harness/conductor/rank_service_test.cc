@@ -72,6 +72,28 @@ TEST(RankService, AGroupMayBeClosedAndMadeAgain) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+TEST(RankService, TheRoleOfAGroupIsItsName) {
+  const RunResult result = conduct(2, [](Client& client) {
+    client.tell(GroupMessage{.group = 5, .name = "pair#3", .role = "tp", .ranks = {0, 1}});
+    client.receive();
+    if (client.rank() == 0) client.call(int_sum(1, 5));
+  });
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  EXPECT_EQ(to_string(result.report.blocked[0].gang), "tp[0,1]");
+}
+
+TEST(RankService, AGroupMayHaveATimeoutOfItsOwn) {
+  std::optional<Status> told;
+  conduct(2, [&told](Client& client) {
+    client.tell(GroupMessage{.group = 5, .name = "timed", .ranks = {0, 1}, .timeout = 1s});
+    client.receive();
+    if (client.rank() == 0) told = client.call(int_sum(1, 5)).status;
+    if (client.rank() == 1)
+      client.store({.function = StoreFunction::wait, .keys = {"never"}, .timeout = 3s});
+  });
+  EXPECT_EQ(told, Status::timeout);
+}
+
 // -- Errors --
 
 TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {
@@ -119,10 +141,12 @@ TEST(RankService, AnAbortEndsWhatIsPending) {
 }
 
 TEST(RankService, AnOperationOnAClosedGangIsInvalid) {
-  conduct(1, [](Client& client) {
+  std::optional<Status> told;
+  conduct(1, [&told](Client& client) {
     client.tell(CloseMessage{0});
-    EXPECT_EQ(client.call(int_sum(1)).status, Status::invalid_operation);
+    told = client.call(int_sum(1)).status;
   });
+  EXPECT_EQ(told, Status::invalid_operation);
 }
 
 // -- What the program tells --
@@ -155,6 +179,8 @@ TEST(RankService, AnExceptionIsTheRanksFailure) {
   const sim::Finding finding = finding_of(result, "rank_failed");
   EXPECT_THAT(finding.ranks, ElementsAre(1));
   EXPECT_THAT(finding.message, HasSubstr("ValueError: no such batch"));
+  EXPECT_EQ(to_string(finding.location), "train.py:12");
+  EXPECT_EQ(result.notes.at(1), "Traceback: ...");
   EXPECT_EQ(world.conductor().traceback_of(1), "Traceback: ...");
   EXPECT_EQ(world.conductor().traceback_of(0), "");
 }
@@ -226,6 +252,55 @@ TEST(RankService, BlocksBelongToTheirConnection) {
     });
   });
   EXPECT_THAT(finding_of(result, "rank_failed").message, HasSubstr("broke the protocol"));
+}
+
+// Its process never came: none can come any more.
+TEST(RankService, ARankWhoseProcessNeverJoinedHasFailed) {
+  class GoneLauncher final : public RankLauncher {
+   public:
+    bool launches() const noexcept override { return false; }
+    void launch(int, const ProcessEnvironment&, RankOutput::Pipes) override {}
+    std::string why_none_can_come() const override { return "it is gone"; }
+  };
+  std::ostringstream out;
+  Conductor conductor({.socket = gang::test::temporary_directory() + "gone", .world_size = 1},
+                      RankSelection("none"), out, out);
+  conductor.set_launcher(std::make_unique<GoneLauncher>());
+  const RunResult result = run(conductor.program("test"), {.program = "test"}, {.settles = false});
+  EXPECT_THAT(finding_of(result, "rank_failed").message, HasSubstr("it is gone"));
+}
+
+TEST(RankService, AFailureIsToldAsItWasUnlessItTellsOfOurs) {
+  const RunResult result = conduct(1, [](Client& client) {
+    client.call(int_send(7, 1));
+    client.tell(FailedMessage{.type = "ValueError", .message = "no such batch"});
+    client.tell(FailedMessage{.type = "KeyError", .message = "in a handler"});
+  });
+  const sim::Finding finding = finding_of(result, "rank_failed");
+  EXPECT_THAT(finding.message, HasSubstr("ValueError: no such batch"));
+}
+
+TEST(RankService, AThreadOfAFailedRankWaitsNoLonger) {
+  std::optional<Status> told;
+  std::jthread other;
+  const RunResult result = conduct(2, [&](Client& client) {
+    if (client.rank() == 1)
+      return void(client.store({.function = StoreFunction::get, .keys = {"never"}}));
+    other = start_thread(client, "other",
+                         [&told](Client& own) { told = own.call(int_recv(1)).status; });
+    client.tell(FailedMessage{.type = "ValueError", .message = "no such batch"});
+  });
+  other.join();
+  EXPECT_EQ(told, Status::aborted);
+  EXPECT_THAT(finding_of(result, "rank_failed").ranks, ElementsAre(0));
+}
+
+TEST(RankService, AByeOfAThreadIsNotThatOfItsProcess) {
+  const RunResult result = conduct(1, [](Client& client) {
+    start_thread(client, "other", [](Client& own) { sum(own, 1); }).join();
+    throw std::runtime_error("no bye");
+  });
+  EXPECT_THAT(ids_of(result), ElementsAre("rank_failed"));
 }
 
 }  // namespace

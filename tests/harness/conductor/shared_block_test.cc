@@ -54,5 +54,14 @@ TEST(SharedBlock, MustBeMemoryOfThatSize) {
   EXPECT_THROW(SharedBlock(Descriptor(pipe[0]), 1), ProtocolError);
 }
 
+// Its owner could make it smaller while it is read.
+TEST(SharedBlock, MustBeMemoryThatCannotShrink) {
+  const Descriptor memory(::memfd_create("gangsim-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(memory.get(), 4096), 0);
+  EXPECT_THROW(SharedBlock(Descriptor(::dup(memory.get())), 4096), ProtocolError);
+  ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_EQ(SharedBlock(Descriptor(::dup(memory.get())), 4096).size(), 4096U);
+}
+
 }  // namespace
 }  // namespace gang::harness

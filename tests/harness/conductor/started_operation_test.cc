@@ -298,6 +298,37 @@ TEST(StartedOperations, MakeGangs) {
 
 // -- Memory --
 
+TEST(StartedOperations, NoNumberOfASourceMeansAnyRank) {
+  std::optional<Status> told;
+  conduct(2, [&told](Client& client) {
+    if (client.rank() == 0)
+      client.call({.kind = OperationKind::send, .peer = 1, .count = 1, .data = bytes_of("x")});
+    else
+      told = client
+                 .call({.kind = OperationKind::recv,
+                        .peer = std::numeric_limits<std::int32_t>::min(),
+                        .count = 1})
+                 .status;
+  });
+  EXPECT_EQ(told, Status::invalid_argument);
+}
+
+TEST(StartedOperations, AMonitoredBarrierHasItsTimeoutAndNamesAllIfItIsToldTo) {
+  for (const bool names_all : {false, true}) {
+    OperationResult told;
+    conduct(4, [&](Client& client) {
+      if (client.rank() == 0)
+        told = client.call({.kind = OperationKind::monitored_barrier,
+                            .all_missing = names_all,
+                            .count = 1'000'000'000});
+      else
+        client.store({.function = StoreFunction::wait, .keys = {"never"}, .timeout = 5s});
+    });
+    EXPECT_EQ(told.status, Status::timeout) << told.error;
+    EXPECT_THAT(told.error, testing::HasSubstr(names_all ? "1-3" : "rank 1"));
+  }
+}
+
 class OperationMemory : public testing::Test {
  protected:
   StartedOperation make(OperationMessage message) const {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/program_file/program_file.h"
 #include "tests/harness/program_file/program_file_testing.h"
 
 namespace gang::harness::program_file {
@@ -252,6 +253,32 @@ TEST(RankSelection, CountsStepsFromItsFirstRank) {
   const RankSelection selection{.ranges = {{1, 7, 3}}};
   for (int rank = 0; rank < 9; ++rank)
     EXPECT_EQ(selection.contains(rank), rank == 1 || rank == 4 || rank == 7) << rank;
+}
+
+TEST(Interpret, BesideBatchesWithoutDataMessagesHaveNoSizes) {
+  const std::string message = R"(
+world = 2
+data = false
+[[do]]
+ranks = [0]
+calls = ["root send f32[4] to 1"]
+[[do]]
+ranks = [1]
+calls = ["root recv f32[2] from 0"]
+)";
+  const RunResult alone = run_text(message);
+  ASSERT_FALSE(alone.report.findings.empty());
+  EXPECT_EQ(alone.report.findings[0].id, "mismatch_count");
+  const RunResult beside = run_text(message + R"(
+[[do]]
+  [[do.do]]
+  ranks = [0]
+  calls = ["root batch send f32[4] to 1"]
+  [[do.do]]
+  ranks = [1]
+  calls = ["root batch recv f32[4] from 0"]
+)");
+  EXPECT_TRUE(beside.holds()) << to_string(beside);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "harness/program_file/operation_call.h"
 
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +77,79 @@ calls = ["s = root start send f32[1] to 1 tag 4", "wait s"]
 [[do]]
 ranks = [1]
 calls = ["r = root start recv f32[1] from any tag any", "wait r"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(OperationCall, ATensorIsLimitedByAllItsElements) {
+  const auto gang = make_fake_gang({.size = 1});
+  for (const char* text : {"root broadcast u8[2147483649]", "root broadcast u8[65536,65536]"}) {
+    const Call call = parse_call(text, call_place);
+    EXPECT_THROW(OperationCall(call, *gang, {}), InvalidArgument) << text;
+  }
+}
+
+TEST(OperationCall, AnInputIsTheContributionOfItsRankInTheWorld) {
+  const auto gang = make_fake_gang({.rank = 1, .size = 2});
+  const Call call = parse_call("root broadcast i32[3] root 1", call_place);
+  const OperationCall operation{call, *gang, {.rank = 3, .world = 4}};
+  std::vector<std::int32_t> expected(3);
+  fill_contribution(view(expected), call.reduce_operation, 3);
+  std::vector<std::int32_t> found(3);
+  std::memcpy(found.data(), operation.outputs()[0].data(), 3 * sizeof(std::int32_t));
+  EXPECT_EQ(found, expected);
+}
+
+TEST(OperationCall, NoNumberOfARankMeansAnyRank) {
+  const auto gang = make_fake_gang({.size = 1});
+  const Call call = parse_call("root recv f32[1] from -2147483648", call_place);
+  OperationCall operation{call, *gang, {}};
+  EXPECT_THAT([&] { operation.perform(); },
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("does not fit")));
+}
+
+TEST(OperationCall, TheNumberOfObjectsIsLimited) {
+  const auto gang = make_fake_gang({.size = 1});
+  const Call call = parse_call("root broadcast_objects 1000001", call_place);
+  OperationCall operation{call, *gang, {}};
+  EXPECT_THROW(operation.perform(), InvalidArgument);
+}
+
+TEST(OperationCall, AMessageOfABatchHasItsTag) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [0]
+calls = ["root batch send f32[4] to 1 tag 2"]
+[[do]]
+ranks = [1]
+calls = ["root recv f32[4] from 0 tag 2"]
+)");
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(OperationCall, ATimeoutIsThatOfTheCall) {
+  for (const std::string call :
+       {"root monitored_barrier timeout 1 s", "root broadcast_objects 2 root 1 timeout 1 s"}) {
+    const RunResult result =
+        run_text("world = 2\n[[do]]\nranks = [0]\ncalls = ['" + call +
+                 "']\n[[do]]\nranks = [1]\ncalls = ['sleep 3 s', '" + call + "']\n");
+    ASSERT_FALSE(result.report.findings.empty()) << call;
+    EXPECT_EQ(result.report.findings[0].id, "timed_out") << call;
+  }
+}
+
+TEST(OperationCall, TheKeysOfASplitOrderItsRanks) {
+  const RunResult result = run_text(R"(
+world = 3
+[[do]]
+calls = ["root split color 0 key -rank as back"]
+[[do]]
+ranks = [0]
+calls = ["back send f32[1] to 0"]
+[[do]]
+ranks = [2]
+calls = ["back recv f32[1] from 2"]
 )");
   EXPECT_TRUE(result.holds()) << to_string(result);
 }

@@ -10,6 +10,7 @@
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "harness/programs/faulty/faulty_program.h"
+#include "harness/recording/recorded_program.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -76,6 +77,34 @@ TEST(FindProgramSource, PrefersNamesAndReadsTomlFiles) {
   EXPECT_EQ(source.program.name, "tp_dp_deadlock.toml");
   EXPECT_EQ(source.specification.program, path);
   EXPECT_EQ(source.specification.world_size, 4);
+}
+
+TEST(FindProgramSource, TheOptionsOfAProgramAreThereUnlessAScenarioHasItsOwn) {
+  const std::string path = test::temporary_directory() + "options.toml";
+  std::ofstream(path) << "program = \"steps\"\n[options]\nstep-limit = 77\n";
+  const std::vector<Program> programs = {
+      {.name = "steps",
+       .description = "",
+       .run = [](Rank&) {},
+       .options = {{"execution", "stream_ordered"}, {"step-limit", "55"}}}};
+  const RunSpecification own = find_program_source(programs, "steps").specification;
+  EXPECT_EQ(own.options.step_limit, 55U);
+  const RunSpecification scenario = find_program_source(programs, path).specification;
+  EXPECT_EQ(scenario.options.step_limit, 77U);
+  EXPECT_EQ(scenario.options.execution, sim::ExecutionModel::stream_ordered);
+}
+
+TEST(FindProgramSource, DumpsAreAProgramThatRunsAsItWasRecorded) {
+  const Program program{"rec", "", [](Rank& rank) { rank.root()->barrier(); }};
+  RunSpecification specification{.program = "rec", .world_size = 3};
+  specification.options.execution = sim::ExecutionModel::stream_ordered;
+  const std::string folder = test::temporary_directory() + "stream_dumps";
+  std::filesystem::remove_all(folder);
+  write_dumps(run(recorded(program, true), specification), folder);
+  const RunSpecification found = find_program_source({}, folder + "//").specification;
+  EXPECT_EQ(found.program, folder);
+  EXPECT_EQ(found.world_size, 3);
+  EXPECT_EQ(found.options.execution, sim::ExecutionModel::stream_ordered);
 }
 
 TEST(FindProgramSource, ListsWhatThereIs) {

@@ -37,5 +37,10 @@ TEST(RankCondition, HoldsForTheRanksThatItNames) {
       }
 }
 
+TEST(RankCondition, OfNoRanksHoldsNowhere) {
+  EXPECT_EQ(rank_condition(all, {}, {}), "0");
+  EXPECT_EQ(rank_condition(all, {}, {{2, {}}}), "0");
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

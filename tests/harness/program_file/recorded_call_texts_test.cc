@@ -31,6 +31,25 @@ TEST(RecordedGangs, GroupsOfOneAxisAreOneGang) {
   EXPECT_EQ(gangs.declared().front().rank_lists, (std::vector<std::vector<int>>{{0, 1}, {2, 3}}));
 }
 
+TEST(RecordedGangs, OnlyAGroupOfTheWholeWorldIsTheRoot) {
+  Recording recording;
+  recording.ranks.resize(4);
+  recording.groups = {group("root", "0", {0, 1})};
+  const RecordedGangs gangs(recording);
+  EXPECT_FALSE(gangs.is_root(0));
+  EXPECT_NE(gangs.name_of(0), "root");
+}
+
+TEST(RecordedGangs, GroupsWithoutNamesAreOfOneAxisIfTheirSizesAgree) {
+  Recording recording;
+  recording.ranks.resize(4);
+  recording.groups = {group("group 1", "1", {0, 1}), group("group 2", "2", {2}),
+                      group("group 3", "3", {2, 3})};
+  const RecordedGangs gangs(recording);
+  EXPECT_EQ(gangs.name_of(0), gangs.name_of(2));
+  EXPECT_NE(gangs.name_of(0), gangs.name_of(1));
+}
+
 // The text of what rank 1 of 4 did.
 std::string text_of(const Collective& call, PeerText peers = PeerText::number) {
   Recording recording;
@@ -71,9 +90,29 @@ TEST(RecordedCallTexts, APeerIsANumberOrADistance) {
 TEST(RecordedCallTexts, UnevenCountsAreNotCompared) {
   Collective call{.kind = OperationKind::all_to_all, .shape = Shape::vector(10)};
   EXPECT_EQ(text_of(call), "root all_to_all f32[4]");
+  call.count = 10;
+  EXPECT_EQ(text_of(call), "root all_to_all f32[4]");
   call.count = 8;
   call.shape = Shape::vector(8);
   EXPECT_EQ(text_of(call), "root all_to_all f32[8]");
+}
+
+TEST(RecordedCallTexts, ADistanceIsOneBetweenRanksOfTheWorld) {
+  Recording recording;
+  recording.ranks.resize(4);
+  recording.groups = {group("half", "0", {0, 2})};
+  const Collective call{.kind = OperationKind::recv, .peer = 0, .shape = Shape::vector(8)};
+  const RecordedStep step{.call = recording.calls.index_of(call, "")};
+  const RecordedGangs gangs(recording);
+  RecordedCallTexts texts(recording, gangs, PeerText::distance);
+  EXPECT_EQ(texts[texts.index_of(step, 2)], "half recv f32[8] from 0");
+}
+
+TEST(RecordedCallTexts, ARootIsNamedUnlessItIsRank0) {
+  Collective call{.kind = OperationKind::broadcast, .peer = 1, .shape = Shape::vector(8)};
+  EXPECT_EQ(text_of(call), "root broadcast f32[8] root 1");
+  call.peer = 0;
+  EXPECT_EQ(text_of(call), "root broadcast f32[8]");
 }
 
 }  // namespace

@@ -23,5 +23,10 @@ TEST(ReservedMemory, MoreThanAProcessHasIsRefused) {
   EXPECT_THROW(ReservedMemory(std::size_t{1} << 60), InvalidArgument);
 }
 
+TEST(ReservedMemory, IsGivenBack) {
+  for (int i = 0; i < 300; ++i)
+    EXPECT_NE(ReservedMemory(std::size_t{1} << 40).data(), nullptr) << i;
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

@@ -24,6 +24,7 @@ RunResult run_both(const RetoldProgram& retold) {
       run(make_program(std::move(document.program_file), {.name = "again"}), specification);
   RunResult direct = run(make_program(retold.file, {.name = "direct"}), specification);
   EXPECT_EQ(read.report.outcome, direct.report.outcome);
+  EXPECT_EQ(read.report.counts.rank_operations, direct.report.counts.rank_operations);
   EXPECT_EQ(read.report.findings.size(), direct.report.findings.size());
   for (std::size_t i = 0; i < read.report.findings.size(); ++i) {
     EXPECT_EQ(read.report.findings[i].id, direct.report.findings[i].id);
@@ -104,6 +105,81 @@ TEST(RetoldProgram, WithoutCallsThereIsNone) {
   Job job(2);
   job.group("default_pg", {0, 1});
   EXPECT_THROW(retell(job.take(), "rec"), InvalidArgument);
+}
+
+TEST(RetoldProgram, PairsThatDoTheSameAreDistances) {
+  Job job(4);
+  const auto root = job.group("default_pg", {0, 1, 2, 3});
+  for (const int rank : {0, 1, 2, 3})
+    job.call(rank, root, rank % 2 == 0 ? OperationKind::send : OperationKind::recv,
+             {.peer = rank % 2 == 0 ? rank + 1 : rank - 1});
+  EXPECT_THAT(retell(job.take(), "rec").toml, HasSubstr("to (rank + 1) % world"));
+}
+
+TEST(RetoldProgram, AMessageLikeNoOtherHasTheNumberOfItsPeer) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::send, {.peer = 1});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  EXPECT_THAT(retell(job.take(), "rec").toml, HasSubstr("send f32[4] to 1"));
+}
+
+TEST(RetoldProgram, TheRanksOfAnAxisMeetInEachOfItsGangs) {
+  Job job(4);
+  const auto left = job.group("tp", {0, 1});
+  const auto right = job.group("tp", {2, 3});
+  job.calls({0, 1}, left, all_reduce);
+  job.calls({2, 3}, right, all_reduce);
+  const RunResult result = run_both(retell(job.take(), "rec"));
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 8U);  // with those that make the gangs
+}
+
+TEST(RetoldProgram, TwoIterationsAreRepeated) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (int iteration = 0; iteration < 2; ++iteration)
+    for (const std::uint32_t line : {5U, 6U}) job.calls({0, 1}, root, all_reduce, {.line = line});
+  EXPECT_EQ(run_both(retell(job.take(), "rec")).report.counts.rank_operations, 8U);
+}
+
+TEST(RetoldProgram, WhatOneRankSkippedItSkipsAgain) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  std::vector<std::uint32_t> own;
+  for (const int rank : {0, 1, 2}) own.push_back(job.group("own", {rank}));
+  for (int iteration = 0; iteration < 10; ++iteration)
+    for (const int rank : {0, 1, 2}) {
+      job.call(rank, root, all_reduce);
+      if (rank != 2 || iteration != 7)
+        job.call(rank, own[static_cast<std::size_t>(rank)], OperationKind::barrier);
+    }
+  const RunResult result = run_both(retell(job.take(), "rec"));
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 62U);  // with those that make the gangs
+}
+
+TEST(RetoldProgram, ALabelMayHaveAnyQuotesAndBackslashes) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  Collective call{.kind = OperationKind::barrier};
+  call.label = R"(it's C:\new)";
+  job.call(0, root, OperationKind::barrier);
+  job.dump(0).calls.back().call = job.table().index_of(call, "");
+  const RetoldProgram retold = retell(job.take(), "rec");
+  const Document document = parse_document("again.toml", retold.toml);
+  EXPECT_EQ(document.program_file->blocks.at(0).calls.at(0).label, call.label);
+  EXPECT_EQ(retold.file->blocks.at(0).calls.at(0).label, call.label);
+}
+
+TEST(RetoldProgram, NeedsItsRanks) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, all_reduce);
+  job.call(2, root, OperationKind::barrier, {.state = started});
+  const RetoldProgram retold = retell(job.take(), "rec");
+  const Program program = make_program(retold.file, {.name = "direct"});
+  EXPECT_THROW(run(program, {.program = "direct", .world_size = 2}), InvalidArgument);
 }
 
 }  // namespace

@@ -34,5 +34,10 @@ TEST(SharedSteps, RanksThatHaveLittleInCommonDoNot) {
   EXPECT_FALSE(shared[0].are_all_ranks);
 }
 
+TEST(SharedSteps, LessThanHalfIsLittle) {
+  EXPECT_EQ(share_steps({{1, 2, 3, 4, 5}, {1, 2, 3, 6, 7}}).size(), 1U);
+  EXPECT_EQ(share_steps({{1, 2, 3, 4, 5}, {1, 2, 6, 7, 8}}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

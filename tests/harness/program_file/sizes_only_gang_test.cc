@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/fake_gang.h"
 #include "gang/forwarding_gang.h"
 #include "sim/simulation.h"
 
@@ -70,6 +71,24 @@ TEST(SizesOnlyGang, DecoratorsSeeTheTensors) {
     gang->all_reduce(view(values), ReduceOperation::sum);
   });
   EXPECT_EQ(sizes, std::vector<std::int64_t>{4});
+}
+
+TEST(SizesOnlyGang, EachChunkHasAnElement) {
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([](sim::SimulatedRank& rank) {
+    const auto gang = without_data(rank.root(), MessageSizes::checked);
+    const auto own = static_cast<float>(10 * rank.rank());
+    const std::vector<float> sent{own + 1, own + 2, own + 3, own + 4};
+    std::vector<float> received(4, 9);
+    gang->all_to_all(view(received), view(sent));
+    EXPECT_EQ(received, rank.rank() == 0 ? (std::vector<float>{1, 11, 9, 9})
+                                         : (std::vector<float>{2, 12, 9, 9}));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
+TEST(SizesOnlyGang, OtherBackendsKeepTheirData) {
+  const auto gang = make_fake_gang({.size = 2});
+  EXPECT_EQ(without_data(gang, MessageSizes::checked), gang);
 }
 
 }  // namespace

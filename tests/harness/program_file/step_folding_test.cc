@@ -95,6 +95,30 @@ TEST(StepFolding, RanksOfOneStageShareALoop) {
   EXPECT_EQ(expanded(blocks, 4), ranks);
 }
 
+TEST(StepFolding, ALoopOfSeveralStepsMayBeTheBodyOfAnother) {
+  Steps body = repeated({1, 2}, 3);
+  body.push_back(3);
+  const std::vector<FoldedBlock> blocks = fold_steps({repeated(body, 3)});
+  ASSERT_EQ(blocks.size(), 1U);
+  EXPECT_EQ(blocks[0].repeat, 3U);
+  ASSERT_EQ(blocks[0].blocks.size(), 2U);
+  EXPECT_EQ(blocks[0].blocks[0].repeat, 3U);
+  EXPECT_EQ(blocks[0].blocks[0].steps, (Steps{1, 2}));
+}
+
+TEST(StepFolding, ThreeCallsOrTwoPairsAreALoop) {
+  EXPECT_EQ(fold_steps({{1, 1, 1}}).at(0).repeat, 3U);
+  EXPECT_EQ(fold_steps({{1, 2, 1, 2}}).at(0).repeat, 2U);
+}
+
+TEST(StepFolding, InAShortLoopRanksDoTheSameOrThereIsNone) {
+  std::vector<Steps> ranks(4, repeated({1, 2}, 3));
+  ranks[2].erase(ranks[2].begin() + 3);
+  const std::vector<FoldedBlock> blocks = fold_steps(ranks);
+  for (const FoldedBlock& block : blocks) EXPECT_EQ(block.repeat, 1U);
+  EXPECT_EQ(expanded(blocks, 4), ranks);
+}
+
 TEST(StepFolding, WhatIsFoldedIsWhatWasDone) {
   std::mt19937_64 random(7);
   const auto below = [&random](std::uint64_t most) {

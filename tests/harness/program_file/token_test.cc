@@ -52,5 +52,12 @@ TEST(Tokens, RejectCharactersThatBeginNoWord) {
               ThrowsMessage<InvalidArgument>(HasSubstr("no closing quote")));
 }
 
+TEST(Tokens, AQuotedWordIsNoKeyword) {
+  Tokens tokens{"\"wait\" wait", place};
+  EXPECT_FALSE(tokens.at("wait"));
+  tokens.next();
+  EXPECT_TRUE(tokens.at("wait"));
+}
+
 }  // namespace
 }  // namespace gang::harness::program_file

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::harness::program_file {
 namespace {
@@ -53,6 +54,21 @@ TEST(TomlNodes, ErrorsNameWhatWasExpectedAndFound) {
   EXPECT_THAT([] { nodes.check_keys(document(), {"number", "text", "flag", "ranks", "days"}); },
               ThrowsMessage<InvalidArgument>(
                   HasSubstr("f.toml:6:1: key 'day' is unknown (did you mean 'days'?)")));
+}
+
+TEST(TomlNodes, HaveLimits) {
+  EXPECT_EQ(nodes.integer(node("number"), "size", 1, 7), 7);
+  EXPECT_THROW(nodes.integer(node("number"), "size", 1, 6), InvalidArgument);
+  const int most = sim::SimulationOptions::max_world_size - 1;
+  const toml::table ranks = toml::parse("most = [" + std::to_string(most) + "]\nbeyond = [" +
+                                        std::to_string(most + 1) + "]\n");
+  EXPECT_EQ(nodes.ranks(*ranks.get("most"), "ranks"), std::vector{most});
+  EXPECT_THROW(nodes.ranks(*ranks.get("beyond"), "ranks"), InvalidArgument);
+}
+
+TEST(TomlNodes, AFlagMayBeFalse) {
+  const toml::table table = toml::parse("flag = false");
+  EXPECT_EQ(nodes.scalar(*table.get("flag"), "flag"), "false");
 }
 
 }  // namespace

@@ -29,10 +29,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"world = 4\n[[do]]\ncalls = [\"wait a\"]", ":3:11: started operation 'a' is unknown"},
         Case{"world = 4\n[[do]]\nranks = [0, 4]",
              ":3:9: rank 4 is outside world 4; must be 0 to 3"},
+        Case{"world = 4\n[[do]]\n[[do.do]]\ncalls = [\"dp barrier\"]", "gang 'dp' is unknown"},
+        Case{"world = 4\n[[do]]\n[[do.do]]\nranks = [4]", "rank 4 is outside world 4"},
         Case{"world = 4\n[gangs]\ng = [1, 9]\n[[do]]", ":3:5: rank 9 is outside world 4"},
         Case{"world = 4\nlayout = { tp = 3 }\n[[do]]", ":2:10: tp 3 times pp 1 does not divide"},
         Case{"world = 4\nlayout = { intra_node = 3 }\n[[do]]",
-             "intra_node is 3; must be a divisor of dp (4)"}));
+             "intra_node is 3; must be a divisor of dp (4)"},
+        Case{"world = 4\nlayout = { intra_node = 1 }\n[[do]]",
+             "intra_node is 1; must be a divisor of dp (4) greater than 1"}));
 
 TEST(Validate, KnowsGangsThatTheProgramCreates) {
   EXPECT_TRUE(run_text(R"(

@@ -113,5 +113,43 @@ TEST(DumpFiles, TheRankIsWhatTheDumpSaysOrTheLastNumberOfItsName) {
   EXPECT_THAT(error_of({folder + "/trace"}), HasSubstr("its name does not end in its rank"));
 }
 
+TEST(DumpFiles, DumpsThatAreCutOffAreToldInTheOrderOfTheirNames) {
+  Job job = three_ranks();
+  const std::string folder = folder_of(job, "cut_dumps");
+  for (const std::string rank : {"2", "0", "1"})
+    std::filesystem::resize_file(folder + "/nccl_trace_rank_" + rank, 100);
+  EXPECT_THAT(error_of({folder}), StartsWith("dump " + folder + "/nccl_trace_rank_0: it is cut"));
+  write(folder + "/nccl_trace_rank_1", to_pickle(job.dump(1), job.table()));
+  EXPECT_THAT(
+      read_recording({folder}).evidence.notes,
+      ElementsAre(StartsWith("dump nccl_trace_rank_0:"), StartsWith("dump nccl_trace_rank_2:")));
+}
+
+TEST(DumpFiles, ADumpIsKnownByItsForm) {
+  const std::string path = test::temporary_directory() + "form_3.json";
+  write(path, R"(  {"version": "2.4", "pg_config": {}})");
+  EXPECT_TRUE(has_dumps(path));
+  write(path, R"(a log about "entries")");
+  EXPECT_FALSE(has_dumps(path));
+}
+
+TEST(DumpFiles, ADumpHasARankAndASizeThatAJobMayHave) {
+  Job job(1);
+  job.group("default_pg", {0});
+  const std::string beyond = test::temporary_directory() + "rank_1048576";
+  write(beyond, to_pickle(job.dump(0), job.table()));
+  EXPECT_THAT(error_of({beyond}), HasSubstr("its name does not end in its rank"));
+  const std::string large = test::temporary_directory() + "rank_0";
+  write(large, "\x80\x02");
+  std::filesystem::resize_file(large, most_dump_bytes + 1);
+  EXPECT_THAT(error_of({large}), HasSubstr("must be at most 268435456"));
+  std::filesystem::remove(large);
+}
+
+TEST(DumpFiles, SeveralPathsAreCalledByTheirNumber) {
+  EXPECT_EQ(name_of_dumps({"a/first/"}), "first");
+  EXPECT_EQ(name_of_dumps({"a/first", "a/second"}), "2 dumps");
+}
+
 }  // namespace
 }  // namespace gang::harness

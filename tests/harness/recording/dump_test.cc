@@ -117,6 +117,107 @@ TEST(Dump, AnOperationThatIsNotKnownKeepsItsName) {
   EXPECT_EQ(calls[dump.calls[0].call].label, "new_window");
 }
 
+TEST(Dump, TheEndOfCallsThatAreGoneStandsForThem) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:coalesced", 3, "", "[]")), calls);
+  ASSERT_EQ(dump.calls.size(), 1U);
+  EXPECT_EQ(calls[dump.calls[0].call].kind, OperationKind::barrier);
+  EXPECT_EQ(calls[dump.calls[0].call].label, "coalesced");
+}
+
+TEST(Dump, BehindTheirEndAnotherCallBegins) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:all_reduce", 3) + "," + entry("nccl:coalesced", 3, "", "[]") +
+                        "," + entry("nccl:all_reduce", 3)),
+                calls);
+  EXPECT_EQ(dump.calls.size(), 2U);
+}
+
+TEST(Dump, TheEndOfMessagesMadeAsOneIsNoCall) {
+  CallTable calls;
+  std::string end = entry("nccl:coalesced", 5, "", "[]");
+  const std::string flag = R"("is_p2p": false)";
+  end.replace(end.find(flag), flag.size(), R"("is_p2p": true)");
+  const Dump dump = read_dump(
+      dump_of(entry("nccl:send 1->2", 5) + "," + entry("nccl:recv 1<-0", 5) + "," + end), calls);
+  ASSERT_EQ(dump.calls.size(), 2U);
+  EXPECT_TRUE(dump.calls[1].is_message);
+}
+
+TEST(Dump, MessagesAndCollectivesOfOneNumberAreDifferentCalls) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:send 1->2", 5) + "," + entry("nccl:all_reduce", 5)), calls);
+  ASSERT_EQ(dump.calls.size(), 2U);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call]), "send f32[4] to rank 2");
+  EXPECT_EQ(calls[dump.calls[1].call].count, 4);
+}
+
+TEST(Dump, GroupsAreToldApartByNameAndDescription) {
+  CallTable calls;
+  std::string other = entry("nccl:all_reduce", 2);
+  other.replace(other.find("default_pg"), std::string("default_pg").size(), "mesh_tp");
+  const Dump dump = read_dump(dump_of(entry("nccl:all_reduce", 1) + "," + other), calls);
+  ASSERT_EQ(dump.groups.size(), 2U);
+  EXPECT_EQ(dump.calls[1].group, 1U);
+  EXPECT_EQ(dump.groups[1].description, "mesh_tp");
+}
+
+TEST(Dump, RanksAreWithinTheMostOfAnyJob) {
+  CallTable calls;
+  const auto dump_with = [](std::int64_t rank, std::string_view ranks) {
+    return fmt::format(R"({{"version": "2.4", "rank": {}, "entries": [],
+ "pg_config": {{"0": {{"name": "0", "ranks": "{}"}}}}}})",
+                       rank, ranks);
+  };
+  EXPECT_EQ(read_dump(dump_with(3, "[0, 1]"), calls).rank, 3);
+  EXPECT_EQ(read_dump(dump_with(4'294'967'296, "[0, 1]"), calls).rank, std::nullopt);
+  EXPECT_EQ(read_dump(dump_with(-1, "[0, 1]"), calls).rank, std::nullopt);
+  EXPECT_THAT(error_of(dump_with(0, "[0, -1]")), HasSubstr("rank -1 of a group is out of range"));
+  EXPECT_THAT(error_of(dump_with(0, "[0, 1, 0]")), HasSubstr("the same rank twice"));
+}
+
+TEST(Dump, CountsOfAnAllToAllAreNotCompared) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:all_to_all", 1)), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].kind, OperationKind::all_to_all);
+  EXPECT_EQ(calls[dump.calls[0].call].count, 0);
+}
+
+TEST(Dump, AListOfTensorsIsOneRowOfAllItsElements) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:all_reduce", 1, "", "[[4], [2, 3]]")), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].shape, Shape::vector(10));
+}
+
+TEST(Dump, WhereAllFramesAreOfTorchTheFirstIsThePlace) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:broadcast", 1, R"(, "frames": [
+ {"name": "broadcast", "filename": "/usr/lib/torch/distributed/c10d.py", "line": 20},
+ {"name": "spawn", "filename": "/usr/lib/torch/multiprocessing/spawn.py", "line": 90}])")),
+                              calls);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call].call_site), "c10d.py:20");
+}
+
+TEST(Dump, OwnDumpsSayMore) {
+  const auto own = [](std::string_view operation) {
+    return fmt::format(
+        R"(, "gangsim": {{"operation": "{}", "sequence": 8, "count": 4, "peer": 0, "tag": 7,
+ "is_blocking": true, "is_in_stream": false}})",
+        operation);
+  };
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:recv 1<-0", 2, own("recv"))), calls);
+  const Collective& call = calls[dump.calls[0].call];
+  EXPECT_EQ(call.tag, 7);
+  EXPECT_TRUE(call.blocking);
+  EXPECT_EQ(dump.calls[0].sequence, 8U);
+  EXPECT_FALSE(dump.calls[0].is_in_stream);
+  EXPECT_THAT(error_of(dump_of(entry("nccl:recv 1<-0", 2, own("barrier")))),
+              HasSubstr("not an operation of such an entry"));
+}
+
 TEST(Dump, SaysWhichFieldOfWhichEntryIsWrong) {
   EXPECT_EQ(error_of(R"({"version": 1, "pages": []})"),
             "not a Flight Recorder dump: fields version and entries are missing");

@@ -240,5 +240,16 @@ TEST(ExplainedRecording, ADumpThatIsOlderThanTheOthersIsSaidToBe) {
               ElementsAre("rank 2 has a dump older than those of the others"));
 }
 
+TEST(ExplainedRecording, CountsTheCallsOfTheDumps) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.calls({0, 1}, root, OperationKind::all_reduce);
+  job.call(0, root, OperationKind::barrier, {.state = started});
+  const RunResult result = explain(job.take(), "rec", "explain");
+  EXPECT_EQ(result.report.counts.rank_operations, 3U);
+  EXPECT_EQ(result.report.counts.gangs, 1U);
+  EXPECT_EQ(result.report.counts.completed_operations, 0U);
+}
+
 }  // namespace
 }  // namespace gang::harness

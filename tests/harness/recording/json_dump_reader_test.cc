@@ -46,5 +46,22 @@ TEST(JsonDumpReader, NestingIsNoRecursion) {
   EXPECT_NO_THROW(read_json_values(bytes));
 }
 
+TEST(JsonDumpReader, AWrongLastByteIsNoCutOff) {
+  try {
+    read_json_values(R"({"a": 1])");
+    FAIL();
+  } catch (const CutOffDump& error) {
+    FAIL() << error.what();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "it is not JSON from byte 7 on");
+  }
+}
+
+TEST(JsonDumpReader, SpaceMayComeFirst) {
+  EXPECT_TRUE(looks_like_json(" \r\n\t{}"));
+  EXPECT_FALSE(looks_like_json("  []"));
+  EXPECT_FALSE(looks_like_json("  "));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -281,5 +281,27 @@ TEST(OpenCalls, WhatADumpDoesNotTellCameWithTheLastOfTheOthers) {
   EXPECT_EQ(open.untold_of_rank[2][0].place, 1U);
 }
 
+TEST(OpenCalls, ARingThatHasLostItsCallsOfAGroupIsNotOlder) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto pair = job.group("pair", {0, 1});
+  job.call(0, pair, OperationKind::all_reduce);
+  job.calls({0, 1}, root, OperationKind::all_reduce);
+  for (DumpedCall& call : job.dump(1).calls) call.record += 100;
+  EXPECT_THAT(find_open_calls(job.take()).early, IsEmpty());
+}
+
+TEST(OpenCalls, NothingIsCommonWithAnOlderDump) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.calls({0, 1, 2}, root, OperationKind::all_reduce);
+  job.calls({0, 1}, root, OperationKind::all_reduce);
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.state = started});
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_EQ(open.groups[0].first, 3U);
+  EXPECT_FALSE(open.groups[0].has_common);
+  EXPECT_THAT(open.common_of_rank[2], IsEmpty());
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -124,5 +124,35 @@ TEST(PickleReader, NestingIsNoRecursion) {
   EXPECT_NO_THROW(read_pickle(bytes));
 }
 
+TEST(PickleReader, WhatIsBelowAMarkIsLeftAlone) {
+  EXPECT_THAT(pickle_error_of("\x80\x02N(\x85."s), HasSubstr("finds too few values"));
+  EXPECT_THAT(pickle_error_of("\x80\x02](Na."s), HasSubstr("finds nothing to add to"));
+}
+
+TEST(PickleReader, AMapIsNoList) {
+  EXPECT_THAT(pickle_error_of("\x80\x02}(NNe."s), HasSubstr("finds no list to add to"));
+  EXPECT_THAT(pickle_error_of("\x80\x02](NNu."s), HasSubstr("finds no map to add to"));
+}
+
+TEST(PickleReader, WhatIsRememberedMayBeReplaced) {
+  EXPECT_EQ(read("\x80\x02](Nq\x00K\x05q\x00h\x00"
+                 "e."s),
+            "[None, 5, 5]");
+}
+
+// As Python numbers them: by how many there are.
+TEST(PickleReader, WhatIsRememberedIsNumberedBehindAllTheRest) {
+  EXPECT_EQ(read("\x80\x04](Nr\xe8\x03\x00\x00K\x05\x94h\x01"
+                 "e."s),
+            "[None, 5, 5]");
+}
+
+TEST(PickleReader, KnowsItsProtocols) {
+  EXPECT_TRUE(looks_like_pickle("\x80\x02}."));
+  EXPECT_TRUE(looks_like_pickle("\x80\x05}."));
+  EXPECT_FALSE(looks_like_pickle("\x80\x01}."));
+  EXPECT_FALSE(looks_like_pickle("\x80\x06}."));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/recording/timeline_recorder.h"
 #include "tests/harness/recording/recording_testing.h"
 
 namespace gang::harness {
@@ -157,6 +158,31 @@ TEST(RecordedHistory, AMessageDoesNotEndTheCollectiveOfItsNumber) {
   const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
   EXPECT_EQ(timeline.lanes[0].slices.at(0).last_step, 1U);
   EXPECT_EQ(timeline.lanes[0].slices.at(0).end, TimePoint(0));
+}
+
+TEST(RecordedHistory, TheLastCallsAreKept) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  const std::size_t kept = sim::TimelineRecorder::calls_per_history(1);
+  for (std::size_t i = 0; i < kept + 2; ++i) job.call(0, root, OperationKind::barrier);
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  EXPECT_EQ(histories.ranks[0].calls.size(), kept);
+  EXPECT_EQ(histories.ranks[0].left_out, 2U);
+  EXPECT_EQ(histories.ranks[0].calls.back().sequence_number, kept + 2);
+}
+
+TEST(RecordedHistory, WhatIsPendingLastsUntilTheEndOfAll) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto own = job.group("own", {1});
+  job.call(0, root, OperationKind::all_reduce, {.state = started});
+  for (int i = 0; i < 3; ++i) job.call(1, own, OperationKind::barrier);
+  const Recording recording = job.take();
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
+  EXPECT_EQ(timeline.lanes[0].slices.at(0).last_step, 3U);
+  EXPECT_EQ(timeline.lanes[0].slices.at(0).end, TimePoint(2));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/error.h"
+#include "harness/recording/dump.h"
 #include "harness/recording/dump_files.h"
 #include "harness/recording/explained_recording.h"
 #include "tests/temporary_directory.h"
@@ -77,6 +79,32 @@ TEST(RecordedProgram, KnowsWhichRunsHaveStreams) {
   specification.backend = BackendKind::sim;
   specification.options.execution = sim::ExecutionModel::stream_ordered;
   EXPECT_TRUE(runs_in_streams(specification));
+}
+
+TEST(RecordedProgram, ADumpTellsHowItsRankEndedAndWhetherItHasStreams) {
+  const Program program{"ends", "", [](Rank& rank) {
+                          rank.root()->barrier();
+                          if (rank.rank() == 1) throw std::runtime_error("out of memory");
+                        }};
+  for (const bool is_in_stream : {false, true}) {
+    const RunResult result =
+        run(recorded(program, is_in_stream), {.program = "ends", .world_size = 2});
+    CallTable calls;
+    const Dump returned = read_dump(result.notes.at(0), calls);
+    EXPECT_EQ(returned.end, ProgramEnd::returned);
+    EXPECT_EQ(returned.calls.at(0).is_in_stream, is_in_stream);
+    EXPECT_EQ(read_dump(result.notes.at(1), calls).end, ProgramEnd::failed);
+  }
+}
+
+TEST(RecordedProgram, ARankThatLeftNoDumpHasNoFile) {
+  RunResult result;
+  result.notes = {"", "dump"};
+  const std::string folder = test::temporary_directory() + "killed";
+  write_dumps(result, folder);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/nccl_trace_rank_0"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/nccl_trace_rank_1"));
+  EXPECT_THROW(write_dumps({}, folder + "/nccl_trace_rank_1/folder"), InvalidArgument);
 }
 
 }  // namespace

@@ -209,5 +209,31 @@ TEST(RecordedSteps, WithoutCallsNothingIsInStreams) {
   EXPECT_FALSE(is_stream_ordered(recording, find_open_calls(recording)));
 }
 
+TEST(RecordedSteps, WhatNoDumpOfARankTellsIsOrderedByTime) {
+  Job job(3);
+  const auto a = job.group("a", {0, 2});
+  const auto own = job.group("own", {0});
+  const auto b = job.group("b", {1, 2});
+  job.call(0, own, OperationKind::barrier);
+  job.call(0, a, all_reduce);
+  job.call(1, b, OperationKind::barrier);
+  job.dump(1).calls[0].created_ns = 9000;
+  job.lose(2);
+  EXPECT_EQ(texts_of(job.take())[2], (Texts{"all_reduce", "barrier"}));
+}
+
+TEST(RecordedSteps, AWorkHasOneNameUntilItIsWaitedFor) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 4; ++i) job.call(0, root, all_reduce, {.is_blocking = false});
+  std::vector<DumpedCall>& calls = job.dump(0).calls;
+  for (DumpedCall& call : calls) call.has_waits = true;
+  calls[0].waited = 1;
+  calls[1].waited = calls[2].waited = calls[3].waited = 4;
+  EXPECT_EQ(texts_of(job.take())[0],
+            (Texts{"1 = all_reduce", "wait 1", "1 = all_reduce", "2 = all_reduce", "3 = all_reduce",
+                   "wait 1", "wait 2", "wait 3"}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -86,5 +86,68 @@ TEST(Replay, SizesOfMessagesBesideABatchAreNotCompared) {
   EXPECT_THAT(replayed(job).findings, testing::IsEmpty());
 }
 
+TEST(Replay, MessagesOfABatchMeetByTag) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto call = [&](int rank, OperationKind kind, int tag) {
+    job.call(rank, root, kind, {.state = started, .peer = 1 - rank, .sequence = 5});
+    DumpedCall& last = job.dump(rank).calls.back();
+    Collective made = job.table()[last.call];
+    made.tag = tag;
+    last.call = job.table().index_of(made, "");
+  };
+  for (int i = 0; i < 2; ++i) {
+    call(0, OperationKind::send, 1);
+    call(1, OperationKind::recv, 2);
+  }
+  EXPECT_EQ(replayed(job).outcome, sim::Outcome::deadlock);
+}
+
+TEST(Replay, CallsThatMakeGangsMeetTheirLikes) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::create_gang, {.state = started, .count = 0});
+  job.call(1, root, OperationKind::split, {.state = started, .count = 0});
+  EXPECT_EQ(replayed(job).findings.size(), 1U);
+}
+
+TEST(Replay, CallsOutsideOfStreamsDoNotWaitForEachOther) {
+  Job job(2);
+  const auto a = job.group("a", {0, 1});
+  const auto b = job.group("b", {0, 1});
+  const auto c = job.group("c", {0, 1});
+  for (const int rank : {0, 1})
+    for (const bool first : {true, false})
+      job.call(rank, first == (rank == 0) ? a : b, OperationKind::all_reduce, {.state = started});
+  job.call(0, c, OperationKind::barrier, {.state = started, .is_gloo = true});
+  const sim::Report report = replayed(job);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].id, "participant_missing");
+}
+
+// Of the batch of rank 0, only the first message is open.
+TEST(Replay, WhatIsLeftOfABatchHasNoSize) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 1, .sequence = 5});
+  job.call(0, root, OperationKind::send, {.peer = 2, .sequence = 5});
+  job.call(1, root, OperationKind::recv, {.state = started, .count = 2, .peer = 0});
+  job.call(2, root, OperationKind::recv, {.peer = 0});
+  const sim::Report report = replayed(job);
+  EXPECT_EQ(report.outcome, sim::Outcome::completed);
+  EXPECT_TRUE(report.findings.empty());
+}
+
+TEST(Replay, WhatGlooSaysOfACallDoesNotPutItLast) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  const auto other = job.group("other", {0, 1});
+  job.call(0, root, OperationKind::all_reduce, {.is_gloo = true});
+  job.call(0, other, OperationKind::barrier, {.state = scheduled, .is_gloo = true});
+  const sim::Report report = replayed(job);
+  ASSERT_EQ(report.blocked.size(), 1U);
+  EXPECT_EQ(to_string(report.blocked[0].gang), "root[0,1]");
+}
+
 }  // namespace
 }  // namespace gang::harness

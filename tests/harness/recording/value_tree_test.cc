@@ -56,5 +56,20 @@ TEST(ValueTree, RefusesMoreValuesThanAnyDumpHas) {
   EXPECT_THROW(for (int i = 0; i < 16; ++i) tree.append(list, many), InvalidArgument);
 }
 
+TEST(ValueTree, OnlyMapsHaveKeys) {
+  ValueTree tree;
+  const auto list = tree.add_container(false);
+  tree.append(list, std::vector<Value>{std::string_view("a"), std::int64_t{1}});
+  EXPECT_EQ(tree.find(list, "a"), nullptr);
+  EXPECT_EQ(type_of(Value{list}), "a list");
+  const auto map = tree.add_container(true);
+  tree.append(map, std::vector<Value>{std::string_view("b"), std::string_view("a"),
+                                      std::string_view("a"), std::int64_t{7}});
+  const Value* found = tree.find(map, "a");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(std::get<std::int64_t>(*found), 7);
+  EXPECT_EQ(type_of(Value{map}), "a map");
+}
+
 }  // namespace
 }  // namespace gang::harness
