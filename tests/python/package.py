@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGES = SOURCE / "harness" / "python"
 PROGRAMS = SOURCE / "tests" / "programs"
 sys.path.insert(0, str(PACKAGES))
+# Scripts start what runs in the background with SIGINT ignored, and what tests start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from gangsim.conductor import find_program  # noqa: E402
 from gangsim.errors import NotSupported  # noqa: E402

@@ -65,7 +65,10 @@ class Programs(unittest.TestCase):
                     cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
                 self.assertEqual(run.stdout.readline(), "[1] spinning\n")
                 run.send_signal(signal.SIGINT)
-                out = run.communicate(timeout=60)[0]
+                try:
+                    out = run.communicate(timeout=60)[0]
+                finally:
+                    run.kill()
             report = json.loads((pathlib.Path(folder) / "run.json").read_text())
         self.assertEqual(run.returncode, 130, out)
         self.assertEqual([finding["ranks"] for finding in report["findings"]], [[1]])
