@@ -21,13 +21,20 @@ namespace {
 constexpr std::size_t most_failures_compared =
     8;  // failures whose last call is compared with the others'
 
-// At most a few lines of `text`.
+// At most a few lines of `text`: how it begins and, as long ones are mostly tracebacks, how it
+// ends.
 std::string shortened(std::string_view text) {
   constexpr std::size_t most_bytes = 1000;
   if (text.size() <= most_bytes) return std::string(text);
-  std::size_t kept = most_bytes;
-  while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
-  return fmt::format("{}... ({} bytes in all)", std::string_view(text.data(), kept), text.size());
+  const auto is_inside_character = [text](std::size_t place) {
+    return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80;
+  };
+  std::size_t begins = most_bytes / 3;
+  while (begins > 0 && is_inside_character(begins)) --begins;
+  std::size_t ends = text.size() - (most_bytes - most_bytes / 3);
+  while (ends < text.size() && is_inside_character(ends)) ++ends;
+  return fmt::format("{}... ({} bytes in all) ...{}", text.substr(0, begins), text.size(),
+                     text.substr(ends));
 }
 
 std::string text_of(const std::exception_ptr& error) {

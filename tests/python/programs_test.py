@@ -49,6 +49,17 @@ class Programs(unittest.TestCase):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
 
+    def test_a_process_that_a_rank_starts_is_told_how_to_be_a_rank(self):
+        text = ("import gangsim, subprocess, sys\n"
+                "gang = gangsim.root_gang()\n"
+                "if len(sys.argv) == 1:\n"
+                "    sys.exit(subprocess.run([sys.executable, __file__, 'again']).returncode)\n")
+        with tempfile.TemporaryDirectory() as folder:
+            ended = gangsim("python", "--world", 1, write(folder, "starts_ranks.py", text))
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertIn("needs no --world", ended.stdout)
+        self.assertNotIn("AttributeError", ended.stdout)
+
     def test_an_interrupt_tells_where_each_rank_is(self):
         text = ("import gangsim\n"
                 "def spin():\n"

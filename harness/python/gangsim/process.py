@@ -120,7 +120,8 @@ def connection() -> Connection:
     try:
         return _local.connection
     except AttributeError:
-        return _connect()
+        pass  # what _connect raises is not a consequence of this
+    return _connect()
 
 
 def silent_threads() -> int:

@@ -362,6 +362,19 @@ TEST(Failure, TheTextOfAnExceptionIsShortened) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("... (5000000 bytes in all)"));
 }
 
+TEST(Failure, OfALongTracebackTheLastLineIsKept) {
+  std::string traceback = "Traceback:\n";
+  for (int frame = 0; frame < 300; ++frame) traceback += "  in für_alle\n";
+  const Report report = run(2, [&traceback](SimulatedRank& rank) {
+    if (rank.rank() == 1) throw std::runtime_error(traceback + "RuntimeError: lock.py is held");
+  });
+  ASSERT_EQ(report.findings.size(), 1U);
+  const std::string& message = report.findings[0].message;
+  EXPECT_LT(message.size(), 1200U);
+  EXPECT_THAT(message, HasSubstr("Traceback:\n"));
+  EXPECT_THAT(message, HasSubstr("RuntimeError: lock.py is held"));
+}
+
 TEST(Failure, HandlesOnAStackThatWasLeftBehindAreNotOpenGangs) {
   const Report report = run(2, [](SimulatedRank& rank) {
     const auto child = child_of(*rank.root(), {0, 1});
