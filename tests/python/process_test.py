@@ -93,6 +93,7 @@ class Threads(unittest.TestCase):
             started = threading.Thread(target=end.wait)
             process.inherit_rank(started)
             started.start()
+            self.addCleanup(end.set)
             self.assertIs(process.identity(), rank)
             self.assertIs(started.gangsim_rank, rank)
             silent = [process.silent_threads()]
