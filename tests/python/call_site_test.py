@@ -143,8 +143,8 @@ class CallSite(unittest.TestCase):
     def test_an_exception_of_a_library_is_where_the_program_called_it(self):
         for name in ("purelib", "stdlib"):
             space, path = {}, pathlib.Path(sysconfig.get_path(name)) / "checks.py"
-            exec(compile("def check(x):\n    fail(x)\ndef fail(x):\n    raise ValueError(x)", str(path),
-                         "exec"), space)
+            text = "def check(x):\n    fail(x)\ndef fail(x):\n    raise ValueError(x)"
+            exec(compile(text, str(path), "exec"), space)
             try:
                 space["check"](1)
             except ValueError as error:
