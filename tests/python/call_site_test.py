@@ -143,7 +143,8 @@ class CallSite(unittest.TestCase):
     def test_an_exception_of_a_library_is_where_the_program_called_it(self):
         for name in ("purelib", "stdlib"):
             space, path = {}, pathlib.Path(sysconfig.get_path(name)) / "checks.py"
-            exec(compile("def check(x):\n    raise ValueError(x)", str(path), "exec"), space)
+            text = "def check(x):\n    fail(x)\ndef fail(x):\n    raise ValueError(x)"
+            exec(compile(text, str(path), "exec"), space)
             try:
                 space["check"](1)
             except ValueError as error:
@@ -151,7 +152,7 @@ class CallSite(unittest.TestCase):
             self.assertEqual(read(call_site.of_traceback(trace))[:2],
                              ("call_site_test.py", line() - 4))
             # A program may itself be an installed package.
-            self.assertEqual(read(call_site.of_traceback(trace.tb_next))[:2], ("checks.py", 2))
+            self.assertEqual(read(call_site.of_traceback(trace.tb_next))[:2], ("checks.py", 4))
 
     def test_stacks_show_every_thread_but_the_watcher(self):
         own, none = call_site.stacks(0), call_site.stacks(threading.get_ident())

@@ -47,7 +47,8 @@ class Layouts(unittest.TestCase):
     def test_sharded_gangs_are_neighbours_and_replicas_are_not(self):
         dp = Recorded(0, "dp", range(8), 5)
         gangs = Gangs(*[FakeGang(name=name) for name in ("root", "dp", "rdp", "sdp", "tp", "pp")])
-        object.__setattr__(gangs, "dp", dp)
+        for name in ("dp", "rdp"):
+            object.__setattr__(gangs, name, dp)
         made = create_fsdp_gangs(gangs, 4)
         self.assertEqual((made.sdp, made.rdp), (("sdp", 4, 1), ("rdp", 1, 1)))
         whole = create_fsdp_gangs(gangs)

@@ -93,6 +93,7 @@ class Threads(unittest.TestCase):
             started = threading.Thread(target=end.wait)
             process.inherit_rank(started)
             started.start()
+            self.addCleanup(end.set)
             self.assertIs(process.identity(), rank)
             self.assertIs(started.gangsim_rank, rank)
             silent = [process.silent_threads()]
@@ -330,9 +331,13 @@ class Costs(unittest.TestCase):
         self.assertEqual(found.stdout, "[] True\n")
 
     def test_without_a_run_nothing_is_hooked(self):
-        former = list(sys.meta_path)
-        self.run_sitecustomize([str(PACKAGES / "site")], {})
-        self.assertEqual(sys.meta_path, former)
+        for variables, count in (({}, 0), ({process.SOCKET: "/nowhere"}, 1)):
+            with mock.patch.object(sys, "meta_path", []), \
+                    mock.patch.dict(sys.modules, {"torch": None}):
+                sys.modules.pop("torch")
+                self.run_sitecustomize([str(PACKAGES / "site")], variables)
+                self.assertEqual([each.gangsim_module for each in sys.meta_path].count("torch"),
+                                 count)
 
     def test_there_may_be_no_sitecustomize_to_hide(self):
         site = str(PACKAGES / "site")

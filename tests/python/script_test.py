@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from unittest import mock
 
@@ -122,7 +123,8 @@ class Imports(Programs):
             self.assertEqual(self.imported(text, late), ["torch.distributed", *extra])
 
     def test_a_program_may_import_itself(self):
-        self.check("import __main__, sys\n")
+        with mock.patch.dict(sys.modules, __main__=types.ModuleType("__main__")):
+            self.check("import __main__, sys\n")
 
 
 class Exceptions(Programs):

@@ -211,11 +211,10 @@ def late():
     time.sleep(0.05)
     print("thread")
 for code in (None, 0, 5, 259, "why"):
-    sys.stdout.flush()
     if os.fork() == 0:
         threading.Thread(target=late).start()
         zygote._end(lambda: sys.exit(code))
-    print(os.WEXITSTATUS(os.wait()[1]))
+    print(os.WEXITSTATUS(os.wait()[1]), flush=True)
 if os.fork() == 0:
     zygote._end(lambda: None)
 print(os.WEXITSTATUS(os.wait()[1]))
