@@ -33,8 +33,9 @@ std::string shortened(std::string_view text) {
   while (begins > 0 && is_inside_character(begins)) --begins;
   std::size_t ends = text.size() - (most_bytes - most_bytes / 3);
   while (ends < text.size() && is_inside_character(ends)) ++ends;
-  return fmt::format("{}... ({} bytes in all) ...{}", text.substr(0, begins), text.size(),
-                     text.substr(ends));
+  const std::string_view beginning(text.data(), begins);
+  const std::string_view end(text.data() + ends, text.size() - ends);
+  return fmt::format("{}... ({} bytes in all) ...{}", beginning, text.size(), end);
 }
 
 std::string text_of(const std::exception_ptr& error) {

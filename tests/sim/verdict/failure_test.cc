@@ -353,26 +353,16 @@ TEST(Unwinding, ARunThatIsOverIsNotDisturbedByHandlersThatAbort) {
   EXPECT_THAT(ids_of(report), ElementsAre("participant_missing"));
 }
 
-TEST(Failure, TheTextOfAnExceptionIsShortened) {
+TEST(Failure, OfALongExceptionTheBeginningAndTheEndAreKept) {
   const Report report = run(2, [](SimulatedRank& rank) {
-    if (rank.rank() == 1) throw std::runtime_error(std::string(5'000'000, 'x'));
+    if (rank.rank() == 1)
+      throw std::runtime_error("Traceback:" + std::string(4'999'970, 'x') + "RuntimeError: locked");
   });
   ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
   EXPECT_LT(report.findings[0].message.size(), 2000U);
-  EXPECT_THAT(report.findings[0].message, HasSubstr("... (5000000 bytes in all)"));
-}
-
-TEST(Failure, OfALongTracebackTheLastLineIsKept) {
-  std::string traceback = "Traceback:\n";
-  for (int frame = 0; frame < 300; ++frame) traceback += "  in für_alle\n";
-  const Report report = run(2, [&traceback](SimulatedRank& rank) {
-    if (rank.rank() == 1) throw std::runtime_error(traceback + "RuntimeError: lock.py is held");
-  });
-  ASSERT_EQ(report.findings.size(), 1U);
-  const std::string& message = report.findings[0].message;
-  EXPECT_LT(message.size(), 1200U);
-  EXPECT_THAT(message, HasSubstr("Traceback:\n"));
-  EXPECT_THAT(message, HasSubstr("RuntimeError: lock.py is held"));
+  for (const char* kept :
+       {"Traceback:x", "... (5000000 bytes in all) ...", "xRuntimeError: locked"})
+    EXPECT_THAT(report.findings[0].message, HasSubstr(kept));
 }
 
 TEST(Failure, HandlesOnAStackThatWasLeftBehindAreNotOpenGangs) {
