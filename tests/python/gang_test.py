@@ -27,6 +27,9 @@ class Results(unittest.TestCase):
                 gang.all_gather(whole, array.array("i", [gang.rank]) * count)
                 assert whole[::max(count, 1)] == numbers(*range(3)[:len(whole)])
                 gang.broadcast(x, 1)
+                x = array.array("i", [gang.rank + 1]) * count
+                gang.reduce(x, "max", 1)
+                assert list(x[-1:]) == [(1, 3, 3)[gang.rank]] * min(count, 1)
             return gang.rank
 
         self.assertEqual(gangsim.run(rank, world=3), [0, 1, 2])

@@ -44,7 +44,7 @@ class Piece:
         count = self.count = tensor.numel()
         self.tensor, self.staged = tensor, None
         flat = tensor
-        if kind in _COMPONENTS or not tensor.is_contiguous():
+        if kind in _COMPONENTS or not tensor.is_contiguous() or tensor.is_neg():
             flat = _plain_copy(tensor)
             if flat is not tensor:
                 self.staged = flat
@@ -114,9 +114,7 @@ def _plain_copy(tensor: torch.Tensor) -> torch.Tensor:
         found = tensor.detach()
         if found.is_complex():
             found = found.resolve_conj()
-        if hasattr(found, "resolve_neg"):
-            found = found.resolve_neg()
-        found = found.contiguous()
+        found = found.resolve_neg().contiguous()
     return tensor if found.data_ptr() == tensor.data_ptr() else found
 
 
