@@ -29,8 +29,10 @@ class PythonProcess {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::dup2(in[0], STDIN_FILENO);
       ::dup2(out[1], STDOUT_FILENO);
-      const char* chosen = std::getenv("GANGSIM_TORCH_PYTHON");
-      ::execlp(chosen != nullptr ? chosen : "/usr/bin/python3", "python3", "-c", program, nullptr);
+      const char* python = std::getenv("GANGSIM_TORCH_PYTHON");
+      if (python == nullptr) python = "/usr/bin/python3";
+      // By its own name: as "python3" it would take the packages of the first one on PATH.
+      ::execlp(python, python, "-c", program, nullptr);
       ::_exit(127);
     }
     ::close(in[0]);
