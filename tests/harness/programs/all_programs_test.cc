@@ -45,8 +45,54 @@ TEST_P(BuiltInProgram, RunsOnThreadsAsOnFibers) {
   EXPECT_EQ(on_threads.outputs.digest, in_parallel.outputs.digest);
 }
 
+TEST_P(BuiltInProgram, HoldsOnEverySimulatedBackend) {
+  for (const BackendKind backend : {BackendKind::sim_gloo, BackendKind::sim_nccl}) {
+    const RunResult result =
+        run(GetParam(), {.program = GetParam().name, .world_size = 4, .backend = backend});
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllPrograms, BuiltInProgram, testing::ValuesIn(all_programs()),
                          [](const auto& tested) { return tested.param.name; });
+
+// What rank 1 contributes to its operation of this number is changed on the way.
+RunResult run_corrupted(const Program& program, std::uint64_t operation,
+                        sim::Corruption corruption = sim::Corruption::bit_flip) {
+  sim::Fault fault{.kind = sim::FaultKind::corrupt_contribution, .ranks = {1}};
+  fault.trigger.operation = operation;
+  fault.corruption = corruption;
+  RunSpecification specification{.program = program.name, .world_size = 4};
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  return run(program, specification);
+}
+
+TEST(BuiltInPrograms, SayThatWhatTheyGotIsWrong) {
+  const std::vector<std::pair<Program, std::uint64_t>> corrupted = {
+      {ring_program(), 0},
+      {all_reduce_program(), 0},
+      {mesh_program(), 0},
+      {every_collective_program(), 0},
+      {data_parallel_step_program(), 0},
+      {data_parallel_program(), 0},
+      {ddp_program(), 0},
+      {fsdp_program(), 1},
+      {tp_program(), 0},
+      {hybrid_program(), 1}};
+  for (const auto& [program, operation] : corrupted) {
+    const RunResult result = run_corrupted(program, operation);
+    ASSERT_EQ(result.report.faults.size(), 1U) << program.name;
+    ASSERT_FALSE(result.report.findings.empty()) << program.name;
+    EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result) << program.name;
+  }
+}
+
+TEST(BuiltInPrograms, SayThatAValueIsNoNumber) {
+  const RunResult result = run_corrupted(data_parallel_step_program(), 0, sim::Corruption::nan);
+  ASSERT_EQ(result.report.faults.size(), 1U);
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+}
 
 }  // namespace
 }  // namespace gang::harness

@@ -27,5 +27,17 @@ TEST(AllReduce, CountsItsIterations) {
   EXPECT_EQ(run_all_reduce({{"iterations", "50"}}, 3).report.counts.rank_operations, 150U);
 }
 
+TEST(AllReduce, OutputsWhatItReduced) {
+  const RunResult result =
+      run(all_reduce_program(),
+          {.program = "all_reduce", .world_size = 3, .parameters = {{"count", "5"}}},
+          {.outputs = KeepOutputs::data});
+  ASSERT_EQ(result.outputs.by_rank.size(), 3U);
+  for (const auto& outputs : result.outputs.by_rank) {
+    ASSERT_EQ(outputs.size(), 1U);
+    EXPECT_EQ(outputs[0].count, 5);
+  }
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -32,5 +32,29 @@ TEST(DataParallelStep, GivesEveryRankTheSameGradient) {
   }
 }
 
+// Rank 1 dies in a step that some have taken and others have not; they go on from the same one.
+TEST(DataParallelStep, SurvivorsGoOnWithACommonStep) {
+  for (const std::uint64_t operation : {2U, 3U, 4U})
+    for (const std::vector<int>& told : {std::vector{0}, std::vector{2}, std::vector{0, 2, 3}}) {
+      sim::Fault fault{
+          .kind = sim::FaultKind::crash, .ranks = {1}, .notice = Duration(1), .error_at = told};
+      fault.trigger.operation = operation;
+      fault.trigger.moment = sim::FaultMoment::inside;
+      RunSpecification specification{
+          .program = "data_parallel_step", .world_size = 4, .parameters = {{"steps", "4"}}};
+      specification.faults = sim::FaultPlan{.faults = {fault}};
+      const RunResult result =
+          run(data_parallel_step_program(), specification, {.outputs = KeepOutputs::data});
+      EXPECT_EQ(result.uncontained, "") << to_string(result);
+      for (const sim::Finding& finding : result.report.findings)
+        EXPECT_EQ(finding.id, sim::finding_id::rank_failed) << to_string(result);
+      ASSERT_EQ(result.outputs.by_rank[0].size(), 2U) << to_string(result);
+      EXPECT_EQ(result.outputs.by_rank[0][0].name, "first after a failure");
+      for (const int rank : {2, 3})
+        EXPECT_EQ(result.outputs.by_rank[static_cast<std::size_t>(rank)],
+                  result.outputs.by_rank[0]);
+    }
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -32,6 +32,7 @@ TEST(Ddp, GivesTheSameWhetherBucketsOverlapOrNot) {
   const RunResult blocking = run_ddp({{"overlap", "blocking"}});
   EXPECT_TRUE(blocking.holds()) << to_string(blocking);
   EXPECT_EQ(overlapping.outputs.by_rank, blocking.outputs.by_rank);
+  EXPECT_NE(overlapping.report.trace.digest, blocking.report.trace.digest);
 }
 
 TEST(Ddp, GivesTheSameForAnyBucketsAndAccumulation) {

@@ -30,5 +30,14 @@ TEST(EveryCollective, CallsEveryOperation) {
   }
 }
 
+TEST(EveryCollective, IteratesAsOftenAsItIsToldTo) {
+  const auto operations = [](const char* iterations) {
+    return run_every_collective({{"iterations", iterations}}).report.counts.rank_operations;
+  };
+  const std::uint64_t once = operations("2") - operations("1");
+  EXPECT_GT(once, 8U * 20);
+  EXPECT_EQ(operations("4"), operations("1") + 3 * once);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -74,5 +74,17 @@ TEST(Fsdp, ListsThePossibleSizes) {
             "units is 6; must be 1 to 5, the layers of the model");
 }
 
+TEST(Fsdp, APrefetchIsAnotherOrderOfCalls) {
+  const RunResult with = run_fsdp({{"prefetch", "true"}});
+  const RunResult without = run_fsdp({{"prefetch", "false"}});
+  EXPECT_EQ(with.outputs.digest, without.outputs.digest);
+  EXPECT_NE(with.report.trace.digest, without.report.trace.digest);
+}
+
+TEST(Fsdp, MayTakeNoStep) {
+  const RunResult result = run_fsdp({{"steps", "0"}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
 }  // namespace
 }  // namespace gang::harness

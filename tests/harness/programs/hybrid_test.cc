@@ -142,5 +142,17 @@ TEST(Hybrid, RefusesSizesThatDoNotFit) {
               testing::ThrowsMessage<InvalidArgument>(HasSubstr("must be at most 8388608")));
 }
 
+TEST(Hybrid, OnlyArithmeticLimitsTheSizes) {
+  const Settings large{{"hidden", "4096"}, {"layers", "4"}, {"mode", "communication"}};
+  const RunResult result = run_hybrid(2, large);
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(Hybrid, ShardsWithinANodeIfItIsToldTo) {
+  const RunResult whole = run_hybrid(4, {});
+  const RunResult sharded = run_hybrid(4, {{"intra_node", "2"}});
+  EXPECT_NE(whole.report.trace.digest, sharded.report.trace.digest);
+}
+
 }  // namespace
 }  // namespace gang::harness

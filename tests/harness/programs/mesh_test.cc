@@ -21,6 +21,7 @@ TEST(Mesh, RefusesSizesThatDoNotDivide) {
   EXPECT_THROW(run_mesh({{"tp", "3"}}), InvalidArgument);
   EXPECT_THROW(run_mesh({{"intra_node", "1"}}), InvalidArgument);
   EXPECT_THROW(run_mesh({{"intra_node", "3"}}), InvalidArgument);
+  EXPECT_THROW(run_mesh({{"tp", "2"}, {"pp", "2"}, {"intra_node", "4"}}), InvalidArgument);
 }
 
 TEST(Mesh, HoldsForEveryLayoutOfALargerWorld) {
@@ -32,6 +33,14 @@ TEST(Mesh, HoldsForEveryLayoutOfALargerWorld) {
       }
     }
   }
+}
+
+TEST(Mesh, EveryAxisIsReducedOver) {
+  const auto operations = [](const char* intra_node) {
+    return run_mesh({{"intra_node", intra_node}}, 8).report.counts.rank_operations;
+  };
+  // Each rank makes two gangs more, and reduces over them.
+  EXPECT_EQ(operations("2"), operations("0") + 8 * 4);
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ TEST(ExhaustiveRuns, ProvesThatACrashAnywhereIsContained) {
   EXPECT_EQ(careful.fault_cases, 3U * 2 * (1 + 4 + 1));
   EXPECT_GE(careful.every->classes, careful.fault_cases + 1);
   EXPECT_EQ(careful.coverage.kinds.at("crash").places.size(), 2U * 3);
+  EXPECT_EQ(careful.results, 1U);  // without faults
 }
 
 TEST(ExhaustiveRuns, FindsWhereACrashIsNotContained) {
@@ -289,6 +290,39 @@ TEST(ExhaustiveRuns, DoNotDependOnTheNumberOfJobs) {
     static const std::uint64_t runs = exploration.coverage.runs;
     EXPECT_EQ(exploration.coverage.runs, runs);
   }
+}
+
+TEST(ExhaustiveRuns, AnOutputThatDiffersWithoutAReasonIsNotRepeated) {
+  const auto runs = std::make_shared<std::atomic<int>>(0);
+  const Program program{.name = "counts", .description = "", .run = [runs](Rank& rank) {
+                          rank.root()->barrier();
+                          if (rank.rank() == 0)
+                            rank.output("run", static_cast<std::int32_t>(runs->fetch_add(1)));
+                        }};
+  const Exploration found = explored(program, {.program = "counts", .world_size = 2});
+  ASSERT_TRUE(found.failure);
+  ASSERT_FALSE(found.failure->report.findings.empty());
+  EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::nondeterminism);
+}
+
+TEST(ContestText, SaysWhoMetItsFaultAndWhoBrokeTheGang) {
+  sim::Contest contest;
+  contest.first = {.kind = sim::AccessKind::fault, .mode = sim::AccessMode::write, .rank = 1};
+  contest.second = {.kind = sim::AccessKind::fault, .mode = sim::AccessMode::read, .rank = 2};
+  EXPECT_EQ(to_text(contest), "rank 2 went on before rank 1 met its fault");
+  contest.first = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::read, .rank = 1};
+  contest.second = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::write, .rank = 2};
+  EXPECT_EQ(to_text(contest), "rank 2 broke the gang before the call of rank 1");
+}
+
+TEST(DecisiveText, SaysWhatHappensOtherwise) {
+  sim::EverySchedule every;
+  every.decisive.emplace();
+  EXPECT_THAT(decisive_text(every), testing::Not(HasSubstr("Decided the other way")));
+  every.holds_otherwise = true;
+  EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, the run holds."));
+  every.holds_otherwise = false;
+  EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, it fails, too."));
 }
 
 }  // namespace

@@ -140,6 +140,8 @@ TEST(Judge, KeepsWhatTheExplorationHasSeenOfAnOutput) {
   EXPECT_EQ(explained.result.report.outcome, sim::Outcome::completed);
   ASSERT_THAT(explained.result.report.findings, SizeIs(1));
   EXPECT_EQ(explained.result.report.findings[0].id, sim::finding_id::message_race);
+  EXPECT_EQ(explained.result.report.findings[0].ranks,
+            exploration.failure->report.findings[0].ranks);
 }
 
 TEST(Summary, NamesTheSeedsOfTheDrawnRuns) {
@@ -169,6 +171,28 @@ TEST(DetoursText, SaysHowManyTheyWereIfTheyAreFewer) {
   EXPECT_THAT(detours_text(failure), testing::Not(HasSubstr("reduced")));
   failure.detours_found = 2;
   EXPECT_THAT(detours_text(failure), HasSubstr("reduced from 2"));
+}
+
+TEST(ExplainFailure, LeavesTheDetoursThatAreNeeded) {
+  const Program program{.name = "order", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 7;
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          std::vector<int> order;
+                          for (int i = 1; i < rank.world_size(); ++i)
+                            order.push_back(rank.root()->recv(view_of(value)).source_rank);
+                          if (std::ranges::find(order, 3) < std::ranges::find(order, 1))
+                            rank.root()->recv(view_of(value));
+                        }};
+  std::optional<Exploration> found;
+  for (std::uint64_t seed = 1; seed <= 20 && (!found || found->detours->size() < 2); ++seed) {
+    found = explore(program, {.program = "order", .world_size = 5, .options = {.seed = seed}},
+                    {.schedules = 100, .strategy = Strategy::pos});
+    ASSERT_TRUE(found->failure && found->detours);
+  }
+  ASSERT_GE(found->detours->size(), 2U);
+  const ExplainedFailure explained = explain_failure(program, *found);
+  EXPECT_THAT(*explained.schedule->detours, SizeIs(1));
+  EXPECT_EQ(explained.detours_found, found->detours->size());
 }
 
 }  // namespace

@@ -111,5 +111,16 @@ TEST(RunResultText, SaysOnceWhatSchedulesContendFor) {
   EXPECT_EQ(count_in(to_string(result)), 1);
 }
 
+TEST(RunResultText, ARunHasASeedAndARecordingHasNone) {
+  RunResult result{.world_size = 4};
+  result.specification.program = "suspect.toml";
+  result.report.outcome = sim::Outcome::deadlock;
+  result.report.findings = {{.id = "deadlock", .message = "It is so."}};
+  result.report.findings[0].certainty.emplace();
+  EXPECT_THAT(to_string(result), testing::HasSubstr("suspect.toml, world 4, seed 1"));
+  result.report.findings[0].certainty->recorded.emplace();
+  EXPECT_THAT(to_string(result), testing::Not(testing::HasSubstr("seed")));
+}
+
 }  // namespace
 }  // namespace gang::harness

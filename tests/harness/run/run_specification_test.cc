@@ -89,5 +89,12 @@ TEST(ShellQuoted, QuotesOnlyWhatNeedsIt) {
   EXPECT_EQ(shell_quoted(""), "''");
 }
 
+TEST(ToExploreLine, HasNoScheduleOfASingleRun) {
+  RunSpecification specification{.program = "ring", .world_size = 3};
+  const std::string line = to_explore_line(specification, "gangsim", {});
+  specification.schedule = ScheduleChoice::random;
+  EXPECT_EQ(to_explore_line(specification, "gangsim", {}), line);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
 
 namespace gang::harness {
@@ -221,6 +222,17 @@ TEST(Run, WithoutFurtherRunsFaultsAreJudgedByTheOutputsThatAreGiven) {
   faulted.faults = load_faults(R"(fault = [{kind = "crash", ranks = [1], notice = "1s"}])");
   const RunResult result = run_of(careless, faulted, {.settles = false, .clean = &clean.outputs});
   EXPECT_EQ(result.uncontained, "the finding wrong_result");
+}
+
+TEST(Run, ARecheckIsThatOfARandomSchedule) {
+  const Program program = ring_program();
+  RunSpecification specification{.program = "ring", .world_size = 6, .options = {.seed = 5}};
+  const auto digest = [&](ScheduleChoice schedule) {
+    specification.schedule = schedule;
+    return run(program, specification).report.trace.digest;
+  };
+  EXPECT_EQ(digest(ScheduleChoice::recheck), digest(ScheduleChoice::random));
+  EXPECT_NE(digest(ScheduleChoice::random), digest(ScheduleChoice::round_robin));
 }
 
 }  // namespace

@@ -89,5 +89,45 @@ TEST(RunWithDetours, SaysWhichOfThemWereNotMet) {
             detours);
 }
 
+// The run along the detours fails, but not as `failure` does.
+TEST(SimplifySchedule, OnlyTheSameFailureIsSimpler) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  const Exploration found =
+      explore(program, five_ranks, {.schedules = 100, .strategy = Strategy::pos});
+  ASSERT_TRUE(found.failure && found.detours);
+  RunResult other = *found.failure;
+  other.report.outcome = sim::Outcome::failed;
+  EXPECT_EQ(simplify_schedule(program, other, *found.detours).attempts, 1U);
+  other = *found.failure;
+  other.report.findings.at(0).id = "other";
+  EXPECT_EQ(simplify_schedule(program, other, *found.detours).attempts, 1U);
+}
+
+TEST(SimplifySchedule, AMessageRaceIsSeenInItsOutputs) {
+  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = rank.rank();
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          rank.root()->recv(view_of(value));
+                          rank.output("first", value);
+                          rank.root()->recv(view_of(value));
+                        }};
+  const Exploration found = explore(program, {.program = "first", .world_size = 3},
+                                    {.schedules = 20, .strategy = Strategy::exhaustive});
+  ASSERT_TRUE(found.failure && found.detours);
+  ASSERT_EQ(found.failure->report.findings.at(0).id, sim::finding_id::message_race);
+  EXPECT_GT(simplify_schedule(program, *found.failure, *found.detours).attempts, 1U);
+  RunResult other = *found.failure;
+  ++other.outputs.digest;
+  EXPECT_EQ(simplify_schedule(program, other, *found.detours).attempts, 1U);
+}
+
+TEST(RunWithDetours, TheRestOfTheScheduleIsNotDrawn) {
+  const Program program = hangs_if_rank_3_is_before_rank_1();
+  RunSpecification drawn = five_ranks;
+  drawn.schedule = ScheduleChoice::random;
+  EXPECT_EQ(run_with_detours(program, drawn, {}).result.report.trace.digest,
+            run_with_detours(program, five_ranks, {}).result.report.trace.digest);
+}
+
 }  // namespace
 }  // namespace gang::harness
