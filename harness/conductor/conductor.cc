@@ -63,10 +63,10 @@ void kill_crashed(const sim::Report& report,
   }
 }
 
-// For a process that has been started by a rank, as by torch.multiprocessing.spawn.
-std::string_view way_of_own_ranks(const RankLauncher* launcher) {
+// For a process that a rank has started, as torch.multiprocessing.spawn does.
+std::string_view hint_for_started_process(const RankLauncher* launcher) {
   if (launcher == nullptr || !launcher->launches()) return "";
-  return "; a program that starts its ranks itself needs no --world: `gangsim torch -- python3 "
+  return "; run a program that starts its own ranks without --world: `gangsim torch -- python3 "
          "PROGRAM`";
 }
 
@@ -104,13 +104,13 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
   }
   if (hello.world_size != *world_size_)
     return fmt::format("rank {} expects a world of {}; this one has {}{}", hello.rank,
-                       hello.world_size, *world_size_, way_of_own_ranks(launcher_.get()));
+                       hello.world_size, *world_size_, hint_for_started_process(launcher_.get()));
   if (processes_.empty()) begin_run();
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)
     return fmt::format("rank {} is already process {}; process {} cannot take its place{}",
-                       hello.rank, rank.id, process, way_of_own_ranks(launcher_.get()));
+                       hello.rank, rank.id, process, hint_for_started_process(launcher_.get()));
   Connection& connection = caller->connection;
   if (hello.is_watcher) {
     rank.watcher = std::move(caller);

@@ -57,7 +57,7 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             ended = gangsim("python", "--world", 1, write(folder, "starts_ranks.py", text))
         self.assertEqual(ended.returncode, 1, ended.stdout)
-        self.assertIn("needs no --world", ended.stdout)
+        self.assertIn("without --world", ended.stdout)
         self.assertNotIn("AttributeError", ended.stdout)
 
     def test_an_interrupt_tells_where_each_rank_is(self):

@@ -374,7 +374,7 @@ class ProcessGroup(c10d.ProcessGroup):
         for part in parts if len(parts) > 1 else ():
             if part.count != whole.count:
                 raise InvalidArgument(f"{call}: a tensor of the {what} has {part.count} elements; "
-                                      f"must be {whole.count}, as many as of each rank")
+                                      f"must be {whole.count}, the same for every rank")
 
 
 def _as_list(tensors) -> List[torch.Tensor]:
