@@ -1,6 +1,7 @@
 #include "sim/run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -26,6 +27,11 @@ GangInfo root_gang_info(const SimulationOptions& options) {
   return info;
 }
 
+std::uint64_t next_run_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
 Run::Run(const SimulationOptions& options, const RankProgram& program)
@@ -47,7 +53,8 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
              .named_gangs = named_gangs_,
              .awaiting = awaiting_,
              .runtime = *runtime_,
-             .reduction_pool = reduction_pool_},
+             .reduction_pool = reduction_pool_,
+             .number = next_run_number()},
       diagnosis_(world_),
       matching_(world_),
       time_(world_) {

@@ -1,9 +1,13 @@
 #include "sim/simulation.h"
 
+#include <span>
+
+#include "gang/hash.h"
 #include "sim/contexts/wall_clock.h"
 #include "sim/engine/awaiting.h"
 #include "sim/matching/named_gangs.h"
 #include "sim/run.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -32,6 +36,8 @@ SimulatedRank::SimulatedRank(Run& run, int rank, std::shared_ptr<Gang> root, int
 
 World& SimulatedRank::world() noexcept { return run_.world(); }
 
+std::uint64_t SimulatedRank::run_number() const noexcept { return run_.world().number; }
+
 int SimulatedRank::world_size() const noexcept { return run_.world().options.world_size; }
 
 Runtime& SimulatedRank::runtime() noexcept { return run_.world().runtime; }
@@ -58,6 +64,47 @@ void SimulatedRank::stop_faults() noexcept {
 void SimulatedRank::wait_outside() {
   const Engine::Guard guard(run_.world().engine);
   sim::wait_outside(run_.world().engine);
+}
+
+void SimulatedRank::await_turn() {
+  const Engine::Guard guard(run_.world().engine);
+  sim::await_turn(run_.world().engine);
+}
+
+bool SimulatedRank::others_can_run() const noexcept {
+  return sim::others_can_run(run_.world().engine);
+}
+
+void SimulatedRank::begin_call() {
+  Engine& engine = run_.world().engine;
+  const Engine::Guard guard(engine);
+  engine.check_running();
+  engine.scheduling_point();
+}
+
+void SimulatedRank::note_key(std::string_view key, KeyUse use, const CallSite& call_site) {
+  Engine& engine = run_.world().engine;
+  const Engine::Guard guard(engine);
+  const bool is_choice = use == KeyUse::changes || use == KeyUse::looks;
+  if (is_choice) engine.choices().note_guided_choice();
+  Guide* const guide = engine.choices().guide();
+  if (guide == nullptr) return;
+  constexpr std::uint64_t of_keys = 0x6b6579;
+  const StepKey making = splitmix64(of_keys, fnv1a(std::as_bytes(std::span(key))));
+  const StepKey value = splitmix64(making, of_keys);
+  const auto access = [&](StepKey object, AccessMode mode) {
+    guide->access({.kind = AccessKind::key,
+                   .mode = mode,
+                   .rank = rank_,
+                   .object = object,
+                   .site = call_site});
+  };
+  if (use == KeyUse::reads || use == KeyUse::awaits) guide->join(making);
+  const bool writes = use == KeyUse::makes || use == KeyUse::changes;
+  const AccessMode mode = writes ? AccessMode::write : AccessMode::read;
+  if (writes || use == KeyUse::looks) access(making, mode);
+  if (use != KeyUse::makes && use != KeyUse::awaits) access(value, mode);
+  if (use == KeyUse::makes) guide->publish(making);
 }
 
 std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call_site,

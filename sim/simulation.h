@@ -25,6 +25,9 @@ class SimulatedRank {
   int world_size() const noexcept;
   const std::shared_ptr<Gang>& root() const noexcept { return root_; }
 
+  // Of this run: no other one of this process has the same.
+  std::uint64_t run_number() const noexcept;
+
   // How often a fault has restarted the rank. Nothing of earlier incarnations is left.
   int incarnation() const noexcept { return incarnation_; }
 
@@ -61,6 +64,13 @@ class SimulatedRank {
   // then waits, in real time, for its process. Not under ContextKind::parallel.
   void wait_outside();
 
+  // The same, where the process speaks whatever other ranks do. In schedules of explorations it
+  // returns at once: they choose at each call who comes first.
+  void await_turn();
+
+  // Whether another context could run now. (In a turn of its own, a context does not let them.)
+  bool others_can_run() const noexcept;
+
   // This rank's handle of the gang with this key (none: its name) and the members of `info`. The
   // first member that asks for it makes it; not collective. Its collectives are numbered from
   // `first_sequence`. Throws InvalidArgument unless the ranks are different ones of this world, and
@@ -74,8 +84,23 @@ class SimulatedRank {
              std::optional<Duration> timeout = {});
   void announce();
 
-  // What happens next depends on the order of the ranks, as with a receive from any source.
+  // What happens next depends on something that explorations do not choose.
   void note_choice();
+
+  // At the beginning of a call that is not one of a gang: other ranks may run first.
+  void begin_call();
+
+  // What such a call does to a key that ranks share, as in a store. Nothing may remove keys: that
+  // is for note_choice.
+  enum class KeyUse : std::uint8_t {
+    makes,    // it was not there, and others may wait for it
+    changes,  // what others read depends on who comes first
+    looks,    // what it reads depends on who comes first, even whether the key is there
+    reads,    // having waited until it was there
+    awaits,   // the same, without reading it
+    agrees,   // would have made it as it is, and depends on who changes it first
+  };
+  void note_key(std::string_view key, KeyUse use, const CallSite& call_site);
 
   // What reports call the end of this rank's program, instead of "returned": "recording ends". The
   // text outlives the run.

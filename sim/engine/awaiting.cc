@@ -10,21 +10,27 @@ bool Awaiting::await(const AwaitedMessage& message, const std::function<bool()>&
     if (engine_.now() >= end) return false;
     Task& self = engine_.current();
     if (end != TimePoint::max()) engine_.clock().wake_at(end, self);
-    waiting_.push_back(&self);
+    waiting_.push_back({&self, &has_come});
     try {
       engine_.block(self, wait);
     } catch (...) {
-      std::erase(waiting_, &self);
+      remove(self);
       throw;
     }
-    std::erase(waiting_, &self);
+    remove(self);
   }
   return true;
 }
 
+void Awaiting::remove(const Task& task) {
+  std::erase_if(waiting_, [&task](const Waiting& waiting) { return waiting.task == &task; });
+}
+
 void Awaiting::announce() {
   engine_.note_progress();
-  for (Task* task : waiting_) engine_.wake(*task);
+  // No other one: a context that wakes in vain makes a step that depends on what it has not seen.
+  for (const Waiting& waiting : waiting_)
+    if ((*waiting.has_come)()) engine_.wake(*waiting.task);
 }
 
 }  // namespace gang::sim

@@ -20,12 +20,19 @@ class Awaiting {
   bool await(const AwaitedMessage& message, const std::function<bool()>& has_come,
              std::optional<Duration> timeout = {});
 
-  // Something has come, for whichever context waits for it.
+  // Something may have come: wakes the contexts whose message has.
   void announce();
 
  private:
+  struct Waiting {
+    Task* task;
+    const std::function<bool()>* has_come;
+  };
+
+  void remove(const Task& task);
+
   Engine& engine_;
-  std::vector<Task*> waiting_;
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace gang::sim

@@ -80,13 +80,15 @@ class Choices {
   // further context, a timeout.
   void note_choice_point(Unguided unguided) noexcept {
     ++choice_points_;
-    if (!unguided_) unguided_ = unguided;
+    // With `outside`, not even the same choices make the same run.
+    if (!unguided_ || unguided == Unguided::outside) unguided_ = unguided;
   }
 
   // The same, for a choice whose sides a Guide is told: exploration can take the other side.
   void note_guided_choice() noexcept { ++choice_points_; }
 
-  // The first choice so far that is not such; none: there is none.
+  // The first choice so far that is not such, or `outside` if that is among them; none: there is
+  // none.
   std::optional<Unguided> unguided() const noexcept { return unguided_; }
 
   // The same, unless nothing more happens that could have come otherwise: further senders to a

@@ -208,6 +208,14 @@ void wait_outside(Engine& engine) {
   engine.block(self, Wait{Wait::Reason::outside});
 }
 
+void await_turn(Engine& engine) {
+  if (!engine.choices_.looks_at_once()) return wait_outside(engine);
+  engine.check_running();
+  engine.polls_.note_processes();
+}
+
+bool others_can_run(const Engine& engine) noexcept { return !engine.runnable_.empty(); }
+
 void sleep_in(Engine& engine, Duration duration) {
   if (duration == Duration::zero()) return;
   Task& self = engine.current();

@@ -131,6 +131,8 @@ class Engine final : public TaskRunner {
   friend class ContextEnds;
   friend class ParallelContexts;
   friend void wait_outside(Engine& engine);
+  friend void await_turn(Engine& engine);
+  friend bool others_can_run(const Engine& engine) noexcept;
 
   [[gnu::always_inline]] void suspend(Task& self) {
     if (parallel_ != nullptr) [[unlikely]]
@@ -195,6 +197,13 @@ class Engine final : public TaskRunner {
 // those that wait here may run, in an order that the scheduler chooses: each then waits in real
 // time for something outside the simulation. Not under ContextKind::parallel.
 void wait_outside(Engine& engine);
+
+// The same before a wait for something that comes whatever the other contexts do. In schedules of
+// explorations it returns at once: they choose at each call who comes first.
+void await_turn(Engine& engine);
+
+// Whether a context beside the current one could run now.
+bool others_can_run(const Engine& engine) noexcept;
 
 // Blocks the current context for `duration`.
 void sleep_in(Engine& engine, Duration duration);

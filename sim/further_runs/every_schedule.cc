@@ -88,7 +88,7 @@ class Search {
     if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
     if (ran_({made.report, &guide, reduction_.decisive()})) return;
     seen_.end = End::stopped;
-    if (!made.report.holds() && !reduction_.decisive()) begin_contrasts();
+    if (!made.report.holds() && !reduction_.decisive() && !seen_.unguided) begin_contrasts();
   }
 
   // The first run fails: which choice makes it fail is seen from one that holds.

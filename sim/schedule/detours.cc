@@ -25,6 +25,8 @@ std::string_view deed_of(AccessKind kind) noexcept {
       return "test";
     case AccessKind::fault:
       return "fault";
+    case AccessKind::key:
+      return "store";
     case AccessKind::call:
     case AccessKind::arrival:
       break;
@@ -34,7 +36,7 @@ std::string_view deed_of(AccessKind kind) noexcept {
 
 // Of what a step has done, what names it: the first of these.
 constexpr AccessKind naming[] = {AccessKind::message, AccessKind::lock, AccessKind::notification,
-                                 AccessKind::look, AccessKind::call};
+                                 AccessKind::look,    AccessKind::key,  AccessKind::call};
 
 const Access* naming_access(std::span<const Access> accesses) {
   for (const AccessKind kind : naming) {

@@ -27,6 +27,7 @@ enum class AccessKind : std::uint8_t {
   arrival,       // does its part of an operation of several ranks
   look,          // sees whether such an operation has ended
   fault,         // a fault happens, or something depends on whether one has
+  key,           // uses a key of a store
 };
 
 // Two accesses to one object commute unless one of them writes, or one arrives and one looks.

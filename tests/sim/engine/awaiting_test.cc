@@ -1,5 +1,6 @@
 #include "sim/engine/awaiting.h"
 
+#include "sim/state/world.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -22,6 +23,31 @@ class Letter final : public AwaitedMessage {
  private:
   std::vector<int> from_;
 };
+
+TEST(Awaiting, WakesOnlyThoseWhoseMessageHasCome) {
+  int letters = 0;
+  std::vector<int> own_looks(3);
+  const Report report = run(3, [&](SimulatedRank& rank) {
+    if (rank.rank() == 2) {
+      rank.runtime().sleep_for(5ms);
+      for (int i = 0; i < 3; ++i) {
+        rank.announce();
+        rank.runtime().sleep_for(1ms);
+      }
+      letters = 2;
+      return rank.announce();
+    }
+    const Letter letter({2});
+    const Engine& engine = rank.world().engine;
+    const Task& self = engine.current();
+    rank.await(letter, [&] {
+      if (&engine.current() == &self) ++own_looks[static_cast<std::size_t>(rank.rank())];
+      return letters > rank.rank();
+    });
+  });
+  EXPECT_TRUE(report.holds());
+  EXPECT_THAT(own_looks, ElementsAre(2, 2, 0));  // before it waits, and when it has come
+}
 
 TEST(Awaiting, BlocksUntilTheMessageHasCome) {
   int letters = 0;

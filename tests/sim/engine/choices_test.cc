@@ -24,6 +24,10 @@ TEST(Choices, TheFirstThatNoGuideIsToldOfCounts) {
   choices.note_choice_point(Unguided::clock);
   choices.note_choice_point(Unguided::draw);
   EXPECT_EQ(choices.unguided(), Unguided::clock);
+  // With that one, the same choices need not make the same run.
+  choices.note_choice_point(Unguided::outside);
+  choices.note_choice_point(Unguided::draw);
+  EXPECT_EQ(choices.unguided(), Unguided::outside);
 }
 
 TEST(Choices, TimeThatPassesMattersWhileAnEarlyLookIsOpen) {

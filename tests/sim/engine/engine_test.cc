@@ -1,5 +1,9 @@
 #include "sim/engine/engine.h"
 
+#include <memory>
+#include <set>
+
+#include "sim/schedule/guide.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -172,6 +176,35 @@ TEST(WaitOutside, LetsAllOthersGoFirst) {
   EXPECT_TRUE(report.holds());
   ASSERT_EQ(order.size(), 9U);
   EXPECT_EQ(std::vector<int>(order.end() - 3, order.end()), (std::vector<int>{0, 0, 0}));
+}
+
+// In which order two ranks take their turns, three each.
+std::vector<int> turns_of(SimulationOptions options) {
+  std::vector<int> order;
+  options.world_size = 2;
+  run(options, [&order](SimulatedRank& rank) {
+    for (int i = 0; i < 3; ++i) {
+      rank.await_turn();
+      order.push_back(rank.rank());
+    }
+  });
+  return order;
+}
+
+TEST(AwaitTurn, LetsOthersGoFirstUnlessCallsDecide) {
+  EXPECT_EQ(turns_of({}), (std::vector<int>{0, 1, 0, 1, 0, 1}));
+  const auto guide = std::make_shared<Guide>();
+  const AnyReceives none;
+  guide->begin({}, none);
+  EXPECT_EQ(turns_of({.scheduler = SchedulerKind::guided, .guide = guide}),
+            (std::vector<int>{0, 0, 0, 1, 1, 1}));
+}
+
+TEST(SimulatedRank, KnowsItsRunFromOthers) {
+  std::set<std::uint64_t> numbers;
+  for (int i = 0; i < 3; ++i)
+    run(2, [&numbers](SimulatedRank& rank) { numbers.insert(rank.run_number()); });
+  EXPECT_EQ(numbers.size(), 3U);
 }
 
 TEST(WaitOutside, ComesBeforeTimePasses) {
