@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <ostream>
 
@@ -8,14 +7,15 @@
 
 #include "harness/commands/commands.h"
 #include "harness/commands/cost_options.h"
+#include "harness/commands/rank_processes.h"
 #include "harness/comparison/comparison.h"
 #include "harness/conductor/conductor.h"
 #include "harness/conductor/interrupt.h"
 #include "harness/conductor/plain_run.h"
-#include "harness/conductor/python.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/explanation/run_sarif.h"
+#include "harness/run/judgement.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
 #include "harness/run/schedule_file.h"
@@ -24,17 +24,10 @@
 namespace gang::harness {
 namespace {
 
-// Before a command that starts the ranks itself.
-constexpr std::string_view own_command = "--";
-
-// Options of gangsim that programs rarely have themselves.
-constexpr std::array misplaced_options = {"--faults",  "--report",        "--replay",
-                                          "--explore", "--save-schedule", "--log-ranks"};
-
 // Runs a program whose ranks are processes, with or without PyTorch.
 class PythonCommand final : public Command {
  public:
-  explicit PythonCommand(bool with_torch) : with_torch_(with_torch) {}
+  explicit PythonCommand(bool with_torch) : with_torch_(with_torch), ranks_(with_torch) {}
 
   std::string name() const override { return with_torch_ ? "torch" : "python"; }
   std::string description() const override {
@@ -58,14 +51,13 @@ class PythonCommand final : public Command {
   }
 
   std::vector<Option> options() override {
-    std::vector<Option> options = {
-        rest_option("PROGRAM", "a script or -m MODULE, and its arguments; or -- COMMAND", words_)};
+    std::vector<Option> options = {ranks_.program_option()};
     run_options_.add_to(
         options, {"world", "seed", "schedule", "sends", "faults", "execution", "step-limit"});
     for (Option& option : options)
       if (option.name == "--world")
-        option.description =
-            fmt::format("number of ranks; after --, as COMMAND says [{}]", default_world_size);
+        option.description = fmt::format("number of ranks; after --, as COMMAND says [{}]",
+                                         RankProcesses::default_world_size);
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));
     options.push_back(sarif_.option("the findings as SARIF, for code review"));
@@ -75,32 +67,14 @@ class PythonCommand final : public Command {
         text_option("--replay", "FILE", "follow a schedule that --save-schedule wrote", replay_));
     options.push_back(number_option(
         "--explore",
-        "run N times under random schedules, each with the next seed; stop at a failure", runs_,
-        std::uint64_t{1}, std::uint64_t{1'000'000}));
+        "run it under every schedule, as the command explore does, or N of them at most; stop at\n"
+        "a failure, whose schedule --save-schedule keeps [explored.json]",
+        runs_, std::uint64_t{1}, std::uint64_t{1'000'000}));
     options.push_back(flag_option(
         "--compare", "run it without gangsim, too, and compare what it passes to gangsim.output",
         compare_));
     cost_.add_to(options);
-    options.push_back(text_option("--python", "FILE",
-                                  with_torch_
-                                      ? "the interpreter [the first python3 of PATH with torch]"
-                                      : "the interpreter [the first python3 of PATH]",
-                                  python_));
-    if (with_torch_)
-      options.push_back(
-          flag_option("--threads", "ranks are threads of one process (PyTorch 2)", threads_));
-    options.push_back(flag_option("--spawn", "a separate interpreter for each rank", spawn_));
-    options.push_back(
-        flag_option("--free", "take requests as they come: faster, but not reproducible", free_));
-    options.push_back(text_option("--attach", "SOCKET",
-                                  "start no processes: ranks connect to this socket themselves",
-                                  attach_));
-    if (with_torch_)
-      options.push_back(flag_option(
-          "--cuda-as-cpu", "run code that asks for CUDA devices on the processor", cuda_as_cpu_));
-    options.push_back(text_option(
-        "--log-ranks", "RANKS",
-        "ranks whose output is shown: all, none, or a list such as 0,8-15 [0]", log_ranks_));
+    ranks_.add_to(options);
     options.push_back(flag_option("--quiet", "print nothing if all is well", quiet_));
     return options;
   }
@@ -109,12 +83,12 @@ class PythonCommand final : public Command {
     const RunSpecification given = run_options_.applied_to(baseline());
     check(given);
     for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
-    note_misplaced(context.err);
-    RankSelection ranks(log_ranks_.value_or(runs_ ? "none" : "0"));
-    Conductor conductor(conductor_options(given), std::move(ranks), context.out, context.err);
-    conductor.set_launcher(make_launcher(conductor));
+    ranks_.note_misplaced(context.err);
+    Conductor conductor(ranks_.conductor_options(given), ranks_.shown(runs_ ? "none" : "0"),
+                        context.out, context.err);
+    conductor.set_launcher(ranks_.make_launcher(conductor));
     conductor.prepare_run(given.options.seed);
-    const Program program = cost_.applied_to(conductor.program(program_name()));
+    const Program program = cost_.applied_to(conductor.program(ranks_.program_name()));
     RunSpecification specification = given;
     specification.program = program.name;
     specification.world_size = program.default_world_size;
@@ -169,10 +143,9 @@ class PythonCommand final : public Command {
       return exit_status::finding;
     }
     conductor.end_run(simulated.report, "");
-    RankOutput output(conductor.poller(), RankSelection(log_ranks_.value_or("none")), context.out,
-                      context.err);
+    RankOutput output(conductor.poller(), ranks_.shown("none"), context.out, context.err);
     const PlainRun real =
-        run_plainly(conductor.poller(), python_program(), *specification.world_size, output);
+        run_plainly(conductor.poller(), ranks_.python_program(), *specification.world_size, output);
     const Tolerance tolerance{2.0 * (*specification.world_size - 1),
                               Tolerance::RelativeTo::largest_of_output};
     std::string difference = real.failure;
@@ -193,151 +166,121 @@ class PythonCommand final : public Command {
     return difference.empty() ? exit_status::holds : exit_status::finding;
   }
 
-  // Runs the program under one random schedule after another, until it fails.
+  // Runs the program under every schedule, or many, until it fails.
   int explore(Conductor& conductor, const Program& program, RunSpecification specification,
               CommandContext& context) {
     specification.schedule = ScheduleChoice::random;
-    const std::uint64_t first = specification.options.seed;
-    for (std::uint64_t run = 0; run < *runs_; ++run) {
-      specification.options.seed = first + run;
-      if (context.out_is_terminal)
-        context.out << fmt::format("\r\033[K{} of {} runs", run, *runs_) << std::flush;
-      RunResult result = run_once(conductor, program, specification, context);
-      if (context.out_is_terminal) context.out << "\r\033[K";
-      if (!result.holds()) {
-        context.out << fmt::format("FAILED  {}, run {} of {}, seed {}\n\n", program.name, run + 1,
-                                   *runs_, specification.options.seed);
-        report(result, program, conductor, context);
-        conductor.end_run(result.report, to_string(result));
-        return conductor.turns().is_interrupted() ? exit_status::interrupted : exit_status::finding;
-      }
-      conductor.end_run(result.report, "");
+    if (!schedule_.is_given()) explored_.open();
+    const Interrupt tells_where_the_ranks_are;
+    const Exploration exploration = harness::explore(
+        program, specification, {.schedules = *runs_, .jobs = 1},
+        [&](const ExplorationCoverage& coverage) {
+          if (context.out_is_terminal)
+            context.out << fmt::format("\r\033[K{} of {} runs", coverage.runs, *runs_)
+                        << std::flush;
+        });
+    if (context.out_is_terminal) context.out << "\r\033[K";
+    const bool is_interrupted = conductor.turns().is_interrupted();
+    if (!is_interrupted && (exploration.failure || !quiet_))
+      context.out << summary_of(specification, exploration, *runs_);
+    if (!exploration.failure) return exit_status::holds;
+    context.out << '\n' << std::flush;
+    const RunResult result =
+        is_interrupted ? completed(conductor, *exploration.failure)
+                       : failing_run(conductor, program, specification, exploration, context);
+    show(result, conductor, context);
+    write_files(result);
+    conductor.end_run(result.report, to_string(result));
+    return is_interrupted ? exit_status::interrupted : exit_status::finding;
+  }
+
+  static RunResult completed(Conductor& conductor, RunResult result) {
+    conductor.complete(result.report);
+    return result;
+  }
+
+  // The failure once more, now explained; saves its schedule, where only that leads to it.
+  RunResult failing_run(Conductor& conductor, const Program& program, RunSpecification plain,
+                        const Exploration& exploration, CommandContext& context) {
+    plain.options.seed = exploration.failure->specification.options.seed;
+    if (exploration.detours) plain.schedule = ScheduleChoice::round_robin;
+    if (!exploration.detours || exploration.detours->empty()) {
+      RunResult again = run_once(conductor, program, plain, context);
+      if (!again.holds()) return again;
+      conductor.end_run(again.report, "");
     }
-    if (!quiet_)
-      context.out << fmt::format("HELD  {}, {} runs, seeds {} to {}\n", program.name, *runs_, first,
-                                 first + *runs_ - 1);
-    return exit_status::holds;
+    if (!exploration.detours) return *exploration.failure;
+    ExplainedFailure failure = explain_failure(program, exploration, context.binary,
+                                               {.timeline = sim::Recording::on, .settles = false});
+    FileOption& file = schedule_.is_given() ? schedule_ : explored_;
+    file.write([&failure] { return to_text(*failure.schedule); });
+    if (!failure.schedule->detours->empty()) context.out << detours_text(failure);
+    RunSpecification replayed = baseline();
+    replayed.world_size = plain.world_size;
+    replay_ = file.path();
+    failure.result.reproduce = command_line(replayed, context.binary);
+    conductor.complete(failure.result.report);
+    return std::move(failure.result);
   }
 
   void check(const RunSpecification& given) const {
-    const bool cannot_repeat =
-        !attach_.empty() || threads_ || (!words_.empty() && words_.front() == own_command);
-    if ((runs_ || compare_) && cannot_repeat)
+    if ((runs_ || compare_) && !ranks_.can_repeat())
       throw InvalidArgument(
           "--explore and --compare need a program that gangsim starts: SCRIPT or -m MODULE");
-    if (!attach_.empty()) {
-      if (!words_.empty()) throw InvalidArgument("--attach starts no process; PROGRAM is given");
-      if (!given.world_size) throw InvalidArgument("--attach needs --world");
-      return;
-    }
-    if (words_.empty()) throw InvalidArgument("PROGRAM is missing: a script, or -m MODULE");
-    if (words_.front() == own_command && words_.size() == 1)
-      throw InvalidArgument("a command is missing after --");
-    if (words_.front() == "-m" && words_.size() == 1)
-      throw InvalidArgument("-m needs the name of a module");
-  }
-
-  // Whatever stands behind the program is its own, even where it looks like ours.
-  void note_misplaced(std::ostream& err) const {
-    if (words_.empty() || words_.front() == own_command) return;
-    for (const std::string& word : words_)
-      if (std::ranges::find(misplaced_options, word) != misplaced_options.end())
-        err << fmt::format(
-            "gangsim: note: {} comes after the program, so the program gets it; options of gangsim "
-            "come before the program\n",
-            word);
-  }
-
-  ConductorOptions conductor_options(const RunSpecification& given) const {
-    const bool is_own_command = !words_.empty() && words_.front() == own_command;
-    ConductorOptions options{.socket = attach_, .world_size = given.world_size};
-    if (!options.world_size && !is_own_command) options.world_size = default_world_size;
-    options.turns.is_free = free_;
-    options.turns.interrupt = &Interrupt::has_come();
-    return options;
-  }
-
-  // What processes need to find the client, and the conductor.
-  ProcessEnvironment environment(const Conductor& conductor, const std::string& packages) const {
-    const EnvironmentVariables variables = process_environment();
-    const auto path = variables.find("PYTHONPATH");
-    ProcessEnvironment environment = {
-        {"GANGSIM_SOCKET", conductor.socket()},
-        {"PYTHONPATH",
-         packages + "/site:" + packages + (path == variables.end() ? "" : ":" + path->second)}};
-    // The order of sets must not differ from run to run.
-    if (!variables.contains("PYTHONHASHSEED")) environment["PYTHONHASHSEED"] = "0";
-    if (!variables.contains("OMP_NUM_THREADS")) environment["OMP_NUM_THREADS"] = "1";
-    if (cuda_as_cpu_) environment["GANGSIM_CUDA_AS_CPU"] = "1";
-    if (threads_) environment["GANGSIM_LOG_RANKS"] = log_ranks_.value_or("0");
-    return environment;
-  }
-
-  std::unique_ptr<RankLauncher> make_launcher(Conductor& conductor) const {
-    if (!attach_.empty()) return std::make_unique<NoLauncher>();
-    const std::string packages = find_packages();
-    const ProcessEnvironment variables = environment(conductor, packages);
-    if (words_.front() == own_command)
-      return std::make_unique<CommandLauncher>(
-          conductor.poller(), std::vector<std::string>(words_.begin() + 1, words_.end()),
-          variables);
-    const PythonProgram program = python_program();
-    if (threads_)
-      return std::make_unique<CommandLauncher>(
-          conductor.poller(), words_for_threads(program, conductor.world_size()), variables);
-    if (spawn_)
-      return std::make_unique<SpawnLauncher>(conductor.poller(), program, variables,
-                                             conductor.events());
-    return std::make_unique<ForkLauncher>(conductor.poller(), program, variables,
-                                          conductor.events());
-  }
-
-  PythonProgram python_program() const {
-    return {.python = find_python(python_, with_torch_ ? "torch" : ""),
-            .packages = find_packages(),
-            .with_torch = with_torch_,
-            .words = words_};
-  }
-
-  std::string program_name() const {
-    if (words_.empty()) return "attached ranks";
-    return words_.front() == "-m" || words_.front() == own_command ? words_[1] : words_.front();
+    if (runs_ && ranks_.are_free())
+      throw InvalidArgument("--explore needs runs that can be repeated; --free is given");
+    ranks_.check(given);
   }
 
   std::string command_line(const RunSpecification& specification, std::string_view binary) const {
-    std::string text =
-        fmt::format("{} {}{}", binary, name(), options_text(specification, baseline()));
-    for (const auto& [is_given, flag] :
-         {std::pair{threads_, "--threads"}, std::pair{spawn_, "--spawn"},
-          std::pair{free_, "--free"}, std::pair{cuda_as_cpu_, "--cuda-as-cpu"}})
-      if (is_given) text += fmt::format(" {}", flag);
-    for (const auto& [value, option] :
-         {std::pair{&python_, "--python"}, std::pair{&attach_, "--attach"},
-          std::pair{&replay_, "--replay"}})
-      if (!value->empty()) text += fmt::format(" {} {}", option, shell_quoted(*value));
-    for (const std::string& word : words_) text += " " + shell_quoted(word);
-    return text;
+    return command_line(specification, binary,
+                        replay_.empty() ? "" : fmt::format(" --replay {}", shell_quoted(replay_)));
+  }
+
+  std::string command_line(const RunSpecification& specification, std::string_view binary,
+                           std::string_view further) const {
+    return fmt::format("{} {}{}{}{}{}", binary, name(), options_text(specification, baseline()),
+                       ranks_.options_text(), further, ranks_.words_text());
   }
 
   void report(const RunResult& result, const Program& program, const Conductor& conductor,
               CommandContext& context) {
+    show(result, conductor, context);
+    write_files(result);
+    schedule_.write([&] { return to_text(make_saved_schedule(program, result)); });
+  }
+
+  void show(const RunResult& result, const Conductor& conductor, CommandContext& context) const {
     const bool speaks = !result.holds() || !quiet_;
     if (speaks) {
       context.out << styled(marked_text(result), text_style(context.out_is_terminal));
       note_turns(conductor.turns(), result, context.out);
+      note_other_orders(result, context);
     }
     if (!result.report.findings.empty() && !result.report.findings.front().ranks.empty()) {
       const int rank = result.report.findings.front().ranks.front();
       if (const std::string text = conductor.traceback_of(rank); !text.empty())
         context.out << fmt::format("\nThe traceback of rank {}:\n\n{}", rank, text);
     }
+    if (report_.names_file() && speaks) context.out << "  Report     " << report_.path() << '\n';
     context.out.flush();
+  }
+
+  void write_files(const RunResult& result) {
     json_.write([&result] { return to_file_text(result); });
     report_.write([&result] { return to_html(result); });
     sarif_.write([&] { return to_sarif_text("gangsim " + name(), result); });
     trace_.write([&result] { return sim::to_chrome_trace(result.report.trace); });
-    schedule_.write([&] { return to_text(make_saved_schedule(program, result)); });
-    if (report_.names_file() && speaks) context.out << "  Report     " << report_.path() << '\n';
+  }
+
+  // What holds in this order of the ranks need not hold in another one.
+  void note_other_orders(const RunResult& result, const CommandContext& context) const {
+    if (!result.holds() || result.report.schedules == sim::Schedules::every || runs_ ||
+        !replay_.empty() || !ranks_.can_repeat() || ranks_.are_free())
+      return;
+    context.out << fmt::format(
+        "  Contested  other orders of the ranks, decided by: {}\n",
+        command_line(result.specification, context.binary, " --explore 1000"));
   }
 
   static void note_turns(const Turns& turns, const RunResult& result, std::ostream& out) {
@@ -364,27 +307,19 @@ class PythonCommand final : public Command {
     return specification;
   }
 
-  static constexpr int default_world_size = 2;
-
   const bool with_torch_;
-  std::vector<std::string> words_;
+  RankProcesses ranks_;
   RunOptions run_options_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};
   FileOption sarif_{"--sarif"};
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};
+  FileOption explored_{"--save-schedule", "explored.json"};  // where --explore has no other
   CostOptions cost_;
-  std::string python_;
-  std::string attach_;
-  std::optional<std::string> log_ranks_;
   std::optional<std::uint64_t> runs_;  // to explore
   std::string replay_;
-  bool spawn_ = false;
-  bool threads_ = false;
   bool compare_ = false;
-  bool free_ = false;
-  bool cuda_as_cpu_ = false;
   bool quiet_ = false;
 };
 

@@ -196,8 +196,14 @@ int Conductor::await_world() {
   return *world_size_;
 }
 
-RankProcess& Conductor::process_for(int rank, int incarnation) {
-  if (serving_ == 0 && launcher_->launches()) begin_run();
+RankProcess& Conductor::process_for(Rank& simulated) {
+  const int rank = simulated.rank();
+  const int incarnation = simulated.incarnation();
+  if (launcher_->launches() && simulated.simulated()->run_number() != run_) {
+    run_ = simulated.simulated()->run_number();
+    prepare_run(simulated.seed());
+    begin_run();
+  }
   if (processes_.empty()) begin_run();
   std::unique_ptr<RankProcess>& process = processes_[static_cast<std::size_t>(rank)];
   if (incarnation > 0) {
@@ -224,6 +230,7 @@ void Conductor::begin_run() {
   former_.clear();
   outliving_.clear();
   store_.clear();
+  turns_.begin_run();
   for (int rank = 0; rank < *world_size_; ++rank) {
     processes_.push_back(std::make_unique<RankProcess>());
     processes_.back()->rank = rank;

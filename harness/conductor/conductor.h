@@ -52,7 +52,7 @@ class Conductor {
   // Throws InvalidArgument if none can come any more.
   int await_world();
 
-  // Before each run: what its processes are told.
+  // Before a run of processes that this conductor does not start itself: what they are told.
   void prepare_run(std::uint64_t seed);
 
   // What each rank runs: its process, from a run's beginning to its end.
@@ -88,7 +88,7 @@ class Conductor {
   void keep_until_next_run(std::vector<std::shared_ptr<StartedOperation>> operations);
 
   // A rank of the simulator begins: its process, which may have to be started.
-  RankProcess& process_for(int rank, int incarnation);
+  RankProcess& process_for(Rank& rank);
   void begin_run();
   void say_over(std::string_view verdict);
   bool is_over(const RankProcess& process) const;
@@ -104,10 +104,10 @@ class Conductor {
   KeyStore store_;
   std::optional<int> world_size_;
   std::uint64_t seed_ = 1;
+  std::uint64_t run_ = 0;  // the number of the run under way, or of the last one
   std::vector<std::unique_ptr<RankProcess>> processes_;       // by rank, of the run
   std::vector<std::unique_ptr<RankProcess>> former_;          // of incarnations before
   std::vector<std::shared_ptr<StartedOperation>> outliving_;  // that no rank has waited for
-  int serving_ = 0;                                           // ranks of the run under way
   RankOutput output_;
   Lobby lobby_;
   Janitor janitor_;

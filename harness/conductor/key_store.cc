@@ -42,15 +42,24 @@ class KeyWait final : public sim::AwaitedMessage {
 
 }  // namespace
 
-bool KeyStore::await(const StoreMessage& message, sim::SimulatedRank& rank) {
+// Until its keys are there, such a call does nothing that another rank could see.
+StoredMessage KeyStore::await_keys(const StoreMessage& message, sim::SimulatedRank& rank) {
   const auto are_there = [&] { return contents_.missing_of(message.keys).empty(); };
-  if (are_there()) return true;
-  const KeyWait wait(message, rank, contents_);
-  waits_[&message] = {rank.rank(), message.keys, message.call_site};
-  if (message.timeout) rank.note_choice();
-  const bool has_come = rank.await(wait, are_there, message.timeout);
-  waits_.erase(&message);
-  return has_come;
+  if (are_there()) rank.begin_call();
+  while (!are_there()) {
+    const KeyWait wait(message, rank, contents_);
+    waits_[&message] = {rank.rank(), message.keys, message.call_site};
+    if (message.timeout) rank.note_choice();
+    const bool has_come = rank.await(wait, are_there, message.timeout);
+    waits_.erase(&message);
+    if (!has_come) return timed_out(message);
+  }
+  const bool reads = message.function == StoreFunction::get;
+  for (const std::string& key : message.keys)
+    rank.note_key(key, reads ? KeyUse::reads : KeyUse::awaits, message.call_site);
+  StoredMessage answer;
+  if (reads) answer.values.push_back(*contents_.find(message.keys.front()));
+  return answer;
 }
 
 StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
@@ -89,22 +98,54 @@ bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) cons
   return contents_.missing_of(message.keys).empty();
 }
 
+void KeyStore::note_write(const StoreMessage& message, sim::SimulatedRank& rank) const {
+  const std::string& key = message.keys.front();
+  const bool is_there = contents_.has(key);
+  if (!is_there) rank.note_key(key, KeyUse::makes, message.call_site);
+  // Whoever sets it first, others wait until it is there; anything else shows who came first.
+  const bool is_look = message.function == StoreFunction::add && message.number == 0;
+  if (is_there || message.function != StoreFunction::set)
+    rank.note_key(key, is_look ? KeyUse::looks : KeyUse::changes, message.call_site);
+}
+
+// Whether it is one of a loop that asks until the answer is another one.
+bool KeyStore::asks_again(const StoreMessage& message, const StoredMessage& answer, int rank) {
+  const bool may_be_asked_for_ever =
+      (message.function == StoreFunction::add && message.number == 0) ||
+      message.function == StoreFunction::compare_set || message.function == StoreFunction::count;
+  if (!may_be_asked_for_ever) {
+    asked_.erase(rank);
+    return false;
+  }
+  Asked now{message.function, message.keys, message.values, answer.number, answer.values};
+  Asked& before = asked_[rank];
+  if (before == now) return true;
+  before = std::move(now);
+  return false;
+}
+
 StoredMessage KeyStore::perform(const StoreMessage& message, sim::SimulatedRank& rank) {
+  if (message.function == StoreFunction::get || message.function == StoreFunction::wait)
+    return await_keys(message, rank);
+  rank.begin_call();
+  StoredMessage answer = perform_now(message, rank);
+  if (!asks_again(message, answer, rank.rank())) return answer;
+  rank.runtime().yield();  // the others must go on
+  return perform_now(message, rank);
+}
+
+StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedRank& rank) {
   StoredMessage answer;
   const std::string key = message.keys.empty() ? std::string() : message.keys.front();
   switch (message.function) {
     case StoreFunction::set:
+      note_write(message, rank);
       contents_.set(key, message.values.front());
       break;
     case StoreFunction::append:
+      note_write(message, rank);
       contents_.append(key, message.values.front());
       break;
-    case StoreFunction::get:
-      if (!await(message, rank)) return timed_out(message);
-      answer.values.push_back(*contents_.find(key));
-      return answer;
-    case StoreFunction::wait:
-      return await(message, rank) ? answer : timed_out(message);
     case StoreFunction::check:
       rank.note_choice();
       answer.number = check(message, rank) ? 1 : 0;
@@ -114,7 +155,7 @@ StoredMessage KeyStore::perform(const StoreMessage& message, sim::SimulatedRank&
       answer.number = contents_.key_count();
       return answer;
     case StoreFunction::add: {
-      rank.note_choice();
+      note_write(message, rank);
       const std::optional<std::int64_t> sum = contents_.add(key, message.number);
       if (!sum)
         return {.status = Status::invalid_argument,
@@ -127,14 +168,28 @@ StoredMessage KeyStore::perform(const StoreMessage& message, sim::SimulatedRank&
       answer.number = contents_.erase(key) ? 1 : 0;
       break;
     case StoreFunction::compare_set: {
-      const StoreContents::Bytes value =
-          contents_.compare_set(key, message.values[0], message.values[1]);
-      // Ranks that agree on the value see the same in any order.
-      if (value != message.values[1]) rank.note_choice();
-      answer.number = value == message.values[1] ? 1 : 0;
+      const auto& expected = message.values[0];
+      const auto& desired = message.values[1];
+      const StoreContents::Bytes* const before = contents_.find(key);
+      const bool was_there = before != nullptr;
+      const bool was_as_wanted = was_there && *before == desired;
+      const StoreContents::Bytes value = contents_.compare_set(key, expected, desired);
+      const bool is_as_wanted = value == desired;
+      KeyUse use = KeyUse::changes;
+      if (!was_there && contents_.has(key))
+        use = KeyUse::makes;
+      else if (was_as_wanted)  // ranks that agree on the value see the same in any order
+        use = expected.empty() ? KeyUse::agrees : KeyUse::looks;
+      else if (!is_as_wanted)
+        use = KeyUse::looks;
+      rank.note_key(key, use, message.call_site);
+      answer.number = is_as_wanted ? 1 : 0;
       answer.values.push_back(value);
       break;
     }
+    case StoreFunction::get:
+    case StoreFunction::wait:
+      break;
   }
   rank.announce();
   return answer;

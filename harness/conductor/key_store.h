@@ -25,10 +25,16 @@ class KeyStore {
   void clear() {
     contents_ = StoreContents();
     waits_.clear();
+    asked_.clear();
   }
 
  private:
-  bool await(const StoreMessage& message, sim::SimulatedRank& rank);
+  using KeyUse = sim::SimulatedRank::KeyUse;
+
+  StoredMessage await_keys(const StoreMessage& message, sim::SimulatedRank& rank);
+  StoredMessage perform_now(const StoreMessage& message, sim::SimulatedRank& rank);
+  bool asks_again(const StoreMessage& message, const StoredMessage& answer, int rank);
+  void note_write(const StoreMessage& message, sim::SimulatedRank& rank) const;
   StoredMessage timed_out(const StoreMessage& message) const;
   bool check(const StoreMessage& message, sim::SimulatedRank& rank) const;
 
@@ -38,8 +44,20 @@ class KeyStore {
     CallSite call_site;
   };
 
+  // A request whose answer others may change, and that answer.
+  struct Asked {
+    StoreFunction function = StoreFunction::set;
+    std::vector<std::string> keys;
+    std::vector<StoreContents::Bytes> values;
+    std::int64_t number = 0;
+    std::vector<StoreContents::Bytes> answers;
+
+    friend bool operator==(const Asked&, const Asked&) = default;
+  };
+
   StoreContents contents_;
   std::map<const StoreMessage*, Wait> waits_;
+  std::map<int, Asked> asked_;  // last, by rank
 };
 
 }  // namespace gang::harness

@@ -208,8 +208,13 @@ void ForkLauncher::handle(const std::string& message) {
   if (json.contains("ready")) is_ready_ = true;
   if (json.contains("error")) error_ = json["error"].get<std::string>();
   if (json.contains("forked")) {
-    ranks_.insert(json["pid"].get<pid_t>());
-    events_.started(json["forked"].get<int>(), json["pid"].get<pid_t>());
+    const int rank = json["forked"].get<int>();
+    const pid_t process = json["pid"].get<pid_t>();
+    ranks_.insert(process);
+    if (--awaited_[rank] == 0)
+      events_.started(rank, process);
+    else  // of a run that was over before this was heard
+      ::kill(process, SIGKILL);
   }
   if (json.contains("exited")) {
     ranks_.erase(json["exited"].get<pid_t>());
@@ -233,6 +238,7 @@ void ForkLauncher::launch(int rank, const ProcessEnvironment& environment,
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof descriptors);
   std::memcpy(CMSG_DATA(rights), descriptors.data(), sizeof descriptors);
+  ++awaited_[rank];
   ::sendmsg(control_.get(), &message, MSG_NOSIGNAL);  // its end is heard of
 }
 

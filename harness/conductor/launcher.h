@@ -106,7 +106,8 @@ class ForkLauncher final : public RankLauncher {
   pid_t process_ = 0;
   bool is_ready_ = false;
   std::string error_;
-  std::set<pid_t> ranks_;  // that run
+  std::set<pid_t> ranks_;       // that run
+  std::map<int, int> awaited_;  // by rank: forks that have not been heard of
 };
 
 // A Python with its own process for each rank, started anew: slower, and nothing is shared.

@@ -44,6 +44,8 @@ struct RankProcess {
   std::unique_ptr<Caller> watcher;
   std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
 
+  // Whether several of its threads take turns, which may wait for each other.
+  bool has_threads() const noexcept { return callers.size() > 1 || other_threads > 0; }
   bool has_new_caller() const noexcept { return !callers.empty() && !callers.back()->is_served; }
 };
 

@@ -42,15 +42,11 @@ RankService::RankService(Conductor& conductor, Rank& rank)
     : conductor_(conductor),
       rank_(rank),
       simulated_(*rank.simulated()),
-      process_(conductor.process_for(rank.rank(), rank.incarnation())) {
-  ++conductor_.serving_;
+      process_(conductor.process_for(rank)) {
   gangs_[0] = rank.root();
 }
 
-RankService::~RankService() {
-  threads_.clear();
-  --conductor_.serving_;
-}
+RankService::~RankService() { threads_.clear(); }
 
 void RankService::run() {
   if (Caller* const first = await_first_caller()) serve(*first);
@@ -123,6 +119,7 @@ void RankService::serve_new_callers() {
   for (std::size_t i = 0; i < process_.callers.size(); ++i) {
     Caller& caller = *process_.callers[i];
     if (std::exchange(caller.is_served, true)) continue;
+    simulated_.note_choice();  // its threads may agree among themselves who goes first
     threads_.push_back(
         rank_.runtime().start_thread(caller.hello.thread_name, [this, &caller] { serve(caller); }));
   }
@@ -134,6 +131,7 @@ void RankService::watch_silent_threads(std::uint32_t count) {
   process_.other_threads = count;
   if (count == 0 || watches_silent_threads_) return;
   watches_silent_threads_ = true;
+  simulated_.note_choice();
   threads_.push_back(rank_.runtime().start_thread("threads that never called", [this] {
     Turns::Turn turn{.rank = simulated_, .process = process_, .is_free = true, .is_silent = true};
     const auto is_known = [this] {

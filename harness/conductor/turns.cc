@@ -88,6 +88,11 @@ class Counted {
 
 }  // namespace
 
+void Turns::begin_run() {
+  stuck_ranks_.clear();
+  irreproducible_.clear();
+}
+
 bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
   if (options_.is_free) turn.is_free = true;
   for (;;) {
@@ -95,7 +100,10 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
     {
       const Counted outside(outside_);
       const Counted takes_turns(taking_turns_, !turn.is_free);
-      turn.rank.wait_outside();
+      if (turn.is_free || turn.process.has_threads())
+        turn.rank.wait_outside();
+      else
+        turn.rank.await_turn();
       const std::uint64_t before = arrivals_;
       if (!has_spoken()) heard = listen(turn, has_spoken);
       if (arrivals_ != before && !stuck_ranks_.empty()) turn.rank.announce();
@@ -123,15 +131,16 @@ Turns::Heard Turns::listen_for_one(Turn& turn, const std::function<bool()>& has_
     poller_.poll(slice);
     if (is_interrupted()) return Heard::stalled;
     const Duration idle = looks.idle();
-    if (outside_ > 1 && idle >= options_.patience) {
+    if ((outside_ > 1 || turn.rank.others_can_run()) && idle >= options_.patience) {
       turn.is_free = true;
+      turn.rank.note_choice();
       if (irreproducible_.empty())
         irreproducible_ = fmt::format(
             "rank {} waited for something outside of its gangs, and the others went on without it",
             turn.process.rank);
       return Heard::nothing_yet;
     }
-    if (outside_ == 1 && idle >= options_.stall_limit) return Heard::stalled;
+    if (idle >= options_.stall_limit) return Heard::stalled;
   }
   return Heard::something;
 }

@@ -48,6 +48,9 @@ class Turns {
     CallSite call_site = {};  // of its last call
   };
 
+  // Forgets what is known of the run before.
+  void begin_run();
+
   // Blocks the calling context until `has_spoken()`. Returns false if it is silent, and all is
   // idle.
   bool wait(Turn& turn, const std::function<bool()>& has_spoken);

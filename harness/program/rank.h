@@ -60,6 +60,9 @@ class Rank {
   // elsewhere (TORCHELASTIC_RESTART_COUNT).
   int incarnation() const noexcept { return incarnation_; }
 
+  // The run's seed.
+  std::uint64_t seed() const noexcept { return context_->seed; }
+
   // The gang of all ranks. For a rank that was restarted: the old gang, which rejects it.
   const std::shared_ptr<Gang>& root() const noexcept { return *root_; }
 

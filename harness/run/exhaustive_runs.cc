@@ -188,7 +188,7 @@ class ExhaustiveRuns {
       fail(result, ran.guide);
     else if (results_.size() > 1 && !guided_.faults && is_message(ran.decisive))
       fail(result, ran.guide, race_finding(*ran.decisive));
-    else if (is_sampled_for_repeats())
+    else if (is_sampled_for_repeats() && result.report.unguided != sim::Unguided::outside)
       check_repeats(result);
     return !exploration_.failure && !is_only_one_ && may_go_on_();
   }
@@ -291,6 +291,10 @@ std::string to_text(const sim::Contest& contest) {
                          context_of(second, second_name), place_of(second));
     case sim::AccessKind::look:
       return fmt::format("{} tested its operation{} before {} made its call{}",
+                         context_of(first, first_name), place_of(first),
+                         context_of(second, second_name), place_of(second));
+    case sim::AccessKind::key:
+      return fmt::format("{} used a key of the store{} before {} did{}",
                          context_of(first, first_name), place_of(first),
                          context_of(second, second_name), place_of(second));
     case sim::AccessKind::fault:

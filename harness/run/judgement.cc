@@ -62,7 +62,7 @@ std::string scope_of(const RunSpecification& specification, const Exploration& e
 
 // The failure along its schedule, with as few detours as will do.
 ExplainedFailure along_schedule(const Program& program, const Exploration& exploration,
-                                std::string_view binary) {
+                                std::string_view binary, RunRecording recording) {
   const RunResult& found = *exploration.failure;
   const RunSpecification specification = found.specification;
   sim::Schedule schedule = found.report.schedule;
@@ -72,8 +72,8 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
     schedule = simpler.run.result.report.schedule;
     detours = simpler.run.detours;
   }
-  RunResult result = replay(program, specification, schedule,
-                            {.trace = sim::Recording::on, .schedule = sim::Recording::on}, binary);
+  recording.trace = recording.schedule = sim::Recording::on;
+  RunResult result = replay(program, specification, schedule, recording, binary);
   SavedSchedule saved = make_saved_schedule(program, result);
   saved.detours = std::move(detours);
   // What the exploration has seen, rather than what a single run suspects.
@@ -92,10 +92,10 @@ bool can_be_explored(const RunSpecification& specification) noexcept {
 }  // namespace
 
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary) {
+                                 std::string_view binary, const RunRecording& recording) {
   const sim::Schedule& schedule = exploration.failure->report.schedule;
   if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0)
-    return along_schedule(program, exploration, binary);
+    return along_schedule(program, exploration, binary, recording);
   SmallerFailure smaller = shrink_failure(program, *exploration.failure);
   smaller.result.reproduce = to_command_line(smaller.result.specification, binary);
   return {

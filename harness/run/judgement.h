@@ -26,8 +26,10 @@ struct ExplainedFailure {
 
 // Of an exploration that has found one. `result.reproduce` begins with `binary`; who saves the
 // schedule replaces it by the command that replays that file.
+// Along a schedule, its last run records what `recording` says, and the schedule and trace.
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary = "gangsim");
+                                 std::string_view binary = "gangsim",
+                                 const RunRecording& recording = {});
 
 struct JudgeOptions {
   // Beyond the first run; none: that one alone is judged.

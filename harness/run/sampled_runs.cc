@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -53,9 +54,10 @@ class Runs {
   }
 
   // Runs seed after seed, until none is left that could be the first to fail.
-  void work() {
+  void work(const std::function<void()>& before_run = [] {}) {
     const auto guide = std::make_shared<sim::Guide>();
     while (has_time()) {
+      before_run();
       const std::uint64_t index = next_.fetch_add(1);
       if (index >= options_.schedules || index > first_failure_.load()) return;
       try {
@@ -228,6 +230,10 @@ Exploration run_sampled(const Program& program, const RunSpecification& specific
                         ProgressReporter& reporter) {
   const Sampling sampling = choose_sampling(program, specification, options, every);
   Runs runs{program, specification, options, sampling};
+  if (options.jobs == 1) {
+    runs.work([&] { reporter.report(runs.coverage()); });
+    return runs.take();
+  }
   std::atomic<int> working{options.jobs};
   {
     std::vector<std::jthread> threads;

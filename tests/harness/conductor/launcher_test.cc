@@ -155,6 +155,27 @@ exec sleep 1000
   EXPECT_THAT(ended_, ElementsAre(std::pair(pid_t{77}, 256)));
 }
 
+TEST_F(Launchers, AForkOfARunThatIsOverIsKilled) {
+  // It answers the first request only when the next run has asked for the same rank.
+  const std::string script = R"(
+printf '{"ready": true}' >&$2
+dd bs=65536 count=1 <&$2 >/dev/null 2>&1
+dd bs=65536 count=1 <&$2 >/dev/null 2>&1
+sleep 1000 & first=$!
+printf '{"forked": 3, "pid": %d}' $first >&$2
+printf '{"forked": 3, "pid": 77}' >&$2
+wait $first
+printf '{"exited": %d, "status": %d}' $first $(($? - 128)) >&$2
+exec sleep 1000
+)";
+  ForkLauncher launcher(poller_, program_of("late", script), {}, events());
+  for (int run = 0; run < 2; ++run) launcher.launch(3, {}, output_.open(3));
+  EXPECT_TRUE(poll_until([&] { return !ended_.empty(); }));
+  EXPECT_THAT(started_, ElementsAre(std::pair(3, pid_t{77})));
+  ASSERT_EQ(ended_.size(), 1U);
+  EXPECT_EQ(ended_[0].second, SIGKILL);
+}
+
 TEST_F(Launchers, AProgramThatCannotBeReadIsBadInput) {
   const std::string script = R"(printf '{"error": "no such file: train.py"}' >&$2; exit 1)";
   EXPECT_THAT([&] { ForkLauncher(poller_, program_of("error", script), {}, events()); },

@@ -190,6 +190,23 @@ TEST(Turns, AnInterruptMakesOfWhoeverIsOutsideOneThatIsStuckBusyOrNot) {
   EXPECT_EQ(result.report.blocked.size(), 3U);
 }
 
+TEST(Turns, WhoWasStuckInOneRunIsNotInTheNext) {
+  const std::atomic<bool> interrupt = true;
+  Poller poller;
+  Turns turns(poller, {.interrupt = &interrupt});
+  RankProcess process;
+  for (int run = 0; run < 2; ++run) {
+    turns.begin_run();
+    const sim::Report report =
+        sim::Simulation({.world_size = 1}).run([&](sim::SimulatedRank& rank) {
+          Turns::Turn turn{.rank = rank, .process = process};
+          turns.wait(turn, [] { return false; });
+        });
+    EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
+    EXPECT_THAT(turns.stuck_ranks(), ElementsAre(0));
+  }
+}
+
 TEST(Turns, OneThatSeemedStuckMaySpeakAfterAll) {
   std::promise<void> done;
   const std::shared_future<void> is_done = done.get_future().share();

@@ -41,6 +41,7 @@ def main():
     assert 2 <= count <= 2 * world
     dist.barrier()
     assert store.add("count", 0) == 2 * world
+    dist.barrier()  # before rank 0 deletes the key
     check_functions(store, rank, world)
     if rank == 0:
         print("all well")

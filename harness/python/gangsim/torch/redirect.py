@@ -135,22 +135,25 @@ def _rename(group, asked) -> None:
 def _compare_group(name: str, ranks) -> None:
     """Reports, once, a group that ranks make of different ranks: they make groups in other orders.
     """
-    own, place, rank = process.connection(), call_site.here(), process.identity().rank
-    key = f"gangsim/new_group/{process.identity().inits}/{name}"
+    own, place, me = process.connection(), call_site.here(), process.identity()
+    rank = me.rank
+    key = f"gangsim/new_group/{me.inits}/{name}"
 
-    def ask(function: int, key: str, *values: str) -> str:
-        _, answer = own.store(wire.store(function, place, keys=[key.encode()],
-                                         values=[value.encode() for value in values]))
-        return answer[0].decode() if answer else ""
+    def ask(function: int, key: str, *values: str):
+        number, answer = own.store(wire.store(function, place, keys=[key.encode()],
+                                              values=[value.encode() for value in values]))
+        return answer[0].decode() if answer else number
 
     # All ranks say the same, so that their order does not matter as long as they agree.
-    ask(wire.SET, f"{key}/{ranks}", f"{rank} {call_site.text_of(place)}")
+    ask(wire.SET, f"{key}/{ranks}/{rank}", call_site.text_of(place))
     known = ask(wire.COMPARE_SET, key, "", str(ranks))
     if known == str(ranks):
         return
     if ask(wire.COMPARE_SET, "gangsim/new_group", "", str(rank)) != str(rank):
         return
-    known_rank, known_place = ask(wire.GET, f"{key}/{known}").split(" ", 1)
+    known_rank = next(other for other in range(me.world_size)
+                      if ask(wire.CHECK, f"{key}/{known}/{other}"))
+    known_place = ask(wire.GET, f"{key}/{known}/{known_rank}")
     own.say(wire.finding(
         "group_creation_order",
         f"Rank {known_rank} made group {name} of ranks {known} at {known_place}, rank {rank} of "

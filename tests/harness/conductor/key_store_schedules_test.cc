@@ -1,0 +1,234 @@
+// Every order in which ranks use a store.
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "harness/conductor/key_store.h"
+#include "sim/further_runs/every_schedule.h"
+#include "sim/schedule/interleavings.h"
+#include "sim/schedule/step_class.h"
+#include "tests/harness/conductor/bytes.h"
+
+namespace gang::harness {
+namespace {
+
+using enum StoreFunction;
+using End = sim::EverySchedule::End;
+
+// What each rank asks of the store, in its order.
+using Requests = std::vector<std::vector<StoreMessage>>;
+
+StoreMessage about_key(StoreFunction function, const std::string& key,
+                       std::initializer_list<std::string_view> values = {},
+                       std::int64_t number = 0) {
+  StoreMessage message{.function = function, .number = number, .keys = {key}};
+  for (const std::string_view value : values) message.values.push_back(conducted::bytes_of(value));
+  return message;
+}
+
+// The same request of each of `ranks`.
+Requests of_all(int ranks, const StoreMessage& request) {
+  return Requests(static_cast<std::size_t>(ranks), {request});
+}
+
+// What the ranks of a run are told.
+class Answers {
+ public:
+  explicit Answers(std::size_t ranks) : by_rank_(ranks) {}
+
+  void add(int rank, const StoredMessage& answer) {
+    std::string& text = by_rank_[static_cast<std::size_t>(rank)];
+    text += fmt::format("{}", answer.number);
+    for (const auto& value : answer.values) text += ' ' + conducted::text_of(value);
+    text += ';';
+  }
+  std::string text(const sim::Report& report) const {
+    return fmt::format("{} {}", to_string(report.outcome), fmt::join(by_rank_, "|"));
+  }
+
+ private:
+  std::vector<std::string> by_rank_;
+};
+
+// One run of them on a new store, and what came of it.
+sim::Report run_requests(const Requests& requests, const sim::SimulationOptions& options,
+                         std::string& result) {
+  KeyStore store;
+  Answers answers(requests.size());
+  sim::Report report = sim::Simulation(options).run([&](sim::SimulatedRank& rank) {
+    for (const StoreMessage& request : requests[static_cast<std::size_t>(rank.rank())])
+      answers.add(rank.rank(), store.perform(request, rank));
+  });
+  result = answers.text(report);
+  return report;
+}
+
+struct Explored {
+  sim::EverySchedule every;
+  std::set<std::string> results;
+};
+
+sim::SimulationOptions options_of(const Requests& requests) {
+  return {.world_size = static_cast<int>(requests.size())};
+}
+
+Explored explored(const Requests& requests) {
+  Explored explored;
+  std::string result;  // of the last run, which may have been cut short
+  explored.every = sim::run_every_schedule(
+      options_of(requests),
+      [&](const sim::SimulationOptions& options) {
+        return run_requests(requests, options, result);
+      },
+      [&](const sim::ExploredRun&) {
+        explored.results.insert(result);
+        return true;
+      });
+  return explored;
+}
+
+std::uint64_t classes_of(const Requests& requests) {
+  const Explored all = explored(requests);
+  EXPECT_EQ(all.every.end, End::all_seen);
+  return all.every.classes;
+}
+
+TEST(KeyStoreSchedules, ARendezvousComesInOneWay) {
+  Requests requests(4);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    requests[rank].push_back(about_key(set, fmt::format("rank {}", rank), {"here"}));
+    for (std::size_t other = 0; other < 4; ++other)
+      requests[rank].push_back(about_key(get, fmt::format("rank {}", other)));
+  }
+  EXPECT_EQ(classes_of(requests), 1U);
+}
+
+TEST(KeyStoreSchedules, RanksThatAgreeOnAValueComeInOneWay) {
+  EXPECT_EQ(classes_of(of_all(4, about_key(compare_set, "layout", {"", "[0, 1]"}))), 1U);
+}
+
+TEST(KeyStoreSchedules, CountersShowEveryOrder) {
+  EXPECT_EQ(classes_of(of_all(3, about_key(add, "arrived", {}, 1))), 6U);
+  EXPECT_EQ(explored(of_all(3, about_key(add, "arrived", {}, 1))).results.size(), 6U);
+}
+
+TEST(KeyStoreSchedules, ReadersOfACounterCommute) {
+  // Rank 0 counts once; each of the others looks before or after that.
+  Requests requests = of_all(3, about_key(add, "arrived", {}, 0));
+  requests[0] = {about_key(set, "arrived", {"1"}), about_key(set, "begun", {""}),
+                 about_key(add, "arrived", {}, 1)};
+  for (std::size_t rank = 1; rank < 3; ++rank)
+    requests[rank].insert(requests[rank].begin(), about_key(StoreFunction::wait, "begun"));
+  EXPECT_EQ(classes_of(requests), 4U);
+}
+
+TEST(KeyStoreSchedules, AWaitingRankMaySeeAnyValueThatFollows) {
+  // "first" is overwritten at some time; the key is there for good.
+  const Requests requests = {
+      {about_key(set, "state", {"first"}), about_key(set, "state", {"second"})},
+      {about_key(get, "state")},
+      {about_key(StoreFunction::wait, "state")}};
+  const Explored all = explored(requests);
+  EXPECT_EQ(all.every.end, End::all_seen);
+  EXPECT_EQ(all.every.classes, 2U);
+  EXPECT_EQ(all.results.size(), 2U);
+}
+
+TEST(KeyStoreSchedules, WhatIsNotToldToTheGuideIsNotProved) {
+  EXPECT_EQ(explored(of_all(2, about_key(erase, "k"))).every.end, End::unguided);
+  EXPECT_EQ(explored(of_all(2, about_key(check, "k"))).every.end, End::unguided);
+  EXPECT_EQ(explored(of_all(2, {.function = count})).every.end, End::unguided);
+}
+
+TEST(KeyStoreSchedules, ALoopThatAsksInVainLetsTheOthersGoOn) {
+  KeyStore store;
+  const sim::EverySchedule every = sim::run_every_schedule(
+      {.world_size = 2, .step_limit = 10'000},
+      [&](const sim::SimulationOptions& options) {
+        store.clear();
+        return sim::Simulation(options).run([&](sim::SimulatedRank& rank) {
+          if (rank.rank() == 1) return void(store.perform(about_key(add, "n", {}, 1), rank));
+          while (store.perform(about_key(add, "n", {}, 0), rank).number == 0) {
+          }
+        });
+      },
+      [](const sim::ExploredRun& ran) {
+        EXPECT_TRUE(ran.report.holds()) << to_string(ran.report);
+        return true;
+      });
+  EXPECT_EQ(every.end, End::unguided);
+}
+
+// -- Against all interleavings --
+
+StoreMessage drawn_request(sim::RandomStream& draws) {
+  const std::string key(1, static_cast<char>('a' + draws.below(2)));
+  const std::string value(1, static_cast<char>('x' + draws.below(2)));
+  switch (draws.below(6)) {
+    case 0:
+      return about_key(get, key);
+    case 1:
+      return about_key(StoreFunction::wait, key);
+    case 2:
+      return about_key(add, "n", {}, static_cast<std::int64_t>(draws.below(3)));
+    case 3:
+      return about_key(append, key, {value});
+    case 4:
+      return about_key(compare_set, key, {draws.below(2) == 0 ? "" : "x", value});
+    default:
+      return about_key(set, key, {value});
+  }
+}
+
+Requests drawn_requests(std::uint64_t seed) {
+  sim::RandomStream draws(seed, "requests");
+  Requests requests(2 + draws.below(2));
+  const std::size_t most = requests.size() == 2 ? 4 : 3;
+  for (auto& of_rank : requests)
+    for (std::size_t left = 1 + draws.below(most); left > 0; --left)
+      of_rank.push_back(drawn_request(draws));
+  return requests;
+}
+
+bool any_agree(const Requests& requests) {
+  for (const auto& of_rank : requests)
+    for (const StoreMessage& request : of_rank)
+      if (request.function == compare_set) return true;
+  return false;
+}
+
+TEST(KeyStoreSchedules, AreThoseOfAllInterleavings) {
+  constexpr int cases = 150;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const Requests requests = drawn_requests(seed);
+    const Explored all = explored(requests);
+    if (all.every.end == End::unguided) continue;  // a loop of two
+    std::set<std::string> results;
+    std::set<std::uint64_t> classes;
+    std::string result;
+    const auto guide = std::make_shared<sim::Guide>();
+    sim::SimulationOptions options = options_of(requests);
+    options.scheduler = sim::SchedulerKind::guided;
+    options.guide = guide;
+    const sim::AnyReceives none;
+    sim::Interleavings interleavings;
+    do {
+      guide->begin(interleavings.beginning(), none);
+      run_requests(requests, options, result);
+      results.insert(result);
+      classes.insert(sim::class_of(guide->log()));
+    } while (interleavings.next(guide->log()));
+    EXPECT_EQ(all.results, results) << "seed " << seed;
+    // Which of the ranks that agree made the key is a class of its own, and is not tried.
+    EXPECT_LE(all.every.classes, classes.size()) << "seed " << seed;
+    if (!any_agree(requests)) EXPECT_EQ(all.every.classes, classes.size()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace gang::harness
