@@ -136,6 +136,20 @@ class Calls(Recorded):
                                                 torch.ones(2).to(torch.int16))):
             self.assertEqual(self.asked(work)[0].count, 4)
 
+    def test_an_all_gather_of_different_sizes_is_nccls(self):
+        outputs = [torch.ones(n).to(torch.int16) for n in (1, 2, 4)]
+        source = torch.ones(2).to(torch.int16)
+        with self.assertRaisesRegex(InvalidArgument, "have 1, 2 and 4 elements; with gloo all "):
+            self.group.allgather([outputs], [source])
+        self.addCleanup(delattr, process_group.making, "backend")
+        process_group.making.backend = "nccl"
+        group = self.make("1")
+        fields, inputs, received = self.asked(group.allgather([outputs], [source]))
+        self.assertEqual((fields.count, fields.first, inputs, received),
+                         (4, (2, 4, 8), [4], [2, 4, 8]))
+        with self.assertRaisesRegex(InvalidArgument, "output tensor 1 has 2 elements; must be 3"):
+            group.allgather([outputs], [torch.ones(3).to(torch.int16)])
+
     def test_lists_for_each_rank_are_transposed(self):
         lists = [[torch.empty(2), torch.empty(1)] for _ in range(SIZE)]
         self.group.allgather_coalesced(lists, [torch.ones(2), torch.ones(1)]).wait()

@@ -14,7 +14,7 @@ from torch.distributed import distributed_c10d as c10d
 from .. import call_site, process, wire
 from ..errors import Error, InvalidArgument, NotSupported
 from ..operation import Operation
-from . import coalescing, sparse, store
+from . import coalescing, sizes, sparse, store
 from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
 from .reductions import reduction_name
@@ -28,7 +28,8 @@ _OTHER_NAMES = {
     "_allgather_base": ("all_gather_single",), "alltoall_base": ("all_to_all_single",),
     "allgather_into_tensor_coalesced": ("all_gather_single_coalesced",)}
 
-# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's.
+# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's;
+# .backend, the one that was asked for.
 making = threading.local()
 
 
@@ -46,6 +47,7 @@ class ProcessGroup(c10d.ProcessGroup):
         self._ranks = tuple(ranks)
         self._description = ""
         self._splits = 0
+        self._backend = getattr(making, "backend", "")
         self._open_block: Optional[List[Work]] = None
         is_root = self._ranks == tuple(range(own.world_size)) and not own.has_root
         self._number = 0 if is_root else next(own.numbers)
@@ -300,7 +302,7 @@ class ProcessGroup(c10d.ProcessGroup):
             target, sources = Piece(output), [Piece(each) for each in inputs]
             reduction = reduction_name(opts, target.kind)
             data_type, scale = type_to_reduce([target, *sources], reduction)
-            self._check_total("reduce_scatter", "input", sources, target)
+            sizes.check_parts("reduce_scatter", "input", sources, target, self._size)
             operations.append(Operation(
                 self._number, wire.REDUCE_SCATTER, data_type=data_type,
                 reduction=wire.REDUCTIONS[reduction], count=scale * target.count,
@@ -314,10 +316,11 @@ class ProcessGroup(c10d.ProcessGroup):
         for outputs, input in zip(output_lists, inputs):
             source, targets = Piece(input), [Piece(each) for each in outputs]
             data_type, scale = type_to_move([source, *targets])
-            self._check_total("all_gather", "output", targets, source)
+            counts = sizes.gathered_counts(targets, source, self._rank, self._size, self._backend)
             operations.append(Operation(
                 self._number, wire.ALL_GATHER, data_type=data_type, count=scale * source.count,
-                inputs=[source.view], outputs=[piece.view for piece in targets]))
+                first=tuple(scale * count for count in counts), inputs=[source.view],
+                outputs=[piece.view for piece in targets]))
             out_pieces += targets
             in_pieces.append(source)
         return self._perform(operations, out_pieces, in_pieces, value)
@@ -365,16 +368,6 @@ class ProcessGroup(c10d.ProcessGroup):
             process.connection().ask(frame)
         except Error as error:
             raise as_torch(error) from None
-
-    def _check_total(self, call: str, what: str, parts: List[Piece], whole: Piece) -> None:
-        total = sum(part.count for part in parts)
-        if total != self._size * whole.count:
-            raise InvalidArgument(f"{call}: {what} has {total} elements; must be {self._size} * "
-                                  f"{whole.count}, one part for each rank")
-        for part in parts if len(parts) > 1 else ():
-            if part.count != whole.count:
-                raise InvalidArgument(f"{call}: a tensor of the {what} has {part.count} elements; "
-                                      f"must be {whole.count}, the same for every rank")
 
 
 def _as_list(tensors) -> List[torch.Tensor]:

@@ -105,6 +105,7 @@ def _group_maker(original):
         description = given.get("group_desc")
         named_by_user = description not in (None, "undefined", "default_pg")
         process_group.making.role = description if named_by_user else ""
+        process_group.making.backend = "" if asked is None else str(asked)
         try:
             made = original(*bound.args, **bound.kwargs)
         finally:
