@@ -11,7 +11,7 @@ from package import has
 from recording_connection import recorded
 
 from gangsim import process, wire
-from gangsim.errors import InvalidArgument, NotSupported
+from gangsim.errors import InvalidArgument, InvalidOperation, NotSupported
 
 needs_torch = unittest.skipUnless(has("torch"), "runs where PyTorch is installed")
 if has("torch"):
@@ -65,6 +65,20 @@ class Groups(Recorded):
             group.closed_by_program()
         self.assertEqual([fields.number("I") for fields in self.connection.told(wire.CLOSE)],
                          [other._number])
+
+    def test_a_group_that_was_destroyed_refuses_calls(self):
+        other = self.make("1")
+        other.closed_by_program()
+        other.closed_by_program()
+        other.abort()
+        for call in (lambda: other.allreduce([torch.ones(1)]), other.barrier,
+                     other.monitored_barrier):
+            with self.assertRaisesRegex(InvalidOperation, r"group 1 of ranks \[0, 1, 2\] was "
+                                        r"destroyed at torch_process_group_test.py:\d+"):
+                call()
+        self.assertEqual(len(self.connection.told(wire.CLOSE)), 1)
+        self.assertEqual(self.connection.told(wire.ABORT), [])
+        self.assertEqual(self.connection.operations, [])
 
     def test_groups_of_a_later_init_have_names_of_their_own(self):
         def create(ranks):

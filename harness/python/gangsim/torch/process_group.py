@@ -12,7 +12,7 @@ import torch
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
-from ..errors import Error, InvalidArgument, NotSupported
+from ..errors import Error, InvalidArgument, InvalidOperation, NotSupported
 from ..operation import Operation
 from . import coalescing, sizes, sparse, store
 from .calls import is_blocking_call, method_called_by
@@ -47,6 +47,7 @@ class ProcessGroup(c10d.ProcessGroup):
         self._ranks = tuple(ranks)
         self._description = ""
         self._splits = 0
+        self._destroyed_at = b""
         self._backend = getattr(making, "backend", "")
         self._open_block: Optional[List[Work]] = None
         is_root = self._ranks == tuple(range(own.world_size)) and not own.has_root
@@ -122,11 +123,13 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def closed_by_program(self) -> None:
         """Closes this rank's side; the gang of all ranks stays, for a later init_process_group."""
-        if self._number:
+        if self._number and not self._destroyed_at:
             process.connection().say(wire.close(self._number))
+            self._destroyed_at = call_site.here()
 
     def abort(self, *_) -> None:
-        process.connection().say(wire.abort(self._number))
+        if not self._destroyed_at:
+            process.connection().say(wire.abort(self._number))
 
     # -- Reductions --
 
@@ -236,6 +239,7 @@ class ProcessGroup(c10d.ProcessGroup):
         return self._perform([Operation(self._number, wire.BARRIER)], [], [], [])
 
     def monitored_barrier(self, timeout=None, wait_all_ranks: bool = False) -> None:
+        self._check_exists()
         count = int((timeout.total_seconds() if timeout is not None else 1800) * 1e9)
         operation = Operation(self._number, wire.MONITORED_BARRIER, count=count,
                               flags=wire.ALL_MISSING if wait_all_ranks else 0)
@@ -348,6 +352,7 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def _perform(self, operations: List[Operation], outputs: List[Piece], guarded: List[Piece],
                  value: List) -> Work:
+        self._check_exists()
         caller = sys._getframe(2)
         while caller.f_code.co_filename == __file__:
             caller = caller.f_back
@@ -362,6 +367,11 @@ class ProcessGroup(c10d.ProcessGroup):
         if method not in names and not any(name in names for name in _OTHER_NAMES.get(method, ())):
             work.keep_for_cpp()
         return work
+
+    def _check_exists(self) -> None:
+        if self._destroyed_at:
+            raise InvalidOperation(f"process group {self._name} of ranks {list(self._ranks)} was "
+                                   f"destroyed at {call_site.text_of(self._destroyed_at)}")
 
     def _ask(self, frame: bytes) -> None:
         try:
