@@ -3,11 +3,13 @@
 import contextlib
 import functools
 import pathlib
+import queue
 import runpy
 import sys
 import sysconfig
 import tempfile
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -184,6 +186,27 @@ class CallSite(unittest.TestCase):
             name, count = found.text(), found.number("I")
             stacks[name] = [(found.text(), found.number("I"), found.text()) for _ in range(count)]
         self.assertEqual([len(stacks[thread.name]) > 0 for thread in others], [True] * 3)
+
+    def test_a_stack_begins_at_the_program_not_in_a_library_that_it_waits_in(self):
+        box = queue.Queue()
+        place = line() + 1
+        thread = threading.Thread(target=lambda: box.get(), name="waiting", daemon=True)
+        thread.start()
+        while not box.not_empty._waiters:
+            time.sleep(0.001)
+        (_, fields), = wire.split_frames(call_site.stacks(0))
+        box.put(None)
+        thread.join()
+        found = wire.Fields(fields)
+        for _ in range(found.number("I")):
+            name, count = found.text(), found.number("I")
+            frames = [(pathlib.Path(found.text()).name, found.number("I"), found.text())
+                      for _ in range(count)]
+            if name == "waiting":
+                self.assertEqual([frame[:2] for frame in frames],
+                                 [("call_site_test.py", place)])
+                return
+        self.fail("the thread has no stack")
 
     def test_what_starts_programs_is_not_in_a_stack(self):
         space = {"own_stack": call_site.own_stack}

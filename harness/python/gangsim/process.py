@@ -137,8 +137,10 @@ def silent_threads() -> int:
 
 
 def report_failure(kind, error, trace) -> None:
-    """Tells the conductor that the exception `error` is about to end this process."""
-    if kind is None or issubclass(kind, (SystemExit, GangFailure)) or not is_simulated():
+    """Tells the conductor that the exception `error` is about to end this process, and not well."""
+    if kind is None or issubclass(kind, GangFailure) or not is_simulated():
+        return
+    if issubclass(kind, SystemExit) and not error.code:
         return
     if getattr(_local, "failure", None) is error:
         return  # already reported by a hook
