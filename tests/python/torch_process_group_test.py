@@ -80,14 +80,18 @@ class Groups(Recorded):
         self.assertEqual(self.connection.told(wire.ABORT), [])
         self.assertEqual(self.connection.operations, [])
 
-    def test_groups_of_a_later_init_have_names_of_their_own(self):
-        def create(ranks):
-            return process_group.create(types.SimpleNamespace(
-                global_ranks_in_group=ranks, group_rank=1, group_size=SIZE, group_id="5",
-                timeout=timedelta(seconds=1.5)), None)
+    def created(self, ranks, rank=1, size=SIZE):
+        return process_group.create(types.SimpleNamespace(
+            global_ranks_in_group=ranks, group_rank=rank, group_size=size, group_id="5",
+            timeout=timedelta(seconds=1.5)), None)
 
+    def test_a_group_for_mpi_which_tells_ranks_is_of_all(self):
+        group = self.created([], -1, -1)
+        self.assertEqual((group.rank(), group.size(), group._ranks), (1, 3, (0, 1, 2)))
+
+    def test_groups_of_a_later_init_have_names_of_their_own(self):
         process.identity().inits = 0
-        names = [create(ranks).group_name for ranks in ([], [0, 1], [], [0, 1])]
+        names = [self.created(ranks).group_name for ranks in ([], [0, 1], [], [0, 1])]
         self.assertEqual(names, ["5", "5", "5 of init 2", "5 of init 2"])
         fields = self.connection.told(wire.GROUP)[0]
         fields.number("I"), fields.text(), fields.text(), fields.ranks()

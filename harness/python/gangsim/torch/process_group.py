@@ -386,14 +386,14 @@ def _as_list(tensors) -> List[torch.Tensor]:
 
 def create(options, _) -> ProcessGroup:
     """What torch.distributed's registry of backends calls."""
-    ranks = list(options.global_ranks_in_group)
+    ranks, rank = list(options.global_ranks_in_group), options.group_rank
     if not ranks:
-        store.become(options.group_rank, options.group_size)
-        ranks = list(range(options.group_size))
-        process.identity().inits += 1
-    inits = process.identity().inits
-    name = getattr(making, "name", "") or options.group_id
+        if rank >= 0:  # MPI's is -1: it is told by its launcher
+            store.become(rank, options.group_size)
+        own = process.identity()
+        own.inits += 1
+        rank, ranks = own.rank, list(range(own.world_size))
+    name, inits = getattr(making, "name", "") or options.group_id, process.identity().inits
     if inits > 1:
         name = f"{name} of init {inits}"
-    return ProcessGroup(name, options.group_rank, ranks,
-                        int(options.timeout.total_seconds() * 1e9))
+    return ProcessGroup(name, rank, ranks, int(options.timeout.total_seconds() * 1e9))
