@@ -213,6 +213,15 @@ class CallSite(unittest.TestCase):
         exec(compile("def run():\n    return own_stack()\n", runpy.__file__, "exec"), space)
         self.assertNotIn(b"runpy.py", space["run"]())
 
+    def test_frames_in_a_message_are_hidden_like_those_in_a_traceback(self):
+        own = call_site.__file__
+        self.assertEqual(call_site.without_own_lines(
+            f"ValueError: bad\n\nAt:\n  train.py(7): hook\n  {own}(3): run\n"
+            f"  {runpy.__file__}(9): run_path\n  <frozen runpy>(88): _run_code\n"),
+            "ValueError: bad\n\nAt:\n  train.py(7): hook\n")
+        for text in (f"cannot read {own}", "a\n  b\n", ""):
+            self.assertEqual(call_site.without_own_lines(text), text)
+
     def test_a_caller_in_a_file_is_found_however_far_it_is(self):
         def inner():
             return call_site.in_file("far.py"), call_site.in_file(__file__)

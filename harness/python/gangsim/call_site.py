@@ -102,6 +102,16 @@ def is_gangsim(code) -> bool:
     return code.co_filename.startswith(_inner[:2])
 
 
+def without_own_lines(text: str) -> str:
+    """`text` without its lines that are frames of this package or of what starts programs, as C++
+    adds them to the message of an exception that a callback has raised: "FILE(LINE): FUNCTION"."""
+    hidden = (*_inner[:2], _STANDARD + "runpy.py")
+    if "\n  " not in text or not any(path in text for path in hidden):
+        return text
+    return "".join(line for line in text.splitlines(keepends=True)
+                   if not line.strip().startswith(hidden))
+
+
 def in_file(path: str) -> bool:
     """Whether a caller's frame is in the file at `path`."""
     frame = sys._getframe(1)

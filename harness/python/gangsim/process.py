@@ -177,7 +177,9 @@ def explain_with(explain: Callable[[BaseException], str]) -> None:
 
 
 def explained(error: BaseException) -> BaseException:
-    """`error`, with what is known about it added to its message."""
+    """`error`, with what is known about it added to its message, and without gangsim's frames."""
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (call_site.without_own_lines(error.args[0]),)
     for explain in _explainers:
         more = explain(error)
         if more and more not in str(error):
