@@ -270,6 +270,18 @@ class Exceptions(unittest.TestCase):
         self.report(ValueError("a consequence of the end"))
         self.assertEqual(self.told(), [])
 
+    def test_what_ends_a_process_of_multiprocessing_is_told_once_by_a_rank(self):
+        def fail(error):
+            raise error
+
+        for speaks in (False, True):
+            process.identity().has_spoken = speaks
+            for error in (ValueError("no data"), SystemExit(1)):
+                with self.assertRaises(type(error)):
+                    process.told(fail)(error)
+        self.assertEqual([told[:2] for told in self.told()], [("ValueError", "no data")])
+        self.assertEqual(process.told(len)("abc"), 3)
+
     def test_of_a_long_traceback_the_end_is_told(self):
         self.report(ValueError("x" * 100_000 + " the end"))
         self.assertTrue(self.told()[0][2].endswith("x the end\n"))

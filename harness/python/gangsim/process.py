@@ -6,6 +6,7 @@ init_process_group. A process forked from a rank is not a rank.
 
 import atexit
 import faulthandler
+import functools
 import itertools
 import os
 import signal
@@ -155,6 +156,23 @@ def report_failure(kind, error, trace) -> None:
         f"{kind.__module__}.{kind.__qualname__}")
     text = "".join(traceback.format_exception(kind, error, trace))
     own.say(wire.failed(name, str(error), text[-32768:], call_site.of_traceback(trace)))
+
+
+def told(function: Callable) -> Callable:
+    """`function`, which is all that a process runs, where nobody else tells what ends it."""
+
+    @functools.wraps(function)
+    def tell(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except BaseException as error:
+            rank = _process.identity
+            if rank is not None and rank.has_spoken and not hasattr(_local, "failure"):
+                explained(error)
+                report_failure(type(error), error, error.__traceback__)
+            raise
+
+    return tell
 
 
 def without_own_frames(trace):
