@@ -91,7 +91,8 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
 
 std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
     GangState& gang, std::span<PendingOperation* const> members) {
-  Mismatch mismatch = explain_mismatch(gang, members, world_.options.strict_blocking);
+  Mismatch mismatch = explain_mismatch(
+      gang, members, {world_.options.strict_blocking, world_.options.strict_labels});
   // A buffered message is found at once, when it is received, while others go on; they might have
   // broken the gang before.
   const bool others_go_on = gang.size() > 2 && members.front() != nullptr &&
