@@ -27,7 +27,7 @@ struct Caller {
 
 // Whether a process works.
 struct ProcessorUse {
-  std::uint64_t ticks = 0;   // that all its threads have used so far
+  std::uint64_t ticks = 0;   // that all its threads have used so far; fewer when a child has ended
   bool is_busy = false;      // one of them has a processor, or waits for one
   bool is_sleeping = false;  // the thread in question, until a time that is known
 };
@@ -51,7 +51,8 @@ struct RankProcess {
 // good order, or if that is not known.
 std::string death_of(const RankProcess& process);
 
-// `thread` is asked whether it sleeps; 0: the main one. None if the process has ended.
+// Of the process and of those that it has started. `thread` is asked whether it sleeps; 0: the main
+// one. None if the process has ended.
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread = 0);
 
 }  // namespace gang::harness

@@ -85,6 +85,27 @@ TEST(ProcessorUse, IsThatOfAllThreadsWithoutOne) {
   EXPECT_FALSE(own->is_sleeping);
 }
 
+TEST(ProcessorUse, IsThatOfTheProcessesThatItHasStartedToo) {
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const pid_t own = ::getpid();
+    if (::fork() == 0) {
+      while (::getppid() == own) continue;  // works as long as its parent lives
+      ::_exit(0);
+    }
+    ::pause();
+  }
+  bool was_seen = false;
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  while (!was_seen && std::chrono::steady_clock::now() < limit) {
+    const std::optional<ProcessorUse> use = processor_use(parent);
+    was_seen = use && use->is_busy && use->ticks >= 3;
+  }
+  EXPECT_TRUE(was_seen);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+}
+
 TEST(ProcessorUse, OfAProcessThatIsGoneIsUnknown) {
   const pid_t process = ::fork();
   if (process == 0) ::_exit(0);
