@@ -73,13 +73,14 @@ bool add_use(pid_t process, ProcessorUse& use) {
 
 }  // namespace
 
-std::string death_of(const RankProcess& process) {
-  if (!process.wait_status || *process.wait_status == 0) return "";
+std::optional<sim::ProcessDeath> death_of(const RankProcess& process) {
+  if (!process.wait_status || *process.wait_status == 0) return std::nullopt;
   const int status = *process.wait_status;
   if (WIFSIGNALED(status))
-    return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
-                       ::strsignal(WTERMSIG(status)));
-  return fmt::format("exited with status {}", WEXITSTATUS(status));
+    return sim::ProcessDeath{.was_killed = true,
+                             .what = fmt::format("killed by signal {}", WTERMSIG(status)),
+                             .detail = ::strsignal(WTERMSIG(status))};
+  return sim::ProcessDeath{.what = fmt::format("exited with status {}", WEXITSTATUS(status))};
 }
 
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {

@@ -11,6 +11,7 @@
 
 #include "harness/conductor/connection.h"
 #include "harness/conductor/messages.h"
+#include "sim/state/process_death.h"
 
 namespace gang::harness {
 
@@ -47,9 +48,8 @@ struct RankProcess {
   bool has_new_caller() const noexcept { return !callers.empty() && !callers.back()->is_served; }
 };
 
-// Why the process ended, "exited with status 3", "was killed by signal 9 (Killed)"; empty if in
-// good order, or if that is not known.
-std::string death_of(const RankProcess& process);
+// How the process ended, "exited with status 3"; none if in good order, or if that is not known.
+std::optional<sim::ProcessDeath> death_of(const RankProcess& process);
 
 // Of the process and of those that it has started. `thread` is asked whether it sleeps; 0: the main
 // one. None if the process has ended.

@@ -32,13 +32,13 @@ int status_of(void (*end)()) {
 
 TEST(ConductedProcess, SaysWhatItDiedOf) {
   RankProcess process;
-  EXPECT_EQ(death_of(process), "");  // not known
+  EXPECT_FALSE(death_of(process));  // not known
   process.wait_status = status_of([] {});
-  EXPECT_EQ(death_of(process), "");
+  EXPECT_FALSE(death_of(process));
   process.wait_status = status_of([] { ::_exit(3); });
-  EXPECT_EQ(death_of(process), "exited with status 3");
+  EXPECT_EQ(death_of(process)->full_text(), "exited with status 3");
   process.wait_status = status_of([] { ::raise(SIGKILL); });
-  EXPECT_EQ(death_of(process), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(death_of(process)->full_text(), "was killed by signal 9 (Killed)");
 }
 
 TEST(ConductedProcess, KnowsWhetherAThreadHasNotBeenServed) {
