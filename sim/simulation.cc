@@ -119,6 +119,16 @@ void SimulatedRank::end_as(std::string_view how) noexcept {
   run_.world().rank(rank_).make_rare().ended_as = how;
 }
 
+void SimulatedRank::die(ProcessDeath death) {
+  const std::string text = "its process " + death.full_text();
+  {
+    const Engine::Guard guard(run_.world().engine);
+    run_.world().rank(rank_).make_rare().death =
+        std::make_unique<const ProcessDeath>(std::move(death));
+  }
+  throw Error(text);
+}
+
 bool SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
                           std::optional<Duration> timeout) {
   const Engine::Guard guard(run_.world().engine);

@@ -16,6 +16,7 @@ namespace gang::sim {
 
 class AwaitedMessage;
 class Run;
+struct ProcessDeath;
 struct World;
 
 // What a rank's program receives. Valid while that program runs; used from its contexts only.
@@ -105,6 +106,9 @@ class SimulatedRank {
   // What reports call the end of this rank's program, instead of "returned": "recording ends". The
   // text outlives the run.
   void end_as(std::string_view how) noexcept;
+
+  // This rank fails because the process that ran its program has not ended well.
+  [[noreturn]] void die(ProcessDeath death);
 
   // Adds to what the run finds.
   void add_finding(Finding finding);

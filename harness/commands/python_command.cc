@@ -124,7 +124,8 @@ class PythonCommand final : public Command {
 
   RunResult replayed(const Program& program, RunRecording recording,
                      const CommandContext& context) const {
-    const SavedSchedule saved = read_schedule_file(replay_);
+    SavedSchedule saved = read_schedule_file(replay_);
+    saved.specification.options.strict_labels = with_torch_;
     recording.trace = sim::Recording::on;
     RunResult result =
         replay(program, saved.specification, saved.schedule, recording, context.binary);
@@ -304,6 +305,7 @@ class PythonCommand final : public Command {
   RunSpecification baseline() const {
     RunSpecification specification;
     if (with_torch_) specification.options.timeout = std::chrono::minutes(30);
+    specification.options.strict_labels = with_torch_;  // only barriers of PyTorch's own have some
     return specification;
   }
 

@@ -91,8 +91,8 @@ PlainRun run_plainly(Poller& poller, PythonProgram program, int world_size, Rank
             RankProcess& process = processes[id];
             process.wait_status = status;
             --running;
-            if (const std::string death = death_of(process); run.failure.empty() && !death.empty())
-              run.failure = fmt::format("rank {} {}", process.rank, death);
+            if (const auto death = death_of(process); death && run.failure.empty())
+              run.failure = fmt::format("rank {} {}", process.rank, death->full_text());
           }};
   const std::string port = std::to_string(free_port());
   std::string path = program.packages;

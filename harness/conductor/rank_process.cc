@@ -23,6 +23,8 @@ bool is_asleep(const std::filesystem::path& thread) {
   return number == SYS_nanosleep || number == SYS_clock_nanosleep;
 }
 
+std::filesystem::path tasks_of(pid_t process) { return fmt::format("/proc/{}/task", process); }
+
 // The state and the processor ticks of a thread, as /proc shows them.
 struct ThreadStatus {
   char state = 'S';
@@ -47,24 +49,13 @@ std::optional<ThreadStatus> status_of(const std::filesystem::path& thread) {
   return status;
 }
 
-}  // namespace
-
-std::string death_of(const RankProcess& process) {
-  if (!process.wait_status || *process.wait_status == 0) return "";
-  const int status = *process.wait_status;
-  if (WIFSIGNALED(status))
-    return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
-                       ::strsignal(WTERMSIG(status)));
-  return fmt::format("exited with status {}", WEXITSTATUS(status));
-}
-
-std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {
-  const std::filesystem::path tasks = fmt::format("/proc/{}/task", process);
+// Adds what the threads of a process use, and the processes that it has started, as it may wait for
+// those. Returns false if the process is gone.
+bool add_use(pid_t process, ProcessorUse& use) {
   const std::string asking = std::to_string(::syscall(SYS_gettid));
-  ProcessorUse use;
   bool has_threads = false;
   std::error_code gone;
-  for (auto entry = std::filesystem::directory_iterator(tasks, gone);
+  for (auto entry = std::filesystem::directory_iterator(tasks_of(process), gone);
        !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
     const std::optional<ThreadStatus> status = status_of(entry->path());
     if (!status) continue;
@@ -74,9 +65,28 @@ std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {
     use.ticks += status->ticks;
     // One that waits for a processor is as busy as one that has it.
     use.is_busy = use.is_busy || status->state == 'R' || status->state == 'D';
+    std::ifstream children(entry->path() / "children");
+    for (pid_t child = 0; children >> child;) add_use(child, use);
   }
-  if (!has_threads) return std::nullopt;
-  use.is_sleeping = is_asleep(tasks / std::to_string(thread == 0 ? process : thread));
+  return has_threads;
+}
+
+}  // namespace
+
+std::optional<sim::ProcessDeath> death_of(const RankProcess& process) {
+  if (!process.wait_status || *process.wait_status == 0) return std::nullopt;
+  const int status = *process.wait_status;
+  if (WIFSIGNALED(status))
+    return sim::ProcessDeath{.was_killed = true,
+                             .what = fmt::format("killed by signal {}", WTERMSIG(status)),
+                             .detail = ::strsignal(WTERMSIG(status))};
+  return sim::ProcessDeath{.what = fmt::format("exited with status {}", WEXITSTATUS(status))};
+}
+
+std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {
+  ProcessorUse use;
+  if (!add_use(process, use)) return std::nullopt;
+  use.is_sleeping = is_asleep(tasks_of(process) / std::to_string(thread == 0 ? process : thread));
   return use;
 }
 

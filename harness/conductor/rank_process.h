@@ -11,6 +11,7 @@
 
 #include "harness/conductor/connection.h"
 #include "harness/conductor/messages.h"
+#include "sim/state/process_death.h"
 
 namespace gang::harness {
 
@@ -27,7 +28,7 @@ struct Caller {
 
 // Whether a process works.
 struct ProcessorUse {
-  std::uint64_t ticks = 0;   // that all its threads have used so far
+  std::uint64_t ticks = 0;   // that all its threads have used so far; fewer when a child has ended
   bool is_busy = false;      // one of them has a processor, or waits for one
   bool is_sleeping = false;  // the thread in question, until a time that is known
 };
@@ -49,11 +50,11 @@ struct RankProcess {
   bool has_new_caller() const noexcept { return !callers.empty() && !callers.back()->is_served; }
 };
 
-// Why the process ended, "exited with status 3", "was killed by signal 9 (Killed)"; empty if in
-// good order, or if that is not known.
-std::string death_of(const RankProcess& process);
+// How the process ended, "exited with status 3"; none if in good order, or if that is not known.
+std::optional<sim::ProcessDeath> death_of(const RankProcess& process);
 
-// `thread` is asked whether it sleeps; 0: the main one. None if the process has ended.
+// Of the process and of those that it has started. `thread` is asked whether it sleeps; 0: the main
+// one. None if the process has ended.
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread = 0);
 
 }  // namespace gang::harness

@@ -36,6 +36,20 @@ class OperationStart final : public sim::AwaitedMessage {
   CallSite call_site_;
 };
 
+// Throws `error`, at `call_site` unless it knows better where it comes from.
+[[noreturn]] void throw_at(const CallSite& call_site, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const GangError&) {
+    throw;
+  } catch (const RefusedCall&) {
+    throw;
+  } catch (const std::exception& other) {
+    if (call_site.line == 0) throw;
+    throw Refused<Error>(other.what(), call_site);
+  }
+}
+
 }  // namespace
 
 RankService::RankService(Conductor& conductor, Rank& rank)
@@ -85,7 +99,7 @@ void RankService::await_end() {
         turn, [&] { return conductor_.is_over(process_) || process_.has_new_caller(); });
     serve_new_callers();
   } while (!conductor_.is_over(process_));
-  if (process_.failure || !death_of(process_).empty()) release_threads();
+  if (process_.failure || death_of(process_)) release_threads();
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i]->join();
 }
 
@@ -96,20 +110,20 @@ void RankService::release_threads() {
 }
 
 void RankService::throw_failure() const {
-  const std::string death = death_of(process_);
+  const std::optional<sim::ProcessDeath> death = death_of(process_);
   if (const auto& failure = process_.failure) {
     // What it died of may be what it was told.
     if (last_error_ && failure->message.find(told_error(last_error_).text) != std::string::npos)
-      std::rethrow_exception(last_error_);
+      throw_at(failure->call_site, last_error_);
     const std::string text = failure->message.empty()
                                  ? failure->type
                                  : fmt::format("{}: {}", failure->type, failure->message);
     if (failure->call_site.line == 0) throw Error(text);
     throw Refused<Error>(text, failure->call_site);
   }
-  if (!death.empty()) throw Error("its process " + death);
+  if (death) simulated_.die(*death);
   if (!process_.has_said_bye && !process_.wait_status && !process_.callers.empty())
-    throw Error("its process exited in the middle of its program");
+    simulated_.die({.what = "exited in the middle of its program"});
 }
 
 // -- Threads --

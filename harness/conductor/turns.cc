@@ -31,7 +31,8 @@ class Looks {
     // A tick is 10 ms; an idle interpreter wakes a few times per second.
     const std::uint64_t allowed =
         1 + static_cast<std::uint64_t>(idle_ / std::chrono::milliseconds(200));
-    const bool is_idle = !use.is_busy && !use.is_sleeping && use.ticks <= ticks_ + allowed;
+    const bool is_idle =
+        !use.is_busy && !use.is_sleeping && use.ticks >= ticks_ && use.ticks <= ticks_ + allowed;
     if (has_looked_ && is_idle) return idle_;
     has_looked_ = true;
     begun_ = now;

@@ -21,7 +21,7 @@ PendingOperation* StuckGang::add(int member, const Collective& call) {
 }
 
 Finding StuckGang::mismatch_of(const std::vector<PendingOperation*>& calls) const {
-  return explain_mismatch(gang_, calls, /*strict_blocking=*/false).finding;
+  return explain_mismatch(gang_, calls, {}).finding;
 }
 
 }  // namespace gang::sim

@@ -75,7 +75,7 @@ Matching::Matching(World& world)
       guide_(world.engine.choices().guide()),
       has_watchdog_(world.options.watchdog.has_value()),
       is_stream_ordered_(world.options.execution == ExecutionModel::stream_ordered),
-      strict_blocking_(world.options.strict_blocking),
+      rules_{world.options.strict_blocking, world.options.strict_labels},
       messages_(world, *this),
       deadlines_(world, *this),
       mismatches_(world, *this) {}
@@ -125,11 +125,11 @@ void Matching::arrive_at_slot(PendingOperation& pending) {
   const auto member = static_cast<std::size_t>(pending.member);
   const CallSite& site = call.call_site;
   if (slot.arrived == 0) {
-    slot.first = Fingerprint(call, strict_blocking_);
+    slot.first = Fingerprint(call, rules_);
     slot.first_file = site.file;
     slot.first_line = site.line;
   } else {
-    if (!slot.first.matches(Fingerprint(call, strict_blocking_))) [[unlikely]]
+    if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]]
       slot.is_mismatched = true;
     if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
       slot.has_other_places = true;

@@ -110,7 +110,7 @@ class Matching {
   Guide* const guide_;  // null where nobody asks what contexts do
   const bool has_watchdog_;
   const bool is_stream_ordered_;
-  const bool strict_blocking_;
+  const MatchRules rules_;
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   Mismatches mismatches_;

@@ -124,6 +124,7 @@ struct SimulationOptions {
   // ContextKind::parallel.
   std::shared_ptr<const FaultPlan> faults = {};
   bool strict_blocking = false;     // blocking calls do not match start_ calls
+  bool strict_labels = false;       // calls without a label do not match those with one
   bool buffer_guard = true;         // detect writes to buffers in flight, and reads of outputs
   IgnoredLeaks ignored_leaks = {};  // of a program whose runtime cleans up after it
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  // switches

@@ -59,7 +59,7 @@ std::size_t FindingLog::add(Finding finding) {
   if (is_new) {
     findings_.push_back(std::move(finding));
     consequences_.emplace_back();
-    is_of_ranks_.push_back(false);
+    predicates_of_several_.emplace_back();
     return place->second;
   }
   Finding& known = findings_[place->second];
@@ -70,10 +70,12 @@ std::size_t FindingLog::add(Finding finding) {
   return place->second;
 }
 
-std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate) {
+std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate,
+                                     std::string of_several) {
+  if (of_several.empty()) of_several = predicate;
   finding.message = std::move(predicate);
   const std::size_t index = add(std::move(finding));
-  is_of_ranks_[index] = true;
+  predicates_of_several_[index] = std::move(of_several);
   return index;
 }
 
@@ -129,9 +131,10 @@ std::vector<Finding> FindingLog::take() {
       texts.push_back(fmt::format("{} more like these", consequences_[i].more));
   }
   for (std::size_t i = 0; i < findings_.size(); ++i)
-    if (is_of_ranks_[i])
+    if (auto& of_several = predicates_of_several_[i]; !of_several.empty())
       findings_[i].message =
-          fmt::format("{} {}", capitalised(ranks_text(findings_[i].ranks)), findings_[i].message);
+          fmt::format("{} {}", capitalised(ranks_text(findings_[i].ranks)),
+                      findings_[i].ranks.size() > 1 ? std::move(of_several) : findings_[i].message);
   for (Finding& finding : findings_)
     if (is_rank_failure(finding)) complete_rank_failure(finding);
   if (merged_into_.empty()) return std::move(findings_);

@@ -18,8 +18,9 @@ class FindingLog {
   std::size_t add(Finding finding);
 
   // The same for a finding about something ranks did, `predicate`: "dropped barrier #0." Its
-  // message begins with all ranks that did it, "Ranks 0-3".
-  std::size_t add_of_ranks(Finding finding, std::string predicate);
+  // message begins with all ranks that did it, "Ranks 0-3", and then is `of_several` if several did
+  // it and that is another text.
+  std::size_t add_of_ranks(Finding finding, std::string predicate, std::string of_several = {});
 
   // Adds a consequence of finding `index`; keeps the first few and counts the rest.
   void add_consequence(std::size_t index, std::string text);
@@ -58,7 +59,7 @@ class FindingLog {
   std::unordered_map<std::size_t, std::size_t> merged_into_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<Consequences> consequences_;
-  std::vector<bool> is_of_ranks_;  // whether its message is a predicate
+  std::vector<std::string> predicates_of_several_;  // empty: its message is no predicate
 };
 
 }  // namespace gang::sim

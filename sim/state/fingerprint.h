@@ -8,19 +8,25 @@
 
 namespace gang::sim {
 
+// What else must be equal.
+struct MatchRules {
+  bool strict_blocking = false;
+  bool strict_labels = false;
+};
+
 // The matched fields of a Collective in four words. Sequence numbers are equal by construction and
 // not part of it.
 class Fingerprint {
  public:
   Fingerprint() noexcept = default;
-  Fingerprint(const Collective& call, bool strict_blocking) noexcept
-      : packed_(head_of(call) | static_cast<std::uint64_t>(!strict_blocking) << 24),
+  Fingerprint(const Collective& call, MatchRules rules) noexcept
+      : packed_(head_of(call) | static_cast<std::uint64_t>(!rules.strict_blocking) << 24),
         count_(static_cast<std::uint64_t>(call.count)),
         detail_(call.detail),
-        label_(call.label.empty() ? 0 : hash_of(call.label)) {}
+        label_(call.label.empty() ? (rules.strict_labels ? no_label : 0) : hash_of(call.label)) {}
 
-  // Whether two members' calls are the same operation. Labels count only if both calls have one;
-  // the first label is remembered.
+  // Whether two members' calls are the same operation. Labels count only if both calls have one,
+  // unless the rules are strict; the first label is remembered.
   bool matches(const Fingerprint& other) noexcept {
     if (packed_ != other.packed_ || count_ != other.count_ || detail_ != other.detail_)
       return false;
@@ -31,6 +37,8 @@ class Fingerprint {
   }
 
  private:
+  static constexpr std::uint64_t no_label = 2;  // no hash is even
+
   [[gnu::cold]] static std::uint64_t hash_of(std::string_view label) noexcept {
     return fnv1a(std::as_bytes(std::span{label})) | 1;
   }
@@ -38,7 +46,7 @@ class Fingerprint {
   std::uint64_t packed_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t detail_ = 0;
-  std::uint64_t label_ = 0;  // zero means: no label
+  std::uint64_t label_ = 0;  // zero: any
 };
 
 }  // namespace gang::sim

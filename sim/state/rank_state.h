@@ -10,6 +10,7 @@
 #include "gang/call_site.h"
 #include "gang/operation_kind.h"
 #include "gang/rank_locals.h"
+#include "sim/state/process_death.h"
 #include "sim/state/task.h"
 
 namespace gang {
@@ -41,6 +42,7 @@ struct RareRankState {
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
   std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
   std::string_view ended_as;   // where its end is not that of its program: "recording ends"
+  std::unique_ptr<const ProcessDeath> death;  // of the process that ran its program; mostly null
 };
 
 struct RankState {
@@ -55,7 +57,7 @@ struct RankState {
   std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
   bool has_returned = false;  // its program is over, normally or not
-  bool has_failed = false;    // it ended with an exception
+  bool has_failed = false;    // it ended with an exception, or its process did not end well
   bool has_threads = false;   // it has started further contexts
   int incarnation = 0;        // how often a fault has restarted it
 
@@ -67,6 +69,12 @@ struct RankState {
   RareRankState& make_rare() {
     if (rare_ == nullptr) rare_ = std::make_unique<RareRankState>();
     return *rare_;
+  }
+
+  // How a program that has failed ended: "was killed by signal 9".
+  std::string failure() const {
+    const auto& death = rare().death;
+    return death == nullptr ? "ended with an exception" : death->text();
   }
 
  private:

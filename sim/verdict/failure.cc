@@ -18,6 +18,7 @@
 namespace gang::sim {
 namespace {
 
+constexpr std::string_view before_first_call = " before its first call";
 constexpr std::size_t most_failures_compared =
     8;  // failures whose last call is compared with the others'
 
@@ -50,14 +51,15 @@ std::string text_of(const std::exception_ptr& error) {
 
 // What a rank did that a failure has ended: "failed in barrier #1 on dp[0,2] (peer_failed)". The
 // reason is left out: the finding has said it.
-std::string consequence_of(const std::exception_ptr& error) {
+std::string consequence_of(const RankState& rank, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const GangError& failure) {
     return fmt::format("failed in {} on {} ({})", to_string(failure.operation()), failure.gang(),
                        to_string(failure.kind()));
   } catch (...) {
-    return "ended with an exception: " + text_of(error);
+    const auto& death = rank.rare().death;
+    return death == nullptr ? "ended with an exception: " + text_of(error) : death->full_text();
   }
 }
 
@@ -88,7 +90,7 @@ const GangState* gang_of(const RankState& rank, const GangInfo* info) {
 
 // " after all_reduce #3 on dp[0,2] at train.cc:41", a call of the rank's.
 std::string after_text(const RankState& rank, const LastCall& call) {
-  return call.gang == nullptr ? " before its first call" : " after " + call_text(rank, call);
+  return call.gang == nullptr ? std::string(before_first_call) : " after " + call_text(rank, call);
 }
 
 // The rank's gangs: those it still holds, or has just released.
@@ -155,9 +157,15 @@ std::size_t add_rank_failure(World& world, const Task& task, const std::exceptio
   }
   const std::string context =
       task.further ? fmt::format(" its context '{}'", task.further->name) : std::string();
-  const std::size_t index = world.findings.add_of_ranks(
-      std::move(finding),
-      fmt::format("ended{} with an exception{}: {}", context, where, text_of(error)));
+  const auto predicate = [&](bool is_of_one, std::string_view place) {
+    const auto& death = task.rank->rare().death;
+    if (death != nullptr) return fmt::format("{}{}.", death->full_text(is_of_one), place);
+    return fmt::format("ended{} with an exception{}: {}", context, place, text_of(error));
+  };
+  const bool is_first = where == before_first_call;
+  const std::size_t index =
+      world.findings.add_of_ranks(std::move(finding), predicate(true, where),
+                                  predicate(false, is_first ? " before their first call" : where));
   // Limited, for worlds in which every rank fails.
   Finding& added = world.findings.at(index);
   if (last.gang != nullptr && added.ranks.size() == 1 && index < most_failures_compared)
@@ -189,7 +197,7 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
   if (finding == BreakCause::no_finding && rank.last_failure && rank.last_failure->finding_if_fatal)
     finding = rank.last_failure->finding = world.findings.add(*rank.last_failure->finding_if_fatal);
   if (finding != BreakCause::no_finding)
-    world.findings.add_consequence_of(rank.rank, finding, consequence_of(error));
+    world.findings.add_consequence_of(rank.rank, finding, consequence_of(rank, error));
   else if (rank.last_failure && rank.last_failure->aborted_by != no_rank)
     finding = rank.last_failure->finding = add_abort(world, *rank.last_failure, rank.rank, error);
   else
@@ -211,7 +219,7 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
     cause->ranks_at_fault = member_of(*gang, rank.rank);
-    cause->reason = fmt::format("rank {} ended with an exception", rank.rank);
+    cause->reason = fmt::format("rank {} {}", rank.rank, rank.failure());
     cause->finding = finding;
     world.matching.break_gang(*gang, std::move(cause));
   }

@@ -63,7 +63,10 @@ class Groups {
     std::get<0>(key) = -1;
     if (program.is_done) {
       std::get<1>(key) = rank.has_failed ? 2 : 1;
-      std::get<7>(key) = rank.rare().ended_as;
+      if (rank.has_failed)
+        std::get<7>(key) = notes_.emplace_back(rank.failure());
+      else
+        std::get<7>(key) = rank.rare().ended_as;
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)]) {
         std::get<8>(key) = file_of(departure->call_site);
         std::get<9>(key) = departure->call_site.line;
@@ -124,7 +127,7 @@ class Groups {
   Group absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
-      summary.note = rank.has_failed                ? "ended with an exception"
+      summary.note = rank.has_failed                ? rank.failure()
                      : rank.rare().ended_as.empty() ? "returned"
                                                     : std::string(rank.rare().ended_as);
       if (const Departure* departure = departures_[static_cast<std::size_t>(member)])

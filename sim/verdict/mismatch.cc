@@ -49,12 +49,14 @@ const Field blocking_field{
     finding_id::mismatch_blocking, "blocking form",
     [](const Collective& call) { return std::string(call.blocking ? "blocking" : "start_"); }};
 
-// The members by the value of a field; labels that are not given agree with all.
-std::map<std::string, Members> group_by(const Field& field, const Members& members) {
+// The members by the value of a field; labels that are not given agree with all, unless the rules
+// are strict.
+std::map<std::string, Members> group_by(const Field& field, const Members& members,
+                                        MatchRules rules) {
   std::map<std::string, Members> groups;
   for (const PendingOperation* member : members) {
     std::string value = field.value(member->call());
-    if (field.id == finding_id::mismatch_label && value.empty()) continue;
+    if (field.id == finding_id::mismatch_label && value.empty() && !rules.strict_labels) continue;
     groups[std::move(value)].push_back(member);
   }
   return groups;
@@ -194,17 +196,17 @@ const PendingOperation* odd_in_all_pairs(const Members& members) {
 }  // namespace
 
 Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> all,
-                          bool strict_blocking) {
+                          MatchRules rules) {
   Members members;
   for (const PendingOperation* member : all)
     if (member != nullptr) members.push_back(member);
   for (const Field& field : fields) {
     if (!applies(field, members)) continue;
-    const auto groups = group_by(field, members);
+    const auto groups = group_by(field, members, rules);
     if (groups.size() > 1) return explain(gang, field, groups);
   }
-  if (strict_blocking) {
-    const auto groups = group_by(blocking_field, members);
+  if (rules.strict_blocking) {
+    const auto groups = group_by(blocking_field, members, rules);
     if (groups.size() > 1) return explain(gang, blocking_field, groups);
   }
   // Splits that differ pair by pair: odd is who is in every pair that differs, else all are named.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/report/report.h"
+#include "sim/state/fingerprint.h"
 #include "sim/state/gang_state.h"
 
 namespace gang::sim {
@@ -18,6 +19,6 @@ struct Mismatch {
 // that of the first field that differs, in the order of SEMANTICS. The odd members are those
 // outside the largest set that agrees on it, or all of them if no set is the largest.
 Mismatch explain_mismatch(const GangState& gang, std::span<PendingOperation* const> members,
-                          bool strict_blocking);
+                          MatchRules rules);
 
 }  // namespace gang::sim

@@ -175,9 +175,10 @@ class MissingCall {
 
   // "returned from its program after barrier #2".
   std::string ending() const {
-    std::string text =
-        fmt::format("{} {}", has_failed() ? "ended with an exception in" : "returned from",
-                    is_one() ? "its program" : "their programs");
+    std::string text = is_one() && has_failed()
+                           ? world_.rank(missing_.gone.front()).failure()
+                           : fmt::format("{} {}", has_failed() ? "failed in" : "returned from",
+                                         is_one() ? "its program" : "their programs");
     const std::uint64_t sequence = pending_.call().sequence_number;
     if (pending_.slot != nullptr && sequence > 0 &&
         gang().last_call.sequence_number + 1 == sequence)

@@ -33,7 +33,8 @@ SourceLocation last_location_of(const GangState& gang, int root_rank) {
 }
 
 // Lists the call of a rank that could not complete it since another had ended with an exception.
-void note_affected(const PendingOperation& pending, const BreakCause& cause, Finding& finding) {
+void note_affected(const World& world, const PendingOperation& pending, const BreakCause& cause,
+                   Finding& finding) {
   const GangState& gang = *pending.gang;
   CallSummary call = summary_of(pending);
   if (!finding.divergence) {
@@ -41,8 +42,10 @@ void note_affected(const PendingOperation& pending, const BreakCause& cause, Fin
     divergence.last_common = last_common_call(gang, pending.call());
     CallSummary& failed = divergence.next.emplace_back();
     failed.ranks = finding.ranks;
-    failed.location = last_location_of(gang, finding.ranks.front());
-    failed.note = cause.aborted_by == no_rank ? "ended with an exception" : "aborted the gang";
+    failed.location =
+        finding.location.empty() ? last_location_of(gang, finding.ranks.front()) : finding.location;
+    failed.note = cause.aborted_by == no_rank ? world.rank(failed.ranks.front()).failure()
+                                              : "aborted the gang";
   }
   auto& next = finding.divergence->next;
   const auto same = std::ranges::find_if(next, [&call](const CallSummary& known) {
@@ -91,7 +94,8 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
 
 std::shared_ptr<const BreakCause> VerdictDiagnosis::mismatch(
     GangState& gang, std::span<PendingOperation* const> members) {
-  Mismatch mismatch = explain_mismatch(gang, members, world_.options.strict_blocking);
+  Mismatch mismatch = explain_mismatch(
+      gang, members, {world_.options.strict_blocking, world_.options.strict_labels});
   // A buffered message is found at once, when it is received, while others go on; they might have
   // broken the gang before.
   const bool others_go_on = gang.size() > 2 && members.front() != nullptr &&
@@ -145,7 +149,7 @@ void VerdictDiagnosis::failure_reaches(const PendingOperation& pending) {
   const BreakCause& cause = *pending.gang->broken;
   if (cause.finding == BreakCause::no_finding) return;
   Finding& finding = world_.findings.at(cause.finding);
-  if (is_by_exception(finding)) note_affected(pending, cause, finding);
+  if (is_by_exception(finding)) note_affected(world_, pending, cause, finding);
 }
 
 void VerdictDiagnosis::used_at_once(const PendingOperation& pending) {

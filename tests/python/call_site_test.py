@@ -3,11 +3,13 @@
 import contextlib
 import functools
 import pathlib
+import queue
 import runpy
 import sys
 import sysconfig
 import tempfile
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -185,10 +187,40 @@ class CallSite(unittest.TestCase):
             stacks[name] = [(found.text(), found.number("I"), found.text()) for _ in range(count)]
         self.assertEqual([len(stacks[thread.name]) > 0 for thread in others], [True] * 3)
 
+    def test_a_stack_begins_at_the_program_not_in_a_library_that_it_waits_in(self):
+        box = queue.Queue()
+        place = line() + 1
+        thread = threading.Thread(target=lambda: box.get(), name="waiting", daemon=True)
+        thread.start()
+        while not box.not_empty._waiters:
+            time.sleep(0.001)
+        (_, fields), = wire.split_frames(call_site.stacks(0))
+        box.put(None)
+        thread.join()
+        found = wire.Fields(fields)
+        for _ in range(found.number("I")):
+            name, count = found.text(), found.number("I")
+            frames = [(pathlib.Path(found.text()).name, found.number("I"), found.text())
+                      for _ in range(count)]
+            if name == "waiting":
+                self.assertEqual([frame[:2] for frame in frames],
+                                 [("call_site_test.py", place)])
+                return
+        self.fail("the thread has no stack")
+
     def test_what_starts_programs_is_not_in_a_stack(self):
         space = {"own_stack": call_site.own_stack}
         exec(compile("def run():\n    return own_stack()\n", runpy.__file__, "exec"), space)
         self.assertNotIn(b"runpy.py", space["run"]())
+
+    def test_frames_in_a_message_are_hidden_like_those_in_a_traceback(self):
+        own = call_site.__file__
+        self.assertEqual(call_site.without_own_lines(
+            f"ValueError: bad\n\nAt:\n  train.py(7): hook\n  {own}(3): run\n"
+            f"  {runpy.__file__}(9): run_path\n  <frozen runpy>(88): _run_code\n"),
+            "ValueError: bad\n\nAt:\n  train.py(7): hook\n")
+        for text in (f"cannot read {own}", "a\n  b\n", ""):
+            self.assertEqual(call_site.without_own_lines(text), text)
 
     def test_a_caller_in_a_file_is_found_however_far_it_is(self):
         def inner():

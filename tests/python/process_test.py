@@ -258,12 +258,29 @@ class Exceptions(unittest.TestCase):
         self.report(error)
         self.assertEqual(len(self.told()), 1)
 
-    def test_an_exit_and_the_verdict_itself_are_none(self):
-        for error in (SystemExit(1), GangFailure("over")):
-            self.report(error)
+    def test_an_exit_is_one_unless_it_is_in_good_order(self):
+        for code in ("no data", 3, None, 0, False, ""):
+            self.report(SystemExit(code))
+        self.assertEqual([told[:2] for told in self.told()],
+                         [("SystemExit", "no data"), ("SystemExit", "3")])
+
+    def test_the_verdict_itself_is_none(self):
+        self.report(GangFailure("over"))
         self.connection.has_ended = True
         self.report(ValueError("a consequence of the end"))
         self.assertEqual(self.told(), [])
+
+    def test_what_ends_a_process_of_multiprocessing_is_told_once_by_a_rank(self):
+        def fail(error):
+            raise error
+
+        for speaks in (False, True):
+            process.identity().has_spoken = speaks
+            for error in (ValueError("no data"), SystemExit(1)):
+                with self.assertRaises(type(error)):
+                    process.told(fail)(error)
+        self.assertEqual([told[:2] for told in self.told()], [("ValueError", "no data")])
+        self.assertEqual(process.told(len)("abc"), 3)
 
     def test_of_a_long_traceback_the_end_is_told(self):
         self.report(ValueError("x" * 100_000 + " the end"))

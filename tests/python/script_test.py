@@ -154,8 +154,15 @@ class Exceptions(Programs):
         failed, = connection.told(wire.FAILED)
         self.assertEqual((failed.text(), failed.text()), ("KeyError", "1"))
 
-    def test_an_exit_keeps_its_status(self):
-        self.assertEqual(self.run_program("raise SystemExit(5)")[0], 5)
+    def test_an_exit_keeps_its_status_and_is_told_with_its_line(self):
+        with recorded(0, 2) as connection, mock.patch.dict(os.environ, GANGSIM_SOCKET="/nowhere"), \
+                mock.patch.object(process, "_local", threading.local()):
+            status, hooked = self.run_program("import sys\nsys.exit(5)\n")
+        self.assertEqual((status, hooked), (5, []))
+        failed, = connection.told(wire.FAILED)
+        kind, message, _, place = (failed.text(), failed.text(), failed.text(), failed.text())
+        self.assertEqual((kind, message, os.path.basename(place), failed.number("I")),
+                         ("SystemExit", "5", "program.py", 2))
 
 
 if __name__ == "__main__":

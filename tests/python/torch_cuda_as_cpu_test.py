@@ -55,6 +55,18 @@ first = torch.rand(1)
 cuda.set_rng_state(state)
 assert torch.equal(torch.rand(1), first)
 
+properties = cuda.get_device_properties(0)
+assert properties.total_memory == cuda.mem_get_info()[1] and properties.name
+assert cuda.memory_summary() == "" and cuda.memory_allocated() == 0
+cuda.nvtx.range_push("step")
+with cuda.nvtx.range("forward"):
+    cuda.nvtx.range_pop()
+for device in ("cuda", torch.device("cuda", 1), "cpu"):
+    generator = torch.Generator(device=device).manual_seed(7)
+    assert isinstance(generator, torch.Generator) and not isinstance(7, torch.Generator)
+    assert torch.equal(torch.rand(2, generator=generator, device=device), torch.rand(
+        2, generator=torch.Generator().manual_seed(7)))
+
 torch.save(x, "x.pt")
 for place in ("cuda:1", torch.device("cuda"), "cpu"):
     assert torch.equal(torch.load("x.pt", map_location=place), x)

@@ -24,6 +24,27 @@ class Launchers(unittest.TestCase):
         ended = self.launch(PROGRAMS / "torch" / "spawn.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
 
+    def test_what_ends_a_process_that_a_program_starts_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = write(folder, "spawn.py", """
+import sys
+import torch, torch.distributed as dist, torch.multiprocessing
+def work(rank, how):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500", rank=rank, world_size=2)
+    if rank == 1:
+        sys.exit(3) if how == "exit" else 1 / 0
+    dist.barrier()
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, args=(sys.argv[1],), nprocs=2)
+""")
+            for how, text in (("exit", "at spawn.py:7: SystemExit: 3"),
+                              ("raise", "at spawn.py:7: ZeroDivisionError: division by zero")):
+                ended = self.launch(script, how)
+                self.assertEqual(ended.returncode, 1, ended.stdout)
+                self.assertIn(f"Rank 1 ended with an exception {text}",
+                              " ".join(ended.stdout.split()))
+                self.assertNotIn("process_group.py", ended.stdout)
+
     def test_an_environment_that_is_half_set_is_told(self):
         for variables, why in (({"RANK": "0"}, "RANK is set to '0' and WORLD_SIZE is not set"),
                                ({"WORLD_SIZE": "2"}, "WORLD_SIZE is set to '2' and RANK is not"),

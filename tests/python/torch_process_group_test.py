@@ -11,7 +11,7 @@ from package import has
 from recording_connection import recorded
 
 from gangsim import process, wire
-from gangsim.errors import InvalidArgument, NotSupported
+from gangsim.errors import InvalidArgument, InvalidOperation, NotSupported
 
 needs_torch = unittest.skipUnless(has("torch"), "runs where PyTorch is installed")
 if has("torch"):
@@ -66,14 +66,32 @@ class Groups(Recorded):
         self.assertEqual([fields.number("I") for fields in self.connection.told(wire.CLOSE)],
                          [other._number])
 
-    def test_groups_of_a_later_init_have_names_of_their_own(self):
-        def create(ranks):
-            return process_group.create(types.SimpleNamespace(
-                global_ranks_in_group=ranks, group_rank=1, group_size=SIZE, group_id="5",
-                timeout=timedelta(seconds=1.5)), None)
+    def test_a_group_that_was_destroyed_refuses_calls(self):
+        other = self.make("1")
+        other.closed_by_program()
+        other.closed_by_program()
+        other.abort()
+        for call in (lambda: other.allreduce([torch.ones(1)]), other.barrier,
+                     other.monitored_barrier):
+            with self.assertRaisesRegex(InvalidOperation, r"group 1 of ranks \[0, 1, 2\] was "
+                                        r"destroyed at torch_process_group_test.py:\d+"):
+                call()
+        self.assertEqual(len(self.connection.told(wire.CLOSE)), 1)
+        self.assertEqual(self.connection.told(wire.ABORT), [])
+        self.assertEqual(self.connection.operations, [])
 
+    def created(self, ranks, rank=1, size=SIZE):
+        return process_group.create(types.SimpleNamespace(
+            global_ranks_in_group=ranks, group_rank=rank, group_size=size, group_id="5",
+            timeout=timedelta(seconds=1.5)), None)
+
+    def test_a_group_for_mpi_which_tells_ranks_is_of_all(self):
+        group = self.created([], -1, -1)
+        self.assertEqual((group.rank(), group.size(), group._ranks), (1, 3, (0, 1, 2)))
+
+    def test_groups_of_a_later_init_have_names_of_their_own(self):
         process.identity().inits = 0
-        names = [create(ranks).group_name for ranks in ([], [0, 1], [], [0, 1])]
+        names = [self.created(ranks).group_name for ranks in ([], [0, 1], [], [0, 1])]
         self.assertEqual(names, ["5", "5", "5 of init 2", "5 of init 2"])
         fields = self.connection.told(wire.GROUP)[0]
         fields.number("I"), fields.text(), fields.text(), fields.ranks()
@@ -135,6 +153,20 @@ class Calls(Recorded):
                      self.group._allgather_base(torch.ones(6).to(torch.int16),
                                                 torch.ones(2).to(torch.int16))):
             self.assertEqual(self.asked(work)[0].count, 4)
+
+    def test_an_all_gather_of_different_sizes_is_nccls(self):
+        outputs = [torch.ones(n).to(torch.int16) for n in (1, 2, 4)]
+        source = torch.ones(2).to(torch.int16)
+        with self.assertRaisesRegex(InvalidArgument, "have 1, 2 and 4 elements; with gloo all "):
+            self.group.allgather([outputs], [source])
+        self.addCleanup(delattr, process_group.making, "backend")
+        process_group.making.backend = "nccl"
+        group = self.make("1")
+        fields, inputs, received = self.asked(group.allgather([outputs], [source]))
+        self.assertEqual((fields.count, fields.first, inputs, received),
+                         (4, (2, 4, 8), [4], [2, 4, 8]))
+        with self.assertRaisesRegex(InvalidArgument, "output tensor 1 has 2 elements; must be 3"):
+            group.allgather([outputs], [torch.ones(3).to(torch.int16)])
 
     def test_lists_for_each_rank_are_transposed(self):
         lists = [[torch.empty(2), torch.empty(1)] for _ in range(SIZE)]

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "sim/state/process_death.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -157,6 +158,34 @@ TEST(Simulation, AnOpenGangIsNoFindingWhereThatIsIgnored) {
   const Report report = run(options, [&kept](SimulatedRank& rank) { kept.push_back(rank.root()); });
   EXPECT_TRUE(report.holds()) << to_string(report);
   EXPECT_THROW(kept[0]->barrier(), InvalidOperation);
+}
+
+// -- Ranks that are processes --
+
+const ProcessDeath killed{.was_killed = true, .what = "killed by signal 9", .detail = "Killed"};
+
+TEST(Simulation, ARankMayDieWithItsProcess) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 7));
+    if (rank.rank() == 1) rank.die(killed);
+    const auto error =
+        gang_error_of([&] { rank.root()->barrier({}, CallSite::at("train.cc", 8)); });
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->what(), HasSubstr("rank 1 was killed by signal 9"));
+  });
+  EXPECT_EQ(report.outcome, Outcome::failed);
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].message,
+            "Rank 1 was killed by signal 9 (Killed) after barrier #0 on root[0-2] at train.cc:7.");
+  EXPECT_THAT(to_string(report), HasSubstr("(was killed by signal 9)"));
+  EXPECT_THAT(to_string(report), testing::Not(HasSubstr("exception")));
+}
+
+TEST(Simulation, RanksThatDieAlikeShareAFinding) {
+  const Report report = run(2, [](SimulatedRank& rank) { rank.die(killed); });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_EQ(report.findings[0].message,
+            "Ranks 0-1 were killed by signal 9 (Killed) before their first call.");
 }
 
 }  // namespace

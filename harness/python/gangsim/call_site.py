@@ -102,6 +102,16 @@ def is_gangsim(code) -> bool:
     return code.co_filename.startswith(_inner[:2])
 
 
+def without_own_lines(text: str) -> str:
+    """`text` without its lines that are frames of this package or of what starts programs, as C++
+    adds them to the message of an exception that a callback has raised: "FILE(LINE): FUNCTION"."""
+    hidden = (*_inner[:2], _STANDARD + "runpy.py")
+    if "\n  " not in text or not any(path in text for path in hidden):
+        return text
+    return "".join(line for line in text.splitlines(keepends=True)
+                   if not line.strip().startswith(hidden))
+
+
 def in_file(path: str) -> bool:
     """Whether a caller's frame is in the file at `path`."""
     frame = sys._getframe(1)
@@ -111,17 +121,29 @@ def in_file(path: str) -> bool:
 
 
 def stacks(watcher_ident: int) -> bytes:
-    """The stacks of all threads of this process except the watcher, main thread first, encoded."""
+    """The stacks of all threads of this process except the watcher, main thread first, encoded.
+
+    A stack ends where the program's own code has called a library: that is where to look.
+    """
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     main = threading.main_thread().ident
     frames = sorted(sys._current_frames().items(), key=lambda item: (item[0] != main, item[0]))
-    return wire.stacks([(names.get(ident, str(ident)), _program_frames(frame))
+    return wire.stacks([(names.get(ident, str(ident)), _without_libraries(_program_frames(frame)))
                         for ident, frame in frames if ident != watcher_ident])
 
 
 def own_stack() -> bytes:
     """The stack of the calling thread, encoded."""
     return wire.stacks([(threading.current_thread().name, _program_frames(sys._getframe(1)))])
+
+
+def _without_libraries(frames):
+    """The frames from the innermost one of the program's own on; all if there is none."""
+    libraries = _libraries()
+    for index, (file, _, _) in enumerate(frames):
+        if not file.startswith((*_inner, *libraries)):
+            return frames[index:]
+    return frames
 
 
 def _program_frames(frame):

@@ -6,6 +6,7 @@ init_process_group. A process forked from a rank is not a rank.
 
 import atexit
 import faulthandler
+import functools
 import itertools
 import os
 import signal
@@ -137,8 +138,10 @@ def silent_threads() -> int:
 
 
 def report_failure(kind, error, trace) -> None:
-    """Tells the conductor that the exception `error` is about to end this process."""
-    if kind is None or issubclass(kind, (SystemExit, GangFailure)) or not is_simulated():
+    """Tells the conductor that the exception `error` is about to end this process, and not well."""
+    if kind is None or issubclass(kind, GangFailure) or not is_simulated():
+        return
+    if issubclass(kind, SystemExit) and not error.code:
         return
     if getattr(_local, "failure", None) is error:
         return  # already reported by a hook
@@ -153,6 +156,23 @@ def report_failure(kind, error, trace) -> None:
         f"{kind.__module__}.{kind.__qualname__}")
     text = "".join(traceback.format_exception(kind, error, trace))
     own.say(wire.failed(name, str(error), text[-32768:], call_site.of_traceback(trace)))
+
+
+def told(function: Callable) -> Callable:
+    """`function`, which is all that a process runs, where nobody else tells what ends it."""
+
+    @functools.wraps(function)
+    def tell(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except BaseException as error:
+            rank = _process.identity
+            if rank is not None and rank.has_spoken and not hasattr(_local, "failure"):
+                explained(error)
+                report_failure(type(error), error, error.__traceback__)
+            raise
+
+    return tell
 
 
 def without_own_frames(trace):
@@ -175,7 +195,9 @@ def explain_with(explain: Callable[[BaseException], str]) -> None:
 
 
 def explained(error: BaseException) -> BaseException:
-    """`error`, with what is known about it added to its message."""
+    """`error`, with what is known about it added to its message, and without gangsim's frames."""
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (call_site.without_own_lines(error.args[0]),)
     for explain in _explainers:
         more = explain(error)
         if more and more not in str(error):

@@ -79,7 +79,8 @@ class Script:
                 runpy._run_module_as_main(self.module, alter_argv=True)
             else:
                 exec(self._code, main.__dict__)
-        except SystemExit:
+        except SystemExit as error:
+            process.report_failure(type(error), error, error.__traceback__)
             raise
         except BaseException as error:
             process.explained(error)

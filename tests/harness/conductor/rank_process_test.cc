@@ -32,13 +32,13 @@ int status_of(void (*end)()) {
 
 TEST(ConductedProcess, SaysWhatItDiedOf) {
   RankProcess process;
-  EXPECT_EQ(death_of(process), "");  // not known
+  EXPECT_FALSE(death_of(process));  // not known
   process.wait_status = status_of([] {});
-  EXPECT_EQ(death_of(process), "");
+  EXPECT_FALSE(death_of(process));
   process.wait_status = status_of([] { ::_exit(3); });
-  EXPECT_EQ(death_of(process), "exited with status 3");
+  EXPECT_EQ(death_of(process)->full_text(), "exited with status 3");
   process.wait_status = status_of([] { ::raise(SIGKILL); });
-  EXPECT_EQ(death_of(process), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(death_of(process)->full_text(), "was killed by signal 9 (Killed)");
 }
 
 TEST(ConductedProcess, KnowsWhetherAThreadHasNotBeenServed) {
@@ -83,6 +83,27 @@ TEST(ProcessorUse, IsThatOfAllThreadsWithoutOne) {
   const auto own = processor_use(::getpid());
   ASSERT_TRUE(own);
   EXPECT_FALSE(own->is_sleeping);
+}
+
+TEST(ProcessorUse, IsThatOfTheProcessesThatItHasStartedToo) {
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const pid_t own = ::getpid();
+    if (::fork() == 0) {
+      while (::getppid() == own) continue;  // works as long as its parent lives
+      ::_exit(0);
+    }
+    ::pause();
+  }
+  bool was_seen = false;
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  while (!was_seen && std::chrono::steady_clock::now() < limit) {
+    const std::optional<ProcessorUse> use = processor_use(parent);
+    was_seen = use && use->is_busy && use->ticks >= 3;
+  }
+  EXPECT_TRUE(was_seen);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
 }
 
 TEST(ProcessorUse, OfAProcessThatIsGoneIsUnknown) {

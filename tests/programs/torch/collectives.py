@@ -66,7 +66,10 @@ def check_lists(rank, world):
     dist.all_gather_coalesced(lists, [torch.full((2,), float(rank)), torch.tensor([7.0])])
     assert [[each.tolist() for each in tensors] for tensors in lists] == [
         [[r, r], [7]] for r in range(world)]
-    if dist.get_backend() == "nccl":  # PyTorch refuses it on Gloo
+    if dist.get_backend() == "nccl":  # Gloo has neither
+        gathered = [torch.empty(r + 1) for r in range(world)]
+        dist.all_gather(gathered, torch.full((rank + 1,), float(rank)))
+        assert [each.tolist() for each in gathered] == [[r] * (r + 1) for r in range(world)]
         received = [torch.empty(r + 1) for r in range(world)]
         dist.all_to_all(received, [torch.full((rank + 1,), 10.0 * rank + r) for r in range(world)])
         assert [each.tolist() for each in received] == [

@@ -15,9 +15,9 @@ Collective call() {
   return collective;
 }
 
-bool match(const Collective& a, const Collective& b, bool strict_blocking = false) {
-  Fingerprint first(a, strict_blocking);
-  return first.matches(Fingerprint(b, strict_blocking));
+bool match(const Collective& a, const Collective& b, MatchRules rules = {}) {
+  Fingerprint first(a, rules);
+  return first.matches(Fingerprint(b, rules));
 }
 
 TEST(Fingerprint, EqualCallsMatch) { EXPECT_TRUE(match(call(), call())); }
@@ -53,8 +53,8 @@ TEST(Fingerprint, WhatIsNotMatchedDoesNotTellThemApart) {
 TEST(Fingerprint, TheBlockingFormCountsWhereItIsAskedFor) {
   Collective started = call();
   started.blocking = false;
-  EXPECT_FALSE(match(call(), started, true));
-  EXPECT_TRUE(match(started, started, true));
+  EXPECT_FALSE(match(call(), started, {.strict_blocking = true}));
+  EXPECT_TRUE(match(started, started, {.strict_blocking = true}));
 }
 
 TEST(Fingerprint, LabelsCountOnlyWhereBothGiveOne) {
@@ -75,10 +75,20 @@ TEST(Fingerprint, TheFirstLabelGivenIsRemembered) {
   Collective two = call();
   one.label = "step 1";
   two.label = "step 2";
-  Fingerprint first(without, false);
-  EXPECT_TRUE(first.matches(Fingerprint(one, false)));
-  EXPECT_TRUE(first.matches(Fingerprint(without, false)));
-  EXPECT_FALSE(first.matches(Fingerprint(two, false)));
+  Fingerprint first(without, {});
+  EXPECT_TRUE(first.matches(Fingerprint(one, {})));
+  EXPECT_TRUE(first.matches(Fingerprint(without, {})));
+  EXPECT_FALSE(first.matches(Fingerprint(two, {})));
+}
+
+TEST(Fingerprint, ACallWithoutALabelIsAnotherOneWhereThatIsAskedFor) {
+  const MatchRules strict{.strict_labels = true};
+  Collective labelled = call();
+  labelled.label = "step 1";
+  EXPECT_FALSE(match(call(), labelled, strict));
+  EXPECT_FALSE(match(labelled, call(), strict));
+  EXPECT_TRUE(match(labelled, labelled, strict));
+  EXPECT_TRUE(match(call(), call(), strict));
 }
 
 }  // namespace

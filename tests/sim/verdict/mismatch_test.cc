@@ -13,8 +13,10 @@ constexpr int world_size = 5;
 constexpr int odd_rank = 3;
 
 // Rank 3 calls `odd` where all others call `usual`; every one of them must be told.
-Report differ(const Call& usual, const Call& odd, bool strict_blocking = false) {
-  return run({.world_size = world_size, .strict_blocking = strict_blocking},
+Report differ(const Call& usual, const Call& odd, MatchRules rules = {}) {
+  return run({.world_size = world_size,
+              .strict_blocking = rules.strict_blocking,
+              .strict_labels = rules.strict_labels},
              [&](SimulatedRank& rank) {
                rank.root()->barrier();
                const auto error = gang_error_of([&] {
@@ -80,7 +82,7 @@ TEST(Mismatch, InAnyFieldIsFoundAndNamesTheOddRankAndBothCalls) {
 TEST(Mismatch, InTheBlockingFormIsOneOnlyWhereAskedFor) {
   const Call blocking = [](Gang& g) { g.barrier(); };
   const Call started = [](Gang& g) { g.start_barrier().wait(); };
-  const Report report = differ(blocking, started, true);
+  const Report report = differ(blocking, started, {.strict_blocking = true});
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_blocking"));
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("Rank 3 called start_barrier #1 at "));
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("ranks 0-2,4 called barrier #1 at "));
@@ -89,6 +91,19 @@ TEST(Mismatch, InTheBlockingFormIsOneOnlyWhereAskedFor) {
   EXPECT_EQ(report.findings[0].divergence->next.at(0).note, "blocking");
   EXPECT_EQ(report.findings[0].divergence->next.at(1).note, "started");
   EXPECT_THAT(to_string(report), HasSubstr("barrier #1 (started)"));
+}
+
+TEST(Mismatch, InALabelThatOneDoesNotGiveIsOneOnlyWhereAskedFor) {
+  const Call plain = [](Gang& g) { g.barrier(); };
+  const Call labelled = [](Gang& g) { g.barrier({.label = "new_group"}); };
+  const Report report = differ(plain, labelled, {.strict_labels = true});
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_label"));
+  EXPECT_THAT(full_message(report.findings[0]),
+              HasSubstr("Rank 3 called barrier #1 \"new_group\" at "));
+  EXPECT_THAT(full_message(report.findings[0]), HasSubstr("ranks 0-2,4 called barrier #1 at "));
+  EXPECT_TRUE(run(2, [&](SimulatedRank& rank) {
+                (rank.rank() == 0 ? plain : labelled)(*rank.root());
+              }).holds());
 }
 
 TEST(Mismatch, BlockingCallsMatchStartedOnesUnlessAskedFor) {

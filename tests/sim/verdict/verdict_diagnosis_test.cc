@@ -65,5 +65,18 @@ TEST(VerdictDiagnosis, ARankThatAbortedAndReturnedIsNotSaidToHaveThrown) {
   EXPECT_THAT(to_string(report), testing::Not(HasSubstr("(ended with an exception)")));
 }
 
+TEST(VerdictDiagnosis, WhereACallWasRefusedIsWhereItsRankIsShown) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    rank.root()->barrier({}, CallSite::at("train.cc", 3));
+    rank.root()->broadcast(view_of(value), rank.rank() == 1 ? 9 : 0, {},
+                           CallSite::at("train.cc", 4));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  ASSERT_TRUE(report.findings[0].divergence);
+  for (const CallSummary& next : report.findings[0].divergence->next)
+    EXPECT_EQ(to_string(next.location), "train.cc:4") << next.note;
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -9,6 +9,7 @@ bfloat16. Threads that the script starts see no CUDA devices.
 import contextlib
 import functools
 import os
+import types
 
 import torch
 
@@ -17,6 +18,7 @@ VARIABLE = "GANGSIM_CUDA_AS_CPU"
 # What PyTorch says where it is built without CUDA, or finds no GPU.
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
                "requires CUDA", "when CUDA is available")
+_MEMORY_BYTES = 1 << 36
 _mode = None
 
 
@@ -120,7 +122,8 @@ def _replace_cuda() -> None:
     for value, names in (
             (None, ("synchronize", "empty_cache", "manual_seed", "manual_seed_all", "init",
                     "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect",
-                    "_lazy_init", "set_per_process_memory_fraction")),
+                    "_lazy_init", "set_per_process_memory_fraction",
+                    "reset_accumulated_memory_stats")),
             (0, ("memory_allocated", "max_memory_allocated", "memory_reserved",
                  "max_memory_reserved")),
             (True, ("is_available", "is_initialized", "is_bf16_supported"))):
@@ -130,8 +133,15 @@ def _replace_cuda() -> None:
     cuda.current_device, cuda.set_device = lambda: current[0], set_device
     cuda.get_device_name = lambda *_: "the CPU as CUDA"
     cuda.get_device_capability = lambda *_: (9, 0)
-    cuda.mem_get_info = lambda *_: (1 << 36, 1 << 36)
+    cuda.get_device_properties = lambda *_: types.SimpleNamespace(
+        name="the CPU as CUDA", major=9, minor=0, total_memory=_MEMORY_BYTES,
+        multi_processor_count=1)
+    cuda.mem_get_info = lambda *_: (_MEMORY_BYTES, _MEMORY_BYTES)
     cuda.memory_stats = lambda *_: {}
+    cuda.memory_summary = lambda *_, **__: ""
+    for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
+        setattr(cuda.nvtx, name, _returning(None))
+    cuda.nvtx.range = lambda *_, **__: contextlib.nullcontext()
     cuda.get_rng_state = lambda *_: torch.get_rng_state()
     cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
     cuda.get_rng_state_all = lambda: [torch.get_rng_state()]
@@ -157,6 +167,7 @@ def _replace_constructors() -> None:
            for name, value in named.items()}))
     _wrap(torch, "load", lambda original: lambda file, map_location="cpu", *rest, **named: original(
         file, _cpu(map_location), *rest, **named))
+    torch.Generator = _cpu_generators(torch.Generator)
     _wrap(torch.autocast, "__init__", _on_cpu_autocast)
     for amp in (torch.cuda.amp, getattr(torch, "amp", None)):
         if hasattr(amp, "GradScaler"):
@@ -176,6 +187,19 @@ def _replace_constructors() -> None:
         if hasattr(place, "init_device_mesh"):
             _wrap(place, "init_device_mesh", lambda original: lambda device, *rest, **named: (
                 original(_cpu(device), *rest, **named)))
+
+
+def _cpu_generators(original):
+    """A class that makes generators for the CPU, and of which all generators are instances."""
+
+    class OnCpu(type):
+        def __call__(cls, device="cpu"):
+            return original(device=_cpu(device))
+
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, original)
+
+    return OnCpu("Generator", (), {"__doc__": original.__doc__})
 
 
 def _on_cpu_autocast(original):

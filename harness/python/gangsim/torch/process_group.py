@@ -12,9 +12,9 @@ import torch
 from torch.distributed import distributed_c10d as c10d
 
 from .. import call_site, process, wire
-from ..errors import Error, InvalidArgument, NotSupported
+from ..errors import Error, InvalidArgument, InvalidOperation, NotSupported
 from ..operation import Operation
-from . import coalescing, sparse, store
+from . import coalescing, sizes, sparse, store
 from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
 from .reductions import reduction_name
@@ -28,7 +28,8 @@ _OTHER_NAMES = {
     "_allgather_base": ("all_gather_single",), "alltoall_base": ("all_to_all_single",),
     "allgather_into_tensor_coalesced": ("all_gather_single_coalesced",)}
 
-# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's.
+# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's;
+# .backend, the one that was asked for.
 making = threading.local()
 
 
@@ -46,6 +47,8 @@ class ProcessGroup(c10d.ProcessGroup):
         self._ranks = tuple(ranks)
         self._description = ""
         self._splits = 0
+        self._destroyed_at = b""
+        self._backend = getattr(making, "backend", "")
         self._open_block: Optional[List[Work]] = None
         is_root = self._ranks == tuple(range(own.world_size)) and not own.has_root
         self._number = 0 if is_root else next(own.numbers)
@@ -120,11 +123,13 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def closed_by_program(self) -> None:
         """Closes this rank's side; the gang of all ranks stays, for a later init_process_group."""
-        if self._number:
+        if self._number and not self._destroyed_at:
             process.connection().say(wire.close(self._number))
+            self._destroyed_at = call_site.here()
 
     def abort(self, *_) -> None:
-        process.connection().say(wire.abort(self._number))
+        if not self._destroyed_at:
+            process.connection().say(wire.abort(self._number))
 
     # -- Reductions --
 
@@ -234,6 +239,7 @@ class ProcessGroup(c10d.ProcessGroup):
         return self._perform([Operation(self._number, wire.BARRIER)], [], [], [])
 
     def monitored_barrier(self, timeout=None, wait_all_ranks: bool = False) -> None:
+        self._check_exists()
         count = int((timeout.total_seconds() if timeout is not None else 1800) * 1e9)
         operation = Operation(self._number, wire.MONITORED_BARRIER, count=count,
                               flags=wire.ALL_MISSING if wait_all_ranks else 0)
@@ -300,7 +306,7 @@ class ProcessGroup(c10d.ProcessGroup):
             target, sources = Piece(output), [Piece(each) for each in inputs]
             reduction = reduction_name(opts, target.kind)
             data_type, scale = type_to_reduce([target, *sources], reduction)
-            self._check_total("reduce_scatter", "input", sources, target)
+            sizes.check_parts("reduce_scatter", "input", sources, target, self._size)
             operations.append(Operation(
                 self._number, wire.REDUCE_SCATTER, data_type=data_type,
                 reduction=wire.REDUCTIONS[reduction], count=scale * target.count,
@@ -314,10 +320,11 @@ class ProcessGroup(c10d.ProcessGroup):
         for outputs, input in zip(output_lists, inputs):
             source, targets = Piece(input), [Piece(each) for each in outputs]
             data_type, scale = type_to_move([source, *targets])
-            self._check_total("all_gather", "output", targets, source)
+            counts = sizes.gathered_counts(targets, source, self._rank, self._size, self._backend)
             operations.append(Operation(
                 self._number, wire.ALL_GATHER, data_type=data_type, count=scale * source.count,
-                inputs=[source.view], outputs=[piece.view for piece in targets]))
+                first=tuple(scale * count for count in counts), inputs=[source.view],
+                outputs=[piece.view for piece in targets]))
             out_pieces += targets
             in_pieces.append(source)
         return self._perform(operations, out_pieces, in_pieces, value)
@@ -345,6 +352,7 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def _perform(self, operations: List[Operation], outputs: List[Piece], guarded: List[Piece],
                  value: List) -> Work:
+        self._check_exists()
         caller = sys._getframe(2)
         while caller.f_code.co_filename == __file__:
             caller = caller.f_back
@@ -360,21 +368,16 @@ class ProcessGroup(c10d.ProcessGroup):
             work.keep_for_cpp()
         return work
 
+    def _check_exists(self) -> None:
+        if self._destroyed_at:
+            raise InvalidOperation(f"process group {self._name} of ranks {list(self._ranks)} was "
+                                   f"destroyed at {call_site.text_of(self._destroyed_at)}")
+
     def _ask(self, frame: bytes) -> None:
         try:
             process.connection().ask(frame)
         except Error as error:
             raise as_torch(error) from None
-
-    def _check_total(self, call: str, what: str, parts: List[Piece], whole: Piece) -> None:
-        total = sum(part.count for part in parts)
-        if total != self._size * whole.count:
-            raise InvalidArgument(f"{call}: {what} has {total} elements; must be {self._size} * "
-                                  f"{whole.count}, one part for each rank")
-        for part in parts if len(parts) > 1 else ():
-            if part.count != whole.count:
-                raise InvalidArgument(f"{call}: a tensor of the {what} has {part.count} elements; "
-                                      f"must be {whole.count}, the same for every rank")
 
 
 def _as_list(tensors) -> List[torch.Tensor]:
@@ -383,14 +386,14 @@ def _as_list(tensors) -> List[torch.Tensor]:
 
 def create(options, _) -> ProcessGroup:
     """What torch.distributed's registry of backends calls."""
-    ranks = list(options.global_ranks_in_group)
+    ranks, rank = list(options.global_ranks_in_group), options.group_rank
     if not ranks:
-        store.become(options.group_rank, options.group_size)
-        ranks = list(range(options.group_size))
-        process.identity().inits += 1
-    inits = process.identity().inits
-    name = getattr(making, "name", "") or options.group_id
+        if rank >= 0:  # MPI's is -1: it is told by its launcher
+            store.become(rank, options.group_size)
+        own = process.identity()
+        own.inits += 1
+        rank, ranks = own.rank, list(range(own.world_size))
+    name, inits = getattr(making, "name", "") or options.group_id, process.identity().inits
     if inits > 1:
         name = f"{name} of init {inits}"
-    return ProcessGroup(name, options.group_rank, ranks,
-                        int(options.timeout.total_seconds() * 1e9))
+    return ProcessGroup(name, rank, ranks, int(options.timeout.total_seconds() * 1e9))

@@ -6,6 +6,7 @@ longer, when the first group is made.
 
 import functools
 import inspect
+import multiprocessing.process
 import os
 import sys
 from datetime import timedelta
@@ -42,6 +43,7 @@ def install() -> None:
     for name in ("TCPStore", "FileStore"):
         _put(getattr(dist, name), _store_class(name, getattr(dist, name)))
     _stand_in_for_nccl(c10d)
+    _tell_of_children()
     process.explain_with(cuda_as_cpu.hint)
     if process.is_rank():
         process.hook_exceptions()
@@ -65,6 +67,16 @@ def refuse_rpc() -> None:
                            "not simulate: it simulates process groups and stores")
 
     sys.modules["torch.distributed.rpc"].init_rpc = init_rpc
+
+
+def _tell_of_children() -> None:
+    """Ranks that multiprocessing starts tell what ends them: their exceptions go to no hook."""
+    spawn = sys.modules["torch.multiprocessing.spawn"]
+    wrap = spawn._wrap
+    spawn._wrap = functools.wraps(wrap)(
+        lambda function, *arguments: wrap(process.told(function), *arguments))
+    multiprocessing.process.BaseProcess.run = process.told(
+        multiprocessing.process.BaseProcess.run)
 
 
 def _is_first_generation() -> bool:
@@ -105,6 +117,7 @@ def _group_maker(original):
         description = given.get("group_desc")
         named_by_user = description not in (None, "undefined", "default_pg")
         process_group.making.role = description if named_by_user else ""
+        process_group.making.backend = "" if asked is None else str(asked)
         try:
             made = original(*bound.args, **bound.kwargs)
         finally:
