@@ -229,5 +229,18 @@ TEST(FaultedGang, AFaultThatIsNotDueYetDoesNotDelayTheEnd) {
   EXPECT_EQ(tally.struck, 0U);
 }
 
+TEST(ProcessFault, OfAPlanMayLoseEachRequestToAStoreWithAProbability) {
+  const sim::FaultPlan plan{
+      .faults = {
+          {.kind = sim::FaultKind::lossy_store, .ranks = {1}, .trigger = {.probability = 0.25}}}};
+  std::map<std::string, int> left_out;
+  const auto faults = process_faults_of(plan, left_out);
+  EXPECT_TRUE(left_out.empty());
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].store.value().kind, StoreFaultKind::lossy);
+  EXPECT_EQ(faults[0].store.value().probability, 0.25);
+  EXPECT_EQ(faults[0].store.value().request, std::nullopt);
+}
+
 }  // namespace
 }  // namespace gang::harness
