@@ -82,7 +82,8 @@ TEST(PipelineCommand, SaysWhatIsWrongWithAScheduleOfAFile) {
 TEST(PipelineCommand, SaysWhichSizesWouldDo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
       {{"--microbatches", "3"}, "must be at least 4"},
-      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "6 or 8 would work"},
+      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "rank; 6 or 8 would work"},
+      {{"--stages", "3", "--stages-per-rank", "5"}, "rank; 5 would work"},
       {{"--schedule", "interleaved_1f1b", "--microbatches", "5"},
        "must be a multiple of 2, such as 4 or 6"},
       {{"--schedule", "1f1b", "--stages-per-rank", "2"}, "must be 1 for schedule 1f1b"},
