@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "gang/root_gang.h"
 #include "harness/commands/commands.h"
@@ -66,6 +67,50 @@ TEST_F(CompareCommand, SaysWhatItNeeds) {
               HasSubstr("needs --random or --faults"));
   EXPECT_EQ(ask({"compare", "ring", "--backend", "mpi"}).status, 2);
   EXPECT_EQ(ask({"compare", "ring", "--backend", "nccl"}).status, 3);
+}
+
+// Puts out a number for each of its cases.
+Program random_of_test() {
+  Program random{"random", "", [](Rank& rank) {
+                   const auto first = rank.parameter<std::int64_t>("first");
+                   for (std::int64_t i = 0; i < rank.parameter<std::int64_t>("cases"); ++i)
+                     rank.output("case", 1000 * rank.parameter<std::int64_t>("seed") + first + i);
+                 }};
+  for (const char* name : {"first", "cases", "seed"})
+    random.parameters.push_back(integer_parameter(name, 1, {0, 1000}, ""));
+  return random;
+}
+
+// What it writes where the programs are `programs` and ring; it must agree.
+nlohmann::json comparison_of(std::vector<std::string> arguments,
+                             std::vector<Program> programs = {random_of_test()}) {
+  const std::string path = temporary("comparison_values.json");
+  arguments.insert(arguments.begin(), "compare");
+  arguments.insert(arguments.end(), {"--json", path});
+  programs.push_back(find_program(all_programs(), "ring"));
+  CommandLine command_line{.binary = "tool", .description = "", .programs = std::move(programs)};
+  command_line.commands.push_back(make_compare_command([] { return EnvironmentVariables(); }));
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run_command_line(command_line, arguments, out, err), 0) << out.str() << err.str();
+  return nlohmann::json::parse(read_file("result", path));
+}
+
+// A shard without programs asks nothing of the backend.
+TEST_F(CompareCommand, TheUsualSimulatorIsThatOfTheBackend) {
+  const auto with = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"--random", "--cases", "1", "--world", "2", "--shard", "1/2"});
+    const auto result = comparison_of(options);
+    return std::pair<std::string, bool>{
+        result["backends"][0],
+        result["reproduce"].get<std::string>().find(" --against ") != std::string::npos};
+  };
+  using Told = std::pair<std::string, bool>;
+  EXPECT_EQ(with({"--backend", "nccl"}), (Told{"sim-nccl", false}));
+  EXPECT_EQ(with({"--backend", "nccl", "--against", "sim"}), (Told{"sim", true}));
+  EXPECT_EQ(with({"--backend", "nccl", "--against", "sim-nccl"}), (Told{"sim-nccl", false}));
+  EXPECT_EQ(with({"--against", "sim"}), (Told{"sim", false}));
+  EXPECT_EQ(with({"--against", "sim-gloo"}), (Told{"sim-gloo", true}));
 }
 
 }  // namespace
