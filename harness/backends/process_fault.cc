@@ -238,7 +238,7 @@ std::string_view reason_against(const sim::Fault& fault) noexcept {
   if (fault.kind == sim::FaultKind::watchdog_abort) return "of the simulated watchdog";
   if (fault.kind == sim::FaultKind::slow && !fault.delay) return "by a factor";
   if (trigger.message) return "at a message";
-  if (trigger.probability) return "with a probability";
+  if (trigger.probability && !is_of_store(fault.kind)) return "with a probability";
   if (trigger.while_rank) return "while another rank waits";
   return "";
 }

@@ -146,10 +146,13 @@ class CompareCommand final : public Command {
     return report.holds() ? exit_status::holds : exit_status::finding;
   }
 
-  // By default sim-nccl for nccl, as it rejects the same calls.
-  BackendKind simulator(BackendKind real) const {
-    if (simulator_) return *simulator_;
+  // Sim-nccl for nccl, as it rejects the same calls.
+  static BackendKind usual_simulator(BackendKind real) {
     return real == BackendKind::nccl ? BackendKind::sim_nccl : BackendKind::sim;
+  }
+
+  BackendKind simulator(BackendKind real) const {
+    return simulator_.value_or(usual_simulator(real));
   }
 
   // This shard's share of the random programs.
@@ -190,9 +193,11 @@ class CompareCommand final : public Command {
                         const std::string& binary) const {
     const std::string what =
         random_ ? fmt::format("--random --cases {}", cases_.value_or(random_cases)) : "";
-    const bool is_usual = simulator_.value_or(BackendKind::sim) == BackendKind::sim;
+    const BackendKind against = simulator(real.backend);
     return command_line(what, real, baseline, binary) +
-           (is_usual ? "" : fmt::format(" --against {}", harness::to_string(*simulator_)));
+           (against == usual_simulator(real.backend)
+                ? ""
+                : fmt::format(" --against {}", harness::to_string(against)));
   }
 
   // The first case that was not contained, else all of them.

@@ -192,10 +192,13 @@ class PipelineCommand final : public Command {
   PipelineSizes sizes_of(ScheduleKind kind) const {
     const int per_rank = stages_per_rank_.value_or(kind == ScheduleKind::interleaved_1f1b ? 2 : 1);
     const int stages = stages_.value_or(4);
-    if (stages % per_rank != 0)
-      throw InvalidArgument(fmt::format(
-          "{} stages are not a multiple of {} stages per rank; {} or {} would work", stages,
-          per_rank, std::max(1, stages / per_rank) * per_rank, (stages / per_rank + 1) * per_rank));
+    if (stages % per_rank != 0) {
+      const int more = (stages / per_rank + 1) * per_rank;
+      const int fewer = more - per_rank;
+      throw InvalidArgument(
+          fmt::format("{} stages are not a multiple of {} stages per rank; {}{} would work", stages,
+                      per_rank, fewer > 0 ? fmt::format("{} or ", fewer) : "", more));
+    }
     const int ranks = stages / per_rank;
     return {.ranks = ranks,
             .stages_per_rank = per_rank,

@@ -1,9 +1,14 @@
 #include "harness/backends/backend.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "gang/root_gang.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness {
@@ -58,6 +63,63 @@ TEST(FakeBackend, ReportsAnExceptionAsFinding) {
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::rank_failed);
   EXPECT_THAT(result.report.findings[0].message, HasSubstr("out of paper"));
+}
+
+TEST(FakeBackend, SeesTheWholeWorldAndItsTimeout) {
+  const Program program{.name = "test", .description = "", .run = [](Rank& rank) {
+                          EXPECT_EQ(rank.rank(), 0);
+                          EXPECT_EQ(rank.world_size(), 8);
+                          EXPECT_EQ(rank.root()->size(), 8);
+                          EXPECT_EQ(rank.root()->timeout(), std::chrono::seconds(7));
+                          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                        }};
+  const RunResult result = run(program, {.program = "test",
+                                         .world_size = 8,
+                                         .backend = BackendKind::fake,
+                                         .options = {.timeout = std::chrono::seconds(7)}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_GE(result.report.wall_time, std::chrono::milliseconds(2));
+}
+
+TEST(Backends, AreWhatSimulatesTheirGangs) {
+  EXPECT_EQ(simulated_backend(BackendKind::sim), sim::SimulatedBackend::sim);
+  EXPECT_EQ(simulated_backend(BackendKind::sim_gloo), sim::SimulatedBackend::gloo);
+  EXPECT_EQ(simulated_backend(BackendKind::sim_nccl), sim::SimulatedBackend::nccl);
+  EXPECT_EQ(simulated_backend(BackendKind::gloo), sim::SimulatedBackend::sim);
+}
+
+TEST(Backends, ASimulatedOneRunsOnceOrTwiceToCompare) {
+  std::atomic<int> runs = 0;
+  const Program program{.name = "test", .description = "", .run = [&runs](Rank&) { ++runs; }};
+  const ParameterValues parameters{{}, {}};
+  OutputRecorder recorder(1, KeepOutputs::data);
+  const RunContext context{.parameters = parameters, .recorder = recorder};
+  sim::SimulationOptions options;
+  options.world_size = 1;
+  const Backend& backend = require_backend(BackendKind::sim);
+  backend.run({program, context, options});
+  EXPECT_EQ(runs, 1);
+  backend.run({program, context, options, true});
+  EXPECT_EQ(runs, 3);
+}
+
+TEST(Backends, ARankThatBeginsAgainHasPutOutNothing) {
+  const Program program{
+      .name = "test", .description = "", .run = [](Rank& rank) { rank.output("rank", 1); }};
+  const ParameterValues parameters{{}, {}};
+  OutputRecorder recorder(1, KeepOutputs::data);
+  const RunContext context{.parameters = parameters, .recorder = recorder};
+  sim::SimulationOptions options;
+  options.world_size = 1;
+  const Backend& backend = require_backend(BackendKind::sim);
+  backend.run({program, context, options});
+  backend.run({program, context, options});
+  EXPECT_EQ(recorder.take_outputs().by_rank[0].size(), 1U);
+}
+
+TEST(RequireBackend, IsAvailableAsItsLibraryIs) {
+  EXPECT_EQ(all_backends()[4].is_available(), gloo_availability().is_available);
+  EXPECT_EQ(all_backends()[5].unavailable, nccl_availability().reason);
 }
 
 }  // namespace

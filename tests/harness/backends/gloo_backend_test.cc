@@ -112,5 +112,85 @@ TEST_F(GlooBackend, WrongResultsAreFindings) {
               testing::StartsWith("gloo_backend_test.cc:"));
 }
 
+// -- Processes whose outcomes are examined --
+
+class GlooProcessesOutcomes : public GlooBackend {
+ protected:
+  static std::vector<RankOutcome> outcomes_of(const Program::Run& body,
+                                              const GlooProcessOptions& process_options) {
+    const Program program{.name = "test", .description = "", .run = body};
+    const ParameterValues parameters{{}, {}};
+    OutputRecorder recorder(2, KeepOutputs::data);
+    const RunContext context{.parameters = parameters, .recorder = recorder, .seed = 5};
+    sim::SimulationOptions options;
+    options.world_size = 2;
+    options.timeout = 5s;
+    return run_gloo_processes({program, context, options}, process_options);
+  }
+};
+
+TEST_F(GlooProcessesOutcomes, CountOperationsAndTheFaultsOfTheirRank) {
+  const ProcessFault late{.kind = ProcessFaultKind::delay, .rank = 1, .operation = 1, .span = 1ms};
+  const auto outcomes = outcomes_of(
+      [](Rank& rank) {
+        rank.root()->barrier();
+        rank.root()->barrier();
+        rank.root()->barrier();
+      },
+      {.faults = {&late, 1}});
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_FALSE(outcomes[rank].failure) << outcomes[rank].failure->text;
+    EXPECT_EQ(outcomes[rank].operations, 3U);
+    EXPECT_EQ(outcomes[rank].struck, rank);
+  }
+}
+
+TEST_F(GlooProcessesOutcomes, ARankIsRestartedAsItsNextLife) {
+  const ProcessFault restart{.kind = ProcessFaultKind::restart, .rank = 1, .pause = 1ms};
+  const auto outcomes = outcomes_of(
+      [](Rank& rank) {
+        rank.note("life " + std::to_string(rank.incarnation()));
+        if (rank.incarnation() == 0) rank.root()->barrier();
+      },
+      {.faults = {&restart, 1}});
+  EXPECT_EQ(outcomes[0].note, "life 0");
+  EXPECT_EQ(outcomes[1].struck, 1U);
+}
+
+TEST_F(GlooProcessesOutcomes, CallsAreComparedOnlyIfAskedFor) {
+  const auto body = [](Rank& rank) {
+    std::int32_t value = 0;
+    rank.root()->broadcast(view_of(value), rank.rank());
+  };
+  const auto compared = outcomes_of(body, {});
+  ASSERT_TRUE(compared[0].failure);
+  EXPECT_EQ(compared[0].failure->kind, GangErrorKind::mismatch);
+  EXPECT_EQ(compared[0].failure->difference, CallDifference::root);
+  for (const RankOutcome& outcome : outcomes_of(body, {.validation = CallValidation::off}))
+    EXPECT_FALSE(outcome.failure && outcome.failure->kind == GangErrorKind::mismatch);
+}
+
+TEST_F(GlooBackend, RandomDataIsThatOfTheSeedAsInSimulation) {
+  const Program program{.name = "test", .description = "", .run = [](Rank& rank) {
+                          rank.output("random", rank.random_stream("x").uniform());
+                        }};
+  const auto outputs = [&program](BackendKind backend, std::uint64_t seed) {
+    return run(program,
+               {.program = "test",
+                .world_size = 2,
+                .backend = backend,
+                .options = {.seed = seed, .timeout = 20s}},
+               {.outputs = KeepOutputs::data})
+        .outputs.by_rank;
+  };
+  EXPECT_EQ(outputs(BackendKind::gloo, 5), outputs(BackendKind::sim, 5));
+  EXPECT_NE(outputs(BackendKind::gloo, 5), outputs(BackendKind::gloo, 6));
+}
+
+TEST_F(GlooBackend, SaysHowLongItTook) {
+  const RunResult result = run_on(1, [](Rank&) { std::this_thread::sleep_for(5ms); });
+  EXPECT_GE(result.report.wall_time, 5ms);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -154,6 +157,71 @@ TEST(RunProcesses, NoneOutlivesItsParentHoweverThatEnds) {
     ASSERT_LT(std::chrono::steady_clock::now(), limit) << "a rank has outlived its parent";
     std::this_thread::sleep_for(5ms);
   }
+}
+
+TEST(RunProcesses, SaysTheSignalThatKilledOne) {
+  const auto ends = run_processes(
+      2,
+      [](int rank) -> std::string {
+        if (rank == 1) ::raise(SIGKILL);
+        return "";
+      },
+      10s);
+  EXPECT_TRUE(ends[0].has_returned()) << "nothing, but it has returned";
+  EXPECT_EQ(ends[0].signal, 0);
+  EXPECT_EQ(ends[1].signal, SIGKILL);
+  EXPECT_EQ(ends[1].result, "");
+}
+
+TEST(RunProcesses, WhatThisProcessHasNotWrittenYetIsWrittenOnce) {
+  const std::string path = test::temporary_directory() + "buffered";
+  const pid_t process = ::fork();
+  ASSERT_GE(process, 0);
+  if (process == 0) {
+    if (std::freopen(path.c_str(), "w", stdout) == nullptr) ::_exit(1);
+    std::cout << "before\n";
+    std::fputs("and\n", stdout);
+    run_processes(
+        2,
+        [](int rank) {
+          if (rank == 1) std::cout << "a rank\n";
+          return std::string();
+        },
+        10s);
+    std::cout.flush();
+    std::fflush(nullptr);
+    ::_exit(0);
+  }
+  ::waitpid(process, nullptr, 0);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "before\nand\na rank\n");
+}
+
+TEST(RunProcesses, AStoppedProcessHasTheGraceAnewAndNoMore) {
+  const auto ends = run_processes(
+      2,
+      [](int rank) {
+        if (rank == 1) {
+          ::kill(::getpid(), SIGSTOP);
+          std::this_thread::sleep_for(1000s);
+        }
+        return std::string();
+      },
+      200ms);
+  EXPECT_EQ(ends[1].death, "had not ended 200 ms after the first rank, and was killed");
+}
+
+TEST(RunProcesses, AProcessMayStopAgain) {
+  const auto ends = run_processes(
+      1,
+      [](int) {
+        ::kill(::getpid(), SIGSTOP);
+        ::kill(::getpid(), SIGSTOP);
+        return std::string("well");
+      },
+      20s);
+  EXPECT_EQ(ends[0].result, "well") << ends[0].death;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "harness/backends/process_fault.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <stdexcept>
@@ -69,6 +70,19 @@ TEST(ProcessFault, OfAPlanAffectsTheStoreOfItsRank) {
   EXPECT_EQ(to_string(faults[1]), "rank 0 has a store that is slow by 2 ms");
   EXPECT_EQ(to_string(faults[2]), "rank 1 has a store that is lossy at request 3");
   EXPECT_TRUE(left_out.empty());
+}
+
+TEST(ProcessFault, OfAPlanMayLoseEachRequestToAStoreWithAProbability) {
+  const sim::FaultPlan plan{
+      .faults = {
+          {.kind = sim::FaultKind::lossy_store, .ranks = {1}, .trigger = {.probability = 0.25}}}};
+  std::map<std::string, int> left_out;
+  const auto faults = process_faults_of(plan, left_out);
+  EXPECT_TRUE(left_out.empty());
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].store.value().kind, StoreFaultKind::lossy);
+  EXPECT_EQ(faults[0].store.value().probability, 0.25);
+  EXPECT_EQ(faults[0].store.value().request, std::nullopt);
 }
 
 TEST(FaultedStore, IsFaultyForTheRanksThatMeetTheFault) {
@@ -227,6 +241,119 @@ TEST(FaultedGang, AFaultThatIsNotDueYetDoesNotDelayTheEnd) {
   FaultTally tally;
   make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();
   EXPECT_EQ(tally.struck, 0U);
+}
+
+TEST(ProcessFault, OfAStoreIsDrawnFromShortToForever) {
+  std::set<Duration> lasting;
+  std::set<std::uint64_t> requests;
+  Duration longest{0};
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const StoreFault fault =
+        *draw_process_fault(ProcessFaultKind::store, {{4, 4}, 10ms}, 1, index).store;
+    if (fault.kind == StoreFaultKind::lossy) requests.insert(fault.request.value());
+    EXPECT_LE(fault.delay, 10ms);
+    if (fault.kind != StoreFaultKind::unavailable) continue;
+    lasting.insert(fault.lasts);
+    if (fault.lasts != no_timeout) longest = std::max(longest, fault.lasts);
+  }
+  EXPECT_EQ(requests, (std::set<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_TRUE(lasting.contains(no_timeout));
+  EXPECT_GT(longest, 40ms);
+  EXPECT_LE(longest, 60ms);
+}
+
+TEST(ProcessFault, OfAStoreIsDrawnWhereNothingMayBeLate) {
+  for (std::uint64_t index = 0; index < 20; ++index) {
+    const StoreFault fault =
+        *draw_process_fault(ProcessFaultKind::store, {{4}, Duration(0)}, 1, index).store;
+    EXPECT_EQ(fault.delay, Duration(0));
+    EXPECT_TRUE(fault.lasts == Duration(0) || fault.lasts == no_timeout);
+  }
+}
+
+TEST(ProcessFault, IsDrawnAmongAllOperationsOfItsRank) {
+  std::set<std::uint64_t> of_rank_2;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const ProcessFault fault =
+        draw_process_fault(ProcessFaultKind::kill, {{1, 5, 9}, 10ms}, 7, index);
+    if (fault.rank == 2) of_rank_2.insert(fault.operation);
+    EXPECT_EQ(fault.pause, Duration(0));
+    EXPECT_TRUE(fault.moment == FaultMoment::inside || fault.span == Duration(0));
+  }
+  EXPECT_EQ(of_rank_2.size(), 9U);
+  EXPECT_EQ(draw_process_fault(ProcessFaultKind::kill, {{0}, 10ms}, 7, 0).operation, 0U)
+      << "of a rank without operations";
+}
+
+TEST(ProcessFault, InsideOrLateForADrawnTimeAndRestartedAfterADrawnPause) {
+  std::set<Duration> inside;
+  std::set<Duration> delays;
+  std::set<Duration> pauses;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    const ProcessFault kill = draw_process_fault(ProcessFaultKind::kill, {{4}, 10ms}, 1, index);
+    if (kill.moment == FaultMoment::inside) inside.insert(kill.span);
+    delays.insert(draw_process_fault(ProcessFaultKind::delay, {{4}, 10ms}, 1, index).span);
+    pauses.insert(draw_process_fault(ProcessFaultKind::restart, {{4}, 10ms}, 1, index).pause);
+  }
+  EXPECT_GT(inside.size(), 10U);
+  EXPECT_LT(*inside.rbegin(), std::chrono::microseconds(300));
+  EXPECT_GT(delays.size(), 50U);
+  EXPECT_GT(*delays.rbegin(), 5ms);
+  EXPECT_EQ(*pauses.begin(), 0ms);
+  EXPECT_EQ(*pauses.rbegin(), 19ms);
+}
+
+// The fault of a process that corresponds to one of a plan.
+ProcessFault made_from(sim::Fault fault) {
+  fault.ranks = {0};
+  std::map<std::string, int> left_out;
+  const auto faults = process_faults_of({.faults = {std::move(fault)}}, left_out);
+  EXPECT_TRUE(left_out.empty());
+  return faults.at(0);
+}
+
+TEST(ProcessFault, OfAPlanHappensWhereItsTriggerSays) {
+  const ProcessFault inside =
+      made_from({.kind = sim::FaultKind::crash,
+                 .trigger = {.operation = std::uint64_t{2}, .moment = FaultMoment::inside}});
+  EXPECT_EQ(inside.moment, FaultMoment::inside);
+  EXPECT_EQ(inside.span, std::chrono::microseconds(100)) << "it takes a while to get there";
+  const ProcessFault thrown =
+      made_from({.kind = sim::FaultKind::exception,
+                 .trigger = {.operation = std::uint64_t{2}, .moment = FaultMoment::inside}});
+  EXPECT_EQ(thrown.kind, ProcessFaultKind::exception);
+  EXPECT_EQ(thrown.operation, 2U);
+  EXPECT_EQ(thrown.moment, FaultMoment::before);
+  EXPECT_EQ(
+      made_from({.kind = sim::FaultKind::crash, .trigger = {.moment = FaultMoment::any}}).moment,
+      FaultMoment::before);
+}
+
+TEST(ProcessFault, OfAPlanIsLateAsLongAsThereItIs) {
+  const ProcessFault late = made_from(
+      {.kind = sim::FaultKind::late_start, .delay = sim::Between<Duration>(Duration(4ms))});
+  EXPECT_EQ(late.kind, ProcessFaultKind::delay);
+  EXPECT_EQ(late.span, 4ms);
+  const ProcessFault slow =
+      made_from({.kind = sim::FaultKind::slow, .delay = sim::Between<Duration>(Duration(6ms))});
+  EXPECT_EQ(slow.kind, ProcessFaultKind::delay);
+  EXPECT_EQ(slow.span, 6ms);
+}
+
+TEST(ProcessFault, DataOfAProcessCannotBeCorrupted) {
+  std::map<std::string, int> left_out;
+  EXPECT_TRUE(
+      process_faults_of({.faults = {{.kind = sim::FaultKind::corrupt_contribution, .ranks = {0}}}},
+                        left_out)
+          .empty());
+  EXPECT_EQ(left_out, (std::map<std::string, int>{{"corrupt_contribution (of data)", 1}}));
+}
+
+TEST(ProcessFault, OnlyTheRankThatIsRestartedHasAPause) {
+  const ProcessFault faults[] = {{.kind = ProcessFaultKind::kill, .rank = 0, .pause = 4ms},
+                                 {.kind = ProcessFaultKind::restart, .rank = 1, .pause = 3ms}};
+  EXPECT_EQ(pause_of_restart(faults, 0), std::nullopt);
+  EXPECT_EQ(pause_of_restart(faults, 1), 3ms);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/backends/process_fault.h"
+
 namespace gang::harness {
 namespace {
 
@@ -124,6 +126,61 @@ TEST(Record, GivesTheOutputsToTheRecorder) {
   const Outputs outputs = recorder.take_outputs();
   EXPECT_TRUE(outputs.by_rank[0].empty());
   EXPECT_EQ(outputs.by_rank[1], outcomes[1].outputs);
+}
+
+TEST(RankOutcome, EveryKindAndDifferenceSurvives) {
+  for (int kind = 0; kind <= static_cast<int>(GangErrorKind::corrupt); ++kind) {
+    const RankOutcome outcome = failed("a", static_cast<GangErrorKind>(kind));
+    EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome) << kind;
+  }
+  for (int difference = 0; difference <= static_cast<int>(CallDifference::label); ++difference) {
+    RankOutcome outcome = failed("a");
+    outcome.failure->difference = static_cast<CallDifference>(difference);
+    EXPECT_EQ(rank_outcome_from_bytes(to_bytes(outcome)), outcome) << difference;
+  }
+  EXPECT_THROW(rank_outcome_from_bytes(to_bytes(failed("a", static_cast<GangErrorKind>(-1)))),
+               InvalidArgument);
+}
+
+TEST(FailureOf, KeepsWhenAndHowCallsDiffered) {
+  const auto failure = failure_of(GangError({.kind = GangErrorKind::mismatch,
+                                             .gang = "dp",
+                                             .elapsed = Duration(70),
+                                             .difference = CallDifference::root}));
+  EXPECT_EQ(failure.elapsed, Duration(70));
+  EXPECT_EQ(failure.difference, CallDifference::root);
+  EXPECT_FALSE(failure.is_injected);
+  EXPECT_TRUE(failure_of(InjectedFault("so it was planned")).is_injected);
+}
+
+TEST(ReportOf, HasAtMostFourConsequences) {
+  std::vector<RankOutcome> outcomes = {failed("out of paper")};
+  for (int rank = 1; rank < 7; ++rank)
+    outcomes.push_back(failed("lost rank 0", GangErrorKind::peer_failed));
+  const sim::Report report = report_of(outcomes);
+  EXPECT_THAT(report.findings.at(0).ranks, ElementsAre(0));
+  EXPECT_THAT(report.findings.at(0).consequences,
+              ElementsAre("Rank 1 failed: lost rank 0.", "Rank 2 failed: lost rank 0.",
+                          "Rank 3 failed: lost rank 0.", "Rank 4 failed: lost rank 0."));
+}
+
+TEST(Record, AWrongResultIsThatOfItsRank) {
+  std::vector<RankOutcome> outcomes(3);
+  outcomes[1].wrong_result = "nine";
+  outcomes[2].wrong_result = "ten";
+  OutputRecorder recorder(3, KeepOutputs::data);
+  record(outcomes, recorder);
+  EXPECT_THAT(recorder.wrong_results().ranks, ElementsAre(1, 2));
+  EXPECT_TRUE(recorder.take_notes().empty());
+}
+
+TEST(Record, ReplacesWhatTheRankHasRecorded) {
+  std::vector<RankOutcome> outcomes(1);
+  outcomes[0].outputs = {{"a", DataType::u8, 1, {std::byte{9}}}};
+  OutputRecorder recorder(1, KeepOutputs::data);
+  record(outcomes, recorder);
+  record(outcomes, recorder);
+  EXPECT_EQ(recorder.take_outputs().by_rank[0], outcomes[0].outputs);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,6 +109,71 @@ TEST(RunIncarnations, OneThatEndsByItselfOrForAnotherReasonDoesNotBeginAnew) {
   const auto broken = run_incarnations({.pause = 1ms}, [](int) -> RankOutcome { ::_exit(3); });
   ASSERT_TRUE(broken.failure);
   EXPECT_THAT(broken.failure->text, HasSubstr("exit status 3"));
+}
+
+TEST_F(RankProcess, SaysWhereAResultIsWrong) {
+  const RankOutcome outcome = run([](Rank& rank) { rank.wrong_result("not this"); });
+  EXPECT_THAT(to_string(outcome.wrong_result_location),
+              testing::StartsWith("rank_process_test.cc:"));
+}
+
+TEST_F(RankProcess, HasItsSeedAndItsLife) {
+  double drawn[3] = {};
+  int life = 0;
+  const auto draw = [&](std::uint64_t seed, double& number) {
+    const Program program{.name = "test", .description = "", .run = [&](Rank& rank) {
+                            number = rank.random_stream("x").uniform();
+                            life = rank.incarnation();
+                          }};
+    run_rank({.program = program,
+              .parameters = parameters_,
+              .runtime = *runtime_,
+              .rank = 1,
+              .world_size = 2,
+              .seed = seed,
+              .incarnation = 3},
+             [] { return make_fake_gang({.rank = 1, .size = 2}); });
+  };
+  draw(7, drawn[0]);
+  draw(7, drawn[1]);
+  draw(8, drawn[2]);
+  EXPECT_EQ(drawn[0], drawn[1]);
+  EXPECT_NE(drawn[0], drawn[2]);
+  EXPECT_EQ(life, 3);
+}
+
+// Rank 1 ends `late` after rank 0.
+std::vector<RankOutcome> outcomes_within(Duration timeout, Duration slack, Duration late) {
+  const ParameterValues parameters{{}, {}};
+  OutputRecorder recorder(2, KeepOutputs::data);
+  const RunContext context{.parameters = parameters, .recorder = recorder};
+  const Program program{.name = "test", .description = "", .run = nullptr};
+  sim::SimulationOptions options;
+  options.world_size = 2;
+  options.timeout = timeout;
+  return run_rank_processes({program, context, options}, slack, [late](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(late);
+    return RankOutcome{.note = "fine"};
+  });
+}
+
+TEST(RunRankProcesses, OthersHaveTheTimeoutAndTheSlack) {
+  const auto outcomes = outcomes_within(100ms, 50ms, 1000s);
+  EXPECT_EQ(outcomes[0].note, "fine");
+  ASSERT_TRUE(outcomes[1].failure);
+  EXPECT_EQ(outcomes[1].failure->text,
+            "its process had not ended 150 ms after the first rank, and was killed");
+}
+
+TEST(RunRankProcesses, WithoutATimeoutTheyHaveAnyTime) {
+  EXPECT_EQ(outcomes_within(no_timeout, 10s, 100ms)[1].note, "fine");
+  EXPECT_EQ(outcomes_within(no_timeout - 1s, 10s, 100ms)[1].note, "fine");
+}
+
+TEST(RunIncarnations, TheNextLifeBeginsAfterThePause) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_incarnations({.pause = 60ms}, live).note, "life 1");
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 60ms);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
+#include "harness/text/version.h"
 
 namespace gang::harness {
 namespace {
@@ -163,6 +164,62 @@ TEST(CommandLine, ReportsAnOutputThatCannotBeWritten) {
   std::ostringstream err;
   EXPECT_EQ(run_command_line(command_line, {"probe"}, out, err), exit_status::bad_input);
   EXPECT_EQ(err.str(), "tool: standard output cannot be written\n");
+}
+
+TEST(CommandLine, HelpIsAskedForInThreeWays) {
+  const std::string help = run_probe({"--help"}).out;
+  EXPECT_THAT(help, testing::StartsWith("A tool.\n\nusage: tool COMMAND [OPTIONS]\n"));
+  EXPECT_EQ(run_probe({"-h"}).out, help);
+  EXPECT_EQ(run_probe({"help"}).out, help);
+  EXPECT_EQ(run_probe({"help"}).status, exit_status::holds);
+}
+
+TEST(CommandLine, SaysItsVersion) {
+  const CommandAnswer answer = run_probe({"--version"});
+  EXPECT_EQ(answer.status, exit_status::holds);
+  EXPECT_EQ(answer.out, "gangsim " + std::string(version()) + "\n");
+}
+
+TEST(CommandLine, NotesComeBeforeTheExamples) {
+  EXPECT_THAT(run_probe({"explain", "--help"}).out,
+              HasSubstr("if the run could be explained.\n\nExamples:\n  tool run suspect.toml "));
+  EXPECT_THAT(run_probe({"probe", "--help"}).out, HasSubstr("\n\nExamples:\n  tool probe "));
+  EXPECT_THAT(run_probe({"probe", "--help"}).out, testing::Not(HasSubstr("\n\n\n")));
+}
+
+TEST(CommandLine, AFlagThatIsSetToFalseIsNotGiven) {
+  EXPECT_EQ(run_probe({"starter", "--quiet=true", "x"}).out, "0 quiet|x");
+  EXPECT_EQ(run_probe({"starter", "--quiet=false", "x"}).out, "0|x");
+}
+
+TEST(CommandLine, ManyOfAListAreTaken) {
+  EXPECT_EQ(run_probe({"run", "mesh", "--world", "8", "--set", "tp=2", "--set", "pp=2", "--quiet"})
+                .status,
+            exit_status::holds);
+  const CommandAnswer second = run_probe({"run", "--set", "tp=2", "mesh", "--world", "8"});
+  EXPECT_EQ(second.status, exit_status::holds) << second.err << "an option takes one value";
+}
+
+TEST(CommandLine, AFileIsGivenOnce) {
+  const CommandAnswer answer = run_probe({"run", "ring", "--json", "a", "--json", "b"});
+  EXPECT_EQ(answer.status, exit_status::bad_input);
+  EXPECT_EQ(answer.err, "tool: run: --json is given 2 times; must be once\n");
+}
+
+TEST(CommandLine, ATextThatIsADashIsNoFile) {
+  const CommandAnswer answer = run_probe({"probe", "--fail", "-"});
+  EXPECT_EQ(answer.out, "probed\n");
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST(CommandLine, AnOptionThatIsUnknownIsNamedWithoutItsValue) {
+  EXPECT_THAT(run_probe({"probe", "--fial=x"}).err,
+              testing::StartsWith("tool: probe: option '--fial' is unknown (did you mean "));
+}
+
+TEST(CommandLine, AnErrorOfACommandNamesTheCommand) {
+  EXPECT_EQ(run_probe({"probe", "--fail", "input"}).err, "tool: probe: two lines\n");
+  EXPECT_EQ(run_probe({"probe", "--fail", "environment"}).err, "tool: probe: no such backend\n");
 }
 
 }  // namespace

@@ -49,5 +49,28 @@ TEST(CostOptions, SayWhatIsAccepted) {
   }
 }
 
+nlohmann::json cost_of(std::vector<std::string> arguments) {
+  const std::string path = temporary("cost_of.json");
+  arguments.insert(arguments.end(), {"--cost-json", path});
+  EXPECT_EQ(ask(arguments).status, 0);
+  return nlohmann::json::parse(read_file("file", path));
+}
+
+TEST(CostOptions, TheModelIsWhatIsGiven) {
+  const auto cost = cost_of({"run", "ring", "--world", "4", "--ranks-per-node", "2", "--intra-link",
+                             "1us:100GB/s", "--inter-link", "3us:10GB/s"});
+  EXPECT_EQ(cost["model"], nlohmann::json::parse(
+                               R"({"ranks_per_node": 2,
+           "intra_node": {"latency_seconds": 1e-06, "bytes_per_second": 100000000000.0},
+           "inter_node": {"latency_seconds": 3e-06, "bytes_per_second": 10000000000.0}})"));
+}
+
+TEST(CostOptions, AStepIsOneOfTheProgramOrTheWholeRun) {
+  const auto steps = cost_of({"run", "data_parallel_step", "--world", "2", "--set", "steps=4"});
+  EXPECT_EQ(steps["steps"], 4);
+  EXPECT_EQ(cost_of({"run", "data_parallel_step", "--world", "2"})["steps"], 2);
+  EXPECT_EQ(cost_of({"run", "ring", "--world", "2"})["steps"], 1);
+}
+
 }  // namespace
 }  // namespace gang::harness

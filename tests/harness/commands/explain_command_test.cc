@@ -253,5 +253,105 @@ TEST(ExplainCommand, ADumpThatWouldRunCodeIsRefused) {
   EXPECT_THAT(answer.err, HasSubstr("/rank_0: opcode GLOBAL ('c') at byte 2 would run code"));
 }
 
+TEST(ExplainCommand, TheTableOfAFolderSaysWhichRunsTheyAre) {
+  const std::string folder = new_folder("table");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--seed", "3", "--json", folder + "/a.json"});
+  ask({"run", "ring", "--world", "3", "--json", folder + "/b.json"});
+  const std::string others[] = {"{}", "[1]"};
+  OutputFile{"file", folder + "/c.json"}.commit(others[0]);
+  EXPECT_THAT(ask({"explain", folder}).out,
+              StartsWith("  file    verdict                     program              world  seed\n"
+                         "  a.json  deadlock  cross_gang_cycle  tp_dp_deadlock.toml  4      3\n"
+                         "  b.json  completed                   ring                 3      1\n"
+                         "  (1 .json file of other kinds)\n"));
+  OutputFile{"file", folder + "/d.json"}.commit(others[1]);
+  EXPECT_THAT(ask({"explain", folder}).out, HasSubstr("(2 .json files of other kinds)\n"));
+}
+
+TEST(ExplainCommand, AFolderOfOneRunAndOneThatIsCutOffHasTwo) {
+  const std::string folder = new_folder("one_and_a_half");
+  save_run("ring.toml", folder + "/a.json");
+  OutputFile{"file", folder + "/b.json"}.commit("{\"format\": \"gangsim run\", ");
+  const std::string html = temporary("one_and_a_half.html");
+  const Answer answer = ask({"explain", folder, "--html", html});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("has 2 saved runs"));
+  EXPECT_FALSE(std::filesystem::exists(html));
+}
+
+TEST(ExplainCommand, AFolderWhereEveryRunIsCutOffNamesTheFirst) {
+  const std::string folder = new_folder("all_cut_off");
+  OutputFile{"file", folder + "/b.json"}.commit("{\"format\": \"gangsim run\", ");
+  const Answer answer = ask({"explain", folder});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("b.json: is cut off at byte"));
+}
+
+TEST(ExplainCommand, ARunThatCompletedWithAFindingFailsItsTestCase) {
+  const std::string json = temporary("completed_with_finding.json");
+  const std::string junit = temporary("completed_with_finding.xml");
+  const auto failures = [&](const std::string& program) {
+    save_run(program, json);
+    EXPECT_EQ(ask({"explain", json, "--junit", junit}).status, 0);
+    return read_file("file", junit);
+  };
+  EXPECT_THAT(failures("unreceived_message.toml"),
+              testing::AllOf(HasSubstr("failures=\"1\""),
+                             HasSubstr("<failure message=\"Rank 0 sent a message to rank 1 ")));
+  EXPECT_THAT(failures("ring.toml"), HasSubstr("failures=\"0\""));
+}
+
+TEST(ExplainCommand, WritesTheFindingsForCodeReview) {
+  const std::string json = temporary("for_review.json");
+  const std::string sarif = temporary("for_review.sarif");
+  save_run("tp_dp_deadlock.toml", json);
+  EXPECT_EQ(ask({"explain", json, "--sarif", sarif}).out, "  Wrote      " + sarif + "\n");
+  const auto log = nlohmann::json::parse(read_file("file", sarif));
+  EXPECT_EQ(log["runs"][0]["results"][0]["ruleId"], "cross_gang_cycle");
+  EXPECT_EQ(log["runs"][0]["tool"]["driver"]["fullName"], "gangsim explain");
+}
+
+TEST(ExplainCommand, ADeviceIsWrittenButNotNamed) {
+  const std::string json = temporary("to_device.json");
+  save_run("ring.toml", json);
+  const Answer answer = ask({"explain", json, "--html", "/dev/null"});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_EQ(answer.out, "");
+}
+
+TEST(ExplainCommand, OnlyDumpsCanBeSeveralOrAProgram) {
+  const std::string json = temporary("single.json");
+  save_run("ring.toml", json);
+  const Answer two = ask({"explain", json, json});
+  EXPECT_EQ(two.status, 2);
+  EXPECT_EQ(two.out, "");
+  EXPECT_THAT(two.err, HasSubstr(json + " is not a dump of a Flight Recorder"));
+  const Answer program = ask({"explain", json, "--program", temporary("single.toml")});
+  EXPECT_EQ(program.status, 2);
+  EXPECT_EQ(program.out, "");
+}
+
+TEST(ExplainCommand, ChecksEveryFileBeforeItWritesOne) {
+  const std::string json = temporary("checked.json");
+  const std::string html = temporary("checked.html");
+  save_run("ring.toml", json);
+  for (const char* option : {"--dot", "--json", "--junit", "--sarif"}) {
+    EXPECT_EQ(ask({"explain", json, "--html", html, option, "/absent/file"}).status, 2) << option;
+    EXPECT_FALSE(std::filesystem::exists(html)) << option;
+  }
+}
+
+TEST(ExplainCommand, DumpsAreReproducedFromAllOfThem) {
+  const std::string folder = new_folder("command_of_dumps");
+  ask({"run", program_file("tp_dp_deadlock.toml"), "--record", folder});
+  std::vector<std::string> words = {"explain"};
+  std::string command = "gangsim explain";
+  for (int rank = 0; rank < 4; ++rank) {
+    words.push_back(folder + "/nccl_trace_rank_" + std::to_string(rank));
+    command += " " + words.back();
+  }
+  EXPECT_THAT(ask(words).out, testing::EndsWith("  " + command + "\n"));
+}
+
 }  // namespace
 }  // namespace gang::harness

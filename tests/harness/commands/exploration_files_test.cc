@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 #include "harness/text/output_file.h"
@@ -27,6 +28,37 @@ TEST(ExplorationFiles, WritesThoseThatWereGiven) {
   EXPECT_THAT(read_file("file", temporary("exploration.junit")),
               HasSubstr("<testcase classname=\"explore\" name=\"ring\""));
   EXPECT_THROW(read_file("file", temporary("exploration.sarif")), InvalidArgument);
+}
+
+TEST(ExplorationFiles, ChecksEachBeforeTheWork) {
+  for (std::size_t which = 0; which < 3; ++which) {
+    ExplorationFiles files;
+    std::vector<Option> options;
+    files.add_to(options);
+    options[which].set("/absent/file");
+    EXPECT_THROW(files.open(), InvalidArgument) << options[which].name;
+  }
+}
+
+TEST(ExplorationFiles, TheFindingsForCodeReviewAreThoseOfTheFailure) {
+  const auto results = [](const ExplorationRecord& record) {
+    ExplorationFiles files;
+    std::vector<Option> options;
+    files.add_to(options);
+    const std::string path = temporary("exploration.sarif");
+    options[2].set(path);
+    files.open();
+    files.write(record);
+    const auto log = nlohmann::json::parse(read_file("file", path));
+    EXPECT_EQ(log["runs"][0]["tool"]["driver"]["fullName"], "gangsim explore");
+    return log["runs"][0]["results"];
+  };
+  ExplorationRecord record{.schedules = 7};
+  EXPECT_EQ(results(record).size(), 0U);
+  record.failure.emplace();
+  record.failure->report.outcome = sim::Outcome::deadlock;
+  record.failure->report.findings.push_back({.id = "participant_missing", .ranks = {1}});
+  EXPECT_EQ(results(record)[0]["ruleId"], "participant_missing");
 }
 
 }  // namespace

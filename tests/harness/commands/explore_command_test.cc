@@ -1,5 +1,8 @@
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
@@ -63,6 +66,99 @@ TEST(ExploreCommand, RefusesWhatItCannotDo) {
   const Answer answer = ask({"explore", "ring", "--faults", "heavy"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("fault plan 'heavy' is unknown"));
+}
+
+nlohmann::json json_of(const std::string& path) {
+  return nlohmann::json::parse(read_file("file", path));
+}
+
+TEST(ExploreCommand, RecordsWhatWasExploredAndWhatItHasShown) {
+  const std::string path = temporary("explored_record.json");
+  const Answer answer =
+      ask({"explore", "first_come", "--world", "4", "--strategy", "random", "--schedules", "200",
+           "--seed", "5", "--jobs", "1", "--save", temporary("record.toml"), "--json", path});
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  const auto found = json_of(path);
+  EXPECT_EQ(found["claim"], "found");
+  EXPECT_EQ(found["schedules"], 200);
+  EXPECT_EQ(found["specification"]["options"]["seed"], "5");
+  EXPECT_EQ(found["specification"]["options"]["schedule"], "random");
+  const std::uint64_t seed = found["failing_seed"];
+  EXPECT_EQ(found["coverage"]["runs"], seed - 5 + 1);
+  EXPECT_THAT(answer.out, testing::StartsWith("FOUND  first_come, seed " + std::to_string(seed)));
+  EXPECT_TRUE(found["exhaustive"].is_null());
+  EXPECT_GT(found["wall_time_ns"], 0);
+  EXPECT_EQ(found["failure"]["findings"][0]["id"], "message_race");
+}
+
+TEST(ExploreCommand, RecordsAProof) {
+  const std::string path = temporary("explored_proof.json");
+  EXPECT_EQ(ask({"explore", "ring", "--world", "3", "--json", path}).status, 0);
+  const auto proof = json_of(path);
+  EXPECT_EQ(proof["claim"], "proved");
+  EXPECT_EQ(proof["exhaustive"]["classes"], 1);
+  EXPECT_TRUE(proof["failure"].is_null());
+  EXPECT_TRUE(proof["failing_seed"].is_null());
+}
+
+TEST(ExploreCommand, TheFailingSeedIsThatOfTheRunThatWasFound) {
+  const std::string saved = temporary("found_late.toml");
+  const std::string path = temporary("found_late.json");
+  const Answer answer =
+      ask({"explore", "first_come", "--world", "4", "--strategy", "random", "--faults", "light",
+           "--schedules", "200", "--seed", "9", "--jobs", "1", "--save", saved, "--json", path});
+  const std::uint64_t seed = json_of(path)["failing_seed"];
+  EXPECT_GT(seed, 9U) << "the first runs hold";
+  const std::string text = std::to_string(seed);
+  EXPECT_THAT(answer.out, testing::StartsWith("FOUND  first_come, seed " + text + "\n"));
+  EXPECT_THAT(read_file("file", saved),
+              testing::StartsWith("# Found by explore at seed " + text + ": "));
+}
+
+TEST(ExploreCommand, AScenarioElsewhereFindsTheFileOfItsProgram) {
+  const std::string folder = temporary("elsewhere");
+  std::filesystem::create_directories(folder);
+  const std::string saved = folder + "/found.toml";
+  const std::string program = std::filesystem::relative(program_file("missing_rank.toml"));
+  EXPECT_EQ(
+      ask({"explore", program, "--strategy", "random", "--schedules", "2", "--save", saved}).status,
+      1);
+  const Answer again = ask({"run", saved});
+  EXPECT_EQ(again.status, 1) << again.err;
+  EXPECT_THAT(again.out, testing::StartsWith("DEADLOCK  participant_missing "));
+}
+
+TEST(ExploreCommand, AScenarioOnStandardOutputIsNoFileToRun) {
+  testing::internal::CaptureStdout();
+  const Answer answer =
+      ask({"explore", "first_come", "--strategy", "random", "--schedules", "9", "--save", "-"});
+  const std::string scenario = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(scenario, HasSubstr("\nprogram = \"first_come\"\n"));
+  EXPECT_THAT(answer.err, HasSubstr("Reproduce  gangsim run first_come --world "));
+}
+
+TEST(ExploreCommand, ChecksItsFilesBeforeItRuns) {
+  for (const char* option : {"--save", "--json", "--junit", "--sarif"}) {
+    const Answer answer = ask({"explore", "first_come", option, "/absent/file"});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "") << option;
+    EXPECT_THAT(answer.err, HasSubstr(std::string(option) + " /absent/file"));
+  }
+}
+
+TEST(ExploreCommand, StepsAreDrawnForSoManyRanksWithoutFaults) {
+  const auto status = [](const std::string& strategy, const std::string& world,
+                         const std::string& faults) {
+    return ask({"explore", "ring", "--strategy", strategy, "--world", world, "--faults", faults,
+                "--schedules", "1"})
+        .status;
+  };
+  for (const char* strategy : {"pos", "pct:2"}) {
+    EXPECT_EQ(status(strategy, "512", "none"), 0) << strategy;
+    EXPECT_EQ(status(strategy, "513", "none"), 2) << strategy;
+    EXPECT_EQ(status(strategy, "4", "light"), 2) << strategy;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/backends/backend.h"
 #include "harness/commands/commands.h"
 #include "tests/harness/commands/commands_testing.h"
 
@@ -40,6 +41,36 @@ TEST(ListCommand, SaysWhatCanBeListed) {
   const Answer answer = ask({"list", "program"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.err, HasSubstr("did you mean 'programs'?"));
+}
+
+TEST(ListCommand, AParameterIsALineWithWhatItAcceptsAndItsDefault) {
+  Program program{"train", "one step", [](Rank&) {}};
+  program.parameters = {integer_parameter("count", 3, {0, 9}, "elements")};
+  CommandLine command_line{.binary = "tool", .description = "", .programs = {program}};
+  command_line.commands.push_back(make_list_command());
+  command_line.listings = {{"laws", [] { return std::vector<Listing::Entry>{}; }}};
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run_command_line(command_line, {"list"}, out, err), 0);
+  EXPECT_EQ(out.str(),
+            "programs\n"
+            "  train                 one step\n"
+            "    count           elements: 0 to 9 [3]\n"
+            "faulty (with --set fixed=true each is correct)\n"
+            "  none\n"
+            "laws\n"
+            "  none\n");
+}
+
+TEST(ListCommand, ABackendThatCannotRunHereSaysWhy) {
+  std::string expected = "backends\n";
+  for (const Backend& backend : all_backends()) {
+    std::string name(to_string(backend.kind));
+    name.resize(22, ' ');
+    const std::string why = "unavailable: " + backend.unavailable;
+    expected += "  " + name + (backend.is_available() ? backend.description : why) + "\n";
+  }
+  EXPECT_EQ(ask({"list", "backends"}).out, expected);
 }
 
 }  // namespace

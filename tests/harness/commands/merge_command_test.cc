@@ -180,5 +180,81 @@ TEST_F(MergeCommand, ComparisonsAreMergedToo) {
               HasSubstr("--shard needs the cases of --random or --faults"));
 }
 
+TEST_F(MergeCommand, WritesEveryFormOfWhatFailed) {
+  for (int index = 0; index < 2; ++index) shard(explore_command("first_come", "1"), index, 2);
+  const std::string junit = path("all.xml");
+  const std::string sarif = path("all.sarif");
+  const Answer whole =
+      ask({"merge", path("0.json"), path("1.json"), "--quiet", "--junit", junit, "--sarif", sarif});
+  EXPECT_EQ(whole.status, 1);
+  EXPECT_THAT(whole.out, StartsWith("Merged 2 shards of explore\nFOUND  ")) << "though quiet";
+  EXPECT_THAT(read_file("file", junit), HasSubstr("failures=\"1\""));
+  const json log = parse_json(read_file("file", sarif));
+  EXPECT_EQ(log["runs"][0]["tool"]["driver"]["fullName"], "gangsim merge");
+  EXPECT_EQ(log["runs"][0]["results"][0]["ruleId"], "message_race");
+}
+
+TEST_F(MergeCommand, ChecksEveryFileBeforeItWritesOne) {
+  shard(explore_command("ring", "1"), 0, 1);
+  for (const char* option : {"--junit", "--sarif"}) {
+    const Answer answer =
+        ask({"merge", path("0.json"), "--json", path("all.json"), option, "/absent/file"});
+    EXPECT_EQ(answer.status, 2) << option;
+    EXPECT_EQ(answer.out, "") << option;
+    EXPECT_FALSE(std::filesystem::exists(path("all.json"))) << option;
+  }
+}
+
+TEST_F(MergeCommand, OneShardIsSaidAsOne) {
+  shard(explore_command("ring", "1"), 0, 1);
+  EXPECT_THAT(ask({"merge", path("0.json")}).out, StartsWith("Merged 1 shard of explore\n"));
+}
+
+TEST_F(MergeCommand, ShardsOfAnotherVersionOrProgramAreErrors) {
+  for (int index = 0; index < 2; ++index) shard(explore_command("ring", "1"), index, 2);
+  const json good = parse_json(read_file("file", path("1.json")));
+  const auto error_with = [&](const char* field, const json& value) {
+    json changed = good;
+    changed[field] = value;
+    OutputFile{"file", path("1.json")}.commit(changed.dump());
+    const Answer answer = ask({"merge", folder_});
+    EXPECT_EQ(answer.status, 2) << field;
+    EXPECT_EQ(answer.out, "") << field;
+    return answer.err;
+  };
+  EXPECT_THAT(error_with("gangsim", "0.0.1"), HasSubstr("gangsim is \""));
+  EXPECT_THAT(error_with("fingerprint", "0123456789abcdef"), HasSubstr("fingerprint is \""));
+  EXPECT_EQ(error_with("version", 0),
+            "gangsim: merge: shard " + path("1.json") + ": field version is 0; must be 1\n");
+}
+
+TEST_F(MergeCommand, ALongValueThatDiffersIsCutOff) {
+  for (int index = 0; index < 2; ++index) shard(explore_command("ring", "1"), index, 2);
+  json changed = parse_json(read_file("file", path("1.json")));
+  // With its quotation marks 60 and 61 characters.
+  changed["gangsim"] = std::string(58, 'x');
+  OutputFile{"file", path("1.json")}.commit(changed.dump());
+  EXPECT_THAT(ask({"merge", folder_}).err,
+              testing::EndsWith(" and \"" + std::string(58, 'x') + "\"\n"));
+  changed["gangsim"] = std::string(59, 'x');
+  OutputFile{"file", path("1.json")}.commit(changed.dump());
+  EXPECT_THAT(ask({"merge", folder_}).err,
+              testing::EndsWith(" and \"" + std::string(59, 'x') + "...\n"));
+}
+
+TEST_F(MergeCommand, TheLastShardsCanBeMissing) {
+  shard(explore_command("ring", "1"), 0, 4);
+  EXPECT_EQ(ask({"merge", folder_}).err, "gangsim: merge: of 4 shards, 1-3 are missing\n");
+}
+
+TEST_F(MergeCommand, AFolderWithoutShardsIsAnErrorBesideAFileThatIsOne) {
+  shard(explore_command("ring", "1"), 0, 1);
+  const std::string empty = path("empty");
+  std::filesystem::create_directories(empty);
+  const Answer answer = ask({"merge", path("0.json"), empty});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.err, HasSubstr("folder " + empty + " has no shard"));
+}
+
 }  // namespace
 }  // namespace gang::harness

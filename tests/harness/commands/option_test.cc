@@ -86,5 +86,54 @@ TEST(RunOptions, ChangeWhatWasGiven) {
   EXPECT_FALSE(run_options.is_given("world"));
 }
 
+TEST(Option, AProgramIsOneNameOrSeveralDumps) {
+  std::string program;
+  const Option option = program_argument(program);
+  option.set("ring");
+  EXPECT_EQ(program, "ring");
+  EXPECT_THAT([&] { option.set("mesh"); },
+              ThrowsMessage<InvalidArgument>("unexpected argument 'mesh'"));
+  EXPECT_EQ(program, "ring");
+}
+
+TEST(FileOption, IsOpenedOnce) {
+  FileOption file{"--json"};
+  const std::string path = test::temporary_directory() + "opened_once.json";
+  file.option("").set(path);
+  file.open();
+  file.open();
+  file.write([] { return std::string("whole"); });
+  EXPECT_EQ(read_file("file", path), "whole");
+}
+
+TEST(RunOptions, AreThoseOfARunUnlessOnlySomeAreWanted) {
+  RunOptions run_options;
+  std::vector<Option> all;
+  run_options.add_to(all);
+  ASSERT_EQ(all.size(), harness::run_options().size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const RunOption& option = harness::run_options()[i];
+    EXPECT_EQ(all[i].name, "--" + option.name);
+    EXPECT_EQ(all[i].value_name, option.value_name);
+    EXPECT_EQ(all[i].form == Option::Form::flag, option.form == RunOption::Form::flag)
+        << option.name;
+  }
+  std::vector<Option> some;
+  run_options.add_to(some, {"seed"});
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_EQ(some.front().name, "--seed");
+}
+
+TEST(RunOptions, EveryParameterIsSet) {
+  RunOptions run_options;
+  std::vector<Option> options;
+  run_options.add_parameters_to(options);
+  options.front().set("count=8");
+  options.front().set("iterations=20");
+  const RunSpecification specification = run_options.applied_to({.program = "ring"});
+  EXPECT_EQ(specification.parameters.at("count"), "8");
+  EXPECT_EQ(specification.parameters.at("iterations"), "20");
+}
+
 }  // namespace
 }  // namespace gang::harness

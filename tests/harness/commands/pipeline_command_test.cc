@@ -82,7 +82,8 @@ TEST(PipelineCommand, SaysWhatIsWrongWithAScheduleOfAFile) {
 TEST(PipelineCommand, SaysWhichSizesWouldDo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
       {{"--microbatches", "3"}, "must be at least 4"},
-      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "6 or 8 would work"},
+      {{"--schedule", "interleaved_1f1b", "--stages", "7"}, "rank; 6 or 8 would work"},
+      {{"--stages", "3", "--stages-per-rank", "5"}, "rank; 5 would work"},
       {{"--schedule", "interleaved_1f1b", "--microbatches", "5"},
        "must be a multiple of 2, such as 4 or 6"},
       {{"--schedule", "1f1b", "--stages-per-rank", "2"}, "must be 1 for schedule 1f1b"},
@@ -96,6 +97,77 @@ TEST(PipelineCommand, SaysWhichSizesWouldDo) {
     EXPECT_EQ(answer.out, "");
     EXPECT_THAT(answer.err, HasSubstr(expected));
   }
+}
+
+nlohmann::json json_of_pipeline(std::vector<std::string> options) {
+  const std::string path = temporary("pipeline_values.json");
+  options.insert(options.begin(), "pipeline");
+  options.insert(options.end(), {"--json", path});
+  ask(options);
+  return nlohmann::json::parse(read_file("file", path));
+}
+
+TEST(PipelineCommand, WritesTheFiguresOfAStockSchedule) {
+  const auto json =
+      json_of_pipeline({"--schedule", "1f1b", "--stages", "4", "--microbatches", "8"});
+  EXPECT_EQ(json["ranks"], 4);
+  EXPECT_EQ(json["stages"], 4);
+  EXPECT_EQ(json["microbatches"], 8);
+  EXPECT_EQ(json["length"], 33);
+  EXPECT_DOUBLE_EQ(json["bubble"], 9.0 / 33);
+  EXPECT_EQ(json["bubble_formula"], "(R-1) / (M + R-1)");
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(json["by_rank"][rank]["idle"], 9);
+    EXPECT_EQ(json["by_rank"][rank]["peak_activations"], 4 - rank);
+    EXPECT_EQ(json["by_rank"][rank]["most_activations"], 4 - rank);
+  }
+  EXPECT_EQ(json["one_by_one"]["completes"], false);
+  EXPECT_EQ(json["one_by_one"]["counterexample"].size(), 2U);
+  EXPECT_EQ(json["one_by_one_buffered"], nlohmann::json::parse(R"({"completes": true})"));
+  EXPECT_EQ(json["batched"], nlohmann::json::parse(R"({"completes": true})"));
+}
+
+TEST(PipelineCommand, ARankMayHaveSeveralStages) {
+  const auto json = json_of_pipeline({"--schedule", "interleaved_1f1b"});
+  EXPECT_EQ(json["ranks"], 2);
+  EXPECT_EQ(json["stages"], 4);
+  EXPECT_EQ(json["microbatches"], 4);
+}
+
+TEST(PipelineCommand, AnInvalidScheduleHasOnlyComplaints) {
+  const auto json = json_of_pipeline({"--file", schedule_file("0F0,0B0\n1B0,1F0\n")});
+  EXPECT_EQ(json["complaints"].size(), 1U);
+  for (const char* field : {"length", "bubble", "by_rank", "one_by_one", "batched"})
+    EXPECT_FALSE(json.contains(field)) << field;
+}
+
+TEST(PipelineCommand, AScheduleOfAFileHasFiguresButNoBounds) {
+  const auto json = json_of_pipeline({"--file", schedule_file("0F0,0B0\n1F0,1B0\n")});
+  EXPECT_EQ(json["length"], 6);
+  EXPECT_DOUBLE_EQ(json["bubble"], 0.5);
+  EXPECT_FALSE(json.contains("bubble_formula"));
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(json["by_rank"][rank]["idle"], 3);
+    EXPECT_FALSE(json["by_rank"][rank].contains("most_activations"));
+  }
+}
+
+TEST(PipelineCommand, SaysWhichRanksStoreMost) {
+  EXPECT_THAT(ask({"pipeline", "--schedule", "gpipe", "--stages", "2"}).out,
+              HasSubstr("  Activations  at most 4 stored at a time (ranks 0-1)\n"
+                        "  One by one   complete where sends wait for their receivers\n"
+                        "  Batched      complete where sends wait for their receivers\n"));
+}
+
+TEST(PipelineCommand, AFileExcludesEachSizeOfAStockSchedule) {
+  const std::string path = schedule_file("0F0,0B0\n1F0,1B0\n");
+  EXPECT_EQ(ask({"pipeline", "--file", path}).status, 0);
+  const std::pair<std::string, std::string> sizes[] = {{"--schedule", "1f1b"},
+                                                       {"--stages", "2"},
+                                                       {"--stages-per-rank", "1"},
+                                                       {"--microbatches", "1"}};
+  for (const auto& [option, value] : sizes)
+    EXPECT_EQ(ask({"pipeline", "--file", path, option, value}).status, 2) << option;
 }
 
 }  // namespace

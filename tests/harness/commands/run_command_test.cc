@@ -157,5 +157,80 @@ TEST(RunCommand, WritesItsFindingsForCodeReview) {
   EXPECT_THAT(text, HasSubstr("\"fullName\": \"gangsim run\""));
 }
 
+TEST(RunCommand, ARunWithChoicesSaysHowToExploreThem) {
+  EXPECT_THAT(ask({"run", "first_come", "--schedule", "random", "--seed", "3"}).out,
+              HasSubstr("decided by: gangsim explore first_come --seed 3\n"));
+  EXPECT_THAT(ask({"run", "ring", "--schedule", "random"}).out,
+              testing::Not(HasSubstr("gangsim explore")));
+}
+
+TEST(RunCommand, AScheduleWithoutATraceFileIsWholeAndATraceWithoutASchedule) {
+  const std::string schedule = temporary("whole_schedule.json");
+  const std::string trace = temporary("whole_trace.json");
+  ask({"run", "ring", "--world", "2", "--save-schedule", schedule});
+  EXPECT_GT(nlohmann::json::parse(read_file("file", schedule))["events"].size(), 0U);
+  EXPECT_EQ(ask({"replay", schedule}).status, 0);
+  ask({"run", "ring", "--world", "2", "--trace", trace});
+  EXPECT_GT(nlohmann::json::parse(read_file("file", trace))["traceEvents"].size(), 4U);
+}
+
+TEST(RunCommand, ChecksEveryFileBeforeItRuns) {
+  for (const char* option : {"--json", "--report", "--sarif", "--trace", "--save-schedule"}) {
+    const Answer answer = ask({"run", "ring", option, "/absent/file"});
+    EXPECT_EQ(answer.status, 2) << option;
+    EXPECT_EQ(answer.out, "") << option;
+  }
+}
+
+TEST(RunCommand, AnExpectationIsForTheOptionsOfItsFile) {
+  const std::string path = temporary("expects.toml");
+  OutputFile{"file", path}.commit(
+      "program = \"ring\"\nworld = 3\n[expect]\noutcome = \"deadlock\"\n");
+  EXPECT_EQ(ask({"run", path}).status, 1);
+  const Answer other = ask({"run", path, "--world", "4"});
+  EXPECT_EQ(other.status, 0) << "of another world nothing is said";
+  EXPECT_THAT(other.out, testing::Not(HasSubstr("Unexpected")));
+  EXPECT_THAT(ask({"run", path, "--quiet"}).out, HasSubstr("Unexpected")) << "though quiet";
+}
+
+TEST(RunCommand, RecordsOrCountsButNotBoth) {
+  const std::string folder = temporary("recorded_and_counted");
+  for (const std::vector<std::string>& cost :
+       {std::vector<std::string>{"--cost"}, {"--cost-json", temporary("both.json")}}) {
+    std::vector<std::string> arguments = {"run", "ring", "--record", folder};
+    arguments.insert(arguments.end(), cost.begin(), cost.end());
+    const Answer answer = ask(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+  }
+}
+
+// -- The log of ranks --
+
+Answer ask_logging(std::vector<std::string> arguments) {
+  const Program logs{"logs", "", [](Rank& rank) { rank.log("this is {}", rank.rank()); }};
+  CommandLine command_line{.binary = "tool", .description = "", .programs = {logs}};
+  command_line.commands.push_back(make_run_command());
+  arguments.insert(arguments.begin(), {"run", "logs"});
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_command_line(command_line, arguments, out, err);
+  return {status, out.str(), err.str()};
+}
+
+TEST(RunCommand, TheLogOfRank0IsShownUnlessOthersAreAskedFor) {
+  EXPECT_EQ(ask_logging({}).err, "[0] this is 0\n");
+  EXPECT_EQ(ask_logging({"--quiet"}).err, "");
+  EXPECT_EQ(ask_logging({"--quiet", "--log-ranks", "0,2"}).err, "[0] this is 0\n[2] this is 2\n");
+  EXPECT_EQ(ask_logging({"--log-ranks", "none"}).err, "");
+}
+
+TEST(RunCommand, RanksToLogAreThoseOfTheWorldThatRuns) {
+  const Answer beyond = ask_logging({"--world", "4", "--log-ranks", "0,5"});
+  EXPECT_EQ(beyond.status, 2);
+  EXPECT_EQ(beyond.out, "");
+  EXPECT_EQ(ask_logging({"--world", "12", "--log-ranks", "11"}).err, "[11] this is 11\n");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -10,13 +10,13 @@
 namespace gang::harness {
 namespace {
 
-struct ReducedCase {
+struct ContributionCase {
   DataType type;
   ReduceOperation operation;
 };
 
-std::vector<ReducedCase> every_case() {
-  std::vector<ReducedCase> cases;
+std::vector<ContributionCase> every_case() {
+  std::vector<ContributionCase> cases;
   for (const DataType type : all_data_types) {
     for (const ReduceOperation operation : all_reduce_operations) {
       if (is_defined(operation, type)) cases.push_back({type, operation});
@@ -25,7 +25,7 @@ std::vector<ReducedCase> every_case() {
   return cases;
 }
 
-class Contributions : public testing::TestWithParam<ReducedCase> {
+class Contributions : public testing::TestWithParam<ContributionCase> {
  protected:
   static constexpr std::int64_t count = 11;
 

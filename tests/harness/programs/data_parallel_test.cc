@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -34,6 +36,20 @@ TEST(DataParallel, TrainsOnRank0) {
 
 TEST(DataParallel, RefusesABatchBeyondItsLimit) {
   EXPECT_THROW(run_data_parallel({{"samples", "256"}}, 128), InvalidArgument);
+}
+
+TEST(DataParallel, OnlyRank0KnowsTheLoss) {
+  const RunResult result = run_data_parallel({{"steps", "2"}});
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const auto& outputs = result.outputs.by_rank[rank];
+    for (std::size_t step = 0; step < 2; ++step) {
+      double loss = -1;
+      EXPECT_EQ(outputs.at(step).name, "loss");
+      ASSERT_EQ(outputs[step].data.size(), sizeof(loss));
+      std::memcpy(&loss, outputs[step].data.data(), sizeof(loss));
+      EXPECT_EQ(loss > 0, rank == 0);
+    }
+  }
 }
 
 }  // namespace

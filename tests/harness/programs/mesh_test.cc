@@ -1,3 +1,6 @@
+#include <cstring>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -41,6 +44,25 @@ TEST(Mesh, EveryAxisIsReducedOver) {
   };
   // Each rank makes two gangs more, and reduces over them.
   EXPECT_EQ(operations("2"), operations("0") + 8 * 4);
+}
+
+TEST(Mesh, PutsOutTheSumOfTheRanksOfEachAxis) {
+  const RunResult result = run(mesh_program(),
+                               {.program = "mesh",
+                                .world_size = 16,
+                                .parameters = {{"tp", "2"}, {"pp", "2"}, {"intra_node", "2"}}},
+                               {.outputs = KeepOutputs::data});
+  std::vector<std::pair<std::string, std::int64_t>> sums;  // of rank 13
+  for (const Output& output : result.outputs.by_rank.at(13)) {
+    std::int64_t sum = 0;
+    ASSERT_EQ(output.data.size(), sizeof(sum));
+    std::memcpy(&sum, output.data.data(), sizeof(sum));
+    sums.emplace_back(output.name, sum);
+  }
+  using Sum = std::pair<std::string, std::int64_t>;
+  EXPECT_THAT(
+      sums, testing::ElementsAre(Sum{"tp", 12 + 13}, Sum{"dp", 9 + 11 + 13 + 15}, Sum{"pp", 5 + 13},
+                                 Sum{"sdp", 13 + 15}, Sum{"rdp", 9 + 13}));
 }
 
 }  // namespace

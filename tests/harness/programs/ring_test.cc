@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "harness/programs/all_programs.h"
@@ -20,6 +22,36 @@ TEST(Ring, NeedsNoBufferedSends) {
   for (const int world_size : {1, 2, 3, 4, 5}) {
     EXPECT_TRUE(run_ring({{"iterations", "3"}}, world_size).holds()) << world_size;
   }
+}
+
+std::vector<std::int32_t> held_by(const Output& output) {
+  std::vector<std::int32_t> held(output.data.size() / sizeof(std::int32_t));
+  std::memcpy(held.data(), output.data.data(), output.data.size());
+  return held;
+}
+
+TEST(Ring, EachRankHoldsWhatHasTravelledToIt) {
+  for (const int world_size : {1, 2, 5}) {
+    for (const int iterations : {0, 1, 7}) {
+      const RunResult result =
+          run(ring_program(),
+              {.program = "ring",
+               .world_size = world_size,
+               .parameters = {{"count", "3"}, {"iterations", std::to_string(iterations)}}},
+              {.outputs = KeepOutputs::data});
+      for (int rank = 0; rank < world_size; ++rank) {
+        const auto& outputs = result.outputs.by_rank[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(outputs.size(), 1U);
+        EXPECT_EQ(outputs[0].name, "held");
+        const std::int32_t from = (rank + 10 * world_size - iterations) % world_size;
+        EXPECT_EQ(held_by(outputs[0]), std::vector<std::int32_t>(3, from)) << iterations;
+      }
+    }
+  }
+}
+
+TEST(Ring, EachStepIsASendAndAReceiveOfEachRank) {
+  EXPECT_EQ(run_ring({{"iterations", "3"}}, 5).report.counts.rank_operations, 5U * 3 * 2);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -28,6 +30,31 @@ TEST(TwoCommunicators, AreCorrectGangByGang) {
 
 TEST(TwoCommunicators, NeedTwoRanks) {
   EXPECT_THROW(run_on(BackendKind::sim, "same", 1), InvalidArgument);
+}
+
+TEST(TwoCommunicators, PutOutBothSums) {
+  const RunResult result =
+      run(two_communicators_program(), {.program = "two_communicators", .world_size = 3},
+          {.outputs = KeepOutputs::data});
+  ASSERT_EQ(result.outputs.by_rank.size(), 3U);
+  for (const auto& outputs : result.outputs.by_rank) {
+    ASSERT_EQ(outputs.size(), 2U);
+    EXPECT_EQ(outputs[0].name, "gradient");
+    EXPECT_EQ(outputs[0].count, 1024);
+    EXPECT_EQ(outputs[1].name, "activation");
+    EXPECT_EQ(outputs[1].count, 16);
+    for (const Output& output : outputs) {
+      std::vector<float> sums(static_cast<std::size_t>(output.count));
+      std::memcpy(sums.data(), output.data.data(), output.data.size());
+      EXPECT_EQ(sums, std::vector<float>(sums.size(), 3.0F)) << output.name;
+    }
+  }
+}
+
+TEST(TwoCommunicators, HangUnlessAskedToStartInOneOrder) {
+  EXPECT_FALSE(run(two_communicators_program(),
+                   {.program = "two_communicators", .backend = BackendKind::sim_nccl})
+                   .holds());
 }
 
 }  // namespace
