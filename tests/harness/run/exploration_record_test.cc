@@ -205,5 +205,39 @@ TEST(ExplorationRecord, KeepsItsTimeAndWhatWasNotContained) {
   EXPECT_EQ(to_junit(again).cases.at(0).failure.value().message, "rank 0 got a false mismatch");
 }
 
+TEST(ExplorationRecord, KeepsTheCountsOfOperationsAndOfCorruptRuns) {
+  const ExplorationRecord record{.specification = specification_of(ring_program()),
+                                 .coverage = {.corrupted = 2, .rank_operations = 40}};
+  const ExplorationRecord again = exploration_record_from_json(to_json(record));
+  EXPECT_EQ(again.coverage.corrupted, 2U);
+  EXPECT_EQ(again.coverage.rank_operations, 40U);
+}
+
+// The shards after a failure were run as well.
+TEST(ExplorationRecord, TheTimeOfMergedShardsIsThatOfAll) {
+  std::vector<ExplorationRecord> shards(3);
+  for (ExplorationRecord& shard : shards) shard.wall_time = std::chrono::seconds(2);
+  shards[0].failure.emplace();
+  shards[1].failure.emplace();
+  const ExplorationRecord whole = merged(shards);
+  EXPECT_EQ(whole.wall_time, std::chrono::seconds(6));
+  EXPECT_EQ(to_junit(whole).cases.at(0).time, std::chrono::seconds(6));
+}
+
+TEST(ExplorationRecord, OneRunIsNotRuns) {
+  ExplorationRecord record{.specification = specification_of(ring_program()), .schedules = 1};
+  record.coverage.runs = 1;
+  EXPECT_THAT(to_string(record), HasSubstr("  1 run, 0 operations by ranks"));
+}
+
+TEST(ExhaustiveSearchOf, TakesEachCountFromItsPlace) {
+  Exploration exploration{.results = 4, .fault_cases = 3};
+  EXPECT_FALSE(exhaustive_search_of(exploration));
+  exploration.every.emplace().classes = 7;
+  exploration.every->contests = 5;
+  EXPECT_EQ(exhaustive_search_of(exploration),
+            (ExhaustiveSearch{.classes = 7, .contested_choices = 5, .fault_cases = 3}));
+}
+
 }  // namespace
 }  // namespace gang::harness
