@@ -138,6 +138,7 @@ TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
                                      .corrupted = 5,
                                      .rank_operations = 40},
                         .wall_time = std::chrono::seconds(2)};
+  one.exhaustive.emplace();
   one.coverage.kinds["crash"] = {.planned = 7, .fired = 6, .places = {"a"}};
   ExplorationRecord two = one;
   two.shard = {1, 2};
@@ -146,6 +147,7 @@ TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
   two.coverage.kinds["stall"] = {.planned = 1, .fired = 0, .places = {}};
   const ExplorationRecord whole = merged({one, two});
   EXPECT_EQ(whole.shard, Shard());
+  EXPECT_FALSE(whole.exhaustive) << "shards are drawn";
   EXPECT_EQ(whole.wall_time, std::chrono::seconds(5));
   const ExplorationCoverage& coverage = whole.coverage;
   EXPECT_EQ(coverage.runs, 8U);

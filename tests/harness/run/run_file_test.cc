@@ -346,5 +346,12 @@ TEST(RunFile, AnEntryWithoutRanksIsRefused) {
   EXPECT_THAT(error_of(to.dump()), HasSubstr("field ranks does not begin with rank"));
 }
 
+TEST(ToJsonText, AValueDeepInsideIsOnOneLineHoweverLong) {
+  const json value = {{"a", {{"b", {{"c", json::array({std::string(400, 'x'), 1})}}}}}};
+  const std::string text = to_json_text(value);
+  EXPECT_EQ(json::parse(text), value);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 7);
+}
+
 }  // namespace
 }  // namespace gang::harness

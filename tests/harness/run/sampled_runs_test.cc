@@ -200,5 +200,28 @@ TEST(SampleText, TheChanceIsThatOfTheBoundHoweverSmall) {
   EXPECT_THAT(text_of(1 / 6.4e21), HasSubstr("at least 1 in 6.4e+21 ("));
 }
 
+TEST(RunSampled, DeeperRunsOfPctSeeMore) {
+  const auto classes = [](int depth) {
+    return explore(locks(3), one_rank,
+                   {.schedules = 100, .strategy = Strategy::pct, .depth = depth})
+        .sample.value()
+        .classes;
+  };
+  EXPECT_GT(classes(3), classes(1));
+}
+
+TEST(RunSampled, ARecheckIsMadeOfEveryRun) {
+  int runs = 0;
+  const Program program{.name = "alternates", .description = "", .run = [&runs](Rank& rank) {
+                          for (int i = 0; i < runs % 2; ++i) rank.root()->barrier();
+                          ++runs;
+                        }};
+  const Exploration exploration = explore(
+      program, {.program = "alternates", .world_size = 1, .schedule = ScheduleChoice::recheck},
+      {.schedules = 1, .strategy = Strategy::random});
+  ASSERT_TRUE(exploration.failure);
+  EXPECT_EQ(exploration.failure->report.findings.at(0).id, sim::finding_id::nondeterminism);
+}
+
 }  // namespace
 }  // namespace gang::harness
