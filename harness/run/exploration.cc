@@ -49,8 +49,17 @@ void ExplorationCoverage::add(const RunResult& result) {
 
 void ExplorationCoverage::add(const ExplorationCoverage& other) {
   runs += other.runs;
-  rank_operations += other.rank_operations;
+  with_faults += other.with_faults;
   completed += other.completed;
+  typed_errors += other.typed_errors;
+  corrupted += other.corrupted;
+  rank_operations += other.rank_operations;
+  for (const auto& [kind, counts] : other.kinds) {
+    OfKind& of_kind = kinds[kind];
+    of_kind.planned += counts.planned;
+    of_kind.fired += counts.fired;
+    of_kind.places.insert(counts.places.begin(), counts.places.end());
+  }
 }
 
 bool is_failure(const RunResult& result) {

@@ -38,7 +38,7 @@ struct ExplorationCoverage {
   std::map<std::string, OfKind> kinds;
 
   void add(const RunResult& result);
-  void add(const ExplorationCoverage& other);  // of runs without faults
+  void add(const ExplorationCoverage& other);
 };
 
 // Which schedules an exploration runs.

@@ -59,21 +59,6 @@ std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
                           .fault_cases = field<std::uint64_t>(search, "fault_cases")};
 }
 
-void add_coverage(const ExplorationCoverage& from, ExplorationCoverage& to) {
-  to.runs += from.runs;
-  to.with_faults += from.with_faults;
-  to.completed += from.completed;
-  to.typed_errors += from.typed_errors;
-  to.corrupted += from.corrupted;
-  to.rank_operations += from.rank_operations;
-  for (const auto& [kind, counts] : from.kinds) {
-    ExplorationCoverage::OfKind& of_kind = to.kinds[kind];
-    of_kind.planned += counts.planned;
-    of_kind.fired += counts.fired;
-    of_kind.places.insert(counts.places.begin(), counts.places.end());
-  }
-}
-
 std::string kinds_table(const ExplorationCoverage& coverage) {
   if (coverage.kinds.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{"fault", "planned", "happened", "places"}};
@@ -133,7 +118,7 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
   for (const ExplorationRecord& shard : shards) {
     whole.wall_time += shard.wall_time;
     if (whole.failure) continue;
-    add_coverage(shard.coverage, whole.coverage);
+    whole.coverage.add(shard.coverage);
     whole.claim = shard.claim;
     whole.failure = shard.failure;
     whole.failing_seed = shard.failing_seed;

@@ -142,10 +142,11 @@ class Shrinker {
       const auto set = [&parameter](std::int64_t value) {
         return [&parameter, value](RunSpecification& s) {
           const auto given = s.parameters.find(parameter.name);
-          const std::string before =
-              given == s.parameters.end() ? to_string(parameter.default_value) : given->second;
+          const ParameterValue before = given == s.parameters.end()
+                                            ? parameter.default_value
+                                            : parse_parameter_value(parameter, given->second);
           s.parameters[parameter.name] = fmt::format("{}", value);
-          return s.parameters[parameter.name] != before;
+          return value < std::get<std::int64_t>(before);
         };
       };
       if (!try_change(set(range->minimum))) try_change(set(range->minimum + 1));

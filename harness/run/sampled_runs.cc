@@ -1,6 +1,7 @@
 #include "harness/run/sampled_runs.h"
 
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <map>
@@ -194,6 +195,14 @@ int promised_depth(const sim::KnownContests& known, std::uint64_t runs) {
   return 0;
 }
 
+// The N of "1 in N". But for its rounding, the bound is one part of a whole number.
+std::string odds_text(double bound) {
+  constexpr double most_in_full = 1e15;
+  const double odds = 1 / bound;
+  return odds < most_in_full ? grouped(static_cast<std::uint64_t>(std::llround(odds)))
+                             : fmt::format("{:.1e}", odds);
+}
+
 bool decides_something_else(const std::optional<sim::EverySchedule>& every) {
   using End = sim::EverySchedule::End;
   return !every || every->end == End::unguided || every->end == End::too_large;
@@ -258,11 +267,10 @@ std::string to_text(const Sample& sample) {
                   sample.classes == 1 ? "1 class" : grouped(sample.classes) + " classes",
                   grouped(sample.runs, name + " run"), 100 * sample.unseen());
   if (sample.strategy != Strategy::pct) return text;
-  const auto odds = static_cast<std::uint64_t>(std::ceil(1 / sample.bound));
   text += fmt::format(
       ". Each finds a bug of depth {} with a chance of at least 1 in {} ({}, {}); together: {:.1f} "
       "%",
-      sample.depth, grouped(odds), grouped(sample.contexts, "context"),
+      sample.depth, odds_text(sample.bound), grouped(sample.contexts, "context"),
       grouped(sample.steps, "contested step"), 100 * sample.promise());
   if (sample.longer_runs > 0)
     text += fmt::format(", without {} that went on for longer", grouped(sample.longer_runs, "run"));

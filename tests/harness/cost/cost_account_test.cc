@@ -212,5 +212,37 @@ TEST(OperationSums, AddWhatIsAlikeInEveryRespect) {
   EXPECT_EQ(all[1].calls, 1U);
 }
 
+TEST(CostAccount, ABatchCountsWhatItSendsOrReceivesWhicheverIsMore) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::vector<std::int64_t> values(3);
+        const int peer = 1 - rank.rank();
+        const OperationKind both = rank.rank() == 0 ? OperationKind::send : OperationKind::recv;
+        const OperationKind one = rank.rank() == 0 ? OperationKind::recv : OperationKind::send;
+        const PointToPoint batch[] = {{both, view(values).slice(0, 1), peer},
+                                      {both, view(values).slice(1, 1), peer},
+                                      {one, view(values).slice(2, 1), peer}};
+        rank.root()->batch(batch);
+      },
+      2);
+  for (const auto& of_rank : counts)
+    EXPECT_THAT(texts_of(of_rank), ElementsAre("root 2 intra batch 1x 16 B"));
+}
+
+TEST(OperationSums, KeepApartWhatDiffersInOneRespect) {
+  const OperationCount one{.gang = "dp", .size = 2, .kind = OperationKind::all_reduce, .calls = 1};
+  OperationCount larger = one;
+  larger.size = 4;
+  OperationCount farther = one;
+  farther.link = Link::inter_node;
+  OperationCount gathers = one;
+  gathers.kind = OperationKind::all_gather;
+  OperationSums sums;
+  sums.add({one, larger, farther, gathers, one});
+  const std::vector<OperationCount> all = sums.take();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].calls, 2U);
+}
+
 }  // namespace
 }  // namespace gang::harness

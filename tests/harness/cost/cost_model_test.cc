@@ -64,5 +64,24 @@ TEST(LinkSpeed, RejectsOtherTexts) {
   }
 }
 
+TEST(CostModel, CountsTheLatenciesOfEveryKind) {
+  for (const OperationKind kind :
+       {OperationKind::all_gather, OperationKind::all_gather_to_list, OperationKind::all_to_all,
+        OperationKind::gather, OperationKind::scatter, OperationKind::scan,
+        OperationKind::exclusive_scan})
+    EXPECT_EQ(latency_count(kind, 8), 7) << to_string(kind);
+  EXPECT_EQ(latency_count(OperationKind::reduce, 8), 3);
+  EXPECT_EQ(latency_count(OperationKind::broadcast_objects, 8), 3);
+  EXPECT_EQ(latency_count(OperationKind::monitored_barrier, 8), 6);
+  EXPECT_EQ(latency_count(OperationKind::send, 8), 1);
+  EXPECT_EQ(latency_count(OperationKind::create_gang, 8), 0);
+}
+
+TEST(LinkSpeed, IsWrittenInTheLargestUnitThatFits) {
+  EXPECT_EQ(to_string(LinkSpeed{1e-6, 1e9}), "1us:1GB/s");
+  EXPECT_EQ(to_string(LinkSpeed{999e-9, 999e6}), "999ns:999MB/s");
+  EXPECT_EQ(to_string(LinkSpeed{2, 500}), "2s:0.5KB/s");
+}
+
 }  // namespace
 }  // namespace gang::harness

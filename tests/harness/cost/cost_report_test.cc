@@ -84,5 +84,36 @@ TEST(CostReport, ARunWithoutStepsIsOneStep) {
   EXPECT_EQ(make_cost_report("example", 0, {}, {{}}).steps, 1);
 }
 
+std::string row_of(const OperationCount& count) {
+  const std::string text = to_string(make_cost_report("example", 1, {}, {{count}}));
+  const std::size_t begin = text.find("\n  " + count.gang.substr(0, 7)) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(CostReport, UnitsBeginWhereTheyAreWhole) {
+  OperationCount count{.gang = "just_8_x",
+                       .size = 2,
+                       .kind = OperationKind::send,
+                       .calls = 1,
+                       .bytes = 1024,
+                       .seconds = 1e-3};
+  EXPECT_EQ(row_of(count),
+            "  just_8_x     2 intra send                  1      1 KiB      1 KiB   1.00 ms");
+  count.gang = "just_9_xx";
+  count.bytes = 1023;
+  count.seconds = 1;
+  EXPECT_EQ(row_of(count),
+            "  just_9_~     2 intra send                  1     1023 B     1023 B    1.00 s");
+}
+
+TEST(CostReport, TheModelOfEachLinkIsItsOwn) {
+  const CostModel model{.intra_node = {1e-6, 2e9}, .inter_node = {3e-6, 4e9}};
+  const nlohmann::json json = to_json(make_cost_report("example", 1, model, {{}}))["model"];
+  EXPECT_EQ(json["intra_node"]["latency_seconds"], 1e-6);
+  EXPECT_EQ(json["intra_node"]["bytes_per_second"], 2e9);
+  EXPECT_EQ(json["inter_node"]["latency_seconds"], 3e-6);
+  EXPECT_EQ(json["inter_node"]["bytes_per_second"], 4e9);
+}
+
 }  // namespace
 }  // namespace gang::harness

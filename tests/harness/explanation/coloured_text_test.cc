@@ -77,5 +77,10 @@ TEST_F(TextStyleOf, ADumbTerminalIsPlain) {
   EXPECT_EQ(text_style(true), TextStyle::plain);
 }
 
+TEST_F(TextStyleOf, WhereNoTerminalIsNamedItIsPlain) {
+  ::unsetenv("TERM");
+  EXPECT_EQ(text_style(true), TextStyle::plain);
+}
+
 }  // namespace
 }  // namespace gang::harness

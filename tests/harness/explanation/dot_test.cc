@@ -78,5 +78,15 @@ TEST(Dot, AContextIsNamedBesideItsRank) {
   EXPECT_THAT(to_dot(report), HasSubstr("rank 1 / loader\\n"));
 }
 
+TEST(Dot, WhatACallIsQueuedBehindIsBelowIt) {
+  sim::Report report = some_deadlock();
+  report.blocked[1].behind.emplace();
+  report.blocked[1].behind->gang = {"dp", "0,2"};
+  report.blocked[1].behind->call = {.kind = "scan", .sequence = 2};
+  report.blocked[1].behind->location = {"t.cc", 9};
+  EXPECT_THAT(to_dot(report),
+              HasSubstr("tp[0,1]  barrier #0\\nbehind dp[0,2]  scan #2\\nt.cc:9\""));
+}
+
 }  // namespace
 }  // namespace gang::harness

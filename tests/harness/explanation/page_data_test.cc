@@ -235,5 +235,63 @@ TEST(PageData, ABlockedCallIsMarkedInTheLaneOfItsContextOnly) {
   EXPECT_THAT(marked["saver"], testing::ElementsAre(true));
 }
 
+TEST(PageData, EachFactIsThatOfTheRun) {
+  RunResult result;
+  result.world_size = 6;
+  result.specification.program = "some/where/train.toml";
+  result.specification.schedule = ScheduleChoice::random;
+  result.specification.options.seed = 9;
+  result.specification.options.context = sim::ContextKind::parallel;
+  result.specification.options.execution = sim::ExecutionModel::stream_ordered;
+  result.report.counts.gangs = 3;
+  result.report.counts.rank_operations = 40;
+  result.report.virtual_time = std::chrono::seconds(2);
+  result.report.trace.digest = 0xab;
+  result.outputs.digest = 0xcd;
+  const json page = make_page_data(result);
+  EXPECT_EQ(page["program"], "train.toml");
+  EXPECT_EQ(page["world"], 6);
+  EXPECT_EQ(page["seed"], 9);
+  std::map<std::string, std::string> facts;
+  for (const json& fact : page["facts"]) facts[fact[0]] = fact[1];
+  EXPECT_EQ(facts["Program"], "some/where/train.toml");
+  EXPECT_EQ(facts["Ranks"], "6");
+  EXPECT_EQ(facts["Gangs"], "3");
+  EXPECT_EQ(facts["Operations"], "40");
+  EXPECT_EQ(facts["Backend"], "sim");
+  EXPECT_EQ(facts["Contexts"], "parallel");
+  EXPECT_EQ(facts["Schedule"], "random");
+  EXPECT_EQ(facts["Execution"], "stream_ordered");
+  EXPECT_EQ(facts["Sends"], "rendezvous");
+  EXPECT_EQ(facts["Seed"], "9");
+  EXPECT_EQ(facts["Virtual time"], "2 s");
+  EXPECT_EQ(facts["Trace digest"], "00000000000000ab");
+  EXPECT_EQ(facts["Result digest"], "00000000000000cd");
+}
+
+TEST(PageData, WhatACallIsQueuedBehindIsThere) {
+  RunResult result;
+  result.report.blocked = {{.rank = 0, .gang = {"dp", "0,1"}, .call = {.kind = "barrier"}}};
+  result.report.blocked[0].behind.emplace();
+  result.report.blocked[0].behind->gang = {"tp", "0,2"};
+  result.report.blocked[0].behind->call = {.kind = "scan", .sequence = 2};
+  result.report.blocked[0].behind->location = {"t.cc", 9};
+  const json node = make_page_data(result)["nodes"][0];
+  EXPECT_EQ(node["behind"], "tp[0,2]  scan #2");
+  EXPECT_EQ(node["behind_location"], "t.cc:9");
+}
+
+TEST(PageData, TheVerdictOfARunThatHoldsSaysWhatTheFaultsLeft) {
+  RunResult result;
+  EXPECT_EQ(make_page_data(result)["verdict"],
+            "Completed: every rank returned; nothing is blocked, nothing was left behind.");
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::slow}}});
+  result.report.faults = {{.description = "it was slow"}};
+  EXPECT_EQ(make_page_data(result)["verdict"],
+            "Completed: every rank that the faults left returned; nothing is blocked, nothing was "
+            "left behind.");
+}
+
 }  // namespace
 }  // namespace gang::harness

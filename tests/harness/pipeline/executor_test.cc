@@ -129,5 +129,31 @@ TEST(Executor, RefusesAGangOfAnotherSize) {
   EXPECT_TRUE(run(program, {.program = "pipeline", .world_size = 3}).holds());
 }
 
+std::size_t most_held_on_rank_0(const Case& wanted, SendForm form) {
+  const MessagePlan plan = plan_messages(make_schedule(wanted.kind, wanted.sizes), form);
+  std::size_t most = 0;
+  const Program program{"pipeline", "", [&](Rank& rank) {
+                          Counting work(plan.sizes);
+                          const std::size_t held = run_pipeline(*rank.root(), plan, work);
+                          if (rank.rank() == 0) most = held;
+                        }};
+  const RunResult result = run(program, {.program = "pipeline",
+                                         .world_size = wanted.sizes.ranks,
+                                         .options = {.sends = sim::SendMode::unlimited()}});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  return most;
+}
+
+TEST(Executor, ReturnsTheMostMessagesThatARankHeldAtOnce) {
+  // A message goes as soon as it is made, and is used up as soon as it has come.
+  EXPECT_EQ(most_held_on_rank_0({ScheduleKind::gpipe, {2, 1, 3}}, SendForm::one_by_one), 1U);
+  // 1B0 makes a gradient from the one that it needs.
+  EXPECT_EQ(most_held_on_rank_0({ScheduleKind::interleaved_1f1b, {1, 3, 1}}, SendForm::batched),
+            2U);
+  // 0F1 comes between 1B0 and 0B0.
+  EXPECT_EQ(most_held_on_rank_0({ScheduleKind::interleaved_1f1b, {1, 2, 3}}, SendForm::batched),
+            2U);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -70,5 +70,48 @@ TEST(HybridPlan, NamesThePossibleSizes) {
               HasSubstr("must be a multiple of 4"));
 }
 
+TEST(HybridOptions, AreWhatTheParametersSay) {
+  const ParameterValues values{hybrid_parameters(),
+                               {{"pp", "2"},
+                                {"tp", "3"},
+                                {"intra_node", "4"},
+                                {"schedule", "gpipe"},
+                                {"stages_per_rank", "5"},
+                                {"microbatches", "6"},
+                                {"messages", "one_by_one"},
+                                {"split", "linear1"},
+                                {"model", "transformer"},
+                                {"hidden", "7"},
+                                {"layers", "8"},
+                                {"samples", "9"},
+                                {"steps", "10"},
+                                {"data_seed", "11"}}};
+  EXPECT_EQ(hybrid_options(12, values), (HybridOptions{.world_size = 12,
+                                                       .pp = 2,
+                                                       .tp = 3,
+                                                       .intra_node = 4,
+                                                       .schedule = "gpipe",
+                                                       .stages_per_rank = 5,
+                                                       .microbatches = 6,
+                                                       .messages = SendForm::one_by_one,
+                                                       .split = "linear1",
+                                                       .model = "transformer",
+                                                       .hidden = 7,
+                                                       .layers = 8,
+                                                       .samples = 9,
+                                                       .steps = 10,
+                                                       .data_seed = 11}));
+  EXPECT_EQ(hybrid_options(1, {hybrid_parameters(), {}}), HybridOptions());
+}
+
+TEST(HybridPlan, TrainsWithTheSeedThatIsGivenAndSumsExactlyUpToFourLayers) {
+  const HybridPlan plan = make_hybrid_plan({.world_size = 1, .layers = 4, .data_seed = 7});
+  EXPECT_EQ(plan.training.seed, 7U);
+  EXPECT_EQ(plan.training.model.numbers, training::Numbers::exact);
+  EXPECT_EQ(plan.training.sgd.momentum, 0.5);
+  EXPECT_EQ(make_hybrid_plan({.world_size = 1, .layers = 5}).training.model.numbers,
+            training::Numbers::real);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -107,5 +107,21 @@ TEST(MessagePlan, OnlyInputGradientsTravel) {
   EXPECT_EQ(made_by({1, 2, Pass::backward_input}), needed_by({0, 2, Pass::backward}));
 }
 
+// An activation and a gradient may go from one rank to another for the same stage and microbatch.
+TEST(MessagePlan, OneByOneEveryMessageHasATagOfItsOwn) {
+  const PipelineSizes sizes{2, 3, 4};
+  const MessagePlan plan =
+      plan_messages(make_schedule(ScheduleKind::interleaved_1f1b, sizes), SendForm::one_by_one);
+  std::map<int, std::string> message_of_tag;
+  for (const auto& actions : plan.by_rank)
+    for (const PipelineAction& action : actions)
+      if (const auto* transfers = std::get_if<std::vector<PipelineTransfer>>(&action)) {
+        const PipelineTransfer& transfer = transfers->front();
+        const std::string message = to_string(transfer.message);
+        EXPECT_EQ(message_of_tag.try_emplace(transfer.tag, message).first->second, message);
+      }
+  EXPECT_EQ(message_of_tag.size(), 2U * 5 * 4);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -103,5 +103,27 @@ TEST(ScheduleCheck, AScheduleThatIsWorseThanItsFormulaIsNamed) {
       testing::Contains("Rank 0 is idle for 6 of 18 units of time; by the formula, 2 of 14."));
 }
 
+TEST(ScheduleCheck, OnlySoManyComplaintsAreMade) {
+  const PipelineSchedule empty{.sizes = {2, 1, 8}, .by_rank = {{}, {}}};
+  const std::vector<std::string> complaints = check_schedule(empty);
+  EXPECT_EQ(complaints.size(), 8U);
+  EXPECT_EQ(complaints.front(), "0F0 is never computed.");
+}
+
+TEST(ScheduleCheck, AStageOrMicrobatchBelow0IsNamed) {
+  for (const StagePass& pass : {StagePass{-1, 0, Pass::forward}, StagePass{0, -1, Pass::forward}}) {
+    PipelineSchedule schedule = small_schedule();
+    schedule.by_rank[0][0] = pass;
+    EXPECT_THAT(check_schedule(schedule),
+                ElementsAre(HasSubstr("only 2 stages and 2 microbatches")));
+  }
+}
+
+TEST(ScheduleCheck, AScheduleOfNothingHasNothingToCompute) {
+  EXPECT_THAT(check_schedule({.sizes = {1, 1, 0}, .by_rank = {{}}}),
+              ElementsAre("A schedule of 1 rank, 1 stage per rank, 0 microbatches has nothing to "
+                          "compute."));
+}
+
 }  // namespace
 }  // namespace gang::harness

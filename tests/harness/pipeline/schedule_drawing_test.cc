@@ -45,5 +45,15 @@ TEST(ScheduleDrawing, SaysWhatItLeavesOut) {
               testing::HasSubstr("... 100 ranks"));
 }
 
+TEST(ScheduleDrawing, DrawsUpTo64Ranks) {
+  const auto drawing = [](int ranks) {
+    return drawing_of(ScheduleKind::one_f_one_b, {ranks, 1, ranks});
+  };
+  EXPECT_THAT(drawing(64), testing::HasSubstr("\n  rank  63 "));
+  EXPECT_THAT(drawing(64), testing::Not(testing::HasSubstr("... 64 ranks")));
+  EXPECT_THAT(drawing(65), testing::Not(testing::HasSubstr("\n  rank  64 ")));
+  EXPECT_THAT(drawing(65), testing::HasSubstr("... 65 ranks"));
+}
+
 }  // namespace
 }  // namespace gang::harness

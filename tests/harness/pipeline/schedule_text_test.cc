@@ -48,5 +48,10 @@ TEST(ScheduleText, RejectsSchedulesThatAreTooLarge) {
                   testing::HasSubstr("their product must be at most 4194304")));
 }
 
+TEST(ScheduleText, NumbersAreBelow65536) {
+  EXPECT_EQ(parse_schedule("0F65535\n", "s.csv").sizes.microbatches, 65536);
+  EXPECT_THROW(parse_schedule("0F65536\n", "s.csv"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace gang::harness

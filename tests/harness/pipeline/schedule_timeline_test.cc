@@ -36,5 +36,18 @@ TEST(ScheduleTimeline, NamesThePassesThatCanNeverRun) {
   EXPECT_THAT(timeline.stuck, testing::ElementsAre("0B0", "1F1"));
 }
 
+TEST(ScheduleTimeline, OfNothingThereIsNoBubble) {
+  EXPECT_EQ(ScheduleTimeline{}.bubble_fraction(), 0);
+}
+
+// Rank 0 computes 9 of 12 units, rank 1 3 of 12.
+TEST(ScheduleTimeline, TheBubbleIsThatOfAllRanks) {
+  ScheduleTimeline timeline{.length = 12};
+  timeline.by_rank = {{{{0, 0, Pass::forward}, 0, 9}}, {{{1, 0, Pass::forward}, 9, 12}}};
+  EXPECT_EQ(timeline.idle_units(0), 3);
+  EXPECT_EQ(timeline.idle_units(1), 9);
+  EXPECT_DOUBLE_EQ(timeline.bubble_fraction(), 0.5);
+}
+
 }  // namespace
 }  // namespace gang::harness

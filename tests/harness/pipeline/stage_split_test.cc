@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "gang/fake_gang.h"
 #include "harness/training/model.h"
 
 namespace gang::harness {
@@ -81,6 +82,15 @@ TEST(StageSplit, KnowsTheCallsOfTensorParallelLayers) {
   ASSERT_EQ(backward.size(), 2U);
   EXPECT_EQ(backward[0].label, "linear2");
   EXPECT_EQ(backward[1].label, "linear0");
+}
+
+TEST(StageSplit, CountsTheParametersOfOneRankOfTp) {
+  const auto language_model = training::transformer({.blocks = 2});
+  for (const auto* model : {&four_linears, &language_model}) {
+    const auto tp = make_fake_gang({.rank = 1, .size = 2, .name = "tp"});
+    training::Model built(model->layers, training::build_options(*model, 1, tp));
+    EXPECT_EQ(parameter_elements(model->layers, 2), built.element_count());
+  }
 }
 
 }  // namespace

@@ -84,5 +84,20 @@ TEST(StockSchedules, NameThePossibleSizes) {
               testing::HasSubstr("the product must be at most 4194304"));
 }
 
+TEST(StockSchedules, EachHasItsFormula) {
+  EXPECT_EQ(bounds_of(ScheduleKind::gpipe, {4, 1, 8}).bubble_formula, "(R-1) / (M + R-1)");
+  EXPECT_EQ(bounds_of(ScheduleKind::interleaved_1f1b, {4, 2, 8}).bubble_formula,
+            "(R-1) / (V M + R-1)");
+  EXPECT_EQ(bounds_of(ScheduleKind::zero_bubble_h1, {4, 1, 8}).bubble_formula,
+            "(R-1) / (3 M + R-1)");
+}
+
+TEST(StockSchedules, NeedAStageAndMayBeOfTheGreatestSize) {
+  EXPECT_EQ(refusal(ScheduleKind::interleaved_1f1b, {1, 0, 1}),
+            "the number of stages per rank is 0; must be at least 1");
+  EXPECT_NO_THROW(check_sizes(ScheduleKind::gpipe, {1, 1, 1 << 22}));
+  EXPECT_THROW(check_sizes(ScheduleKind::gpipe, {1, 1, (1 << 22) + 1}), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -72,6 +72,8 @@ TEST(ExhaustiveRuns, AResultThatDependsOnTheMessageIsARace) {
   ASSERT_EQ(found.failure->report.findings.size(), 1u);
   EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::message_race);
   EXPECT_THAT(found.failure->report.findings[0].ranks, testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(to_string(found.failure->report.findings[0].location),
+              testing::StartsWith("exhaustive_runs_test.cc:"));
 }
 
 // Rank 0 takes it for granted that rank 1 has sent when it looks: by itself, a run shows it so.
@@ -323,6 +325,42 @@ TEST(DecisiveText, SaysWhatHappensOtherwise) {
   EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, the run holds."));
   every.holds_otherwise = false;
   EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, it fails, too."));
+}
+
+TEST(ExhaustiveRuns, EachCaseOfFaultsIsRunOnce) {
+  const Program program{
+      .name = "meets", .description = "", .run = [](Rank& rank) { rank.root()->barrier(); }};
+  const Exploration exploration = explored(
+      program, {.program = "meets",
+                .world_size = 1,
+                .faults = load_faults("[[fault]]\nkind = \"crash\"\noperation = 0\nranks = [0]")});
+  EXPECT_EQ(exploration.fault_cases, 1U);
+  EXPECT_EQ(exploration.coverage.runs, 2U);
+  EXPECT_EQ(exploration.coverage.with_faults, 1U);
+}
+
+TEST(ContestText, SaysWhoCalledBeforeTheGangBroke) {
+  sim::Contest contest;
+  contest.first = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::write, .rank = 1};
+  contest.second = {.kind = sim::AccessKind::call,
+                    .mode = sim::AccessMode::read,
+                    .rank = 2,
+                    .site = CallSite::at("train.cc", 7)};
+  contest.second_context = "loader";
+  EXPECT_EQ(to_text(contest),
+            "'loader' of rank 2 called the gang (train.cc:7) before rank 1 broke it");
+  contest.first.mode = sim::AccessMode::read;
+  EXPECT_EQ(to_text(contest), "'loader' of rank 2 (train.cc:7) came before rank 1");
+}
+
+TEST(WhyNotProved, NamesWhatEndedTheRuns) {
+  sim::EverySchedule every;
+  every.end = sim::EverySchedule::End::too_large;
+  EXPECT_EQ(why_not_proved(every), "the runs are too large to compare");
+  every.end = sim::EverySchedule::End::stopped;
+  every.classes = 1;
+  EXPECT_EQ(why_not_proved(every),
+            "exhaustive runs saw 1 class of schedules and did not come to an end");
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
                                      .corrupted = 5,
                                      .rank_operations = 40},
                         .wall_time = std::chrono::seconds(2)};
+  one.exhaustive.emplace();
   one.coverage.kinds["crash"] = {.planned = 7, .fired = 6, .places = {"a"}};
   ExplorationRecord two = one;
   two.shard = {1, 2};
@@ -146,6 +147,7 @@ TEST(ExplorationRecord, OfMergedShardsEveryCountIsTheSum) {
   two.coverage.kinds["stall"] = {.planned = 1, .fired = 0, .places = {}};
   const ExplorationRecord whole = merged({one, two});
   EXPECT_EQ(whole.shard, Shard());
+  EXPECT_FALSE(whole.exhaustive) << "shards are drawn";
   EXPECT_EQ(whole.wall_time, std::chrono::seconds(5));
   const ExplorationCoverage& coverage = whole.coverage;
   EXPECT_EQ(coverage.runs, 8U);
@@ -203,6 +205,40 @@ TEST(ExplorationRecord, KeepsItsTimeAndWhatWasNotContained) {
   EXPECT_EQ(again.failure->uncontained, "rank 0 got a false mismatch");
   // More than the error itself, this is what is wrong.
   EXPECT_EQ(to_junit(again).cases.at(0).failure.value().message, "rank 0 got a false mismatch");
+}
+
+TEST(ExplorationRecord, KeepsTheCountsOfOperationsAndOfCorruptRuns) {
+  const ExplorationRecord record{.specification = specification_of(ring_program()),
+                                 .coverage = {.corrupted = 2, .rank_operations = 40}};
+  const ExplorationRecord again = exploration_record_from_json(to_json(record));
+  EXPECT_EQ(again.coverage.corrupted, 2U);
+  EXPECT_EQ(again.coverage.rank_operations, 40U);
+}
+
+// The shards after a failure were run as well.
+TEST(ExplorationRecord, TheTimeOfMergedShardsIsThatOfAll) {
+  std::vector<ExplorationRecord> shards(3);
+  for (ExplorationRecord& shard : shards) shard.wall_time = std::chrono::seconds(2);
+  shards[0].failure.emplace();
+  shards[1].failure.emplace();
+  const ExplorationRecord whole = merged(shards);
+  EXPECT_EQ(whole.wall_time, std::chrono::seconds(6));
+  EXPECT_EQ(to_junit(whole).cases.at(0).time, std::chrono::seconds(6));
+}
+
+TEST(ExplorationRecord, OneRunIsNotRuns) {
+  ExplorationRecord record{.specification = specification_of(ring_program()), .schedules = 1};
+  record.coverage.runs = 1;
+  EXPECT_THAT(to_string(record), HasSubstr("  1 run, 0 operations by ranks"));
+}
+
+TEST(ExhaustiveSearchOf, TakesEachCountFromItsPlace) {
+  Exploration exploration{.results = 4, .fault_cases = 3};
+  EXPECT_FALSE(exhaustive_search_of(exploration));
+  exploration.every.emplace().classes = 7;
+  exploration.every->contests = 5;
+  EXPECT_EQ(exhaustive_search_of(exploration),
+            (ExhaustiveSearch{.classes = 7, .contested_choices = 5, .fault_cases = 3}));
 }
 
 }  // namespace

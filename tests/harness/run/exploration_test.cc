@@ -120,5 +120,53 @@ TEST(ExplorationCoverage, WhatEndsWithAFindingHasNotCompleted) {
   EXPECT_EQ(coverage.runs, 2U);
 }
 
+// 36 ways in which a rank crashes, of which exhaustive runs see the first; a drawn crash comes too
+// late to happen most of the time.
+TEST(Exploration, FaultsOfExhaustiveRunsAreCountedToo) {
+  const Program program{.name = "careful", .description = "", .run = [](Rank& rank) {
+                          std::int32_t sum = 1;
+                          for (int i = 0; i < 2; ++i)
+                            rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+                        }};
+  const RunSpecification one_crash{
+      .program = "careful",
+      .world_size = 3,
+      .faults = load_faults("[[fault]]\nkind = \"crash\"\noperation = [0, 100]\nmoment = "
+                            "\"any\"\nnotice = \"1s\"\n")};
+  const ExplorationCoverage half =
+      explore(program, one_crash, {.schedules = 10, .strategy = Strategy::exhaustive}).coverage;
+  EXPECT_GT(half.with_faults, 5U);
+  EXPECT_GT(half.typed_errors, 3U);
+  const ExplorationCoverage whole = explore(program, one_crash, {.schedules = 20}).coverage;
+  EXPECT_EQ(half.runs, 10U);
+  EXPECT_EQ(whole.runs, 20U);
+  EXPECT_GE(whole.with_faults, half.with_faults);
+  EXPECT_GE(whole.typed_errors, half.typed_errors);
+  EXPECT_GE(whole.kinds.at("crash").fired, half.kinds.at("crash").fired);
+  EXPECT_GE(whole.kinds.at("crash").places.size(), half.kinds.at("crash").places.size());
+}
+
+TEST(ExplorationCoverage, IsTheSumOfBoth) {
+  ExplorationCoverage coverage{.runs = 1,
+                               .with_faults = 2,
+                               .completed = 3,
+                               .typed_errors = 4,
+                               .corrupted = 5,
+                               .rank_operations = 6};
+  coverage.kinds["crash"] = {.planned = 7, .fired = 8, .places = {"a"}};
+  ExplorationCoverage other = coverage;
+  other.kinds["crash"].places = {"b"};
+  coverage.add(other);
+  EXPECT_EQ(coverage.runs, 2U);
+  EXPECT_EQ(coverage.with_faults, 4U);
+  EXPECT_EQ(coverage.completed, 6U);
+  EXPECT_EQ(coverage.typed_errors, 8U);
+  EXPECT_EQ(coverage.corrupted, 10U);
+  EXPECT_EQ(coverage.rank_operations, 12U);
+  EXPECT_EQ(coverage.kinds.at("crash").planned, 14U);
+  EXPECT_EQ(coverage.kinds.at("crash").fired, 16U);
+  EXPECT_THAT(coverage.kinds.at("crash").places, testing::ElementsAre("a", "b"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -183,5 +183,55 @@ TEST(ToScenario, KeepsTextsAsTheyAreAndExpectsEveryFinding) {
   EXPECT_EQ(source.expectation.findings, (std::vector<std::string>{"rank_failed", "timed_out"}));
 }
 
+TEST(ShrinkFailure, TriesAgainWhatASmallerParameterMakesPossible) {
+  const Program program = wrong_where(
+      [](Rank& rank) { return rank.world_size() >= rank.parameter<std::int64_t>("size"); });
+  const SmallerFailure smaller =
+      shrink_failure(program, run(program, {.program = "wrong", .world_size = 8}));
+  EXPECT_EQ(smaller.result.specification.parameters.at("size"), "1");
+  EXPECT_EQ(smaller.result.world_size, 1);
+}
+
+TEST(ShrinkFailure, DoesNotTryWhatIsNotSmaller) {
+  const Program program = wrong_where([](Rank&) { return true; });
+  const RunSpecification smallest{
+      .program = "wrong", .world_size = 1, .parameters = {{"size", "1"}}};
+  const SmallerFailure smaller = shrink_failure(program, run(program, smallest));
+  EXPECT_EQ(smaller.attempts, 0U);
+  EXPECT_EQ(smaller.result.specification.parameters.at("size"), "1");
+}
+
+// The only fault of `plan` that is left where no fault matters, in a world of 4 ranks.
+RunSpecification left_of(const std::string& plan) {
+  const Program program = wrong_where([](Rank&) { return true; });
+  const RunSpecification specification{
+      .program = "wrong", .world_size = 4, .faults = parse_faults(plan, "")};
+  return shrink_failure(program, run(program, specification)).result.specification;
+}
+
+TEST(ShrinkFailure, AFaultThatDoesNotMatterIsReducedToItsKind) {
+  const sim::FaultPlan slow =
+      left_of("[[fault]]\nkind = \"slow\"\nranks = [0, 1]\ndelay = \"8ms\"\nfactor = 4")
+          .faults.value();
+  ASSERT_EQ(slow.faults.size(), 1U);
+  EXPECT_EQ(slow.faults[0].factor, 1);
+  EXPECT_EQ(slow.faults[0].delay, sim::Between<Duration>(Duration::zero()));
+  EXPECT_EQ(slow.faults[0].ranks, std::vector{0});
+  const sim::FaultPlan stall =
+      left_of("[[fault]]\nkind = \"stall\"\nranks = [0]\nfor = \"2s\"\noperation = 9")
+          .faults.value();
+  EXPECT_EQ(stall.faults.at(0).lasts, std::nullopt);
+  EXPECT_EQ(stall.faults[0].trigger.operation, sim::Between<std::uint64_t>(0));
+}
+
+TEST(ShrinkFailure, ALinkKeepsBothItsEnds) {
+  const RunSpecification left =
+      left_of("[[fault]]\nkind = \"slow_link\"\nranks = [0]\nto = [1, 3]\ndelay = \"1ms\"");
+  EXPECT_EQ(left.world_size, 2);
+  const sim::Fault& fault = left.faults.value().faults.at(0);
+  EXPECT_EQ(fault.ranks, std::vector{0});
+  EXPECT_EQ(fault.to, std::vector{1});
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -242,5 +242,94 @@ TEST(FaultCheck, OutputsOfOneNameMayDifferFromEachOther) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+// Throws what is made up where two_sums fails.
+RunResult run_that_throws(GangErrorKind kind, std::string_view faults) {
+  return run_with(
+      [kind](Rank& rank) {
+        std::int32_t sum = 1;
+        try {
+          two_sums(rank);
+          rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+        } catch (const GangError&) {
+          sum = 0;
+        }
+        if (sum != 4) throw GangError({.kind = kind, .rank = rank.rank(), .reason = "made up"});
+      },
+      faults);
+}
+
+constexpr const char* corrupted_sum =
+    R"(fault = [{kind = "corrupt_result", ranks = [2], operation = 2}])";
+
+TEST(FaultCheck, AnErrorThatAFaultMayCauseIsContained) {
+  for (const GangErrorKind kind : {GangErrorKind::timeout, GangErrorKind::peer_failed,
+                                   GangErrorKind::aborted, GangErrorKind::connection})
+    EXPECT_EQ(run_that_throws(kind, crash).uncontained, "") << to_string(kind);
+  for (const GangErrorKind kind : {GangErrorKind::mismatch, GangErrorKind::corrupt}) {
+    const RunResult result = run_that_throws(kind, corrupted_sum);
+    ASSERT_FALSE(result.report.findings.empty());
+    EXPECT_EQ(result.uncontained, "") << to_string(kind);
+  }
+}
+
+TEST(FaultCheck, WithCorruptDataAnyErrorIsByPlan) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        std::int32_t sum = 1;
+        rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+        if (sum != 4) throw std::logic_error("what is this?");
+      },
+      R"(fault = [{kind = "corrupt_result", ranks = [2], operation = 0}])");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.uncontained, "");
+}
+
+TEST(FaultCheck, TheRankWhoseOutputDiffersIsNamed) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        std::int32_t sum = 0;
+        try {
+          two_sums(rank);
+        } catch (const GangError&) {
+          if (rank.rank() == 2) rank.output("sum", sum);
+        }
+      },
+      crash);
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+  EXPECT_EQ(result.report.findings[0].ranks, std::vector{2});
+}
+
+TEST(FaultCheck, AnOutputThatTheOtherRunHasNotIsNotCompared) {
+  const RunResult result = run_with(
+      [](Rank& rank) {
+        try {
+          rank.output("step", rank.rank());
+          two_sums(rank);
+        } catch (const GangError&) {
+          rank.output("step", -1);
+        }
+      },
+      crash);
+  ASSERT_FALSE(result.report.faults.empty());
+  EXPECT_EQ(result.uncontained, "");
+}
+
+// What a rank draws depends on the seed.
+TEST(FaultCheck, TheRunWithoutFaultsHasTheSameSeed) {
+  const Program program{.name = "test", .description = "", .run = [](Rank& rank) {
+                          rank.root()->barrier();
+                          auto stream = rank.random_stream("data");
+                          rank.output("data", static_cast<std::int64_t>(stream.below(1 << 30)));
+                        }};
+  const RunResult result =
+      run(program, {.program = "test",
+                    .world_size = 2,
+                    .faults = load_faults(R"(fault = [{kind = "slow", delay = "1s"}])"),
+                    .options = {.seed = 9}});
+  ASSERT_FALSE(result.report.faults.empty());
+  EXPECT_EQ(result.uncontained, "");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -121,5 +121,19 @@ TEST(FaultFile, ARangeOfDurationsIsWrittenWithUnits) {
   EXPECT_EQ(parse_faults(to_scenario_toml(plan), ""), plan) << to_scenario_toml(plan);
 }
 
+// Where it was read from says nothing of what it is.
+TEST(FaultFile, ThePathOfAPlanIsNotWritten) {
+  sim::FaultPlan plan = parse_faults(text, "plan.toml");
+  const sim::FaultPlan again = parse_faults(to_scenario_toml(plan), "");
+  EXPECT_EQ(again.name, "");
+  plan.name.clear();
+  EXPECT_EQ(again, plan);
+}
+
+TEST(FaultFile, ADateIsNoValue) {
+  EXPECT_EQ(complaint_of("[[fault]]\nkind = \"stall\"\nfor = 2026-01-02"),
+            "plan.toml:3: for is a date or time, which no key takes");
+}
+
 }  // namespace
 }  // namespace gang::harness

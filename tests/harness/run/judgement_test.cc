@@ -195,5 +195,39 @@ TEST(ExplainFailure, LeavesTheDetoursThatAreNeeded) {
   EXPECT_EQ(explained.detours_found, found->detours->size());
 }
 
+TEST(Summary, WithoutSchedulesThereIsNoRun) {
+  EXPECT_EQ(summary_of({.program = "ring"}, {}, 0),
+            "SAMPLED  ring, no run: there are more shards than schedules\n");
+}
+
+TEST(Summary, CountsTheChoicesOfARun) {
+  Exploration exploration{.claim = Claim::proved};
+  exploration.every.emplace().classes = 2;
+  exploration.every->contests = 1;
+  const std::string text = summary_of({.program = "ring"}, exploration, 10);
+  EXPECT_THAT(text,
+              HasSubstr("PROVED  ring, 2 schedules: every other one is equivalent to one of"));
+  EXPECT_THAT(text, HasSubstr("  1 contested choice in a run at most; 0 runs cut short\n"));
+}
+
+TEST(Summary, SaysWhyNoMoreThanASampleWasTakenOnlyIfItFoundNothing) {
+  Exploration exploration{.coverage = {.runs = 1}};
+  const RunSpecification of_gloo{.program = "ring", .backend = BackendKind::sim_gloo};
+  EXPECT_THAT(summary_of(of_gloo, exploration, 10),
+              HasSubstr("A sample: only the backend sim is explored exhaustively."));
+  exploration.claim = Claim::found;
+  exploration.failure.emplace();
+  EXPECT_THAT(summary_of(of_gloo, exploration, 10), testing::Not(HasSubstr("A sample")));
+}
+
+TEST(ExplainFailure, TheCommandBeginsWithTheBinary) {
+  const Program always_fails{
+      .name = "fails", .description = "", .run = [](Rank& rank) { rank.wrong_result("always"); }};
+  const Exploration found = explore(always_fails, {.program = "fails", .world_size = 4},
+                                    {.schedules = 3, .strategy = Strategy::random});
+  EXPECT_THAT(explain_failure(always_fails, found, "tool").result.reproduce,
+              StartsWith("tool run fails --world 1 --seed 1"));
+}
+
 }  // namespace
 }  // namespace gang::harness

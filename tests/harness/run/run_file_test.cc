@@ -317,5 +317,41 @@ TEST(ParseJson, AnErrorInTheLastByteIsNoCut) {
               testing::ThrowsMessage<InvalidArgument>(HasSubstr("is not JSON at byte 4 of 4")));
 }
 
+TEST(RunFile, KeepsHowLongTheRunTookAndWhatItCounted) {
+  RunResult result = run_body(2, [](Rank& rank) { rank.root()->barrier(); });
+  result.report.wall_time = std::chrono::milliseconds(7);
+  result.report.counts.switches = 11;
+  result.report.counts.gangs = 3;
+  const json to = to_json(result);
+  EXPECT_EQ(to["switches"], 11);
+  EXPECT_EQ(to["gangs"], 3);
+  EXPECT_EQ(run_result_from_text(to_file_text(result)).report.wall_time, result.report.wall_time);
+}
+
+TEST(RunFile, SaysWhatRunsARank) {
+  RunResult result;
+  result.specification.options.context = sim::ContextKind::parallel;
+  EXPECT_EQ(to_json(result)["context"], "parallel");
+}
+
+TEST(RunFile, AnErrorInTheTimelineSaysSo) {
+  json to = to_json(deadlock(4));
+  to["timeline"].erase("lanes");
+  EXPECT_THAT(error_of(to.dump()), HasSubstr("field timeline: field lanes is missing"));
+}
+
+TEST(RunFile, AnEntryWithoutRanksIsRefused) {
+  json to = to_json(in_two_calls());
+  to["blocked"][0]["ranks"] = json::array();
+  EXPECT_THAT(error_of(to.dump()), HasSubstr("field ranks does not begin with rank"));
+}
+
+TEST(ToJsonText, AValueDeepInsideIsOnOneLineHoweverLong) {
+  const json value = {{"a", {{"b", {{"c", json::array({std::string(400, 'x'), 1})}}}}}};
+  const std::string text = to_json_text(value);
+  EXPECT_EQ(json::parse(text), value);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 7);
+}
+
 }  // namespace
 }  // namespace gang::harness

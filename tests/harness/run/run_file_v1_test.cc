@@ -196,5 +196,30 @@ TEST(RunFileV1, WhatWasSeenInAnotherRunIsNotCertainty) {
             Dependence::not_needed);
 }
 
+TEST(RunFileV1, TheCallsOfANearMissAreToldApart) {
+  const json finding = upgraded_finding(
+      {{"near_misses",
+        json::array(
+            {{{"first", {{"gang", "tp[0,1]"}, {"operation", "send f32[4] to rank 1"}}},
+              {"second", {{"gang", "tp[0,1]"}, {"operation", "recv f32[4] from rank 0"}}}}})}});
+  EXPECT_EQ(finding["near_misses"][0]["first"]["call"]["kind"], "send");
+  EXPECT_EQ(finding["near_misses"][0]["second"]["call"]["kind"], "recv");
+}
+
+TEST(RunFileV1, CertaintiesOfDevicesAndOfOtherEndsAreTakenApart) {
+  const auto certainty = [](const char* text) { return upgraded("", text).certainty.value(); };
+  EXPECT_EQ(certainty("in every schedule on devices that run 2 kernels at a time").resident_kernels,
+            2);
+  EXPECT_EQ(certainty("in every schedule under stream order: without streams it ends otherwise"),
+            (Certainty{.schedules = Schedules::every,
+                       .streams = Dependence::not_needed,
+                       .otherwise = "another outcome"}));
+  EXPECT_EQ(certainty("in every schedule but only under stream order with rendezvous sends: "
+                      "otherwise it completes"),
+            (Certainty{.schedules = Schedules::every,
+                       .sends = Dependence::needed,
+                       .streams = Dependence::needed}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -122,5 +122,27 @@ TEST(RunResultText, ARunHasASeedAndARecordingHasNone) {
   EXPECT_THAT(to_string(result), testing::Not(testing::HasSubstr("seed")));
 }
 
+TEST(RunResultText, SaysWhenAFaultHappened) {
+  RunResult result = with_faults(2);
+  result.report.faults[1].time = Duration(1);
+  const std::string text = to_string(result);
+  EXPECT_THAT(text, testing::HasSubstr("fault 0 happened\n"));
+  EXPECT_THAT(text, testing::HasSubstr("fault 1 happened at 1 ns"));
+}
+
+TEST(RunResultText, ARunThatHoldsInSpiteOfFaultsSaysSo) {
+  EXPECT_THAT(to_string(with_faults(1)),
+              testing::HasSubstr("Every rank that was left returned; the faults were contained."));
+}
+
+TEST(RunResultText, CallsARecordingByItsName) {
+  RunResult result{.world_size = 4};
+  result.specification.program = "some/where/dumps";
+  result.report.outcome = sim::Outcome::deadlock;
+  result.report.findings = {{.id = "deadlock", .message = "It is so."}};
+  result.report.findings[0].certainty.emplace().recorded.emplace();
+  EXPECT_THAT(to_string(result), testing::HasSubstr("  dumps, world 4\n"));
+}
+
 }  // namespace
 }  // namespace gang::harness

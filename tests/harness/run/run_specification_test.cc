@@ -96,5 +96,10 @@ TEST(ToExploreLine, HasNoScheduleOfASingleRun) {
   EXPECT_EQ(to_explore_line(specification, "gangsim", {}), line);
 }
 
+TEST(ToExploreLine, NeitherHasTheScheduleThatTheFileSays) {
+  RunSpecification baseline{.program = "a.toml", .schedule = ScheduleChoice::random};
+  EXPECT_EQ(to_explore_line(baseline, "gangsim", baseline), "gangsim explore a.toml --seed 1");
+}
+
 }  // namespace
 }  // namespace gang::harness

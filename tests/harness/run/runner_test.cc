@@ -235,5 +235,17 @@ TEST(Run, ARecheckIsThatOfARandomSchedule) {
   EXPECT_NE(digest(ScheduleChoice::random), digest(ScheduleChoice::round_robin));
 }
 
+TEST(Run, OfARunWithFaultsNoChoicesAreCounted) {
+  const auto equal_messages = [](Rank& rank) {
+    std::int32_t value = 7;
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
+  };
+  const RunSpecification slow{.program = "test",
+                              .world_size = 3,
+                              .faults = load_faults(R"(fault = [{kind = "slow", delay = "1s"}])")};
+  EXPECT_EQ(run_of(equal_messages, slow, {.counts_contests = true}).contested_choices, 0U);
+}
+
 }  // namespace
 }  // namespace gang::harness

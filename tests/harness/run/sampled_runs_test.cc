@@ -1,6 +1,8 @@
 #include "harness/run/sampled_runs.h"
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -125,6 +127,100 @@ TEST(ProgressReporter, DoesNotTellOfEveryRun) {
   std::this_thread::sleep_for(std::chrono::milliseconds(220));
   for (int i = 0; i < 3; ++i) reporter.report({});
   EXPECT_EQ(told, 1);
+}
+
+TEST(ChooseSampling, TakesRandomSchedulesWhereNothingIsKnownOfOthers) {
+  EXPECT_EQ(choose_sampling(locks(2), one_rank, {.schedules = 1000}, std::nullopt).strategy,
+            Strategy::random);
+}
+
+TEST(RunSampled, AClassThatWasSeenTwiceIsNotNew) {
+  const Program one_class{.name = "one", .description = "", .run = [](Rank&) {}};
+  const auto sample_of = [&](std::uint64_t runs) {
+    return explore(one_class, one_rank, {.schedules = runs, .strategy = Strategy::pos})
+        .sample.value();
+  };
+  EXPECT_EQ(sample_of(1).seen_once, 1U);
+  EXPECT_EQ(sample_of(2).seen_once, 0U);
+  EXPECT_EQ(sample_of(2).classes, 1U);
+}
+
+TEST(RunSampled, TheRunThatFailsIsOneOfTheSample) {
+  const Program always_fails{
+      .name = "fails", .description = "", .run = [](Rank& rank) { rank.wrong_result("always"); }};
+  const Exploration exploration =
+      explore(always_fails, one_rank, {.schedules = 5, .strategy = Strategy::pos});
+  ASSERT_TRUE(exploration.failure && exploration.sample);
+  EXPECT_EQ(exploration.sample->runs, 1U);
+  EXPECT_EQ(exploration.sample->classes, 1U);
+}
+
+// Two threads that lock a mutex the more often the later they are run: known are 8 runs at most.
+TEST(RunSampled, RunsThatGoOnForLongerThanThoseThatWereMeasuredAreCounted) {
+  const auto runs = std::make_shared<std::atomic<int>>(0);
+  const auto grows = [runs](int known) {
+    return Program{.name = "grows", .description = "", .run = [runs, known](Rank& rank) {
+                     locks(runs->fetch_add(1) < known ? 1 : 2).run(rank);
+                   }};
+  };
+  const ExplorationOptions pct{.schedules = 20, .strategy = Strategy::pct, .depth = 1};
+  EXPECT_EQ(explore(grows(8), one_rank, pct).sample.value().longer_runs, 20U);
+  *runs = 0;
+  EXPECT_EQ(explore(grows(100), one_rank, pct).sample.value().longer_runs, 0U);
+}
+
+TEST(SampleText, SaysWhatTheRunsHaveSeenAndPromise) {
+  Sample sample{.strategy = Strategy::pct,
+                .depth = 2,
+                .contexts = 3,
+                .steps = 6,
+                .bound = 1.0 / 16,
+                .longer_runs = 1,
+                .runs = 1001,
+                .classes = 1,
+                .seen_once = 0};
+  EXPECT_EQ(
+      to_text(sample),
+      "1 class of schedules in 1,001 pct:2 runs; about 0.0 % of further runs would be new. "
+      "Each finds a bug of depth 2 with a chance of at least 1 in 16 (3 contexts, 6 contested "
+      "steps); together: 100.0 %, without 1 run that went on for longer");
+  sample.longer_runs = 0;
+  EXPECT_THAT(to_text(sample), testing::EndsWith("together: 100.0 %"));
+  EXPECT_EQ(to_text({.strategy = Strategy::pos, .runs = 8, .classes = 6, .seen_once = 2}),
+            "6 classes of schedules in 8 pos runs; about 25.0 % of further runs would be new");
+}
+
+// 1 / (1 / 98.0) is a little more than 98.
+TEST(SampleText, TheChanceIsThatOfTheBoundHoweverSmall) {
+  const auto text_of = [](double bound) {
+    return to_text(Sample{.strategy = Strategy::pct, .bound = bound, .runs = 1});
+  };
+  EXPECT_THAT(text_of(1.0 / 98), HasSubstr("at least 1 in 98 ("));
+  EXPECT_THAT(text_of(1.0 / 1234567), HasSubstr("at least 1 in 1,234,567 ("));
+  EXPECT_THAT(text_of(1 / 6.4e21), HasSubstr("at least 1 in 6.4e+21 ("));
+}
+
+TEST(RunSampled, DeeperRunsOfPctSeeMore) {
+  const auto classes = [](int depth) {
+    return explore(locks(3), one_rank,
+                   {.schedules = 100, .strategy = Strategy::pct, .depth = depth})
+        .sample.value()
+        .classes;
+  };
+  EXPECT_GT(classes(3), classes(1));
+}
+
+TEST(RunSampled, ARecheckIsMadeOfEveryRun) {
+  int runs = 0;
+  const Program program{.name = "alternates", .description = "", .run = [&runs](Rank& rank) {
+                          for (int i = 0; i < runs % 2; ++i) rank.root()->barrier();
+                          ++runs;
+                        }};
+  const Exploration exploration = explore(
+      program, {.program = "alternates", .world_size = 1, .schedule = ScheduleChoice::recheck},
+      {.schedules = 1, .strategy = Strategy::random});
+  ASSERT_TRUE(exploration.failure);
+  EXPECT_EQ(exploration.failure->report.findings.at(0).id, sim::finding_id::nondeterminism);
 }
 
 }  // namespace

@@ -127,5 +127,30 @@ TEST(Shard, ThereAreOnlySoMany) {
   EXPECT_THROW(parse_shard("--shard", "0/" + std::to_string(most_shards + 1)), InvalidArgument);
 }
 
+TEST(ShardOf, AnArrayMayHaveAsManyTasksAsThereCanBeShards) {
+  const auto job_of = [](std::uint64_t count) {
+    return EnvironmentVariables{{"JOB_COMPLETION_INDEX", "0"},
+                                {"JOB_COMPLETIONS", std::to_string(count)}};
+  };
+  EXPECT_EQ(shard_of(job_of(most_shards))->shard, (Shard{0, most_shards}));
+  EXPECT_THROW(shard_of(job_of(most_shards + 1)), InvalidArgument);
+}
+
+TEST(ShardOf, ASlurmArrayHasAStepOf1UnlessItSaysOtherwise) {
+  EnvironmentVariables variables = slurm("3", "1", "4", "4");
+  variables.erase("SLURM_ARRAY_TASK_STEP");
+  EXPECT_EQ(shard_of(variables)->shard, (Shard{2, 4}));
+}
+
+TEST(ShardOf, OfVariablesThatAgreeTheFirstIsNamed) {
+  const auto given = shard_of({{"JOB_COMPLETION_INDEX", "2"},
+                               {"JOB_COMPLETIONS", "4"},
+                               {"CI_NODE_INDEX", "3"},
+                               {"CI_NODE_TOTAL", "4"}});
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->shard, (Shard{2, 4}));
+  EXPECT_EQ(given->variable, "JOB_COMPLETION_INDEX");
+}
+
 }  // namespace
 }  // namespace gang::harness

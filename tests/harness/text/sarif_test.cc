@@ -26,7 +26,9 @@ TEST(Sarif, HasEveryRuleOnceAndEveryResult) {
   EXPECT_EQ(document["version"], "2.1.0");
   const json& run = document["runs"][0];
   EXPECT_EQ(run["tool"]["driver"]["name"], "gangsim");
+  EXPECT_EQ(run["tool"]["driver"]["fullName"], "gangsim run");
   EXPECT_EQ(run["tool"]["driver"]["version"], version());
+  EXPECT_EQ(run["results"][0]["message"]["text"], "Each waits.");
   EXPECT_EQ(run["tool"]["driver"]["rules"],
             json::parse(R"([{"id": "cycle", "help": {"text": "call them in one order"}},
                             {"id": "leak"}])"));

@@ -25,6 +25,8 @@ TEST(UnknownName, SaysWhatIsAccepted) {
 TEST(UnknownName, ListsAtMost24) {
   std::vector<std::string> many(30, "candidate");
   EXPECT_TRUE(unknown_name("x", many).ends_with("candidate, ..."));
+  many.resize(24);
+  EXPECT_TRUE(unknown_name("x", many).ends_with("candidate, candidate"));
 }
 
 TEST(Suggestion, IsTheFirstOfThoseThatAreEquallyNear) {

@@ -30,5 +30,12 @@ TEST(Replicas, DigestsTellValuesApart) {
   EXPECT_NE(digest_of(Matrix::Ones(2, 2)), digest_of(Matrix::Zero(2, 2)));
 }
 
+TEST(Replicas, DigestsOfParametersTellNamesApart) {
+  Model model = model_of(1);
+  const std::uint64_t before = digest_of(model.parameters());
+  model.parameters()[0]->name = "other";
+  EXPECT_NE(digest_of(model.parameters()), before);
+}
+
 }  // namespace
 }  // namespace gang::harness::training

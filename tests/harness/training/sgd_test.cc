@@ -52,5 +52,26 @@ TEST(Sgd, UpdatesEveryParameterOfAModel) {
   EXPECT_EQ(sgd.velocities()[1].front(), -2);
 }
 
+TEST(Sgd, OfRealNumbersHasNeitherGridNorLimit) {
+  const SgdOptions real = sgd_for(Numbers::real, 0.25);
+  EXPECT_EQ(real.momentum, 0.25);
+  EXPECT_EQ(real.grid, 0);
+  EXPECT_EQ(real.limit, 0);
+  const SgdOptions exact = sgd_for(Numbers::exact, 0.25);
+  EXPECT_EQ(exact.momentum, 0.25);
+  EXPECT_EQ(exact.learning_rate, 1.0 / 16);
+  EXPECT_GT(exact.grid, 0);
+  EXPECT_GT(exact.limit, exact.grid);
+}
+
+TEST(Sgd, TheLimitIsThatOfBothSigns) {
+  std::vector<double> values = {-0.75};
+  const std::vector<double> gradients = {9};
+  std::vector<double> velocity(1);
+  update({.learning_rate = 1, .limit = 1},
+         {.values = values, .gradients = gradients, .velocity = velocity});
+  EXPECT_THAT(values, ElementsAre(-1));
+}
+
 }  // namespace
 }  // namespace gang::harness::training

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/training/batch.h"
 
 namespace gang::harness::training {
 namespace {
@@ -54,6 +55,33 @@ TEST(TrainingPlan, ListsThePossibleSizes) {
             "intra_node is 3 and dp is 8; must be one of: 0, 2, 4, 8");
   EXPECT_NO_THROW(check_intra_node(0, 8));
   EXPECT_NO_THROW(check_intra_node(8, 8));
+}
+
+TEST(TrainingPlan, HasTheSeedAndMomentumOfItsParameters) {
+  const TrainingPlan plan = training_plan(values_with({{"data_seed", "9"}}), 1);
+  EXPECT_EQ(plan.seed, 9U);
+  EXPECT_EQ(plan.sgd, sgd_for(plan.model.numbers, 0.5));
+}
+
+TEST(TrainingPlan, APartIsThatOfTheBatch) {
+  const TrainingPlan plan = training_plan(values_with({{"samples", "3"}}), 3);
+  EXPECT_EQ(plan.batch(2).samples(), 9);
+  EXPECT_EQ(plan.part(2, 1, 3).inputs, part_of(plan.batch(2), 1, 3).inputs);
+}
+
+TEST(TrainingPlan, TpDividesTheWorldAndTheLayers) {
+  std::vector<Parameter> parameters = training_parameters("mlp");
+  parameters.push_back(integer_parameter("tp", 1, {1, 64}, "tensor parallel ranks"));
+  const auto with_tp = [&](const char* tp, int world_size) {
+    return refusal([&] {
+      validate_tp_training(world_size,
+                           ParameterValues{parameters, {{"tp", tp}, {"samples", "256"}}});
+    });
+  };
+  EXPECT_EQ(with_tp("2", 128), "accepted") << "64 data-parallel ranks";
+  EXPECT_THAT(with_tp("2", 130), HasSubstr("256 samples on each of 65 data-parallel ranks"));
+  EXPECT_THAT(with_tp("3", 4), HasSubstr("tp 3 does not divide world 4; must be one of: 1, 2, 4"));
+  EXPECT_THAT(with_tp("32", 32), HasSubstr("tp 32 does not divide the 16 outputs of linear0"));
 }
 
 }  // namespace
