@@ -200,8 +200,9 @@ class ExploreCommand final : public Command {
       shown.reproduce =
           fmt::format("{} run {}", context.binary, shell_quoted(scenario_file().path()));
     context.out << styled(marked_text(shown), text_style(context.out_is_terminal))
-                << fmt::format("\n  Shrunk in {} steps of {} attempts, from seed {}.\n",
-                               smaller.steps, smaller.attempts, found.specification.options.seed);
+                << fmt::format("\n  Shrunk in {} of {}, from seed {}.\n",
+                               grouped(smaller.steps, "step"), grouped(smaller.attempts, "attempt"),
+                               found.specification.options.seed);
   }
 
   std::string program_;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -285,11 +287,12 @@ class PythonCommand final : public Command {
   }
 
   static void note_turns(const Turns& turns, const RunResult& result, std::ostream& out) {
-    if (!turns.stuck_ranks().empty() && result.report.outcome == sim::Outcome::deadlock) {
-      const std::string ranks =
-          turns.stuck_ranks().size() == 1
-              ? fmt::format("rank {} is", turns.stuck_ranks().front())
-              : fmt::format("ranks {} are", sim::to_rank_ranges(turns.stuck_ranks()));
+    std::vector<int> stuck = turns.stuck_ranks();
+    std::ranges::sort(stuck);
+    if (!stuck.empty() && result.report.outcome == sim::Outcome::deadlock) {
+      const std::string ranks = stuck.size() == 1
+                                    ? fmt::format("rank {} is", stuck.front())
+                                    : fmt::format("ranks {} are", sim::to_rank_ranges(stuck));
       out << (turns.is_interrupted()
                   ? fmt::format("  Interrupted  {} outside of any call, and might have gone on\n",
                                 ranks)

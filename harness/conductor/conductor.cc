@@ -226,6 +226,7 @@ RankProcess& Conductor::process_for(Rank& simulated) {
 
 void Conductor::begin_run() {
   kill_all();
+  if (launcher_ != nullptr) launcher_->begin_run();
   processes_.clear();
   former_.clear();
   outliving_.clear();

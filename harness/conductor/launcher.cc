@@ -211,15 +211,23 @@ void ForkLauncher::handle(const std::string& message) {
     const int rank = json["forked"].get<int>();
     const pid_t process = json["pid"].get<pid_t>();
     ranks_.insert(process);
-    if (--awaited_[rank] == 0)
-      events_.started(rank, process);
-    else  // of a run that was over before this was heard
+    if (late_[rank] > 0) {
+      --late_[rank];
       ::kill(process, SIGKILL);
+    } else {
+      --awaited_[rank];
+      events_.started(rank, process);
+    }
   }
   if (json.contains("exited")) {
     ranks_.erase(json["exited"].get<pid_t>());
     events_.ended(json["exited"].get<pid_t>(), json["status"].get<int>());
   }
+}
+
+void ForkLauncher::begin_run() {
+  for (const auto& [rank, forks] : awaited_) late_[rank] += forks;
+  awaited_.clear();
 }
 
 void ForkLauncher::launch(int rank, const ProcessEnvironment& environment,

@@ -43,6 +43,9 @@ class RankLauncher {
   // Whether `launch` starts a process for a rank, so that the program can be run again.
   virtual bool launches() const noexcept = 0;
 
+  // What has been launched so far belongs to runs that are over.
+  virtual void begin_run() {}
+
   // Starts a process for the rank. `environment` is added to that of this process.
   virtual void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) = 0;
 
@@ -92,6 +95,7 @@ class ForkLauncher final : public RankLauncher {
   ~ForkLauncher() override;
 
   bool launches() const noexcept override { return true; }
+  void begin_run() override;
   void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) override;
   std::string why_none_can_come() const override;
 
@@ -107,7 +111,8 @@ class ForkLauncher final : public RankLauncher {
   bool is_ready_ = false;
   std::string error_;
   std::set<pid_t> ranks_;       // that run
-  std::map<int, int> awaited_;  // by rank: forks that have not been heard of
+  std::map<int, int> awaited_;  // by rank: forks of this run that have not been heard of
+  std::map<int, int> late_;     // the same, of runs that are over
 };
 
 // A Python with its own process for each rank, started anew: slower, and nothing is shared.

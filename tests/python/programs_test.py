@@ -127,7 +127,8 @@ class WrongInput(unittest.TestCase):
     def test_an_exit_status_is_told(self):
         ended = self.run_text("import sys\nsys.exit(5)\n", "--world", "2")
         self.assertEqual(ended.returncode, 1)
-        self.assertIn("exited with status 5", " ".join(ended.stdout.split()))
+        text = " ".join(ended.stdout.split())
+        self.assertIn("program.py:2: SystemExit: 5", text)
 
 
 if __name__ == "__main__":

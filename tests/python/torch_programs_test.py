@@ -59,6 +59,30 @@ class Processes(Ways):
         self.assertEqual(ended.status, 0, ended.text)
 
 
+@needs_torch
+class Explorations(unittest.TestCase):
+    def explore(self, program):
+        """The exit status, and what was shown: "PROVED 6 schedules", "FOUND"."""
+        ended = run(program, "--explore", 100)
+        shown = re.match(r"(\w+)  \S+, (?:(\d+ schedules?))?", ended.text)
+        self.assertIsNotNone(shown, ended.text)
+        return ended.status, " ".join(filter(None, shown.groups()))
+
+    def test_programs_whose_ranks_cannot_overtake_each_other_are_proved_by_one_run(self):
+        for program in ("ddp.py", "groups.py", "objects.py", "data_loader.py"):
+            with self.subTest(program):
+                self.assertEqual(self.explore(program), (0, "PROVED 1 schedule"))
+
+    def test_the_order_that_breaks_a_program_is_found(self):
+        self.assertEqual(run("first_come.py").status, 0)  # not this one
+        self.assertEqual(self.explore("first_come.py"), (1, "FOUND"))
+        self.assertEqual(self.explore("first_come.py fixed"), (0, "PROVED 6 schedules"))
+
+    def test_threads_that_call_are_sampled(self):
+        ended = run("saving_thread.py", "--explore", 3)
+        self.assertEqual((ended.status, ended.text[:7]), (0, "SAMPLED"), ended.text)
+
+
 @needs_threads
 class Threads(Ways):
     def test_programs_end_well(self):

@@ -115,13 +115,13 @@ TEST(CommandLine, FromTheFirstArgumentOnAllWordsAreThoseOfTheProgram) {
   EXPECT_EQ(words({"train.py", ""}), "0|train.py|");
 }
 
-struct Case {
+struct CommandCase {
   std::vector<std::string> arguments;
   std::string message;
   int status = exit_status::bad_input;
 };
 
-class BadCommandLine : public testing::TestWithParam<Case> {};
+class BadCommandLine : public testing::TestWithParam<CommandCase> {};
 
 TEST_P(BadCommandLine, IsReportedInOneLine) {
   const CommandAnswer answer = run_probe(GetParam().arguments);
@@ -135,26 +135,31 @@ TEST_P(BadCommandLine, IsReportedInOneLine) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, BadCommandLine,
     testing::Values(
-        Case{{}, "a command is missing"},
-        Case{{"prob"}, "command 'prob' is unknown (did you mean 'probe'?); must be one of: "},
-        Case{{"probe", "--fial", "x"}, "option '--fial' is unknown (did you mean"},
-        Case{{"probe", "extra"}, "unexpected argument 'extra'"},
-        Case{{"probe", "--fail"}, "--fail needs a value"},
-        Case{{"starter", "--world"}, "--world needs a value"},
-        Case{{"starter", "--wrold", "train.py"}, "option '--wrold' is unknown"},
-        Case{{"probe", "--cases", "many"}, "--cases is 'many'; must be 1 to 9"},
-        Case{{"probe", "--cases", "1", "--cases", "2"}, "--cases is given 2 times; must be once"},
-        Case{{"probe", "--fail", "input"}, "probe: two lines"},
-        Case{{"probe", "--fail", "environment"}, "no such backend", exit_status::environment},
-        Case{{"probe", "--fail", "memory"}, "too little memory", exit_status::environment},
-        Case{{"probe", "--fail", "threads"},
-             "Resource temporarily unavailable",
-             exit_status::environment},
-        Case{{"run", "ring", "--json", "-", "--report", "-"},
-             "run: --json and --report are both '-'; only one file can be standard output"},
-        Case{{"run"}, "PROGRAM is required"}, Case{{"run", "mesh", "--set", "tp"}, "key=value"},
-        Case{{"run", "mesh", "--world", "6", "--set", "tp=4"}, "does not divide"},
-        Case{{"run", "ring", "--backend", "nccl"}, "backend nccl", exit_status::environment}));
+        CommandCase{{}, "a command is missing"},
+        CommandCase{{"prob"},
+                    "command 'prob' is unknown (did you mean 'probe'?); must be one of: "},
+        CommandCase{{"probe", "--fial", "x"}, "option '--fial' is unknown (did you mean"},
+        CommandCase{{"probe", "extra"}, "unexpected argument 'extra'"},
+        CommandCase{{"probe", "--fail"}, "--fail needs a value"},
+        CommandCase{{"starter", "--world"}, "--world needs a value"},
+        CommandCase{{"starter", "--wrold", "train.py"}, "option '--wrold' is unknown"},
+        CommandCase{{"probe", "--cases", "many"}, "--cases is 'many'; must be 1 to 9"},
+        CommandCase{{"probe", "--cases", "1", "--cases", "2"},
+                    "--cases is given 2 times; must be once"},
+        CommandCase{{"probe", "--fail", "input"}, "probe: two lines"},
+        CommandCase{
+            {"probe", "--fail", "environment"}, "no such backend", exit_status::environment},
+        CommandCase{{"probe", "--fail", "memory"}, "too little memory", exit_status::environment},
+        CommandCase{{"probe", "--fail", "threads"},
+                    "Resource temporarily unavailable",
+                    exit_status::environment},
+        CommandCase{{"run", "ring", "--json", "-", "--report", "-"},
+                    "run: --json and --report are both '-'; only one file can be standard output"},
+        CommandCase{{"run"}, "PROGRAM is required"},
+        CommandCase{{"run", "mesh", "--set", "tp"}, "key=value"},
+        CommandCase{{"run", "mesh", "--world", "6", "--set", "tp=4"}, "does not divide"},
+        CommandCase{
+            {"run", "ring", "--backend", "nccl"}, "backend nccl", exit_status::environment}));
 
 TEST(CommandLine, ReportsAnOutputThatCannotBeWritten) {
   CommandLine command_line{.binary = "tool", .description = "", .commands = {}};

@@ -11,12 +11,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Case {
+struct PythonCase {
   std::vector<std::string> arguments;
   std::string message;
 };
 
-class BadPythonCommand : public testing::TestWithParam<Case> {};
+class BadPythonCommand : public testing::TestWithParam<PythonCase> {};
 
 TEST_P(BadPythonCommand, IsToldInOneLine) {
   const Answer answer = ask(GetParam().arguments);
@@ -27,16 +27,16 @@ TEST_P(BadPythonCommand, IsToldInOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     PythonCommand, BadPythonCommand,
-    testing::Values(Case{{"python"}, "PROGRAM is missing"}, Case{{"torch"}, "PROGRAM is missing"},
-                    Case{{"python", "-m"}, "-m needs the name of a module"},
-                    Case{{"torch", "--"}, "a command is missing after --"},
-                    Case{{"python", "--world", "0", "train.py"}, "--world"},
-                    Case{{"python", "--attach", "x"}, "--attach needs --world"},
-                    Case{{"python", "--attach", "x", "train.py"}, "--attach starts no process"},
-                    Case{{"python", "--cuda-as-cpu", "train.py"}, "'--cuda-as-cpu' is unknown"},
-                    Case{{"python", "--", "/absent/launcher"}, "/absent/launcher"},
-                    Case{{"python", "--", "/bin/sh", "-c", "exit 3"},
-                         "/bin/sh exited with status 3"}));
+    testing::Values(
+        PythonCase{{"python"}, "PROGRAM is missing"}, PythonCase{{"torch"}, "PROGRAM is missing"},
+        PythonCase{{"python", "-m"}, "-m needs the name of a module"},
+        PythonCase{{"torch", "--"}, "a command is missing after --"},
+        PythonCase{{"python", "--world", "0", "train.py"}, "--world"},
+        PythonCase{{"python", "--attach", "x"}, "--attach needs --world"},
+        PythonCase{{"python", "--attach", "x", "train.py"}, "--attach starts no process"},
+        PythonCase{{"python", "--cuda-as-cpu", "train.py"}, "'--cuda-as-cpu' is unknown"},
+        PythonCase{{"python", "--", "/absent/launcher"}, "/absent/launcher"},
+        PythonCase{{"python", "--", "/bin/sh", "-c", "exit 3"}, "/bin/sh exited with status 3"}));
 
 // Three ranks that connect by themselves run `program`; what the command says of them.
 Answer attach(const std::vector<std::string>& options, const conducted::RankProgram& program) {

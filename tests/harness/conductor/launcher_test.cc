@@ -169,7 +169,10 @@ printf '{"exited": %d, "status": %d}' $first $(($? - 128)) >&$2
 exec sleep 1000
 )";
   ForkLauncher launcher(poller_, program_of("late", script), {}, events());
-  for (int run = 0; run < 2; ++run) launcher.launch(3, {}, output_.open(3));
+  for (int run = 0; run < 2; ++run) {
+    launcher.begin_run();
+    launcher.launch(3, {}, output_.open(3));
+  }
   EXPECT_TRUE(poll_until([&] { return !ended_.empty(); }));
   EXPECT_THAT(started_, ElementsAre(std::pair(3, pid_t{77})));
   ASSERT_EQ(ended_.size(), 1U);

@@ -22,13 +22,13 @@ TEST(NcclDevices, TheHostThatWaitsForItsDeviceIsNamed) {
 // What NCCL's rules on order, threads and groups forbid, each with the programs that do it. Source:
 // NCCL 2.28.9, user guide ("Thread Safety", "Group Calls", "Using multiple NCCL communicators
 // concurrently"), environment variables, and the issues named.
-struct Cause {
+struct DeviceCause {
   const char* description;
   std::vector<std::string> programs;
 };
 
-const std::vector<Cause>& causes() {
-  static const std::vector<Cause> all = {
+const std::vector<DeviceCause>& causes() {
+  static const std::vector<DeviceCause> all = {
       {"communicators in different orders on two ranks", {"nccl_launch_order", "nccl_three_pairs"}},
       {"collectives and messages of two communicators at once (#522)", {"nccl_message_order"}},
       {"too few multiprocessors for kernels that spin together", {"nccl_many_kernels"}},
@@ -47,7 +47,7 @@ const std::vector<Cause>& causes() {
 
 TEST(NcclDevices, ShowEveryCauseAndNoOther) {
   std::set<std::string> listed;
-  for (const Cause& cause : causes())
+  for (const DeviceCause& cause : causes())
     for (const std::string& program : cause.programs) {
       EXPECT_TRUE(listed.insert(program).second) << program;
       EXPECT_NO_THROW(find_faulty(nccl_devices, program)) << cause.description;
