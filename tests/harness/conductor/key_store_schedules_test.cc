@@ -226,7 +226,9 @@ TEST(KeyStoreSchedules, AreThoseOfAllInterleavings) {
     EXPECT_EQ(all.results, results) << "seed " << seed;
     // Which of the ranks that agree made the key is a class of its own, and is not tried.
     EXPECT_LE(all.every.classes, classes.size()) << "seed " << seed;
-    if (!any_agree(requests)) EXPECT_EQ(all.every.classes, classes.size()) << "seed " << seed;
+    if (!any_agree(requests)) {
+      EXPECT_EQ(all.every.classes, classes.size()) << "seed " << seed;
+    }
   }
 }
 
