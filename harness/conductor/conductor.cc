@@ -106,6 +106,8 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
     return fmt::format("rank {} expects a world of {}; this one has {}{}", hello.rank,
                        hello.world_size, *world_size_, hint_for_started_process(launcher_.get()));
   if (processes_.empty()) begin_run();
+  if (launcher_ != nullptr && launcher_->is_of_earlier_run(hello.rank, process))
+    return "its run is over";
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)

@@ -1,6 +1,7 @@
 #include "harness/conductor/launcher.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -211,10 +212,13 @@ void ForkLauncher::handle(const std::string& message) {
     const int rank = json["forked"].get<int>();
     const pid_t process = json["pid"].get<pid_t>();
     ranks_.insert(process);
+    former_.erase(process);
     if (late_[rank] > 0) {
       --late_[rank];
+      former_.insert(process);
       ::kill(process, SIGKILL);
     } else {
+      launched_.insert(process);
       --awaited_[rank];
       events_.started(rank, process);
     }
@@ -228,6 +232,18 @@ void ForkLauncher::handle(const std::string& message) {
 void ForkLauncher::begin_run() {
   for (const auto& [rank, forks] : awaited_) late_[rank] += forks;
   awaited_.clear();
+  former_.merge(launched_);
+  launched_.clear();
+}
+
+bool ForkLauncher::is_of_earlier_run(int rank, pid_t process) {
+  // What it said of its forks comes in their order.
+  while (late_[rank] > 0 && error_.empty()) {
+    pollfd ready{.fd = control_.get(), .events = POLLIN, .revents = 0};
+    ::poll(&ready, 1, 100);
+    hear();
+  }
+  return former_.contains(process);
 }
 
 void ForkLauncher::launch(int rank, const ProcessEnvironment& environment,

@@ -46,6 +46,9 @@ class RankLauncher {
   // What has been launched so far belongs to runs that are over.
   virtual void begin_run() {}
 
+  // Whether this process is one of those, and says hello late: it is over, or will be killed.
+  virtual bool is_of_earlier_run(int /*rank*/, pid_t /*process*/) { return false; }
+
   // Starts a process for the rank. `environment` is added to that of this process.
   virtual void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) = 0;
 
@@ -96,6 +99,7 @@ class ForkLauncher final : public RankLauncher {
 
   bool launches() const noexcept override { return true; }
   void begin_run() override;
+  bool is_of_earlier_run(int rank, pid_t process) override;
   void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) override;
   std::string why_none_can_come() const override;
 
@@ -111,6 +115,8 @@ class ForkLauncher final : public RankLauncher {
   bool is_ready_ = false;
   std::string error_;
   std::set<pid_t> ranks_;       // that run
+  std::set<pid_t> launched_;    // in this run
+  std::set<pid_t> former_;      // in runs before; until another process has the same number
   std::map<int, int> awaited_;  // by rank: forks of this run that have not been heard of
   std::map<int, int> late_;     // the same, of runs that are over
 };

@@ -173,9 +173,13 @@ exec sleep 1000
     launcher.begin_run();
     launcher.launch(3, {}, output_.open(3));
   }
+  EXPECT_FALSE(launcher.is_of_earlier_run(3, 77));
   EXPECT_TRUE(poll_until([&] { return !ended_.empty(); }));
   EXPECT_THAT(started_, ElementsAre(std::pair(3, pid_t{77})));
   ASSERT_EQ(ended_.size(), 1U);
+  EXPECT_TRUE(launcher.is_of_earlier_run(3, ended_[0].first));
+  launcher.begin_run();
+  EXPECT_TRUE(launcher.is_of_earlier_run(3, 77));
   EXPECT_EQ(ended_[0].second, SIGKILL);
 }
 
