@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gang/environment.h"
 #include "gang/error.h"
 #include "harness/conductor/interrupt.h"
 #include "harness/conductor/python.h"
