@@ -189,7 +189,7 @@ class PythonCommand final : public Command {
     if (!exploration.failure) return exit_status::holds;
     context.out << '\n' << std::flush;
     const RunResult result =
-        is_interrupted ? completed(conductor, *exploration.failure)
+        is_interrupted ? last_run(conductor, exploration, specification, context)
                        : failing_run(conductor, program, specification, exploration, context);
     show(result, conductor, context);
     write_files(result);
@@ -197,8 +197,12 @@ class PythonCommand final : public Command {
     return is_interrupted ? exit_status::interrupted : exit_status::finding;
   }
 
-  static RunResult completed(Conductor& conductor, RunResult result) {
+  // The failure as it was seen; its processes are those of the last run.
+  RunResult last_run(Conductor& conductor, const Exploration& exploration,
+                     const RunSpecification& plain, const CommandContext& context) const {
+    RunResult result = *exploration.failure;
     conductor.complete(result.report);
+    result.reproduce = command_line(plain, context.binary);
     return result;
   }
 
@@ -212,7 +216,7 @@ class PythonCommand final : public Command {
       if (!again.holds()) return again;
       conductor.end_run(again.report, "");
     }
-    if (!exploration.detours) return *exploration.failure;
+    if (!exploration.detours) return last_run(conductor, exploration, plain, context);
     ExplainedFailure failure = explain_failure(program, exploration, context.binary,
                                                {.timeline = sim::Recording::on, .settles = false});
     FileOption& file = schedule_.is_given() ? schedule_ : explored_;
