@@ -59,7 +59,7 @@ class FindingLog {
   std::unordered_map<std::size_t, std::size_t> merged_into_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<Consequences> consequences_;
-  std::vector<std::string> predicates_of_several_;  // empty: its message is no predicate
+  std::vector<std::string> predicates_of_several_;  // empty: its message has none
 };
 
 }  // namespace gang::sim
