@@ -19,14 +19,9 @@ class Shape {
   constexpr Shape() noexcept { extents_[0] = extents_[1] = 0; }
 
   // Copies only the extents in use, since every call of a collective copies a few shapes.
-  constexpr Shape(const Shape& other) noexcept
-      : count_(other.count_), dimensions_(other.dimensions_) {
-    copy_extents(other);
-  }
-  constexpr Shape& operator=(const Shape& other) noexcept {
-    count_ = other.count_;
-    dimensions_ = other.dimensions_;
-    copy_extents(other);
+  [[gnu::always_inline]] constexpr Shape(const Shape& other) noexcept { copy(other); }
+  [[gnu::always_inline]] constexpr Shape& operator=(const Shape& other) noexcept {
+    copy(other);
     return *this;
   }
 
@@ -62,12 +57,16 @@ class Shape {
   }
 
  private:
-  constexpr void copy_extents(const Shape& other) noexcept {
+  [[gnu::always_inline]] constexpr void copy(const Shape& other) noexcept {
+    count_ = other.count_;
+    dimensions_ = other.dimensions_;
     extents_[0] = other.extents_[0];
     extents_[1] = other.extents_[1];
-    const std::size_t dimensions = dimensions_;
-    if (dimensions > 2) [[unlikely]]
-      for (std::size_t i = 2; i < dimensions; ++i) extents_[i] = other.extents_[i];
+    if (dimensions_ > 2) [[unlikely]]
+      copy_further(other);
+  }
+  [[gnu::noinline]] constexpr void copy_further(const Shape& other) noexcept {
+    for (std::size_t i = 2; i < dimensions_; ++i) extents_[i] = other.extents_[i];
   }
 
   std::int64_t count_ = 1;

@@ -111,6 +111,11 @@ void Run::run_program(Task& task) noexcept {
   }
 }
 
+bool Run::are_calls_plain() const noexcept {
+  return world_.interference == nullptr && !recorder_.is_recording() &&
+         options_.execution != ExecutionModel::stream_ordered;
+}
+
 void Run::context_began(const Task& task) {
   recorder_.task(TraceEventKind::task_start, task, engine_.now());
 }

@@ -48,6 +48,7 @@ class Run final : public EngineClient {
   void context_began(const Task& task) override;
   void context_ended(const Task& task) override;
   void context_failed(Task& task, const std::exception_ptr& error) override;
+  bool are_calls_plain() const noexcept override;
   void unwinding(const Task& self) override { call_stacks_.note(self); }
   void context_left_behind(const Task& task, LeftBehindBy why) override;
   bool let_time_pass() override;

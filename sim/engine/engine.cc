@@ -43,6 +43,7 @@ void Engine::run() {
     for (TaskId id = 0; id < contexts_.world_size(); ++id) runnable_.insert(id);
     Task& first = pick_next(outside_task);
     is_plain_ = choices_.are_plain() && !is_over_;
+    are_calls_plain_ = is_plain_ && fibers_ != nullptr && client_.are_calls_plain();
     switch_to(outside, first);
     fibers_ = nullptr;
     switcher_.reset();
@@ -50,11 +51,12 @@ void Engine::run() {
   }
   // From here on, calls come from outside.
   is_over_ = true;
+  are_calls_plain_ = false;
   current_ = &outside;
 }
 
-void Engine::switch_at_call() {
-  if (is_over_ || parallel_ != nullptr) return;
+void Engine::scheduling_point() {
+  if (!choices_.switches_everywhere() || is_over_ || parallel_ != nullptr) return;
   Task& self = current();
   runnable_.insert(self.id);
   Task& next = pick_next(self.id);
@@ -191,7 +193,7 @@ bool Engine::resume(std::vector<TaskId>& waiting) {
 
 void Engine::end_run() {
   is_over_ = true;
-  is_plain_ = false;
+  is_plain_ = are_calls_plain_ = false;
   resume(polls_.waiting());
   contexts_.for_each([this](Task& task) {
     if (!task.is_frozen) return wake(task);

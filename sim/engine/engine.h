@@ -58,24 +58,32 @@ class Engine final : public TaskRunner {
 
   // The functions below are called under a Guard.
 
+  template <bool is_plain = false>
   Task& current() const noexcept {
-    return parallel_ != nullptr ? ParallelContexts::current() : *current_;
+    return !is_plain && parallel_ != nullptr ? ParallelContexts::current() : *current_;
   }
+
+  // Whether the run is under way, on fibers in turn, and calls have nothing to do but to meet. The
+  // functions that take this as `is_plain` are compiled for both cases; where it holds, they leave
+  // out the questions that it answers.
+  bool are_calls_plain() const noexcept { return are_calls_plain_; }
 
   // Blocks the current context until it is woken; wake-ups may be spurious, so callers loop. Throws
   // RunOver if the run ends first.
+  template <bool is_plain = false>
   [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
     check_running();
-    block_quietly(self, wait);
+    block_quietly<is_plain>(self, wait);
     if (is_over_) [[unlikely]]
       ends_.leave(self);
   }
 
   // The same, but returns when the run ends. For destructors.
+  template <bool is_plain = false>
   [[gnu::always_inline]] void block_quietly(Task& self, const Wait& wait) noexcept {
     self.wait = &wait;
     ++self.wait_serial;
-    suspend(self);
+    suspend<is_plain>(self);
     self.wait = nullptr;
   }
 
@@ -89,10 +97,7 @@ class Engine final : public TaskRunner {
   }
 
   // Lets other contexts run first if the scheduler may switch at every call.
-  void scheduling_point() {
-    if (choices_.switches_everywhere()) [[unlikely]]
-      switch_at_call();
-  }
+  void scheduling_point();
 
   // Lets all other contexts run first, after a poll that found nothing; `pending` is its target, if
   // any.
@@ -134,20 +139,21 @@ class Engine final : public TaskRunner {
   friend void await_turn(Engine& engine);
   friend bool others_can_run(const Engine& engine) noexcept;
 
+  template <bool is_plain = false>
   [[gnu::always_inline]] void suspend(Task& self) {
-    if (parallel_ != nullptr) [[unlikely]]
+    if (!is_plain && parallel_ != nullptr) [[unlikely]]
       return parallel_->suspend(self);
     Task& next = pick_next(self.id);
-    if (&next != &self) switch_to(self, next);
+    if (&next != &self) switch_to<is_plain>(self, next);
   }
+  template <bool is_plain = false>
   [[gnu::always_inline]] void switch_to(Task& from, Task& to) {
     current_ = &to;
-    if (fibers_ != nullptr)
+    if (is_plain || fibers_ != nullptr)
       fibers_->jump(from, to);
     else
       switcher_->switch_to(from, to);
   }
-  void switch_at_call();
   void make_runnable(Task& task) {
     task.wait = nullptr;
     if (parallel_ != nullptr) [[unlikely]]
@@ -160,8 +166,9 @@ class Engine final : public TaskRunner {
     if (steps_.step()) [[unlikely]]
       stop();
     choices_.count(runnable_.size());
-    const TaskId chosen = is_plain_ ? runnable_.next_after(after) : choose(after);
-    runnable_.remove(chosen);
+    const bool is_plain = is_plain_;
+    const TaskId chosen = is_plain ? runnable_.take_next_after(after) : choose(after);
+    if (!is_plain) runnable_.remove(chosen);
     // Of two that will run soon, the nearer one has been announced before.
     if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
       switcher_->expect(runnable_.next_after(chosen + 1));
@@ -180,6 +187,7 @@ class Engine final : public TaskRunner {
   bool is_over_ = false;
   // Round robin, which nobody watches or records.
   bool is_plain_ = false;
+  bool are_calls_plain_ = false;
   bool expects_ = false;  // tells the switcher which task comes next
   ContextTable contexts_;
   ContextEnds ends_;
@@ -191,6 +199,11 @@ class Engine final : public TaskRunner {
   std::vector<TaskId> outside_waits_;  // contexts in wait_outside
   std::unique_ptr<ContextSwitcher> switcher_;
   FiberSwitcher* fibers_ = nullptr;  // switcher_, where it is one
+};
+
+// In place of a Guard where Engine::are_calls_plain.
+struct NoGuard {
+  explicit NoGuard(Engine&) noexcept {}
 };
 
 // Lets all other contexts run until none of them can. Then, before time passes or a verdict falls,

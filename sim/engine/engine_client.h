@@ -24,6 +24,9 @@ class EngineClient {
   // An exception has left a further context, and no join takes it.
   virtual void context_failed(Task& task, const std::exception_ptr& error) = 0;
 
+  // Whether calls have nothing to do but to meet: no faults, streams or recordings.
+  virtual bool are_calls_plain() const noexcept = 0;
+
   // The run is over, and `self` is about to be unwound.
   virtual void unwinding(const Task& self) = 0;
 

@@ -11,6 +11,7 @@
 #include "sim/matching/group_creation.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/noted_steps.h"
+#include "sim/matching/posting.h"
 #include "sim/matching/shrinking.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/report.h"
@@ -18,32 +19,6 @@
 
 namespace gang::sim {
 namespace {
-
-// Whether the result of a kind, where it is small, is kept beside the slot.
-bool has_one_result(OperationKind kind) noexcept {
-  constexpr std::uint32_t kinds = 1U << static_cast<unsigned>(OperationKind::all_reduce) |
-                                  1U << static_cast<unsigned>(OperationKind::reduce) |
-                                  1U << static_cast<unsigned>(OperationKind::broadcast) |
-                                  1U << static_cast<unsigned>(OperationKind::barrier);
-  return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
-}
-
-// Operations with one result for all ranks that get any, which fits beside the slot. `bytes`: of
-// what a member brings.
-bool is_inline_kind(OperationKind kind, std::size_t bytes) noexcept {
-  return has_one_result(kind) && bytes <= inline_bytes;
-}
-
-// Copies what a member brings. Its memory is guarded if it was queued on a stream.
-[[gnu::always_inline]] inline void keep_value(InlineValue& value, const PendingOperation& pending,
-                                              std::size_t bytes) noexcept {
-  if (bytes == 0) return;
-  if (pending.guard != nullptr) [[unlikely]]
-    pending.guard->open();
-  copy_few(value.data(), pending.operation->input.data(), bytes);
-  if (pending.guard != nullptr) [[unlikely]]
-    pending.guard->close();
-}
 
 // Records where each member called the operation that is about to complete.
 void note_places(GangState& gang, const MatchSlot& slot) {
@@ -73,7 +48,7 @@ Matching::Matching(World& world)
       recorder_(world.recorder),
       counts_(world.counts),
       guide_(world.engine.choices().guide()),
-      has_watchdog_(world.options.watchdog.has_value()),
+      patience_(world.options.watchdog.value_or(Duration::max())),
       is_stream_ordered_(world.options.execution == ExecutionModel::stream_ordered),
       rules_{world.options.strict_blocking, world.options.strict_labels},
       messages_(world, *this),
@@ -117,64 +92,7 @@ std::vector<GangState*> Matching::gangs() const {
   return sorted;
 }
 
-void Matching::arrive_at_slot(PendingOperation& pending) {
-  GangState& gang = *pending.gang;
-  const Operation& operation = *pending.operation;
-  const Collective& call = operation.collective;
-  MatchSlot& slot = gang.slot_for(call.sequence_number);
-  const auto member = static_cast<std::size_t>(pending.member);
-  const CallSite& site = call.call_site;
-  if (slot.arrived == 0) {
-    slot.first = Fingerprint(call, rules_);
-    slot.first_file = site.file;
-    slot.first_line = site.line;
-  } else {
-    if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]]
-      slot.is_mismatched = true;
-    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
-      slot.has_other_places = true;
-  }
-  pending.slot = &slot;
-  slot.members[member] = &pending;
-  slot.waiters[member] = pending.waiter;
-  if (pending.form != CallForm::blocking) ++slot.async_members;
-  const std::size_t bytes = operation.input.size_bytes();
-  if (is_inline_kind(call.kind, bytes)) {
-    if (slot.values.empty()) slot.values.resize(slot.members.size());
-    keep_value(slot.values[member], pending, bytes);
-  }
-  if (++slot.arrived == slot.members.size() && !is_held(gang, slot)) complete(gang, slot);
-}
-
-void Matching::arrive(PendingOperation& pending) {
-  if (is_point_to_point(pending.call().kind))
-    messages_.post(pending);
-  else
-    arrive_at_slot(pending);
-}
-
-void Matching::post(PendingOperation& pending) {
-  engine_.check_running();
-  const TimePoint now = engine_.now();
-  pending.posted_at = now;
-  if (guide_ != nullptr) [[unlikely]]
-    note_post(*guide_, pending);
-  if (pending.gang->broken) [[unlikely]] {
-    pending.status = PendingStatus::failed;
-    throw_failure(pending);
-  }
-  const Duration timeout =
-      has_watchdog_ ? deadlines_.patience_with(pending) : pending.operation->timeout;
-  pending.deadline = timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
-  if (pending.call().kind != OperationKind::monitored_barrier)
-    engine_.clock().note_deadline(pending.deadline);
-  ++counts_.rank_operations;
-  engine_.note_progress();
-  recorder_.posted(pending, now);
-  if (is_stream_ordered_ && !launch(pending)) [[unlikely]]
-    return;
-  arrive(pending);
-}
+bool Matching::post(PendingOperation& pending) { return post_inline<false>(pending); }
 
 // Puts the operation behind what its rank has launched before; returns whether that is nothing.
 bool Matching::launch(PendingOperation& pending) {
@@ -195,7 +113,7 @@ void Matching::release_held() {
   for (GangState* gang : gangs()) {
     const auto is_full = [gang] {
       return !gang->broken && !gang->active.empty() && !gang->active.front()->is_mismatched &&
-             gang->active.front()->arrived == gang->active.front()->members.size();
+             gang->active.front()->is_full();
     };
     while (is_full() && !world_.interference->links().holds(*gang))
       complete(*gang, *gang->active.front());
@@ -236,7 +154,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     fail_members_not_notified(gang, slot);
   // The seats of new gangs stay in the slot until each member takes its own.
   const bool has_children = !slot.children.empty();
-  slot.departures_left = has_children ? static_cast<std::uint32_t>(slot.members.size()) : 0;
+  slot.departures_left = has_children ? slot.size : 0;
   for (PendingOperation* member : slot.members) {
     PendingOperation& ended = *member;
     if (ended.has_ended()) continue;
@@ -272,16 +190,17 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const bool has_data = !has_root(call.kind) || call.peer != no_rank;  // else recorded without
   if (bytes != 0 && has_data) {
     if (call.kind == OperationKind::broadcast)
-      slot.result = slot.values[static_cast<std::size_t>(call.peer)];
+      slot.result = slot.seats[static_cast<std::size_t>(call.peer)].value;
     else
-      reduce_strided(call.reduce_operation, call.data_type, slot.result.data(), slot.values.data(),
-                     sizeof(InlineValue), gang.size(),
+      reduce_strided(call.reduce_operation, call.data_type, slot.result.data(),
+                     slot.seats[0].value.data(), sizeof(Seat), gang.size(),
                      static_cast<std::size_t>(operation.input.count()));
     slot.result_bytes = static_cast<std::uint8_t>(bytes);
   }
   slot.is_complete = true;
-  slot.departures_left = static_cast<std::uint32_t>(gang.size());
-  for (Task* waiter : slot.waiters) engine_.wake(*waiter);  // each member has one: all block
+  slot.departures_left = slot.size;
+  for (const Seat& seat : std::span(slot.seats.get(), slot.size))
+    engine_.wake(*seat.waiter);  // each member has a waiter: all block
   return true;
 }
 

@@ -31,8 +31,12 @@ class Matching {
   // The run is over: detaches surviving gangs and works from it.
   void release_gangs() noexcept;
 
-  // Posts an operation, which may have ended on return. Throws GangError if the gang is broken.
-  void post(PendingOperation& pending);
+  // Posts an operation; whether it has ended on return. Throws GangError if the gang is broken.
+  bool post(PendingOperation& pending);
+
+  // The same, inline. Defined in posting.h; for `is_plain`, see Engine::are_calls_plain.
+  template <bool is_plain>
+  [[gnu::always_inline]] inline bool post_inline(PendingOperation& pending);
 
   // Whether the operation has completed or failed.
   static bool has_ended(const PendingOperation& pending) noexcept {
@@ -84,8 +88,8 @@ class Matching {
 
  private:
   bool launch(PendingOperation& pending);
-  [[gnu::always_inline]] inline void arrive(PendingOperation& pending);
-  [[gnu::always_inline]] inline void arrive_at_slot(PendingOperation& pending);
+  // Whether it has ended.
+  [[gnu::always_inline]] inline bool arrive(PendingOperation& pending);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
@@ -107,8 +111,8 @@ class Matching {
   Engine& engine_;
   TraceRecorder& recorder_;
   Counts& counts_;
-  Guide* const guide_;  // null where nobody asks what contexts do
-  const bool has_watchdog_;
+  Guide* const guide_;       // null where nobody asks what contexts do
+  const Duration patience_;  // of the ranks' watchdogs; Duration::max(): there are none
   const bool is_stream_ordered_;
   const MatchRules rules_;
   MessageMatching messages_;

@@ -76,6 +76,7 @@ void MessageMatching::post(PendingOperation& pending) {
 }
 
 void MessageMatching::post_batch(PendingOperation& batch) {
+  if (!batch.entries) expand_batch(batch);
   auto& entries = batch.entries->pendings;
   batch.entries_left = static_cast<std::uint32_t>(entries.size());
   if (entries.empty()) return matching_.end(batch, PendingStatus::complete);
@@ -98,7 +99,7 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
   from.last.label = {};
   if (receive.is_forced)
     forced_receive_completed_ = true;
-  else
+  else if (engine_.choices().guide() == nullptr)  // which sees for itself
     races_.took(mailbox, receive, source, send, payload);
 }
 
@@ -325,6 +326,28 @@ void MessageMatching::fail_all(GangState& gang) {
     for (PendingOperation* send : sends) matching_.end(*send, PendingStatus::failed);
     for (const HeldSend& late : held) matching_.end(*late.send, PendingStatus::failed);
     for (PendingOperation* receive : receives) matching_.end(*receive, PendingStatus::failed);
+  }
+}
+
+void expand_batch(PendingOperation& batch) {
+  const Operation& operation = *batch.operation;
+  batch.entries = std::make_unique<BatchEntries>();
+  for (const PointToPoint& entry : operation.batch) {
+    Operation& single = batch.entries->operations.emplace_back();
+    single.collective = operation.collective;
+    single.collective.kind = entry.kind;
+    single.collective.data_type = entry.tensor.type();
+    single.collective.peer = entry.peer;
+    single.collective.tag = entry.tag;
+    single.collective.shape = entry.tensor.shape();
+    single.collective.count = entry.tensor.count();
+    single.timeout = operation.timeout;
+    single.input = entry.tensor;
+    single.output = entry.tensor;
+    PendingOperation& pending =
+        batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
+    pending.form = batch.form;
+    pending.batch = &batch;
   }
 }
 

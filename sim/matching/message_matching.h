@@ -60,4 +60,8 @@ class MessageMatching {
   bool forced_receive_completed_ = false;
 };
 
+// Turns the entries of a batch into separate operations, owned by `batch`. Posting does so, unless
+// it has been done.
+void expand_batch(PendingOperation& batch);
+
 }  // namespace gang::sim

@@ -40,14 +40,6 @@ void for_each_launched(const RankState& rank, const Visit& visit) {
 OperationDeadlines::OperationDeadlines(World& world, Matching& matching) noexcept
     : world_(world), matching_(matching) {}
 
-// How long the operation may wait: its own timeout, or its rank's watchdog.
-Duration OperationDeadlines::patience_with(const PendingOperation& pending) const noexcept {
-  const Duration timeout = pending.operation->timeout;
-  const auto& watchdog = world_.options.watchdog;
-  if (!watchdog || pending.call().kind == OperationKind::monitored_barrier) return timeout;
-  return std::min(timeout, *watchdog);
-}
-
 TimePoint OperationDeadlines::earliest() const {
   TimePoint earliest = TimePoint::max();
   const auto look = [&earliest](const PendingOperation& pending) {

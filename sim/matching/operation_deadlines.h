@@ -16,9 +16,6 @@ class OperationDeadlines {
  public:
   OperationDeadlines(World& world, Matching& matching) noexcept;
 
-  // How long the operation may wait: its own timeout, or its rank's watchdog, whichever is shorter.
-  Duration patience_with(const PendingOperation& pending) const noexcept;
-
   // The earliest deadline of all pending operations; TimePoint::max() if there are none.
   TimePoint earliest() const;
 

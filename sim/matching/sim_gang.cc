@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <type_traits>
 
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/noted_steps.h"
+#include "sim/matching/posting.h"
 #include "sim/matching/shrinking.h"
 #include "sim/matching/sim_work.h"
 #include "sim/state/world.h"
@@ -17,6 +19,7 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
     : Gang(state->info, rank),
       is_refused_(owner.incarnation > 0),
       world_(&world),
+      carrier_(static_cast<const TerminationTarget*>(&world.engine.ends())),
       state_(std::move(state)),
       next_sequence_(state_->first_sequence),
       owner_(&owner) {
@@ -45,14 +48,13 @@ SimGang::~SimGang() {
 
 void SimGang::detach() noexcept {
   world_ = nullptr;
+  carrier_ = this;  // which no thread has for its target
   state_.reset();
 }
 
 World& SimGang::world() const {
-  if (world_ == nullptr) [[unlikely]]
-    throw_ended(name());
-  if (!world_->engine.ends().is_on_this_thread()) [[unlikely]]
-    throw_foreign_thread(name());
+  if (carrier_ != termination_target) [[unlikely]]
+    world_ == nullptr ? throw_ended(name()) : throw_foreign_thread(name());
   return *world_;
 }
 
@@ -80,40 +82,55 @@ LastCall SimGang::last_call() const {
           .gang = state_->info};
 }
 
-Received SimGang::finish(World& world, PendingOperation& pending) {
-  if (pending.call().kind == OperationKind::monitored_barrier)
+template <bool is_plain>
+Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended) {
+  if (pending.call().kind == OperationKind::monitored_barrier) [[unlikely]]
     return run_monitored_barrier(pending);
-  if (!Matching::has_ended(pending)) {
+  if (!has_ended) {
     PendingOperation* const waited_for[] = {&pending};
     const Wait wait{Wait::Reason::operations, waited_for};
     user_ = pending.task;
-    do world.engine.block(*pending.task, wait);
+    do world.engine.block<is_plain>(*pending.task, wait);
     while (!Matching::has_ended(pending));
     user_ = nullptr;
   }
-  if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
-    note_taken(*guide, pending);
+  if constexpr (!is_plain)
+    if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
+      note_taken(*guide, pending);
   return world.matching.take(pending);
 }
 
 Received SimGang::do_run(Operation& operation) {
   World& world = this->world();
-  const Engine::Guard guard(world.engine);
-  world.engine.scheduling_point();
-  if (world.interference != nullptr && counts_towards_faults(world)) [[unlikely]]
-    return run_under_faults(world, operation);
-  number(world, operation);
-  PendingOperation pending(operation, *state_, rank(), world.engine.current());
-  if (user_ != nullptr) [[unlikely]]
-    world.diagnosis.used_at_once(pending);
-  post(world, pending);
-  return finish(world, pending);
+  return world.engine.are_calls_plain() ? run<true>(world, operation)
+                                        : run<false>(world, operation);
 }
 
-void SimGang::post(World& world, PendingOperation& pending) {
+template <bool is_plain>
+Received SimGang::run(World& world, Operation& operation) {
+  const std::conditional_t<is_plain, NoGuard, Engine::Guard> guard(world.engine);
+  if (!is_plain) {
+    world.engine.scheduling_point();
+    if (world.interference != nullptr && counts_towards_faults(world)) [[unlikely]]
+      return run_under_faults(world, operation);
+  }
+  number(world, operation);
+  if (user_ != nullptr) [[unlikely]]
+    note_use_at_once(world, operation);
+  PendingOperation pending(operation, *state_, rank(), world.engine.current<is_plain>());
+  return finish<is_plain>(world, pending, post<is_plain>(world, pending));
+}
+
+void SimGang::note_use_at_once(World& world, Operation& operation) {
+  world.diagnosis.used_at_once(
+      PendingOperation(operation, *state_, rank(), world.engine.current()));
+}
+
+template <bool is_plain>
+bool SimGang::post(World& world, PendingOperation& pending) {
   pending.waiter = pending.task;
-  if (pending.call().kind == OperationKind::batch) expand_batch(pending);
-  world.matching.post(pending);
+  if (!is_plain && pending.call().kind == OperationKind::batch) expand_batch(pending);
+  return world.matching.post_inline<is_plain>(pending);
 }
 
 // Counts the call if it passes unharmed.
@@ -134,9 +151,9 @@ Received SimGang::run_under_faults(World& world, Operation& operation) {
   number(world, operation);
   const auto contribution = interference.corrupt_contribution(operation, rank(), faults);
   PendingOperation pending(operation, *state_, rank(), world.engine.current());
-  post(world, pending);
+  post<false>(world, pending);
   interference.inside(pending, faults);
-  const Received received = finish(world, pending);
+  const Received received = finish<false>(world, pending, Matching::has_ended(pending));
   if (pending.corrupted_by >= 0) interference.corrupt_result(pending);
   interference.after(pending, faults);
   return received;
@@ -173,7 +190,7 @@ Work SimGang::do_start(Operation& operation) {
   number(world, operation);
   auto work = std::make_shared<SimWork>(operation, state_, rank(), world.engine.current());
   if (user_ != nullptr) [[unlikely]]
-    world.diagnosis.used_at_once(work->pending());
+    note_use_at_once(world, operation);
   if (counts_towards_faults) [[unlikely]]
     world.interference->links().copy_late(work->pending(), faults);
   work->post();
@@ -239,28 +256,6 @@ void detach_gangs(RankState& rank) noexcept {
     gang = next;
   }
   rank.gangs = nullptr;
-}
-
-void expand_batch(PendingOperation& batch) {
-  const Operation& operation = *batch.operation;
-  batch.entries = std::make_unique<BatchEntries>();
-  for (const PointToPoint& entry : operation.batch) {
-    Operation& single = batch.entries->operations.emplace_back();
-    single.collective = operation.collective;
-    single.collective.kind = entry.kind;
-    single.collective.data_type = entry.tensor.type();
-    single.collective.peer = entry.peer;
-    single.collective.tag = entry.tag;
-    single.collective.shape = entry.tensor.shape();
-    single.collective.count = entry.tensor.count();
-    single.timeout = operation.timeout;
-    single.input = entry.tensor;
-    single.output = entry.tensor;
-    PendingOperation& pending =
-        batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
-    pending.form = batch.form;
-    pending.batch = &batch;
-  }
 }
 
 }  // namespace gang::sim

@@ -68,11 +68,19 @@ class SimGang final : public Gang {
     if (!is_point_to_point(kind)) return next_sequence_;
     return messages_ != nullptr ? messages_->next : 0;
   }
+  template <bool is_plain>
+  [[gnu::always_inline]] inline Received run(World& world, Operation& operation);
+  [[gnu::cold]] void note_use_at_once(World& world, Operation& operation);
   [[gnu::always_inline]] inline void number(World& world, Operation& operation);
-  void post(World& world, PendingOperation& pending);
+  // Whether it has ended. For `is_plain`, see Engine::are_calls_plain.
+  template <bool is_plain>
+  [[gnu::always_inline]] inline bool post(World& world, PendingOperation& pending);
+  // Waits for its end, unless it `has_ended`.
   // Inline: after a switch the processor mispredicts every return from a function called before the
   // switch, so one function fewer saves a few nanoseconds.
-  [[gnu::always_inline]] inline Received finish(World& world, PendingOperation& pending);
+  template <bool is_plain>
+  [[gnu::always_inline]] inline Received finish(World& world, PendingOperation& pending,
+                                                bool has_ended);
   [[gnu::noinline]] Received run_monitored_barrier(PendingOperation& pending);
   bool counts_towards_faults(World& world) const noexcept;
   CallFaults faults_before(World& world, Operation& operation);
@@ -80,7 +88,8 @@ class SimGang final : public Gang {
 
   bool is_refused_;  // held by a restarted rank whose incarnation no peer knows; in Gang's padding
   // Fields that every call touches come first, on as few cache lines as possible.
-  World* world_;  // null after the run
+  World* world_;         // null after the run
+  const void* carrier_;  // the TerminationTarget whose threads may call; none after the run
   std::shared_ptr<GangState> state_;
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
@@ -100,8 +109,5 @@ LastCall last_call_of(const RankState& rank);
 
 // Detaches surviving gang handles from the run.
 void detach_gangs(RankState& rank) noexcept;
-
-// Turns the entries of a batch into separate operations, owned by `batch`.
-void expand_batch(PendingOperation& batch);
 
 }  // namespace gang::sim

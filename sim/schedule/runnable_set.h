@@ -53,6 +53,22 @@ class RunnableSet {
     return next_above(id);
   }
 
+  // Removes next_after(id), and returns it.
+  [[gnu::always_inline]] TaskId take_next_after(TaskId id) noexcept {
+    std::uint64_t& word = levels_[0][id >> 6];
+    const std::uint64_t above = word >> (id & 63) >> 1;
+    if (above == 0) [[unlikely]] {
+      const TaskId next = next_above(id);
+      remove(next);
+      return next;
+    }
+    --size_;
+    const TaskId next = id + 1 + static_cast<TaskId>(std::countr_zero(above));
+    word &= ~(std::uint64_t{1} << (next & 63));
+    if (word == 0) note_none(id >> 6);
+    return next;
+  }
+
   // The smallest member. Requires one.
   TaskId first() const noexcept { return descend(depth_ - 1, 0); }
 

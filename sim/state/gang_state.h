@@ -63,12 +63,23 @@ inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) no
     std::memcpy(to, from, bytes);
 }
 
+// What a slot needs of a member to complete a small operation without touching the memory of
+// others.
+struct Seat {
+  Task* waiter = nullptr;
+  InlineValue value;  // what it brings, inline operations only
+};
+
 // The k-th operation of a gang while its members arrive. Recycled.
 struct MatchSlot {
-  explicit MatchSlot(std::size_t size) : members(size, nullptr), waiters(size, nullptr) {}
+  explicit MatchSlot(std::uint32_t of)
+      : size(of), members(of, nullptr), seats(std::make_unique_for_overwrite<Seat[]>(of)) {}
+
+  bool is_full() const noexcept { return arrived == size; }
 
   std::uint64_t sequence_number = 0;
   Fingerprint first;
+  const std::uint32_t size;  // of the gang
   std::uint32_t arrived = 0;
   std::uint32_t departures_left = 0;  // members yet to take their inline result
   std::uint32_t async_members = 0;
@@ -81,9 +92,8 @@ struct MatchSlot {
   InlineValue result{};
   MatchSlot* next_free = nullptr;          // while it is free
   std::vector<PendingOperation*> members;  // by rank in the gang; null: not arrived
-  std::vector<Task*> waiters;
-  std::vector<InlineValue> values;  // inline operations only
-  std::vector<ChildSeat> children;  // create_gang and split only
+  std::unique_ptr<Seat[]> seats;           // the same; written when its member arrives
+  std::vector<ChildSeat> children;         // create_gang and split only
 };
 
 // A member that has dropped its handle, and the last collective that it called.

@@ -69,18 +69,18 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 649},
-      {"all_reduce", 1024, 500, 694},
-      {"reduce", 8, 516, 660},
-      {"reduce_scatter", 8, 629, 979},
-      {"all_gather", 8, 549, 867},
-      {"all_gather_to_list", 8, 1068, 1319},
-      {"gather", 8, 552, 817},
-      {"scatter", 8, 528, 742},
-      {"all_to_all", 8, 1167, 1255},
-      {"broadcast", 8, 461, 636},
-      {"barrier", 8, 390, 556},
-      {"send_recv", 8, 518, 766},
+      {"all_reduce", 8, 500, 587},
+      {"all_reduce", 1024, 500, 628},
+      {"reduce", 8, 516, 596},
+      {"reduce_scatter", 8, 629, 921},
+      {"all_gather", 8, 549, 812},
+      {"all_gather_to_list", 8, 1068, 1290},
+      {"gather", 8, 552, 777},
+      {"scatter", 8, 528, 705},
+      {"all_to_all", 8, 1167, 1213},
+      {"broadcast", 8, 461, 571},
+      {"barrier", 8, 390, 492},
+      {"send_recv", 8, 518, 731},
       {"start_all_reduce", 8, 1529, 2038},
   };
   return calls;

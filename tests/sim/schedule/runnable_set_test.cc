@@ -45,6 +45,13 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
     ASSERT_EQ(set.first(), *model.begin());
     ASSERT_EQ(set.last(), *model.rbegin());
     ASSERT_EQ(set.next_after(id), next_after(model, id));
+    if (random.below(4) == 0) {
+      const TaskId next = next_after(model, id);
+      ASSERT_EQ(set.take_next_after(id), next);
+      ASSERT_FALSE(set.contains(next));
+      model.erase(next);
+      if (model.empty()) continue;
+    }
     const std::size_t index = random.below(model.size());
     ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));
   }

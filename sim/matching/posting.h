@@ -1,0 +1,110 @@
+// How an operation reaches its gang: the way of every call.
+//
+// Inline in blocking calls, most of whose checks are then decided where they are compiled.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/matching/buffer_guard.h"
+#include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
+#include "sim/recording/trace_recorder.h"
+#include "sim/report/report.h"
+
+namespace gang::sim {
+
+// Whether the result of a kind, where it is small, is kept beside the slot.
+inline bool has_one_result(OperationKind kind) noexcept {
+  constexpr std::uint32_t kinds = 1U << static_cast<unsigned>(OperationKind::all_reduce) |
+                                  1U << static_cast<unsigned>(OperationKind::reduce) |
+                                  1U << static_cast<unsigned>(OperationKind::broadcast) |
+                                  1U << static_cast<unsigned>(OperationKind::barrier);
+  return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
+}
+
+// Operations with one result for all ranks that get any, which fits beside the slot. `bytes`: of
+// what a member brings.
+inline bool is_inline_kind(OperationKind kind, std::size_t bytes) noexcept {
+  return has_one_result(kind) && bytes <= inline_bytes;
+}
+
+// Copies what a member brings. Its memory is guarded if it was queued on a stream.
+[[gnu::always_inline]] inline void keep_value(InlineValue& value, const Elements& input,
+                                              BufferGuard* guard) noexcept {
+  const std::size_t bytes = input.size_bytes();
+  if (bytes == 0) return;
+  if (guard != nullptr) [[unlikely]]
+    guard->open();
+  copy_few(value.data(), input.data(), bytes);
+  if (guard != nullptr) [[unlikely]]
+    guard->close();
+}
+
+inline bool Matching::arrive(PendingOperation& pending) {
+  if (is_point_to_point(pending.call().kind)) [[unlikely]] {
+    messages_.post(pending);
+    return has_ended(pending);
+  }
+  GangState& gang = *pending.gang;
+  const Operation& operation = *pending.operation;
+  const Collective& call = operation.collective;
+  MatchSlot& slot = gang.slot_for(call.sequence_number);
+  const auto member = static_cast<std::size_t>(pending.member);
+  const CallSite& site = call.call_site;
+  BufferGuard* const guard = pending.guard;
+  if (slot.arrived == 0) {
+    slot.first = Fingerprint(call, rules_);
+    slot.first_file = site.file;
+    slot.first_line = site.line;
+  } else {
+    if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]]
+      slot.is_mismatched = true;
+    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
+      slot.has_other_places = true;
+  }
+  pending.slot = &slot;
+  slot.members[member] = &pending;
+  Seat& seat = slot.seats[member];
+  seat.waiter = pending.waiter;
+  if (pending.form != CallForm::blocking) ++slot.async_members;
+  if (is_inline_kind(call.kind, operation.input.size_bytes()))
+    keep_value(seat.value, operation.input, guard);
+  ++slot.arrived;
+  if (!slot.is_full() || is_held(gang, slot)) return false;
+  complete(gang, slot);
+  return has_ended(pending);
+}
+
+template <bool is_plain>
+inline bool Matching::post_inline(PendingOperation& pending) {
+  if (!is_plain) engine_.check_running();
+  const TimePoint now = engine_.now();
+  pending.posted_at = now;
+  if (!is_plain && guide_ != nullptr) [[unlikely]]
+    note_post(*guide_, pending);
+  if (pending.gang->broken) [[unlikely]] {
+    pending.status = PendingStatus::failed;
+    throw_failure(pending);
+  }
+  const auto in = [now](Duration timeout) {
+    return timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
+  };
+  // Monitored barriers time themselves.
+  if (pending.call().kind == OperationKind::monitored_barrier) [[unlikely]] {
+    pending.deadline = in(pending.operation->timeout);
+  } else {
+    pending.deadline = in(std::min(pending.operation->timeout, patience_));
+    engine_.clock().note_deadline(pending.deadline);
+  }
+  ++counts_.rank_operations;
+  engine_.note_progress();
+  if (is_plain)
+    recorder_.called(*pending.task, *pending.gang, pending.call(), now);
+  else
+    recorder_.posted(pending, now);
+  if (!is_plain && is_stream_ordered_ && !launch(pending)) [[unlikely]]
+    return false;
+  return arrive(pending);
+}
+
+}  // namespace gang::sim
