@@ -88,9 +88,14 @@ class PythonCommand final : public Command {
     ranks_.note_misplaced(context.err);
     Conductor conductor(ranks_.conductor_options(given), ranks_.shown(runs_ ? "none" : "0"),
                         context.out, context.err);
-    conductor.set_launcher(ranks_.make_launcher(conductor));
-    conductor.prepare_run(given.options.seed);
-    const Program program = cost_.applied_to(conductor.program(ranks_.program_name()));
+    Program program;
+    try {
+      program = cost_.applied_to(prepare(conductor, given));
+    } catch (const Interrupted& interrupted) {
+      context.err << fmt::format("{}: {}: interrupted while waiting for {}\n", context.binary,
+                                 name(), interrupted.what());
+      return exit_status::interrupted;
+    }
     RunSpecification specification = given;
     specification.program = program.name;
     specification.world_size = program.default_world_size;
@@ -107,6 +112,14 @@ class PythonCommand final : public Command {
   }
 
  private:
+  // Starts what starts the ranks, and waits until their number is known.
+  Program prepare(Conductor& conductor, const RunSpecification& given) const {
+    const Interrupt ends_the_wait;
+    conductor.set_launcher(ranks_.make_launcher(conductor));
+    conductor.prepare_run(given.options.seed);
+    return conductor.program(ranks_.program_name());
+  }
+
   RunResult run_once(Conductor& conductor, const Program& program,
                      const RunSpecification& specification, const CommandContext& context) {
     // Who is to blame is told from the timeline; no further run is made.

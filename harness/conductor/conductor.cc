@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/conductor/interrupt.h"
 #include "harness/conductor/rank_service.h"
 #include "sim/faults/fault_plan.h"
 
@@ -191,9 +192,10 @@ void Conductor::stop_reading(Connection& connection) {
 
 int Conductor::await_world() {
   while (!world_size_) {
+    Interrupt::check("the first rank to join");
     if (const std::string reason = launcher_->why_none_can_come(); !reason.empty())
       throw InvalidArgument(fmt::format("no process joined the run: {}", reason));
-    poller_.poll(std::chrono::seconds(1));
+    poller_.poll(std::chrono::milliseconds(100));
   }
   return *world_size_;
 }

@@ -20,6 +20,7 @@
 
 #include "gang/environment.h"
 #include "gang/error.h"
+#include "harness/conductor/interrupt.h"
 
 namespace gang::harness {
 namespace {
@@ -111,6 +112,12 @@ std::vector<std::string> words_for(const PythonProgram& program,
   return words;
 }
 
+// The script, or the module of -m.
+const std::string& name_of(const PythonProgram& program) {
+  const bool is_module = program.words.size() > 1 && program.words.front() == "-m";
+  return program.words[is_module ? 1 : 0];
+}
+
 }  // namespace
 
 std::vector<std::string> words_for_threads(const PythonProgram& program, int world_size) {
@@ -174,7 +181,7 @@ ForkLauncher::ForkLauncher(Poller& poller, const PythonProgram& program,
                      .is_in_background = true});
   theirs.close();  // so that its end is heard of
   poller_.add(control_.get(), [this] { hear(); });
-  await_ready();
+  await_ready(name_of(program));
 }
 
 ForkLauncher::~ForkLauncher() {
@@ -182,8 +189,16 @@ ForkLauncher::~ForkLauncher() {
   end_process(process_);
 }
 
-void ForkLauncher::await_ready() {
-  while (!is_ready_ && error_.empty()) poller_.poll(std::chrono::seconds(1));
+void ForkLauncher::await_ready(const std::string& program) {
+  try {
+    while (!is_ready_ && error_.empty()) {
+      poller_.poll(std::chrono::milliseconds(100));
+      Interrupt::check(fmt::format("the imports of {}", program));
+    }
+  } catch (const Interrupted&) {
+    end_process(std::exchange(process_, 0));
+    throw;
+  }
   if (error_.empty()) return;
   end_process(std::exchange(process_, 0));
   poller_.remove(control_.get());

@@ -92,7 +92,7 @@ class CommandLauncher final : public RankLauncher {
 class ForkLauncher final : public RankLauncher {
  public:
   // Blocks until the imports are done. Throws InvalidArgument if the program cannot be read or does
-  // not compile, NotSupported if the interpreter or a library is missing.
+  // not compile, NotSupported if the interpreter or a library is missing, Interrupted.
   ForkLauncher(Poller& poller, const PythonProgram& program, const ProcessEnvironment& environment,
                Events events);
   ~ForkLauncher() override;
@@ -104,7 +104,7 @@ class ForkLauncher final : public RankLauncher {
   std::string why_none_can_come() const override;
 
  private:
-  void await_ready();
+  void await_ready(const std::string& program);
   void hear();
   void handle(const std::string& message);
 

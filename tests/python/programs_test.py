@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-from package import PROGRAM, PROGRAMS, gangsim, needs_program, write
+from package import PROGRAM, PROGRAMS, gangsim, is_alive, needs_program, write
 
 
 @needs_program
@@ -85,6 +86,34 @@ class Programs(unittest.TestCase):
         self.assertEqual([finding["ranks"] for finding in report["findings"]], [[1]])
         self.assertEqual({blocked["rank"]: blocked["location"] for blocked in report["blocked"]},
                          {0: "spin.py:8", 1: "spin.py:4", 2: "spin.py:8"})
+
+    def test_an_interrupt_before_any_rank_has_joined_tells_what_was_waited_for(self):
+        slow = "#!/bin/sh\necho $$ > process.new; mv process.new process; exec sleep 1000\n"
+        for options, waited_for in (
+                (["--world", "2", "--python", "./slow", "train.py"], "the imports of train.py"),
+                (["--", "./slow"], "the first rank to join")):
+            with self.subTest(waited_for), tempfile.TemporaryDirectory() as folder:
+                write(folder, "slow", slow).chmod(0o755)
+                with subprocess.Popen([PROGRAM, "python", *options], cwd=folder,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True) as run:
+                    try:
+                        process = self.number_in(pathlib.Path(folder) / "process")
+                        run.send_signal(signal.SIGINT)
+                        out = run.communicate(timeout=60)[0]
+                    finally:
+                        run.kill()
+                self.assertEqual((run.returncode, out), (
+                    130, f"gangsim: python: interrupted while waiting for {waited_for}\n"))
+                self.assertFalse(is_alive(process))
+
+    def number_in(self, path):
+        """The number that a file holds, once there is one."""
+        for _ in range(600):
+            if path.exists():
+                return int(path.read_text())
+            time.sleep(0.1)
+        raise AssertionError(f"{path} was not written")
 
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
