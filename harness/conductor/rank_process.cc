@@ -15,12 +15,18 @@
 namespace gang::harness {
 namespace {
 
-// Whether the thread is in a system call that ends at a known time.
+// Whether the thread is in a system call that only sleeps, until a known time. Python's time.sleep
+// is clock_nanosleep from 3.11 on; before, a select without descriptors.
 bool is_asleep(const std::filesystem::path& thread) {
   std::ifstream file(thread / "syscall");
   long number = -1;
-  if (!(file >> number)) return false;
-  return number == SYS_nanosleep || number == SYS_clock_nanosleep;
+  std::string first;  // its first argument, "0x0"
+  if (!(file >> number >> first)) return false;
+  if (number == SYS_nanosleep || number == SYS_clock_nanosleep) return true;
+#ifdef SYS_select
+  if (number == SYS_select) return first == "0x0";
+#endif
+  return number == SYS_pselect6 && first == "0x0";
 }
 
 std::filesystem::path tasks_of(pid_t process) { return fmt::format("/proc/{}/task", process); }

@@ -107,6 +107,48 @@ class Programs(unittest.TestCase):
                     130, f"gangsim: python: interrupted while waiting for {waited_for}\n"))
                 self.assertFalse(is_alive(process))
 
+    def stalled(self, text, *options):
+        """The exit status, and the finding of three ranks that run `text`."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "run.json"
+            ended = gangsim("python", "--world", 3, "--json", report, *options,
+                            write(folder, "program.py", "import fcntl, os, subprocess, time\n"
+                                  "import gangsim\ngang = gangsim.root_gang()\n" + text))
+            findings = json.loads(report.read_text())["findings"]
+        return ended.returncode, [(each["id"], each["ranks"], each["location"])
+                                  for each in findings]
+
+    def test_a_rank_that_looks_for_a_file_for_ever_is_named_with_its_line(self):
+        text = ("if gang.rank == 1:\n"
+                "    while not os.path.exists('never'):\n"
+                "        time.sleep(0.02)\n"
+                "gang.barrier()\n")
+        for options in ([], ["--spawn"], ["--free"]):
+            self.assertEqual(self.stalled(text, "--stall-limit", "2s", *options),
+                             (1, [("deadlock", [1], "program.py:6")]))
+
+    def test_a_rank_that_sleeps_or_waits_for_what_works_is_not(self):
+        for text in (
+                "if gang.rank == 1: time.sleep(4)\ngang.barrier()\n",
+                # What it waits for is done by a process of its own, or by another rank.
+                "if gang.rank == 1:\n"
+                "    subprocess.run(['sh', '-c', 'while [ ! -e go ]; do :; done & "
+                "sleep 4; touch go'])\n"
+                "gang.barrier()\n",
+                "lock = open('lock', 'w')\n"
+                "if gang.rank == 0: fcntl.flock(lock, fcntl.LOCK_EX)\n"
+                "gang.barrier()\n"
+                "end = time.monotonic() + 5\n"
+                "if gang.rank == 0:\n"
+                "    while time.monotonic() < end: pass\n"
+                "    fcntl.flock(lock, fcntl.LOCK_UN)\n"
+                "else: fcntl.flock(lock, fcntl.LOCK_EX)\n"
+                "lock.close()\n"
+                "gang.barrier()\n"):
+            with self.subTest(text):
+                limit = [] if "sleep(4)" in text else ["--stall-limit", "2s"]
+                self.assertEqual(self.stalled(text, *limit), (0, []))
+
     def number_in(self, path):
         """The number that a file holds, once there is one."""
         for _ in range(600):

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -77,6 +78,17 @@ TEST(ProcessorUse, CountsTheTicksOfAThreadThatWorks) {
 TEST(ProcessorUse, KnowsAThreadThatSleeps) {
   EXPECT_TRUE(is_seen([] { std::this_thread::sleep_for(50ms); },
                       [](const ProcessorUse& use) { return use.is_sleeping; }));
+}
+
+// As time.sleep of Python 3.9 and 3.10 does.
+TEST(ProcessorUse, KnowsAThreadThatSleepsInASelectOfNothing) {
+  const auto is_asleep = [](const ProcessorUse& use) { return use.is_sleeping; };
+  EXPECT_TRUE(is_seen(
+      [] {
+        timeval time{.tv_sec = 0, .tv_usec = 50'000};
+        ::select(0, nullptr, nullptr, nullptr, &time);
+      },
+      is_asleep));
 }
 
 TEST(ProcessorUse, IsThatOfAllThreadsWithoutOne) {
