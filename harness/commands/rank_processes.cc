@@ -124,7 +124,7 @@ ProcessEnvironment RankProcesses::environment(const Conductor& conductor,
   const EnvironmentVariables variables = process_environment();
   const auto path = variables.find("PYTHONPATH");
   ProcessEnvironment environment = {
-      {"GANGSIM_SOCKET", conductor.socket()},
+      {socket_variable, conductor.socket()},
       {"PYTHONPATH",
        packages + "/site:" + packages + (path == variables.end() ? "" : ":" + path->second)}};
   // The order of sets must not differ from run to run.

@@ -54,6 +54,11 @@ sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report)
   return finding;
 }
 
+// Not of processes that connect by themselves: a shell may have it, too.
+std::string mark_of(const std::string& socket) {
+  return fmt::format("{}={}", socket_variable, socket);
+}
+
 // `processes`: by rank.
 void kill_crashed(const sim::Report& report,
                   const std::vector<std::unique_ptr<RankProcess>>& processes) {
@@ -83,7 +88,7 @@ Conductor::Conductor(const ConductorOptions& options, RankSelection output, std:
              [this](std::unique_ptr<Caller>& caller, pid_t process) {
                return receive(caller, process);
              }),
-      janitor_(lobby_.remains()) {}
+      janitor_(lobby_.remains(), options.socket.empty() ? mark_of(lobby_.path()) : "") {}
 
 Conductor::~Conductor() { kill_all(); }
 
@@ -222,7 +227,7 @@ RankProcess& Conductor::process_for(Rank& simulated) {
                                     {"LOCAL_WORLD_SIZE", std::to_string(*world_size_)},
                                     {"MASTER_ADDR", "127.0.0.1"},
                                     {"MASTER_PORT", "29500"},
-                                    {"GANGSIM_SOCKET", lobby_.path()}};
+                                    {socket_variable, lobby_.path()}};
   if (incarnation > 0) environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(incarnation);
   launcher_->launch(rank, environment, output_.open(rank));
   return *process;
@@ -281,7 +286,7 @@ void Conductor::add_call_stacks(sim::Report& report) {
   if (report.blocked.empty()) return;
   const std::vector<Caller*> asked = ask_stacks();
   const auto deadline = Clock::now() + std::chrono::milliseconds(500);
-  const auto is_missing = [this](Caller* caller) {
+  const auto is_missing = [this, &report](Caller* caller) {
     caller->connection.flush();
     caller->connection.receive();
     while (!caller->stack && caller->connection.has_frame()) {
@@ -289,6 +294,11 @@ void Conductor::add_call_stacks(sim::Report& report) {
         ClientMessage message = parse_message(caller->connection.take(), texts_);
         if (auto* const stack = std::get_if<StackMessage>(&message))
           caller->stack = std::move(*stack);
+        // Of a thread that has ended: no matter, had the run gone well.
+        if (auto* const told = std::get_if<FindingMessage>(&message)) {
+          sim::Finding& finding = report.findings.emplace_back(finding_of(std::move(*told)));
+          finding.certainty = report.certainty;
+        }
       } catch (const ProtocolError&) {
         return false;
       }

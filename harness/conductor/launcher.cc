@@ -112,6 +112,12 @@ std::vector<std::string> words_for(const PythonProgram& program,
   return words;
 }
 
+// What all processes of a run have in their environment, and no others.
+std::string mark_of(const ProcessEnvironment& environment) {
+  const auto socket = environment.find(socket_variable);
+  return socket == environment.end() ? "" : fmt::format("{}={}", socket->first, socket->second);
+}
+
 // The script, or the module of -m.
 const std::string& name_of(const PythonProgram& program) {
   const bool is_module = program.words.size() > 1 && program.words.front() == "-m";
@@ -128,7 +134,7 @@ std::vector<std::string> words_for_threads(const PythonProgram& program, int wor
 
 CommandLauncher::CommandLauncher(Poller& poller, const std::vector<std::string>& words,
                                  const ProcessEnvironment& environment)
-    : poller_(poller), name_(words.front()) {
+    : offspring_(mark_of(environment)), poller_(poller), name_(words.front()) {
   process_ = start_process({.words = words, .environment = environment});
   ended_by_ = pidfd_of(process_);
   poller_.add(ended_by_.get(), [this] {
@@ -168,7 +174,7 @@ std::string CommandLauncher::why_none_can_come() const {
 
 ForkLauncher::ForkLauncher(Poller& poller, const PythonProgram& program,
                            const ProcessEnvironment& environment, Events events)
-    : poller_(poller), events_(std::move(events)) {
+    : offspring_(mark_of(environment)), poller_(poller), events_(std::move(events)) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "a socket pair");
@@ -287,7 +293,8 @@ std::string ForkLauncher::why_none_can_come() const { return error_; }
 
 SpawnLauncher::SpawnLauncher(Poller& poller, PythonProgram program, ProcessEnvironment environment,
                              Events events)
-    : poller_(poller),
+    : offspring_(mark_of(environment)),
+      poller_(poller),
       program_(std::move(program)),
       environment_(std::move(environment)),
       events_(std::move(events)) {}

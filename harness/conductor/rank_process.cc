@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -87,6 +88,15 @@ std::optional<sim::ProcessDeath> death_of(const RankProcess& process) {
                              .what = fmt::format("killed by signal {}", WTERMSIG(status)),
                              .detail = ::strsignal(WTERMSIG(status))};
   return sim::ProcessDeath{.what = fmt::format("exited with status {}", WEXITSTATUS(status))};
+}
+
+sim::Finding finding_of(FindingMessage message) {
+  sim::Finding finding;
+  finding.id = std::move(message.id);
+  finding.message = std::move(message.message);
+  finding.ranks = std::move(message.ranks);
+  if (message.call_site.line != 0) finding.location = location_of(message.call_site);
+  return finding;
 }
 
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {

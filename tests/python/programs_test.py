@@ -157,6 +157,30 @@ class Programs(unittest.TestCase):
             time.sleep(0.1)
         raise AssertionError(f"{path} was not written")
 
+    def test_nothing_that_was_started_outlives_the_run(self):
+        helper = "#!/bin/sh\necho $$ > helper.new; mv helper.new helper; exec sleep 1000\n"
+        start = "setsid ./helper.sh & while [ ! -e helper ]; do sleep 0.01; done\n"
+        rank = f"{sys.executable} -c 'import gangsim; gangsim.root_gang().barrier()'\n"
+        with tempfile.TemporaryDirectory() as folder:
+            write(folder, "helper.sh", helper).chmod(0o755)
+            write(folder, "start.sh", "#!/bin/sh\n" + start).chmod(0o755)
+            write(folder, "good.sh", f"{start}RANK=0 WORLD_SIZE=1 {rank}")
+            write(folder, "hang.sh", f"{start}RANK=0 WORLD_SIZE=2 {rank[:-1]} &\n"
+                  f"RANK=1 WORLD_SIZE=2 {rank.replace('.barrier()', '')}wait\n")
+            write(folder, "early.sh", f"{start}exit 3\n")
+            write(folder, "rank.py", "import subprocess, gangsim\n"
+                  "if gangsim.root_gang().rank == 0: subprocess.Popen(['./start.sh']).wait()\n")
+            for status, *words in ((0, "--", "sh", "good.sh"), (1, "--", "sh", "hang.sh"),
+                                   (2, "--", "sh", "early.sh"), (0, "rank.py"),
+                                   (0, "--spawn", "rank.py")):
+                ended = subprocess.run([PROGRAM, "python", *words], cwd=folder, check=False,
+                                       timeout=60, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, text=True)
+                self.assertEqual(ended.returncode, status, ended.stdout)
+                number = pathlib.Path(folder) / "helper"
+                self.assertFalse(is_alive(self.number_in(number)), words)
+                number.unlink()
+
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")

@@ -42,6 +42,17 @@ TEST(ConductedProcess, SaysWhatItDiedOf) {
   EXPECT_EQ(death_of(process)->full_text(), "was killed by signal 9 (Killed)");
 }
 
+TEST(ConductedProcess, SaysAFinding) {
+  FindingMessage message{.id = "thread_failed", .message = "It ended.", .ranks = {1, 3}};
+  EXPECT_EQ(finding_of(message).location, SourceLocation{});
+  message.call_site = {.file = "train.py", .function = "load", .line = 7};
+  const sim::Finding finding = finding_of(message);
+  EXPECT_EQ(finding.id, "thread_failed");
+  EXPECT_EQ(finding.message, "It ended.");
+  EXPECT_THAT(finding.ranks, testing::ElementsAre(1, 3));
+  EXPECT_EQ(to_string(finding.location), "train.py:7");
+}
+
 TEST(ConductedProcess, KnowsWhetherAThreadHasNotBeenServed) {
   RankProcess process;
   EXPECT_FALSE(process.has_new_caller());
