@@ -149,6 +149,25 @@ class Programs(unittest.TestCase):
                 limit = [] if "sleep(4)" in text else ["--stall-limit", "2s"]
                 self.assertEqual(self.stalled(text, *limit), (0, []))
 
+    def test_what_is_noted_is_as_narrow_as_the_rest(self):
+        text = ("import array, os, gangsim\n"
+                "gang, one = gangsim.root_gang(), array.array('i', [1])\n"
+                "if gang.rank == 2: os.mkfifo('pipe')\n"
+                "gang.barrier()\n"
+                "if gang.rank == 0: open('pipe').close()\n"  # until rank 1 opens it
+                "if gang.rank == 1:\n"
+                "    gang.send(one, 2)\n"
+                "    open('pipe', 'w').close()\n"
+                "if gang.rank == 2: gang.recv(one, 1)\n"
+                "gang.barrier()\n")
+        with tempfile.TemporaryDirectory() as folder:
+            ended = gangsim("python", "--world", 3, write(folder, "program.py", text))
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertIn("  Note       not reproducible: rank 0 waited", ended.stdout)
+        commands = ("  Contested ", "  Reproduce ")
+        self.assertEqual([line for line in ended.stdout.splitlines()
+                          if len(line) > 80 and not line.startswith(commands)], [])
+
     def number_in(self, path):
         """The number that a file holds, once there is one."""
         for _ in range(600):
