@@ -12,7 +12,10 @@ namespace gang::harness {
 namespace {
 
 // As the program knows a key: a client may keep several stores apart by what comes before a zero.
-std::string shown(const std::string& key) { return key.substr(key.rfind('\0') + 1); }
+std::string shown(const std::string& key) {
+  const auto zero = std::find(key.rbegin(), key.rend(), '\0');
+  return {zero.base(), key.end()};
+}
 
 // "key 'a'", "keys 'a', 'b'".
 std::string keys_text(std::vector<std::string> keys) {

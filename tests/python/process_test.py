@@ -310,8 +310,8 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(len(process._process.thread_failures), 1)
         fields = wire.Fields(memoryview(process._process.thread_failures[0])[5:])
         self.assertEqual(fields.text(), "thread_failed")
-        self.assertRegex(fields.text(), r"^Thread Thread-\d+.* of rank 0 ended with an exception at "
-                                        r"process_test.py:\d+: KeyError: 'in a thread'$")
+        self.assertRegex(fields.text(), r"^Thread Thread-\d+.* of rank 0 ended with an exception "
+                                        r"at process_test.py:\d+: KeyError: 'in a thread'$")
 
     def test_what_is_known_about_one_is_added_once(self):
         process.explain_with(lambda error: "read the manual" if "why" in str(error) else "")

@@ -36,7 +36,8 @@ pid_t left_behind(const std::string& prefix) {
 bool is_alive(pid_t process) { return ::kill(process, 0) == 0; }
 
 TEST(Offspring, EndsWithItWhateverItsEnvironmentIs) {
-  for (const char* prefix : {"", "setsid", "env -i /usr/bin/setsid", "GANGSIM_TEST_MARK=a setsid"}) {
+  for (const char* prefix : {"", "setsid", "env -i /usr/bin/setsid",
+                             "GANGSIM_TEST_MARK=a setsid"}) {
     std::optional<Offspring> offspring("GANGSIM_TEST_MARK=a");
     const pid_t process = left_behind(prefix);
     EXPECT_TRUE(is_alive(process));
