@@ -25,9 +25,9 @@ using std::chrono_literals::operator""ms;
 pid_t left_behind(const std::string& prefix) {
   static int files = 0;
   const std::string file = fmt::format("{}left-{}", gang::test::temporary_directory(), files++);
-  const std::string command = fmt::format(
-      "{} sh -c 'echo $$ > {}.new; mv {}.new {}; exec sleep 1000' > /dev/null 2>&1 &", prefix, file,
-      file, file);
+  const std::string command =
+      fmt::format("{} sh -c 'echo $$ > {}.new; mv {}.new {}; exec sleep 1000' > /dev/null 2>&1 &",
+                  prefix, file, file, file);
   EXPECT_EQ(std::system(command.c_str()), 0);
   while (!std::filesystem::exists(file)) std::this_thread::sleep_for(5ms);
   return std::stoi(read_file("file", file));
@@ -36,8 +36,8 @@ pid_t left_behind(const std::string& prefix) {
 bool is_alive(pid_t process) { return ::kill(process, 0) == 0; }
 
 TEST(Offspring, EndsWithItWhateverItsEnvironmentIs) {
-  for (const char* prefix : {"", "setsid", "env -i /usr/bin/setsid",
-                             "GANGSIM_TEST_MARK=a setsid"}) {
+  for (const char* prefix :
+       {"", "setsid", "env -i /usr/bin/setsid", "GANGSIM_TEST_MARK=a setsid"}) {
     std::optional<Offspring> offspring("GANGSIM_TEST_MARK=a");
     const pid_t process = left_behind(prefix);
     EXPECT_TRUE(is_alive(process));
@@ -52,7 +52,9 @@ TEST(Offspring, IsWhatCameAfterIt) {
     ::pause();
     ::_exit(0);
   }
-  { const Offspring offspring(""); }
+  {
+    const Offspring offspring("");
+  }
   EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
