@@ -8,6 +8,7 @@
 #include "gang/error.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/exploration_files.h"
+#include "harness/commands/exploration_options.h"
 #include "harness/commands/shard_option.h"
 #include "harness/explanation/coloured_text.h"
 #include "harness/program_file/program_source.h"
@@ -19,26 +20,6 @@
 
 namespace gang::harness {
 namespace {
-
-Duration budget_of(std::string_view text) {
-  const Duration budget = parse_duration(text);
-  if (budget > Duration::zero()) return budget;
-  throw InvalidArgument(fmt::format("--budget is '{}'; must be more than 0", text));
-}
-
-bool draws_steps(Strategy strategy) noexcept {
-  return strategy == Strategy::pct || strategy == Strategy::pos;
-}
-
-// For strategies that draw the steps of contexts one by one.
-void check_can_be_guided(const RunSpecification& specification, const Program& program) {
-  const int world_size = specification.world_size.value_or(program.default_world_size);
-  if (can_be_exhaustive(specification) && world_size <= sim::most_explored_ranks) return;
-  throw InvalidArgument(
-      fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks without "
-                  "faults on the backend sim; must be random",
-                  sim::most_explored_ranks));
-}
 
 class ExploreCommand final : public Command {
  public:
@@ -66,17 +47,8 @@ class ExploreCommand final : public Command {
         program_argument(program_),
         number_option("--schedules", "runs at most; drawn ones each with the next seed [1000]",
                       options_.schedules, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
-        Option{.name = "--strategy",
-               .value_name = "NAME",
-               .description = "auto: one run of each class of equivalent schedules, then\n"
-                              "drawn ones; exhaustive: only the former, in up to 1 GiB of\n"
-                              "memory; random; pos: partial order sampling; pct:D: few\n"
-                              "changes of random priorities, for bugs of depth D, 1 to 9 [auto]",
-               .set = [this](std::string_view text) { set_strategy(options_, text); }},
-        Option{.name = "--budget",
-               .value_name = "TIME",
-               .description = "no run begins after it: 60s [none]",
-               .set = [this](std::string_view text) { options_.budget = budget_of(text); }},
+        strategy_option(options_),
+        budget_option(options_),
         number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
         save_.option(
             "where to save a failure: as a scenario [explored.toml], or as the schedule that\n"
@@ -97,11 +69,8 @@ class ExploreCommand final : public Command {
       throw InvalidArgument(
           "--context is 'parallel', where the operating system schedules; must be one of: fiber, "
           "thread");
-    if (options_.strategy == Strategy::exhaustive && !can_be_exhaustive(specification))
-      throw InvalidArgument(
-          fmt::format("--strategy is 'exhaustive', but {}; leave it out to sample",
-                      why_not_exhaustive(specification)));
-    if (draws_steps(options_.strategy)) check_can_be_guided(specification, source.program);
+    check_strategy(options_, specification,
+                   specification.world_size.value_or(source.program.default_world_size));
     ExplorationRecord record{.specification = specification,
                              .fingerprint = fingerprint(source.program),
                              .schedules = options_.schedules};

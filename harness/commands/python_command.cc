@@ -9,6 +9,7 @@
 
 #include "harness/commands/commands.h"
 #include "harness/commands/cost_options.h"
+#include "harness/commands/exploration_options.h"
 #include "harness/commands/rank_processes.h"
 #include "harness/comparison/comparison.h"
 #include "harness/conductor/conductor.h"
@@ -72,6 +73,10 @@ class PythonCommand final : public Command {
         "run it under every schedule, as the command explore does, or N of them at most; stop at\n"
         "a failure, whose schedule --save-schedule keeps [explored.json]",
         runs_, std::uint64_t{1}, std::uint64_t{1'000'000}));
+    for (Option option : {strategy_option(exploring_), budget_option(exploring_)}) {
+      option.description = "with --explore: " + option.description;
+      options.push_back(std::move(option));
+    }
     options.push_back(flag_option(
         "--compare", "run it without gangsim, too, and compare what it passes to gangsim.output",
         compare_));
@@ -88,9 +93,14 @@ class PythonCommand final : public Command {
     ranks_.note_misplaced(context.err);
     Conductor conductor(ranks_.conductor_options(given), ranks_.shown(runs_ ? "none" : "0"),
                         context.out, context.err);
-    conductor.set_launcher(ranks_.make_launcher(conductor));
-    conductor.prepare_run(given.options.seed);
-    const Program program = cost_.applied_to(conductor.program(ranks_.program_name()));
+    Program program;
+    try {
+      program = cost_.applied_to(prepare(conductor, given));
+    } catch (const Interrupted& interrupted) {
+      context.err << fmt::format("{}: {}: interrupted while waiting for {}\n", context.binary,
+                                 name(), interrupted.what());
+      return exit_status::interrupted;
+    }
     RunSpecification specification = given;
     specification.program = program.name;
     specification.world_size = program.default_world_size;
@@ -107,6 +117,14 @@ class PythonCommand final : public Command {
   }
 
  private:
+  // Starts what starts the ranks, and waits until their number is known.
+  Program prepare(Conductor& conductor, const RunSpecification& given) const {
+    const Interrupt ends_the_wait;
+    conductor.set_launcher(ranks_.make_launcher(conductor));
+    conductor.prepare_run(given.options.seed);
+    return conductor.program(ranks_.program_name());
+  }
+
   RunResult run_once(Conductor& conductor, const Program& program,
                      const RunSpecification& specification, const CommandContext& context) {
     // Who is to blame is told from the timeline; no further run is made.
@@ -173,11 +191,11 @@ class PythonCommand final : public Command {
   int explore(Conductor& conductor, const Program& program, RunSpecification specification,
               CommandContext& context) {
     specification.schedule = ScheduleChoice::random;
+    exploring_.schedules = *runs_;
     if (!schedule_.is_given()) explored_.open();
     const Interrupt tells_where_the_ranks_are;
     const Exploration exploration = harness::explore(
-        program, specification, {.schedules = *runs_, .jobs = 1},
-        [&](const ExplorationCoverage& coverage) {
+        program, specification, exploring_, [&](const ExplorationCoverage& coverage) {
           if (context.out_is_terminal)
             context.out << fmt::format("\r\033[K{} of {} runs", coverage.runs, *runs_)
                         << std::flush;
@@ -236,6 +254,12 @@ class PythonCommand final : public Command {
           "--explore and --compare need a program that gangsim starts: SCRIPT or -m MODULE");
     if (runs_ && ranks_.are_free())
       throw InvalidArgument("--explore needs runs that can be repeated; --free is given");
+    if (!runs_ && (exploring_.budget || exploring_.strategy != Strategy::automatic))
+      throw InvalidArgument(
+          "--budget and --strategy choose the runs of --explore N, which is missing");
+    if (runs_)
+      check_strategy(exploring_, given,
+                     given.world_size.value_or(RankProcesses::default_world_size));
     ranks_.check(given);
   }
 
@@ -260,9 +284,10 @@ class PythonCommand final : public Command {
   void show(const RunResult& result, const Conductor& conductor, CommandContext& context) const {
     const bool speaks = !result.holds() || !quiet_;
     if (speaks) {
-      context.out << styled(marked_text(result), text_style(context.out_is_terminal));
-      note_turns(conductor.turns(), result, context.out);
-      note_other_orders(result, context);
+      sim::MarkedText text = marked_text(result);
+      add_turns(conductor.turns(), result, text);
+      add_other_orders(result, context, text);
+      context.out << styled(text, text_style(context.out_is_terminal));
     }
     if (!result.report.findings.empty() && !result.report.findings.front().ranks.empty()) {
       const int rank = result.report.findings.front().ranks.front();
@@ -281,31 +306,32 @@ class PythonCommand final : public Command {
   }
 
   // What holds in this order of the ranks need not hold in another one.
-  void note_other_orders(const RunResult& result, const CommandContext& context) const {
+  void add_other_orders(const RunResult& result, const CommandContext& context,
+                        sim::MarkedText& text) const {
     if (!result.holds() || result.report.schedules == sim::Schedules::every || runs_ ||
         !replay_.empty() || !ranks_.can_repeat() || ranks_.are_free())
       return;
-    context.out << fmt::format(
-        "  Contested  other orders of the ranks, decided by: {}\n",
-        command_line(result.specification, context.binary, " --explore 1000"));
+    text.add_command("Contested", fmt::format("other orders of the ranks, decided by: {}",
+                                              command_line(result.specification, context.binary,
+                                                           " --explore 1000")));
   }
 
-  static void note_turns(const Turns& turns, const RunResult& result, std::ostream& out) {
+  static void add_turns(const Turns& turns, const RunResult& result, sim::MarkedText& text) {
     std::vector<int> stuck = turns.stuck_ranks();
     std::ranges::sort(stuck);
     if (!stuck.empty() && result.report.outcome == sim::Outcome::deadlock) {
       const std::string ranks = stuck.size() == 1
                                     ? fmt::format("rank {} is", stuck.front())
                                     : fmt::format("ranks {} are", sim::to_rank_ranges(stuck));
-      out << (turns.is_interrupted()
-                  ? fmt::format("  Interrupted  {} outside of any call, and might have gone on\n",
-                                ranks)
-                  : fmt::format("  Probable   {} outside of any call and idle; nothing more is "
-                                "known\n",
-                                ranks));
+      if (turns.is_interrupted())
+        text.add_advice("Interrupted", ranks + " outside of any call, and might have gone on");
+      else
+        text.add_advice("Probable", ranks +
+                                        " outside of any call and idle; nothing more is known; "
+                                        "--stall-limit TIME waits longer");
     }
     if (!turns.irreproducible().empty())
-      out << fmt::format("  Note       not reproducible: {}\n", turns.irreproducible());
+      text.add_advice("Note", "not reproducible: " + turns.irreproducible());
   }
 
   // PyTorch's groups have another timeout than gangs.
@@ -327,6 +353,7 @@ class PythonCommand final : public Command {
   FileOption explored_{"--save-schedule", "explored.json"};  // where --explore has no other
   CostOptions cost_;
   std::optional<std::uint64_t> runs_;  // to explore
+  ExplorationOptions exploring_;
   std::string replay_;
   bool compare_ = false;
   bool quiet_ = false;

@@ -22,6 +22,17 @@ constexpr std::string_view own_command = "--";
 constexpr std::array misplaced_options = {"--faults",  "--report",        "--replay",
                                           "--explore", "--save-schedule", "--log-ranks"};
 
+Duration parse_limit(std::string_view text) {
+  try {
+    if (const Duration limit = parse_duration(text); limit > Duration::zero()) return limit;
+  } catch (const InvalidArgument&) {  // NOLINT(bugprone-empty-catch): said below
+  }
+  throw InvalidArgument(
+      fmt::format("--stall-limit is '{}'; must be more than 0, with ns, us, ms, s, min or h (5s, "
+                  "1.5min)",
+                  text));
+}
+
 }  // namespace
 
 Option RankProcesses::program_option() {
@@ -46,6 +57,14 @@ void RankProcesses::add_to(std::vector<Option>& options) {
   if (with_torch_)
     options.push_back(flag_option(
         "--cuda-as-cpu", "run code that asks for CUDA devices on the processor", cuda_as_cpu_));
+  options.push_back(
+      {.name = "--stall-limit",
+       .value_name = "TIME",
+       .description =
+           "how long ranks may do nothing outside of calls while the others wait, until\n"
+           "that is a probable hang [5s; 30s for ranks that sleep, as in a loop that\n"
+           "looks for a file]",
+       .set = [this](std::string_view text) { stall_limit_ = parse_limit(text); }});
   options.push_back(text_option(
       "--log-ranks", "RANKS",
       "ranks whose output is shown: all, none, or a list such as 0,8-15 [0]", log_ranks_));
@@ -88,6 +107,10 @@ ConductorOptions RankProcesses::conductor_options(const RunSpecification& given)
   if (!options.world_size && !starts_by_command()) options.world_size = default_world_size;
   options.turns.is_free = free_;
   options.turns.interrupt = &Interrupt::has_come();
+  if (stall_limit_) {
+    options.turns.stall_limit = options.turns.sleep_limit = *stall_limit_;
+    options.turns.silent_threads_limit = *stall_limit_;
+  }
   return options;
 }
 
@@ -101,7 +124,7 @@ ProcessEnvironment RankProcesses::environment(const Conductor& conductor,
   const EnvironmentVariables variables = process_environment();
   const auto path = variables.find("PYTHONPATH");
   ProcessEnvironment environment = {
-      {"GANGSIM_SOCKET", conductor.socket()},
+      {socket_variable, conductor.socket()},
       {"PYTHONPATH",
        packages + "/site:" + packages + (path == variables.end() ? "" : ":" + path->second)}};
   // The order of sets must not differ from run to run.
@@ -150,6 +173,7 @@ std::string RankProcesses::options_text() const {
   for (const auto& [value, option] :
        {std::pair{&python_, "--python"}, std::pair{&attach_, "--attach"}})
     if (!value->empty()) text += fmt::format(" {} {}", option, shell_quoted(*value));
+  if (stall_limit_) text += " --stall-limit " + to_duration_text(*stall_limit_);
   return text;
 }
 

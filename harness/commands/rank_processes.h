@@ -54,6 +54,7 @@ class RankProcesses {
   std::string python_;
   std::string attach_;
   std::optional<std::string> log_ranks_;
+  std::optional<Duration> stall_limit_;
   bool spawn_ = false;
   bool threads_ = false;
   bool free_ = false;

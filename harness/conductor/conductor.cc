@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/conductor/interrupt.h"
 #include "harness/conductor/rank_service.h"
 #include "sim/faults/fault_plan.h"
 
@@ -53,6 +54,11 @@ sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report)
   return finding;
 }
 
+// Not of processes that connect by themselves: a shell may have it, too.
+std::string mark_of(const std::string& socket) {
+  return fmt::format("{}={}", socket_variable, socket);
+}
+
 // `processes`: by rank.
 void kill_crashed(const sim::Report& report,
                   const std::vector<std::unique_ptr<RankProcess>>& processes) {
@@ -82,7 +88,7 @@ Conductor::Conductor(const ConductorOptions& options, RankSelection output, std:
              [this](std::unique_ptr<Caller>& caller, pid_t process) {
                return receive(caller, process);
              }),
-      janitor_(lobby_.remains()) {}
+      janitor_(lobby_.remains(), options.socket.empty() ? mark_of(lobby_.path()) : "") {}
 
 Conductor::~Conductor() { kill_all(); }
 
@@ -191,9 +197,10 @@ void Conductor::stop_reading(Connection& connection) {
 
 int Conductor::await_world() {
   while (!world_size_) {
+    Interrupt::check("the first rank to join");
     if (const std::string reason = launcher_->why_none_can_come(); !reason.empty())
       throw InvalidArgument(fmt::format("no process joined the run: {}", reason));
-    poller_.poll(std::chrono::seconds(1));
+    poller_.poll(std::chrono::milliseconds(100));
   }
   return *world_size_;
 }
@@ -220,7 +227,7 @@ RankProcess& Conductor::process_for(Rank& simulated) {
                                     {"LOCAL_WORLD_SIZE", std::to_string(*world_size_)},
                                     {"MASTER_ADDR", "127.0.0.1"},
                                     {"MASTER_PORT", "29500"},
-                                    {"GANGSIM_SOCKET", lobby_.path()}};
+                                    {socket_variable, lobby_.path()}};
   if (incarnation > 0) environment["TORCHELASTIC_RESTART_COUNT"] = std::to_string(incarnation);
   launcher_->launch(rank, environment, output_.open(rank));
   return *process;
@@ -279,7 +286,7 @@ void Conductor::add_call_stacks(sim::Report& report) {
   if (report.blocked.empty()) return;
   const std::vector<Caller*> asked = ask_stacks();
   const auto deadline = Clock::now() + std::chrono::milliseconds(500);
-  const auto is_missing = [this](Caller* caller) {
+  const auto is_missing = [this, &report](Caller* caller) {
     caller->connection.flush();
     caller->connection.receive();
     while (!caller->stack && caller->connection.has_frame()) {
@@ -287,6 +294,11 @@ void Conductor::add_call_stacks(sim::Report& report) {
         ClientMessage message = parse_message(caller->connection.take(), texts_);
         if (auto* const stack = std::get_if<StackMessage>(&message))
           caller->stack = std::move(*stack);
+        // Of a thread that has ended: no matter, had the run gone well.
+        if (auto* const told = std::get_if<FindingMessage>(&message)) {
+          sim::Finding& finding = report.findings.emplace_back(finding_of(std::move(*told)));
+          finding.certainty = report.certainty;
+        }
       } catch (const ProtocolError&) {
         return false;
       }

@@ -49,7 +49,7 @@ class Conductor {
   void set_launcher(std::unique_ptr<RankLauncher> launcher) { launcher_ = std::move(launcher); }
 
   // Blocks until the world size is known: until a process has said it, unless the options do.
-  // Throws InvalidArgument if none can come any more.
+  // Throws InvalidArgument if none can come any more, Interrupted.
   int await_world();
 
   // Before a run of processes that this conductor does not start itself: what they are told.

@@ -20,4 +20,8 @@ Interrupt::~Interrupt() { ::sigaction(SIGINT, &former_, nullptr); }
 
 const std::atomic<bool>& Interrupt::has_come() noexcept { return interrupted; }
 
+void Interrupt::check(const std::string& waited_for) {
+  if (has_come().load(std::memory_order_relaxed)) throw Interrupted(waited_for);
+}
+
 }  // namespace gang::harness

@@ -14,6 +14,8 @@
 #include <climits>
 #include <system_error>
 
+#include "harness/conductor/offspring.h"
+
 namespace gang::harness {
 namespace {
 
@@ -35,7 +37,8 @@ void leave_all_but(int socket) {
   ::syscall(SYS_close_range, kept + 1, UINT_MAX, 0);
 }
 
-[[noreturn]] void wait_and_clean(int socket, const std::filesystem::path& remains) {
+[[noreturn]] void wait_and_clean(int socket, const std::filesystem::path& remains,
+                                 const std::string& mark) {
   leave_all_but(socket);
   std::array<pid_t, 4096> processes;
   auto end = processes.begin();
@@ -51,6 +54,7 @@ void leave_all_but(int socket) {
       *end++ = told;
   }
   std::for_each(processes.begin(), end, [](pid_t process) { ::kill(process, SIGKILL); });
+  kill_marked(mark);
   std::error_code ignored;
   std::filesystem::remove_all(remains, ignored);
   ::_exit(0);
@@ -58,7 +62,7 @@ void leave_all_but(int socket) {
 
 }  // namespace
 
-Janitor::Janitor(const std::filesystem::path& remains) {
+Janitor::Janitor(const std::filesystem::path& remains, const std::string& mark) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "a socket pair");
@@ -68,7 +72,7 @@ Janitor::Janitor(const std::filesystem::path& remains) {
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "a process");
   if (process_ > 0) return;
   socket_.close();
-  wait_and_clean(theirs.get(), remains);
+  wait_and_clean(theirs.get(), remains, mark);
 }
 
 Janitor::~Janitor() {

@@ -11,6 +11,18 @@
 namespace gang::harness {
 namespace {
 
+// As the program knows a key: a client may keep several stores apart by what comes before a zero.
+std::string shown(const std::string& key) {
+  const auto zero = std::find(key.rbegin(), key.rend(), '\0');
+  return {zero.base(), key.end()};
+}
+
+// "key 'a'", "keys 'a', 'b'".
+std::string keys_text(std::vector<std::string> keys) {
+  std::ranges::transform(keys, keys.begin(), shown);
+  return fmt::format("{} '{}'", keys.size() == 1 ? "key" : "keys", fmt::join(keys, "', '"));
+}
+
 // What a rank waits for until another one sets the keys.
 class KeyWait final : public sim::AwaitedMessage {
  public:
@@ -28,9 +40,7 @@ class KeyWait final : public sim::AwaitedMessage {
   const Collective* call() const override { return nullptr; }
   const GangInfo* gang() const override { return nullptr; }
   std::string describe() const override {
-    const std::vector<std::string> missing = contents_.missing_of(message_.keys);
-    return fmt::format("wait for the store's {} '{}'", missing.size() == 1 ? "key" : "keys",
-                       fmt::join(missing, "', '"));
+    return fmt::format("wait for the store's {}", keys_text(contents_.missing_of(message_.keys)));
   }
   CallSite call_site() const override { return message_.call_site; }
 
@@ -66,8 +76,7 @@ StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
   const std::vector<std::string> missing = contents_.missing_of(message.keys);
   return {.status = Status::timeout,
           .error =
-              fmt::format("the store's {} '{}' {} not set within {}",
-                          missing.size() == 1 ? "key" : "keys", fmt::join(missing, "', '"),
+              fmt::format("the store's {} {} not set within {}", keys_text(missing),
                           missing.size() == 1 ? "was" : "were", gang::to_string(*message.timeout))};
 }
 
@@ -81,10 +90,9 @@ std::vector<sim::Finding> KeyStore::unmet_waits() const {
     std::ranges::sort(who);
     sim::Finding finding;
     finding.id = sim::finding_id::store_key_missing;
-    finding.message = fmt::format("{} {} {} for the store's {} '{}', which no rank sets.",
+    finding.message = fmt::format("{} {} {} for the store's {}, which no rank sets.",
                                   who.size() == 1 ? "Rank" : "Ranks", sim::to_rank_ranges(who),
-                                  who.size() == 1 ? "waits" : "wait",
-                                  keys.size() == 1 ? "key" : "keys", fmt::join(keys, "', '"));
+                                  who.size() == 1 ? "waits" : "wait", keys_text(keys));
     finding.ranks = std::move(who);
     finding.location = place;
     findings.push_back(std::move(finding));
@@ -159,7 +167,7 @@ StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedR
       const std::optional<std::int64_t> sum = contents_.add(key, message.number);
       if (!sum)
         return {.status = Status::invalid_argument,
-                .error = fmt::format("add: the value of '{}' is not a decimal number", key)};
+                .error = fmt::format("add: the value of '{}' is not a decimal number", shown(key))};
       answer.number = *sum;
       break;
     }

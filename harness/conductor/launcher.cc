@@ -20,6 +20,7 @@
 
 #include "gang/environment.h"
 #include "gang/error.h"
+#include "harness/conductor/interrupt.h"
 
 namespace gang::harness {
 namespace {
@@ -111,6 +112,18 @@ std::vector<std::string> words_for(const PythonProgram& program,
   return words;
 }
 
+// What all processes of a run have in their environment, and no others.
+std::string mark_of(const ProcessEnvironment& environment) {
+  const auto socket = environment.find(socket_variable);
+  return socket == environment.end() ? "" : fmt::format("{}={}", socket->first, socket->second);
+}
+
+// The script, or the module of -m.
+const std::string& name_of(const PythonProgram& program) {
+  const bool is_module = program.words.size() > 1 && program.words.front() == "-m";
+  return program.words[is_module ? 1 : 0];
+}
+
 }  // namespace
 
 std::vector<std::string> words_for_threads(const PythonProgram& program, int world_size) {
@@ -121,7 +134,7 @@ std::vector<std::string> words_for_threads(const PythonProgram& program, int wor
 
 CommandLauncher::CommandLauncher(Poller& poller, const std::vector<std::string>& words,
                                  const ProcessEnvironment& environment)
-    : poller_(poller), name_(words.front()) {
+    : offspring_(mark_of(environment)), poller_(poller), name_(words.front()) {
   process_ = start_process({.words = words, .environment = environment});
   ended_by_ = pidfd_of(process_);
   poller_.add(ended_by_.get(), [this] {
@@ -161,7 +174,7 @@ std::string CommandLauncher::why_none_can_come() const {
 
 ForkLauncher::ForkLauncher(Poller& poller, const PythonProgram& program,
                            const ProcessEnvironment& environment, Events events)
-    : poller_(poller), events_(std::move(events)) {
+    : offspring_(mark_of(environment)), poller_(poller), events_(std::move(events)) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "a socket pair");
@@ -174,7 +187,7 @@ ForkLauncher::ForkLauncher(Poller& poller, const PythonProgram& program,
                      .is_in_background = true});
   theirs.close();  // so that its end is heard of
   poller_.add(control_.get(), [this] { hear(); });
-  await_ready();
+  await_ready(name_of(program));
 }
 
 ForkLauncher::~ForkLauncher() {
@@ -182,8 +195,16 @@ ForkLauncher::~ForkLauncher() {
   end_process(process_);
 }
 
-void ForkLauncher::await_ready() {
-  while (!is_ready_ && error_.empty()) poller_.poll(std::chrono::seconds(1));
+void ForkLauncher::await_ready(const std::string& program) {
+  try {
+    while (!is_ready_ && error_.empty()) {
+      poller_.poll(std::chrono::milliseconds(100));
+      Interrupt::check(fmt::format("the imports of {}", program));
+    }
+  } catch (const Interrupted&) {
+    end_process(std::exchange(process_, 0));
+    throw;
+  }
   if (error_.empty()) return;
   end_process(std::exchange(process_, 0));
   poller_.remove(control_.get());
@@ -272,7 +293,8 @@ std::string ForkLauncher::why_none_can_come() const { return error_; }
 
 SpawnLauncher::SpawnLauncher(Poller& poller, PythonProgram program, ProcessEnvironment environment,
                              Events events)
-    : poller_(poller),
+    : offspring_(mark_of(environment)),
+      poller_(poller),
       program_(std::move(program)),
       environment_(std::move(environment)),
       events_(std::move(events)) {}

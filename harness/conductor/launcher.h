@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/conductor/offspring.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_output.h"
 
@@ -29,7 +30,11 @@ struct PythonProgram {
 // The words that run all ranks as threads of one process.
 std::vector<std::string> words_for_threads(const PythonProgram& program, int world_size);
 
-// Starts the processes of ranks, unless something else does.
+// The variable of a rank's environment that tells where the conductor listens.
+inline constexpr const char* socket_variable = "GANGSIM_SOCKET";
+
+// Starts the processes of ranks, unless something else does. What they have started, at whatever
+// remove, ends with the launcher.
 class RankLauncher {
  public:
   // What the launcher tells about processes: their ids, and how they ended (as waitpid gives it).
@@ -81,6 +86,7 @@ class CommandLauncher final : public RankLauncher {
   std::string why_none_can_come() const override;
 
  private:
+  Offspring offspring_;  // the first member: it goes last
   Poller& poller_;
   std::string name_;
   pid_t process_ = 0;
@@ -92,7 +98,7 @@ class CommandLauncher final : public RankLauncher {
 class ForkLauncher final : public RankLauncher {
  public:
   // Blocks until the imports are done. Throws InvalidArgument if the program cannot be read or does
-  // not compile, NotSupported if the interpreter or a library is missing.
+  // not compile, NotSupported if the interpreter or a library is missing, Interrupted.
   ForkLauncher(Poller& poller, const PythonProgram& program, const ProcessEnvironment& environment,
                Events events);
   ~ForkLauncher() override;
@@ -104,10 +110,11 @@ class ForkLauncher final : public RankLauncher {
   std::string why_none_can_come() const override;
 
  private:
-  void await_ready();
+  void await_ready(const std::string& program);
   void hear();
   void handle(const std::string& message);
 
+  Offspring offspring_;  // the first member: it goes last
   Poller& poller_;
   Events events_;
   Descriptor control_;
@@ -134,6 +141,7 @@ class SpawnLauncher final : public RankLauncher {
  private:
   void reap(pid_t process);
 
+  Offspring offspring_;  // the first member: it goes last
   Poller& poller_;
   PythonProgram program_;
   ProcessEnvironment environment_;

@@ -1,9 +1,12 @@
 #include "harness/conductor/python.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -14,7 +17,7 @@
 
 #include "gang/environment.h"
 #include "gang/error.h"
-#include "harness/run/run_specification.h"
+#include "harness/conductor/interrupt.h"
 
 namespace gang::harness {
 namespace {
@@ -38,12 +41,25 @@ std::vector<std::string> pythons() {
   return found;
 }
 
+// Not by std::system, which ignores interrupts meanwhile.
 bool can_import(const std::string& python, const std::string& module) {
-  const std::string command = fmt::format(
-      "{} -c 'import importlib.util as u, sys; sys.exit(u.find_spec(\"{}\") is None)' "
-      ">/dev/null 2>&1",
-      shell_quoted(python), module);
-  return std::system(command.c_str()) == 0;
+  std::array<std::string, 3> texts = {
+      python, "-c",
+      fmt::format("import importlib.util as u, sys; sys.exit(u.find_spec('{}') is None)", module)};
+  std::array<char*, 4> words = {texts[0].data(), texts[1].data(), texts[2].data(), nullptr};
+  posix_spawn_file_actions_t quiet;
+  ::posix_spawn_file_actions_init(&quiet);
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+    ::posix_spawn_file_actions_addopen(&quiet, standard, "/dev/null", O_WRONLY, 0);
+  pid_t process = 0;
+  const int error = ::posix_spawn(&process, python.c_str(), &quiet, nullptr, words.data(), environ);
+  ::posix_spawn_file_actions_destroy(&quiet);
+  if (error != 0) return false;
+  int status = -1;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  Interrupt::check(fmt::format("a Python that can import {}", module));
+  return status == 0;
 }
 
 }  // namespace

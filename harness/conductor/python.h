@@ -6,7 +6,7 @@
 namespace gang::harness {
 
 // The first python3 of PATH that can import `module` (empty: the first one), or `given` if it is
-// not empty. Throws NotSupported if there is none, and says what was tried.
+// not empty. Throws NotSupported if there is none, and says what was tried; Interrupted.
 std::string find_python(const std::string& given, const std::string& module);
 
 // The folder of the package gangsim: beside this binary, as built or as installed. Throws

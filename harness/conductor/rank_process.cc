@@ -9,18 +9,25 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace gang::harness {
 namespace {
 
-// Whether the thread is in a system call that ends at a known time.
+// Whether the thread is in a system call that only sleeps, until a known time. Python's time.sleep
+// is clock_nanosleep from 3.11 on; before, a select without descriptors.
 bool is_asleep(const std::filesystem::path& thread) {
   std::ifstream file(thread / "syscall");
   long number = -1;
-  if (!(file >> number)) return false;
-  return number == SYS_nanosleep || number == SYS_clock_nanosleep;
+  std::string first;  // its first argument, "0x0"
+  if (!(file >> number >> first)) return false;
+  if (number == SYS_nanosleep || number == SYS_clock_nanosleep) return true;
+#ifdef SYS_select
+  if (number == SYS_select) return first == "0x0";
+#endif
+  return number == SYS_pselect6 && first == "0x0";
 }
 
 std::filesystem::path tasks_of(pid_t process) { return fmt::format("/proc/{}/task", process); }
@@ -81,6 +88,15 @@ std::optional<sim::ProcessDeath> death_of(const RankProcess& process) {
                              .what = fmt::format("killed by signal {}", WTERMSIG(status)),
                              .detail = ::strsignal(WTERMSIG(status))};
   return sim::ProcessDeath{.what = fmt::format("exited with status {}", WEXITSTATUS(status))};
+}
+
+sim::Finding finding_of(FindingMessage message) {
+  sim::Finding finding;
+  finding.id = std::move(message.id);
+  finding.message = std::move(message.message);
+  finding.ranks = std::move(message.ranks);
+  if (message.call_site.line != 0) finding.location = location_of(message.call_site);
+  return finding;
 }
 
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread) {

@@ -11,6 +11,7 @@
 
 #include "harness/conductor/connection.h"
 #include "harness/conductor/messages.h"
+#include "sim/report/report.h"
 #include "sim/state/process_death.h"
 
 namespace gang::harness {
@@ -52,6 +53,9 @@ struct RankProcess {
 
 // How the process ended, "exited with status 3"; none if in good order, or if that is not known.
 std::optional<sim::ProcessDeath> death_of(const RankProcess& process);
+
+// What the process says of itself.
+sim::Finding finding_of(FindingMessage message);
 
 // Of the process and of those that it has started. `thread` is asked whether it sleeps; 0: the main
 // one. None if the process has ended.

@@ -355,12 +355,7 @@ void RankService::handle(Session&, FailedMessage& message) {
 }
 
 void RankService::handle(Session&, FindingMessage& message) {
-  sim::Finding finding;
-  finding.id = std::move(message.id);
-  finding.message = std::move(message.message);
-  finding.ranks = std::move(message.ranks);
-  if (message.call_site.line != 0) finding.location = location_of(message.call_site);
-  simulated_.add_finding(std::move(finding));
+  simulated_.add_finding(finding_of(std::move(message)));
 }
 
 void RankService::handle(Session& session, ByeMessage&) {

@@ -10,45 +10,9 @@
 namespace gang::harness {
 namespace {
 
+// How often a process is looked at: the one that is listened to, and the others.
 constexpr Duration slice = std::chrono::milliseconds(100);
-
-// Looks at a process from time to time, and not at all if it answers soon.
-class Looks {
- public:
-  Looks(pid_t process, pid_t thread) : process_(process), thread_(thread) {}
-
-  // For how long it has used next to no processor, as of the last look. Zero if it works, or sleeps
-  // until a known time.
-  Duration idle() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return idle_;
-    next_ = now + slice;
-    // A process that is not known works, for all that can be seen.
-    const ProcessorUse use =
-        process_ == 0 ? ProcessorUse{.is_busy = true}
-                      : processor_use(process_, thread_).value_or(ProcessorUse{.is_busy = true});
-    idle_ = has_looked_ ? now - begun_ : Duration::zero();
-    // A tick is 10 ms; an idle interpreter wakes a few times per second.
-    const std::uint64_t allowed =
-        1 + static_cast<std::uint64_t>(idle_ / std::chrono::milliseconds(200));
-    const bool is_idle =
-        !use.is_busy && !use.is_sleeping && use.ticks >= ticks_ && use.ticks <= ticks_ + allowed;
-    if (has_looked_ && is_idle) return idle_;
-    has_looked_ = true;
-    begun_ = now;
-    ticks_ = use.ticks;
-    return idle_ = Duration::zero();
-  }
-
- private:
-  pid_t process_;
-  pid_t thread_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + slice;
-  bool has_looked_ = false;
-  std::chrono::steady_clock::time_point begun_;  // when it was last seen to work
-  std::uint64_t ticks_ = 0;                      // at that time
-  Duration idle_{0};
-};
+constexpr Duration long_slice = std::chrono::seconds(1);
 
 // What a stuck rank waits for: nothing that gangsim knows.
 class OutsideWait final : public sim::AwaitedMessage {
@@ -94,7 +58,35 @@ void Turns::begin_run() {
   irreproducible_.clear();
 }
 
+// One wait: its turn, and what is seen of the process until it speaks.
+class Turns::Waiting {
+ public:
+  Waiting(Turns& turns, const Turn& turn)
+      : idleness(turn.process, turn.thread),
+        limit_(turn.is_silent ? turns.options_.silent_threads_limit : turns.options_.stall_limit),
+        turns_(turns) {
+    turns_.waiting_.push_back(this);
+  }
+  ~Waiting() { std::erase(turns_.waiting_, this); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  // Whether its process, and all others since `quiet_since`, have done nothing for long enough.
+  bool is_over_limit(Idleness::Clock::time_point quiet_since) const {
+    const Duration quiet = Idleness::Clock::now() - quiet_since;
+    return std::min(quiet, idleness.without_sleep()) >= limit_ ||
+           std::min(quiet, idleness.in_all()) >= turns_.options_.sleep_limit;
+  }
+
+  Idleness idleness;
+
+ private:
+  Duration limit_;
+  Turns& turns_;
+};
+
 bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
+  Waiting waiting(*this, turn);
   if (options_.is_free) turn.is_free = true;
   for (;;) {
     Heard heard = Heard::nothing_yet;
@@ -106,7 +98,7 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
       else
         turn.rank.await_turn();
       const std::uint64_t before = arrivals_;
-      if (!has_spoken()) heard = listen(turn, has_spoken);
+      if (!has_spoken()) heard = listen(turn, waiting, has_spoken);
       if (arrivals_ != before && !stuck_ranks_.empty()) turn.rank.announce();
     }
     // Not through another round: how often one had to listen must not show in the schedule.
@@ -120,19 +112,22 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
   }
 }
 
-Turns::Heard Turns::listen(Turn& turn, const std::function<bool()>& has_spoken) {
-  if (!turn.is_free) return listen_for_one(turn, has_spoken);
+Turns::Heard Turns::listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken) {
+  if (!turn.is_free) return listen_for_one(turn, waiting, has_spoken);
   // Whoever takes turns listens until it is its own.
-  return taking_turns_ > 0 ? Heard::nothing_yet : listen_for_any(turn, has_spoken);
+  return taking_turns_ > 0 ? Heard::nothing_yet : listen_for_any(waiting, has_spoken);
 }
 
-Turns::Heard Turns::listen_for_one(Turn& turn, const std::function<bool()>& has_spoken) {
-  Looks looks(turn.process.id, turn.thread);
+Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
+                                   const std::function<bool()>& has_spoken) {
+  const Idleness& idleness = waiting.idleness;
   while (!has_spoken()) {
     poller_.poll(slice);
     if (is_interrupted()) return Heard::stalled;
-    const Duration idle = looks.idle();
-    if ((outside_ > 1 || turn.rank.others_can_run()) && idle >= options_.patience) {
+    look_around(waiting);
+    const bool is_idle = idleness.without_sleep() >= options_.patience ||
+                         idleness.in_all() >= options_.patience_with_sleep;
+    if (is_idle && (outside_ > 1 || turn.rank.others_can_run())) {
       turn.is_free = true;
       turn.rank.note_choice();
       if (irreproducible_.empty())
@@ -141,28 +136,44 @@ Turns::Heard Turns::listen_for_one(Turn& turn, const std::function<bool()>& has_
             turn.process.rank);
       return Heard::nothing_yet;
     }
-    if (idle >= options_.stall_limit) return Heard::stalled;
+    if (is_stalled()) return Heard::stalled;
   }
   return Heard::something;
 }
 
-Turns::Heard Turns::listen_for_any(Turn& turn, const std::function<bool()>& has_spoken) {
+Turns::Heard Turns::listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken) {
   const std::uint64_t before = arrivals_;
-  const Duration limit = turn.is_silent ? options_.silent_threads_limit : options_.stall_limit;
-  Looks looks(turn.process.id, 0);
   while (arrivals_ == before && !has_spoken()) {
     poller_.poll(slice);
+    if (is_interrupted()) return Heard::stalled;
+    look_around(waiting);
     // The others that listen are asked in their turn.
-    if (is_interrupted() || looks.idle() >= limit) return Heard::stalled;
+    if (is_stalled()) return Heard::stalled;
   }
   return Heard::something;
+}
+
+// At the others, too, so that many that are idle do not take their time one after the other.
+void Turns::look_around(Waiting& listening) {
+  const auto now = Idleness::Clock::now();
+  listening.idleness.look(now, slice);
+  if (now < next_look_around_) return;
+  next_look_around_ = now + long_slice;
+  for (Waiting* const waiting : waiting_) waiting->idleness.look(now, slice);
+}
+
+// Any that works may release those that are idle, without a word to us.
+bool Turns::is_stalled() const {
+  return std::ranges::all_of(
+      waiting_, [this](const Waiting* waiting) { return waiting->is_over_limit(quiet_since_); });
 }
 
 void Turns::count_as_stuck(Turn& turn, const std::function<bool()>& has_spoken) {
   const OutsideWait message(turn, turn.rank.world_size());
   stuck_ranks_.push_back(turn.process.rank);
   turn.rank.note_choice();  // it may speak after all
-  turn.rank.await(message, has_spoken);
+  // Whoever speaks may have released it.
+  turn.rank.await(message, [&, before = arrivals_] { return arrivals_ != before || has_spoken(); });
   std::erase(stuck_ranks_, turn.process.rank);
 }
 

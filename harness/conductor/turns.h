@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gang/duration.h"
+#include "harness/conductor/idleness.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_process.h"
 #include "sim/simulation.h"
@@ -20,8 +21,13 @@ struct TurnOptions {
   bool is_free = false;
   // How long a process may be idle outside of any call before the others go on without it.
   Duration patience = std::chrono::milliseconds(500);
-  // How long all processes outside of calls may be idle before they count as stuck.
+  // The same where it sleeps, in one go or in a loop.
+  Duration patience_with_sleep = std::chrono::seconds(5);
+  // How long all processes outside of calls may be idle, and nobody speak, before they count as
+  // stuck.
   Duration stall_limit = std::chrono::seconds(5);
+  // The same for those that sleep.
+  Duration sleep_limit = std::chrono::seconds(30);
   // The same where only threads are left that have never called.
   Duration silent_threads_limit = std::chrono::seconds(3);
   // Once it is true, every process that is outside of a call counts as stuck, whatever it does
@@ -56,7 +62,10 @@ class Turns {
   bool wait(Turn& turn, const std::function<bool()>& has_spoken);
 
   // A process has spoken, connected or ended.
-  void note_arrival() noexcept { ++arrivals_; }
+  void note_arrival() noexcept {
+    ++arrivals_;
+    quiet_since_ = Idleness::Clock::now();
+  }
 
   // Why the run cannot be reproduced; empty if it can.
   const std::string& irreproducible() const noexcept { return irreproducible_; }
@@ -70,9 +79,13 @@ class Turns {
  private:
   enum class Heard : std::uint8_t { something, nothing_yet, stalled };
 
-  Heard listen(Turn& turn, const std::function<bool()>& has_spoken);
-  Heard listen_for_one(Turn& turn, const std::function<bool()>& has_spoken);
-  Heard listen_for_any(Turn& turn, const std::function<bool()>& has_spoken);
+  class Waiting;
+
+  Heard listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
+  Heard listen_for_one(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
+  Heard listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken);
+  void look_around(Waiting& listening);
+  bool is_stalled() const;
   void count_as_stuck(Turn& turn, const std::function<bool()>& has_spoken);
 
   Poller& poller_;
@@ -80,6 +93,9 @@ class Turns {
   std::uint64_t arrivals_ = 0;
   int outside_ = 0;       // contexts in wait() that are not stuck
   int taking_turns_ = 0;  // of them, those that are not free
+  std::vector<Waiting*> waiting_;
+  Idleness::Clock::time_point quiet_since_{};
+  Idleness::Clock::time_point next_look_around_{};
   std::vector<int> stuck_ranks_;
   std::string irreproducible_;
 };

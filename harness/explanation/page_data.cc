@@ -11,6 +11,7 @@
 #include "harness/explanation/html_page.h"
 #include "harness/program/digest.h"
 #include "sim/faults/fault_plan.h"
+#include "sim/report/fix.h"
 
 namespace gang::harness {
 namespace {
@@ -69,7 +70,7 @@ json to_page(const sim::Finding& finding, const std::vector<sim::FiredFault>& fa
         {{"first", to_page(miss.first)}, {"second", to_page(miss.second)}, {"field", miss.field}});
   return {{"id", finding.id},
           {"message", sim::full_message(finding)},
-          {"fix", sim::fix_for(finding.id)},
+          {"fix", sim::fix_for(finding)},
           {"certainty", finding.certainty ? to_string(*finding.certainty, faults) : ""},
           {"consequences", finding.consequences},
           {"divergence", finding.divergence ? to_page(*finding.divergence) : json{}},
@@ -114,14 +115,14 @@ json to_page(const WaitNode& node) {
 }
 
 // Which node a blocked context is in.
-using Places = std::map<std::pair<int, std::string>, std::size_t>;
+using KnownPlaces = std::map<std::pair<int, std::string>, std::size_t>;
 
-Places places_of(const sim::Report& report, const GroupedWaits& waits) {
+KnownPlaces places_of(const sim::Report& report, const GroupedWaits& waits) {
   std::map<int, std::vector<std::size_t>> nodes_of_rank;
   for (std::size_t i = 0; i < waits.nodes.size(); ++i)
     if (waits.nodes[i].is_blocked())
       for (const int rank : waits.nodes[i].ranks) nodes_of_rank[rank].push_back(i);
-  Places places;
+  KnownPlaces places;
   for (const sim::BlockedCall& call : report.blocked)
     for (const std::size_t node : nodes_of_rank[call.rank])
       if (waits.nodes[node].group->first().context == call.context)
@@ -182,7 +183,7 @@ class LaneWriter {
  private:
   const sim::Report& report_;
   const GroupedWaits& waits_;
-  Places places_;
+  KnownPlaces places_;
   std::set<int> odd_;
 };
 
@@ -249,7 +250,7 @@ json advice_of(const RunResult& result) {
   const auto add = [&advice](const char* name, std::string_view text) {
     if (!text.empty()) advice.push_back({name, text});
   };
-  if (!report.findings.empty()) add("Fix", sim::fix_for(report.findings.front().id));
+  if (!report.findings.empty()) add("Fix", sim::fix_for(report.findings.front()));
   if (const sim::Certainty* certainty = sim::certainty_of(report))
     add("Certainty", to_string(*certainty, report.faults));
   const auto& faults = report.faults;

@@ -43,6 +43,7 @@ constexpr std::array fixes = {
     Fix{"use_after_close", "close the gang after its last use"},
     Fix{"gang_not_closed", "close or release the gang before the program ends"},
     Fix{"store_key_missing", "set the key on some rank before the others wait for it"},
+    Fix{"thread_failed", "handle the exception in the thread, or end the rank with it"},
 };
 
 }  // namespace

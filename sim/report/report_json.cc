@@ -5,6 +5,7 @@
 
 #include "sim/faults/fault_plan_json.h"
 #include "sim/report/call_json.h"
+#include "sim/report/fix.h"
 #include "sim/text/json_fields.h"
 
 namespace gang::sim {
@@ -87,7 +88,7 @@ json to_json(const Finding& finding, const std::vector<FiredFault>& faults) {
              {"message", finding.message},
              {"detail", finding.detail},
              {"consequences", finding.consequences},
-             {"fix", fix_for(finding.id)}};
+             {"fix", fix_for(finding)}};
   add_location(to, finding.location);
   if (finding.divergence) to["divergence"] = divergence_to_json(*finding.divergence);
   if (!finding.near_misses.empty())

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/report/call_group.h"
+#include "sim/report/fix.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::sim {
@@ -111,7 +112,7 @@ std::string handled_text(const std::vector<Finding>& handled) {
 MarkedText advice(const Report& report) {
   MarkedText text;
   if (!report.findings.empty())
-    if (const std::string_view fix = fix_for(report.findings.front().id); !fix.empty())
+    if (const std::string_view fix = fix_for(report.findings.front()); !fix.empty())
       text.add_command("Fix", fix);
   const auto timed = std::ranges::find_if(
       report.blocked, [](const BlockedCall& call) { return call.would_time_out_after_ns != 0; });

@@ -39,6 +39,23 @@ class Exploration(unittest.TestCase):
             ended = explore(world, FIRST_COME, "fixed")
             self.assertEqual((ended.returncode, first_line(ended)), (0, ("PROVED", orders)))
 
+    def test_any_strategy_chooses_the_runs(self):
+        for strategy, shown in (("auto", ("PROVED", "6 schedules")),
+                                ("exhaustive", ("PROVED", "6 schedules")),
+                                ("random", ("SAMPLED", "seeds 1 to 20")),
+                                ("pos", ("SAMPLED", "seeds 1 to 20")),
+                                ("pct:2", ("SAMPLED", "seeds 1 to 20"))):
+            ended = explore(4, "--strategy", strategy, FIRST_COME, "fixed", runs=20)
+            self.assertEqual((ended.returncode, first_line(ended)), (0, shown))
+            found = explore(4, "--strategy", strategy, "--save-schedule", self.saved, FIRST_COME)
+            self.assertEqual((found.returncode, first_line(found)[0]), (1, "FOUND"))
+
+    def test_no_run_begins_after_the_budget(self):
+        ended = explore(2, "--strategy", "random", "--budget", "1s", FIRST_COME, "fixed",
+                        runs=1_000_000)
+        self.assertEqual((ended.returncode, first_line(ended)[0]), (0, "SAMPLED"))
+        self.assertLess(int(re.search(r"(\d+) runs?,", ended.stdout).group(1)), 1000)
+
     def test_collectives_are_proved_by_one_run(self):
         ended = explore(4, PROGRAMS / "python" / "gangs.py")
         self.assertEqual((ended.returncode, first_line(ended)), (0, ("PROVED", "1 schedule")))

@@ -306,6 +306,12 @@ class Exceptions(unittest.TestCase):
             self.assertEqual([kind for kind, _, _ in self.told()],
                              ["ValueError", *["KeyError"] * speaks])
         self.assertEqual(in_thread.call_count, 2)
+        # The one that never spoke is told to whoever asks where the threads are.
+        self.assertEqual(len(process._process.thread_failures), 1)
+        fields = wire.Fields(memoryview(process._process.thread_failures[0])[5:])
+        self.assertEqual(fields.text(), "thread_failed")
+        self.assertRegex(fields.text(), r"^Thread Thread-\d+.* of rank 0 ended with an exception "
+                                        r"at process_test.py:\d+: KeyError: 'in a thread'$")
 
     def test_what_is_known_about_one_is_added_once(self):
         process.explain_with(lambda error: "read the manual" if "why" in str(error) else "")

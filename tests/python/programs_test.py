@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-from package import PROGRAM, PROGRAMS, gangsim, needs_program, write
+from package import PROGRAM, PROGRAMS, gangsim, is_alive, needs_program, write
 
 
 @needs_program
@@ -85,6 +86,119 @@ class Programs(unittest.TestCase):
         self.assertEqual([finding["ranks"] for finding in report["findings"]], [[1]])
         self.assertEqual({blocked["rank"]: blocked["location"] for blocked in report["blocked"]},
                          {0: "spin.py:8", 1: "spin.py:4", 2: "spin.py:8"})
+
+    def test_an_interrupt_before_any_rank_has_joined_tells_what_was_waited_for(self):
+        slow = "#!/bin/sh\necho $$ > process.new; mv process.new process; exec sleep 1000\n"
+        for options, waited_for in (
+                (["--world", "2", "--python", "./slow", "train.py"], "the imports of train.py"),
+                (["--", "./slow"], "the first rank to join")):
+            with self.subTest(waited_for), tempfile.TemporaryDirectory() as folder:
+                write(folder, "slow", slow).chmod(0o755)
+                with subprocess.Popen([PROGRAM, "python", *options], cwd=folder,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True) as run:
+                    try:
+                        process = self.number_in(pathlib.Path(folder) / "process")
+                        run.send_signal(signal.SIGINT)
+                        out = run.communicate(timeout=60)[0]
+                    finally:
+                        run.kill()
+                self.assertEqual((run.returncode, out), (
+                    130, f"gangsim: python: interrupted while waiting for {waited_for}\n"))
+                self.assertFalse(is_alive(process))
+
+    def stalled(self, text, *options):
+        """The exit status, and the finding of three ranks that run `text`."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "run.json"
+            ended = gangsim("python", "--world", 3, "--json", report, *options,
+                            write(folder, "program.py", "import fcntl, os, subprocess, time\n"
+                                  "import gangsim\ngang = gangsim.root_gang()\n" + text))
+            findings = json.loads(report.read_text())["findings"]
+        return ended.returncode, [(each["id"], each["ranks"], each["location"])
+                                  for each in findings]
+
+    def test_a_rank_that_looks_for_a_file_for_ever_is_named_with_its_line(self):
+        text = ("if gang.rank == 1:\n"
+                "    while not os.path.exists('never'):\n"
+                "        time.sleep(0.02)\n"
+                "gang.barrier()\n")
+        for options in ([], ["--spawn"], ["--free"]):
+            self.assertEqual(self.stalled(text, "--stall-limit", "2s", *options),
+                             (1, [("deadlock", [1], "program.py:6")]))
+
+    def test_a_rank_that_sleeps_or_waits_for_what_works_is_not(self):
+        for text in (
+                "if gang.rank == 1: time.sleep(4)\ngang.barrier()\n",
+                # What it waits for is done by a process of its own, or by another rank.
+                "if gang.rank == 1:\n"
+                "    subprocess.run(['sh', '-c', 'while [ ! -e go ]; do :; done & "
+                "sleep 4; touch go'])\n"
+                "gang.barrier()\n",
+                "lock = open('lock', 'w')\n"
+                "if gang.rank == 0: fcntl.flock(lock, fcntl.LOCK_EX)\n"
+                "gang.barrier()\n"
+                "end = time.monotonic() + 5\n"
+                "if gang.rank == 0:\n"
+                "    while time.monotonic() < end: pass\n"
+                "    fcntl.flock(lock, fcntl.LOCK_UN)\n"
+                "else: fcntl.flock(lock, fcntl.LOCK_EX)\n"
+                "lock.close()\n"
+                "gang.barrier()\n"):
+            with self.subTest(text):
+                limit = [] if "sleep(4)" in text else ["--stall-limit", "2s"]
+                self.assertEqual(self.stalled(text, *limit), (0, []))
+
+    def test_what_is_noted_is_as_narrow_as_the_rest(self):
+        text = ("import array, os, gangsim\n"
+                "gang, one = gangsim.root_gang(), array.array('i', [1])\n"
+                "if gang.rank == 2: os.mkfifo('pipe')\n"
+                "gang.barrier()\n"
+                "if gang.rank == 0: open('pipe').close()\n"  # until rank 1 opens it
+                "if gang.rank == 1:\n"
+                "    gang.send(one, 2)\n"
+                "    open('pipe', 'w').close()\n"
+                "if gang.rank == 2: gang.recv(one, 1)\n"
+                "gang.barrier()\n")
+        with tempfile.TemporaryDirectory() as folder:
+            ended = gangsim("python", "--world", 3, write(folder, "program.py", text))
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertIn("  Note       not reproducible: rank 0 waited", ended.stdout)
+        commands = ("  Contested ", "  Reproduce ")
+        self.assertEqual([line for line in ended.stdout.splitlines()
+                          if len(line) > 80 and not line.startswith(commands)], [])
+
+    def number_in(self, path):
+        """The number that a file holds, once there is one."""
+        for _ in range(600):
+            if path.exists():
+                return int(path.read_text())
+            time.sleep(0.1)
+        raise AssertionError(f"{path} was not written")
+
+    def test_nothing_that_was_started_outlives_the_run(self):
+        helper = "#!/bin/sh\necho $$ > helper.new; mv helper.new helper; exec sleep 1000\n"
+        start = "setsid ./helper.sh & while [ ! -e helper ]; do sleep 0.01; done\n"
+        rank = f"{sys.executable} -c 'import gangsim; gangsim.root_gang().barrier()'\n"
+        with tempfile.TemporaryDirectory() as folder:
+            write(folder, "helper.sh", helper).chmod(0o755)
+            write(folder, "start.sh", "#!/bin/sh\n" + start).chmod(0o755)
+            write(folder, "good.sh", f"{start}RANK=0 WORLD_SIZE=1 {rank}")
+            write(folder, "hang.sh", f"{start}RANK=0 WORLD_SIZE=2 {rank[:-1]} &\n"
+                  f"RANK=1 WORLD_SIZE=2 {rank.replace('.barrier()', '')}wait\n")
+            write(folder, "early.sh", f"{start}exit 3\n")
+            write(folder, "rank.py", "import subprocess, gangsim\n"
+                  "if gangsim.root_gang().rank == 0: subprocess.Popen(['./start.sh']).wait()\n")
+            for status, *words in ((0, "--", "sh", "good.sh"), (1, "--", "sh", "hang.sh"),
+                                   (2, "--", "sh", "early.sh"), (0, "rank.py"),
+                                   (0, "--spawn", "rank.py")):
+                ended = subprocess.run([PROGRAM, "python", *words], cwd=folder, check=False,
+                                       timeout=60, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, text=True)
+                self.assertEqual(ended.returncode, status, ended.stdout)
+                number = pathlib.Path(folder) / "helper"
+                self.assertFalse(is_alive(self.number_in(number)), words)
+                number.unlink()
 
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:

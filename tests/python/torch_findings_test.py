@@ -127,6 +127,37 @@ class Scripts(unittest.TestCase):
         self.assertEqual(report["findings"][0]["location"], "train.py:2")
         self.assertIn("Default process group has not been initialized", ended.stdout)
 
+    def test_the_timeout_and_the_keys_of_a_store_are_the_programs(self):
+        ended, report = self.run_text(
+            "import datetime, torch.distributed as dist\n"
+            "dist.init_process_group('gloo')\n"
+            "two = datetime.timedelta(seconds=2)\n"
+            "store = dist.TCPStore('127.0.0.1', 29999, 2, dist.get_rank() == 0, timeout=two)\n"
+            "try:\n    store.get('done')\n"
+            "except RuntimeError as error:\n    print(error)\n"
+            "dist.TCPStore('127.0.0.1', 29999, 2, False).get('done')\n")
+        self.assertIn("[0] the store's key 'done' was not set within 2 s\n", ended.stdout)
+        self.assertEqual([(each["id"], each["message"]) for each in report["findings"]], [
+            ("store_key_missing",
+             "Ranks 0-1 wait for the store's key 'done', which no rank sets.")])
+
+    def test_a_thread_that_failed_is_told_where_others_hang_without_it(self):
+        text = ("import queue, threading, torch.distributed as dist\n"
+                "dist.init_process_group('gloo')\n"
+                "loaded = queue.Queue()\n"
+                "def load():\n"
+                "    if dist.get_rank() == 1: raise ValueError('shard 3 is empty')\n"
+                "    loaded.put(1)\n"
+                "threading.Thread(target=load, name='loader').start()\n")
+        ended, report = self.run_text(text + "loaded.get()\ndist.barrier()\n",
+                                      "--stall-limit", "1s")
+        self.assertEqual([(each["id"], each["ranks"], each["location"])
+                          for each in report["findings"]],
+                         [("deadlock", [1], "train.py:8"), ("thread_failed", [1], "train.py:5")])
+        self.assertIn("ValueError: shard 3 is empty", report["findings"][1]["message"])
+        ended, report = self.run_text(text + "dist.barrier()\n")
+        self.assertEqual((ended.returncode, report["findings"]), (0, []))
+
     def test_one_that_never_communicates_ends_well(self):
         ended, report = self.run_text("import torch\n")
         self.assertEqual((ended.returncode, report["findings"]), (0, []), ended.stdout)

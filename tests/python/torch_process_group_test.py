@@ -168,6 +168,18 @@ class Calls(Recorded):
         with self.assertRaisesRegex(InvalidArgument, "output tensor 1 has 2 elements; must be 3"):
             group.allgather([outputs], [torch.ones(3).to(torch.int16)])
 
+    def test_nccl_scatters_uneven_parts_by_a_reduce_of_each(self):
+        with mock.patch.object(self.group, "_backend", "nccl"):
+            output, parts = torch.empty(2), [torch.ones(1), torch.ones(2), torch.ones(3)]
+            self.group.reduce_scatter([output], [parts], options(0, dist.ReduceOp.MAX)).wait()
+        asked = [(each.fields.kind, each.fields.peer, each.fields.count, each.fields.reduction,
+                  [len(view) for view in each.inputs], [len(view) for view in each.outputs])
+                 for each in self.connection.operations[-3:]]
+        highest = wire.REDUCTIONS["max"]
+        self.assertEqual(asked, [(wire.REDUCE, 0, 1, highest, [4], []),
+                                 (wire.REDUCE, 1, 2, highest, [8], [8]),
+                                 (wire.REDUCE, 2, 3, highest, [12], [])])
+
     def test_lists_for_each_rank_are_transposed(self):
         lists = [[torch.empty(2), torch.empty(1)] for _ in range(SIZE)]
         self.group.allgather_coalesced(lists, [torch.ones(2), torch.ones(1)]).wait()

@@ -273,12 +273,27 @@ class Stores(unittest.TestCase):
         self.check(lambda: own.multi_set(["k", "l"], ["v", "w"]), (0, []), None,
                    (wire.SET, 0, [b"p/k"], [b"v"], 0), (wire.SET, 0, [b"p/l"], [b"w"], 0))
 
+    def test_a_store_waits_as_long_as_it_was_told(self):
+        def timeouts_in_s(made):
+            _, asked = self.asked(lambda: (made.get("k"), made.wait(["k"]),
+                                           made.wait(["k"], timedelta(seconds=1))), 0, [b"v"])
+            return [timeout / 1e9 for *_, timeout, _ in asked]
+
+        made = store.TCPStore("h", 29500, timeout=timedelta(seconds=2))
+        self.assertEqual((made.timeout, timeouts_in_s(made)), (timedelta(seconds=2), [2, 2, 1]))
+        made = store.TCPStore("h", 29500, None, False, timedelta(seconds=3))
+        self.assertEqual(timeouts_in_s(made), [3, 3, 1])
+        made.set_timeout(timedelta(seconds=4))
+        self.assertEqual((made.timeout, timeouts_in_s(made)), (timedelta(seconds=4), [4, 4, 1]))
+        made = store.TCPStore("h", 29500)
+        self.assertEqual((made.timeout, timeouts_in_s(made)), (timedelta(seconds=300), [0, 0, 1]))
+
     def test_stores_of_one_port_or_file_are_one_and_others_are_others(self):
         def keys_of(make):
             return self.asked(lambda: make().set("k", "v"), 5, [])[1][-1][2]
 
-        self.assertEqual(keys_of(lambda: store.TCPStore("h", 29500)), [b"tcp/29500/k"])
-        self.assertEqual(keys_of(lambda: store.FileStore("/a")), [b"file//a/k"])
+        self.assertEqual(keys_of(lambda: store.TCPStore("h", 29500)), [b"tcp/29500\0k"])
+        self.assertEqual(keys_of(lambda: store.FileStore("/a")), [b"file//a\0k"])
         made, asked = self.asked(lambda: store.TCPStore("h", 0), 5, [])
         self.assertEqual([(function, number) for function, number, *_ in asked], [(wire.ADD, 1)])
         self.assertEqual(made.port, 49152 + 5)

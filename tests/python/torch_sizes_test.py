@@ -37,6 +37,18 @@ class Counts(unittest.TestCase):
         with self.assertRaisesRegex(InvalidArgument, "have 1, 2 and 0 elements; with gloo all"):
             self.gathered((1, 2, 0), 2, "gloo")
 
+    def scattered(self, inputs, own, backend="nccl"):
+        return sizes.are_scattered_unevenly(pieces(*inputs), pieces(own)[0], 1, 3, backend)
+
+    def test_nccl_scatters_tensors_of_different_sizes(self):
+        self.assertTrue(self.scattered((1, 2, 0), 2))
+        self.assertFalse(self.scattered((2, 2, 2), 2))
+        self.assertFalse(self.scattered((6,), 2))
+        with self.assertRaisesRegex(InvalidArgument, "input tensor 1 has 2 elements; must be 5"):
+            self.scattered((1, 2, 0), 5)
+        with self.assertRaisesRegex(InvalidArgument, "has 1 elements; must be 2, the same for"):
+            self.scattered((1, 2, 3), 2, "gloo")
+
     def test_lists_that_are_too_short_are_refused_by_all(self):
         for outputs in ((2, 1), (1, 1, 1), (5,)):
             with self.assertRaisesRegex(InvalidArgument, "must be 3 [*] 2, one part for each"):

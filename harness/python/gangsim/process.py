@@ -55,6 +55,7 @@ class _Process:
         self.own_threads = 1  # the main thread and the watcher
         self.forked_from: Optional[int] = None
         self.has_hooks = False
+        self.thread_failures = []  # findings, of threads that never called
         self.has_thread_ranks = False
         self.lock = threading.Lock()
 
@@ -285,6 +286,8 @@ def _watch(path: str, rank: Identity) -> None:
         _process.connections.add(own)
         ident = threading.get_ident()
         while own.receive_question() == wire.ASK_STACK:
+            for failure in _process.thread_failures:
+                own.send(failure)
             own.send(call_site.stacks(ident))
     except Error:
         pass  # the conductor is gone; the next call reports that
@@ -306,9 +309,25 @@ def hook_exceptions() -> None:
     def thread_hook(arguments):
         if threading.get_ident() in _process.speaking:
             report_failure(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+        else:
+            _keep_thread_failure(arguments)
         in_thread(arguments)
 
     sys.excepthook, threading.excepthook = main_hook, thread_hook
+
+
+def _keep_thread_failure(arguments) -> None:
+    """Keeps what ended a thread that never called, in case that others hang without it."""
+    rank, kind = _identity(), arguments.exc_type
+    if rank is None or issubclass(kind, (SystemExit, GangFailure)):
+        return
+    place = call_site.of_traceback(arguments.exc_traceback)
+    name = arguments.thread.name if arguments.thread is not None else "(unknown)"
+    error = "".join(traceback.format_exception_only(kind, arguments.exc_value)).strip()
+    _process.thread_failures.append(wire.finding(
+        "thread_failed",
+        f"Thread {name} of rank {rank.rank} ended with an exception at {call_site.text_of(place)}: "
+        f"{error.splitlines()[-1][:1000]}", [rank.rank], place))
 
 
 def _is_background(thread: threading.Thread) -> bool:

@@ -35,6 +35,12 @@ INSTANTIATE_TEST_SUITE_P(
         PythonCase{{"python", "--attach", "x"}, "--attach needs --world"},
         PythonCase{{"python", "--attach", "x", "train.py"}, "--attach starts no process"},
         PythonCase{{"python", "--cuda-as-cpu", "train.py"}, "'--cuda-as-cpu' is unknown"},
+        PythonCase{{"python", "--budget", "60s", "train.py"}, "--explore N, which is missing"},
+        PythonCase{{"torch", "--strategy", "pos", "train.py"}, "--explore N, which is missing"},
+        PythonCase{{"torch", "--explore", "9", "--strategy", "bfs", "train.py"}, "must be one of"},
+        PythonCase{
+            {"torch", "--explore", "9", "--strategy", "pct:3", "--world", "1000", "train.py"},
+            "must be random"},
         PythonCase{{"python", "--", "/absent/launcher"}, "/absent/launcher"},
         PythonCase{{"python", "--", "/bin/sh", "-c", "exit 3"}, "/bin/sh exited with status 3"}));
 

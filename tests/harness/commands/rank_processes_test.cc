@@ -56,6 +56,7 @@ TEST(RankProcesses, RepeatWhatTheyWereGiven) {
   EXPECT_EQ(chosen.ranks.words_text(), " train.py 'a b'");
   EXPECT_EQ(Chosen({"--free", "train.py"}).ranks.options_text(), " --free");
   EXPECT_TRUE(Chosen({"--free", "train.py"}).ranks.are_free());
+  EXPECT_EQ(Chosen({"--stall-limit=90s", "train.py"}).ranks.options_text(), " --stall-limit 90s");
 }
 
 TEST(RankProcesses, HaveAWorldUnlessACommandSaysIt) {
@@ -64,6 +65,19 @@ TEST(RankProcesses, HaveAWorldUnlessACommandSaysIt) {
   EXPECT_EQ(Chosen({"--", "torchrun"}).ranks.conductor_options({}).world_size, std::nullopt);
   EXPECT_EQ(Chosen({"--attach=here"}).ranks.conductor_options({.world_size = 3}).socket, "here");
   EXPECT_TRUE(Chosen({"--free", "train.py"}).ranks.conductor_options({}).turns.is_free);
+}
+
+TEST(RankProcesses, MayBeIdleForAsLongAsIsSaid) {
+  const TurnOptions usual = Chosen({"train.py"}).ranks.conductor_options({}).turns;
+  EXPECT_EQ(usual.stall_limit, std::chrono::seconds(5));
+  EXPECT_EQ(usual.sleep_limit, std::chrono::seconds(30));
+  const TurnOptions given =
+      Chosen({"--stall-limit=90s", "train.py"}).ranks.conductor_options({}).turns;
+  for (const Duration limit : {given.stall_limit, given.sleep_limit, given.silent_threads_limit})
+    EXPECT_EQ(limit, std::chrono::seconds(90));
+  for (const char* wrong : {"0s", "soon", "5"})
+    EXPECT_THAT([&] { Chosen({std::string("--stall-limit=") + wrong}); },
+                ThrowsMessage<InvalidArgument>(HasSubstr("must be more than 0")));
 }
 
 TEST(RankProcesses, OptionsThatDoNotFitAreBadInput) {

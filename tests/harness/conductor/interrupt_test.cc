@@ -32,6 +32,23 @@ TEST(Interrupt, TheFirstOneIsNoted) {
   EXPECT_EQ(WEXITSTATUS(status), 5);
 }
 
+TEST(Interrupt, EndsAWaitThatChecks) {
+  EXPECT_NO_THROW(Interrupt::check("ranks"));
+  const int status = wait_status_of([] {
+    std::signal(SIGINT, SIG_DFL);
+    const Interrupt interrupt;
+    ::raise(SIGINT);
+    try {
+      Interrupt::check("ranks");
+    } catch (const Interrupted& interrupted) {
+      return interrupted.what() == std::string("ranks") ? 5 : 6;
+    }
+    return 7;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
 TEST(Interrupt, TheSecondOneEndsTheProcess) {
   const int status = wait_status_of([] {
     std::signal(SIGINT, SIG_DFL);

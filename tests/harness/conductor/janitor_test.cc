@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -85,6 +88,23 @@ TEST_F(JanitorTest, CleansUpAfterAnyEnd) {
     EXPECT_TRUE(comes_true([&] { return !fs::exists(folder_); })) << signal;
     EXPECT_FALSE(has_ended(spared)) << signal;
   }
+}
+
+TEST_F(JanitorTest, KillsWhatHasTheMark) {
+  const pid_t marked = ::fork();
+  if (marked == 0) {
+    ::setenv("GANGSIM_TEST_MARK", "of a janitor", 1);
+    ::execlp("sleep", "sleep", "1000", nullptr);
+    ::_exit(127);
+  }
+  sleepers_.push_back(marked);
+  while (read_file("name", fmt::format("/proc/{}/comm", marked)) != "sleep\n")
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  run_owner([&] {
+    const Janitor janitor(folder_, "GANGSIM_TEST_MARK=of a janitor");
+    ::raise(SIGKILL);
+  });
+  EXPECT_TRUE(comes_true([&] { return has_ended(marked); }));
 }
 
 TEST_F(JanitorTest, LeavesEverythingToAnOwnerThatEndsWell) {

@@ -102,6 +102,19 @@ TEST(KeyStore, IsSharedAndGetsWaitForTheirKey) {
   EXPECT_THAT(got, ElementsAre("2"));
 }
 
+TEST(KeyStore, OfAKeyWhatComesAfterAZeroIsShown) {
+  using std::string_literals::operator""s;
+  const RunResult result = conduct(2, [](Client& client) {
+    if (client.rank() == 0) client.store(about(StoreFunction::wait, {"tcp/1\0a"s, "tcp/1\0b"s}));
+    client.store(getting("tcp/1\0a"s));
+  });
+  EXPECT_THAT(ids_of(result), ElementsAre("store_key_missing", "store_key_missing"));
+  EXPECT_EQ(result.report.findings.at(0).message,
+            "Rank 1 waits for the store's key 'a', which no rank sets.");
+  EXPECT_EQ(result.report.findings.at(1).message,
+            "Rank 0 waits for the store's keys 'a', 'b', which no rank sets.");
+}
+
 TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
   const RunResult result = conduct(3, [](Client& client) {
     client.set_stack({{{"MainThread", {{.file = "train.py", .function = "meet", .line = 5}}}}});

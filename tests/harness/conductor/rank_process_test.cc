@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -41,6 +42,17 @@ TEST(ConductedProcess, SaysWhatItDiedOf) {
   EXPECT_EQ(death_of(process)->full_text(), "was killed by signal 9 (Killed)");
 }
 
+TEST(ConductedProcess, SaysAFinding) {
+  FindingMessage message{.id = "thread_failed", .message = "It ended.", .ranks = {1, 3}};
+  EXPECT_EQ(finding_of(message).location, SourceLocation{});
+  message.call_site = {.file = "train.py", .function = "load", .line = 7};
+  const sim::Finding finding = finding_of(message);
+  EXPECT_EQ(finding.id, "thread_failed");
+  EXPECT_EQ(finding.message, "It ended.");
+  EXPECT_THAT(finding.ranks, testing::ElementsAre(1, 3));
+  EXPECT_EQ(to_string(finding.location), "train.py:7");
+}
+
 TEST(ConductedProcess, KnowsWhetherAThreadHasNotBeenServed) {
   RankProcess process;
   EXPECT_FALSE(process.has_new_caller());
@@ -77,6 +89,17 @@ TEST(ProcessorUse, CountsTheTicksOfAThreadThatWorks) {
 TEST(ProcessorUse, KnowsAThreadThatSleeps) {
   EXPECT_TRUE(is_seen([] { std::this_thread::sleep_for(50ms); },
                       [](const ProcessorUse& use) { return use.is_sleeping; }));
+}
+
+// As time.sleep of Python 3.9 and 3.10 does.
+TEST(ProcessorUse, KnowsAThreadThatSleepsInASelectOfNothing) {
+  const auto is_asleep = [](const ProcessorUse& use) { return use.is_sleeping; };
+  EXPECT_TRUE(is_seen(
+      [] {
+        timeval time{.tv_sec = 0, .tv_usec = 50'000};
+        ::select(0, nullptr, nullptr, nullptr, &time);
+      },
+      is_asleep));
 }
 
 TEST(ProcessorUse, IsThatOfAllThreadsWithoutOne) {

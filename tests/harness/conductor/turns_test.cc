@@ -132,6 +132,45 @@ TEST(Turns, NorWhileItSleeps) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+TEST(Turns, ButNotForEver) {
+  std::atomic<bool> is_over = false;
+  TurnOptions turns = short_turns;
+  turns.sleep_limit = 600ms;
+  const auto begin = Clock::now();
+  ConductedWorld world({.world_size = 2, .turns = turns});
+  std::jthread release;
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 1) return void(client.call(barrier()));
+    release = std::jthread([&is_over] {
+      std::this_thread::sleep_for(3s);
+      is_over = true;
+    });
+    while (!is_over) std::this_thread::sleep_for(20ms);
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(world.conductor().turns().stuck_ranks(), ElementsAre(0));
+  EXPECT_GE(Clock::now() - begin, turns.sleep_limit);
+}
+
+// One rank looks, again and again, for what another one does after a call.
+TEST(Turns, ASleepingProcessLosesItsTurn) {
+  std::atomic<bool> is_done = false;
+  TurnOptions turns = short_turns;
+  turns.patience_with_sleep = 300ms;
+  ConductedWorld world({.world_size = 2, .turns = turns});
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 0) {
+      while (!is_done) std::this_thread::sleep_for(5ms);
+    } else {
+      client.store(set_key("k"));
+      is_done = true;
+    }
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_NE(world.conductor().turns().irreproducible(), "");
+}
+
 // One rank waits, outside of any gang, for what another one does after a call.
 TEST(Turns, AnIdleProcessLosesItsTurnAndTheReportSaysSo) {
   std::promise<void> done;

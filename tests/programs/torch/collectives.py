@@ -66,10 +66,17 @@ def check_lists(rank, world):
     dist.all_gather_coalesced(lists, [torch.full((2,), float(rank)), torch.tensor([7.0])])
     assert [[each.tolist() for each in tensors] for tensors in lists] == [
         [[r, r], [7]] for r in range(world)]
-    if dist.get_backend() == "nccl":  # Gloo has neither
+    if dist.get_backend() == "nccl":  # Gloo has none of these
         gathered = [torch.empty(r + 1) for r in range(world)]
         dist.all_gather(gathered, torch.full((rank + 1,), float(rank)))
         assert [each.tolist() for each in gathered] == [[r] * (r + 1) for r in range(world)]
+        part = torch.empty(rank + 1)
+        dist.reduce_scatter(part, [torch.full((r + 1,), float(rank + r)) for r in range(world)])
+        assert part.tolist() == [world * (world - 1) / 2 + rank * world] * (rank + 1)
+        work = dist.reduce_scatter(part, [torch.full((r + 1,), float(r)) for r in range(world)],
+                                   dist.ReduceOp.MAX, async_op=True)
+        work.wait()
+        assert part.tolist() == [rank] * (rank + 1)
         received = [torch.empty(r + 1) for r in range(world)]
         dist.all_to_all(received, [torch.full((rank + 1,), 10.0 * rank + r) for r in range(world)])
         assert [each.tolist() for each in received] == [

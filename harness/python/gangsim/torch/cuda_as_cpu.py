@@ -13,6 +13,8 @@ import types
 
 import torch
 
+from . import sync_batch_norm
+
 VARIABLE = "GANGSIM_CUDA_AS_CPU"
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
@@ -41,6 +43,7 @@ def install() -> None:
         return
     _replace_cuda()
     _replace_constructors()
+    sync_batch_norm.install()
     _mode = _mode_class()()
     _mode.__enter__()
 
@@ -126,6 +129,7 @@ def _replace_cuda() -> None:
                     "reset_accumulated_memory_stats")),
             (0, ("memory_allocated", "max_memory_allocated", "memory_reserved",
                  "max_memory_reserved")),
+            (False, ("is_current_stream_capturing",)),
             (True, ("is_available", "is_initialized", "is_bf16_supported"))):
         for name in names:
             setattr(cuda, name, _returning(value))

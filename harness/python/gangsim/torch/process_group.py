@@ -17,7 +17,7 @@ from ..operation import Operation
 from . import coalescing, sizes, sparse, store
 from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
-from .reductions import reduction_name
+from .reductions import reduces, reduction_name
 from .tensors import Piece, type_to_move, type_to_reduce
 from .work import Work, run
 
@@ -301,19 +301,20 @@ class ProcessGroup(c10d.ProcessGroup):
         return work
 
     def _reduce_scatter(self, outputs, input_lists, opts) -> Work:
-        operations, out_pieces, in_pieces = [], [], []
-        for output, inputs in zip(outputs, input_lists):
-            target, sources = Piece(output), [Piece(each) for each in inputs]
+        operations, in_pieces, targets = [], [], [Piece(output) for output in outputs]
+        for target, inputs in zip(targets, input_lists):
+            sources = [Piece(each) for each in inputs]
             reduction = reduction_name(opts, target.kind)
             data_type, scale = type_to_reduce([target, *sources], reduction)
-            sizes.check_parts("reduce_scatter", "input", sources, target, self._size)
-            operations.append(Operation(
-                self._number, wire.REDUCE_SCATTER, data_type=data_type,
-                reduction=wire.REDUCTIONS[reduction], count=scale * target.count,
-                inputs=[piece.view for piece in sources], outputs=[target.view]))
-            out_pieces.append(target)
+            named = {"data_type": data_type, "reduction": wire.REDUCTIONS[reduction]}
+            if sizes.are_scattered_unevenly(sources, target, self._rank, self._size, self._backend):
+                operations += reduces(self._number, self._rank, sources, target, scale, named)
+            else:
+                operations.append(Operation(
+                    self._number, wire.REDUCE_SCATTER, count=scale * target.count, **named,
+                    inputs=[piece.view for piece in sources], outputs=[target.view]))
             in_pieces += sources
-        return self._perform(operations, out_pieces, in_pieces, list(outputs))
+        return self._perform(operations, targets, in_pieces, list(outputs))
 
     def _all_gather(self, output_lists, inputs, value) -> Work:
         operations, out_pieces, in_pieces = [], [], []

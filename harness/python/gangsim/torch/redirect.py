@@ -121,7 +121,7 @@ def _group_maker(original):
         try:
             made = original(*bound.args, **bound.kwargs)
         finally:
-            process_group.making.role = ""
+            process_group.making.role = process_group.making.backend = ""
         group = made[0] if isinstance(made, tuple) else made
         if isinstance(group, process_group.ProcessGroup):
             _rename(group, asked)

@@ -1,9 +1,14 @@
 """Which of gangsim's reductions a call of torch.distributed asks for."""
 
+from typing import Dict, List, Sequence
+
 import torch
 import torch.distributed as dist
 
+from .. import wire
 from ..errors import NotSupported
+from ..operation import Operation
+from .tensors import Piece
 
 _REDUCTIONS = [(getattr(dist.ReduceOp, name), ours) for name, ours in (
     ("SUM", "sum"), ("AVG", "mean"), ("PRODUCT", "product"), ("MIN", "min"), ("MAX", "max"),
@@ -22,3 +27,11 @@ def reduction_name(opts, kind: torch.dtype) -> str:
         return _OF_BOOL.get(name, name) if kind is torch.bool else name
     raise NotSupported(f"the reduction {asked} is not supported; supported are: "
                        f"{', '.join(name for _, name in _REDUCTIONS)}")
+
+
+def reduces(group: int, rank: int, parts: Sequence[Piece], output: Piece, scale: int,
+            named: Dict[str, int]) -> List[Operation]:
+    """A reduce of each part to its rank: how PyTorch scatters parts of different sizes on NCCL."""
+    return [Operation(group, wire.REDUCE, peer=root, count=scale * part.count, inputs=[part.view],
+                      outputs=[output.view] if root == rank else (), **named)
+            for root, part in enumerate(parts)]

@@ -41,6 +41,23 @@ def gathered_counts(outputs: Sequence[Piece], source: Piece, rank: int, size: in
     return tuple(counts)
 
 
+def are_scattered_unevenly(parts: Sequence[Piece], output: Piece, rank: int, size: int,
+                           backend: str) -> bool:
+    """Whether a reduce_scatter gives the ranks different numbers of elements, as only NCCL can.
+
+    InvalidArgument if it cannot, or if `output` does not take this rank's part.
+    """
+    counts = [part.count for part in parts]
+    is_even = len(counts) != size or len(set(counts)) == 1
+    if is_even or backend_of_tensors(backend) != "nccl":
+        check_parts("reduce_scatter", "input", parts, output, size)
+        return False
+    if counts[rank] != output.count:
+        raise InvalidArgument(f"reduce_scatter: input tensor {rank} has {counts[rank]} elements; "
+                              f"must be {output.count}, as many as the output of this rank")
+    return True
+
+
 def backend_of_tensors(asked: str) -> str:
     """The backend for the tensors of a group for which the program `asked` for "nccl", or for
     "cpu:gloo,cuda:nccl", which is also what PyTorch 2 takes if nothing is asked for."""

@@ -10,6 +10,7 @@ from ..errors import Error
 from .errors import as_store_error, as_torch
 
 _FIRST_FREE_PORT = 49152
+_DEFAULT_TIMEOUT = timedelta(seconds=300)  # as PyTorch's
 
 # C++ holds only its own half of a Store, and calls the Python half: keep it for good.
 _kept: List["Store"] = []
@@ -24,17 +25,21 @@ def become(rank: int, world_size: int) -> None:
 
 
 class Store(dist.Store):
-    """Keys and values that all ranks share; `prefix` comes before every key."""
+    """Keys and values that all ranks share; `prefix` comes before every key, and reports do not
+    show it if it ends in a zero.
 
-    def __init__(self, prefix: str = ""):
+    Without a timeout of its own, it waits for a key until it is known that no rank sets it.
+    """
+
+    def __init__(self, prefix: str = "", timeout: Optional[timedelta] = None):
         super().__init__()
         _kept.append(self)
         self._prefix = prefix.encode()
-        self._timeout = timedelta(seconds=300)
+        self._timeout = timeout
 
     @property
     def timeout(self) -> timedelta:
-        return self._timeout
+        return _DEFAULT_TIMEOUT if self._timeout is None else self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout
@@ -44,13 +49,13 @@ class Store(dist.Store):
 
     def get(self, key: str) -> bytes:
         """Waits for the key."""
-        return self._ask(wire.GET, [key])[1][0]
+        return self._ask(wire.GET, [key], timeout=self._timeout)[1][0]
 
     def add(self, key: str, amount: int) -> int:
         return self._ask(wire.ADD, [key], number=amount)[0]
 
     def wait(self, keys: Sequence[str], timeout: Optional[timedelta] = None) -> None:
-        self._ask(wire.WAIT_KEYS, keys, timeout=timeout)
+        self._ask(wire.WAIT_KEYS, keys, timeout=self._timeout if timeout is None else timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
         return bool(self._ask(wire.CHECK, keys)[0])
@@ -86,7 +91,7 @@ class Store(dist.Store):
     hasExtendedApi = has_extended_api
 
     def getTimeout(self) -> timedelta:
-        return self._timeout
+        return self.timeout
 
     def _ask(self, function: int, keys: Sequence[str], values: Sequence[bytes] = (), *,
              number: int = 0, timeout: Optional[timedelta] = None):
@@ -104,11 +109,11 @@ class TCPStore(Store):
     """A TCPStore that a rank makes: all ranks that name one port share it; port 0 is a new one."""
 
     def __init__(self, host_name, port, world_size=None, is_master=False,
-                 timeout=timedelta(seconds=300), wait_for_workers=True, *_, **__):
-        super().__init__()
-        self.host, self._timeout = host_name, timeout
+                 timeout=None, wait_for_workers=True, *_, **__):
+        super().__init__(timeout=timeout)
+        self.host = host_name
         self.port = port or _FIRST_FREE_PORT + self.add("gangsim/ports", 1)
-        self._prefix = f"tcp/{self.port}/".encode()
+        self._prefix = f"tcp/{self.port}\0".encode()
         if wait_for_workers and world_size:
             self.add("gangsim/workers", 1)
             self._await_workers(world_size)
@@ -124,7 +129,7 @@ class FileStore(Store):
     """A FileStore that a rank makes: all ranks that name one file share it."""
 
     def __init__(self, file_name, world_size=-1):
-        super().__init__(f"file/{file_name}/")
+        super().__init__(f"file/{file_name}\0")
         self.path = file_name
 
 

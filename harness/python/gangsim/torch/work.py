@@ -204,10 +204,10 @@ class Work(c10d.Work):
         lost = [piece for piece in (*self._guarded, *self._outputs) if not piece.is_still_there()]
         if not lost and digest(self._guarded) == self._digest:
             return
-        if self._place not in _reported:
-            _reported.add(self._place)
+        rank = process.identity().rank
+        if (rank, self._place) not in _reported:  # ranks may be threads
+            _reported.add((rank, self._place))
             what = "freed or resized" if lost else "written"
-            rank = process.identity().rank
             process.connection().say(wire.finding(
                 "buffer_in_flight", f"A tensor of rank {rank} was {what} after the call at "
                 f"{call_site.text_of(self._place)} and before the wait for it.", [rank],
