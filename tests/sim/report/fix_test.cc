@@ -1,0 +1,43 @@
+#include "sim/report/fix.h"
+
+#include <gtest/gtest.h>
+
+namespace gang::sim {
+namespace {
+
+Finding finding_of(std::string_view id, const std::string& kind, std::vector<int> ranks = {1, 2}) {
+  Finding finding{.id = std::string(id), .ranks = std::move(ranks)};
+  finding.call.kind = kind;
+  return finding;
+}
+
+TEST(Fix, OfACollectiveIsThatOfItsId) {
+  for (const std::string_view id : {finding_id::participant_missing, finding_id::mismatch_count,
+                                    finding_id::mismatch_gang, finding_id::cross_gang_cycle})
+    EXPECT_EQ(fix_for(finding_of(id, "all_reduce")), fix_for(id));
+  EXPECT_EQ(fix_for(finding_of("no_finding", "send")), "");
+}
+
+TEST(Fix, OfAMessageIsAboutItsOtherSide) {
+  EXPECT_EQ(fix_for(finding_of(finding_id::participant_missing, "send")),
+            "receive it on the other rank, or do not send it");
+  EXPECT_EQ(fix_for(finding_of(finding_id::participant_missing, "recv")),
+            "send it from another rank, or do not receive it");
+  for (const std::string_view id :
+       {finding_id::mismatch_count, finding_id::mismatch_data_type, finding_id::mismatch_gang}) {
+    EXPECT_NE(fix_for(finding_of(id, "recv")), fix_for(id));
+    EXPECT_EQ(fix_for(finding_of(id, "recv")), fix_for(finding_of(id, "send")));
+  }
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_tag, "send")),
+            fix_for(finding_id::mismatch_tag));
+}
+
+TEST(Fix, OfAMessageToItselfIsNotAnOrderOfTwoRanks) {
+  const std::string_view cycle = finding_id::point_to_point_cycle;
+  EXPECT_EQ(fix_for(finding_of(cycle, "send", {3})),
+            "copy the buffer, or start send and receive before the waits");
+  EXPECT_EQ(fix_for(finding_of(cycle, "send")), fix_for(cycle));
+}
+
+}  // namespace
+}  // namespace gang::sim
