@@ -99,7 +99,7 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
   from.last.label = {};
   if (receive.is_forced)
     forced_receive_completed_ = true;
-  else if (engine_.choices().guide() == nullptr)  // which sees for itself
+  else
     races_.took(mailbox, receive, source, send, payload);
 }
 

@@ -287,6 +287,11 @@ class Stores(unittest.TestCase):
         self.assertEqual((made.timeout, timeouts_in_s(made)), (timedelta(seconds=4), [4, 4, 1]))
         made = store.TCPStore("h", 29500)
         self.assertEqual((made.timeout, timeouts_in_s(made)), (timedelta(seconds=300), [0, 0, 1]))
+        made = store.RendezvousStore()
+        for set_timeout in (made.set_timeout, made.setTimeout):
+            set_timeout(timedelta(minutes=30))  # as init_process_group does
+            self.assertEqual((made.timeout, timeouts_in_s(made)),
+                             (timedelta(minutes=30), [0, 0, 1]))
 
     def test_stores_of_one_port_or_file_are_one_and_others_are_others(self):
         def keys_of(make):

@@ -187,7 +187,7 @@ def _rendezvous(original):
         if world_size in (-1, None):
             world_size = process.identity().world_size
         store.become(rank, world_size)
-        yield store.Store(), rank, world_size
+        yield store.RendezvousStore(), rank, world_size
 
     return meet
 

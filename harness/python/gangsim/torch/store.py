@@ -105,6 +105,24 @@ class Store(dist.Store):
             raise as_store_error(error) from None
 
 
+class RendezvousStore(Store):
+    """The store of init_process_group, which sets the timeout of the group on it. That is no choice
+    of the program's: a wait for a key still ends once it is known that no rank sets it."""
+
+    def __init__(self):
+        super().__init__()
+        self._group_timeout = _DEFAULT_TIMEOUT
+
+    @property
+    def timeout(self) -> timedelta:
+        return self._group_timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._group_timeout = timeout
+
+    setTimeout = set_timeout
+
+
 class TCPStore(Store):
     """A TCPStore that a rank makes: all ranks that name one port share it; port 0 is a new one."""
 
