@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import unittest
+from multiprocessing.pool import ThreadPool
 
 from package import PROGRAM, PROGRAMS, gangsim, is_alive, needs_program, write
 
@@ -123,9 +124,13 @@ class Programs(unittest.TestCase):
                 "    while not os.path.exists('never'):\n"
                 "        time.sleep(0.02)\n"
                 "gang.barrier()\n")
-        for options in ([], ["--spawn"], ["--free"]):
-            self.assertEqual(self.stalled(text, "--stall-limit", "2s", *options),
-                             (1, [("deadlock", [1], "program.py:6")]))
+
+        def found(*options):
+            return self.stalled(text, "--stall-limit", "2s", *options)
+
+        with ThreadPool(3) as pool:  # they mostly wait
+            for result in pool.starmap(found, [(), ("--spawn",), ("--free",)]):
+                self.assertEqual(result, (1, [("deadlock", [1], "program.py:6")]))
 
     def test_a_rank_that_sleeps_or_waits_for_what_works_is_not(self):
         for text in (
