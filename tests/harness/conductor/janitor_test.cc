@@ -105,6 +105,7 @@ TEST_F(JanitorTest, KillsWhatHasTheMark) {
     ::raise(SIGKILL);
   });
   EXPECT_TRUE(comes_true([&] { return has_ended(marked); }));
+  EXPECT_TRUE(comes_true([&] { return !fs::exists(folder_); }));  // the next test has the same
 }
 
 TEST_F(JanitorTest, LeavesEverythingToAnOwnerThatEndsWell) {
