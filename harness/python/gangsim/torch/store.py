@@ -106,8 +106,11 @@ class Store(dist.Store):
 
 
 class RendezvousStore(Store):
-    """The store of init_process_group, which sets the timeout of the group on it. That is no choice
-    of the program's: a wait for a key still ends once it is known that no rank sets it."""
+    """The store of init_process_group, which sets the timeout of the group on it.
+
+    The program did not choose that timeout for the store, so it bounds no wait for a key: such a
+    wait still ends once it is known that no rank sets the key.
+    """
 
     def __init__(self):
         super().__init__()
