@@ -37,7 +37,7 @@ void seal(const PendingOperation& pending) {
   if (BufferGuard* guard = guard_of(pending)) guard->seal();
 }
 
-void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+void copy_payload(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
   if (bytes != 0) std::memcpy(output, input, bytes);
 }
 
@@ -210,7 +210,7 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   message.data_type = send.call().data_type;
   message.count = send.call().count;
   message.payload.resize(tensor.size_bytes());
-  copy_bytes(message.payload.data(), tensor.data(), tensor.size_bytes());
+  copy_payload(message.payload.data(), tensor.data(), tensor.size_bytes());
   corrupt_payload(send, message.payload.data());
   message.sent = send.call();
   message.sent.label = {};
@@ -241,7 +241,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
     return true;
   }
   check(world_, receive);
-  copy_bytes(receive.operation->output.data(), message.payload.data(), message.payload.size());
+  copy_payload(receive.operation->output.data(), message.payload.data(), message.payload.size());
   seal(receive);
   receive.received = {message.source, message.tag};
   if (is_from_any(receive))
@@ -299,7 +299,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   if (is_guarded && matching_.mismatches().fail_without_memory(*send.gang, pair)) return;
   check(world_, send);
   check(world_, receive);
-  copy_bytes(receive.operation->output.data(), send.operation->input.data(),
+  copy_payload(receive.operation->output.data(), send.operation->input.data(),
              send.operation->input.size_bytes());
   corrupt_payload(send, receive.operation->output.data());
   seal(receive);

@@ -10,10 +10,6 @@ using Steps = std::span<const SequenceStep>;
 
 constexpr std::size_t most_steps_compared = 64;  // steps, to see how a rank goes on
 
-const SequenceStep& step_at(const CallSequences& sequences, Place place) {
-  return sequences.of(place.rank)[place.at];
-}
-
 Steps steps_from(const CallSequences& sequences, Place place, std::size_t offset = 0) {
   const Steps steps(sequences.of(place.rank));
   return steps.subspan(std::min(place.at + offset, steps.size()));

@@ -20,6 +20,10 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+inline const SequenceStep& step_at(const CallSequences& sequences, Place place) {
+  return sequences.of(place.rank)[place.at];
+}
+
 // What `odd` did where the others, one or more, did the same at `expected`.
 Deviation deviation_of(const CallSequences& sequences, Place odd,
                        const std::vector<Place>& expected);

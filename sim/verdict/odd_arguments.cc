@@ -12,10 +12,6 @@ using ByArguments = std::map<Arguments, std::vector<Place>>;
 
 constexpr std::uint32_t no_gang = ~std::uint32_t{0};  // messages are compared among all
 
-const SequenceStep& step_at(const CallSequences& sequences, Place place) {
-  return sequences.of(place.rank)[place.at];
-}
-
 bool is_wrong(const CallSequences& sequences, Place place) {
   return step_at(sequences, place).call->status == SliceStatus::failed;
 }
