@@ -56,7 +56,10 @@ bool is_from_any(const PendingOperation& receive) noexcept {
 }  // namespace
 
 MessageMatching::MessageMatching(World& world, Matching& matching)
-    : world_(world), engine_(world.engine), matching_(matching) {}
+    : world_(world),
+      engine_(world.engine),
+      matching_(matching),
+      watches_races_(world.options.scheduler != SchedulerKind::guided) {}
 
 Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   if (!gang.mailboxes)
@@ -99,7 +102,7 @@ void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& recei
   from.last.label = {};
   if (receive.is_forced)
     forced_receive_completed_ = true;
-  else
+  else if (watches_races_)
     races_.took(mailbox, receive, source, send, payload);
 }
 
@@ -214,7 +217,7 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   corrupt_payload(send, message.payload.data());
   message.sent = send.call();
   message.sent.label = {};
-  if (Guide* guide = engine_.choices().guide()) message.step_key = guide->posted_at(&send);
+  message.step_key = send.step_key;
   mailbox.buffered.push(send.member, std::move(message));
   matching_.end(send, PendingStatus::complete);
 }
@@ -228,7 +231,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   mailbox.buffered_bytes[message.source] -= message.payload.size();
   if (is_from_any(receive)) note_choice(mailbox, receive, message.source);
   if (Guide* guide = engine_.choices().guide()) {
-    guide->carry(message.step_key, guide->posted_at(&receive));
+    guide->carry(message.step_key, receive.step_key);
     if (is_from_any(receive)) note_taken_by_any(*guide, receive, message.step_key);
   }
   if (!have_one_type(receive.call(), message.data_type, message.count)) {
@@ -290,7 +293,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
     note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
   if (Guide* guide = engine_.choices().guide()) {
     note_meeting(*guide, send, receive);
-    if (is_from_any(receive)) note_taken_by_any(*guide, receive, guide->posted_at(&send));
+    if (is_from_any(receive)) note_taken_by_any(*guide, receive, send.step_key);
   }
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
     return matching_.mismatches().add(send, receive);
@@ -300,7 +303,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   check(world_, send);
   check(world_, receive);
   copy_payload(receive.operation->output.data(), send.operation->input.data(),
-             send.operation->input.size_bytes());
+               send.operation->input.size_bytes());
   corrupt_payload(send, receive.operation->output.data());
   seal(receive);
   receive.received = {send.member, send.call().tag};

@@ -56,6 +56,7 @@ class MessageMatching {
   World& world_;
   Engine& engine_;
   Matching& matching_;
+  const bool watches_races_;  // not where a Guide leads: its other runs take the other messages
   RaceWatch races_;
   bool forced_receive_completed_ = false;
 };

@@ -42,7 +42,7 @@ void tell(Guide& guide, const PendingOperation& pending, AccessKind kind, Access
                 .tag = pending.call().tag,
                 .rank = pending.task->rank->rank,
                 .object = object,
-                .operation = guide.posted_at(&pending),
+                .operation = pending.step_key,
                 .site = pending.call().call_site});
 }
 
@@ -80,9 +80,9 @@ void note_seat(Guide& guide, const PendingOperation& pending) {
 
 }  // namespace
 
-void note_post(Guide& guide, const PendingOperation& pending) {
+void note_post(Guide& guide, PendingOperation& pending) {
   const GangState& gang = *pending.gang;
-  guide.posted(&pending);
+  pending.step_key = guide.posted();
   tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
   if (gang.broken) return;
   if (pending.task->rank->has_threads) note_seat(guide, pending);
@@ -92,11 +92,9 @@ void note_post(Guide& guide, const PendingOperation& pending) {
   guide.publish(slot);
 }
 
-void note_post_of_entry(Guide& guide, const PendingOperation& entry) { guide.posted(&entry); }
+void note_post_of_entry(Guide& guide, PendingOperation& entry) { entry.step_key = guide.posted(); }
 
-void note_ended(Guide& guide, const PendingOperation& pending) {
-  guide.publish(guide.posted_at(&pending));
-}
+void note_ended(Guide& guide, const PendingOperation& pending) { guide.publish(pending.step_key); }
 
 void note_look(Guide& guide, const PendingOperation& pending) {
   tell(guide, pending, AccessKind::look, AccessMode::read, part_of(*pending.gang, Part::state));
@@ -105,7 +103,7 @@ void note_look(Guide& guide, const PendingOperation& pending) {
 }
 
 void note_taken(Guide& guide, const PendingOperation& pending) {
-  guide.join(guide.posted_at(&pending));
+  guide.join(pending.step_key);
   if (!is_point_to_point(pending.call().kind))
     guide.join(part_of(*pending.gang, Part::slot, pending.call().sequence_number));
   if (pending.entries)
@@ -141,8 +139,8 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
 }
 
 void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive) {
-  guide.carry(guide.posted_at(&send), guide.posted_at(&receive));
-  guide.carry(guide.posted_at(&receive), guide.posted_at(&send));
+  guide.carry(send.step_key, receive.step_key);
+  guide.carry(receive.step_key, send.step_key);
 }
 
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message) {

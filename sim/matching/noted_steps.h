@@ -12,8 +12,8 @@ namespace gang::sim {
 class Guide;
 
 // A call on a gang; then the entries of a batch, each.
-void note_post(Guide& guide, const PendingOperation& pending);
-void note_post_of_entry(Guide& guide, const PendingOperation& entry);
+void note_post(Guide& guide, PendingOperation& pending);
+void note_post_of_entry(Guide& guide, PendingOperation& entry);
 
 void note_ended(Guide& guide, const PendingOperation& pending);
 

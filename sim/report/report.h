@@ -208,7 +208,7 @@ struct Report {
   Schedules schedules = Schedules::every;  // in which ones all this happens; not in JSON
   std::optional<Unguided> unguided;        // the first; none: a Guide is told of all; not in JSON
   std::string divergence;                  // Outcome::diverged: step, expected, found
-  std::vector<RaceCandidate> race_candidates;  // the first few; not in JSON
+  std::vector<RaceCandidate> race_candidates;  // the first few, unless guided; not in JSON
   bool forced_receive_completed = false;       // options.forced_receive got its message
   Schedule schedule;                           // if recorded
   Trace trace;

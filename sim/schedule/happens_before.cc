@@ -9,9 +9,16 @@ namespace {
 
 constexpr std::size_t most_clock_entries = 50'000'000;
 constexpr std::size_t modes = 4;
+// With so few contexts, clocks cost no more than to see whether they are needed.
+constexpr std::size_t most_without_looking = 16;
 
 void join_into(std::span<std::uint32_t> clock, std::span<const std::uint32_t> other) {
   for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+}
+
+// What further elements hold is not said. Memory of earlier logs is used again.
+void make_room(std::vector<std::uint32_t>& clocks, std::size_t size) {
+  if (clocks.size() < size) clocks.resize(2 * size);
 }
 
 std::size_t index_of(AccessMode mode) noexcept { return static_cast<std::size_t>(mode); }
@@ -54,7 +61,7 @@ void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
   context_of_.clear();
   clocks_.clear();
   races_.clear();
-  if (!has_conflicts(log, known)) return;
+  if (contexts_ > most_without_looking && !has_conflicts(log, known)) return;
   begin(log);
   for (const StepMark& mark : log.marks) take(mark, log, known);
   end_step();
@@ -64,10 +71,8 @@ void HappensBefore::begin(const StepLog& log) {
   clocks_.reserve(log.choices.size() * contexts_);
   now_.assign(contexts_ * contexts_, 0);
   published_.clear();
-  published_clocks_.clear();
   carried_.assign(contexts_, 0);
   objects_.clear();
-  history_clocks_.clear();
   is_in_step_ = false;
 }
 
@@ -120,15 +125,23 @@ void HappensBefore::end_step() {
 }
 
 HappensBefore::Clock HappensBefore::published(StepKey object) {
+  const std::uint32_t known = published_.size();
   const std::uint32_t number = published_.number_of(object);
-  if (published_clocks_.size() < published_.size() * contexts_)
-    published_clocks_.resize(published_.size() * contexts_, 0);
-  return row(published_clocks_, number);
+  make_room(published_clocks_, published_.size() * contexts_);
+  const Clock clock = row(published_clocks_, number);
+  if (number == known) std::ranges::fill(clock, 0);
+  return clock;
 }
 
 void HappensBefore::join_published(StepKey from, Clock into) {
   if (const std::uint32_t number = published_.find(from); number != KeyTable::none)
     join_into(into, row(published_clocks_, number));
+}
+
+bool HappensBefore::ObjectHistory::conflicts(AccessMode mode) const noexcept {
+  for (std::size_t other = 0; other < modes; ++other)
+    if (has[other] && conflict(mode, static_cast<AccessMode>(other))) return true;
+  return false;
 }
 
 std::uint32_t HappensBefore::history_of(StepKey object) {
@@ -138,22 +151,21 @@ std::uint32_t HappensBefore::history_of(StepKey object) {
   if (histories_.size() <= number) histories_.emplace_back();
   histories_[number].accesses.clear();
   histories_[number].has = {};
-  history_clocks_.resize((number + 1) * modes * contexts_, 0);
+  make_room(history_clocks_, (number + 1) * modes * contexts_);
   return number;
 }
 
 void HappensBefore::access(Clock clock, std::uint32_t index, const StepLog& log) {
   const AccessMode mode = log.accesses[index].mode;
   const AccessInStep now{static_cast<std::uint32_t>(context_of_.size() - 1), index, mode};
+  accessed_objects_.clear();
+  for (const StepKey key : keys_) accessed_objects_.push_back(history_of(key));
   find_races(clock, now);
-  for (const StepKey key : keys_) {
-    const std::uint32_t object = history_of(key);
+  for (const std::uint32_t object : accessed_objects_)
     for (std::size_t other = 0; other < modes; ++other)
       if (histories_[object].has[other] && conflict(mode, static_cast<AccessMode>(other)))
         join_into(clock, row(history_clocks_, object * modes + other));
-  }
-  for (const StepKey key : keys_) {
-    const std::uint32_t object = history_of(key);
+  for (const std::uint32_t object : accessed_objects_) {
     ObjectHistory& history = histories_[object];
     if (mode == AccessMode::write) {
       history.accesses.clear();
@@ -169,11 +181,13 @@ void HappensBefore::access(Clock clock, std::uint32_t index, const StepLog& log)
 // From the latest step back: what comes before a step that is found does not race itself.
 void HappensBefore::find_races(Clock clock, const AccessInStep& now) {
   earlier_.clear();
-  for (const StepKey key : keys_)
-    for (const AccessInStep& access : histories_[history_of(key)].accesses)
+  for (const std::uint32_t object : accessed_objects_) {
+    if (!histories_[object].conflicts(now.mode)) continue;
+    for (const AccessInStep& access : histories_[object].accesses)
       if (access.step != now.step && conflict(access.mode, now.mode) &&
           clock[context_of_[access.step]] <= access.step)
         earlier_.push_back(access);
+  }
   if (earlier_.empty()) return;
   std::ranges::stable_sort(earlier_, std::ranges::greater(), &AccessInStep::step);
   before_.assign(clock.begin(), clock.end());

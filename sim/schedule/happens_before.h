@@ -55,6 +55,9 @@ class HappensBefore {
   struct ObjectHistory {
     std::vector<AccessInStep> accesses;
     std::array<bool, 4> has{};  // by mode: whether there is a clock
+
+    // Whether any of them does not commute with a further one.
+    bool conflicts(AccessMode mode) const noexcept;
   };
   struct ObjectUsers {
     std::array<TaskId, 4> first;  // by mode: who accessed it so; no_task: nobody
@@ -88,7 +91,8 @@ class HappensBefore {
   std::vector<ObjectHistory> histories_;
   std::vector<std::uint32_t> history_clocks_;
   std::vector<ObjectUsers> users_;
-  std::vector<StepKey> keys_;  // of the objects of this access
+  std::vector<StepKey> keys_;                    // of the objects of this access ...
+  std::vector<std::uint32_t> accessed_objects_;  // ... and their numbers
   std::vector<AccessInStep> earlier_;
   std::vector<std::uint32_t> before_;
   bool is_in_step_ = false;

@@ -61,7 +61,7 @@ void Reduction::learn(const Guide& guide, const Reversals* reversals) {
     decisive_.reset();
   if (!can_learn(guide)) return;
   const StepLog& log = guide.log();
-  note_senders(log);
+  note_senders(log, began.first_new_step());
   if (began.knowledge != known_.get()) return try_again(*branch);
   AnyReceives known = *known_;
   if (merge(known, log.any_receives)) {
@@ -106,8 +106,9 @@ void Reduction::begin_anew() {
   ++restarts_;
 }
 
-void Reduction::note_senders(const StepLog& log) {
-  for (const StepMark& mark : log.marks) {
+// What comes before `first_step` has been noted of another run.
+void Reduction::note_senders(const StepLog& log, std::size_t first_step) {
+  for (const StepMark& mark : log.marks_from(first_step)) {
     if (mark.kind != StepMark::Kind::access) continue;
     const Access& access = log.accesses[mark.value];
     if (access.kind == AccessKind::message) senders_[access.object].insert(log.contexts[mark.task]);
@@ -136,16 +137,11 @@ bool Reduction::take_nodes(const Guide& guide) {
     return false;
   }
   if (branch != nullptr) branch->running.reset();
-  std::size_t step = 0;
   std::vector<Access>* accesses = nullptr;
-  for (const StepMark& mark : log.marks) {
-    if (mark.kind == StepMark::Kind::step) {
-      step = mark.value;
-      if (step + 1 >= known_nodes || known_nodes == 0)
-        accesses = &add_step(step, log.choices[step], known_nodes);
-    }
-    if (mark.kind == StepMark::Kind::access && accesses != nullptr)
-      accesses->push_back(log.accesses[mark.value]);
+  for (const StepMark& mark : log.marks_from(guide.beginning().first_new_step())) {
+    if (mark.kind == StepMark::Kind::step)
+      accesses = &add_step(mark.value, log.choices[mark.value], known_nodes);
+    if (mark.kind == StepMark::Kind::access) accesses->push_back(log.accesses[mark.value]);
   }
   for (std::size_t i = known_nodes; i < path_.size(); ++i) tree_.weigh(*path_[i]);
   return true;

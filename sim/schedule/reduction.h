@@ -75,7 +75,7 @@ class Reduction {
   void decide(const std::vector<StepKey>& choices, const ScheduleTree::Alternative& alternative);
   void try_again(Node& branch);
   void begin_anew();
-  void note_senders(const StepLog& log);
+  void note_senders(const StepLog& log, std::size_t first_step);
   bool are_messages_contested(const StepLog& log) const;
   bool take_nodes(const Guide& guide);
   std::vector<Access>& add_step(std::size_t step, const StepChoice& choice,

@@ -84,6 +84,7 @@ struct StepMark {
 // A choice of a step, and those who could have made it.
 struct StepChoice {
   StepKey chosen = 0;
+  std::size_t mark = 0;  // of the step, in StepLog::marks
   boost::container::small_vector<StepKey, 6>
       enabled;  // the chosen one included, in the order of their ids
 };
@@ -100,6 +101,11 @@ struct StepLog {
   std::map<StepKey, TaskId> seats;  // who called first on a gang, by the rank's place in it
   // Several contexts of a rank called on one gang: which of them were there at once is not noted.
   bool is_incomplete = false;
+
+  // The marks of a step and of those after it; none if there is no such step.
+  std::span<const StepMark> marks_from(std::size_t step) const noexcept {
+    return std::span(marks).subspan(step < choices.size() ? choices[step].mark : marks.size());
+  }
 
   void clear() noexcept;
 };

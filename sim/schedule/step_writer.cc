@@ -24,7 +24,6 @@ void StepWriter::begin_log(int world_size) {
   log_.parents.resize(log_.contexts.size(), no_task);
   made_.assign(log_.contexts.size(), 0);
   made_at_rest_ = 0;
-  posted_.clear();
   step_accesses_ = 0;
   rests_ = true;
   is_full_ = false;
@@ -37,6 +36,7 @@ void StepWriter::note_choice(const std::vector<TaskId>& enabled, TaskId chosen) 
   choice.enabled.reserve(enabled.size());
   for (const TaskId task : enabled) choice.enabled.push_back(log_.contexts[task]);
   choice.chosen = log_.contexts[chosen];
+  choice.mark = log_.marks.size();
   mark(StepMark::Kind::step, log_.choices.size() - 1);
   step_accesses_ = log_.accesses.size();
 }
@@ -86,16 +86,10 @@ StepKey StepWriter::new_object() {
 
 StepKey StepWriter::end_of(TaskId task) const { return splitmix64(log_.contexts[task], end_key); }
 
-StepKey StepWriter::posted(const void* address) {
+StepKey StepWriter::posted() {
   const StepKey key = new_object();
-  posted_[address] = key;
   publish(key);
   return key;
-}
-
-StepKey StepWriter::posted_at(const void* address) const {
-  const auto found = posted_.find(address);
-  return found == posted_.end() ? 0 : found->second;
 }
 
 }  // namespace gang::sim

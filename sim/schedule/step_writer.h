@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/schedule/step_log.h"
@@ -36,9 +35,8 @@ class StepWriter {
   StepKey new_object();
   StepKey end_of(TaskId task) const;
 
-  // The operation at `address`, which the current context posts now, and later.
-  StepKey posted(const void* address);
-  StepKey posted_at(const void* address) const;
+  // An operation that the current context posts now.
+  StepKey posted();
 
  protected:
   StepWriter() = default;
@@ -66,7 +64,6 @@ class StepWriter {
   StepLog log_;
   std::vector<std::uint64_t> made_;  // objects and contexts, by context
   std::uint64_t made_at_rest_ = 0;
-  std::unordered_map<const void*, StepKey> posted_;
   std::size_t step_accesses_ = 0;
   TaskId current_ = 0;
   bool rests_ = true;

@@ -52,8 +52,9 @@ struct PendingOperation {
   ArmedFault* corruptor = nullptr;        // for a send: the fault that changes its payload
   std::unique_ptr<BatchEntries> entries;  // for a batch; null otherwise
   TimePoint posted_at{0};
-  TimePoint deadline{0};  // TimePoint::max(): never
-  TimePoint read_at{0};   // its data is not read earlier (FaultKind::late_copy)
+  TimePoint deadline{0};       // TimePoint::max(): never
+  TimePoint read_at{0};        // its data is not read earlier (FaultKind::late_copy)
+  std::uint64_t step_key = 0;  // what a Guide knows it by; 0: nobody has been told of it
   std::uint32_t entries_left = 0;
   std::uint32_t any_receive_index = 0;  // for a receive from any source
   std::int32_t corrupted_by = -1;       // the fault of its rank that changes its result

@@ -18,6 +18,7 @@ class LogWriter {
     task_ = task;
     StepChoice& choice = log_.choices.emplace_back();
     choice.chosen = log_.contexts[task];
+    choice.mark = log_.marks.size();
     choice.enabled.assign(log_.contexts.begin(), log_.contexts.end());
     return mark(StepMark::Kind::step, log_.choices.size() - 1);
   }

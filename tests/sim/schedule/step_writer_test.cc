@@ -34,12 +34,16 @@ TEST(StepWriter, WhatIsMadeAtRestIsNoRank) {
   EXPECT_THAT(writer.log().contexts, testing::Not(testing::Contains(writer.new_object())));
 }
 
-TEST(StepWriter, KnowsOperationsByTheirAddress) {
+TEST(StepWriter, EveryOperationHasAKeyThatIsPublished) {
   Guide writer = writing();
-  const int operation = 0;
-  EXPECT_EQ(writer.posted_at(&operation), 0u);
-  const StepKey key = writer.posted(&operation);
-  EXPECT_EQ(writer.posted_at(&operation), key);
+  const StepKey first = writer.posted();
+  const StepKey second = writer.posted();
+  EXPECT_NE(first, 0u);
+  EXPECT_NE(first, second);
+  ASSERT_EQ(writer.log().marks.size(), 3u);  // after the step
+  EXPECT_EQ(writer.log().marks[1].kind, StepMark::Kind::publish);
+  EXPECT_EQ(writer.log().marks[1].value, first);
+  EXPECT_EQ(writer.log().marks[2].value, second);
 }
 
 TEST(StepWriter, KnowsWhoStartedAContext) {
