@@ -115,8 +115,8 @@ void MessageMatching::note_choice(Mailbox& mailbox, const PendingOperation& rece
 
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
   const LinkFate fate = world_.interference->links().fate_of(send);
-  TimePoint until = std::max(fate.until, send.read_at);
-  bool is_held = fate.kind == LinkFate::Kind::is_held || send.read_at > engine_.now();
+  TimePoint until = std::max(fate.until, send.faults.read_at);
+  bool is_held = fate.kind == LinkFate::Kind::is_held || send.faults.read_at > engine_.now();
   // A message does not overtake an earlier one of its link.
   for (const HeldSend& held : mailbox.held) {
     if (held.send->member != send.member) continue;
@@ -127,7 +127,7 @@ bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
     matching_.end(send, PendingStatus::complete);
     return true;
   }
-  if (fate.kind == LinkFate::Kind::passes) send.corruptor = fate.fault;
+  if (fate.kind == LinkFate::Kind::passes) send.faults.corruptor = fate.fault;
   if (is_held) mailbox.held.push_back({&send, until});
   return is_held;
 }
@@ -198,9 +198,9 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
 
 void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
   const Elements& sent = send.operation->input;
-  if (send.corruptor == nullptr || sent.count() == 0) return;
+  if (send.faults.corruptor == nullptr || sent.count() == 0) return;
   world_.interference->links().corrupt_message(Elements(payload, sent.type(), sent.count()),
-                                               *send.corruptor);
+                                               *send.faults.corruptor);
 }
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {

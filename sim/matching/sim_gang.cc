@@ -154,7 +154,7 @@ Received SimGang::run_under_faults(World& world, Operation& operation) {
   post<false>(world, pending);
   interference.inside(pending, faults);
   const Received received = finish<false>(world, pending, Matching::has_ended(pending));
-  if (pending.corrupted_by >= 0) interference.corrupt_result(pending);
+  if (pending.faults.corrupted_by >= 0) interference.corrupt_result(pending);
   interference.after(pending, faults);
   return received;
 }

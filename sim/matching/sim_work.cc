@@ -96,7 +96,7 @@ bool SimWork::observe(World& world) {
   return_buffers(world);
   world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
-  if (pending_.corrupted_by >= 0) world.interference->corrupt_result(pending_);
+  if (pending_.faults.corrupted_by >= 0) world.interference->corrupt_result(pending_);
   return true;
 }
 

@@ -31,6 +31,13 @@ enum class CallForm : std::uint8_t {
   looked_at,  // the same, and the test did not let others run first
 };
 
+// What faults do to it.
+struct PendingFaults {
+  ArmedFault* corruptor = nullptr;  // for a send: changes its payload
+  TimePoint read_at{0};             // its data is not read earlier (FaultKind::late_copy)
+  std::int32_t corrupted_by = -1;   // the fault of its rank that changes its result
+};
+
 struct BatchEntries;
 
 // Lives on the stack of a blocking call or in the state of a Work; stays at one address until it
@@ -49,16 +56,14 @@ struct PendingOperation {
   MatchSlot* slot = nullptr;              // while posted, for matched kinds
   BufferGuard* guard = nullptr;           // guards a started operation's memory
   PendingOperation* batch = nullptr;      // the batch that this send or receive is part of
-  ArmedFault* corruptor = nullptr;        // for a send: the fault that changes its payload
   std::unique_ptr<BatchEntries> entries;  // for a batch; null otherwise
   TimePoint posted_at{0};
   TimePoint deadline{0};       // TimePoint::max(): never
-  TimePoint read_at{0};        // its data is not read earlier (FaultKind::late_copy)
   std::uint64_t step_key = 0;  // what a Guide knows it by; 0: nobody has been told of it
   std::uint32_t entries_left = 0;
   std::uint32_t any_receive_index = 0;  // for a receive from any source
-  std::int32_t corrupted_by = -1;       // the fault of its rank that changes its result
   int member;                           // rank in the gang
+  PendingFaults faults;
   Received received;
   PendingStatus status = PendingStatus::posted;
   CallForm form = CallForm::blocking;
