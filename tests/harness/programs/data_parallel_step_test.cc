@@ -26,9 +26,11 @@ TEST(DataParallelStep, RefusesABatchBeyondItsLimit) {
 
 TEST(DataParallelStep, TakesABatchOfItsLimit) {
   const Program program = data_parallel_step_program();
-  const ParameterValues values{program.parameters, {{"samples", "4096"}}};
-  EXPECT_NO_THROW(program.validate(1024, values));
-  EXPECT_THROW(program.validate(1025, values), InvalidArgument);
+  const auto validate = [&program](int world_size, const char* samples) {
+    program.validate(world_size, ParameterValues{program.parameters, {{"samples", samples}}});
+  };
+  EXPECT_NO_THROW(validate(1024, "4096"));
+  EXPECT_THROW(validate(2113, "1985"), InvalidArgument);  // one sample more
 }
 
 // Each step reduces the gradients of two layers.
