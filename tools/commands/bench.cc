@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,8 +18,12 @@ std::string_view verdict_of(const Measurement& line) {
   return !line.holds ? "" : *line.holds ? "holds" : "missed";
 }
 
+using Table = std::function<std::vector<Benchmark>(Thoroughness)>;
+
 class BenchCommand final : public harness::Command {
  public:
+  explicit BenchCommand(Table table) : table_(std::move(table)) {}
+
   std::string name() const override { return "bench"; }
   std::string description() const override {
     return "measures speed and memory against stated bars";
@@ -37,7 +42,7 @@ class BenchCommand final : public harness::Command {
 
   int run(CommandContext& context) override {
     const std::vector<Benchmark> benchmarks =
-        select(all_benchmarks(quick_ ? Thoroughness::quick : Thoroughness::full), filters_);
+        select(table_(quick_ ? Thoroughness::quick : Thoroughness::full), filters_);
     json_.open();
     context.out << fmt::format("{:<35}{:<15}{:<24}\n", "work", "bar", "measured");
     context.out.flush();
@@ -64,6 +69,7 @@ class BenchCommand final : public harness::Command {
   }
 
  private:
+  Table table_;
   bool quick_ = false;
   std::vector<std::string> filters_;
   harness::FileOption json_{"--json"};
@@ -71,6 +77,8 @@ class BenchCommand final : public harness::Command {
 
 }  // namespace
 
-std::unique_ptr<harness::Command> make_bench_command() { return std::make_unique<BenchCommand>(); }
+std::unique_ptr<harness::Command> make_bench_command(Table table) {
+  return std::make_unique<BenchCommand>(std::move(table));
+}
 
 }  // namespace gang::tools

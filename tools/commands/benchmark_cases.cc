@@ -7,37 +7,41 @@
 namespace gang::tools {
 namespace {
 
-// A case that times itself in milliseconds. If it writes a report, its size counts, too.
+std::string text_of(const CaseBars& bars) {
+  return fmt::format("{:.1f} GiB, {:.0f} s", bars.gib, bars.seconds);
+}
+
 struct LargeCase {
   const char* work;
   const char* name;
-  double bar_gib;
-  double bar_seconds;
-  std::optional<double> bar_mib = {};  // of the report
+  CaseBars bars;
 };
 
 Benchmark large_case(const LargeCase& work) {
   return {work.work, [work] {
-            std::string bar = fmt::format("{:.1f} GiB, {:.0f} s", work.bar_gib, work.bar_seconds);
+            std::string bar = text_of(work.bars);
             const auto run = run_case(work.name);
             if (!run)
               return Measurement{std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
             if (run->result.contains("error_message"))
               return Measurement{std::move(bar), "failed", false,
                                  run->result.at("error_message").get<std::string>()};
-            Measurement line{
-                .bar = std::move(bar),
-                .measured = fmt::format("{:.2f} GiB, {:.1f} s", run->peak_gib, run->seconds()),
-                .holds = run->peak_gib <= work.bar_gib && run->seconds() <= work.bar_seconds};
-            if (!work.bar_mib) return line;
-            const double mib = run->result.at("json_mib").get<double>();
-            line.holds = *line.holds && mib <= *work.bar_mib;
-            line.details = fmt::format("report: {:.1f} MiB, bar {:.0f} MiB", mib, *work.bar_mib);
-            return line;
+            return against(work.bars, *run);
           }};
 }
 
 }  // namespace
+
+Measurement against(const CaseBars& bars, const MeasuredCase& run) {
+  Measurement line{.bar = text_of(bars),
+                   .measured = fmt::format("{:.2f} GiB, {:.1f} s", run.peak_gib, run.seconds()),
+                   .holds = run.peak_gib <= bars.gib && run.seconds() <= bars.seconds};
+  if (!bars.mib) return line;
+  const double mib = run.result.at("json_mib").get<double>();
+  line.holds = *line.holds && mib <= *bars.mib;
+  line.details = fmt::format("report: {:.1f} MiB, bar {:.0f} MiB", mib, *bars.mib);
+  return line;
+}
 
 double MeasuredCase::seconds() const { return result.at("real_time").get<double>() * 1e-3; }
 
@@ -58,27 +62,20 @@ std::vector<Benchmark> message_benchmarks() {
   std::vector<Benchmark> lines;
   for (const LargeCase& work : {
            LargeCase{.work = "gather by messages, 16,384 ranks",
-                     .name = "gather_by_messages/ranks:16384/any:0/",
-                     .bar_gib = 0.3,
-                     .bar_seconds = 1},
+          .name = "gather_by_messages/ranks:16384/any:0/",
+          .bars = {.gib = 0.3, .seconds = 1}},
            LargeCase{.work = "gather from any, 16,384 ranks",
-                     .name = "gather_by_messages/ranks:16384/any:1/",
-                     .bar_gib = 0.3,
-                     .bar_seconds = 1},
+           .name = "gather_by_messages/ranks:16384/any:1/",
+           .bars = {.gib = 0.3, .seconds = 1}},
            LargeCase{.work = "send cycle settled, 16,384 ranks",
-                     .name = "settled_send_cycle/16384/",
-                     .bar_gib = 0.4,
-                     .bar_seconds = 5},
+           .name = "settled_send_cycle/16384/",
+           .bars = {.gib = 0.4, .seconds = 5}},
            LargeCase{.work = "wrong tag settled, 16,384 ranks",
-                     .name = "settled_wrong_tag_in_line/16384/",
-                     .bar_gib = 0.4,
-                     .bar_seconds = 5,
-                     .bar_mib = 8},
+           .name = "settled_wrong_tag_in_line/16384/",
+           .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
            LargeCase{.work = "8,192 wrong tags settled",
-                     .name = "settled_wrong_tags/16384/",
-                     .bar_gib = 0.4,
-                     .bar_seconds = 5,
-                     .bar_mib = 8},
+           .name = "settled_wrong_tags/16384/",
+           .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
        })
     lines.push_back(large_case(work));
   return lines;

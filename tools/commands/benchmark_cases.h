@@ -19,6 +19,16 @@ struct MeasuredCase {
   double seconds() const;  // of a case in milliseconds
 };
 
+// What a case may take at most, all of it.
+struct CaseBars {
+  double gib = 0;
+  double seconds = 0;
+  std::optional<double> mib = {};  // of the report, if it writes one
+};
+
+// What a case that times itself in milliseconds has taken, and whether that is within its bars.
+Measurement against(const CaseBars& bars, const MeasuredCase& run);
+
 // Runs the first case whose name begins with `name` in a process of its own. None if
 // gangsim_benchmarks is not built.
 std::optional<MeasuredCase> run_case(const std::string& name);

@@ -10,6 +10,7 @@
 
 #include "gang/error.h"
 #include "gang/root_gang.h"
+#include "harness/text/number_text.h"
 #include "properties/selection.h"
 #include "tools/commands/benchmark_cases.h"
 #include "tools/commands/floor_benchmarks.h"
@@ -89,18 +90,13 @@ double measure_small(const SmallAllReduce& work, int repeats) {
   });
 }
 
-std::string with_commas(int number) {
-  std::string text = fmt::format("{}", number);
-  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
-  return text;
-}
-
 Benchmark small_all_reduce(const SmallAllReduce& work, int repeats) {
   const bool on_threads = std::string_view{work.context} == "thread";
   const std::string what = std::string_view{work.backend} == "sim"
                                ? "4 byte all_reduce"
                                : fmt::format("{}, 4 bytes", work.backend);
-  return {fmt::format("{}, {} {}", what, with_commas(work.world_size),
+  return {fmt::format("{}, {} {}", what,
+                      harness::grouped(static_cast<std::uint64_t>(work.world_size)),
                       on_threads ? "threads" : "ranks"),
           [work, repeats] {
             const double ns = measure_small(work, repeats);
@@ -121,7 +117,9 @@ struct LargeRun {
 };
 
 Benchmark large_run(const LargeRun& work) {
-  return {fmt::format("{}, {} ranks", work.what, with_commas(work.world_size)), [work] {
+  return {fmt::format("{}, {} ranks", work.what,
+                      harness::grouped(static_cast<std::uint64_t>(work.world_size))),
+          [work] {
             const MeasuredRun run = run_program(work.program, work.world_size, work.further);
             const double seconds = run.wall_ns * 1e-9;
             return Measurement{
@@ -207,27 +205,6 @@ Measurement compare_with_openmpi(int repeats) {
   return {.bar = bar,
           .measured = fmt::format("{:.0f} x ({:.0f} ns)", mpi_ns / ns, mpi_ns),
           .holds = mpi_ns >= 25 * ns};
-}
-
-// The ratios of several sizes, of which the worst counts. A ratio is certainly above the bar only
-// if its whole interval is; otherwise it may be noise.
-Measurement worst_ratio(const std::string& bar, const json& lines) {
-  constexpr double limit = 1.02;
-  double worst = 0;
-  double worst_low = 0;
-  std::string ratios;
-  std::string intervals;
-  for (const json& line : lines) {
-    const double ratio = line.at("median_ratio").get<double>();
-    const double low = line.at("low").get<double>();
-    worst = std::max(worst, ratio);
-    worst_low = std::max(worst_low, low);
-    ratios += fmt::format("{}{:.3f}", ratios.empty() ? "" : " ", ratio);
-    intervals += fmt::format(" {:.3f}-{:.3f}", low, line.at("high").get<double>());
-  }
-  Measurement measured{.bar = bar, .measured = ratios, .details = "95 % confidence:" + intervals};
-  if (worst <= limit || worst_low > limit) measured.holds = worst <= limit;
-  return measured;
 }
 
 // What a program of tools/benchmarks prints for `size` processes or GPUs; none if it is not built.
@@ -324,6 +301,25 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(hybrid_step());
   if (!is_quick) table.push_back(mesh(1'048'576, 12, 60));
   return table;
+}
+
+Measurement worst_ratio(const std::string& bar, const json& lines) {
+  constexpr double limit = 1.02;
+  double worst = 0;
+  double worst_low = 0;
+  std::string ratios;
+  std::string intervals;
+  for (const json& line : lines) {
+    const double ratio = line.at("median_ratio").get<double>();
+    const double low = line.at("low").get<double>();
+    worst = std::max(worst, ratio);
+    worst_low = std::max(worst_low, low);
+    ratios += fmt::format("{}{:.3f}", ratios.empty() ? "" : " ", ratio);
+    intervals += fmt::format(" {:.3f}-{:.3f}", low, line.at("high").get<double>());
+  }
+  Measurement measured{.bar = bar, .measured = ratios, .details = "95 % confidence:" + intervals};
+  if (worst <= limit || worst_low > limit) measured.holds = worst <= limit;
+  return measured;
 }
 
 std::vector<Benchmark> select(std::vector<Benchmark> benchmarks,

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace gang::tools {
 
 // One line of the table.
@@ -31,5 +33,10 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness);
 // patterns. Throws InvalidArgument if a pattern matches nothing.
 std::vector<Benchmark> select(std::vector<Benchmark> benchmarks,
                               const std::vector<std::string>& patterns);
+
+// The ratios of several sizes, of which the worst counts: of each, a `median_ratio`, and `low` and
+// `high` as its confidence interval. One above 1.02 is certain only if its whole interval is;
+// otherwise it may be noise, and the line is undecided.
+Measurement worst_ratio(const std::string& bar, const nlohmann::json& lines);
 
 }  // namespace gang::tools

@@ -132,7 +132,8 @@ CheckReport CheckCommand::check(const std::vector<Property>& selected,
   std::vector<Property> own;
   std::vector<std::size_t> indices;
   for (std::size_t index = 0; index < selected.size(); ++index) {
-    const std::string name = selected[index].full_name() + '\n';
+    const std::string name =
+        fmt::format("{} {}\n", to_string(selected[index].backend), selected[index].full_name());
     report.selection = fnv1a(std::as_bytes(std::span(name)), report.selection);
     if (!report.shard.contains(index)) continue;
     own.push_back(selected[index]);

@@ -1,6 +1,7 @@
 // The commands that only gangsim has.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -8,11 +9,13 @@
 #include "harness/commands/shard_format.h"
 #include "harness/commands/shard_option.h"
 #include "properties/property.h"
+#include "tools/commands/benchmark_table.h"
 
 namespace gang::tools {
 
-// `bench`: is gangsim as fast as it promises?
-std::unique_ptr<harness::Command> make_bench_command();
+// `bench`: is gangsim as fast as it promises? `table` makes its lines.
+std::unique_ptr<harness::Command> make_bench_command(
+    std::function<std::vector<Benchmark>(Thoroughness)> table = all_benchmarks);
 
 // `check`: those of `properties` that are about the chosen backend and that the filters choose.
 // `variables` are read when it runs; they are those of the process, except in tests.

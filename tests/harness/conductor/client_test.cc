@@ -48,25 +48,64 @@ TEST(Client, ThrowsTheVerdictOnceTheRunIsOver) {
   EXPECT_THAT(verdict, testing::HasSubstr("never"));
 }
 
-TEST(Client, AConductorThatIsGoneIsAnError) {
-  const std::string path = gang::test::temporary_directory() + "client-socket";
+// A client, and what a conductor has of it.
+struct Connected {
   std::unique_ptr<Client> client;
-  {
-    Poller poller;
-    std::unique_ptr<Caller> caller;
-    Lobby lobby(poller, path, [&](std::unique_ptr<Caller>& known, pid_t) {
-      caller = std::move(known);
-      return std::string();
-    });
-    const std::jthread rank([&] { client = std::make_unique<Client>(path, Client::caller(0, 1)); });
-    while (caller == nullptr) poller.poll(10ms);
-  }
+  std::unique_ptr<Caller> caller;
+};
+
+Connected connect() {
+  const std::string path = gang::test::temporary_directory() + "client-socket";
+  Poller poller;
+  Connected both;
+  Lobby lobby(poller, path, [&both](std::unique_ptr<Caller>& known, pid_t) {
+    both.caller = std::move(known);
+    return std::string();
+  });
+  const std::jthread rank(
+      [&] { both.client = std::make_unique<Client>(path, Client::caller(0, 1)); });
+  while (both.caller == nullptr) poller.poll(10ms);
+  return both;
+}
+
+TEST(Client, AConductorThatIsGoneIsAnError) {
+  Connected both = connect();
+  both.caller.reset();
   EXPECT_THROW(
       {
-        client->test(1);
-        client->test(1);
+        both.client->test(1);
+        both.client->test(1);
       },
       Disconnected);
+}
+
+TEST(Client, EveryRequestThatMayBlockTellsOfTheSilentThreads) {
+  const Connected both = connect();
+  Connection& conductor = both.caller->connection;
+  for (int i = 0; i < 2; ++i) conductor.send(frame_of(DoneMessage{{OperationResult{}}}));
+  conductor.send(frame_of(FirstMessage{}));
+  conductor.send(frame_of(StoredMessage{}));
+  both.client->set_silent_threads(3);
+  both.client->call({.kind = OperationKind::barrier});
+  both.client->wait(1);
+  both.client->wait_any({1});
+  both.client->store({.function = StoreFunction::count});
+  conductor.receive();
+  KeptTexts texts;
+  const auto next = [&] { return parse_message(conductor.take(), texts); };
+  EXPECT_EQ(std::get<OperationMessage>(next()).threads, 3U);
+  EXPECT_EQ(std::get<WaitMessage>(next()).threads, 3U);
+  EXPECT_EQ(std::get<WaitMessage>(next()).threads, 3U);
+  EXPECT_EQ(std::get<StoreMessage>(next()).threads, 3U);
+}
+
+// It comes once, in the place of an answer.
+TEST(Client, TheVerdictIsThatOfEveryLaterRequest) {
+  const Connected both = connect();
+  both.caller->connection.send(frame_of(OverMessage{.error = "a deadlock"}));
+  ::shutdown(both.caller->connection.descriptor(), SHUT_WR);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT([&] { both.client->test(1); }, testing::ThrowsMessage<RunEnded>("a deadlock"));
 }
 
 }  // namespace

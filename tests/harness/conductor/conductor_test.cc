@@ -307,6 +307,33 @@ TEST(Conductor, RanksMayBeProcesses) {
 }
 
 // One thread of the rank waits in a call, another one breaks the protocol.
+// What it is asked to wait for at the end of a run.
+class PatientLauncher final : public RankLauncher {
+ public:
+  explicit PatientLauncher(std::vector<Duration>& limits) : limits_(limits) {}
+  bool launches() const noexcept override { return false; }
+  void launch(int, const ProcessEnvironment&, RankOutput::Pipes) override {}
+  bool await_end(Duration limit) override {
+    limits_.push_back(limit);
+    return true;
+  }
+
+ private:
+  std::vector<Duration>& limits_;
+};
+
+TEST(Conductor, WhatStartedTheRanksHasAllTheTimeItNeedsOnlyAfterARunThatHolds) {
+  std::ostringstream out;
+  std::vector<Duration> limits;
+  Conductor conductor({.world_size = 1}, RankSelection("none"), out, out);
+  conductor.set_launcher(std::make_unique<PatientLauncher>(limits));
+  sim::Report report;
+  EXPECT_TRUE(conductor.end_run(report, ""));
+  report.outcome = sim::Outcome::deadlock;
+  EXPECT_TRUE(conductor.end_run(report, ""));
+  EXPECT_THAT(limits, ElementsAre(no_timeout, testing::Lt(Duration(60s))));
+}
+
 TEST(Conductor, AThreadThatBreaksTheProtocolEndsTheOthersCalls) {
   std::optional<Status> told;
   const RunResult result = conduct(2, [&told](Client& client) {

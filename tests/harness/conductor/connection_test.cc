@@ -146,6 +146,25 @@ TEST_F(ConnectionTest, CutsOffWhoLeavesTooMuchUnread) {
   EXPECT_FALSE(connection_->has_unsent());
 }
 
+TEST_F(ConnectionTest, WhatThePeerHasTakenDoesNotCount) {
+  const Frame huge(most_frame_bytes, std::byte{7});
+  std::size_t got = 0;
+  std::vector<std::byte> buffer(1U << 20U);
+  for (int i = 0; i < 3; ++i) {
+    connection_->send(huge);
+    const std::size_t wanted = got + huge.size() - buffer.size();
+    while (got < wanted) {
+      const ssize_t count = ::read(peer_.get(), buffer.data(), buffer.size());
+      ASSERT_GT(count, 0);
+      got += static_cast<std::size_t>(count);
+      connection_->flush();
+    }
+  }
+  connection_->receive();
+  EXPECT_TRUE(connection_->is_open());
+  EXPECT_TRUE(connection_->has_unsent());
+}
+
 // Whatever comes is split into frames of possible sizes, or closes the connection.
 TEST_F(ConnectionTest, TakesAnyStreamOfBytes) {
   std::size_t all_taken = 0;

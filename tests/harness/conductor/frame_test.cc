@@ -58,6 +58,18 @@ TEST(Frame, ThatEndsTooEarlyIsAnError) {
   EXPECT_THROW(FrameReader({}).number<std::uint8_t>(), ProtocolError);
 }
 
+TEST(Frame, SaysHowManyBytesAreMissingOrTooMany) {
+  const Frame frame = bytes_of("abcde");
+  EXPECT_THAT([&] { FrameReader(frame).number<std::uint64_t>(); },
+              testing::ThrowsMessage<ProtocolError>(
+                  testing::AllOf(testing::HasSubstr("5 bytes"), testing::HasSubstr("3 bytes"))));
+  FrameReader reader(frame);
+  reader.number<std::uint32_t>();
+  EXPECT_THAT([&] { reader.finish(); },
+              testing::ThrowsMessage<ProtocolError>(
+                  testing::AllOf(testing::HasSubstr("5 bytes"), testing::HasSubstr("1 bytes"))));
+}
+
 TEST(Frame, ALengthBeyondAllMemoryIsAnError) {
   const Frame frame = bytes_of(std::string("\xff\xff\xff\xff", 4));
   EXPECT_THROW(FrameReader(frame).numbers<std::uint64_t>(), ProtocolError);

@@ -112,6 +112,14 @@ TEST(KeyStoreSchedules, RanksThatAgreeOnAValueComeInOneWay) {
   EXPECT_EQ(classes_of(of_all(4, about_key(compare_set, "layout", {"", "[0, 1]"}))), 1U);
 }
 
+TEST(KeyStoreSchedules, ComparisonsThatFailComeInOneWay) {
+  Requests requests = of_all(3, about_key(compare_set, "layout", {"other", "new"}));
+  for (auto& own : requests) own.insert(own.begin(), about_key(StoreFunction::wait, "begun"));
+  requests[0].insert(requests[0].begin(),
+                     {about_key(set, "layout", {"old"}), about_key(set, "begun", {""})});
+  EXPECT_EQ(classes_of(requests), 1U);
+}
+
 TEST(KeyStoreSchedules, CountersShowEveryOrder) {
   EXPECT_EQ(classes_of(of_all(3, about_key(add, "arrived", {}, 1))), 6U);
   EXPECT_EQ(explored(of_all(3, about_key(add, "arrived", {}, 1))).results.size(), 6U);

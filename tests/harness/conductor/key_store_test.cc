@@ -192,6 +192,24 @@ TEST(KeyStore, ALoopOfChecksInVainIsADeadlockSoon) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
 }
 
+// The answer of each is that of the loop before, until the other rank sets the key.
+TEST(KeyStore, ALoopOfAnyQuestionEndsWhenTheKeyComes) {
+  const StoreMessage compares{.function = StoreFunction::compare_set,
+                              .keys = {"n"},
+                              .values = {bytes_of("1"), bytes_of("1")}};
+  for (const StoreMessage& question :
+       {about(StoreFunction::add, {"n"}), about(StoreFunction::count), compares}) {
+    KeyStore store;
+    const sim::Report report =
+        sim::Simulation({.world_size = 2, .step_limit = 1'000}).run([&](sim::SimulatedRank& rank) {
+          if (rank.rank() == 1) return void(store.perform(setting("n", "1"), rank));
+          while (store.perform(question, rank).number == 0) {
+          }
+        });
+    EXPECT_TRUE(report.holds()) << static_cast<int>(question.function);
+  }
+}
+
 TEST(KeyStore, IsEmptyInTheNextRun) {
   for (int i = 0; i < 2; ++i)
     conduct(1, [](Client& client) {

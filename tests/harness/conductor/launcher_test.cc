@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -181,6 +182,70 @@ exec sleep 1000
   launcher.begin_run();
   EXPECT_TRUE(launcher.is_of_earlier_run(3, 77));
   EXPECT_EQ(ended_[0].second, SIGKILL);
+}
+
+TEST_F(Launchers, ForksOfAllRunsThatAreOverAreKilled) {
+  // It answers three requests, each of another run, when all have come.
+  const std::string script = R"(
+printf '{"ready": true}' >&$2
+for i in 1 2 3; do dd bs=65536 count=1 <&$2 >/dev/null 2>&1; done
+for i in 1 2; do sleep 1000 & printf '{"forked": 3, "pid": %d}' $! >&$2; done
+printf '{"forked": 3, "pid": 77}' >&$2
+exec sleep 1000
+)";
+  ForkLauncher launcher(poller_, program_of("later", script), {}, events());
+  for (int run = 0; run < 3; ++run) {
+    launcher.begin_run();
+    launcher.launch(3, {}, output_.open(3));
+  }
+  EXPECT_TRUE(poll_until([&] { return !started_.empty(); }));
+  EXPECT_THAT(started_, ElementsAre(std::pair(3, pid_t{77})));
+}
+
+TEST_F(Launchers, ANumberMayComeBackAsThatOfAnotherFork) {
+  const std::string script = R"(
+printf '{"ready": true}' >&$2
+for i in 1 2; do
+  dd bs=65536 count=1 <&$2 >/dev/null 2>&1
+  printf '{"forked": 3, "pid": 77}' >&$2
+  printf '{"exited": 77, "status": 0}' >&$2
+done
+exec sleep 1000
+)";
+  ForkLauncher launcher(poller_, program_of("again", script), {}, events());
+  for (std::size_t run = 1; run <= 2; ++run) {
+    launcher.begin_run();
+    launcher.launch(3, {}, output_.open(3));
+    EXPECT_TRUE(poll_until([&] { return ended_.size() == run; }));
+    EXPECT_FALSE(launcher.is_of_earlier_run(3, 77));
+  }
+}
+
+TEST_F(Launchers, RanksEndWithTheProcessThatForkedThem) {
+  const std::string script = R"(
+printf '{"ready": true}' >&$2
+dd bs=65536 count=1 <&$2 >/dev/null 2>&1
+printf '{"forked": 3, "pid": 77}' >&$2
+)";
+  ForkLauncher launcher(poller_, program_of("ends", script), {}, events());
+  launcher.launch(3, {}, output_.open(3));
+  EXPECT_TRUE(poll_until([&] { return !ended_.empty(); }));
+  EXPECT_THAT(ended_, ElementsAre(std::pair(pid_t{77}, SIGKILL)));
+}
+
+TEST_F(Launchers, AnInterpreterHasItsErrorsApartAndIsOutOfReachOfTheTerminal) {
+  const PythonProgram program{.python = "/bin/sh",
+                              .is_plain = true,
+                              .words = {"-c", "echo to out; echo to err >&2; exec sleep 1000"}};
+  std::ostringstream err;
+  RankOutput output(poller_, RankSelection("all"), out_, err);
+  SpawnLauncher launcher(poller_, program, {}, events());
+  launcher.launch(0, {}, output.open(0));
+  EXPECT_TRUE(poll_until([&] { return !out_.str().empty() && !err.str().empty(); }));
+  EXPECT_EQ(out_.str(), "[0] to out\n");
+  EXPECT_EQ(err.str(), "[0] to err\n");
+  ASSERT_EQ(started_.size(), 1U);
+  EXPECT_EQ(::getpgid(started_[0].second), started_[0].second);
 }
 
 TEST_F(Launchers, AProgramThatCannotBeReadIsBadInput) {

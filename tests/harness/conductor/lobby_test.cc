@@ -106,8 +106,10 @@ TEST_F(LobbyTest, SaysWhyItRefuses) {
   reason_ = "no room";
   EXPECT_EQ(refusal_of(lobby.path(), hello), "no room");
   reason_.clear();
-  hello.version = protocol_version + 1;
-  EXPECT_THAT(refusal_of(lobby.path(), hello), HasSubstr("version"));
+  for (const std::uint32_t other : {protocol_version - 1, protocol_version + 1}) {
+    hello.version = other;
+    EXPECT_THAT(refusal_of(lobby.path(), hello), HasSubstr("version"));
+  }
   EXPECT_TRUE(callers_.empty());
 }
 

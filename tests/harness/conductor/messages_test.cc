@@ -245,6 +245,13 @@ TEST_F(ClientMessages, AnOutputWhoseSizeOverflowsIsAnError) {
   EXPECT_THROW(parsed_frame(conducted::without_size(writer.finish())), ProtocolError);
 }
 
+TEST_F(ClientMessages, AnOutputHasWholeElements) {
+  for (const auto& values : {"abcdefg", "abcdefghi", "abcdefghijkl"}) {
+    const OutputMessage output{.type = DataType::i32, .count = 2, .values = bytes_of(values)};
+    EXPECT_THROW(parsed(output), ProtocolError) << values;
+  }
+}
+
 TEST_F(ClientMessages, NoneMayBeShorterOrLonger) {
   for (const Frame& frame : conducted::sample_frames()) {
     EXPECT_NO_THROW(parsed_frame(frame));

@@ -1,6 +1,7 @@
 #include "harness/conductor/offspring.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,7 +70,23 @@ TEST(Offspring, IsKilledByItsMarkAlone) {
   kill_marked("GANGSIM_TEST_MARK=b");
   ::waitpid(marked, nullptr, 0);
   EXPECT_FALSE(is_alive(marked));
-  EXPECT_TRUE(is_alive(other));
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // a dead one is alive until it is waited for
+}
+
+TEST(Offspring, IsAdoptedOnlyAsLongAsItLives) {
+  const auto is_reaper = [] {
+    int value = 0;
+    ::prctl(PR_GET_CHILD_SUBREAPER, &value);
+    return value != 0;
+  };
+  EXPECT_FALSE(is_reaper());
+  {
+    const Offspring offspring("");
+    EXPECT_TRUE(is_reaper());
+    { const Offspring inner(""); }
+    EXPECT_TRUE(is_reaper());
+  }
+  EXPECT_FALSE(is_reaper());
 }
 
 }  // namespace

@@ -144,6 +144,22 @@ TEST_F(PollerTest, WatchesWritesAsLongAsItIsToldTo) {
   EXPECT_FALSE(poller_.poll(0ms));
 }
 
+TEST_F(PollerTest, HearsOfReadsWhileItWatchesWrites) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const Descriptor one(sockets[0]);
+  const Descriptor other(sockets[1]);
+  const std::array<char, 4096> bytes{};
+  while (::send(one.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) continue;
+  int calls = 0;
+  poller_.add(one.get(), [&calls] { ++calls; });
+  poller_.watch_writes(one.get(), true);
+  EXPECT_FALSE(poller_.poll(0ms));
+  ASSERT_EQ(::write(other.get(), "x", 1), 1);
+  EXPECT_TRUE(poller_.poll(0ms));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(PollerTest, WaitsAtLeastAsLongAsItMay) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(poller_.poll(std::chrono::microseconds(300)));

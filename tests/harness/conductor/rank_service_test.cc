@@ -31,6 +31,11 @@ TEST(RankService, AGroupIsOneForAllWhoNameIt) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+TEST(RankService, NoOtherGroupHasTheNumberOfTheGangOfAllRanks) {
+  const RunResult result = conduct(1, [](Client& client) { client.group(0, "other", {0}); });
+  EXPECT_THAT(ids_of(result), ElementsAre("rank_failed"));
+}
+
 TEST(RankService, GroupsWithOtherNamesAreOtherGangs) {
   const RunResult result = conduct(2, [](Client& client) {
     client.group(1, "a", {0, 1});

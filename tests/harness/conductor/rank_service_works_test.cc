@@ -103,6 +103,19 @@ TEST(RankServiceWorks, AWorkThatWasCompleteMayBeDropped) {
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
+TEST(RankServiceWorks, TheNumberOfADroppedWorkIsFree) {
+  const RunResult result = conduct(2, [](Client& client) {
+    OperationMessage again = int_sum(2);
+    again.id = client.start(int_sum(1));
+    while (!client.test(again.id)) {
+    }
+    client.tell(DropMessage{again.id, {}});
+    client.tell(again);
+    EXPECT_EQ(client.wait(again.id).values<std::int32_t>(), std::vector{4});
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
 TEST(RankServiceWorks, AWorkThatTheProgramForgotIsAFinding) {
   const RunResult result = conduct(2, [](Client& client) {
     const std::uint64_t work = client.start(int_sum(1));

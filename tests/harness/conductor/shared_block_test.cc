@@ -3,7 +3,10 @@
 #include <fcntl.h>
 
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -59,8 +62,26 @@ TEST(SharedBlock, MustBeMemoryThatCannotShrink) {
   const Descriptor memory(::memfd_create("gangsim-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(memory.get(), 4096), 0);
   EXPECT_THROW(SharedBlock(Descriptor(::dup(memory.get())), 4096), ProtocolError);
+  ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
+  EXPECT_THROW(SharedBlock(Descriptor(::dup(memory.get())), 4096), ProtocolError);
   ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
   EXPECT_EQ(SharedBlock(Descriptor(::dup(memory.get())), 4096).size(), 4096U);
+}
+
+TEST(SharedBlock, IsUnmappedWithItsOwner) {
+  const auto is_mapped = [] {
+    std::ifstream maps("/proc/self/maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    return text.find("gangsim-unmapped") != std::string::npos;
+  };
+  const Descriptor memory(::memfd_create("gangsim-unmapped", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(memory.get(), 4096), 0);
+  ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  {
+    const SharedBlock block(Descriptor(::dup(memory.get())), 4096);
+    EXPECT_TRUE(is_mapped());
+  }
+  EXPECT_FALSE(is_mapped());
 }
 
 }  // namespace

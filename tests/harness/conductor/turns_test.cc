@@ -229,21 +229,39 @@ TEST(Turns, AnInterruptMakesOfWhoeverIsOutsideOneThatIsStuckBusyOrNot) {
   EXPECT_EQ(result.report.blocked.size(), 3U);
 }
 
-TEST(Turns, WhoWasStuckInOneRunIsNotInTheNext) {
-  const std::atomic<bool> interrupt = true;
-  Poller poller;
-  Turns turns(poller, {.interrupt = &interrupt});
-  RankProcess process;
-  for (int run = 0; run < 2; ++run) {
-    turns.begin_run();
-    const sim::Report report =
-        sim::Simulation({.world_size = 1}).run([&](sim::SimulatedRank& rank) {
-          Turns::Turn turn{.rank = rank, .process = process};
-          turns.wait(turn, [] { return false; });
-        });
-    EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
-    EXPECT_THAT(turns.stuck_ranks(), ElementsAre(0));
-  }
+// Rank 1 has made a call, and is now somewhere else.
+TEST(Turns, WhoIsOutsideOfCallsIsWhereItIsNow) {
+  std::atomic<bool> interrupt = false;
+  std::atomic<bool> is_over = false;
+  std::jthread impatient;
+  std::jthread watcher;  // outlives the world, whose end it waits for
+  ConductedWorld world({.world_size = 2, .turns = {.interrupt = &interrupt}});
+  const RunResult result = world.run([&](Client& client) {
+    client.call(barrier());
+    if (client.rank() == 0) return void(client.call(barrier()));
+    HelloMessage hello = Client::caller(1, 2);
+    hello.is_watcher = true;
+    watcher = std::jthread([hello, path = client.path()] {
+      try {
+        Client own(path, hello);
+        own.set_stack({{{.name = "MainThread",
+                         .frames = {{.file = "data.py", .function = "load", .line = 99}}}}});
+        own.receive();
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
+      }
+    });
+    impatient = std::jthread([&] {
+      std::this_thread::sleep_for(50ms);
+      interrupt = true;
+      std::this_thread::sleep_for(300ms);
+      is_over = true;
+    });
+    while (!is_over) {
+    }
+  });
+  ASSERT_EQ(result.report.blocked.size(), 2U);
+  const auto outside = std::ranges::find(result.report.blocked, 1, &sim::BlockedCall::rank);
+  EXPECT_EQ(to_string(outside->location), "data.py:99");
 }
 
 TEST(Turns, OneThatSeemedStuckMaySpeakAfterAll) {

@@ -87,6 +87,12 @@ TEST(ParseRankSelection, KnowsItsLargestRank) {
   EXPECT_EQ(read("[[do]]\nranks = [9, 2]\ncalls = []")[0].ranks.largest, 9);
 }
 
+TEST(ParseRankSelection, ARankIsOneOfTheLargestWorld) {
+  constexpr int most = sim::SimulationOptions::max_world_size;
+  EXPECT_EQ(parse_rank_selection(std::to_string(most - 1), {"f.toml", 1, 1}).largest, most - 1);
+  EXPECT_THROW(parse_rank_selection(std::to_string(most), {"f.toml", 1, 1}), InvalidArgument);
+}
+
 TEST(ReadBlocks, ABlockIsWhereItsRanksAre) {
   EXPECT_EQ(read("[[do]]\nrepeat = 2\nranks = [9]\ncalls = []")[0].place.line, 3U);
 }

@@ -129,12 +129,17 @@ INSTANTIATE_TEST_SUITE_P(
         CallCase{"root send f32[4] to any", "found 'any'"},
         CallCase{"a = root barrier", "6:1: only a started operation can have a name"},
         CallCase{"root start monitored_barrier", "has no start form"},
+        CallCase{"root start broadcast_objects", "has no start form"},
         CallCase{"root create_gang [0]", "expected 'as', found the end"},
         CallCase{"root batch barrier", "expected send or recv, found 'barrier'"},
         CallCase{"sleep soon", "duration is 'soon'"},
         CallCase{"throw oops", "expected a quoted string, found 'oops'"},
         CallCase{"test", "name of a started"},
         CallCase{"return 3", "expected the end, found '3'"}));
+
+TEST(ParseCall, ATensorMayHaveEightDimensions) {
+  EXPECT_EQ(parse("root all_reduce sum f32[1,1,1,1,1,1,1,1]").tensor.extents.size(), 8U);
+}
 
 TEST(ParseCall, AWorkMayBeNamedLikeAStatement) {
   EXPECT_EQ(parse("wait = root start barrier").works, std::vector<std::string>{"wait"});

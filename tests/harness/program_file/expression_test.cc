@@ -78,6 +78,14 @@ TEST(Expression, HasALimitOnNesting) {
               ThrowsMessage<InvalidArgument>(HasSubstr("nested too deeply")));
 }
 
+TEST(Expression, MayBeNested64Deep) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '(') + "7" + std::string(depth, ')');
+  };
+  EXPECT_EQ(value_of(nested(64)), 7);
+  EXPECT_THROW(value_of(nested(65)), InvalidArgument);
+}
+
 TEST(Expression, HasNoLimitOnParenthesesBesideEachOther) {
   std::string sum = "(1)";
   for (int i = 0; i < 1000; ++i) sum += " + (-(1) + 2)";

@@ -139,6 +139,20 @@ TEST(OperationCall, ATimeoutIsThatOfTheCall) {
   }
 }
 
+TEST(OperationCall, ObjectsHaveTheLabelOfTheirCall) {
+  const RunResult result = run_text(R"(
+world = 2
+[[do]]
+ranks = [0]
+calls = ['root broadcast_objects 2 label "a"']
+[[do]]
+ranks = [1]
+calls = ['root broadcast_objects 2 label "b"']
+)");
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.report.findings[0].id, "mismatch_label");
+}
+
 TEST(OperationCall, TheKeysOfASplitOrderItsRanks) {
   const RunResult result = run_text(R"(
 world = 3

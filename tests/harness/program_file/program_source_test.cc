@@ -70,6 +70,14 @@ TEST(Scenarios, MayBeOfAProgramFileOrOfAnotherScenario) {
   EXPECT_THROW(find_program_source({}, folder + "endless.toml"), InvalidArgument);
 }
 
+TEST(Scenarios, MayNameTheirProgramFileByItsWholePath) {
+  const std::string folder = test::temporary_directory();
+  std::filesystem::create_directories(folder + "elsewhere");
+  std::ofstream(folder + "whole.toml") << "world = 2\n[[do]]\ncalls = [\"root barrier\"]\n";
+  std::ofstream(folder + "elsewhere/of_it.toml") << "program = \"" << folder << "whole.toml\"\n";
+  EXPECT_EQ(find_program_source({}, folder + "elsewhere/of_it.toml").program.name, "whole.toml");
+}
+
 TEST(FindProgramSource, PrefersNamesAndReadsTomlFiles) {
   EXPECT_EQ(find_program_source(all_programs(), "ring").specification.program, "ring");
   const std::string path = GANGSIM_SOURCE_DIR "/tests/programs/tp_dp_deadlock.toml";

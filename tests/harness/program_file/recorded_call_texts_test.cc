@@ -108,6 +108,27 @@ TEST(RecordedCallTexts, ADistanceIsOneBetweenRanksOfTheWorld) {
   EXPECT_EQ(texts[texts.index_of(step, 2)], "half recv f32[8] from 0");
 }
 
+TEST(RecordedCallTexts, EachBatchHasItsOwnMessages) {
+  Recording recording;
+  recording.ranks.resize(4);
+  const auto message_to = [&recording](int peer) {
+    return recording.calls.index_of(
+        {.kind = OperationKind::send, .peer = peer, .shape = Shape::vector(8)}, "");
+  };
+  RecordedStep step{.call = recording.calls.index_of({.kind = OperationKind::batch}, "")};
+  recording.groups = {group("root", "0", {0, 1, 2, 3})};
+  const RecordedGangs gangs(recording);
+  std::vector<std::string> written;
+  const std::vector<std::uint32_t> messages = {message_to(2), message_to(3)};
+  RecordedCallTexts texts(recording, gangs, PeerText::number);
+  for (const std::uint32_t message : messages) {
+    step.batch = {message};
+    written.push_back(texts[texts.index_of(step, 1)]);
+  }
+  EXPECT_EQ(written, (std::vector<std::string>{"root batch send f32[8] to 2",
+                                               "root batch send f32[8] to 3"}));
+}
+
 TEST(RecordedCallTexts, ARootIsNamedUnlessItIsRank0) {
   Collective call{.kind = OperationKind::broadcast, .peer = 1, .shape = Shape::vector(8)};
   EXPECT_EQ(text_of(call), "root broadcast f32[8] root 1");

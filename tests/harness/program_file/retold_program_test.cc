@@ -55,6 +55,19 @@ TEST(RetoldProgram, ASkippedCallIsACondition) {
   EXPECT_EQ(result.report.findings[0].id, "mismatch_operation");
 }
 
+TEST(RetoldProgram, EverySecondRankMayMakeACall) {
+  Job job(6);
+  const auto root = job.group("default_pg", {0, 1, 2, 3, 4, 5});
+  const auto even = job.group("even", {0, 2, 4});
+  for (const int rank : {0, 1, 2, 3, 4, 5}) {
+    job.call(rank, root, OperationKind::barrier, {.line = 5});
+    if (rank % 2 == 0) job.call(rank, even, all_reduce, {.line = 6});
+  }
+  const RunResult result = run_both(retell(job.take(), "rec"));
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 6U + 6 + 3);  // the gang is made by all
+}
+
 TEST(RetoldProgram, CallsStandWhereTheyWereMade) {
   Job job(2);
   const auto root = job.group("default_pg", {0, 1});

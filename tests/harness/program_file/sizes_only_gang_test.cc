@@ -62,6 +62,17 @@ TEST(SizesOnlyGang, AMessageMayMeetABatch) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(SizesOnlyGang, AMessageOfAChildMayMeetABatch) {
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([](sim::SimulatedRank& rank) {
+    const auto child = without_data(rank.root(), MessageSizes::unknown)->split({.color = 0});
+    std::vector<float> values(4);
+    if (rank.rank() == 0) return child->send(view(values), 1);
+    const PointToPoint message{.kind = OperationKind::recv, .tensor = view(values), .peer = 0};
+    child->batch({&message, 1});
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 TEST(SizesOnlyGang, DecoratorsSeeTheTensors) {
   std::vector<std::int64_t> sizes;
   sim::Simulation({.world_size = 1}).run([&sizes](sim::SimulatedRank& rank) {

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -21,6 +22,29 @@ TEST(DataParallelStep, HoldsWithOtherParameters) {
 
 TEST(DataParallelStep, RefusesABatchBeyondItsLimit) {
   EXPECT_THROW(run_data_parallel_step({{"samples", "4096"}}, 2048), InvalidArgument);
+}
+
+TEST(DataParallelStep, TakesABatchOfItsLimit) {
+  const Program program = data_parallel_step_program();
+  const auto validate = [&program](int world_size, const char* samples) {
+    program.validate(world_size, ParameterValues{program.parameters, {{"samples", samples}}});
+  };
+  EXPECT_NO_THROW(validate(1024, "4096"));
+  EXPECT_THROW(validate(2113, "1985"), InvalidArgument);  // one sample more
+}
+
+// Each step reduces the gradients of two layers.
+TEST(DataParallelStep, AWrongGradientOfEitherLayerIsFound) {
+  for (const std::uint64_t operation : {0U, 1U, 2U, 3U}) {
+    sim::Fault fault{.kind = sim::FaultKind::corrupt_result, .ranks = {2}};
+    fault.trigger.operation = operation;
+    RunSpecification specification{.program = "data_parallel_step", .world_size = 4};
+    specification.faults = sim::FaultPlan{.faults = {fault}};
+    const RunResult result = run(data_parallel_step_program(), specification);
+    ASSERT_FALSE(result.report.findings.empty()) << operation;
+    EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+    EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("gradient"));
+  }
 }
 
 TEST(DataParallelStep, GivesEveryRankTheSameGradient) {

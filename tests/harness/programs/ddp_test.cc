@@ -46,6 +46,18 @@ TEST(Ddp, ReducesOncePerStepHoweverManyPassesAreAccumulated) {
             run_ddp({}).report.counts.rank_operations);
 }
 
+// The last operation gives all ranks the buffer of rank 0.
+TEST(Ddp, ABufferThatIsNotThatOfRank0IsFound) {
+  const std::uint64_t operations = run_ddp({}).report.counts.rank_operations / 4;
+  sim::Fault fault{.kind = sim::FaultKind::corrupt_result, .ranks = {2}};
+  fault.trigger.operation = operations - 1;
+  RunSpecification specification{.program = "ddp", .world_size = 4};
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  const RunResult result = run(ddp_program(), specification);
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_EQ(result.report.findings[0].message, "The buffer differs from rank 0's.");
+}
+
 TEST(Ddp, EveryRankHasTheSameModel) {
   const RunResult result = run_ddp({});
   for (const auto& outputs : result.outputs.by_rank) {

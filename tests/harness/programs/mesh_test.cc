@@ -27,6 +27,15 @@ TEST(Mesh, RefusesSizesThatDoNotDivide) {
   EXPECT_THROW(run_mesh({{"tp", "2"}, {"pp", "2"}, {"intra_node", "4"}}), InvalidArgument);
 }
 
+TEST(Mesh, RefusesSizesWhoseProductDoesNotDivide) {
+  const Program program = mesh_program();
+  const auto validate = [&](const char* pp) {
+    program.validate(12, ParameterValues{program.parameters, {{"tp", "2"}, {"pp", pp}}});
+  };
+  EXPECT_NO_THROW(validate("3"));
+  EXPECT_THROW(validate("4"), InvalidArgument);
+}
+
 TEST(Mesh, HoldsForEveryLayoutOfALargerWorld) {
   for (const char* tp : {"1", "2", "4"}) {
     for (const char* pp : {"1", "2", "4"}) {

@@ -363,5 +363,25 @@ TEST(WhyNotProved, NamesWhatEndedTheRuns) {
             "exhaustive runs saw 1 class of schedules and did not come to an end");
 }
 
+TEST(ExhaustiveRuns, ThatAProgramDoesNotRepeatItselfComesFirst) {
+  const auto errors = std::make_shared<std::atomic<int>>(0);
+  const Program program{.name = "counts", .description = "", .run = [errors](Rank& rank) {
+                          try {
+                            rank.root()->barrier();
+                          } catch (const GangError&) {
+                            rank.output("errors", static_cast<std::int32_t>(errors->fetch_add(1)));
+                            throw;
+                          }
+                        }};
+  const Exploration found = explored(
+      program, {.program = "counts",
+                .world_size = 2,
+                .faults = load_faults("[[fault]]\nkind = \"crash\"\noperation = 0\nranks = [1]")});
+  ASSERT_TRUE(found.failure);
+  ASSERT_EQ(found.failure->report.findings.size(), 2U);
+  EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::nondeterminism);
+  EXPECT_EQ(found.failure->report.findings[1].id, sim::finding_id::timed_out);
+}
+
 }  // namespace
 }  // namespace gang::harness

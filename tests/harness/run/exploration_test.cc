@@ -54,6 +54,16 @@ TEST(ExplorationCoverage, CountsFaultsOfEachRankAndErrorsThatWereContained) {
   EXPECT_EQ(coverage.kinds.at("stall").fired, 0U);
 }
 
+TEST(ExplorationCoverage, AFaultWithoutAPlaceIsKnownByItsDescription) {
+  RunResult result;
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::slow, .ranks = {1}}}});
+  result.report.faults = {{.fault = 0, .rank = 1, .description = "rank 1 is slow"}};
+  ExplorationCoverage coverage;
+  coverage.add(result);
+  EXPECT_THAT(coverage.kinds.at("slow").places, testing::ElementsAre("rank 1 is slow"));
+}
+
 TEST(Exploration, TheFirstFailureDoesNotDependOnTheNumberOfJobs) {
   const RunSpecification specification = specification_with("careless", "light");
   std::vector<std::uint64_t> seeds;
@@ -144,6 +154,20 @@ TEST(Exploration, FaultsOfExhaustiveRunsAreCountedToo) {
   EXPECT_GE(whole.typed_errors, half.typed_errors);
   EXPECT_GE(whole.kinds.at("crash").fired, half.kinds.at("crash").fired);
   EXPECT_GE(whole.kinds.at("crash").places.size(), half.kinds.at("crash").places.size());
+}
+
+// Rank 0 may or may not see that rank 1 dies: two results, but none of the program itself.
+TEST(Exploration, ResultsAreThoseWithoutFaults) {
+  const Program program{.name = "looks", .description = "", .run = [](Rank& rank) {
+                          if (rank.rank() == 1) return rank.root()->barrier();
+                          const bool is_alone = rank.faults_have_fired();
+                          if (!is_alone) rank.root()->barrier();
+                          rank.output(is_alone ? "alone" : "together", std::int32_t{1});
+                        }};
+  RunSpecification specification =
+      specification_with("looks", R"(fault = [{kind = "crash", ranks = [1], notice = "1s"}])");
+  specification.world_size = 2;
+  EXPECT_EQ(explore(program, specification, {.strategy = Strategy::exhaustive}).results, 1U);
 }
 
 TEST(ExplorationCoverage, IsTheSumOfBoth) {

@@ -1,5 +1,6 @@
 // Makes a failing run smaller, and writes it down.
 #include <fstream>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -181,6 +182,32 @@ TEST(ToScenario, KeepsTextsAsTheyAreAndExpectsEveryFinding) {
   EXPECT_EQ(source.specification.parameters, result.specification.parameters);
   EXPECT_EQ(source.expectation.ranks, (std::vector{1, 2}));
   EXPECT_EQ(source.expectation.findings, (std::vector<std::string>{"rank_failed", "timed_out"}));
+}
+
+TEST(ToScenario, WritesFaultsAsTheirTablesOnly) {
+  RunResult result;
+  result.specification = {.program = "a", .faults = load_faults(many_faults)};
+  const std::string text = to_scenario(result, "a", "");
+  EXPECT_THAT(text, testing::HasSubstr("[[faults.fault]]"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("faults =")));
+}
+
+// Both runs begin with the work that rank 0 drops; the smaller one is a deadlock.
+TEST(ShrinkFailure, KeepsTheOutcome) {
+  const Program program{.name = "ends",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              Work work;
+                              if (rank.rank() == 0) work = rank.root()->start_barrier();
+                              if (rank.rank() == 1 && rank.parameter<std::int64_t>("size") > 1)
+                                throw std::runtime_error("too large");
+                            },
+                        .parameters = {integer_parameter("size", 2, {1, 4}, "of something")},
+                        .default_world_size = 2};
+  const RunResult failure = run(program, {.program = "ends"});
+  ASSERT_EQ(failure.report.outcome, sim::Outcome::failed);
+  EXPECT_EQ(shrink_failure(program, failure).result.report.outcome, sim::Outcome::failed);
 }
 
 TEST(ShrinkFailure, TriesAgainWhatASmallerParameterMakesPossible) {

@@ -124,6 +124,26 @@ TEST(FaultCheck, AHangIsNotContained) {
   EXPECT_EQ(result.uncontained, "the outcome is deadlock");
 }
 
+TEST(FaultCheck, OutputsOfARunThatHangsAreNotCompared) {
+  const Program program{.name = "test",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              std::int32_t sum = 1;
+                              rank.output("crashes", rank.faults_have_fired() ? 1 : 0);
+                              rank.root()->all_reduce(view_of(sum), ReduceOperation::sum);
+                              rank.output("sum", sum);
+                            },
+                        .default_world_size = 4};
+  const RunResult result =
+      run(program, {.program = "test",
+                    .faults = load_faults(R"(fault = [{kind = "stall", ranks = [1]}])"),
+                    .options = {.timeout = no_timeout}});
+  EXPECT_EQ(result.uncontained, "the outcome is deadlock");
+  for (const sim::Finding& finding : result.report.findings)
+    EXPECT_NE(finding.id, sim::finding_id::wrong_result);
+}
+
 TEST(FaultCheck, WhatIsWrongWithoutTheFaultsIsNotBlamedOnThem) {
   const RunResult result = run_with(
       [](Rank& rank) {

@@ -81,6 +81,10 @@ TEST(FaultFile, APresetAFileOrTheTextItselfMayBeGiven) {
   EXPECT_THROW(load_faults("no_such_file.toml"), InvalidArgument);
 }
 
+TEST(FaultFile, TheTextItselfIsAPlanWithoutAName) {
+  EXPECT_EQ(load_faults(R"(fault = [{kind = "crash"}])").name, "");
+}
+
 TEST(FaultFile, APlanKnowsItsLinesWithoutItsFile) {
   const std::string path = test::temporary_directory() + "absent.toml";
   std::ofstream(path) << "[[fault]]\nkind = \"crash\"\n[[fault]]\nkind = \"stall\"\nranks = [9]\n";

@@ -140,8 +140,7 @@ TEST(Judge, KeepsWhatTheExplorationHasSeenOfAnOutput) {
   EXPECT_EQ(explained.result.report.outcome, sim::Outcome::completed);
   ASSERT_THAT(explained.result.report.findings, SizeIs(1));
   EXPECT_EQ(explained.result.report.findings[0].id, sim::finding_id::message_race);
-  EXPECT_EQ(explained.result.report.findings[0].ranks,
-            exploration.failure->report.findings[0].ranks);
+  EXPECT_EQ(explained.result.report.findings[0], exploration.failure->report.findings[0]);
 }
 
 TEST(Summary, NamesTheSeedsOfTheDrawnRuns) {
@@ -208,6 +207,13 @@ TEST(Summary, CountsTheChoicesOfARun) {
   EXPECT_THAT(text,
               HasSubstr("PROVED  ring, 2 schedules: every other one is equivalent to one of"));
   EXPECT_THAT(text, HasSubstr("  1 contested choice in a run at most; 0 runs cut short\n"));
+}
+
+TEST(Summary, WithoutContestedChoicesSaysNothingOfThem) {
+  Exploration exploration{.claim = Claim::proved};
+  exploration.every.emplace().classes = 1;
+  EXPECT_THAT(summary_of({.program = "ring"}, exploration, 10),
+              testing::Not(HasSubstr("contested choice")));
 }
 
 TEST(Summary, SaysWhyNoMoreThanASampleWasTakenOnlyIfItFoundNothing) {

@@ -297,6 +297,14 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   EXPECT_EQ(again.world_size, 5);
 }
 
+TEST(RunFile, KeepsASingleContestedChoiceAndNone) {
+  RunResult result = run_body(1, [](Rank&) {});
+  EXPECT_FALSE(to_json(result).contains("contested_choices"));
+  result.contested_choices = 1;
+  result.explore = "gangsim explore test";
+  EXPECT_EQ(run_result_from_text(to_file_text(result)).contested_choices, 1U);
+}
+
 TEST(RunFile, VersionsBeginWith1) {
   EXPECT_THAT(error_of(R"({"format": "gangsim run", "version": 0})"),
               HasSubstr("field version is 0; must be 1 to 2"));

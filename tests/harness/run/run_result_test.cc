@@ -31,6 +31,10 @@ TEST(RunResultText, SummarisesARunThatHolds) {
   EXPECT_EQ(longest_line_of(text), 80U);
 }
 
+TEST(RunResultText, OfNoOperationsThereAreSeveral) {
+  EXPECT_THAT(to_string(run_body([](Rank&) {})), testing::HasSubstr("0 operations by 4 ranks"));
+}
+
 TEST(RunResultText, ListsTheErrorsThatTheProgramHandled) {
   const std::string text = to_string(run_body([](Rank& rank) {
     if (rank.rank() == 3) return rank.runtime().sleep_for(std::chrono::hours(1));

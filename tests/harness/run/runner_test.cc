@@ -197,6 +197,42 @@ TEST(Run, CountsWhatSchedulesContendForWhereThatMatters) {
   EXPECT_EQ(run_of(sum_ranks, three_ranks, {.counts_contests = true}).contested_choices, 0U);
 }
 
+TEST(Run, WithoutContestedChoicesNoCommandTriesThem) {
+  const RunSpecification three_ranks{.program = "test", .world_size = 3};
+  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.counts_contests = true}).explore, "");
+}
+
+// Counting runs the program again.
+TEST(Run, OfALargeRunNoChoicesAreCounted) {
+  int runs = 0;
+  const auto equal_messages = [&runs](Rank& rank) {
+    std::int32_t value = 7;
+    if (rank.rank() == 0) ++runs;
+    for (int i = 0; i < 7'000; ++i) rank.root()->barrier();
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
+  };
+  const RunSpecification three_ranks{.program = "test", .world_size = 3};
+  EXPECT_EQ(run_of(equal_messages, three_ranks, {.counts_contests = true}).contested_choices, 0U);
+  const int without = std::exchange(runs, 0);
+  run_of(equal_messages, three_ranks);
+  EXPECT_EQ(runs, without);
+}
+
+TEST(Replay, OfARecheckIsOneRun) {
+  const auto runs = std::make_shared<int>(0);
+  const Program program = program_of([runs](Rank& rank) {
+    if (rank.rank() == 0) ++*runs;
+    rank.root()->barrier();
+  });
+  const RunSpecification specification{.program = "test", .schedule = ScheduleChoice::recheck};
+  const RunResult recorded =
+      run(program, specification, {.schedule = sim::Recording::on, .settles = false});
+  EXPECT_EQ(std::exchange(*runs, 0), 2);
+  replay(program, specification, recorded.report.schedule, {.settles = false});
+  EXPECT_EQ(*runs, 1);
+}
+
 TEST(Run, ReplicasThatDifferAreAFindingIfTheSpecificationVerifiesThem) {
   RunSpecification specification{
       .program = "test",

@@ -11,6 +11,7 @@
 
 #include "gang/error.h"
 #include "harness/run/exhaustive_runs.h"
+#include "harness/run/fault_file.h"
 
 namespace gang::harness {
 namespace {
@@ -116,6 +117,44 @@ TEST(RunSampled, ThrowsWhatARunThrows) {
   refuses.validate = [](int, const ParameterValues&) { throw InvalidArgument("not here"); };
   EXPECT_THROW(explore(refuses, one_rank, {.schedules = 5, .strategy = Strategy::random}),
                InvalidArgument);
+}
+
+// The second run ends when the first one has failed.
+TEST(RunSampled, WhatFailsLaterInTimeIsTheFirstFailureOnlyIfItsSeedIsSmaller) {
+  const Program fails{
+      .name = "fails", .description = "", .run = [](Rank& rank) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(rank.seed() == 1 ? 5 : 30));
+        rank.wrong_result("always");
+      }};
+  const Exploration found = explore(fails, {.program = "fails", .world_size = 1},
+                                    {.schedules = 2, .jobs = 2, .strategy = Strategy::random});
+  ASSERT_TRUE(found.failure);
+  EXPECT_EQ(found.failure->specification.options.seed, 1U);
+}
+
+// The first run is refused, which ends all others soon.
+TEST(RunSampled, AfterAnErrorNoFurtherRunBegins) {
+  const auto runs = std::make_shared<std::atomic<int>>(0);
+  Program program = locks(1);
+  program.validate = [runs](int, const ParameterValues&) {
+    if (runs->fetch_add(1) == 0) throw InvalidArgument("not now");
+  };
+  const ExplorationOptions options{.schedules = 20'000, .jobs = 2, .strategy = Strategy::random};
+  EXPECT_THROW(explore(program, one_rank, options), InvalidArgument);
+  EXPECT_LT(*runs, 10'000);
+}
+
+// One schedule, in which a drawn number of operations is slow.
+TEST(RunSampled, FaultsAreAPartOfAClass) {
+  const Program meets{.name = "meets", .description = "", .run = [](Rank& rank) {
+                        for (int i = 0; i < 4; ++i) rank.root()->barrier();
+                      }};
+  RunSpecification specification{.program = "meets", .world_size = 1};
+  const ExplorationOptions options{.schedules = 20, .strategy = Strategy::random};
+  EXPECT_EQ(explore(meets, specification, options).sample->classes, 1U);
+  specification.faults =
+      load_faults(R"(fault = [{kind = "stall", ranks = [0], operation = [0, 3], for = "1s"}])");
+  EXPECT_EQ(explore(meets, specification, options).sample->classes, 4U);
 }
 
 TEST(ProgressReporter, DoesNotTellOfEveryRun) {

@@ -121,6 +121,16 @@ SavedSchedule saved_hang() {
   return saved;
 }
 
+TEST(FirstDivergence, WhereAChoiceDoesNotFitIsTheChoice) {
+  const Program program = program_with_barriers(2);
+  RunResult result = run(program, specification(), record_all);
+  const SavedSchedule saved = make_saved_schedule(program, result);
+  result.report.outcome = sim::Outcome::diverged;
+  result.report.divergence = "choice 3 is not among those that can run";
+  result.report.trace.digest += 1;
+  EXPECT_EQ(first_divergence(saved, program, result), result.report.divergence);
+}
+
 TEST(ReplaySaved, RepeatsTheRun) {
   const SavedSchedule saved = saved_schedule_from_text(to_text(saved_hang()));
   EXPECT_EQ(saved, saved_hang());

@@ -69,6 +69,23 @@ TEST(SimplifySchedule, MakesOnlySoManyRuns) {
   EXPECT_LE(simplify_schedule(program, *found.failure, *found.detours, 1).attempts, 1u);
 }
 
+TEST(SimplifySchedule, LeavesOutAllAtOnceWhereNoneIsNeeded) {
+  const Program program{.name = "order", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 7;
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          for (int i = 1; i < rank.world_size(); ++i)
+                            rank.root()->recv(view_of(value));
+                          rank.wrong_result("always");
+                        }};
+  const Exploration found =
+      explore(program, five_ranks, {.schedules = 1, .strategy = Strategy::pos});
+  ASSERT_TRUE(found.detours);
+  ASSERT_GT(found.detours->size(), 1U);
+  const SimplerSchedule simpler = simplify_schedule(program, *found.failure, *found.detours);
+  EXPECT_THAT(simpler.run.detours, IsEmpty());
+  EXPECT_EQ(simpler.attempts, 2U);
+}
+
 // Further runs have shown this failure; along its detours, nothing of it is seen.
 TEST(SimplifySchedule, LeavesAFailureThatARunAlongItsDetoursDoesNotShow) {
   const Program program = hangs_if_rank_3_is_before_rank_1();

@@ -49,6 +49,11 @@ TEST(Shard, IsAText) {
   EXPECT_THROW(shard_from_json({{"index", 8}, {"count", 8}}), InvalidArgument);
 }
 
+TEST(Shard, ThereMayBeAMillion) {
+  EXPECT_EQ(parse_shard("--shard", "999999/1000000"), (Shard{999'999, most_shards}));
+  EXPECT_THROW(parse_shard("--shard", "0/1000001"), InvalidArgument);
+}
+
 TEST(ShardOf, NothingIsTheWhole) {
   EXPECT_FALSE(shard_of({}));
   EXPECT_FALSE(shard_of({{"CI_NODE_TOTAL", "1"}})) << "GitLab without `parallel`";

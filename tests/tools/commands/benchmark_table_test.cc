@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "gang/error.h"
 
@@ -44,6 +45,25 @@ TEST(BenchmarkTable, HasALineOnceEach) {
   std::ranges::sort(works);
   EXPECT_EQ(std::ranges::adjacent_find(works), works.end());
   EXPECT_LT(all_benchmarks(Thoroughness::quick).size(), works.size());
+}
+
+TEST(BenchmarkTable, AQuickOneHasNoMoreThan131072Ranks) {
+  const auto has_a_million = [](const Benchmark& one) {
+    return one.work.find("1,048,576") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::none_of(all_benchmarks(Thoroughness::quick), has_a_million));
+  EXPECT_EQ(std::ranges::count_if(all_benchmarks(Thoroughness::full), has_a_million), 2);
+}
+
+nlohmann::json ratio(double median, double low, double high) {
+  return {{"median_ratio", median}, {"low", low}, {"high", high}};
+}
+
+TEST(WorstRatio, DecidesOnlyWhatIsCertain) {
+  EXPECT_EQ(worst_ratio("1.02", {ratio(1.00, 0.99, 1.01), ratio(1.02, 1.01, 1.03)}).holds, true);
+  EXPECT_EQ(worst_ratio("1.02", {ratio(1.00, 0.99, 1.01), ratio(1.03, 1.01, 1.05)}).holds,
+            std::nullopt);
+  EXPECT_EQ(worst_ratio("1.02", {ratio(1.05, 1.03, 1.07), ratio(1.00, 0.99, 1.01)}).holds, false);
 }
 
 }  // namespace

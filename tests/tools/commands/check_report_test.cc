@@ -78,6 +78,25 @@ TEST(LineOf, APropertyWithoutVerdictSaysWhy) {
   EXPECT_THAT(line_of(gave_up(), "gangsim"), HasSubstr("gave up after 3 cases\n\n  no case"));
 }
 
+TEST(LineOf, APropertyWithoutVerdictSaysAfterHowManyCases) {
+  CheckedProperty checked = gave_up();
+  checked.result.planned_cases = 1000;
+  EXPECT_THAT(line_of(checked, "gangsim"), HasSubstr("gave up after 3 cases\n"));
+}
+
+TEST(LineOf, ACaseThatWasNotShrunkDoesNotSayFromWhat) {
+  CheckedProperty checked = falsified();
+  checked.result.counterexample->shrink_steps = 0;
+  EXPECT_THAT(line_of(checked, "gangsim"), Not(HasSubstr("Shrunk")));
+}
+
+TEST(LineOf, TheCommandNamesABackendOtherThanSim) {
+  CheckedProperty checked = falsified();
+  checked.property.backend = harness::BackendKind::sim_gloo;
+  EXPECT_THAT(line_of(checked, "gangsim"),
+              HasSubstr("gangsim check --backend sim-gloo --filter meshes.fails --reproduce 1-37"));
+}
+
 TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
   EXPECT_EQ(summary_of(report_of({held()})), "1 property holds: 1000 cases in 1.5 s, seed 1\n");
   EXPECT_EQ(summary_of(report_of({held(), falsified(), gave_up()})),
@@ -135,6 +154,24 @@ TEST(LineOf, AFailureThatARunShowsHasItsReport) {
   const std::string line = line_of(falsified_by_a_run(), "gangsim");
   EXPECT_THAT(line, HasSubstr("\n  DEADLOCK  participant_missing\n"));
   EXPECT_THAT(line, HasSubstr("root[0-2]  barrier #0"));
+}
+
+TEST(LineOf, ARunThatHoldsIsNotShown) {
+  CheckedProperty checked = falsified();
+  checked.result.counterexample->run = std::make_shared<const sim::Report>();
+  EXPECT_EQ(line_of(checked, "gangsim"), line_of(falsified(), "gangsim"));
+}
+
+TEST(JsonText, IsReadBack) {
+  CheckedProperty counted = held();
+  counted.result.figures = "12 of 13";
+  const CheckReport report = report_of({counted, gave_up()});
+  const CheckReport again =
+      check_report_from_json(nlohmann::json::parse(to_json_text(report, "gangsim")));
+  ASSERT_EQ(again.properties.size(), 2U);
+  EXPECT_EQ(again.properties[0].result.figures, "12 of 13");
+  EXPECT_EQ(again.properties[1].result.gave_up, "no case to check");
+  EXPECT_EQ(again.time, report.time);
 }
 
 TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {

@@ -33,7 +33,8 @@ using properties::Size;
 using properties::Verdict;
 using testing::HasSubstr;
 
-properties::Property sizes(std::string name, int limit) {
+properties::Property sizes(std::string name, int limit,
+                           harness::BackendKind backend = harness::BackendKind::sim) {
   properties::Law<Size> law;
   law.suite = "sizes";
   law.name = std::move(name);
@@ -46,7 +47,9 @@ properties::Property sizes(std::string name, int limit) {
     run.findings.push_back({.id = "deadlock", .message = "It hangs."});
     return Verdict::violated("too large").shown_by(run);
   };
-  return to_property(law);
+  properties::Property property = to_property(law);
+  property.backend = backend;
+  return property;
 }
 
 struct Said {
@@ -57,10 +60,11 @@ struct Said {
 
 Said answer_of(std::vector<std::string> arguments, const EnvironmentVariables& variables = {}) {
   harness::CommandLine command_line;
-  command_line.commands.push_back(
-      make_check_command({sizes("one", 5000), sizes("two", 37), sizes("three", 5000),
-                          sizes("four", 900), sizes("five", 5000)},
-                         [&variables] { return variables; }));
+  command_line.commands.push_back(make_check_command(
+      {sizes("one", 5000), sizes("two", 37), sizes("three", 5000), sizes("four", 900),
+       sizes("five", 5000), sizes("one", 5000, harness::BackendKind::sim_gloo),
+       sizes("two", 37, harness::BackendKind::sim_gloo)},
+      [&variables] { return variables; }));
   command_line.commands.push_back(harness::make_merge_command({check_shard_format()}));
   std::ostringstream out;
   std::ostringstream err;
@@ -132,6 +136,51 @@ TEST(CheckShards, OtherSelectionsAndSeedsAreNotMerged) {
   EXPECT_THAT(merge().err, HasSubstr("are not shards of one run: seed is 3 and 8"));
 }
 
+TEST(CheckShards, AsManyOtherPropertiesAreNotMerged) {
+  const auto merged = [](const std::vector<std::string>& first,
+                         const std::vector<std::string>& second) {
+    for (std::uint64_t index = 0; index < 2; ++index) {
+      std::vector<std::string> command = check_command(index, 2);
+      const std::vector<std::string>& further = index == 0 ? first : second;
+      command.insert(command.end(), further.begin(), further.end());
+      answer_of(command);
+    }
+    return answer_of({"merge", shard_file(0), shard_file(1)});
+  };
+  const std::vector<std::string> one_and_two = {"--filter", "sizes.one,sizes.two"};
+  EXPECT_EQ(merged(one_and_two, one_and_two).status, 1);
+  EXPECT_THAT(merged(one_and_two, {"--filter", "sizes.one,sizes.three"}).err,
+              HasSubstr("are not shards of one run: selection is"));
+  // Of the same names, but about gangs of another backend.
+  std::vector<std::string> on_gloo = one_and_two;
+  on_gloo.insert(on_gloo.end(), {"--backend", "sim-gloo"});
+  EXPECT_EQ(merged(on_gloo, on_gloo).status, 1);
+  EXPECT_THAT(merged(one_and_two, on_gloo).err,
+              HasSubstr("are not shards of one run: selection is"));
+}
+
+TEST(CheckShards, TimesAreAddedUp) {
+  const std::string merged_file = test::temporary_directory() + "check_times.json";
+  for (std::uint64_t index = 0; index < 2; ++index) {
+    answer_of(check_command(index, 2));
+    json shard = content_of_json(shard_file(index));
+    shard["wall_time_ns"] = 1000 + index;
+    std::ofstream(shard_file(index)) << shard;
+  }
+  answer_of({"merge", "--json", merged_file, shard_file(0), shard_file(1)});
+  EXPECT_EQ(content_of_json(merged_file)["wall_time_ns"], 2001);
+}
+
+TEST(CheckShards, AReproducedCaseIsNotDivided) {
+  const std::string out = answer_of({"check", "--filter", "sizes.two"}).out;
+  const std::size_t token = out.find("--reproduce ") + std::string_view("--reproduce ").size();
+  const Said again = answer_of({"check", "--filter", "sizes.two", "--reproduce",
+                                out.substr(token, out.find('\n', token) - token)},
+                               {{"CI_NODE_INDEX", "3"}, {"CI_NODE_TOTAL", "3"}});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.out, HasSubstr("sizes.two"));
+}
+
 TEST(CheckShards, APropertyThatNoShardHasIsAnError) {
   answer_of(check_command(0, 2));
   answer_of(check_command(1, 2));
@@ -141,6 +190,12 @@ TEST(CheckShards, APropertyThatNoShardHasIsAnError) {
   const Said said = answer_of({"merge", shard_file(0), shard_file(1)});
   EXPECT_EQ(said.status, 2);
   EXPECT_THAT(said.err, HasSubstr("property 1 of 5 is not in one shard exactly"));
+  shard = content_of_json(shard_file(0));
+  answer_of(check_command(1, 2));
+  shard["properties"].erase(2);
+  std::ofstream(shard_file(0)) << shard;
+  EXPECT_THAT(answer_of({"merge", shard_file(0), shard_file(1)}).err,
+              HasSubstr("property 4 of 5 is not in one shard exactly"));
 }
 
 }  // namespace

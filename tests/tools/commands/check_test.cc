@@ -108,6 +108,12 @@ TEST(CheckCommand, ItsReproduceCommandReproducesTheShrunkCase) {
   EXPECT_THAT(again.out, HasSubstr("  number 37\n\n  too large\n"));
 }
 
+TEST(CheckCommand, ReportsTheLargestWorldThatItWasGiven) {
+  const std::string path = path_of("max_world.json");
+  check({"--max-world", "17", "--json", path});
+  EXPECT_EQ(nlohmann::json::parse(content_of(path)).at("max_world"), 17);
+}
+
 TEST(CheckCommand, QuietShowsFailuresOnly) {
   const Ended ended = check({"--quiet"});
   EXPECT_EQ(ended.status, 1);

@@ -12,6 +12,7 @@ TEST(RunMeasured, ReturnsOutputStatusAndPeakMemory) {
   EXPECT_EQ(process.output, "out\n");
   EXPECT_EQ(process.exit_status, 3);
   EXPECT_GT(process.peak_bytes, 100'000U);
+  EXPECT_EQ(process.peak_bytes % 4096, 0U) << "memory comes in pages";
 }
 
 TEST(RunMeasured, GivesTheSignalThatKilled) {
@@ -26,6 +27,7 @@ TEST(FindExecutable, LooksThroughTheDirectoriesInOrder) {
   EXPECT_EQ(find_executable("sh", "/absent:/bin:/usr/bin"), "/bin/sh");
   EXPECT_EQ(find_executable("no-such-program", "/bin"), std::nullopt);
   EXPECT_EQ(find_executable("sh", ""), std::nullopt);
+  EXPECT_EQ(find_executable("passwd", "/etc"), std::nullopt) << "is a file, but not a program";
 }
 
 TEST(ExecutableDirectory, HoldsThisTest) {

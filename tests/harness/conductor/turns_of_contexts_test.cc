@@ -1,0 +1,94 @@
+// Contexts that wait for their turn, without clients.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/conductor/turns.h"
+#include "sim/simulation.h"
+
+namespace gang::harness {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Clock = std::chrono::steady_clock;
+
+TEST(TurnsOfContexts, WhoWasStuckInOneRunIsNotInTheNext) {
+  const std::atomic<bool> interrupt = true;
+  Poller poller;
+  Turns turns(poller, {.interrupt = &interrupt});
+  RankProcess process;
+  for (int run = 0; run < 2; ++run) {
+    turns.begin_run();
+    const sim::Report report =
+        sim::Simulation({.world_size = 1}).run([&](sim::SimulatedRank& rank) {
+          Turns::Turn turn{.rank = rank, .process = process};
+          turns.wait(turn, [] { return false; });
+        });
+    EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
+    EXPECT_THAT(turns.stuck_ranks(), ElementsAre(0));
+  }
+}
+
+TEST(TurnsOfContexts, WhoSpeaksIsStuckNoLonger) {
+  const std::atomic<bool> interrupt = true;
+  Poller poller;
+  Turns turns(poller, {.interrupt = &interrupt});
+  const RankProcess process;
+  bool has_spoken = false;
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    if (rank.rank() == 0) {
+      Turns::Turn turn{.rank = rank, .process = process};
+      EXPECT_TRUE(turns.wait(turn, [&] { return has_spoken; }));
+      return;
+    }
+    rank.runtime().sleep_for(1s);  // until nobody else can go on
+    EXPECT_THAT(turns.stuck_ranks(), ElementsAre(0));
+    has_spoken = true;
+    turns.note_arrival();
+    rank.announce();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_THAT(turns.stuck_ranks(), IsEmpty());
+}
+
+// Both ranks are idle for so long that they lose their turns.
+TEST(TurnsOfContexts, TheFirstWhoLosesItsTurnIsNamedUntilTheNextRun) {
+  const pid_t idle = ::fork();
+  if (idle == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::pause();
+    ::_exit(0);
+  }
+  Poller poller;
+  Turns turns(poller, {.patience = 20ms});
+  std::array<RankProcess, 2> processes;
+  for (int rank = 0; rank < 2; ++rank) {
+    processes.at(static_cast<std::size_t>(rank)).rank = rank;
+    processes.at(static_cast<std::size_t>(rank)).id = idle;
+  }
+  const auto end = Clock::now() + 700ms;
+  sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    Turns::Turn turn{.rank = rank, .process = processes.at(static_cast<std::size_t>(rank.rank()))};
+    EXPECT_TRUE(turns.wait(turn, [&end] { return Clock::now() >= end; }));
+    EXPECT_FALSE(turn.is_free) << "it takes turns again";
+  });
+  EXPECT_THAT(turns.irreproducible(), testing::StartsWith("rank 0 "));
+  turns.begin_run();
+  EXPECT_EQ(turns.irreproducible(), "");
+  ::kill(idle, SIGKILL);
+  ::waitpid(idle, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace gang::harness
