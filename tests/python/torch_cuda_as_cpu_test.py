@@ -39,6 +39,21 @@ for moved in (layer.cuda(), layer.cuda(0), layer.to("cuda:1"), layer.to(device="
     assert moved.weight.device.type == "cpu"
 assert layer.weight.dtype is torch.float64
 
+# What moves to the CPU is a copy, as from a GPU; what is on the GPU already stays where it is.
+for moved in (x.cpu(), x.to("cpu"), x.to(torch.device("cpu")), x.to(device="cpu"),
+              x.to("cpu", torch.float32)):
+    assert torch.equal(moved, x) and moved.data_ptr() != x.data_ptr()
+for moved in (x.cuda(), x.to("cuda"), x.to(1), x.to(torch.float32)):
+    assert moved.data_ptr() == x.data_ptr()
+weight = layer.weight.data_ptr()
+for moved in (layer.cuda(), layer.to("cuda"), layer.to(1), layer.to(device="cuda:0")):
+    assert moved.weight.data_ptr() == weight
+kept = {name: value.cpu() for name, value in layer.state_dict().items()}
+with torch.no_grad():
+    layer.weight.add_(1)
+assert not torch.equal(kept["weight"], layer.weight)
+assert layer.cpu().weight.data_ptr() != weight
+
 cuda = torch.cuda
 assert cuda.is_available() and cuda.device_count() == 2 and cuda.current_device() == 0
 for device, index in ((1, 1), ("cuda:0", 0), (torch.device("cuda", 1), 1), ("cuda", 0)):

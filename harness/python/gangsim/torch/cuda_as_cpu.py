@@ -1,9 +1,10 @@
 """Lets a script that was written for GPUs run without one: `cuda` devices mean the CPU.
 
 Asked for with `gangsim torch --cuda-as-cpu`. Calls that name a CUDA device get the CPU instead;
-streams, events and memory statistics are empty. It cannot run CUDA or Triton kernels or flash
-attention, nor make `tensor.is_cuda` true; GradScaler is disabled, and half-precision autocast is
-bfloat16. Threads that the script starts see no CUDA devices.
+streams, events and memory statistics are empty. What is moved to the CPU is copied, as from a GPU.
+It cannot run CUDA or Triton kernels or flash attention, nor make `tensor.is_cuda` true; GradScaler
+is disabled, and half-precision autocast is bfloat16. Threads that the script starts see no CUDA
+devices.
 """
 
 import contextlib
@@ -63,6 +64,18 @@ def _cpu_or_index(device):
     return "cpu" if is_index else _cpu(device)
 
 
+def _named_gpu(device):
+    """A GPU that is given by its number, as a device; anything else as it is."""
+    is_index = isinstance(device, int) and not isinstance(device, bool)
+    return torch.device("cuda", device) if is_index else device
+
+
+def _names_cpu(values) -> bool:
+    """Whether a tensor is to be moved to the CPU itself, from what would be a GPU."""
+    return any(isinstance(value, (str, torch.device)) and str(value).split(":")[0] == "cpu"
+               for value in values)
+
+
 def _mode_class():
     from torch.overrides import TorchFunctionMode
 
@@ -74,9 +87,13 @@ def _mode_class():
             name = getattr(function, "__name__", "")
             if name in ("cuda", "pin_memory") and arguments:
                 return arguments[0]
+            if name == "cpu" and arguments:
+                return arguments[0].clone(**named)
             if name == "to":
+                if _names_cpu([*arguments[1:], named.get("device")]):
+                    named = {**named, "copy": True}  # as from a GPU
                 arguments = (arguments[0], *map(_cpu_or_index, arguments[1:]))
-            if "device" in named:
+            if "device" in named and name != "_parse_to":  # Module.to's, which then calls `to`
                 named = {**named, "device": _cpu_or_index(named["device"])}
             if named.get("pin_memory"):
                 named = {**named, "pin_memory": False}
@@ -153,6 +170,9 @@ def _replace_cuda() -> None:
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.current_stream, cuda.default_stream = lambda *_: _Stream(), lambda *_: _Stream()
     cuda.stream = lambda _=None: contextlib.nullcontext()
+    if hasattr(torch, "cpu"):  # FSDP takes streams from the module of its device
+        torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
+        torch.cpu.current_stream = lambda *_: _Stream()
     cuda.device = lambda _=None: contextlib.nullcontext()
 
 
@@ -166,8 +186,8 @@ def _replace_constructors() -> None:
     module = torch.nn.Module
     _wrap(module, "cuda", lambda original: lambda self, device=None: self)
     _wrap(module, "to", lambda original: lambda self, *arguments, **named: original(
-        self, *map(_cpu_or_index, arguments),
-        **{name: _cpu_or_index(value) if name == "device" else value
+        self, *map(_named_gpu, arguments),
+        **{name: _named_gpu(value) if name == "device" else value
            for name, value in named.items()}))
     _wrap(torch, "load", lambda original: lambda file, map_location="cpu", *rest, **named: original(
         file, _cpu(map_location), *rest, **named))
@@ -184,6 +204,9 @@ def _replace_constructors() -> None:
     if torch.__version__.startswith("1."):
         return
     from torch.distributed import device_mesh, fsdp
+    states = fsdp._init_utils
+    if hasattr(states, "_check_module_states_for_sync_module_states"):  # that all are on a GPU
+        states._check_module_states_for_sync_module_states = _returning(None)
     _wrap(fsdp.FullyShardedDataParallel, "__init__", lambda original: (
         lambda self, *arguments, **named: original(
             self, *arguments, **{**named, "device_id": torch.device("cpu")})))
