@@ -252,6 +252,10 @@ class Exceptions(unittest.TestCase):
         self.assertIn("in report", trace)
         self.assertEqual(other, "json.decoder.JSONDecodeError")
 
+    def test_a_message_of_several_lines_is_told_without_their_indentation(self):
+        self.report(RuntimeError("Errors in loading:\n\tMissing key: 'bias'. "))
+        self.assertEqual(self.told()[0][1], "Errors in loading:\nMissing key: 'bias'.")
+
     def test_one_is_told_once_by_whoever_sees_it(self):
         error = ValueError("why")
         self.report(error)

@@ -156,7 +156,8 @@ def report_failure(kind, error, trace) -> None:
     name = kind.__qualname__ if kind.__module__ == "builtins" else (
         f"{kind.__module__}.{kind.__qualname__}")
     text = "".join(traceback.format_exception(kind, error, trace))
-    own.say(wire.failed(name, str(error), text[-32768:], call_site.of_traceback(trace)))
+    lines = (line.strip() for line in str(error).strip().splitlines())  # some begin with tabs
+    own.say(wire.failed(name, "\n".join(lines), text[-32768:], call_site.of_traceback(trace)))
 
 
 def told(function: Callable) -> Callable:
