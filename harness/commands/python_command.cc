@@ -311,7 +311,7 @@ class PythonCommand final : public Command {
     if (!result.holds() || result.report.schedules == sim::Schedules::every || runs_ ||
         !replay_.empty() || !ranks_.can_repeat() || ranks_.are_free())
       return;
-    text.add_command("Contested", fmt::format("other orders of the ranks, decided by: {}",
+    text.add_command("Contested", fmt::format("other orders of the ranks are possible; to try them: {}",
                                               command_line(result.specification, context.binary,
                                                            " --explore 1000")));
   }

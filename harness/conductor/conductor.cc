@@ -44,9 +44,15 @@ sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report)
   std::string place;
   if (blocked != report.blocked.end()) {
     finding.location = blocked->location;
-    place = fmt::format(", {}in {} at {}",
+    // Before the frames of each of several threads stands its name.
+    const auto frame = std::ranges::find_if(
+        blocked->call_stack, [](const SourceLocation& each) { return !each.file.empty(); });
+    place = fmt::format(", {}{}at {}",
                         finding.ranks.size() == 1 ? "" : fmt::format("rank {} ", blocked->rank),
-                        blocked->call_stack.front().function, to_string(finding.location));
+                        frame == blocked->call_stack.end() || frame->function.empty()
+                            ? ""
+                            : fmt::format("in {} ", frame->function),
+                        to_string(finding.location));
   }
   const bool is_one = finding.ranks.size() == 1;
   finding.message = fmt::format("{} {} {} outside of any call{}.", is_one ? "Rank" : "Ranks",
