@@ -273,6 +273,7 @@ def _start_watching(path: str, rank: Identity) -> None:
                                         daemon=True)
     _process.own_threads = 2
     _process.watcher.start()
+    call_site.note_where_threads_start()
     try:
         faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
     except (AttributeError, OSError, RuntimeError, ValueError):
