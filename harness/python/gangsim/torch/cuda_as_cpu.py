@@ -210,6 +210,8 @@ def _replace_constructors() -> None:
     _wrap(fsdp.FullyShardedDataParallel, "__init__", lambda original: (
         lambda self, *arguments, **named: original(
             self, *arguments, **{**named, "device_id": torch.device("cpu")})))
+    if hasattr(torch, "split_with_sizes_copy"):
+        _wrap(torch, "split_with_sizes_copy", _leaving_versions)
     for place in (device_mesh, torch.distributed):
         if hasattr(place, "init_device_mesh"):
             _wrap(place, "init_device_mesh", lambda original: lambda device, *rest, **named: (
@@ -244,6 +246,19 @@ def _disabled(original):
         original(self, *((("cpu",) if is_named else ())), enabled=False)
 
     return construct
+
+
+def _leaving_versions(original):
+    """FSDP 2 gathers parameters into tensors that autograd has saved. CUDA's kernel does not count
+    that as a change; the CPU's does."""
+
+    def copy(*arguments, out=None, **named):
+        with contextlib.ExitStack() as kept:
+            for tensor in out or ():
+                kept.enter_context(torch.autograd._unsafe_preserve_version_counter(tensor))
+            return original(*arguments, out=out, **named)
+
+    return copy
 
 
 def _wrap(place, name: str, make) -> None:
