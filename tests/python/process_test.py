@@ -225,6 +225,7 @@ class Exceptions(unittest.TestCase):
                       mock.patch.object(process, "_local", threading.local()),
                       mock.patch.object(process, "_explainers", []),
                       mock.patch.object(sys, "excepthook", mock.Mock()),
+                      mock.patch.object(sys, "exit", sys.exit),
                       mock.patch.object(threading, "excepthook", mock.Mock())):
             patch.start()
             self.addCleanup(patch.stop)
@@ -261,6 +262,12 @@ class Exceptions(unittest.TestCase):
         self.report(error)
         self.report(error)
         self.assertEqual(len(self.told()), 1)
+
+    def test_an_exit_that_ends_the_process_is_one_unless_something_else_was_told(self):
+        with mock.patch.object(process, "is_simulated", lambda: True):
+            process._report_exit("SystemExit", "3", "trace", wire.site("train.py", 3, "main"))
+            process._report_exit("SystemExit", "4", "trace", wire.site("train.py", 4, "main"))
+        self.assertEqual(self.told(), [("SystemExit", "3", "trace")])
 
     def test_an_exit_is_one_unless_it_is_in_good_order(self):
         for code in ("no data", 3, None, 0, False, ""):

@@ -16,7 +16,7 @@ import traceback
 import weakref
 from typing import Callable, List, Optional
 
-from . import call_site, wire
+from . import call_site, exits, wire
 from .connection import Connection
 from .errors import Error, GangFailure, InvalidArgument, InvalidOperation
 
@@ -146,18 +146,29 @@ def report_failure(kind, error, trace) -> None:
         return
     if getattr(_local, "failure", None) is error:
         return  # already reported by a hook
+    name = kind.__qualname__ if kind.__module__ == "builtins" else (
+        f"{kind.__module__}.{kind.__qualname__}")
+    text = "".join(traceback.format_exception(kind, error, trace))
     _local.failure = error
+    _tell_failure(name, str(error), text, call_site.of_traceback(trace))
+
+
+def _tell_failure(kind: str, message: str, text: str, place: bytes) -> None:
     try:
         own = connection() if is_rank() else None
     except Error:
         own = None
     if own is None or own.has_ended:
         return
-    name = kind.__qualname__ if kind.__module__ == "builtins" else (
-        f"{kind.__module__}.{kind.__qualname__}")
-    text = "".join(traceback.format_exception(kind, error, trace))
-    lines = (line.strip() for line in str(error).strip().splitlines())  # some begin with tabs
-    own.say(wire.failed(name, "\n".join(lines), text[-32768:], call_site.of_traceback(trace)))
+    lines = (line.strip() for line in message.strip().splitlines())  # some begin with tabs
+    own.say(wire.failed(kind, "\n".join(lines), text[-32768:], place))
+
+
+def _report_exit(*what) -> None:
+    """Tells the conductor of a call of sys.exit that has ended this process."""
+    if is_simulated() and not hasattr(_local, "failure"):
+        _local.failure = None
+        _tell_failure(*what)
 
 
 def told(function: Callable) -> Callable:
@@ -316,6 +327,7 @@ def hook_exceptions() -> None:
         in_thread(arguments)
 
     sys.excepthook, threading.excepthook = main_hook, thread_hook
+    exits.install(_report_exit)
 
 
 def _keep_thread_failure(arguments) -> None:
