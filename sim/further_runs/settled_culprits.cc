@@ -167,8 +167,8 @@ bool has_other_root(const Deviation& deviation) {
          did.peer != expected.peer;
 }
 
-// Whether it compares a message with one at another place of the program: that of a server, say, with
-// those of its clients, which have calls of their own.
+// Whether it compares a message with one at another place of the program: that of a server, say,
+// with those of its clients, which have calls of their own.
 bool is_of_another_role(const Deviation& deviation) {
   const CallSummary& did = deviation.did;
   const CallSummary& expected = deviation.expected;

@@ -218,6 +218,20 @@ class Programs(unittest.TestCase):
                 self.assertFalse(is_alive(self.number_in(number)), words)
                 number.unlink()
 
+    def test_the_report_comes_after_what_a_launcher_says_and_a_restart_is_told_why_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rank = write(folder, "rank.py", "import sys, gangsim\n"
+                         "gang = gangsim.root_gang()\n"
+                         "if gang.rank == 1: sys.exit('no data')\n"
+                         "gang.barrier()\n")
+            script = write(folder, "start.sh", "start() { for rank in 0 1; do\n"
+                           f"RANK=$rank WORLD_SIZE=2 {sys.executable} {rank} & done; wait; }}\n"
+                           "start; echo once more; start; exit 1\n")
+            ended = gangsim("python", "--", "sh", script)
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertIn("a run is judged up to its first failure, without restarts", ended.stdout)
+        self.assertLess(ended.stdout.rfind("once more"), ended.stdout.rfind("FAILED  rank_failed"))
+
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")
