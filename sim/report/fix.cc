@@ -50,8 +50,8 @@ std::string_view fix_for_two_places(const Finding& finding) noexcept {
 }  // namespace
 
 std::string_view fix_for(const Finding& finding) noexcept {
-  for (const std::string_view fix : {fix_for_message(finding), fix_for_pairs(finding),
-                                   fix_for_two_places(finding)})
+  for (const std::string_view fix :
+       {fix_for_message(finding), fix_for_pairs(finding), fix_for_two_places(finding)})
     if (!fix.empty()) return fix;
   return fix_for(finding.id);
 }
