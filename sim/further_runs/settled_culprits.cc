@@ -172,7 +172,9 @@ bool has_other_root(const Deviation& deviation) {
 bool is_of_another_role(const Deviation& deviation) {
   const CallSummary& did = deviation.did;
   const CallSummary& expected = deviation.expected;
-  return deviation.kind == Deviance::other_arguments && did.call.kind == expected.call.kind &&
+  const bool is_other =
+      deviation.kind == Deviance::other_arguments || deviation.kind == Deviance::other_call;
+  return is_other && did.call.kind == expected.call.kind &&
          (did.call.kind == to_string(OperationKind::send) ||
           did.call.kind == to_string(OperationKind::recv)) &&
          !is_same_line(did.location, expected.location);
