@@ -3,13 +3,13 @@
 Asked for with `gangsim torch --cuda-as-cpu`. Calls that name a CUDA device get the CPU instead;
 streams, events and memory statistics are empty. What is moved to the CPU is copied, as from a GPU.
 It cannot run CUDA or Triton kernels or flash attention, nor make `tensor.is_cuda` true; GradScaler
-is disabled, and half-precision autocast is bfloat16. Threads that the script starts see no CUDA
-devices.
+is disabled, and half-precision autocast is bfloat16.
 """
 
 import contextlib
 import functools
 import os
+import threading
 import types
 
 import torch
@@ -20,7 +20,7 @@ VARIABLE = "GANGSIM_CUDA_AS_CPU"
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
-               "requires CUDA", "when CUDA is available")
+               "requires CUDA", "when CUDA is available", "from the 'CUDA' backend")
 _MEMORY_BYTES = 1 << 36
 _mode = None
 
@@ -45,8 +45,17 @@ def install() -> None:
     _replace_cuda()
     _replace_constructors()
     sync_batch_norm.install()
-    _mode = _mode_class()()
+    mode_class = _mode_class()
+    _mode = mode_class()
     _mode.__enter__()
+    _wrap(threading.Thread, "_bootstrap_inner", lambda original: lambda thread: (
+        _run_within(mode_class(), original, thread)))
+
+
+def _run_within(mode, function, argument):
+    """A mode is one thread's: this is for the others, such as a DataLoader's that pins memory."""
+    with mode:
+        return function(argument)
 
 
 def _cpu(device):
@@ -167,6 +176,9 @@ def _replace_cuda() -> None:
     cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
     cuda.get_rng_state_all = lambda: [torch.get_rng_state()]
     cuda.set_rng_state_all = lambda states: torch.set_rng_state(states[0])
+    for name in dir(cuda):  # FloatTensor and the like
+        if name.endswith("Tensor") and hasattr(torch, name):
+            setattr(cuda, name, getattr(torch, name))
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.current_stream, cuda.default_stream = lambda *_: _Stream(), lambda *_: _Stream()
     cuda.stream = lambda _=None: contextlib.nullcontext()
@@ -183,6 +195,7 @@ def _returning(value):
 
 def _replace_constructors() -> None:
     """Those that take a device and are no torch functions."""
+    torch.Tensor.record_stream = _returning(None)  # takes no stream but PyTorch's
     module = torch.nn.Module
     _wrap(module, "cuda", lambda original: lambda self, device=None: self)
     _wrap(module, "to", lambda original: lambda self, *arguments, **named: original(
@@ -203,6 +216,9 @@ def _replace_constructors() -> None:
             self, module, None, None, *rest, **named)))
     if torch.__version__.startswith("1."):
         return
+    from torch.utils import _device  # of `with torch.device("cuda")` and set_default_device
+    _wrap(_device.DeviceContext, "__init__", lambda original: lambda self, device: original(
+        self, _cpu_or_index(device)))
     from torch.distributed import device_mesh, fsdp
     states = fsdp._init_utils
     if hasattr(states, "_check_module_states_for_sync_module_states"):  # that all are on a GPU
