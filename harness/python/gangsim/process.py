@@ -160,8 +160,17 @@ def _tell_failure(kind: str, message: str, text: str, place: bytes) -> None:
         own = None
     if own is None or own.has_ended:
         return
-    lines = (line.strip() for line in message.strip().splitlines())  # some begin with tabs
-    own.say(wire.failed(kind, "\n".join(lines), text[-32768:], place))
+    own.say(wire.failed(kind, _without_trace(message), text[-32768:], place))
+
+
+def _without_trace(message: str) -> str:
+    """`message` without indentation, and without the traceback of another process or thread that it
+    passes on, as a DataLoader's does: that is in its own traceback."""
+    lines = [line.strip() for line in message.strip().splitlines()]
+    for index, line in enumerate(lines):
+        if line.endswith("Traceback (most recent call last):"):
+            return "\n".join(lines[:index] + lines[-1:])
+    return "\n".join(lines)
 
 
 def _report_exit(*what) -> None:
