@@ -45,7 +45,10 @@ std::string payload_of(const Collective& collective) {
   std::string text;
   if (reduces(collective.kind) && collective.reduce_operation != unknown_reduce_operation)
     text = std::string(to_string(collective.reduce_operation)) + " ";
-  return text + std::string(to_string(collective.data_type)) + to_string(collective.shape);
+  text += to_string(collective.data_type);
+  // With splits, each rank has counts of its own, and none is described.
+  if (collective.kind == OperationKind::all_to_all && collective.count == 0) return text;
+  return text + to_string(collective.shape);
 }
 
 void append(std::string& text, std::string_view part) {

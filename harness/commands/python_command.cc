@@ -109,9 +109,13 @@ class PythonCommand final : public Command {
     if (compare_) return compare(conductor, program, specification, context);
 
     RunResult result = run_once(conductor, program, specification, context);
+    // What a launcher says when its ranks have failed is long, and would hide the report.
+    const bool ends_first =
+        !ranks_.can_repeat() && !result.holds() && !conductor.turns().is_interrupted();
+    bool ended_well = !ends_first || conductor.end_run(result.report, to_string(result));
     report(result, program, conductor, context);
     cost_.report(program, result, context.out);
-    const bool ended_well = conductor.end_run(result.report, to_string(result));
+    if (!ends_first) ended_well = conductor.end_run(result.report, to_string(result));
     if (conductor.turns().is_interrupted()) return exit_status::interrupted;
     return result.holds() && ended_well ? exit_status::holds : exit_status::finding;
   }
@@ -311,9 +315,10 @@ class PythonCommand final : public Command {
     if (!result.holds() || result.report.schedules == sim::Schedules::every || runs_ ||
         !replay_.empty() || !ranks_.can_repeat() || ranks_.are_free())
       return;
-    text.add_command("Contested", fmt::format("other orders of the ranks, decided by: {}",
-                                              command_line(result.specification, context.binary,
-                                                           " --explore 1000")));
+    text.add_command(
+        "Contested",
+        fmt::format("other orders of the ranks are possible; to try them: {}",
+                    command_line(result.specification, context.binary, " --explore 1000")));
   }
 
   static void add_turns(const Turns& turns, const RunResult& result, sim::MarkedText& text) {

@@ -44,9 +44,12 @@ sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report)
   std::string place;
   if (blocked != report.blocked.end()) {
     finding.location = blocked->location;
-    place = fmt::format(", {}in {} at {}",
-                        finding.ranks.size() == 1 ? "" : fmt::format("rank {} ", blocked->rank),
-                        blocked->call_stack.front().function, to_string(finding.location));
+    // Before the frames of each of several threads stands its name.
+    const auto frame = std::ranges::find_if(
+        blocked->call_stack, [](const SourceLocation& each) { return !each.file.empty(); });
+    place = finding.ranks.size() == 1 ? ", " : fmt::format(", rank {} ", blocked->rank);
+    if (frame != blocked->call_stack.end()) place += fmt::format("in {} ", frame->function);
+    place += "at " + to_string(finding.location);
   }
   const bool is_one = finding.ranks.size() == 1;
   finding.message = fmt::format("{} {} {} outside of any call{}.", is_one ? "Rank" : "Ranks",
@@ -69,9 +72,11 @@ void kill_crashed(const sim::Report& report,
   }
 }
 
-// For a process that a rank has started, as torch.multiprocessing.spawn does.
-std::string_view hint_for_started_process(const RankLauncher* launcher) {
-  if (launcher == nullptr || !launcher->launches()) return "";
+// For a process that a rank has started, as torch.multiprocessing.spawn does, or that a launcher
+// has started in the place of one that has ended.
+std::string_view hint_for_started_process(const RankLauncher* launcher, bool has_ended = false) {
+  if (launcher == nullptr || !launcher->launches())
+    return has_ended ? "; a run is judged up to its first failure, without restarts" : "";
   return "; run a program that starts its own ranks without --world: `gangsim torch -- python3 "
          "PROGRAM`";
 }
@@ -118,7 +123,8 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)
     return fmt::format("rank {} is already process {}; process {} cannot take its place{}",
-                       hello.rank, rank.id, process, hint_for_started_process(launcher_.get()));
+                       hello.rank, rank.id, process,
+                       hint_for_started_process(launcher_.get(), rank.has_ended));
   Connection& connection = caller->connection;
   if (hello.is_watcher) {
     rank.watcher = std::move(caller);

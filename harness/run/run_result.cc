@@ -54,6 +54,8 @@ std::string summary(const RunResult& result) {
 // What has gone wrong as planned; the rest of a long list is counted.
 void add_faults(const sim::Report& report, sim::MarkedText& text) {
   constexpr std::size_t most_named = 8;
+  if (report.fault_plan && report.faults.empty() && report.findings.empty())
+    text.add_advice("Faults", "none of those planned happened in this run");
   if (!report.faults.empty()) text.add("\n");
   for (std::size_t i = 0; i < std::min(most_named, report.faults.size()); ++i) {
     const sim::FiredFault& fault = report.faults[i];

@@ -167,6 +167,19 @@ bool has_other_root(const Deviation& deviation) {
          did.peer != expected.peer;
 }
 
+// Whether it compares a message with one at another place of the program: that of a server, say,
+// with those of its clients, which have calls of their own.
+bool is_of_another_role(const Deviation& deviation) {
+  const CallSummary& did = deviation.did;
+  const CallSummary& expected = deviation.expected;
+  const bool is_other =
+      deviation.kind == Deviance::other_arguments || deviation.kind == Deviance::other_call;
+  return is_other && did.call.kind == expected.call.kind &&
+         (did.call.kind == to_string(OperationKind::send) ||
+          did.call.kind == to_string(OperationKind::recv)) &&
+         !is_same_line(did.location, expected.location);
+}
+
 // What three ids say is not true of any deviation.
 std::string_view id_with(const Finding& finding, const Deviation& first) {
   if (finding.id == finding_id::uneven_iterations && first.kind != Deviance::returned &&
@@ -198,6 +211,7 @@ void lay_at_the_door(Finding& finding, const std::vector<Deviation>& deviations,
   if (finding.ranks == culprits && is_same_line(finding.location, shown.location) &&
       finding.id == id && (first.expected.call.empty() || shows(finding, first.expected)))
     return;
+  if (finding.ranks == culprits && std::ranges::all_of(deviations, is_of_another_role)) return;
   std::vector<std::string> sentences = sentences_of(deviations, world);
   std::string detail;
   for (std::size_t i = 1; i < sentences.size(); ++i) detail += sentences[i] + " ";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,9 +41,14 @@ void complete_rank_failure(Finding& finding) {
   finding.detail =
       fmt::format("{} could not complete {} on {} at {}", capitalised(ranks_text(first.ranks)),
                   to_string(first.call), to_string(first.gang), to_string(first.location));
-  if (next.size() > 2)
-    finding.detail +=
-        fmt::format(", nor others {} more call{}", next.size() - 2, next.size() == 3 ? "" : "s");
+  if (next.size() > 2) {
+    std::vector<int> others;
+    for (const CallSummary& call : std::span(next).subspan(2))
+      others.insert(others.end(), call.ranks.begin(), call.ranks.end());
+    std::sort(others.begin(), others.end());
+    finding.detail += fmt::format("; {} could not complete {} more call{}", ranks_text(others),
+                                  next.size() - 2, next.size() == 3 ? "" : "s");
+  }
   finding.detail += '.';
   std::sort(next.begin(), next.end(), has_more_ranks);
 }

@@ -18,11 +18,42 @@ std::string_view fix_for_message(const Finding& finding) noexcept {
   return "";
 }
 
+// Whether the calls that do not match are at different places: they may be one, of which each side
+// has its own, or two, of which a rank has left one out.
+bool has_two_places(const Finding& finding) noexcept {
+  if (!finding.divergence || finding.divergence->next.size() < 2) return false;
+  const SourceLocation& first = finding.divergence->next[0].location;
+  const SourceLocation& second = finding.divergence->next[1].location;
+  return !first.file.empty() && !second.file.empty() && !is_same_line(first, second);
+}
+
+// An all_to_all whose members pass different numbers is right if they fit, pair by pair.
+std::string_view fix_for_pairs(const Finding& finding) noexcept {
+  const bool is_of_pairs = finding.id == finding_id::mismatch_count &&
+                           finding.call.kind == "all_to_all" && !has_two_places(finding);
+  return is_of_pairs ? "receive from each rank as many elements as it sends" : "";
+}
+
+std::string_view fix_for_two_places(const Finding& finding) noexcept {
+  if (!has_two_places(finding)) return "";
+  if (finding.id == finding_id::mismatch_count)
+    return "call the same operations in the same order, with the same number of elements";
+  if (finding.id == finding_id::mismatch_data_type)
+    return "call the same operations in the same order, with the same data type";
+  if (finding.id == finding_id::mismatch_reduce_operation)
+    return "call the same operations in the same order, with the same reduce operation";
+  if (finding.id == finding_id::mismatch_root)
+    return "call the same operations in the same order, with the same root";
+  return "";
+}
+
 }  // namespace
 
 std::string_view fix_for(const Finding& finding) noexcept {
-  const std::string_view fix = fix_for_message(finding);
-  return fix.empty() ? fix_for(finding.id) : fix;
+  for (const std::string_view fix :
+       {fix_for_message(finding), fix_for_pairs(finding), fix_for_two_places(finding)})
+    if (!fix.empty()) return fix;
+  return fix_for(finding.id);
 }
 
 }  // namespace gang::sim

@@ -40,6 +40,14 @@ TEST(CallText, OfAMessageHasItsPeerTagAndLabel) {
   EXPECT_EQ(arguments_text(call), "f32[4] to rank 1 tag 7 \"grads\"");
 }
 
+TEST(CallText, OfAnAllToAllWithSplitsHasNoCount) {
+  Collective exchange = collective_of(OperationKind::all_to_all);
+  EXPECT_EQ(to_string(exchange), "all_to_all #3 f32[4]");
+  exchange.shape = Shape::vector(0);
+  exchange.count = 0;
+  EXPECT_EQ(to_string(exchange), "all_to_all #3 f32");
+}
+
 TEST(CallText, PrintsAsTheCollectiveDoes) {
   for (const OperationKind kind : all_operation_kinds) {
     Collective collective = collective_of(kind);

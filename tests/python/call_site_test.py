@@ -1,5 +1,6 @@
 """Call sites: the innermost frame that is the program's own."""
 
+import concurrent.futures
 import contextlib
 import functools
 import pathlib
@@ -77,6 +78,16 @@ class CallSite(unittest.TestCase):
         thread.join()
         file, _, function = read(found[-1])
         self.assertEqual((file, function.split(".")[-1]), ("threading.py", "_bootstrap"))
+
+    def test_a_thread_of_a_library_is_where_the_program_has_started_it(self):
+        with mock.patch.object(threading.Thread, "start", threading.Thread.start):
+            call_site.note_where_threads_start()
+            start = threading.Thread.start
+            call_site.note_where_threads_start()
+            self.assertIs(threading.Thread.start, start)
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                place = pool.submit(call_site.here).result()
+        self.assertEqual(read(place)[:2], ("call_site_test.py", line() - 1))
 
     def test_the_sites_that_are_known_do_not_fill_the_memory(self):
         with mock.patch.object(call_site, "_MOST_SITES", 8), \

@@ -225,6 +225,7 @@ class Exceptions(unittest.TestCase):
                       mock.patch.object(process, "_local", threading.local()),
                       mock.patch.object(process, "_explainers", []),
                       mock.patch.object(sys, "excepthook", mock.Mock()),
+                      mock.patch.object(sys, "exit", sys.exit),
                       mock.patch.object(threading, "excepthook", mock.Mock())):
             patch.start()
             self.addCleanup(patch.stop)
@@ -252,11 +253,21 @@ class Exceptions(unittest.TestCase):
         self.assertIn("in report", trace)
         self.assertEqual(other, "json.decoder.JSONDecodeError")
 
+    def test_a_message_of_several_lines_is_told_without_indentation_and_traceback(self):
+        self.report(ValueError("Errors:\n\tTraceback (most recent call last):\n  F\n\tNo key. "))
+        self.assertEqual(self.told()[0][1], "Errors:\nNo key.")
+
     def test_one_is_told_once_by_whoever_sees_it(self):
         error = ValueError("why")
         self.report(error)
         self.report(error)
         self.assertEqual(len(self.told()), 1)
+
+    def test_an_exit_that_ends_the_process_is_one_unless_something_else_was_told(self):
+        with mock.patch.object(process, "is_simulated", lambda: True):
+            for status in "34":
+                process._report_exit("SystemExit", status, "trace", b"")
+        self.assertEqual(self.told(), [("SystemExit", "3", "trace")])
 
     def test_an_exit_is_one_unless_it_is_in_good_order(self):
         for code in ("no data", 3, None, 0, False, ""):

@@ -108,16 +108,18 @@ class Programs(unittest.TestCase):
                     130, f"gangsim: python: interrupted while waiting for {waited_for}\n"))
                 self.assertFalse(is_alive(process))
 
-    def stalled(self, text, *options):
-        """The exit status, and the finding of three ranks that run `text`."""
+    def findings(self, text, *options):
+        """The exit status, and the findings of three ranks that run `text`."""
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder) / "run.json"
             ended = gangsim("python", "--world", 3, "--json", report, *options,
                             write(folder, "program.py", "import fcntl, os, subprocess, time\n"
                                   "import gangsim\ngang = gangsim.root_gang()\n" + text))
-            findings = json.loads(report.read_text())["findings"]
-        return ended.returncode, [(each["id"], each["ranks"], each["location"])
-                                  for each in findings]
+            return ended.returncode, json.loads(report.read_text())["findings"]
+
+    def stalled(self, text, *options):
+        status, findings = self.findings(text, *options)
+        return status, [(each["id"], each["ranks"], each["location"]) for each in findings]
 
     def test_a_rank_that_looks_for_a_file_for_ever_is_named_with_its_line(self):
         text = ("if gang.rank == 1:\n"
@@ -131,6 +133,17 @@ class Programs(unittest.TestCase):
         with ThreadPool(3) as pool:  # they mostly wait
             for result in pool.starmap(found, [(), ("--spawn",), ("--free",)]):
                 self.assertEqual(result, (1, [("deadlock", [1], "program.py:6")]))
+
+    def test_a_rank_outside_of_calls_is_named_with_the_function_that_it_is_in(self):
+        _, findings = self.findings(
+            "import threading\n"
+            "def wait_for_ever(): threading.Event().wait()\n"
+            "if gang.rank == 1:\n"
+            "    threading.Thread(target=wait_for_ever, daemon=True).start()\n"
+            "    wait_for_ever()\n"
+            "gang.barrier()\n", "--stall-limit", "1s")
+        self.assertEqual([each["message"] for each in findings], [
+            "Rank 1 is outside of any call, in wait_for_ever at program.py:5."])
 
     def test_a_rank_that_sleeps_or_waits_for_what_works_is_not(self):
         for text in (
@@ -204,6 +217,20 @@ class Programs(unittest.TestCase):
                 number = pathlib.Path(folder) / "helper"
                 self.assertFalse(is_alive(self.number_in(number)), words)
                 number.unlink()
+
+    def test_the_report_comes_after_what_a_launcher_says_and_a_restart_is_told_why_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rank = write(folder, "rank.py", "import sys, gangsim\n"
+                         "gang = gangsim.root_gang()\n"
+                         "if gang.rank == 1: sys.exit('no data')\n"
+                         "gang.barrier()\n")
+            script = write(folder, "start.sh", "start() { for rank in 0 1; do\n"
+                           f"RANK=$rank WORLD_SIZE=2 {sys.executable} {rank} & done; wait; }}\n"
+                           "start; echo once more; start; exit 1\n")
+            ended = gangsim("python", "--", "sh", script)
+        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertIn("a run is judged up to its first failure, without restarts", ended.stdout)
+        self.assertLess(ended.stdout.rfind("once more"), ended.stdout.rfind("FAILED  rank_failed"))
 
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:

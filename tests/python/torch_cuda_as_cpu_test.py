@@ -9,7 +9,7 @@ import unittest
 from package import PACKAGES, has
 
 SCRIPT = """
-import os, torch
+import os, threading, torch
 from gangsim.torch import cuda_as_cpu
 wants = RuntimeError("Torch not compiled with CUDA enabled")
 assert cuda_as_cpu.hint(wants) == ""  # it was asked for
@@ -39,6 +39,21 @@ for moved in (layer.cuda(), layer.cuda(0), layer.to("cuda:1"), layer.to(device="
     assert moved.weight.device.type == "cpu"
 assert layer.weight.dtype is torch.float64
 
+# What moves to the CPU is a copy, as from a GPU; what is on the GPU already stays where it is.
+for moved in (x.cpu(), x.to("cpu"), x.to(torch.device("cpu")), x.to(device="cpu"),
+              x.to("cpu", torch.float32)):
+    assert torch.equal(moved, x) and moved.data_ptr() != x.data_ptr()
+for moved in (x.cuda(), x.to("cuda"), x.to(1), x.to(torch.float32)):
+    assert moved.data_ptr() == x.data_ptr()
+weight = layer.weight.data_ptr()
+for moved in (layer.cuda(), layer.to("cuda"), layer.to(1), layer.to(device="cuda:0")):
+    assert moved.weight.data_ptr() == weight
+kept = {name: value.cpu() for name, value in layer.state_dict().items()}
+with torch.no_grad():
+    layer.weight.add_(1)
+assert not torch.equal(kept["weight"], layer.weight)
+assert layer.cpu().weight.data_ptr() != weight
+
 cuda = torch.cuda
 assert cuda.is_available() and cuda.device_count() == 2 and cuda.current_device() == 0
 for device, index in ((1, 1), ("cuda:0", 0), (torch.device("cuda", 1), 1), ("cuda", 0)):
@@ -48,8 +63,28 @@ stream, event = cuda.Stream(), cuda.Event(enable_timing=True)
 given = cuda.Event()
 assert stream.record_event(given) is given and stream.record_event().query()
 assert stream.query() and event.elapsed_time(given) == 0
+x.record_stream(stream)
 with cuda.stream(stream), cuda.device(1):
     stream.synchronize()
+if not torch.__version__.startswith("1."):  # what FSDP does on a GPU
+    with torch.device("cuda"):
+        assert torch.ones(2).device.type == "cpu"
+    torch.set_default_device("cuda:1")
+    assert torch.ones(2).device.type == "cpu"
+    torch.set_default_device(None)
+    torch.cpu.current_stream().synchronize()
+    torch.cpu.Stream().wait_event(torch.cpu.current_stream().record_event())
+    out = [torch.zeros(1), torch.zeros(2)]
+    torch.split_with_sizes_copy(torch.arange(3.0), [1, 2], out=out)
+    assert [(each._version, each.tolist()) for each in out] == [(0, [0]), (0, [1, 2])]
+moved = []  # in a thread
+thread = threading.Thread(target=lambda: moved.append(x.to("cuda").pin_memory()))
+thread.start()
+thread.join()
+assert moved[0] is x
+data = torch.utils.data.TensorDataset(torch.arange(6.0))
+assert sum(float(each.sum()) for each, in torch.utils.data.DataLoader(data, 2, pin_memory=True,
+                                                                      num_workers=1)) == 15
 state = cuda.get_rng_state()
 first = torch.rand(1)
 cuda.set_rng_state(state)
@@ -66,6 +101,8 @@ for device in ("cuda", torch.device("cuda", 1), "cpu"):
     assert isinstance(generator, torch.Generator) and not isinstance(7, torch.Generator)
     assert torch.equal(torch.rand(2, generator=generator, device=device), torch.rand(
         2, generator=torch.Generator().manual_seed(7)))
+
+assert cuda.FloatTensor([1.0]).tolist() == [1] and cuda.LongTensor(2).dtype is torch.int64
 
 torch.save(x, "x.pt")
 for place in ("cuda:1", torch.device("cuda"), "cpu"):

@@ -55,8 +55,10 @@ class Processes(Ways):
         self.assertGreater(len(set.union(*orders.values())), 1)
 
     def test_cuda_scripts_run_on_the_cpu(self):
-        ended = run("gpus.py", "--cuda-as-cpu")
-        self.assertEqual(ended.status, 0, ended.text)
+        for program in ("gpus.py", "fsdp_gpus.py") if VERSION >= (2, 0) else ("gpus.py",):
+            with self.subTest(program):
+                ended = run(program, "--cuda-as-cpu")
+                self.assertEqual(ended.status, 0, ended.text)
 
 
 @needs_torch

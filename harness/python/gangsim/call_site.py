@@ -1,5 +1,6 @@
 """Where in the program a call comes from, and the stacks of its threads."""
 
+import functools
 import os
 import sys
 import threading
@@ -33,7 +34,7 @@ def skip(path: str) -> None:
 
 def here(depth: int = 1) -> bytes:
     """The encoded site of the innermost frame that is the program's own; the `depth` innermost are
-    known to be others."""
+    known to be others. In a thread that a library has started for itself, where it was started."""
     frame = outermost = sys._getframe(depth)
     while frame is not None:
         key = (id(frame.f_code), frame.f_lasti)
@@ -41,7 +42,22 @@ def here(depth: int = 1) -> bytes:
         if site is not None:
             return site
         outermost, frame = frame, frame.f_back
-    return _encoded(outermost)
+    return getattr(threading.current_thread(), "gangsim_started_at", None) or _encoded(outermost)
+
+
+def note_where_threads_start() -> None:
+    """From now on, threads know where they were started. Idempotent."""
+    start = threading.Thread.start
+    if getattr(start, "notes_where", False):
+        return
+
+    @functools.wraps(start)
+    def noting_start(thread):
+        thread.gangsim_started_at = here()
+        return start(thread)
+
+    noting_start.notes_where = True
+    threading.Thread.start = noting_start
 
 
 def _noted(key: Tuple[int, int], frame: FrameType) -> Tuple[Optional[bytes], CodeType]:

@@ -16,7 +16,7 @@ import traceback
 import weakref
 from typing import Callable, List, Optional
 
-from . import call_site, wire
+from . import call_site, exits, wire
 from .connection import Connection
 from .errors import Error, GangFailure, InvalidArgument, InvalidOperation
 
@@ -146,17 +146,38 @@ def report_failure(kind, error, trace) -> None:
         return
     if getattr(_local, "failure", None) is error:
         return  # already reported by a hook
+    name = kind.__qualname__ if kind.__module__ == "builtins" else (
+        f"{kind.__module__}.{kind.__qualname__}")
+    text = "".join(traceback.format_exception(kind, error, trace))
     _local.failure = error
+    _tell_failure(name, str(error), text, call_site.of_traceback(trace))
+
+
+def _tell_failure(kind: str, message: str, text: str, place: bytes) -> None:
     try:
         own = connection() if is_rank() else None
     except Error:
         own = None
     if own is None or own.has_ended:
         return
-    name = kind.__qualname__ if kind.__module__ == "builtins" else (
-        f"{kind.__module__}.{kind.__qualname__}")
-    text = "".join(traceback.format_exception(kind, error, trace))
-    own.say(wire.failed(name, str(error), text[-32768:], call_site.of_traceback(trace)))
+    own.say(wire.failed(kind, _without_trace(message), text[-32768:], place))
+
+
+def _without_trace(message: str) -> str:
+    """`message` without indentation, and without the traceback of another process or thread that it
+    passes on, as a DataLoader's does: that is in its own traceback."""
+    lines = [line.strip() for line in message.strip().splitlines()]
+    for index, line in enumerate(lines):
+        if line.endswith("Traceback (most recent call last):"):
+            return "\n".join(lines[:index] + lines[-1:])
+    return "\n".join(lines)
+
+
+def _report_exit(*what) -> None:
+    """Tells the conductor of a call of sys.exit that has ended this process."""
+    if is_simulated() and not hasattr(_local, "failure"):
+        _local.failure = None
+        _tell_failure(*what)
 
 
 def told(function: Callable) -> Callable:
@@ -272,6 +293,7 @@ def _start_watching(path: str, rank: Identity) -> None:
                                         daemon=True)
     _process.own_threads = 2
     _process.watcher.start()
+    call_site.note_where_threads_start()
     try:
         faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
     except (AttributeError, OSError, RuntimeError, ValueError):
@@ -314,6 +336,7 @@ def hook_exceptions() -> None:
         in_thread(arguments)
 
     sys.excepthook, threading.excepthook = main_hook, thread_hook
+    exits.install(_report_exit)
 
 
 def _keep_thread_failure(arguments) -> None:

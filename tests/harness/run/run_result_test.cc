@@ -89,6 +89,13 @@ TEST(RunResultText, CountsAFaultThatHappenedAgain) {
   EXPECT_THAT(text, testing::HasSubstr("fault 1 happened, 2 times"));
 }
 
+TEST(RunResultText, ARunInWhichNoPlannedFaultHappenedSaysSo) {
+  const std::string said = "  Faults     none of those planned happened in this run\n";
+  EXPECT_THAT(to_string(with_faults(0)), testing::EndsWith(said));
+  EXPECT_THAT(to_string(run_body([](Rank&) {})), testing::Not(testing::HasSubstr("Faults")));
+  EXPECT_THAT(to_string(with_faults(1)), testing::Not(testing::HasSubstr(said)));
+}
+
 TEST(RunResultText, SaysWhatWasNotContained) {
   RunResult result = with_faults(1);
   result.uncontained = "rank 0 got a false mismatch";

@@ -61,9 +61,9 @@ def count(rank):
     return counter.total
 
 
-def train(rank):
+def train(rank, finds_unused):
     torch.manual_seed(0)
-    model = DistributedDataParallel(torch.nn.Linear(1, 1))
+    model = DistributedDataParallel(torch.nn.Linear(1, 1), find_unused_parameters=finds_unused)
     optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)
     steps = 0
     with Join([model, optimizer]):
@@ -78,7 +78,7 @@ def main():
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     assert count(rank) == sum(5 + each for each in range(world))
-    assert train(rank) == 5 + rank
+    assert train(rank, finds_unused=False) == train(rank, finds_unused=True) == 5 + rank
     if rank == 0:
         print("all well")
     dist.destroy_process_group()

@@ -191,5 +191,21 @@ TEST(SettledCulprits, ASourceThatExplainsBothWaitsIsWrong) {
   EXPECT_EQ(to_string(report.findings[0].location), "train.py:3");
 }
 
+TEST(SettledCulprits, AServersMessagesAreNotThoseOfItsClients) {
+  const RankProgram program = [](SimulatedRank& rank) {
+    std::int32_t request = 0;
+    std::int64_t answer = 0;
+    if (rank.rank() != 0) rank.root()->send(view_of(request), 0, 0, {}, line(8));
+    if (rank.rank() == 1) rank.root()->recv(view_of(answer), 0, 0, {}, line(9));
+    if (rank.rank() != 0) return;
+    for (int client = 1; client < 3; ++client)
+      rank.root()->recv(view_of(request), client, 0, {}, line(3));
+    rank.root()->send(view_of(answer), 1, 0, {}, line(4));  // and client 3 is left alone
+  };
+  const Report report = run_settled({.world_size = 4}, program);
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  EXPECT_EQ(full_message(report.findings[0]), full_message(run(4, program).findings.at(0)));
+}
+
 }  // namespace
 }  // namespace gang::sim

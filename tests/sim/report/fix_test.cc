@@ -32,6 +32,27 @@ TEST(Fix, OfAMessageIsAboutItsOtherSide) {
             fix_for(finding_id::mismatch_tag));
 }
 
+TEST(Fix, OfArgumentsAtTwoPlacesIsTheOrderToo) {
+  Finding finding = finding_of(finding_id::mismatch_data_type, "all_gather");
+  const CallSummary here{.call = {.kind = "all_gather"}, .location = {"train.py", 28, "step"}};
+  CallSummary there = here;
+  finding.divergence = Divergence{.next = {here, there}};
+  EXPECT_EQ(fix_for(finding), "pass the same data type on every member");
+  there.location.line = 41;
+  finding.divergence->next[1] = there;
+  EXPECT_EQ(fix_for(finding),
+            "call the same operations in the same order, with the same data type");
+  finding.divergence->next[1].location = {};  // unknown
+  EXPECT_EQ(fix_for(finding), fix_for(finding_id::mismatch_data_type));
+}
+
+TEST(Fix, OfAnAllToAllIsThatItsPairsFit) {
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_count, "all_to_all")),
+            "receive from each rank as many elements as it sends");
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_data_type, "all_to_all")),
+            fix_for(finding_id::mismatch_data_type));
+}
+
 TEST(Fix, OfAMessageToItselfIsNotAnOrderOfTwoRanks) {
   const std::string_view cycle = finding_id::point_to_point_cycle;
   EXPECT_EQ(fix_for(finding_of(cycle, "send", {3})),

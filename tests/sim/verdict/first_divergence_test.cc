@@ -1,5 +1,6 @@
 #include "sim/verdict/first_divergence.h"
 
+#include "tests/sim/verdict/recorded_worlds.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -136,6 +137,18 @@ TEST(FirstDivergence, ARankThatThrewIsNamedWithThoseThatWaitForIt) {
   EXPECT_EQ(to_string(finding.divergence->last_common.call), "barrier #0");
   EXPECT_THAT(finding.divergence->next.at(0).ranks, ElementsAre(0, 2, 3));
   EXPECT_EQ(finding.divergence->next.at(1).note, "ended with an exception");
+}
+
+TEST(FirstDivergence, ThoseWhoWaitInOtherCallsForARankThatThrewAreNamedToo) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto pair = pair_of(rank);
+    if (rank.rank() == 1) throw std::runtime_error("out of memory");
+    if (rank.rank() == 0) pair->barrier({}, CallSite::at("train.cc", 9));
+    rank.root()->barrier({}, CallSite::at("train.cc", 8));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("rank_failed"));
+  EXPECT_THAT(full_message(report.findings[0]),
+              HasSubstr(" at train.cc:8; rank 0 could not complete 1 more call."));
 }
 
 }  // namespace

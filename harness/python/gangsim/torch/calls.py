@@ -15,7 +15,8 @@ _WITH_ASYNC_OP = frozenset((
     "_reduce_scatter_base", "all_to_all", "all_to_all_single", "barrier"))
 _ALWAYS = frozenset(("send", "recv"))
 # Functions of PyTorch that drop a Work, or leave it to C++, which may never wait for it.
-_LEFT = frozenset(("notify_join_context", "_check_global_requires_backward_grad_sync"))
+_LEFT = frozenset(("notify_join_context", "_check_global_requires_backward_grad_sync",
+                   "_match_unused_params_allreduce"))
 
 
 def is_blocking_call(caller: FrameType) -> bool:
@@ -24,9 +25,9 @@ def is_blocking_call(caller: FrameType) -> bool:
     Then one message to the conductor does for starting and waiting.
     """
     code = caller.f_code
-    if code.co_filename != _FILE:
-        return False
     name = code.co_name
+    if code.co_filename != _FILE:
+        return name in _LEFT and code.co_filename.startswith(_TORCH)
     if name in _WITH_ASYNC_OP:
         return caller.f_locals.get("async_op", True) is False or _outer_name(caller) in _LEFT
     if name in ("isend", "irecv"):  # from PyTorch 2.6, send calls isend

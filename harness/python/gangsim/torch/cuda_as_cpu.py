@@ -1,14 +1,15 @@
 """Lets a script that was written for GPUs run without one: `cuda` devices mean the CPU.
 
 Asked for with `gangsim torch --cuda-as-cpu`. Calls that name a CUDA device get the CPU instead;
-streams, events and memory statistics are empty. It cannot run CUDA or Triton kernels or flash
-attention, nor make `tensor.is_cuda` true; GradScaler is disabled, and half-precision autocast is
-bfloat16. Threads that the script starts see no CUDA devices.
+streams, events and memory statistics are empty. What is moved to the CPU is copied, as from a GPU.
+It cannot run CUDA or Triton kernels or flash attention, nor make `tensor.is_cuda` true; GradScaler
+is disabled, and half-precision autocast is bfloat16.
 """
 
 import contextlib
 import functools
 import os
+import threading
 import types
 
 import torch
@@ -19,7 +20,7 @@ VARIABLE = "GANGSIM_CUDA_AS_CPU"
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
-               "requires CUDA", "when CUDA is available")
+               "requires CUDA", "when CUDA is available", "from the 'CUDA' backend")
 _MEMORY_BYTES = 1 << 36
 _mode = None
 
@@ -44,8 +45,17 @@ def install() -> None:
     _replace_cuda()
     _replace_constructors()
     sync_batch_norm.install()
-    _mode = _mode_class()()
+    mode_class = _mode_class()
+    _mode = mode_class()
     _mode.__enter__()
+    _wrap(threading.Thread, "_bootstrap_inner", lambda original: lambda thread: (
+        _run_within(mode_class(), original, thread)))
+
+
+def _run_within(mode, function, argument):
+    """A mode is one thread's: this is for the others, such as a DataLoader's that pins memory."""
+    with mode:
+        return function(argument)
 
 
 def _cpu(device):
@@ -63,6 +73,18 @@ def _cpu_or_index(device):
     return "cpu" if is_index else _cpu(device)
 
 
+def _named_gpu(device):
+    """A GPU that is given by its number, as a device; anything else as it is."""
+    is_index = isinstance(device, int) and not isinstance(device, bool)
+    return torch.device("cuda", device) if is_index else device
+
+
+def _names_cpu(values) -> bool:
+    """Whether a tensor is to be moved to the CPU itself, from what would be a GPU."""
+    return any(isinstance(value, (str, torch.device)) and str(value).split(":")[0] == "cpu"
+               for value in values)
+
+
 def _mode_class():
     from torch.overrides import TorchFunctionMode
 
@@ -74,9 +96,13 @@ def _mode_class():
             name = getattr(function, "__name__", "")
             if name in ("cuda", "pin_memory") and arguments:
                 return arguments[0]
+            if name == "cpu" and arguments:
+                return arguments[0].clone(**named)
             if name == "to":
+                if _names_cpu([*arguments[1:], named.get("device")]):
+                    named = {**named, "copy": True}  # as from a GPU
                 arguments = (arguments[0], *map(_cpu_or_index, arguments[1:]))
-            if "device" in named:
+            if "device" in named and name != "_parse_to":  # Module.to's, which then calls `to`
                 named = {**named, "device": _cpu_or_index(named["device"])}
             if named.get("pin_memory"):
                 named = {**named, "pin_memory": False}
@@ -150,9 +176,15 @@ def _replace_cuda() -> None:
     cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
     cuda.get_rng_state_all = lambda: [torch.get_rng_state()]
     cuda.set_rng_state_all = lambda states: torch.set_rng_state(states[0])
+    for name in dir(cuda):  # FloatTensor and the like
+        if name.endswith("Tensor") and hasattr(torch, name):
+            setattr(cuda, name, getattr(torch, name))
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.current_stream, cuda.default_stream = lambda *_: _Stream(), lambda *_: _Stream()
     cuda.stream = lambda _=None: contextlib.nullcontext()
+    if hasattr(torch, "cpu"):  # FSDP takes streams from the module of its device
+        torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
+        torch.cpu.current_stream = lambda *_: _Stream()
     cuda.device = lambda _=None: contextlib.nullcontext()
 
 
@@ -163,11 +195,12 @@ def _returning(value):
 
 def _replace_constructors() -> None:
     """Those that take a device and are no torch functions."""
+    torch.Tensor.record_stream = _returning(None)  # takes no stream but PyTorch's
     module = torch.nn.Module
     _wrap(module, "cuda", lambda original: lambda self, device=None: self)
     _wrap(module, "to", lambda original: lambda self, *arguments, **named: original(
-        self, *map(_cpu_or_index, arguments),
-        **{name: _cpu_or_index(value) if name == "device" else value
+        self, *map(_named_gpu, arguments),
+        **{name: _named_gpu(value) if name == "device" else value
            for name, value in named.items()}))
     _wrap(torch, "load", lambda original: lambda file, map_location="cpu", *rest, **named: original(
         file, _cpu(map_location), *rest, **named))
@@ -183,10 +216,18 @@ def _replace_constructors() -> None:
             self, module, None, None, *rest, **named)))
     if torch.__version__.startswith("1."):
         return
+    from torch.utils import _device  # of `with torch.device("cuda")` and set_default_device
+    _wrap(_device.DeviceContext, "__init__", lambda original: lambda self, device: original(
+        self, _cpu_or_index(device)))
     from torch.distributed import device_mesh, fsdp
+    states = fsdp._init_utils
+    if hasattr(states, "_check_module_states_for_sync_module_states"):  # that all are on a GPU
+        states._check_module_states_for_sync_module_states = _returning(None)
     _wrap(fsdp.FullyShardedDataParallel, "__init__", lambda original: (
         lambda self, *arguments, **named: original(
             self, *arguments, **{**named, "device_id": torch.device("cpu")})))
+    if hasattr(torch, "split_with_sizes_copy"):
+        _wrap(torch, "split_with_sizes_copy", _leaving_versions)
     for place in (device_mesh, torch.distributed):
         if hasattr(place, "init_device_mesh"):
             _wrap(place, "init_device_mesh", lambda original: lambda device, *rest, **named: (
@@ -221,6 +262,19 @@ def _disabled(original):
         original(self, *((("cpu",) if is_named else ())), enabled=False)
 
     return construct
+
+
+def _leaving_versions(original):
+    """FSDP 2 gathers parameters into tensors that autograd has saved. CUDA's kernel does not count
+    that as a change; the CPU's does."""
+
+    def copy(*arguments, out=None, **named):
+        with contextlib.ExitStack() as kept:
+            for tensor in out or ():
+                kept.enter_context(torch.autograd._unsafe_preserve_version_counter(tensor))
+            return original(*arguments, out=out, **named)
+
+    return copy
 
 
 def _wrap(place, name: str, make) -> None:
