@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,13 @@ Descriptor RankOutput::open(int rank, std::ostream& to) {
   streams_.emplace(descriptor, Stream{rank, to, Descriptor(descriptor), ""});
   poller_.add(descriptor, [this, descriptor] { read(descriptor); });
   return Descriptor(pipe[1]);
+}
+
+void RankOutput::silence() {
+  std::vector<int> descriptors;
+  for (const auto& [descriptor, stream] : streams_) descriptors.push_back(descriptor);
+  for (const int descriptor : descriptors) read(descriptor);  // as much as a pipe holds
+  is_silent_ = true;
 }
 
 void RankOutput::read(int descriptor) {

@@ -28,8 +28,9 @@ class RankOutput {
   };
   Pipes open(int rank);
 
-  // From now on nothing is passed on; until resume.
-  void silence() noexcept { is_silent_ = true; }
+  // What ranks have printed until now is passed on, but nothing that they print from now on; until
+  // resume.
+  void silence();
   void resume() noexcept { is_silent_ = false; }
 
  private:

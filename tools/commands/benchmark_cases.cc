@@ -62,20 +62,20 @@ std::vector<Benchmark> message_benchmarks() {
   std::vector<Benchmark> lines;
   for (const LargeCase& work : {
            LargeCase{.work = "gather by messages, 16,384 ranks",
-          .name = "gather_by_messages/ranks:16384/any:0/",
-          .bars = {.gib = 0.3, .seconds = 1}},
+                     .name = "gather_by_messages/ranks:16384/any:0/",
+                     .bars = {.gib = 0.3, .seconds = 1}},
            LargeCase{.work = "gather from any, 16,384 ranks",
-           .name = "gather_by_messages/ranks:16384/any:1/",
-           .bars = {.gib = 0.3, .seconds = 1}},
+                     .name = "gather_by_messages/ranks:16384/any:1/",
+                     .bars = {.gib = 0.3, .seconds = 1}},
            LargeCase{.work = "send cycle settled, 16,384 ranks",
-           .name = "settled_send_cycle/16384/",
-           .bars = {.gib = 0.4, .seconds = 5}},
+                     .name = "settled_send_cycle/16384/",
+                     .bars = {.gib = 0.4, .seconds = 5}},
            LargeCase{.work = "wrong tag settled, 16,384 ranks",
-           .name = "settled_wrong_tag_in_line/16384/",
-           .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
+                     .name = "settled_wrong_tag_in_line/16384/",
+                     .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
            LargeCase{.work = "8,192 wrong tags settled",
-           .name = "settled_wrong_tags/16384/",
-           .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
+                     .name = "settled_wrong_tags/16384/",
+                     .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
        })
     lines.push_back(large_case(work));
   return lines;

@@ -65,6 +65,19 @@ TEST_F(RankOutputTest, IsSilentOnceItIsToldTo) {
   EXPECT_EQ(out_.str(), "[1] one\n");
 }
 
+TEST_F(RankOutputTest, WhatWasPrintedBeforeItIsSilencedIsPassedOn) {
+  RankOutput::Pipes ended = output_.open(0);
+  const RankOutput::Pipes pipes = output_.open(1);
+  write(ended.out, "the end");
+  ended.out.close();
+  write(pipes.out, "one\n");
+  output_.silence();
+  EXPECT_EQ(out_.str(), "[0] the end\n[1] one\n");
+  write(pipes.out, "two\n");
+  read_all();
+  EXPECT_EQ(out_.str(), "[0] the end\n[1] one\n");
+}
+
 TEST_F(RankOutputTest, ARankMayBeStartedAgain) {
   {
     const RankOutput::Pipes pipes = output_.open(1);
