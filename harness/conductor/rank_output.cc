@@ -38,6 +38,7 @@ void RankOutput::silence() {
   std::vector<int> descriptors;
   for (const auto& [descriptor, stream] : streams_) descriptors.push_back(descriptor);
   for (const int descriptor : descriptors) read(descriptor);  // as much as a pipe holds
+  for (auto& [descriptor, stream] : streams_) print_begun(stream);
   is_silent_ = true;
 }
 
@@ -47,7 +48,7 @@ void RankOutput::read(int descriptor) {
   const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    if (!stream.line.empty()) print(stream, stream.line);
+    print_begun(stream);
     poller_.remove(descriptor);
     streams_.erase(descriptor);
     return;
@@ -60,6 +61,12 @@ void RankOutput::read(int descriptor) {
     text.remove_prefix(end + 1);
   }
   stream.line += text;
+}
+
+// A line without its end.
+void RankOutput::print_begun(Stream& stream) {
+  if (!stream.line.empty()) print(stream, stream.line);
+  stream.line.clear();
 }
 
 void RankOutput::print(const Stream& stream, std::string_view line) {

@@ -43,6 +43,7 @@ class RankOutput {
 
   Descriptor open(int rank, std::ostream& to);
   void read(int descriptor);
+  void print_begun(Stream& stream);
   void print(const Stream& stream, std::string_view line);
 
   Poller& poller_;

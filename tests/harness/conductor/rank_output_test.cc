@@ -72,10 +72,10 @@ TEST_F(RankOutputTest, WhatWasPrintedBeforeItIsSilencedIsPassedOn) {
   ended.out.close();
   write(pipes.out, "one\n");
   output_.silence();
-  EXPECT_EQ(out_.str(), "[0] the end\n[1] one\n");
+  EXPECT_EQ(out_.str(), "[1] one\n[0] the end\n");
   write(pipes.out, "two\n");
   read_all();
-  EXPECT_EQ(out_.str(), "[0] the end\n[1] one\n");
+  EXPECT_EQ(out_.str(), "[1] one\n[0] the end\n");
 }
 
 TEST_F(RankOutputTest, ARankMayBeStartedAgain) {
