@@ -70,7 +70,7 @@ class Machine {
   explicit Machine(std::string_view bytes) : bytes_(bytes) {}
 
   ValueTree run() {
-    if (!looks_like_pickle(bytes_)) throw InvalidArgument("it is no pickle of protocol 2 or later");
+    if (!looks_like_pickle(bytes_)) throw InvalidArgument("not a pickle of protocol 2 or later");
     while (!is_over_) step();
     return std::move(tree_);
   }
@@ -172,7 +172,8 @@ void Machine::refuse(char code) const {
   if (const Opcode* opcode = find_in(unused, code))
     throw InvalidArgument(fmt::format("opcode {} ({}) at byte {} is not one that dumps use",
                                       opcode->name, printable, opcode_at_));
-  throw InvalidArgument(fmt::format("byte {} is {}, which is no opcode", opcode_at_, printable));
+  throw InvalidArgument(
+      fmt::format("byte {} is {}, which is not an opcode", opcode_at_, printable));
 }
 
 void Machine::step() {

@@ -56,7 +56,8 @@ class MessageMatching {
   World& world_;
   Engine& engine_;
   Matching& matching_;
-  const bool watches_races_;  // not where a Guide leads: its other runs take the other messages
+  // Not where a Guide leads: further runs under it take the other messages.
+  const bool watches_races_;
   RaceWatch races_;
   bool forced_receive_completed_ = false;
 };

@@ -102,7 +102,7 @@ struct StepLog {
   // Several contexts of a rank called on one gang: which of them were there at once is not noted.
   bool is_incomplete = false;
 
-  // The marks of a step and of those after it; none if there is no such step.
+  // The marks of a step and of those after it; empty if the log has fewer steps.
   std::span<const StepMark> marks_from(std::size_t step) const noexcept {
     return std::span(marks).subspan(step < choices.size() ? choices[step].mark : marks.size());
   }

@@ -37,6 +37,12 @@ class Exits(unittest.TestCase):
         self.assertEqual(self.end_of("try: leave(5)\nexcept SystemExit as error: raise"),
                          (5, "told SystemExit 5 2\n"))
 
+    def test_a_status_that_is_given_later_harms_nothing(self):
+        self.assertEqual(self.end_of(
+            "sys.unraisablehook = lambda _: print('an error')\n"
+            "try: sys.exit()\nexcept SystemExit as error:\n    error.code = 6\n    raise\n"),
+            (6, ""))
+
     def test_one_in_good_order_is_not(self):
         for status in ("0", "None", "", "False"):
             self.assertEqual(self.end_of(f"sys.exit({status})"), (0, ""))

@@ -114,8 +114,11 @@ class Groups(unittest.TestCase):
 
     def test_only_what_is_destroyed_is_closed(self):
         groups = [mock.Mock(), mock.Mock()]
-        with mock.patch.object(c10d, "_world", None, create=True), \
-                mock.patch.object(c10d, "_pg_map", dict.fromkeys(groups), create=True):
+        known = dict.fromkeys(groups)
+        # PyTorch 1 has no _world.
+        world = mock.Mock(pg_map=known, default_pg=groups[0]) if hasattr(c10d, "_world") else None
+        with mock.patch.object(c10d, "_world", world, create=True), \
+                mock.patch.object(c10d, "_pg_map", known, create=True):
             original = mock.Mock()
             destroy = redirect._destroyer(original)
             destroy(groups[1])

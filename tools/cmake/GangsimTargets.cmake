@@ -56,8 +56,8 @@ endfunction()
 
 # gangsim_compile_around_runs(NAME SOURCES... LIBRARIES...): further sources of gangsim_NAME, which
 # are not on the path of a run and compile a third faster with less optimisation. A target of their
-# own, since sources with flags of their own are left out of batches. So is the precompiled header:
-# GCC 12 crashes on one that was made with other optimisations.
+# own, since sources with flags of their own are left out of batches. It has its own precompiled
+# header, too: GCC 12 crashes on one that was made with another level of optimisation.
 function(gangsim_compile_around_runs name)
   cmake_parse_arguments(PARSE_ARGV 1 around_runs "" "" "SOURCES;LIBRARIES")
   set(library gangsim_${name})

@@ -18,7 +18,7 @@ class _Exit(SystemExit):
     def __del__(self):
         ends = sys._getframe().f_back is None and (
             threading.current_thread() is threading.main_thread())
-        if ends and self.code and not sys.is_finalizing():
+        if ends and self.tell and self.code and not sys.is_finalizing():
             self.tell("SystemExit", str(self.code), f"{self.stack}SystemExit: {self.code}\n",
                       self.place)
 

@@ -79,8 +79,9 @@ TEST(PickleReader, RefusesWhatNoDumpHas) {
   EXPECT_THAT(pickle_error_of("\x80\x02"
                               "0."s),
               HasSubstr("opcode POP ('0') at byte 2 is not one that"));
-  EXPECT_THAT(pickle_error_of("\x80\x02\xff."s), HasSubstr("byte 2 is 0xff, which is no opcode"));
-  EXPECT_THAT(pickle_error_of("hello"), HasSubstr("no pickle"));
+  EXPECT_THAT(pickle_error_of("\x80\x02\xff."s),
+              HasSubstr("byte 2 is 0xff, which is not an opcode"));
+  EXPECT_THAT(pickle_error_of("hello"), HasSubstr("not a pickle"));
   EXPECT_THAT(pickle_error_of("\x80\x02\x8a\x09\1\1\1\1\1\1\1\1\1."s),
               HasSubstr("integer of 9 bytes"));
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/collective.h"
+#include "tests/sim/schedule/logs.h"
 
 namespace gang::sim {
 namespace {
@@ -17,6 +18,18 @@ Access access(StepKey object, AccessMode mode) { return {.mode = mode, .object =
 bool do_conflict(const std::vector<Access>& a, const std::vector<Access>& b,
                  const AnyReceives& known) {
   return conflict(a, b, known);
+}
+
+TEST(StepLog, TheMarksOfAStepAndOfThoseAfterIt) {
+  test::LogWriter writer(2);
+  writer.step(0).access(7).step(1).access(7).step(0);
+  const StepLog& log = writer.log();
+  EXPECT_EQ(log.marks_from(0).size(), 5U);
+  ASSERT_EQ(log.marks_from(1).size(), 3U);
+  EXPECT_EQ(log.marks_from(1).front().kind, StepMark::Kind::step);
+  EXPECT_EQ(log.marks_from(1).front().value, 1U);
+  EXPECT_EQ(log.marks_from(2).size(), 1U);
+  EXPECT_TRUE(log.marks_from(3).empty());
 }
 
 TEST(StepLog, OnlyWritesAndLooksAtArrivalsConflict) {

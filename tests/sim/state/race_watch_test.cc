@@ -1,5 +1,6 @@
 #include "sim/state/race_watch.h"
 
+#include "sim/schedule/guide.h"
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -44,6 +45,17 @@ TEST(RaceWatch, SeesMessagesThatWaitInBuffers) {
   const Report report = gather({1, 2}, {.world_size = 3, .sends = SendMode::buffered(64)});
   ASSERT_EQ(report.race_candidates.size(), 1U);
   EXPECT_EQ(report.race_candidates[0].other_source, 2);
+}
+
+// Such a run is one of several, which take each other's messages.
+TEST(RaceWatch, LooksForNoneWhereAGuideLeads) {
+  const auto guide = std::make_shared<Guide>();
+  const AnyReceives known;
+  guide->begin({}, known);
+  const Report report =
+      gather({1, 2}, {.world_size = 3, .scheduler = SchedulerKind::guided, .guide = guide});
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_THAT(report.race_candidates, IsEmpty());
 }
 
 TEST(RaceWatch, EqualMessagesDoNotRace) { EXPECT_THAT(gather({7, 7}).race_candidates, IsEmpty()); }
