@@ -62,7 +62,7 @@ Folder read_folder(const std::string& path) {
   return folder;
 }
 
-std::string verdict_of(const RunResult& result) {
+std::string verdict_cell(const RunResult& result) {
   const sim::Report& report = result.report;
   const std::string outcome(to_string(report.outcome));
   return report.findings.empty() ? outcome : outcome + "  " + report.findings.front().id;
@@ -72,7 +72,7 @@ std::string table_of(const Folder& folder) {
   std::vector<std::vector<std::string>> rows = {{"file", "verdict", "program", "world", "seed"}};
   for (const NamedRun& run : folder.runs) {
     const std::string& program = run.result.specification.program;
-    rows.push_back({run.file, verdict_of(run.result), program.substr(program.rfind('/') + 1),
+    rows.push_back({run.file, verdict_cell(run.result), program.substr(program.rfind('/') + 1),
                     fmt::format("{}", run.result.world_size),
                     fmt::format("{}", run.result.specification.options.seed)});
   }

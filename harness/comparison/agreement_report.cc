@@ -37,7 +37,7 @@ std::string equality_text(const AgreementReport& report) {
                      report.outputs, report.allowed_units);
 }
 
-std::string milliseconds(Duration duration) {
+std::string milliseconds_text(Duration duration) {
   return fmt::format("{:.1f} ms", std::chrono::duration<double, std::milli>(duration).count());
 }
 
@@ -103,9 +103,9 @@ std::string to_string(const AgreementReport& report) {
     line("Difference", difference_text(report));
   else if (report.left_verdict == report.right_verdict)
     line("Outputs", equality_text(report));
-  line("Time",
-       fmt::format("{} on {}, {} on {}", milliseconds(report.left_time), to_string(report.left),
-                   milliseconds(report.right_time), to_string(report.right)));
+  line("Time", fmt::format("{} on {}, {} on {}", milliseconds_text(report.left_time),
+                           to_string(report.left), milliseconds_text(report.right_time),
+                           to_string(report.right)));
   return text + fmt::format("\n  Reproduce  {}\n", report.reproduce);
 }
 

@@ -60,9 +60,9 @@ void communicate(const HybridPlan& plan, const Gangs& gangs) {
 }
 
 // Trains, and compares every step with the same model in one process.
-class Training {
+class HybridTraining {
  public:
-  Training(Rank& rank, const HybridPlan& plan, const Gangs& gangs)
+  HybridTraining(Rank& rank, const HybridPlan& plan, const Gangs& gangs)
       : rank_(rank),
         plan_(plan),
         gangs_(gangs),
@@ -127,7 +127,7 @@ void run_hybrid(Rank& rank, SharedPlan& shared) {
   Gangs gangs = create_parallel_gangs(rank.root(), {.tp_size = options.tp, .pp_size = options.pp});
   if (options.intra_node > 0) gangs = create_fsdp_gangs(gangs, options.intra_node);
   if (rank.parameter<std::string>("mode") == "numeric")
-    Training(rank, *plan, gangs).run();
+    HybridTraining(rank, *plan, gangs).run();
   else
     communicate(*plan, gangs);
   gangs.close();

@@ -21,14 +21,14 @@ std::string range_text(const Between<Duration>& range) {
              : fmt::format("{} to {}", gang::to_string(range.least), gang::to_string(range.most));
 }
 
-std::string ranks_text(std::vector<int> ranks) {
+std::string struck_ranks_text(std::vector<int> ranks) {
   std::ranges::sort(ranks);
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", to_rank_ranges(ranks, 6));
 }
 
 std::string victims_text(const Fault& fault) {
   std::vector<std::string> parts;
-  if (!fault.ranks.empty()) parts.push_back(ranks_text(fault.ranks));
+  if (!fault.ranks.empty()) parts.push_back(struck_ranks_text(fault.ranks));
   if (!fault.nodes.empty()) parts.push_back(fmt::format("nodes {}", fmt::join(fault.nodes, ",")));
   if (fault.random_nodes > 0) parts.push_back(fmt::format("{} drawn nodes", fault.random_nodes));
   if (fault.random_ranks > 0 || parts.empty())
@@ -82,7 +82,7 @@ std::string to_string(const Fault& fault) {
   std::string text(to_string(fault.kind));
   if (is_of_link(fault.kind))
     text += fmt::format(" of {} {} {}", victims_text(fault), fault.one_way ? "->" : "<->",
-                        fault.to.empty() ? "all other ranks" : ranks_text(fault.to));
+                        fault.to.empty() ? "all other ranks" : struck_ranks_text(fault.to));
   else
     text += " of " + victims_text(fault);
   text += trigger_text(fault.trigger);
@@ -93,7 +93,7 @@ std::string to_string(const Fault& fault) {
   if (fault.corruption == Corruption::nan) text += ", nan";
   if (fault.error_at)
     text += fault.error_at->empty() ? ", its operation completes"
-                                    : ", error at " + ranks_text(*fault.error_at);
+                                    : ", error at " + struck_ranks_text(*fault.error_at);
   return text;
 }
 

@@ -32,7 +32,7 @@ std::size_t root_of(Members members) noexcept {
 }
 
 // A part of a reduction: elements [begin, end) of every input, reduced and delivered in blocks.
-struct Reduction {
+struct BlockwiseReduction {
   ReduceOperation operation;
   DataType type;
   std::vector<const void*> inputs;  // one per rank
@@ -54,9 +54,9 @@ struct Reduction {
   }
 };
 
-Reduction reduction_of(Members members) {
+BlockwiseReduction reduction_of(Members members) {
   const Collective& call = members.front()->call();
-  Reduction reduction{call.reduce_operation, call.data_type, {}};
+  BlockwiseReduction reduction{call.reduce_operation, call.data_type, {}};
   reduction.inputs.reserve(members.size());
   for (std::size_t i = 0; i < members.size(); ++i)
     reduction.inputs.push_back(input_of(members, i).data());
@@ -74,7 +74,7 @@ void for_range(ReductionPool& pool, std::size_t count, std::size_t bytes_moved, 
 }
 
 void all_reduce(Members members, ReductionPool& pool) {
-  const Reduction reduction = reduction_of(members);
+  const BlockwiseReduction reduction = reduction_of(members);
   const std::size_t bytes = input_of(members, 0).size_bytes();
   for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
             [&reduction, members](std::size_t begin, std::size_t end) {
@@ -88,7 +88,7 @@ void all_reduce(Members members, ReductionPool& pool) {
 }
 
 void reduce(Members members, ReductionPool& pool) {
-  const Reduction reduction = reduction_of(members);
+  const BlockwiseReduction reduction = reduction_of(members);
   std::byte* output = output_of(members, root_of(members));
   const std::size_t bytes = input_of(members, 0).size_bytes();
   for_range(pool, static_cast<std::size_t>(input_of(members, 0).count()), bytes * members.size(),
@@ -102,7 +102,7 @@ void reduce(Members members, ReductionPool& pool) {
 }
 
 void reduce_scatter(Members members, ReductionPool& pool) {
-  const Reduction reduction = reduction_of(members);
+  const BlockwiseReduction reduction = reduction_of(members);
   const std::size_t chunk = operation_of(members, 0).output.size_bytes();
   const std::size_t width = size_bytes(reduction.type);
   const std::size_t bytes = input_of(members, 0).size_bytes();

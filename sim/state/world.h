@@ -41,7 +41,7 @@ struct World {
   Awaiting& awaiting;
   Runtime& runtime;
   ReductionPool& reduction_pool;
-  std::uint64_t number;  // of the run: no other one of this process has the same
+  std::uint64_t number;                   // of the run: no other one of this process has the same
   Interference* interference = nullptr;   // null: the run has no fault plan
   ForeignGangs* foreign_gangs = nullptr;  // null: the gangs are SimGangs
   std::shared_ptr<GangState> root = {};

@@ -46,6 +46,13 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(GANGSIM_SCOPE_WARNINGS -Wshadow=local -Wno-subobject-linkage -Wno-maybe-uninitialized)
 endif()
 
+# GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
+# time. Below half a gigabyte it need not.
+set(GANGSIM_BATCH_OPTIONS)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=524288")
+endif()
+
 # The flags of all our targets. Source locations read "sim/simulation.cc", wherever the checkout is.
 # Options are structs with designated initialisers, so fields are left out on purpose.
 add_library(gangsim_build_settings INTERFACE)
@@ -54,6 +61,7 @@ target_compile_options(gangsim_build_settings INTERFACE
   ${GANGSIM_SCOPE_WARNINGS} -Wextra-semi -Wundef -Wvla -Wno-missing-field-initializers
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<BOOL:${GANGSIM_WARNINGS_AS_ERRORS}>:-Werror>
+  ${GANGSIM_BATCH_OPTIONS}
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
   # Otherwise GCC inlines no function that a shared library could replace. Clang always does.
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>

@@ -95,15 +95,15 @@ Benchmark small_all_reduce(const SmallAllReduce& work, int repeats) {
   const std::string what = std::string_view{work.backend} == "sim"
                                ? "4 byte all_reduce"
                                : fmt::format("{}, 4 bytes", work.backend);
-  return {fmt::format("{}, {} {}", what,
-                      harness::grouped(static_cast<std::uint64_t>(work.world_size)),
-                      on_threads ? "threads" : "ranks"),
-          [work, repeats] {
-            const double ns = measure_small(work, repeats);
-            return Measurement{.bar = fmt::format("{:.0f} ns", work.bar_ns),
-                               .measured = fmt::format("{:.1f} ns", ns),
-                               .holds = ns <= work.bar_ns};
-          }};
+  return {
+      fmt::format("{}, {} {}", what, harness::grouped(static_cast<std::uint64_t>(work.world_size)),
+                  on_threads ? "threads" : "ranks"),
+      [work, repeats] {
+        const double ns = measure_small(work, repeats);
+        return Measurement{.bar = fmt::format("{:.0f} ns", work.bar_ns),
+                           .measured = fmt::format("{:.1f} ns", ns),
+                           .holds = ns <= work.bar_ns};
+      }};
 }
 
 // A program at scale: the run's own time, and the memory of its process.

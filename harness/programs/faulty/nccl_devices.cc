@@ -85,7 +85,7 @@ void sends_ahead(Rank& rank, const PlantedBug& bug) {
 }
 
 // A message and a reduction of one gang share its stream.
-void message_on_stream(Rank& rank, const PlantedBug& bug) {
+void message_on_nccl_stream(Rank& rank, const PlantedBug& bug) {
   Gang& gang = *rank.root();
   Values activation(4, 1.0F);
   float norm = 1.0F;
@@ -241,7 +241,7 @@ std::vector<FaultyProgram> inverted_orders() {
              id::stream_order_inversion, {0, 1}, {.default_world_size = 2, .world_step = 2}),
       faulty("nccl_three_pairs", "a cycle of launch orders", three_pairs,
              id::stream_order_inversion, {0, 1, 2}, {.default_world_size = 3, .fewest_ranks = 3}),
-      faulty("nccl_one_stream", "a message behind a reduction", message_on_stream,
+      faulty("nccl_one_stream", "a message behind a reduction", message_on_nccl_stream,
              id::stream_order_inversion, {0, 1}, {.default_world_size = 2}),
       faulty("nccl_message_order", "a message and a reduction", message_and_reduction,
              id::stream_order_inversion, {0, 1},

@@ -19,7 +19,7 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 using testing::HasSubstr;
 
-class RankProcess : public testing::Test {
+class ProcessOfARank : public testing::Test {
  protected:
   RankOutcome run(Program::Run body, std::shared_ptr<Gang>* seen = nullptr) {
     const Program program{.name = "test", .description = "", .run = std::move(body)};
@@ -40,7 +40,7 @@ class RankProcess : public testing::Test {
   std::shared_ptr<Runtime> runtime_ = make_real_runtime();
 };
 
-TEST_F(RankProcess, PutsOutWhatItsRankDoesAndClosesTheGang) {
+TEST_F(ProcessOfARank, PutsOutWhatItsRankDoesAndClosesTheGang) {
   std::shared_ptr<Gang> gang;
   const RankOutcome outcome = run(
       [](Rank& rank) {
@@ -55,7 +55,7 @@ TEST_F(RankProcess, PutsOutWhatItsRankDoesAndClosesTheGang) {
   EXPECT_TRUE(gang->is_closed());
 }
 
-TEST_F(RankProcess, WhatItThrowsIsItsFailure) {
+TEST_F(ProcessOfARank, WhatItThrowsIsItsFailure) {
   const RankOutcome outcome = run([](Rank& rank) {
     rank.wrong_result("two and two is five");
     throw std::runtime_error("out of paper");
@@ -65,7 +65,7 @@ TEST_F(RankProcess, WhatItThrowsIsItsFailure) {
   EXPECT_EQ(outcome.wrong_result, "two and two is five");
 }
 
-TEST_F(RankProcess, ThatDoesNotComeToItsEndFailsWithoutAKind) {
+TEST_F(ProcessOfARank, ThatDoesNotComeToItsEndFailsWithoutAKind) {
   OutputRecorder recorder(2, KeepOutputs::data);
   const RunContext context{.parameters = parameters_, .recorder = recorder};
   const Program program{.name = "test", .description = "", .run = nullptr};
@@ -111,13 +111,13 @@ TEST(RunIncarnations, OneThatEndsByItselfOrForAnotherReasonDoesNotBeginAnew) {
   EXPECT_THAT(broken.failure->text, HasSubstr("exit status 3"));
 }
 
-TEST_F(RankProcess, SaysWhereAResultIsWrong) {
+TEST_F(ProcessOfARank, SaysWhereAResultIsWrong) {
   const RankOutcome outcome = run([](Rank& rank) { rank.wrong_result("not this"); });
   EXPECT_THAT(to_string(outcome.wrong_result_location),
               testing::StartsWith("rank_process_test.cc:"));
 }
 
-TEST_F(RankProcess, HasItsSeedAndItsLife) {
+TEST_F(ProcessOfARank, HasItsSeedAndItsLife) {
   double drawn[3] = {};
   int life = 0;
   const auto draw = [&](std::uint64_t seed, double& number) {

@@ -83,7 +83,9 @@ TEST(Offspring, IsAdoptedOnlyAsLongAsItLives) {
   {
     const Offspring offspring("");
     EXPECT_TRUE(is_reaper());
-    { const Offspring inner(""); }
+    {
+      const Offspring inner("");
+    }
     EXPECT_TRUE(is_reaper());
   }
   EXPECT_FALSE(is_reaper());
