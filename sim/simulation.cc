@@ -147,7 +147,15 @@ void SimulatedRank::note_choice() {
 
 void SimulatedRank::add_finding(Finding finding) {
   const Engine::Guard guard(run_.world().engine);
-  run_.world().findings.add(std::move(finding));
+  FindingLog& findings = run_.world().findings;
+  const bool is_predicate = !finding.ranks.empty() && !finding.message.empty() &&
+                            finding.message.front() >= 'a' && finding.message.front() <= 'z';
+  if (!is_predicate) {
+    findings.add(std::move(finding));
+    return;
+  }
+  std::string predicate = std::exchange(finding.message, {});
+  findings.add_of_repeated_call(std::move(finding), std::move(predicate));
 }
 
 Report SimulatedRank::examine() const {

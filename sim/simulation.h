@@ -110,7 +110,8 @@ class SimulatedRank {
   // This rank fails because the process that ran its program has not ended well.
   [[noreturn]] void die(ProcessDeath death);
 
-  // Adds to what the run finds.
+  // Adds to what the run finds. A message that begins with a small letter is what its ranks did,
+  // "wrote to it.": all that did the same share a finding, which begins with them, "Ranks 0-3".
   void add_finding(Finding finding);
 
   // The parts of the run. For sim/ only, not for programs.

@@ -137,7 +137,7 @@ std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
   finding.gang = pending_.gang->gang_label();
   finding.call = describe(pending_.call());
   finding.location = location_of(pending_.call().call_site);
-  return world.findings.add_of_ranks(std::move(finding), std::move(predicate));
+  return world.findings.add_of_repeated_call(std::move(finding), std::move(predicate));
 }
 
 bool BufferGuard::shares_memory_with(const BufferGuard& other) const noexcept {

@@ -1,6 +1,7 @@
 #include "sim/report/finding_log.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -15,13 +16,22 @@ namespace {
 
 constexpr std::size_t most_consequences = 4;
 
-std::string cause_of(const Finding& finding) {
+std::string key_of(std::initializer_list<std::string> parts) {
   constexpr char separator = '\0';
   std::string key;
-  for (const std::string& part : {finding.id, to_string(finding.gang), to_string(finding.call),
-                                  to_string(finding.location), finding.message, finding.detail})
-    (key += part) += separator;
+  for (const std::string& part : parts) (key += part) += separator;
   return key;
+}
+
+std::string cause_of(const Finding& finding) {
+  return key_of({finding.id, to_string(finding.gang), to_string(finding.call),
+                 to_string(finding.location), finding.message, finding.detail});
+}
+
+// Of which call of a loop it is left out.
+std::string line_of(const Finding& finding) {
+  return key_of(
+      {finding.id, to_string(finding.gang), finding.call.kind, to_string(finding.location)});
 }
 
 bool has_more_ranks(const CallSummary& a, const CallSummary& b) {
@@ -86,6 +96,30 @@ std::size_t FindingLog::add_of_ranks(Finding finding, std::string predicate,
   return index;
 }
 
+std::size_t FindingLog::add_of_repeated_call(Finding finding, std::string predicate) {
+  if (finding.location.empty()) return add_of_ranks(std::move(finding), std::move(predicate));
+  std::pair at_line(line_of(finding), finding.ranks.front());
+  if (const auto known = repeated_.find(at_line); known != repeated_.end()) {
+    ++known->second.times;
+    return known->second.finding;
+  }
+  const std::size_t index = add_of_ranks(std::move(finding), std::move(predicate));
+  repeated_.emplace(std::move(at_line), Repeated{index});
+  return index;
+}
+
+void FindingLog::tell_of_repetitions() {
+  std::map<std::size_t, std::size_t> most;  // by finding: its ranks do the same, as a rule
+  for (const auto& [at_line, repeated] : repeated_)
+    if (repeated.times != 0)
+      most[repeated.finding] = std::max(most[repeated.finding], repeated.times);
+  for (const auto& [index, times] : most) {
+    std::string& detail = findings_[index].detail;
+    detail += fmt::format("{}The same happened {} at this line.", detail.empty() ? "" : " ",
+                          times == 1 ? "once more" : fmt::format("{} more times", times));
+  }
+}
+
 std::size_t FindingLog::place_of(std::size_t index) const {
   for (auto merged = merged_into_.find(index); merged != merged_into_.end();
        merged = merged_into_.find(index))
@@ -128,6 +162,7 @@ void FindingLog::add_consequence_of(int rank, std::size_t index, std::string pre
 }
 
 std::vector<Finding> FindingLog::take() {
+  tell_of_repetitions();
   for (std::size_t i = 0; i < findings_.size(); ++i) {
     auto& texts = findings_[i].consequences;
     for (auto& [text, ranks] : consequences_[i].first) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/report/report.h"
@@ -21,6 +23,10 @@ class FindingLog {
   // message begins with all ranks that did it, "Ranks 0-3", and then is `of_several` if several did
   // it and that is another text.
   std::size_t add_of_ranks(Finding finding, std::string predicate, std::string of_several = {});
+
+  // The same for what a rank may do at one line again and again, as in a loop: once the rank is
+  // among those of a finding, another call of it at the same line only counts.
+  std::size_t add_of_repeated_call(Finding finding, std::string predicate);
 
   // Adds a consequence of finding `index`; keeps the first few and counts the rest.
   void add_consequence(std::size_t index, std::string text);
@@ -54,12 +60,18 @@ class FindingLog {
   };
 
   std::size_t place_of(std::size_t index) const;
+  void tell_of_repetitions();
 
   std::vector<Finding> findings_;
   std::unordered_map<std::size_t, std::size_t> merged_into_;
   std::unordered_map<std::string, std::size_t> index_of_;  // by root cause
   std::vector<Consequences> consequences_;
   std::vector<std::string> predicates_of_several_;  // empty: its message has none
+  struct Repeated {
+    std::size_t finding;    // index
+    std::size_t times = 0;  // after the first
+  };
+  std::map<std::pair<std::string, int>, Repeated> repeated_;  // by line and rank
 };
 
 }  // namespace gang::sim

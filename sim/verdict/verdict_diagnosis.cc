@@ -172,7 +172,7 @@ std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {
   std::string predicate =
       fmt::format("dropped {}{} without waiting for it.", to_string(finding.call),
                   place_text(pending.call().call_site));
-  return world_.findings.add_of_ranks(std::move(finding), std::move(predicate));
+  return world_.findings.add_of_repeated_call(std::move(finding), std::move(predicate));
 }
 
 void VerdictDiagnosis::unreceived(const GangState& gang) {

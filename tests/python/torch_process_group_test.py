@@ -18,7 +18,7 @@ if has("torch"):
     import torch
     import torch.distributed as dist
 
-    from gangsim.torch import calls, process_group, sparse, tensors
+    from gangsim.torch import calls, process_group, reductions, sparse, tensors
     from gangsim.torch.reductions import reduction_name
     from gangsim.torch.tensors import Piece
 
@@ -326,12 +326,27 @@ class Tensors(unittest.TestCase):
         if hasattr(dist.ReduceOp, "AVG"):
             names["AVG"] = "mean"
         for name, ours in names.items():
-            self.assertEqual(reduction_name(options(0, getattr(dist.ReduceOp, name)), torch.int32),
-                             ours)
+            self.assertEqual(reduction_name(options(0, getattr(dist.ReduceOp, name)), torch.int32,
+                                            "nccl"), ours)
         of_flags = {"SUM": "bor", "MAX": "bor", "PRODUCT": "band", "MIN": "band", "BXOR": "bxor"}
         for name, ours in of_flags.items():
-            self.assertEqual(reduction_name(getattr(dist.ReduceOp, name), torch.bool), ours, name)
-        self.assertEqual(reduction_name(None, torch.float32), "sum")
+            self.assertEqual(reduction_name(getattr(dist.ReduceOp, name), torch.bool, "gloo"), ours,
+                             name)
+        self.assertEqual(reduction_name(None, torch.float32, "gloo"), "sum")
+
+    def test_gloo_averages_since_2_8(self):
+        if not hasattr(dist.ReduceOp, "AVG"):
+            self.skipTest("this PyTorch has no AVG")
+        self.assertEqual(reductions._HAS_GLOO_AVG,
+                         [int(part) for part in torch.__version__.split(".")[:2]] >= [2, 8])
+        with mock.patch.object(reductions, "_HAS_GLOO_AVG", True):
+            self.assertEqual(reduction_name(dist.ReduceOp.AVG, torch.float32, "gloo"), "mean")
+        with mock.patch.object(reductions, "_HAS_GLOO_AVG", False):
+            for backend in ("gloo", "cpu:gloo,cuda:nccl", ""):
+                with self.assertRaisesRegex(NotSupported, "Cannot use ReduceOp.AVG with Gloo"):
+                    reduction_name(dist.ReduceOp.AVG, torch.float32, backend)
+            for backend in ("nccl", "mpi", "cpu:nccl"):
+                self.assertEqual(reduction_name(dist.ReduceOp.AVG, torch.float32, backend), "mean")
 
 
 class Meeting:

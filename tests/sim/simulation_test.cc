@@ -122,6 +122,18 @@ TEST(Simulation, AFindingThatARankAddsIsOneOfTheReport) {
   EXPECT_FALSE(report.holds());
 }
 
+TEST(Simulation, RanksThatDidTheSameShareAFinding) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    if (rank.rank() != 1)
+      rank.add_finding({.id = "wrong_result", .ranks = {rank.rank()}, .message = "lost it."});
+    rank.add_finding({.id = "wrong_result", .message = "lost by nobody."});
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("wrong_result", "wrong_result"));
+  EXPECT_EQ(report.findings[0].message, "Ranks 0,2 lost it.");
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 2));
+  EXPECT_EQ(report.findings[1].message, "lost by nobody.");
+}
+
 TEST(Simulation, WallTimeCoversTheRun) {
   const Report report =
       run(1, [](SimulatedRank&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });

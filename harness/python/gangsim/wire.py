@@ -190,6 +190,7 @@ def failed(kind: str, message: str, traceback: str, place: bytes) -> bytes:
 
 
 def finding(identifier: str, message: str, ranks: Sequence[int], place: bytes) -> bytes:
+    """`message`: a sentence; or, beginning with a small letter, what `ranks` did."""
     return frame(FINDING, text(identifier), text(message), numbers("i", ranks), place)
 
 

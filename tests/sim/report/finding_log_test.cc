@@ -1,5 +1,7 @@
 #include "sim/report/finding_log.h"
 
+#include <fmt/format.h>
+
 #include "tests/sim/worlds.h"
 
 namespace gang::sim {
@@ -38,6 +40,51 @@ TEST(FindingLog, AMessageAboutRanksBeginsWithAllOfThem) {
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].message, "Ranks 0-1,3 dropped it.");
   EXPECT_EQ(findings[1].message, "Rank 2 kept it.");
+}
+
+// What `rank` does in iteration `iteration` of a loop.
+Finding in_loop(int rank, std::uint64_t iteration, std::uint_least32_t line = 5) {
+  Finding made = finding("a", {rank});
+  made.call = {.kind = "barrier", .sequence = iteration};
+  made.location = {"train.cc", line};
+  return made;
+}
+
+std::string of_iteration(std::uint64_t iteration) { return fmt::format("dropped #{}.", iteration); }
+
+TEST(FindingLog, ALoopIsOneFindingThatCounts) {
+  FindingLog log;
+  for (const int rank : {0, 1})
+    for (std::uint64_t i = 1; i <= 4; ++i)
+      EXPECT_EQ(log.add_of_repeated_call(in_loop(rank, i), of_iteration(i)), 0U);
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].message, "Ranks 0-1 dropped #1.");
+  EXPECT_EQ(findings[0].detail, "The same happened 3 more times at this line.");
+}
+
+TEST(FindingLog, ARanksFirstTimeIsNotCounted) {
+  FindingLog log;
+  log.add_of_repeated_call(in_loop(0, 1), of_iteration(1));
+  log.add_of_repeated_call(in_loop(1, 2), of_iteration(2));
+  log.add_of_repeated_call(in_loop(1, 3), of_iteration(3));
+  log.add_of_repeated_call(in_loop(0, 2, 6), of_iteration(2));
+  const std::vector<Finding> findings = log.take();
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].detail, "");
+  EXPECT_EQ(findings[1].message, "Rank 1 dropped #2.");
+  EXPECT_EQ(findings[1].detail, "The same happened once more at this line.");
+  EXPECT_EQ(findings[2].message, "Rank 0 dropped #2.");
+}
+
+TEST(FindingLog, WhereNoLineIsKnownEveryCallCounts) {
+  FindingLog log;
+  for (const std::uint64_t i : {1, 2}) {
+    Finding made = in_loop(0, i);
+    made.location = {};
+    log.add_of_repeated_call(std::move(made), of_iteration(i));
+  }
+  EXPECT_EQ(log.take().size(), 2U);
 }
 
 TEST(FindingLog, AnyOtherFieldMakesAnotherCause) {

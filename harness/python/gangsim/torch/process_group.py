@@ -281,7 +281,7 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def _reduction(self, kind: int, tensors: List[torch.Tensor], opts, root: int = 0) -> Work:
         pieces = [Piece(tensor) for tensor in tensors]
-        reduction = reduction_name(opts, pieces[0].kind)
+        reduction = reduction_name(opts, pieces[0].kind, self._backend)
         data_type, scale = type_to_reduce(pieces, reduction)
         views = [piece.view for piece in pieces]
         has_output = kind == wire.ALL_REDUCE or root == self._rank
@@ -292,7 +292,7 @@ class ProcessGroup(c10d.ProcessGroup):
         return self._perform([operation], pieces if has_output else [], pieces, tensors)
 
     def _sum_of_sparse(self, tensors: List[torch.Tensor], opts) -> Work:
-        if reduction_name(opts, tensors[0].dtype) != "sum":
+        if reduction_name(opts, tensors[0].dtype, self._backend) != "sum":
             raise NotSupported("sparse tensors can only be summed; pass tensor.to_dense()")
         for tensor in tensors:
             sparse.sum_in_place(self, tensor)
@@ -304,7 +304,7 @@ class ProcessGroup(c10d.ProcessGroup):
         operations, in_pieces, targets = [], [], [Piece(output) for output in outputs]
         for target, inputs in zip(targets, input_lists):
             sources = [Piece(each) for each in inputs]
-            reduction = reduction_name(opts, target.kind)
+            reduction = reduction_name(opts, target.kind, self._backend)
             data_type, scale = type_to_reduce([target, *sources], reduction)
             named = {"data_type": data_type, "reduction": wire.REDUCTIONS[reduction]}
             if sizes.are_scattered_unevenly(sources, target, self._rank, self._size, self._backend):

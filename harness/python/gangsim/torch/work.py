@@ -207,9 +207,9 @@ class Work(c10d.Work):
         rank = process.identity().rank
         if (rank, self._place) not in _reported:  # ranks may be threads
             _reported.add((rank, self._place))
-            what = "freed or resized" if lost else "written"
+            what = "freed or resized" if lost else "wrote to"
             process.connection().say(wire.finding(
-                "buffer_in_flight", f"A tensor of rank {rank} was {what} after the call at "
+                "buffer_in_flight", f"{what} a tensor after the call at "
                 f"{call_site.text_of(self._place)} and before the wait for it.", [rank],
                 self._place))
         if lost:
