@@ -76,6 +76,18 @@ GangLabel gang_label_of(const GangInfo& info) {
   return {info.name, "0-" + std::to_string(info.size - 1)};
 }
 
+int peer_in_root(const Collective& call, const GangInfo& gang) noexcept {
+  const auto member = static_cast<std::size_t>(call.peer);
+  const bool is_known = call.peer >= 0 && member < gang.root_ranks.size();
+  return is_known ? gang.root_ranks[member] : call.peer;
+}
+
+CallText describe(const Collective& call, const GangInfo& gang) {
+  CallText text = describe(call);
+  if (text.peer) text.peer = peer_in_root(call, gang);
+  return text;
+}
+
 std::string label_of(const GangInfo& info) { return to_string(gang_label_of(info)); }
 
 std::string default_child_name(const GangInfo& parent, std::uint64_t index) {

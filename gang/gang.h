@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gang/call_site.h"
+#include "gang/call_text.h"
 #include "gang/error.h"
 #include "gang/gang_label.h"
 #include "gang/operation.h"
@@ -33,6 +34,12 @@ struct GangInfo {
 // "..." after about 40 characters. gang_label_of: the same in its parts.
 std::string label_of(const GangInfo& info);
 GangLabel gang_label_of(const GangInfo& info);
+
+// The peer of a call on the gang as a rank of the root gang; any_rank and no_rank as they are.
+int peer_in_root(const Collective& call, const GangInfo& gang) noexcept;
+
+// The call as reports tell of it, whose ranks are all ranks of the root gang.
+CallText describe(const Collective& call, const GangInfo& gang);
 
 // The name of a child that was not given one: "root.0" is the first child of "root".
 std::string default_child_name(const GangInfo& parent, std::uint64_t index);

@@ -23,9 +23,10 @@ std::string source_line_of(const FenceAccess& access) {
 }
 
 // "all_reduce #0 sum f32[4] (called at train.cc:41)".
-std::string call_text(const Collective& call) {
-  if (call.call_site.line == 0) return to_string(call);
-  return fmt::format("{} (called at {})", to_string(call), to_string(call.call_site));
+std::string call_text(const PendingOperation& pending) {
+  const CallSite& call_site = pending.call().call_site;
+  const std::string call = to_string(describe(pending.call(), *pending.gang->info));
+  return call_site.line == 0 ? call : fmt::format("{} (called at {})", call, to_string(call_site));
 }
 
 bool has_lists(const Operation& operation) noexcept {
@@ -126,7 +127,7 @@ std::size_t BufferGuard::report(World& world, std::string_view what_was_done,
   return add_finding(world,
                      fmt::format("{} a buffer of {}{} before waiting for it; buffers belong to the "
                                  "operation until wait or test says that it is complete.",
-                                 what_was_done, call_text(pending_.call()), where));
+                                 what_was_done, call_text(pending_), where));
 }
 
 std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
@@ -135,7 +136,7 @@ std::size_t BufferGuard::add_finding(World& world, std::string predicate) {
   finding.id = finding_id::buffer_in_flight;
   finding.ranks = {pending_.task->rank->rank};
   finding.gang = pending_.gang->gang_label();
-  finding.call = describe(pending_.call());
+  finding.call = describe(pending_.call(), *pending_.gang->info);
   finding.location = location_of(pending_.call().call_site);
   return world.findings.add_of_repeated_call(std::move(finding), std::move(predicate));
 }
@@ -168,11 +169,11 @@ bool BufferGuard::report_shared(World& world) {
     if (other == nullptr || !shares_memory_with(*other)) continue;
     BufferGuard& later = is_older ? *this : *other;
     const BufferGuard& earlier = is_older ? *other : *this;
-    later.add_finding(
-        world, fmt::format("gave a buffer of {} to {} too, before waiting for it; "
-                           "buffers belong to one operation until wait or test says that "
-                           "it is complete.",
-                           call_text(earlier.pending_.call()), call_text(later.pending_.call())));
+    later.add_finding(world,
+                      fmt::format("gave a buffer of {} to {} too, before waiting for it; "
+                                  "buffers belong to one operation until wait or test says that "
+                                  "it is complete.",
+                                  call_text(earlier.pending_), call_text(later.pending_)));
     has_reported_ = other->has_reported_ = true;
     return true;
   }

@@ -21,8 +21,9 @@ void break_by_unwinding(World& world, GangState& gang, const PendingOperation& p
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {pending.member};
-  cause->reason = fmt::format("an exception left {} of {}", to_string(pending.call()),
-                              members_text(gang, {pending.member}));
+  cause->reason =
+      fmt::format("an exception left {} of {}", to_string(describe(pending.call(), *gang.info)),
+                  members_text(gang, {pending.member}));
   if (!gang.broken) pending.task->rank->make_rare().broken_by_unwinding.push_back(cause);
   world.matching.break_gang(gang, cause);
 }
@@ -261,8 +262,9 @@ void SimWork::outlived() noexcept {
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {pending_.member};
-  cause->reason = fmt::format("{} ended without waiting for {}",
-                              members_text(*gang_, {pending_.member}), to_string(pending_.call()));
+  cause->reason =
+      fmt::format("{} ended without waiting for {}", members_text(*gang_, {pending_.member}),
+                  to_string(describe(pending_.call(), *gang_->info)));
   cause->finding = finding;
   gang_->world->matching.break_gang(*gang_, std::move(cause));
 }

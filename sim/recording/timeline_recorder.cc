@@ -33,8 +33,8 @@ void make_key(std::string& key, const Collective& call) {
   key += '\0';
 }
 
-TimelineCall to_timeline_call(const Collective& call) {
-  TimelineCall kept{describe(call), location_of(call.call_site)};
+TimelineCall to_timeline_call(const Collective& call, const GangInfo& gang) {
+  TimelineCall kept{describe(call, gang), location_of(call.call_site)};
   kept.call.sequence.reset();
   return kept;
 }
@@ -90,13 +90,14 @@ std::uint32_t TimelineRecorder::index_of(Index& index, std::string_view key) {
   return next;
 }
 
-std::uint32_t TimelineRecorder::call_of(const Collective& call) {
+std::uint32_t TimelineRecorder::call_of(const PendingOperation& pending) {
+  const Collective& call = pending.call();
   make_key(key_, call);
   const std::size_t kind_bytes = key_.size();
-  append(key_, call.peer);
+  append(key_, peer_in_root(call, *pending.gang->info));
   const std::uint32_t index = index_of(call_index_, key_);
   if (index == calls_.size()) {
-    calls_.push_back(to_timeline_call(call));
+    calls_.push_back(to_timeline_call(call, *pending.gang->info));
     kinds_.push_back(index_of(kind_index_, std::string_view(key_).substr(0, kind_bytes)));
     is_message_.push_back(is_point_to_point(call.kind));
   }
@@ -133,7 +134,7 @@ void TimelineRecorder::posted(const PendingOperation& pending, TimePoint time) {
   last_step_ = std::max(last_step_, step);
   trigger_step_ = step;
   sent_ = {};
-  add(context, {.call = call_of(call),
+  add(context, {.call = call_of(pending),
                 .gang = pending.gang->index,
                 .sequence_number = call.sequence_number,
                 .first_step = step,

@@ -81,7 +81,7 @@ class TimelineRecorder {
   Context& context_of(const Task& task);
   Gang& gang_of(const GangState& gang);
   OpenCollective& open_collective(Gang& gang, std::uint64_t sequence);
-  std::uint32_t call_of(const Collective& call);
+  std::uint32_t call_of(const PendingOperation& pending);
   static std::uint32_t index_of(Index& index, std::string_view key);
   TimelineSlice& add(Context& context, const TimelineSlice& slice);
   TimelineSlice* find(Context& context, const PendingOperation& pending);

@@ -53,7 +53,7 @@ void TraceRecorder::keep(TraceEventKind kind, const PendingOperation& pending, T
   event.gang = pending.gang->index;
   event.sequence_number = call.sequence_number;
   event.time = time;
-  event.call = describe(call);
+  event.call = describe(call, *pending.gang->info);
   event.call_site = index_of(call.call_site);
   trace_.events.push_back(std::move(event));
 }

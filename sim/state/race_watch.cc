@@ -66,7 +66,7 @@ void RaceWatch::took(Mailbox& mailbox, const PendingOperation& receive, int sour
                                        .digest = digest_of(send.data_type, send.count, payload),
                                        .receive_site = receive.call().call_site,
                                        .send_site = send.call_site,
-                                       .call = describe(receive.call())});
+                                       .call = describe(receive.call(), *receive.gang->info)});
   const GangState& gang = *receive.gang;
   std::set<int> seen;  // only the oldest message of each source: the others queue behind it
   std::size_t left = most_compared;

@@ -27,14 +27,14 @@ void keep_waits(BlockedCall& call, const std::vector<int>& ranks, int except = n
 void describe_operation(const World& world, BlockedWorld& blocked, const PendingOperation& pending,
                         BlockedCall& call) {
   call.gang = pending.gang->gang_label();
-  call.call = describe(pending.call());
+  call.call = describe(pending.call(), *pending.gang->info);
   call.location = location_of(pending.call().call_site);
   if (pending.deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((pending.deadline - world.engine.now()).count());
   const PendingOperation& ahead = held_up_by(pending);
   if (&ahead != &pending)
-    call.behind = {ahead.gang->gang_label(), describe(ahead.call()),
+    call.behind = {ahead.gang->gang_label(), describe(ahead.call(), *ahead.gang->info),
                    location_of(ahead.call().call_site)};
   call.waits_for_any = takes_any(ahead);
   keep_waits(call, blocked.awaited_by(pending), call.waits_for_any ? call.rank : no_rank);

@@ -49,14 +49,20 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+CallText failed_call(const RankState& rank, const GangError& failure) {
+  const LastCall last = last_call_of(rank);
+  const bool is_of_last = last.gang != nullptr && label_of(*last.gang) == failure.gang();
+  return is_of_last ? describe(failure.operation(), *last.gang) : describe(failure.operation());
+}
+
 // What a rank did that a failure has ended: "failed in barrier #1 on dp[0,2] (peer_failed)". The
 // reason is left out: the finding has said it.
 std::string consequence_of(const RankState& rank, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const GangError& failure) {
-    return fmt::format("failed in {} on {} ({})", to_string(failure.operation()), failure.gang(),
-                       to_string(failure.kind()));
+    return fmt::format("failed in {} on {} ({})", to_string(failed_call(rank, failure)),
+                       failure.gang(), to_string(failure.kind()));
   } catch (...) {
     const auto& death = rank.rare().death;
     return death == nullptr ? "ended with an exception: " + text_of(error) : death->full_text();

@@ -56,7 +56,7 @@ Finding finding_for(const GangState& gang, const RankState& rank, const GangErro
   Finding finding;
   finding.id = id;
   finding.gang = gang.gang_label();
-  finding.call = describe(error.operation());
+  finding.call = describe(error.operation(), *gang.info);
   if (const LastCall last = last_call_of(rank); last.gang != nullptr)
     finding.location = location_of(last.call_site);
   return finding;

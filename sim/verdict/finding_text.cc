@@ -21,7 +21,7 @@ Finding finding_for(const PendingOperation& pending, std::string_view id) {
   Finding finding;
   finding.id = id;
   finding.gang = pending.gang->gang_label();
-  finding.call = describe(pending.call());
+  finding.call = describe(pending.call(), *pending.gang->info);
   finding.location = location_of(pending.call().call_site);
   return finding;
 }
@@ -41,7 +41,7 @@ std::string rank_list_text(std::span<const int> ranks) {
 CallSummary summary_of(const PendingOperation& pending) {
   return {.ranks = {pending.gang->root_rank_of(pending.member)},
           .gang = pending.gang->gang_label(),
-          .call = describe(pending.call()),
+          .call = describe(pending.call(), *pending.gang->info),
           .location = location_of(pending.call().call_site),
           .note = ""};
 }
@@ -76,10 +76,11 @@ std::string other_wait(const Wait& wait) {
 CallOnGang describe_wait(const Task& context) {
   if (context.wait == nullptr) return {{}, {.kind = "running"}};
   if (const PendingOperation* pending = BlockedWorld::operation_of(context))
-    return {pending->gang->gang_label(), describe(pending->call())};
+    return {pending->gang->gang_label(), describe(pending->call(), *pending->gang->info)};
   const Wait& wait = *context.wait;
   if (wait.reason == Wait::Reason::message && wait.message->call() != nullptr)
-    return {gang_label_of(*wait.message->gang()), describe(*wait.message->call())};
+    return {gang_label_of(*wait.message->gang()),
+            describe(*wait.message->call(), *wait.message->gang())};
   return {{}, {.kind = other_wait(wait)}};
 }
 
@@ -114,7 +115,7 @@ std::string call_text(const PendingOperation& pending) {
   const Collective& call = pending.call();
   const std::string operation =
       is_point_to_point(call.kind)
-          ? to_string(call)
+          ? to_string(describe(call, *pending.gang->info))
           : fmt::format("{} #{}", to_string(call.kind), call.sequence_number);
   return fmt::format("{} on {} at {}", operation, pending.gang->label(), to_string(call.call_site));
 }

@@ -134,8 +134,9 @@ class Groups {
         summary.location = location_of(departure->call_site);
     } else if (has_launched(rank, gang_)) {
       const PendingOperation& ahead = *rank.stream->front();
-      summary.note = fmt::format("queued it on a stream behind {} on {}", to_string(ahead.call()),
-                                 ahead.gang->label());
+      summary.note =
+          fmt::format("queued it on a stream behind {} on {}",
+                      to_string(describe(ahead.call(), *ahead.gang->info)), ahead.gang->label());
       summary.location = location_of(ahead.call().call_site);
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const PendingOperation& ahead = held_up_by(*pending);
@@ -155,9 +156,11 @@ class Groups {
   template <typename Change>
   static std::string blocked_text(const PendingOperation& pending, const PendingOperation& ahead,
                                   const Change& change) {
-    std::string text = fmt::format("blocked in {} {}", pending.gang->label(),
-                                   to_string(change(describe(pending.call()))));
-    if (&ahead != &pending) text += " behind " + to_string(change(describe(ahead.call())));
+    std::string text =
+        fmt::format("blocked in {} {}", pending.gang->label(),
+                    to_string(change(describe(pending.call(), *pending.gang->info))));
+    if (&ahead != &pending)
+      text += " behind " + to_string(change(describe(ahead.call(), *ahead.gang->info)));
     return text;
   }
 
@@ -225,7 +228,7 @@ CallSummary last_common_call(const GangState& gang, const Collective& next) {
   summary.ranks = gang.info->root_ranks;
   std::sort(summary.ranks.begin(), summary.ranks.end());
   summary.gang = gang.gang_label();
-  summary.call = describe(gang.last_call);
+  summary.call = describe(gang.last_call, *gang.info);
   summary.location = location_of(gang.last_call.call_site);
   return summary;
 }

@@ -83,7 +83,7 @@ void blame(const std::vector<HeldLock>& locks, const std::set<int>& ranks, Findi
   finding.near_misses.clear();
   finding.ranks.assign(holders.begin(), holders.end());
   finding.gang = first.gang->gang_label();
-  finding.call = describe(first.call());
+  finding.call = describe(first.call(), *first.gang->info);
   finding.location = location_of(first.call().call_site);
 }
 

@@ -83,8 +83,8 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
   else if (field.name == counts_by_rank)
     list = fmt::format(" ({} by rank)", fmt::join(group.front()->operation->output_splits, ", "));
   return fmt::format("{} called {}{}{} at {}", members_text(gang, members),
-                     is_about_form && !call.blocking ? "start_" : "", to_string(call), list,
-                     to_string(call.call_site));
+                     is_about_form && !call.blocking ? "start_" : "",
+                     to_string(describe(call, *gang.info)), list, to_string(call.call_site));
 }
 
 // Two rank lists that share less than half of the shorter one are two different gangs, created in
@@ -120,7 +120,7 @@ Mismatch explain(const GangState& gang, const Field& field,
   if (field.id == finding_id::mismatch_ranks && are_different_gangs(*by_size[0], *by_size[1]))
     finding.id = finding_id::group_creation_order;
   finding.gang = gang.gang_label();
-  finding.call = describe(odd.front()->call());
+  finding.call = describe(odd.front()->call(), *gang.info);
   finding.location = location_of(odd.front()->call().call_site);
   std::string text;
   for (std::size_t i = has_majority ? 1 : 0; i < std::min<std::size_t>(by_size.size(), 3); ++i)

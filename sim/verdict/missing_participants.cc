@@ -168,7 +168,7 @@ class MissingCall {
     const Collective& call = pending_.call();
     const std::string operation =
         pending_.slot == nullptr
-            ? fmt::format("what matches {}", to_string(call))
+            ? fmt::format("what matches {}", to_string(describe(call, *gang().info)))
             : fmt::format("{} #{}", to_string(call.kind), call.sequence_number);
     return operation + place_text(call.call_site);
   }
@@ -233,9 +233,10 @@ void report_missing_participants(const World& world, BlockedWorld& blocked,
     const std::size_t index = findings.add(std::move(finding));
     for (const PendingOperation* other : missing.others)
       if (other->slot != missing.first->slot)
-        findings.add_consequence(
-            index, fmt::format("{} on {} waits for the same ranks", to_string(other->call()),
-                               other->gang->label()));
+        findings.add_consequence(index,
+                                 fmt::format("{} on {} waits for the same ranks",
+                                             to_string(describe(other->call(), *other->gang->info)),
+                                             other->gang->label()));
   }
 }
 

@@ -359,7 +359,7 @@ std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& le
     misses.push_back({left_call,
                       {.ranks = {gang.root_rank_of(source)},
                        .gang = left_call.gang,
-                       .call = describe(from.last),
+                       .call = describe(from.last, *gang.info),
                        .location = location_of(from.last.call_site),
                        .note = fmt::format("taken {} times from any source", from.count)},
                       "source"});

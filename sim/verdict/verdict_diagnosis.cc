@@ -71,7 +71,7 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
   Finding finding;
   finding.id = finding_id::timed_out;
   finding.gang = gang.gang_label();
-  finding.call = describe(pending.call());
+  finding.call = describe(pending.call(), *pending.gang->info);
   finding.location = location_of(pending.call().call_site);
   std::vector<int> odd = missing;
   std::string who = members_text(gang, missing) + " did not come";
@@ -189,7 +189,7 @@ void VerdictDiagnosis::unreceived(const GangState& gang) {
       const int destination = gang.root_rank_of(static_cast<int>(member));
       finding.ranks = {source, destination};
       finding.gang = gang.gang_label();
-      finding.call = describe(message.sent);
+      finding.call = describe(message.sent, *gang.info);
       finding.location = location_of(message.sent.call_site);
       finding.message = fmt::format("Rank {} sent a message to rank {}{} that was never received.",
                                     source, destination, place_text(message.sent.call_site));

@@ -260,7 +260,7 @@ Finding foreign_finding(const Cycle& cycle) {
     finding.detail = next_text(cycle);
   }
   finding.gang = gang_label_of(*calls.front().gang);
-  finding.call = describe(*calls.front().call);
+  finding.call = describe(*calls.front().call, *calls.front().gang);
   finding.location = location_of(calls.front().call->call_site);
   return finding;
 }

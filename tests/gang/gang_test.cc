@@ -212,6 +212,24 @@ TEST(GangAbort, ReachesTheBackendUnlessClosed) {
   EXPECT_EQ(gang.aborts, 2);
 }
 
+TEST(CallOnAGang, HasItsPeerAsARankOfTheRootGang) {
+  const GangInfo dp{.name = "dp", .root_ranks = {5, 2}, .size = 2};
+  Collective call{.kind = OperationKind::broadcast};
+  for (const auto& [peer, in_root] : {std::pair(0, 5), {1, 2}, {2, 2}, {no_rank, no_rank}}) {
+    call.peer = peer;
+    EXPECT_EQ(peer_in_root(call, dp), in_root) << peer;
+  }
+  call.peer = 0;
+  EXPECT_EQ(describe(call, dp).peer, 5);
+  call = {.kind = OperationKind::recv, .peer = any_rank};
+  EXPECT_EQ(describe(call, dp).peer, any_rank);
+  call = {.kind = OperationKind::barrier};
+  EXPECT_EQ(describe(call, dp), describe(call));
+  // Whose members are imaginary has no ranks of a root gang.
+  call = {.kind = OperationKind::send, .peer = 1};
+  EXPECT_EQ(describe(call, {.name = "fake", .size = 4}).peer, 1);
+}
+
 TEST(GangLabel, OfImaginaryMembersCountsThem) {
   EXPECT_EQ(label_of({.name = "dp", .size = 1}), "dp[0]");
   EXPECT_EQ(label_of({.name = "dp", .size = 2}), "dp[0,1]");

@@ -19,14 +19,14 @@ namespace gang::sim {
 namespace {
 
 std::string call_text(const NcclPurpose& purpose) {
-  return fmt::format("{} on {} at {}", to_string(purpose.call), label_of(*purpose.gang),
-                     to_string(purpose.call.call_site));
+  return fmt::format("{} on {} at {}", to_string(describe(purpose.call, *purpose.gang)),
+                     label_of(*purpose.gang), to_string(purpose.call.call_site));
 }
 
 Finding finding_for(const NcclPurpose& purpose, std::string_view id) {
   return {.id = std::string(id),
           .gang = gang_label_of(*purpose.gang),
-          .call = describe(purpose.call),
+          .call = describe(purpose.call, *purpose.gang),
           .location = location_of(purpose.call.call_site)};
 }
 

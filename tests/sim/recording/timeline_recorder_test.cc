@@ -108,6 +108,18 @@ TEST(TimelineRecorder, SenderAndReceiverWaitForEachOther) {
             "send i32[] to rank 1 tag 7");
 }
 
+TEST(TimelineRecorder, PeersAreRanksOfTheRootGang) {
+  std::int32_t value = 0;
+  const Timeline timeline = timeline_of({.world_size = 4}, [&value](SimulatedRank& rank) {
+    const auto own = rank.root()->split({.color = rank.rank() % 2});
+    own->broadcast(view_of(value), 1);
+  });
+  std::vector<int> roots;
+  for (const TimelineCall& kept : timeline.calls)
+    if (kept.call.kind == "broadcast") roots.push_back(kept.call.peer.value());
+  EXPECT_THAT(roots, testing::UnorderedElementsAre(2, 3)) << "of gang[0,2] and of gang[1,3]";
+}
+
 TEST(TimelineRecorder, KeepsTheLastOperationsAndCountsTheOthers) {
   constexpr int calls = 1'000;
   const Timeline timeline = timeline_of({.world_size = 2}, [](SimulatedRank& rank) {

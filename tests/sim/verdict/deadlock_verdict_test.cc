@@ -129,6 +129,20 @@ TEST(DeadlockVerdict, FindsACycleOfMessages) {
   EXPECT_THAT(full_message(report.findings[0]), HasSubstr("0 → 1 → 2 → 0"));
 }
 
+TEST(DeadlockVerdict, SpeaksOfRanksOfTheRootGangOnly) {
+  const Report report = expect_deadlock(4,
+                                        [](SimulatedRank& rank) {
+                                          std::int32_t value = 0;
+                                          const auto pair = child_of(*rank.root(), {3, 1});
+                                          if (pair) pair->recv(view_of(value), 1 - pair->rank());
+                                        },
+                                        "point_to_point_cycle", {1, 3});
+  ASSERT_EQ(report.blocked.size(), 2U);
+  EXPECT_EQ(report.blocked[0].rank, 1);
+  EXPECT_EQ(report.blocked[0].call.peer, 3);
+  EXPECT_EQ(report.blocked[1].call.peer, 1);
+}
+
 TEST(DeadlockVerdict, FindsTagsThatDiffer) {
   const Report report = expect_deadlock(2,
                                         [](SimulatedRank& rank) {

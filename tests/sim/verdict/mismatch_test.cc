@@ -168,8 +168,23 @@ TEST(Mismatch, RanksAreThoseOfTheRoot) {
     EXPECT_THAT(error->ranks_at_fault(), ElementsAre(2)) << "of the gang";
   });
   ASSERT_THAT(ids_of(report), ElementsAre("mismatch_root"));
-  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1)) << "of the root";
-  EXPECT_EQ(to_string(report.findings[0].gang), "tail[3,2,1]");
+  const Finding& finding = report.findings[0];
+  EXPECT_THAT(finding.ranks, ElementsAre(1)) << "of the root";
+  EXPECT_EQ(to_string(finding.gang), "tail[3,2,1]");
+  EXPECT_EQ(finding.call.peer, 2) << "member 1";
+  EXPECT_THAT(full_message(finding), HasSubstr("Rank 1 called broadcast #0 i32[5] from rank 2"));
+  EXPECT_THAT(full_message(finding), HasSubstr("ranks 2-3 called broadcast #0 i32[5] from rank 3"));
+}
+
+TEST(Mismatch, TheRootOfACallThatFailsForItIsOneOfTheRoot) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto child = child_of(*rank.root(), {3, 2, 1}, {.name = "tail"});
+    if (child) child->broadcast(view(ints), rank.rank() == 1);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("mismatch_root"));
+  EXPECT_THAT(report.findings[0].consequences,
+              testing::Contains(
+                  "rank 1 failed in broadcast #0 i32[5] from rank 2 on tail[3,2,1] (mismatch)"));
 }
 
 TEST(Mismatch, IsFoundAtQuiescenceWhereFurtherMembersNeverCome) {
