@@ -10,7 +10,8 @@
 namespace gang::sim {
 
 // {"kind": "send", "payload": "f32[4]", "direction": "to", "peer": 1, "qualifiers": "tag 7"},
-// without empty fields. `peer` is -1 for any rank, absent if each call has its own.
+// without empty fields. `peer` is a rank of the root gang, -1 for any; absent if each call has its
+// own.
 nlohmann::json to_json(const CallText& call);
 
 nlohmann::json to_json(const GangLabel& gang);  // {"name": "dp", "members": "0,2"}

@@ -1,5 +1,10 @@
 #include "harness/conductor/conductor.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
 #include "gang/error.h"
 #include "tests/harness/conductor/conducted_world.h"
 #include "tests/harness/conductor/frame_fuzzer.h"
@@ -58,16 +63,21 @@ TEST(Conductor, RefusesWhoCannotBeARankOfThisWorld) {
 
 TEST(Conductor, RefusesASecondProcessForARank) {
   ConductedWorld world({.world_size = 1});
+  std::array<int, 2> first_has_joined{};
+  ASSERT_EQ(::pipe(first_has_joined.data()), 0);
   const pid_t second = ::fork();
   if (second == 0) {
-    std::this_thread::sleep_for(50ms);
+    char byte = 0;
+    if (::read(first_has_joined[0], &byte, 1) != 1) ::_exit(2);
     ::_exit(refusal_of(world.path(), world.caller(0)).empty() ? 1 : 0);
   }
-  const RunResult result = world.run([second](Client&) {
+  const RunResult result = world.run([second, &first_has_joined](Client&) {
+    ASSERT_EQ(::write(first_has_joined[1], "", 1), 1);
     int status = -1;
     ::waitpid(second, &status, 0);
     EXPECT_EQ(status, 0);
   });
+  for (const int end : first_has_joined) ::close(end);
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
