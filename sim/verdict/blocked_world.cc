@@ -243,7 +243,9 @@ WaitGraph::Node BlockedWorld::slot_node(const PendingOperation& pending) {
 void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation& pending) {
   if (pending.status == PendingStatus::mismatched) return;  // about to fail
   const PendingOperation& ahead = ahead_of(pending);
-  if (&ahead != &pending) {
+  const bool is_behind = &ahead != &pending;
+  if (!is_behind && pending.call().kind == OperationKind::send) waits_for_sends_ = true;
+  if (is_behind) {
     if (!Matching::has_ended(ahead)) graph_.add_edge(node, operation_node(ahead));
   } else if (assumption_ == Assumption::sends_complete &&
              pending.call().kind == OperationKind::send) {

@@ -88,6 +88,10 @@ class BlockedWorld {
     return has_ended || graph_.is_dead(contexts_[context.id]);
   }
 
+  // Whether anything waits for what only a send's receiver can do. If nothing does, the graph is
+  // the same under the assumption that sends complete.
+  bool waits_for_sends() const noexcept { return waits_for_sends_; }
+
   // Root ranks with a context that is not dead, ascending.
   std::vector<int> ranks_that_go_on() const;
 
@@ -142,6 +146,7 @@ class BlockedWorld {
   std::unordered_map<const void*, std::vector<int>> gone_;
   std::vector<std::vector<WaitGraph::Node>> cores_;
   std::vector<bool> is_in_core_;  // by node
+  bool waits_for_sends_ = false;
 };
 
 }  // namespace gang::sim

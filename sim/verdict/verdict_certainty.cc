@@ -18,7 +18,7 @@ VerdictCertainty::VerdictCertainty(const World& world, const BlockedWorld& block
     : world_(world), blocked_(blocked) {}
 
 bool VerdictCertainty::depends_on_sends(const Task& context) {
-  if (!blocked_.is_dead(context)) return false;
+  if (!blocked_.is_dead(context) || !blocked_.waits_for_sends()) return false;
   return is_released_under(world_, blocked_.moment(), Assumption::sends_complete, context,
                            with_complete_sends_);
 }

@@ -268,7 +268,7 @@ TEST(RankService, ARankWhoseProcessNeverJoinedHasFailed) {
     std::string why_none_can_come() const override { return "it is gone"; }
   };
   std::ostringstream out;
-  Conductor conductor({.socket = gang::test::temporary_directory() + "gone", .world_size = 1},
+  Conductor conductor({.socket = gang::test::temporary_directory() + "gone_rank", .world_size = 1},
                       RankSelection("none"), out, out);
   conductor.set_launcher(std::make_unique<GoneLauncher>());
   const RunResult result = run(conductor.program("test"), {.program = "test"}, {.settles = false});
