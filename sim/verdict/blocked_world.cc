@@ -100,7 +100,10 @@ BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumpt
   for (const Task* context : live_)
     ++first_of_rank_[static_cast<std::size_t>(context->rank->rank) + 1];
   std::partial_sum(first_of_rank_.begin(), first_of_rank_.end(), first_of_rank_.begin());
-  for (const Task* context : live_) add_context(*context);
+  for (const Task* context : live_) {
+    if (context->id >= contexts_.size()) contexts_.resize(context->id + 1, no_node);
+    contexts_[context->id] = add(mode_of(*context), {.context = context});
+  }
   for (const Task* context : live_) connect_context(*context);
   graph_.reduce();
   for (const Task* context : live_)
@@ -159,11 +162,6 @@ bool BlockedWorld::is_core(const Task& context) {
 WaitGraph::Node BlockedWorld::add(Mode mode, const WaitNode& thing) {
   things_.push_back(thing);
   return graph_.add_node(mode);
-}
-
-void BlockedWorld::add_context(const Task& context) {
-  if (context.id >= contexts_.size()) contexts_.resize(context.id + 1, no_node);
-  contexts_[context.id] = add(mode_of(context), {.context = &context});
 }
 
 std::span<const Task* const> BlockedWorld::contexts_of(int rank) const {

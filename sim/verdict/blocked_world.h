@@ -114,7 +114,6 @@ class BlockedWorld {
 
   std::span<const Task* const> contexts_of(int rank) const;
   WaitGraph::Node add(WaitGraph::Mode mode, const WaitNode& thing);
-  void add_context(const Task& context);
   void connect_context(const Task& context);
   bool is_alive(const Task& context) const noexcept;
   WaitGraph::Mode mode_of(const Task& context) const noexcept;
