@@ -19,9 +19,6 @@ using rc::detail::CaseDescription;
 using rc::detail::CaseResult;
 using SteadyClock = std::chrono::steady_clock;
 
-// How long to shrink a failure that was found, whatever the time budget.
-constexpr auto shrink_budget = std::chrono::seconds(10);
-
 // The state of one check, which the closures that RapidCheck calls share.
 struct Search {
   const ErasedLaw& law;
@@ -36,6 +33,7 @@ struct Search {
   bool is_replay = false;
   std::string found_in;                    // the first line of the failing case, before shrinking
   std::string found_message;               // what was wrong with it
+  std::string shrunk_message;              // the same of the last case that failed
   std::shared_ptr<const sim::Report> run;  // of the last case that failed: the most shrunk one
   std::uint64_t failing_case = 0;
 
@@ -61,13 +59,22 @@ CaseResult to_case_result(const Verdict& verdict) {
 // Called for every generated case and for every shrink that is tried.
 CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
   CaseDescription description;
+  description.example = [&search, one] {
+    return rc::detail::Example{{"case", search.law.to_text(one)}};
+  };
   if (search.is_over()) {
-    description.result = CaseResult(CaseResult::Type::Success, "out of time");
+    // RapidCheck asks once more of the case that it has shrunk to, for what it tells of it.
+    description.result =
+        CaseResult(CaseResult::Type::Success,
+                   search.failing_case == 0 ? "out of time" : search.shrunk_message);
     return description;
   }
   const Verdict verdict = judge(search.law, one);
   description.result = to_case_result(verdict);
-  if (verdict.is_violated()) search.run = verdict.run();
+  if (verdict.is_violated()) {
+    search.run = verdict.run();
+    search.shrunk_message = verdict.message();
+  }
   const bool is_shrink = search.failing_case != 0;
   if (!is_shrink) {
     ++(verdict.is_applicable() ? search.checked : search.discarded);
@@ -75,12 +82,9 @@ CaseDescription describe(Search& search, const ErasedLaw::Case& one) {
       search.failing_case = search.generated;
       search.found_in = first_line(search.law.to_text(one));
       search.found_message = verdict.message();
-      search.deadline = SteadyClock::now() + shrink_budget;
+      search.deadline = SteadyClock::now() + search.settings.shrink_budget;
     }
   }
-  description.example = [&search, one] {
-    return rc::detail::Example{{"case", search.law.to_text(one)}};
-  };
   return description;
 }
 

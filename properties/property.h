@@ -1,6 +1,7 @@
 // A property: what must always hold, checked on many generated cases.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +21,8 @@ struct Settings {
   std::uint64_t seed = 1;
   int max_world = 16;                   // ranks of a generated world, >= 1
   std::optional<Duration> time_budget;  // stop looking for failures after this much wall-clock time
+  // How long to shrink a failure that was found, whatever the time budget.
+  Duration shrink_budget = std::chrono::seconds(10);
   std::optional<std::string> reproduce;  // a Counterexample's token: replay exactly that case
   std::function<void(std::uint64_t cases)> progress;  // called before every case; may be empty
 };

@@ -63,6 +63,19 @@ TEST(Law, ThatIsFalseIsShrunkToTheSmallestCase) {
   EXPECT_GT(found.case_number, 0U);
 }
 
+TEST(Law, ThatIsFalseIsToldOfAlsoIfThereIsNoTimeToShrink) {
+  const Property property = to_property(law_of([](const Number& number) {
+    return number.value < 37 ? Verdict::holds()
+                             : Verdict::violated(std::to_string(number.value) + " is too large");
+  }));
+  const CheckResult result = property.check({.shrink_budget = Duration(0)});
+  ASSERT_TRUE(result.counterexample);
+  const Counterexample& found = *result.counterexample;
+  EXPECT_EQ(found.shrink_steps, 0U);
+  EXPECT_EQ(found.text, found.found_in + "\nsecond line");
+  EXPECT_EQ("number " + found.message, found.found_in + " is too large");
+}
+
 TEST(Law, TheRunOfTheShrunkCaseIsKept) {
   const auto verdict = [](const Number& number) {
     return is_small(number).shown_by({.virtual_time = Duration(number.value)});
