@@ -18,12 +18,11 @@ namespace gang {
 
 // The functions to load; their types are those of the headers' declarations.
 #define GANGSIM_CUDA_FUNCTIONS(each)                                                           \
-  each(cudaGetDeviceCount) each(cudaDriverGetVersion) each(cudaRuntimeGetVersion)              \
-      each(cudaSetDevice) each(cudaGetErrorString) each(cudaStreamCreateWithPriority)          \
-          each(cudaStreamDestroy) each(cudaDeviceGetStreamPriorityRange)                       \
-              each(cudaEventCreateWithFlags) each(cudaEventDestroy) each(cudaEventRecord)      \
-                  each(cudaEventQuery) each(cudaFree) each(cudaFreeHost) each(cudaMemcpyAsync) \
-                      each(cudaLaunchHostFunc)
+  each(cudaGetDeviceCount) each(cudaRuntimeGetVersion) each(cudaSetDevice)                     \
+      each(cudaGetErrorString) each(cudaStreamCreateWithPriority) each(cudaStreamDestroy)      \
+          each(cudaDeviceGetStreamPriorityRange) each(cudaEventCreateWithFlags)                \
+              each(cudaEventDestroy) each(cudaEventRecord) each(cudaEventQuery) each(cudaFree) \
+                  each(cudaFreeHost) each(cudaMemcpyAsync) each(cudaLaunchHostFunc)
 #define GANGSIM_NCCL_FUNCTIONS(each)                                                               \
   each(ncclGetVersion) each(ncclGetUniqueId) each(ncclCommInitRankConfig) each(ncclCommSplit)      \
       each(ncclCommShrink) each(ncclCommFinalize) each(ncclCommDestroy) each(ncclCommAbort)        \
@@ -70,10 +69,19 @@ inline bool has_gpu_file() {
   return false;
 }
 
+// The newest CUDA that the driver supports; 0 without a driver. The driver itself is asked, since
+// cudaDriverGetVersion would initialize CUDA (seen with CUDA 13.0), and no fork could use it then.
+inline int driver_version() {
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return 0;
+  int version = 0;
+  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDriverGetVersion"));
+  return get != nullptr && get(&version) == 0 ? version : 0;
+}
+
 inline std::string driver_problem(const CudaLibraries& libraries) {
-  GpuMachine machine{.has_gpu = has_gpu_file()};
+  GpuMachine machine{.driver_version = driver_version(), .has_gpu = has_gpu_file()};
   libraries.cudaRuntimeGetVersion(&machine.runtime_version);
-  libraries.cudaDriverGetVersion(&machine.driver_version);
   return problem_of(machine);
 }
 

@@ -165,6 +165,8 @@ class NcclApi {
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
 
+  // The communicator may be in_progress afterwards. Until it is not, it takes no other launch, and
+  // what is put into the stream may come before this.
   virtual void launch(NcclCommunicator& communicator, NcclStream& stream, const NcclLaunch& launch,
                       const NcclPurpose& purpose) = 0;
 

@@ -89,6 +89,34 @@ bool NcclCollectives::is_root(const Operation& operation) const noexcept {
   return operation.collective.peer == member_.rank();
 }
 
+template <typename Launches>
+void NcclCollectives::in_turn(const Launches& launches) {
+  auto launching = member_.device()->launching();
+  // Another thread may have launched on this communicator.
+  while (!has_failed_ && api_.state(member_.communicator()) == NcclStatus::in_progress) {
+    launching.unlock();
+    settle();
+    launching.lock();
+  }
+  if (has_failed_) return;
+  launches();
+  launching.unlock();
+  settle();
+}
+
+// Connections may be made now, which takes time; meanwhile others may launch, or break the gang.
+void NcclCollectives::settle() {
+  const NcclStatus status = api_.await_ready(member_.communicator(), flight_.deadline());
+  if (status == NcclStatus::success) return;
+  has_failed_ = true;
+  member_.break_with(status == NcclStatus::in_progress ? member_.timeout_cause(flight_.purpose())
+                                                       : member_.status_cause(status));
+}
+
+void NcclCollectives::start_alone(const NcclLaunch& launch) {
+  in_turn([this, &launch] { start(launch); });
+}
+
 void NcclCollectives::start(NcclLaunch launch) {
   if (launch.data_type == DataType::boolean) {
     launch.data_type = DataType::u8;
@@ -98,7 +126,7 @@ void NcclCollectives::start(NcclLaunch launch) {
 }
 
 void NcclCollectives::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes > 0 && to != from) api_.copy(member_.stream(), to, from, bytes);
+  if (!has_failed_ && bytes > 0 && to != from) api_.copy(member_.stream(), to, from, bytes);
 }
 
 // -- Tensors on the host --
@@ -187,33 +215,33 @@ void NcclCollectives::launch_on_device(const Operation& operation) {
     case OperationKind::all_to_all:
       return all_to_all(operation);
     default:  // all_gather and broadcasts
-      return start({.kind = is_of_objects ? OperationKind::broadcast : call.kind,
-                    .input = operation.input.data(),
-                    .output = operation.output.data(),
-                    .count = operation.input.count(),
-                    .data_type = operation.input.type(),
-                    .peer = call.peer});
+      return start_alone({.kind = is_of_objects ? OperationKind::broadcast : call.kind,
+                          .input = operation.input.data(),
+                          .output = operation.output.data(),
+                          .count = operation.input.count(),
+                          .data_type = operation.input.type(),
+                          .peer = call.peer});
   }
 }
 
 void NcclCollectives::barrier() {
-  start({.kind = OperationKind::all_reduce,
-         .input = member_.token(),
-         .output = member_.token(),
-         .count = 1,
-         .data_type = DataType::u8,
-         .reduce_operation = ReduceOperation::max});
+  start_alone({.kind = OperationKind::all_reduce,
+               .input = member_.token(),
+               .output = member_.token(),
+               .count = 1,
+               .data_type = DataType::u8,
+               .reduce_operation = ReduceOperation::max});
 }
 
 void NcclCollectives::reduction(const Operation& operation) {
   const Collective& call = operation.collective;
-  start({.kind = call.kind,
-         .input = operation.input.data(),
-         .output = operation.output.data(),
-         .count = call.count,
-         .data_type = call.data_type,
-         .reduce_operation = call.reduce_operation,
-         .peer = call.kind == OperationKind::reduce ? call.peer : no_rank});
+  start_alone({.kind = call.kind,
+               .input = operation.input.data(),
+               .output = operation.output.data(),
+               .count = call.count,
+               .data_type = call.data_type,
+               .reduce_operation = call.reduce_operation,
+               .peer = call.kind == OperationKind::reduce ? call.peer : no_rank});
 }
 
 void NcclCollectives::reduction_on_host(const Operation& operation) {
@@ -228,15 +256,15 @@ void NcclCollectives::reduction_on_host(const Operation& operation) {
   const bool receives = !is_reduce || is_root(operation);
   std::byte* const gathered =
       receives ? flight_.scratch(NcclMemory::device, bytes * size()) : nullptr;
-  start({.kind = is_reduce                                    ? OperationKind::gather
-                 : call.kind == OperationKind::reduce_scatter ? OperationKind::all_to_all
-                                                              : OperationKind::all_gather,
-         .input = operation.input.data(),
-         .output = gathered,
-         .count = static_cast<std::int64_t>(bytes / size_bytes(call.data_type)),
-         .data_type = call.data_type,
-         .peer = is_reduce ? call.peer : no_rank});
-  if (!receives || ranks == 0) return;
+  start_alone({.kind = is_reduce                                    ? OperationKind::gather
+                       : call.kind == OperationKind::reduce_scatter ? OperationKind::all_to_all
+                                                                    : OperationKind::all_gather,
+               .input = operation.input.data(),
+               .output = gathered,
+               .count = static_cast<std::int64_t>(bytes / size_bytes(call.data_type)),
+               .data_type = call.data_type,
+               .peer = is_reduce ? call.peer : no_rank});
+  if (!receives || ranks == 0 || has_failed_) return;
   std::byte* const pinned = flight_.scratch(NcclMemory::pinned, bytes * ranks);
   std::byte* const result = flight_.scratch(NcclMemory::pinned, bytes);
   copy(pinned, gathered, bytes * ranks);
@@ -259,11 +287,11 @@ void NcclCollectives::copy_out(std::span<const TensorView> outputs, const std::b
 void NcclCollectives::all_gather_to_list(const Operation& operation) {
   const Elements& input = operation.input;
   std::byte* const all = flight_.scratch(NcclMemory::device, input.size_bytes() * size());
-  start({.kind = OperationKind::all_gather,
-         .input = input.data(),
-         .output = all,
-         .count = input.count(),
-         .data_type = input.type()});
+  start_alone({.kind = OperationKind::all_gather,
+               .input = input.data(),
+               .output = all,
+               .count = input.count(),
+               .data_type = input.type()});
   copy_out(operation.outputs, all);
 }
 
@@ -272,12 +300,12 @@ void NcclCollectives::gather(const Operation& operation) {
   std::byte* const all = is_root(operation)
                              ? flight_.scratch(NcclMemory::device, input.size_bytes() * size())
                              : nullptr;
-  start({.kind = OperationKind::gather,
-         .input = input.data(),
-         .output = all,
-         .count = input.count(),
-         .data_type = input.type(),
-         .peer = operation.collective.peer});
+  start_alone({.kind = OperationKind::gather,
+               .input = input.data(),
+               .output = all,
+               .count = input.count(),
+               .data_type = input.type(),
+               .peer = operation.collective.peer});
   copy_out(operation.outputs, all);
 }
 
@@ -289,30 +317,34 @@ void NcclCollectives::scatter(const Operation& operation) {
     for (std::size_t rank = 0; rank < operation.inputs.size(); ++rank)
       copy(all + rank * output.size_bytes(), operation.inputs[rank].data(), output.size_bytes());
   }
-  start({.kind = OperationKind::scatter,
-         .input = all,
-         .output = output.data(),
-         .count = output.count(),
-         .data_type = output.type(),
-         .peer = operation.collective.peer});
+  start_alone({.kind = OperationKind::scatter,
+               .input = all,
+               .output = output.data(),
+               .count = output.count(),
+               .data_type = output.type(),
+               .peer = operation.collective.peer});
 }
 
 void NcclCollectives::all_to_all(const Operation& operation) {
-  start({.kind = OperationKind::all_to_all,
-         .input = operation.input.data(),
-         .output = operation.output.data(),
-         .count = operation.input.count() / static_cast<std::int64_t>(size()),
-         .data_type = operation.input.type()});
+  start_alone({.kind = OperationKind::all_to_all,
+               .input = operation.input.data(),
+               .output = operation.output.data(),
+               .count = operation.input.count() / static_cast<std::int64_t>(size()),
+               .data_type = operation.input.type()});
 }
 
 // An all_to_all with splits, or an all_gather with counts, where each rank gets the whole input.
 // Pairs without elements exchange nothing. A barrier comes first, so that the operation orders and
 // matches even if this rank has no elements at all.
 void NcclCollectives::uneven_exchange(const Operation& operation) {
+  barrier();
+  in_turn([&] { exchange_pairs(operation); });
+}
+
+void NcclCollectives::exchange_pairs(const Operation& operation) {
+  const bool gives_all = operation.input_splits.empty();
   const std::size_t width = size_bytes(operation.input.type());
   const DataType type = operation.input.type();
-  barrier();
-  const bool gives_all = operation.input_splits.empty();
   Group group(api_);
   std::int64_t sent = 0;
   std::int64_t received = 0;
@@ -339,7 +371,10 @@ void NcclCollectives::uneven_exchange(const Operation& operation) {
 
 // A message without elements carries one, which no rank reads.
 void NcclCollectives::messages(std::span<const PointToPoint> entries) {
-  if (entries.empty()) return;
+  if (!entries.empty()) in_turn([&] { pass_messages(entries); });
+}
+
+void NcclCollectives::pass_messages(std::span<const PointToPoint> entries) {
   Group group(api_);
   for (const PointToPoint& entry : entries) {
     NcclLaunch message{.kind = entry.kind,

@@ -22,7 +22,10 @@ void check_supported(const Operation& operation, int rank);
 // element, so that it matches and orders like any other. Tensors on the host are copied to the
 // device and back (NcclTensors).
 //
-// For the thread that has the right to launch. Throws NcclError.
+// Takes the right to launch for each call of NCCL only, and waits, without it, until NCCL has put
+// the call into the stream: what follows there must not come before it. A communicator that fails
+// meanwhile, or is not ready by the flight's deadline, breaks the gang, and nothing more is
+// launched. Throws NcclError.
 class NcclCollectives {
  public:
   NcclCollectives(NcclMember& member, NcclFlight& flight) noexcept;
@@ -40,13 +43,21 @@ class NcclCollectives {
   void scatter(const Operation& operation);
   void all_to_all(const Operation& operation);
   void uneven_exchange(const Operation& operation);
+  void exchange_pairs(const Operation& operation);
   void messages(std::span<const PointToPoint> entries);
+  void pass_messages(std::span<const PointToPoint> entries);
 
   TensorView staged_in(const Elements& tensor);
   TensorView staged_out(const Elements& tensor);
   std::vector<TensorView> staged(std::span<const TensorView> tensors, bool is_input);
 
+  // Calls `launches`, which calls start(), when NCCL can take a launch.
+  template <typename Launches>
+  void in_turn(const Launches& launches);
+  void settle();
+
   void start(NcclLaunch launch);
+  void start_alone(const NcclLaunch& launch);
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   void copy_out(std::span<const TensorView> outputs, const std::byte* from);
   bool is_root(const Operation& operation) const noexcept;
@@ -55,6 +66,7 @@ class NcclCollectives {
   NcclMember& member_;
   NcclFlight& flight_;
   NcclApi& api_;
+  bool has_failed_ = false;
 };
 
 }  // namespace gang

@@ -32,7 +32,6 @@ class NcclGang final : public Gang {
   bool run_between_hosts(const Operation& operation);
   std::shared_ptr<NcclFlight> launch_and_track(const Operation& operation, bool is_blocking);
   std::shared_ptr<NcclFlight> launch(const Operation& operation);
-  void launch_into(NcclFlight& flight, const Operation& operation);
   Received run_to_end(const Operation& operation);
   void broadcast_objects(const Operation& operation);
   void broadcast_bytes(const Operation& operation, void* bytes, std::size_t count);
@@ -106,7 +105,8 @@ std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
     member_->fail(flight->purpose(), flight->began(), *std::move(mismatch));
   if (call.kind == OperationKind::recv) flight->set_received({call.peer, call.tag});
   try {
-    launch_into(*flight, operation);
+    NcclCollectives(*member_, *flight).launch(operation);
+    device().api().record(flight->event(), member_->stream());
   } catch (const NcclError& error) {
     if (error.status() == NcclStatus::invalid_argument)
       throw InvalidArgument(to_string(call) + " on " + label_of(info()) + ": " + error.what());
@@ -117,21 +117,6 @@ std::shared_ptr<NcclFlight> NcclGang::launch(const Operation& operation) {
                    .reason = error.what()});
   }
   return flight;
-}
-
-// Connections may be made now, which takes time; meanwhile others may launch, or break the gang.
-void NcclGang::launch_into(NcclFlight& flight, const Operation& operation) {
-  NcclApi& api = device().api();
-  {
-    const auto launches = device().launching();
-    NcclCollectives(*member_, flight).launch(operation);
-  }
-  const NcclStatus status = api.await_ready(member_->communicator(), flight.deadline());
-  if (status == NcclStatus::in_progress)
-    member_->break_with(member_->timeout_cause(flight.purpose()));
-  else if (status != NcclStatus::success)
-    member_->break_with(member_->status_cause(status));
-  api.record(flight.event(), member_->stream());
 }
 
 void NcclGang::broadcast_bytes(const Operation& operation, void* bytes, std::size_t count) {

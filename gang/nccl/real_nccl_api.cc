@@ -134,7 +134,8 @@ std::unique_ptr<NcclCommunicator> RealNcclApi::shrink(NcclCommunicator& parent,
 }
 
 NcclStatus RealNcclApi::state(NcclCommunicator& communicator) {
-  const RealCommunicator& here = own(communicator);
+  RealCommunicator& here = own(communicator);
+  const std::lock_guard lock(here.ending);
   if (here.is_aborted) return NcclStatus::success;
   return here.handle == nullptr ? NcclStatus::in_progress : state_of(here.handle);
 }
@@ -168,6 +169,7 @@ void RealNcclApi::revoke(std::span<NcclCommunicator* const> communicators) noexc
   if (unfinished.empty()) return;
   libraries().ncclGroupStart();
   for (RealCommunicator* communicator : unfinished) {
+    const std::lock_guard lock(communicator->ending);
     libraries().ncclCommAbort(communicator->handle);
     communicator->is_aborted = true;
   }
@@ -185,6 +187,8 @@ void RealNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream,
                          const NcclLaunch& launch, const NcclPurpose&) {
   use_device();
   const CudaLibraries& nccl = libraries();
+  if (own(communicator).is_aborted)
+    throw NcclError(NcclStatus::invalid_usage, "the communicator has been aborted");
   ncclComm_t const comm = own(communicator).handle;
   cudaStream_t const on = handle_of(stream);
   const auto count = static_cast<std::size_t>(launch.count);

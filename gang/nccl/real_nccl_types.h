@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,7 @@ struct RealCommunicator final : NcclCommunicator {
   ncclComm_t parent = nullptr;  // its split has to end first
   std::string name;             // NCCL keeps a pointer to it
   bool is_aborted = false;      // and freed
+  std::mutex ending;            // held while the handle is asked for its state, and aborted
 };
 
 struct RealStream final : NcclStream {

@@ -48,6 +48,8 @@ class RawNccl {
   void all_reduce(std::byte* output, const std::byte* input, std::int64_t count) {
     api_->launch(*communicator_, *stream_, {.input = input, .output = output, .count = count},
                  {info_, {}});
+    if (api_->await_ready(*communicator_, TimePoint::max()) != NcclStatus::success)
+      throw NcclError(NcclStatus::internal_error, "NCCL did not launch");
     api_->record(*event_, *stream_);
     NcclEvent* const events[] = {event_.get()};
     while (api_->wait_any(events, TimePoint::max(), api_->changes()).reason !=

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "gang/nccl/nccl_device.h"
 #include "gang/nccl/nccl_flight.h"
 #include "gang/nccl/nccl_gang.h"
@@ -73,16 +75,29 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     return std::make_unique<NcclCommunicator>();
   }
   NcclStatus state(NcclCommunicator&) override { return status; }
-  NcclStatus await_ready(NcclCommunicator&, TimePoint) override { return status; }
+  NcclStatus await_ready(NcclCommunicator&, TimePoint) override {
+    is_launching_ = false;
+    return status;
+  }
   void revoke(std::span<NcclCommunicator* const> communicators) noexcept override {
     log.push_back("revoke " + std::to_string(communicators.size()));
   }
   void destroy(std::unique_ptr<NcclCommunicator>) noexcept override { log.emplace_back("destroy"); }
-  void begin_group() override { log.emplace_back("("); }
-  void end_group() override { log.emplace_back(")"); }
+  void begin_group() override {
+    require_launched("a group");
+    is_in_group_ = true;
+    log.emplace_back("(");
+  }
+  void end_group() override {
+    is_in_group_ = false;
+    is_launching_ = true;
+    log.emplace_back(")");
+  }
   void launch(NcclCommunicator&, NcclStream&, const NcclLaunch& launch,
               const NcclPurpose&) override {
     if (launch_error) throw NcclError(*launch_error, "planted");
+    require_launched("a launch");
+    is_launching_ = !is_in_group_;
     std::string text = std::string(to_string(launch.kind)) + " " + std::to_string(launch.count) +
                        " " + std::string(to_string(launch.data_type));
     if (reduces(launch.kind)) text += " " + std::string(to_string(launch.reduce_operation));
@@ -99,13 +114,18 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     return std::make_unique<Event>();
   }
   void record(NcclEvent& event, NcclStream&) override {
+    require_launched("an event");
     static_cast<Event&>(event).is_done = !holds_events;
   }
   bool is_done(NcclEvent& event) override { return static_cast<Event&>(event).is_done; }
   void copy(NcclStream&, std::byte* to, const std::byte* from, std::size_t bytes) override {
+    require_launched("a copy");
     std::memmove(to, from, bytes);
   }
-  void call(NcclStream&, std::function<void()> function) override { function(); }
+  void call(NcclStream&, std::function<void()> function) override {
+    require_launched("a function");
+    function();
+  }
   std::uint64_t changes() override { return change_count; }
   NcclWake wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
                     std::uint64_t) override {
@@ -129,6 +149,11 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   }
 
  private:
+  // What follows a launch too early would come before it in the stream.
+  void require_launched(const char* what) const {
+    EXPECT_FALSE(is_launching_) << what << " before NCCL has taken the launch before it";
+  }
+
   struct Event final : NcclEvent {
     bool is_done = true;
   };
@@ -160,6 +185,8 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     NcclMemory memory_;
     std::vector<std::byte> bytes_;
   };
+  bool is_in_group_ = false;
+  bool is_launching_ = false;  // until await_ready
 };
 
 // Rank 0 of a gang of `size` over a RecordingNccl.
