@@ -16,6 +16,8 @@ PROGRAMS = SOURCE / "tests" / "programs"
 sys.path.insert(0, str(PACKAGES))
 # Scripts start what runs in the background with SIGINT ignored, and what tests start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# What PyTorch does on the CPU depends on whether it finds a GPU; the tests are of machines without.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from gangsim.conductor import find_program  # noqa: E402
 from gangsim.errors import NotSupported  # noqa: E402
