@@ -162,11 +162,12 @@ class NcclApi {
   // -- Launches --
 
   // Launches of this thread between the two calls are collected and start together.
+  //
+  // end_group, and a launch outside a group, may leave the communicator in_progress. Until it is
+  // ready it takes no other launch, and what is put into the stream may come before this one.
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
 
-  // The communicator may be in_progress afterwards. Until it is not, it takes no other launch, and
-  // what is put into the stream may come before this.
   virtual void launch(NcclCommunicator& communicator, NcclStream& stream, const NcclLaunch& launch,
                       const NcclPurpose& purpose) = 0;
 

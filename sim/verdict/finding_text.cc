@@ -53,7 +53,7 @@ void add_detail(Finding& finding, std::string_view sentence) {
 
 namespace {
 
-// What `context` is blocked in that is no operation of a gang.
+// What `context` is blocked in that is not an operation of a gang.
 std::string other_wait(const Wait& wait) {
   switch (wait.reason) {
     case Wait::Reason::sleep:

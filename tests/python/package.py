@@ -16,7 +16,7 @@ PROGRAMS = SOURCE / "tests" / "programs"
 sys.path.insert(0, str(PACKAGES))
 # Scripts start what runs in the background with SIGINT ignored, and what tests start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# What PyTorch does on the CPU depends on whether it finds a GPU; the tests are of machines without.
+# PyTorch behaves differently where it finds a GPU, even on the CPU; these tests expect none.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from gangsim.conductor import find_program  # noqa: E402

@@ -104,8 +104,8 @@ def _without_buffer(tensor: object) -> TensorView:
     if hasattr(tensor, "__dlpack__"):
         return _of_dlpack(tensor)
     raise InvalidArgument(
-        f"{_named(tensor)} is not a tensor; accepted are objects with the buffer protocol, "
-        "__array_interface__ or DLPack, and torch tensors")
+        f"{_named(tensor)} is not a tensor; pass a torch tensor, or an object that supports "
+        "the buffer protocol, __array_interface__ or DLPack")
 
 
 def _of_torch(tensor) -> TensorView:

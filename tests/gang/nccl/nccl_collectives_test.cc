@@ -180,5 +180,32 @@ TEST_F(NcclBytes, AReductionThatTheHostMakesCoversTheRanksOfItsKind) {
   EXPECT_EQ(second, one) << "of rank 0";
 }
 
+TEST(NcclCollectives, TheLaunchOfAnotherThreadIsTakenFirst) {
+  RecordedGang recorded;
+  NcclCommunicator communicator;
+  NcclStream stream;
+  recorded.nccl->launch(communicator, stream, {.count = 5}, {});
+  EXPECT_EQ(recorded.nccl->state(communicator), NcclStatus::in_progress);
+  recorded.gang->barrier();
+  EXPECT_THAT(recorded.nccl->log, ElementsAre("all_reduce 5 f32 sum", "all_reduce 1 u8 max"));
+}
+
+TEST(NcclCollectives, AfterALaunchThatFailedNothingElseIsLaunched) {
+  RecordedGang recorded;
+  recorded.nccl->holds_events = true;
+  recorded.nccl->status = NcclStatus::remote_error;
+  std::vector<float> from(3);
+  std::vector<float> to(3);
+  const std::vector<std::int64_t> splits = {1, 2};
+  try {
+    recorded.gang->all_to_all(view(to), view(from), {.output = splits, .input = splits});
+    ADD_FAILURE() << "it has not failed";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), GangErrorKind::peer_failed);
+  }
+  EXPECT_THAT(recorded.nccl->log, testing::Contains("all_reduce 1 u8 max"));
+  EXPECT_THAT(recorded.nccl->log, testing::Not(testing::Contains("(")));
+}
+
 }  // namespace
 }  // namespace gang

@@ -74,7 +74,9 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     log.emplace_back("shrink");
     return std::make_unique<NcclCommunicator>();
   }
-  NcclStatus state(NcclCommunicator&) override { return status; }
+  NcclStatus state(NcclCommunicator&) override {
+    return is_launching_ ? NcclStatus::in_progress : status;
+  }
   NcclStatus await_ready(NcclCommunicator&, TimePoint) override {
     is_launching_ = false;
     return status;
@@ -185,6 +187,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
     NcclMemory memory_;
     std::vector<std::byte> bytes_;
   };
+
   bool is_in_group_ = false;
   bool is_launching_ = false;  // until await_ready
 };
