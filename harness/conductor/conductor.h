@@ -11,6 +11,7 @@
 #include "harness/conductor/key_store.h"
 #include "harness/conductor/launcher.h"
 #include "harness/conductor/lobby.h"
+#include "harness/conductor/no_preemption.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_output.h"
 #include "harness/conductor/rank_process.h"
@@ -98,6 +99,7 @@ class Conductor {
   void kill_all() noexcept;
 
   const ConductorOptions options_;
+  const NoPreemption no_preemption_;
   Poller poller_;
   Turns turns_;
   KeptTexts texts_;
