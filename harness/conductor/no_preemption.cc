@@ -13,12 +13,10 @@ bool set_policy(int policy) noexcept {
 }  // namespace
 
 NoPreemption::NoPreemption() noexcept
-    : was_set_((::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER &&
-               set_policy(SCHED_BATCH | SCHED_RESET_ON_FORK)) {}
+    : was_set_(::sched_getscheduler(0) == SCHED_OTHER && set_policy(SCHED_BATCH)) {}
 
 NoPreemption::~NoPreemption() {
-  // Only a privileged thread may clear the flag, which then means nothing.
-  if (was_set_ && !set_policy(SCHED_OTHER)) set_policy(SCHED_OTHER | SCHED_RESET_ON_FORK);
+  if (was_set_) set_policy(SCHED_OTHER);
 }
 
 }  // namespace gang::harness

@@ -1,13 +1,13 @@
-// Lets the ranks go first.
+// Lets whoever runs go on.
 #pragma once
 
 namespace gang::harness {
 
-// While one lives, its thread does not interrupt others when it is woken: it waits until one of
-// them blocks (SCHED_BATCH). Ranks that are about to ask so get to ask, and are not switched out
-// for a request of another one, which saves a third of all context switches of small collectives.
-// What the thread forks is scheduled as usual. A thread that has been given another policy, and a
-// system that allows none, are left alone.
+// While one lives, neither its thread nor any process that it starts meanwhile interrupts another
+// one when it is woken: each waits until a processor is free or its turn has come (SCHED_BATCH).
+// Ranks that are about to ask so get to ask, and the one that answers gets to answer all: a third
+// of the switches of context of small collectives is saved. A thread that has been given another
+// policy, and a system that allows none, are left alone.
 class NoPreemption {
  public:
   NoPreemption() noexcept;
@@ -17,7 +17,7 @@ class NoPreemption {
   NoPreemption& operator=(const NoPreemption&) = delete;
 
  private:
-  bool was_set_ = false;
+  bool was_set_;
 };
 
 }  // namespace gang::harness
