@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "gang/call_text.h"
 #include "gang/enum_names.h"
+#include "gang/gang.h"
 
 namespace gang {
 namespace {
@@ -14,13 +16,24 @@ constexpr auto differences =
     names_in_order<CallDifference>("operations", "data types", "ranks", "numbers of elements",
                                    "reduce operations", "roots", "labels");
 
-std::string sentence_of(const GangFailure& failure) {
-  std::string text = "rank " + std::to_string(failure.rank) + " of " + failure.gang +
-                     " failed in " + to_string(failure.operation) + " (" +
-                     std::string(to_string(failure.kind));
+std::string with_cause(std::string text, const GangFailure& failure) {
+  text += " (" + std::string(to_string(failure.kind));
   if (failure.kind == GangErrorKind::timeout) text += " after " + to_string(failure.elapsed);
   text += ")";
   return failure.reason.empty() ? text : text + ": " + failure.reason;
+}
+
+std::string sentence_of(const GangFailure& failure) {
+  return with_cause("rank " + std::to_string(failure.rank) + " of " + failure.gang + " failed in " +
+                        to_string(failure.operation),
+                    failure);
+}
+
+std::string sentence_in_root(const GangFailure& failure, const GangInfo& gang) {
+  const int rank = gang.root_ranks[static_cast<std::size_t>(failure.rank)];
+  return with_cause("rank " + std::to_string(rank) + " failed in " +
+                        to_string(describe(failure.operation, gang)) + " on " + failure.gang,
+                    failure);
 }
 
 // The label and the call site are borrowed from the caller, who may be gone when the error is read.
@@ -50,6 +63,10 @@ void check_timeout(std::string_view where, Duration timeout) {
 
 GangError::GangError(GangFailure failure)
     : Error(sentence_of(failure)),
+      failure_(std::make_shared<const GangFailure>(without_borrowed_texts(std::move(failure)))) {}
+
+GangError::GangError(GangFailure failure, const GangInfo& gang)
+    : Error(sentence_in_root(failure, gang)),
       failure_(std::make_shared<const GangFailure>(without_borrowed_texts(std::move(failure)))) {}
 
 }  // namespace gang

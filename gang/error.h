@@ -14,6 +14,8 @@
 
 namespace gang {
 
+struct GangInfo;
+
 // The base class of all errors that gangsim throws to a program. what() is one sentence.
 class Error : public std::runtime_error {
  public:
@@ -80,6 +82,9 @@ class GangError : public Error {
  public:
   // what() is "rank 2 of dp[0,2] failed in all_reduce #3 sum f32[8] (timeout after 15 min): ...".
   explicit GangError(GangFailure failure);
+  // what() is "rank 2 failed in all_reduce #3 sum f32[8] on dp[0,2] (timeout after 15 min): ...",
+  // in ranks of the root gang, for a `reason` that speaks of those. `gang` knows its members.
+  GangError(GangFailure failure, const GangInfo& gang);
 
   GangErrorKind kind() const noexcept { return failure_->kind; }
   const std::string& gang() const noexcept { return failure_->gang; }

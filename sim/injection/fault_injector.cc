@@ -202,7 +202,7 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
   failure.ranks_at_fault = cause->ranks_at_fault;
   failure.reason = cause->reason;
   task.rank->last_failure = std::move(cause);
-  throw GangError(std::move(failure));
+  throw GangError(std::move(failure), *gang.info);
 }
 
 void FaultInjector::fire_and_strike(Task& task, ArmedFault& fault, const std::string& where) {

@@ -313,7 +313,7 @@ void Matching::throw_failure(const PendingOperation& pending) {
   failure.elapsed = engine_.now() - pending.posted_at;
   failure.ranks_at_fault = gang.broken->ranks_at_fault;
   failure.reason = gang.broken->reason;
-  throw GangError(std::move(failure));
+  throw GangError(std::move(failure), *gang.info);
 }
 
 }  // namespace gang::sim

@@ -107,7 +107,7 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
   failure.reason = fmt::format("excluded from the shrunk gang, which {} made without it",
                                members_text(gang, members));
   world.engine.current().rank->last_failure = gang.broken;
-  throw GangError(std::move(failure));
+  throw GangError(std::move(failure), *gang.info);
 }
 
 }  // namespace

@@ -224,8 +224,8 @@ void SimGang::do_abort() {
   if (world.engine.is_over()) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::aborted;
-  cause->reason = "rank " + std::to_string(rank()) + " aborted the gang";
   cause->aborted_by = state_->root_rank_of(rank());
+  cause->reason = "rank " + std::to_string(cause->aborted_by) + " aborted the gang";
   cause->aborted_after = last_call_of(*owner_);
   world.matching.break_gang(*state_, std::move(cause));
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gang/gang.h"
+
 namespace gang {
 namespace {
 
@@ -28,6 +30,19 @@ TEST(GangError, SaysWhoFailedWhereInWhatAndWhy) {
   EXPECT_STREQ(GangError(failure_of(GangErrorKind::aborted)).what(),
                "rank 1 of dp[0,2] failed in all_reduce #3 sum f32[8] (aborted): "
                "rank 0 did not come");
+}
+
+TEST(GangError, SpeaksOfRanksOfTheRootGangWhereItsReasonDoes) {
+  GangFailure failure = failure_of(GangErrorKind::mismatch);
+  failure.operation.kind = OperationKind::broadcast;
+  failure.operation.peer = 1;
+  const GangInfo info{.name = "dp", .root_ranks = {4, 6}, .size = 2};
+  const GangError error(failure, info);
+  EXPECT_STREQ(error.what(),
+               "rank 6 failed in broadcast #3 f32[8] from rank 6 on dp[0,2] (mismatch): "
+               "rank 0 did not come");
+  EXPECT_EQ(error.rank(), 1);
+  EXPECT_EQ(error.operation().peer, 1);
 }
 
 TEST(GangError, CarriesWhatIsKnown) {

@@ -63,7 +63,7 @@ TEST(Shrinking, ALateMemberIsExcludedAndLearnsOfIt) {
       ASSERT_TRUE(error);
       EXPECT_EQ(error->kind(), GangErrorKind::peer_failed);
       EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
-      EXPECT_THAT(error->what(), HasSubstr("rank 1 of root[0-2] failed in shrink (peer_failed): "
+      EXPECT_THAT(error->what(), HasSubstr("rank 1 failed in shrink on root[0-2] (peer_failed): "
                                            "excluded from the shrunk gang"));
       return;
     }
