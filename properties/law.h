@@ -54,7 +54,8 @@ struct Draw {
 
   // Uniform in [first, last].
   int between(int first, int last) {
-    return first + static_cast<int>(random.below(static_cast<std::uint64_t>(last - first) + 1));
+    const auto width = static_cast<std::uint64_t>(std::int64_t{last} - first);
+    return static_cast<int>(first + static_cast<std::int64_t>(random.below(width + 1)));
   }
   bool one_in(int count) { return random.below(static_cast<std::uint64_t>(count)) == 0; }
   template <typename Range>

@@ -38,12 +38,15 @@ struct Start {
   int kept = -1;  // a descriptor that it inherits
   // Out of reach of the terminal: an interrupt is the conductor's, and there is no input.
   bool is_in_background = false;
+  // The system ends it with the thread that has started it: only the main thread lives as long as
+  // the process does. Where another one is the starter, as that of a rank, the janitor is left.
+  bool ends_with_starter = ::getpid() == ::gettid();
 };
 
 // Runs in the new process, between fork and exec: only what is safe there.
 [[noreturn]] void become(const Start& start, char* const* words, char* const* environment,
                          pid_t parent, int failure) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (start.ends_with_starter) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   if (start.out != STDOUT_FILENO) ::dup2(start.out, STDOUT_FILENO);
   if (start.err != STDERR_FILENO) ::dup2(start.err, STDERR_FILENO);

@@ -1,6 +1,8 @@
 #include "properties/law.h"
 
 #include <chrono>
+#include <limits>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -38,6 +40,21 @@ Law<Number> law_of(std::function<Verdict(const Number&)> verdict) {
 
 Verdict is_small(const Number& number) {
   return number.value < 37 ? Verdict::holds() : Verdict::violated("too large");
+}
+
+TEST(Draw, IsBetweenAnyTwoNumbers) {
+  constexpr int least = std::numeric_limits<int>::min();
+  constexpr int most = std::numeric_limits<int>::max();
+  sim::RandomStream random(1, "numbers");
+  Draw draw{.random = random};
+  std::set<bool> is_negative;
+  for (int i = 0; i < 100; ++i) is_negative.insert(draw.between(least, most) < 0);
+  EXPECT_EQ(is_negative, (std::set<bool>{false, true}));
+  for (int i = 0; i < 100; ++i) {
+    const int drawn = draw.between(least, least + 1);
+    EXPECT_TRUE(drawn == least || drawn == least + 1) << drawn;
+  }
+  EXPECT_EQ(draw.between(most, most), most);
 }
 
 TEST(Law, ThatHoldsIsCheckedOnAsManyCasesAsAskedFor) {

@@ -4,6 +4,12 @@ include(PublicHeaders)
 
 set(GANGSIM_FORWARDING_DIR "${PROJECT_BINARY_DIR}/include")
 
+# Seconds that a test may take; with a sanitizer, which is several times slower, more.
+set(GANGSIM_TEST_TIMEOUT 300)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  set(GANGSIM_TEST_TIMEOUT 1500)
+endif()
+
 # What every translation unit of ours parses anyway.
 set(GANGSIM_PRECOMPILED_HEADERS
   <chrono> <functional> <map> <memory> <optional> <span> <string> <vector>)
@@ -100,7 +106,7 @@ function(gangsim_add_tests folder)
     TEST_PREFIX "${folder}."
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300)
+    PROPERTIES TIMEOUT ${GANGSIM_TEST_TIMEOUT})
 endfunction()
 
 # gangsim_add_python_tests(FILES...): tests/tools/tidy_test.py is the test tools.tidy_test.
@@ -110,7 +116,7 @@ function(gangsim_add_python_tests)
     string(REGEX REPLACE "\\.py$" "" name "${name}")
     add_test(NAME ${name}
       COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${GANGSIM_TEST_TIMEOUT})
   endforeach()
 endfunction()
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -157,7 +158,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   }
 
   struct Event final : NcclEvent {
-    bool is_done = true;
+    std::atomic<bool> is_done = true;  // a watching thread waits, another one asks
   };
 
   void move(const NcclLaunch& launch) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,6 +135,15 @@ TEST_F(Launchers, InterpretersEndWithTheirLauncher) {
 }
 
 // -- Forks --
+
+TEST_F(Launchers, AnInterpreterOutlivesTheThreadThatStartedIt) {
+  SpawnLauncher launcher(poller_, program_of("outliving", "sleep 0.2; exit 3"), {}, events());
+  std::thread([&] { launcher.launch(0, {}, output_.open(0)); }).join();
+  ASSERT_TRUE(poll_until([&] { return !ended_.empty(); }));
+  const int status = ended_.front().second;
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
 
 TEST_F(Launchers, ForksAreThoseOfAProcessThatIsReady) {
   // It answers one request as if it had forked, and tells of the end.
