@@ -143,6 +143,26 @@ TEST(ExecutionModels, BreakingAGangEndsWhatWaitsOnAStreamBehindAnotherGang) {
   EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
 }
 
+TEST(Matching, ErrorsOfASubgroupSpeakOfRanksOfTheRoot) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    const auto pair = child_of(*rank.root(), {1, 2});
+    if (rank.rank() == 0) return;
+    if (rank.rank() == 2) {
+      rank.runtime().sleep_for(1ms);
+      return pair->abort();
+    }
+    std::int32_t value = 0;
+    const auto error = gang_error_of([&] { pair->broadcast(view_of(value), 1); });
+    ASSERT_TRUE(error);
+    EXPECT_STREQ(error->what(),
+                 "rank 1 failed in broadcast #0 i32[] from rank 2 on root.0[1,2] (aborted): "
+                 "rank 2 aborted the gang");
+    EXPECT_EQ(error->rank(), 0);
+    EXPECT_EQ(error->operation().peer, 1);
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed) << to_string(report);
+}
+
 TEST(Matching, WhatARankWroteBeforeIsVisibleToAllThatTheOperationCompletesOn) {
   std::vector<int> written(4, 0);
   const Report report = run(4, [&written](SimulatedRank& rank) {
