@@ -38,8 +38,8 @@ struct Start {
   int kept = -1;  // a descriptor that it inherits
   // Out of reach of the terminal: an interrupt is the conductor's, and there is no input.
   bool is_in_background = false;
-  // The system ends it with the thread that has started it: only the main thread lives as long as
-  // the process does. Where another one is the starter, as that of a rank, the janitor is left.
+  // The system ends it with the thread that started it, and only the main thread lives as long as
+  // this process. What another thread starts, such as a rank's, is left to the janitor.
   bool ends_with_starter = ::getpid() == ::gettid();
 };
 
