@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/gang_cause.h"
 #include "tests/gang/nccl/recording_nccl.h"
 
 namespace gang {
@@ -60,6 +61,31 @@ TEST(NcclShrinking, TheOldGangNamesThoseThatAreGoneAndTheNewOneIsAnnounced) {
     EXPECT_EQ(error.kind(), GangErrorKind::peer_failed);
     EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{2});
   }
+}
+
+// Whom shrinking a gang of three does not wait for, if rank 2 broke it in this way.
+std::vector<int> not_waited_for_after(GangErrorKind kind) {
+  RecordedGang recorded(3);
+  recorded.nccl->holds_events = true;
+  recorded.nccl->wakes = {NcclWake::Reason::look};
+  recorded.nccl->change_count = 1;
+  recorded.nccl->note = to_note({kind, {2}, "planted"});
+  try {
+    recorded.gang->barrier();
+    ADD_FAILURE() << "it is broken";
+  } catch (const GangError& error) {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_EQ(error.ranks_at_fault(), std::vector<int>{2});
+  }
+  recorded.nccl->note.clear();
+  recorded.nccl->others = {"0", "0", std::nullopt};
+  recorded.gang->shrink();
+  return recorded.nccl->gone;
+}
+
+TEST(NcclShrinking, WhoHasFailedIsNotWaitedForWhoWasLateIs) {
+  EXPECT_EQ(not_waited_for_after(GangErrorKind::peer_failed), std::vector<int>{2});
+  EXPECT_EQ(not_waited_for_after(GangErrorKind::timeout), std::vector<int>());
 }
 
 }  // namespace

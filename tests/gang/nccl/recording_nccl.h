@@ -31,6 +31,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   std::vector<std::optional<std::string>> others;  // what other ranks say at meetings
   std::string note;
   std::uint64_t change_count = 0;
+  std::vector<int> gone;  // whom the latest meeting does not wait for
   int events_made = 0;
   bool moves_bytes = false;          // launches move bytes; those of rank r are this rank's plus r
   std::vector<std::uint8_t> given;   // the bytes of sends and scatters
@@ -40,6 +41,7 @@ class RecordingNccl final : public NcclApi, public NcclMeeting {
   std::vector<std::optional<std::string>> meet(const NcclAppointment& appointment,
                                                std::string_view own) override {
     log.push_back("meet " + appointment.key);
+    gone.assign(appointment.gone.begin(), appointment.gone.end());
     auto said = others;
     said.resize(static_cast<std::size_t>(appointment.size));
     said[static_cast<std::size_t>(appointment.rank)] = own;
