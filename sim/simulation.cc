@@ -119,6 +119,13 @@ void SimulatedRank::end_as(std::string_view how) noexcept {
   run_.world().rank(rank_).make_rare().ended_as = how;
 }
 
+void SimulatedRank::exit_by(std::string_view how, const CallSite& call_site) noexcept {
+  const Engine::Guard guard(run_.world().engine);
+  RareRankState& rare = run_.world().rank(rank_).make_rare();
+  rare.exited_by = how;
+  rare.exited_at = call_site;
+}
+
 void SimulatedRank::die(ProcessDeath death) {
   const std::string text = "its process " + death.full_text();
   {

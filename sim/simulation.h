@@ -107,6 +107,10 @@ class SimulatedRank {
   // text outlives the run.
   void end_as(std::string_view how) noexcept;
 
+  // This rank's program ends in good order, but not at its last line: with `how`, "sys.exit". The
+  // text outlives the run.
+  void exit_by(std::string_view how, const CallSite& call_site) noexcept;
+
   // This rank fails because the process that ran its program has not ended well.
   [[noreturn]] void die(ProcessDeath death);
 

@@ -134,7 +134,7 @@ struct OutputMessage {
   std::vector<std::byte> values;
 };
 
-// An exception is about to end the process.
+// An exception is about to end the process. "SystemExit" without a message: in good order.
 struct FailedMessage {
   std::string type;
   std::string message;

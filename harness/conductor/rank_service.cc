@@ -350,6 +350,8 @@ void RankService::handle(Session&, OutputMessage& message) {
 
 void RankService::handle(Session&, FailedMessage& message) {
   if (process_.failure) return;
+  if (message.type == "SystemExit" && message.message.empty())
+    return simulated_.exit_by("sys.exit", message.call_site);
   rank_.note(message.traceback);
   process_.failure = std::move(message);
 }

@@ -42,6 +42,8 @@ struct RareRankState {
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
   std::string_view frozen_as;  // "crashed", "stalled": by a fault; else empty
   std::string_view ended_as;   // where its end is not that of its program: "recording ends"
+  std::string_view exited_by;  // what ended its program in good order: "sys.exit"; else empty
+  CallSite exited_at;
   std::unique_ptr<const ProcessDeath> death;  // of the process that ran its program; mostly null
 };
 

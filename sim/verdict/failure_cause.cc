@@ -114,12 +114,10 @@ std::optional<Finding> missing_finding(const World& world, const GangState& gang
                                   place, to_string(finding.gang));
     return finding;
   }
-  finding.message = fmt::format("{} never called {}{} on {} ({} members): {} {}.",
-                                capitalised(ranks_text(finding.ranks)), to_string(finding.call),
-                                place, to_string(finding.gang), gang.size(), is_one ? "it" : "they",
-                                !have_returned ? "left the gang"
-                                : is_one       ? "returned from its program"
-                                               : "returned from their programs");
+  finding.message = fmt::format(
+      "{} never called {}{} on {} ({} members): {} {}.", capitalised(ranks_text(finding.ranks)),
+      to_string(finding.call), place, to_string(finding.gang), gang.size(), is_one ? "it" : "they",
+      have_returned ? return_text(world, finding.ranks) : "left the gang");
   return finding;
 }
 

@@ -46,6 +46,17 @@ CallSummary summary_of(const PendingOperation& pending) {
           .note = ""};
 }
 
+std::string return_text(const World& world, std::span<const int> ranks) {
+  const RareRankState& first = world.rank(ranks.front()).rare();
+  const bool have_exited = !first.exited_by.empty() && std::ranges::all_of(ranks, [&](int rank) {
+    const RareRankState& rare = world.rank(rank).rare();
+    return rare.exited_by == first.exited_by && rare.exited_at == first.exited_at;
+  });
+  if (have_exited)
+    return fmt::format("ended with {}{}", first.exited_by, place_text(first.exited_at));
+  return ranks.size() == 1 ? "returned from its program" : "returned from their programs";
+}
+
 void add_detail(Finding& finding, std::string_view sentence) {
   if (!finding.detail.empty() && !sentence.empty()) finding.detail += ' ';
   finding.detail += sentence;

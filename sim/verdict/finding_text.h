@@ -32,6 +32,10 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
 // A call as shown in a report.
 CallSummary summary_of(const PendingOperation& pending);
 
+// "returned from its program", "ended with sys.exit at train.py:12": how the programs of `ranks`,
+// none of which failed, ended.
+std::string return_text(const World& world, std::span<const int> ranks);
+
 // Adds a sentence to what a finding says.
 void add_detail(Finding& finding, std::string_view sentence);
 

@@ -66,10 +66,11 @@ class Groups {
       if (rank.has_failed)
         std::get<7>(key) = notes_.emplace_back(rank.failure());
       else
-        std::get<7>(key) = rank.rare().ended_as;
-      if (const Departure* departure = departures_[static_cast<std::size_t>(member)]) {
-        std::get<8>(key) = file_of(departure->call_site);
-        std::get<9>(key) = departure->call_site.line;
+        std::get<7>(key) =
+            rank.rare().ended_as.empty() ? rank.rare().exited_by : rank.rare().ended_as;
+      if (const CallSite* left_at = place_of_leaving(member, rank)) {
+        std::get<8>(key) = file_of(*left_at);
+        std::get<9>(key) = left_at->line;
       }
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const bool is_collective = pending->slot != nullptr;
@@ -124,14 +125,23 @@ class Groups {
     groups_[last_].summary.ranks.push_back(gang_.root_rank_of(member));
   }
 
+  // Where its program ended or, if that is not known, let go of the gang; null: neither is.
+  const CallSite* place_of_leaving(int member, const RankState& rank) const {
+    if (!rank.has_failed && !rank.rare().exited_by.empty()) return &rank.rare().exited_at;
+    const Departure* departure = departures_[static_cast<std::size_t>(member)];
+    return departure == nullptr ? nullptr : &departure->call_site;
+  }
+
   Group absence_of(int member, const RankState& rank, const Task& program) const {
     CallSummary summary;
     if (program.is_done) {
-      summary.note = rank.has_failed                ? rank.failure()
-                     : rank.rare().ended_as.empty() ? "returned"
-                                                    : std::string(rank.rare().ended_as);
-      if (const Departure* departure = departures_[static_cast<std::size_t>(member)])
-        summary.location = location_of(departure->call_site);
+      const RareRankState& rare = rank.rare();
+      summary.note = rank.has_failed           ? rank.failure()
+                     : !rare.ended_as.empty()  ? std::string(rare.ended_as)
+                     : !rare.exited_by.empty() ? fmt::format("ended with {}", rare.exited_by)
+                                               : "returned";
+      if (const CallSite* left_at = place_of_leaving(member, rank))
+        summary.location = location_of(*left_at);
     } else if (has_launched(rank, gang_)) {
       const PendingOperation& ahead = *rank.stream->front();
       summary.note =

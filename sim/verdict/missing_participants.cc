@@ -175,10 +175,9 @@ class MissingCall {
 
   // "returned from its program after barrier #2".
   std::string ending() const {
-    std::string text = is_one() && has_failed()
-                           ? world_.rank(missing_.gone.front()).failure()
-                           : fmt::format("{} {}", has_failed() ? "failed in" : "returned from",
-                                         is_one() ? "its program" : "their programs");
+    std::string text = !has_failed() ? return_text(world_, missing_.gone)
+                       : is_one()    ? world_.rank(missing_.gone.front()).failure()
+                                     : "failed in their programs";
     const std::uint64_t sequence = pending_.call().sequence_number;
     if (pending_.slot != nullptr && sequence > 0 &&
         gang().last_call.sequence_number + 1 == sequence)

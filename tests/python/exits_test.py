@@ -37,15 +37,15 @@ class Exits(unittest.TestCase):
         self.assertEqual(self.end_of("try: leave(5)\nexcept SystemExit as error: raise"),
                          (5, "told SystemExit 5 2\n"))
 
-    def test_a_status_that_is_given_later_harms_nothing(self):
+    def test_a_status_that_is_given_later_is_the_one_that_is_told(self):
         self.assertEqual(self.end_of(
             "sys.unraisablehook = lambda _: print('an error')\n"
             "try: sys.exit()\nexcept SystemExit as error:\n    error.code = 6\n    raise\n"),
-            (6, ""))
+            (6, "told SystemExit 6 1\n"))
 
-    def test_one_in_good_order_is_not(self):
+    def test_one_in_good_order_is_told_without_message_and_traceback(self):
         for status in ("0", "None", "", "False"):
-            self.assertEqual(self.end_of(f"sys.exit({status})"), (0, ""))
+            self.assertEqual(self.end_of(f"sys.exit({status})"), (0, "told SystemExit  0\n"))
 
     def test_one_that_ends_something_else_is_not(self):
         for text in ("try: leave(3)\nexcept SystemExit as error: assert error.code == 3\n",

@@ -3,8 +3,6 @@
 import gc
 import json
 import os
-import runpy
-import subprocess
 import sys
 import threading
 import unittest
@@ -269,11 +267,27 @@ class Exceptions(unittest.TestCase):
                 process._report_exit("SystemExit", status, "trace", b"")
         self.assertEqual(self.told(), [("SystemExit", "3", "trace")])
 
-    def test_an_exit_is_one_unless_it_is_in_good_order(self):
-        for code in ("no data", 3, None, 0, False, ""):
+    def test_an_exit_is_told_and_has_no_message_if_it_is_in_good_order(self):
+        for code in ("no data", 3):
             self.report(SystemExit(code))
-        self.assertEqual([told[:2] for told in self.told()],
+        for code in (None, 0, False, ""):
+            self.report(SystemExit(code))
+        told = self.told()
+        self.assertEqual([one[:2] for one in told[:2]],
                          [("SystemExit", "no data"), ("SystemExit", "3")])
+        self.assertEqual(told[2:], [("SystemExit", "", "")] * 4)
+
+    def test_after_an_exit_in_good_order_the_program_says_goodbye(self):
+        process._local.connection = self.connection
+        self.addCleanup(delattr, process._local, "connection")
+        with mock.patch.object(process, "is_simulated", lambda: True):
+            for exits in (lambda: self.report(SystemExit(0)),
+                          lambda: process._report_exit("SystemExit", "", "", b"")):
+                self.connection.has_ended = False
+                exits()
+                process.say_goodbye()
+        self.assertEqual(len(self.told()), 2)
+        self.assertEqual(len(self.connection.told(wire.BYE)), 2)
 
     def test_the_verdict_itself_is_none(self):
         self.report(GangFailure("over"))
@@ -292,6 +306,19 @@ class Exceptions(unittest.TestCase):
                     process.told(fail)(error)
         self.assertEqual([told[:2] for told in self.told()], [("ValueError", "no data")])
         self.assertEqual(process.told(len)("abc"), 3)
+
+    def test_one_that_ends_a_thread_only_is_not_told(self):
+        process.hook_exceptions()
+
+        def leave(status):
+            process._process.speaking[threading.get_ident()] = None
+            sys.exit(status)
+
+        for status in (0, 3):
+            thread = threading.Thread(target=leave, args=(status,))
+            thread.start()
+            thread.join()
+        self.assertEqual(self.told(), [])
 
     def test_of_a_long_traceback_the_end_is_told(self):
         self.report(ValueError("x" * 100_000 + " the end"))
@@ -353,47 +380,6 @@ class Exceptions(unittest.TestCase):
             names.append(trace.tb_frame.f_code.co_name)
             trace = trace.tb_next
         self.assertEqual(names[1:], ["middle", "fail"])
-
-
-class Costs(unittest.TestCase):
-    def test_the_hook_imports_neither_gangsim_nor_torch(self):
-        code = ("import sys; print([name for name in ('gangsim', 'torch') if name in sys.modules], "
-                "any(hasattr(finder, 'gangsim_module') for finder in sys.meta_path))")
-        found = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-            env={**os.environ, "PYTHONPATH": str(PACKAGES / "site"), "GANGSIM_SOCKET": "/nowhere"})
-        self.assertEqual(found.stdout, "[] True\n")
-
-    def test_without_a_run_nothing_is_hooked(self):
-        for variables, count in (({}, 0), ({process.SOCKET: "/nowhere"}, 1)):
-            with mock.patch.object(sys, "meta_path", []), \
-                    mock.patch.dict(sys.modules, {"torch": None}):
-                sys.modules.pop("torch")
-                self.run_sitecustomize([str(PACKAGES / "site")], variables)
-                self.assertEqual([each.gangsim_module for each in sys.meta_path].count("torch"),
-                                 count)
-
-    def test_there_may_be_no_sitecustomize_to_hide(self):
-        site = str(PACKAGES / "site")
-        for path in ([site], [os.path.relpath(site), site], []):
-            self.run_sitecustomize(path, {})
-
-    def run_sitecustomize(self, path, variables):
-        kept = {name: value for name, value in os.environ.items() if name != process.SOCKET}
-        with mock.patch.object(sys, "path", path), \
-                mock.patch.dict(os.environ, {**kept, **variables}, clear=True):
-            runpy.run_path(str(PACKAGES / "site" / "sitecustomize.py"))
-
-    def test_the_sitecustomize_that_it_hides_still_runs(self):
-        import tempfile
-        from package import write
-        with tempfile.TemporaryDirectory() as folder:
-            write(folder, "sitecustomize.py", "print('the other one')\n")
-            for more in ({}, {"GANGSIM_SOCKET": "/nowhere"}):
-                found = subprocess.run(
-                    [sys.executable, "-c", ""], capture_output=True, text=True, check=True,
-                    env={**os.environ, "PYTHONPATH": f"{PACKAGES / 'site'}:{folder}", **more})
-                self.assertEqual((found.stdout, found.stderr), ("the other one\n", ""))
 
 
 if __name__ == "__main__":

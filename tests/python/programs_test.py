@@ -276,6 +276,15 @@ class WrongInput(unittest.TestCase):
         text = " ".join(ended.stdout.split())
         self.assertIn("program.py:2: SystemExit: 5", text)
 
+    def test_where_an_exit_in_good_order_was_is_told_where_others_hang_for_it(self):
+        ended = self.run_text("import sys, gangsim\n"
+                              "gang = gangsim.root_gang()\n"
+                              "if gang.rank == 1: sys.exit(0)\n"
+                              "gang.barrier()\n", "--world", "2")
+        self.assertEqual(ended.returncode, 1)
+        text = " ".join(ended.stdout.split())
+        self.assertIn("it ended with sys.exit at program.py:3.", text)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -18,8 +18,9 @@ class _Exit(SystemExit):
     def __del__(self):
         ends = sys._getframe().f_back is None and (
             threading.current_thread() is threading.main_thread())
-        if ends and self.tell and self.code and not sys.is_finalizing():
-            self.tell("SystemExit", str(self.code), f"{self.stack}SystemExit: {self.code}\n",
+        if ends and self.tell and not sys.is_finalizing():
+            status = str(self.code) if self.code else ""
+            self.tell("SystemExit", status, f"{self.stack}SystemExit: {status}\n" if status else "",
                       self.place)
 
 
@@ -28,17 +29,17 @@ _Exit.__module__ = "builtins"
 
 
 def install(tell: Callable[[str, str, str, bytes], None]) -> None:
-    """From now on, `tell(kind, message, traceback, place)` is called where sys.exit, with a status
-    that is not zero, ends this process and not only a thread or a block that catches it."""
+    """From now on, `tell(kind, message, traceback, place)` is called where sys.exit ends this
+    process and not only a thread or a block that catches it. Where it does so in good order, with
+    status 0 or none, `message` and `traceback` are empty."""
 
     def exit(status=None, /):
         """Exits the interpreter by raising SystemExit(status)."""
         error = _Exit() if status is None else _Exit(status)
-        if status:
-            frames = "".join(traceback.format_stack(sys._getframe(1)))
-            error.stack = f"Traceback (most recent call last):\n{frames}"
-            error.place = call_site.here()
-            error.tell = tell
+        frames = "".join(traceback.format_stack(sys._getframe(1)))
+        error.stack = f"Traceback (most recent call last):\n{frames}"
+        error.place = call_site.here()
+        error.tell = tell
         try:
             raise error
         finally:

@@ -139,13 +139,14 @@ def silent_threads() -> int:
 
 
 def report_failure(kind, error, trace) -> None:
-    """Tells the conductor that the exception `error` is about to end this process, and not well."""
+    """Tells the conductor that the exception `error` is about to end this process."""
     if kind is None or issubclass(kind, GangFailure) or not is_simulated():
-        return
-    if issubclass(kind, SystemExit) and not error.code:
         return
     if getattr(_local, "failure", None) is error:
         return  # already reported by a hook
+    if issubclass(kind, SystemExit) and not error.code:
+        _tell_failure("SystemExit", "", "", call_site.of_traceback(trace))
+        return
     name = kind.__qualname__ if kind.__module__ == "builtins" else (
         f"{kind.__module__}.{kind.__qualname__}")
     text = "".join(traceback.format_exception(kind, error, trace))
@@ -173,11 +174,12 @@ def _without_trace(message: str) -> str:
     return "\n".join(lines)
 
 
-def _report_exit(*what) -> None:
+def _report_exit(kind: str, message: str, text: str, place: bytes) -> None:
     """Tells the conductor of a call of sys.exit that has ended this process."""
     if is_simulated() and not hasattr(_local, "failure"):
-        _local.failure = None
-        _tell_failure(*what)
+        if message:
+            _local.failure = None
+        _tell_failure(kind, message, text, place)
 
 
 def told(function: Callable) -> Callable:
@@ -329,7 +331,9 @@ def hook_exceptions() -> None:
         in_main(kind, error, trace)
 
     def thread_hook(arguments):
-        if threading.get_ident() in _process.speaking:
+        if issubclass(arguments.exc_type, SystemExit):
+            pass  # it ends the thread only
+        elif threading.get_ident() in _process.speaking:
             report_failure(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
         else:
             _keep_thread_failure(arguments)

@@ -190,6 +190,22 @@ TEST(RankService, AnExceptionIsTheRanksFailure) {
   EXPECT_EQ(world.conductor().traceback_of(0), "");
 }
 
+TEST(RankService, AnExitInGoodOrderIsShownAndFailsNothing) {
+  const RunResult result = conduct(2, [](Client& client) {
+    if (client.rank() == 1)
+      return client.tell(
+          FailedMessage{.type = "SystemExit", .call_site = {.file = "train.py", .line = 12}});
+    client.call(int_recv(1));
+  });
+  const sim::Finding finding = finding_of(result, "participant_missing");
+  EXPECT_THAT(finding.ranks, ElementsAre(1));
+  EXPECT_THAT(finding.message, HasSubstr("ended with sys.exit at train.py:12"));
+  EXPECT_TRUE(result.notes.empty());
+  EXPECT_EQ(conduct(1, [](Client& client) { client.tell(FailedMessage{.type = "SystemExit"}); })
+                .report.outcome,
+            sim::Outcome::completed);
+}
+
 // What the rank was told is the cause, not that it could not go on.
 TEST(RankService, AnExceptionThatTellsOfOurErrorIsThatError) {
   const RunResult result = conduct(2, [](Client& client) {

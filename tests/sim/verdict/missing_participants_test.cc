@@ -32,6 +32,40 @@ TEST(MissingParticipants, ShowsWhatTheMissingRankDidInstead) {
   EXPECT_EQ(finding.divergence->next[1].note, "returned");
 }
 
+TEST(MissingParticipants, ShowsWhatEndedTheProgramOfTheMissingRankAndWhere) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    rank.root()->barrier({}, CallSite::at("train.cc", 1));
+    if (rank.rank() == 2) return rank.exit_by("sys.exit", CallSite::at("train.cc", 7));
+    rank.root()->barrier({}, CallSite::at("train.cc", 2));
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
+  const Finding& finding = report.findings[0];
+  EXPECT_THAT(finding.message, HasSubstr("it ended with sys.exit at train.cc:7 after barrier #0"));
+  ASSERT_TRUE(finding.divergence);
+  ASSERT_EQ(finding.divergence->next.size(), 2U);
+  EXPECT_EQ(finding.divergence->next[1].note, "ended with sys.exit");
+  EXPECT_EQ(to_string(finding.divergence->next[1].location), "train.cc:7");
+}
+
+// Of several, the place is said only where it is the same for all.
+TEST(MissingParticipants, ThoseThatEndedInDifferentPlacesAreShownWithThem) {
+  const auto run_with = [](std::uint32_t second_line) {
+    return run(4, [second_line](SimulatedRank& rank) {
+      if (rank.rank() == 1) return rank.exit_by("sys.exit", CallSite::at("train.cc", 7));
+      if (rank.rank() == 2) return rank.exit_by("sys.exit", CallSite::at("train.cc", second_line));
+      rank.root()->barrier({}, CallSite::at("train.cc", 2));
+    });
+  };
+  const Finding same = run_with(7).findings.at(0);
+  EXPECT_THAT(same.message, HasSubstr("ended with sys.exit at train.cc:7"));
+  EXPECT_EQ(same.divergence->next.size(), 2U);
+  const Finding other = run_with(9).findings.at(0);
+  EXPECT_THAT(other.message, HasSubstr("returned from their programs"));
+  ASSERT_EQ(other.divergence->next.size(), 3U);
+  EXPECT_EQ(to_string(other.divergence->next[1].location), "train.cc:7");
+  EXPECT_EQ(to_string(other.divergence->next[2].location), "train.cc:9");
+}
+
 TEST(MissingParticipants, OneThatDoesOneIterationLessThanMostIsMissing) {
   const Report report =
       run(4, [](SimulatedRank& rank) { call_barriers(rank, rank.rank() == 2 ? 3 : 4); });
