@@ -262,6 +262,7 @@ Report Run::make_report() {
   report.outcome = ending_.outcome;
   report.findings = findings_.take();
   report.handled = diagnosis_.take_handled(report.findings);
+  report.crossed_calls = std::move(world_.crossed_calls);
   report.blocked = std::move(ending_.verdict.blocked);
   report.certainty = std::move(ending_.verdict.certainty);
   choices.set_at_rest(ending_.outcome == Outcome::completed);
@@ -270,8 +271,8 @@ Report Run::make_report() {
   if (options_.sends.buffered_bytes) report.unguided = Unguided::link_space;
   if (options_.backend != SimulatedBackend::sim) report.unguided = Unguided::backend;
   report.divergence = choices.divergence();
-  report.race_candidates = matching_.messages().take_race_candidates();
-  report.forced_receive_completed = matching_.messages().forced_receive_completed();
+  report.races.candidates = matching_.messages().take_race_candidates();
+  report.races.forced_receive_completed = matching_.messages().forced_receive_completed();
   report.schedule = choices.take_schedule();
   report.trace = recorder_.take(options_.context != ContextKind::parallel);
   report.counts = counts_;

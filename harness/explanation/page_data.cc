@@ -11,6 +11,7 @@
 #include "harness/explanation/html_page.h"
 #include "harness/program/digest.h"
 #include "sim/faults/fault_plan.h"
+#include "sim/report/crossed_calls.h"
 #include "sim/report/fix.h"
 
 namespace gang::harness {
@@ -262,6 +263,7 @@ json advice_of(const RunResult& result) {
     add("Timeout", "would fail after " + gang::to_string(Duration(call.would_time_out_after_ns)));
     break;
   }
+  add("Suspect", to_string(report.crossed_calls));
   add("Leaks", to_string(report.left_behind));
   add("Contested", contested_text(result));
   add("Reproduce", result.reproduce);

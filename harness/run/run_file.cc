@@ -128,6 +128,9 @@ json to_json(const RunResult& result) {
   sim::Report rest = {};  // everything but what is written apart
   rest.outcome = report.outcome;
   rest.findings = report.findings;
+  rest.handled = report.handled;
+  rest.crossed_calls = report.crossed_calls;
+  rest.left_behind = report.left_behind;
   rest.certainty = report.certainty;
   rest.divergence = report.divergence;
   rest.counts = report.counts;

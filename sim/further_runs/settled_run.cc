@@ -57,7 +57,7 @@ void settle_faults(const SimulationOptions& options, Report& report, const RunAg
 void find_message_race(const SimulationOptions& options, Report& report, const RunAgain& again,
                        const std::function<bool()>& outputs_differ) {
   if (!report.holds()) return;
-  for (const RaceCandidate& candidate : report.race_candidates) {
+  for (const RaceCandidate& candidate : report.races.candidates) {
     const Report forced = again(forcing_options(options, candidate));
     std::optional<Finding> finding =
         message_race(candidate, forced, outputs_differ && outputs_differ());
@@ -91,7 +91,8 @@ SimulationOptions forcing_options(const SimulationOptions& options,
 
 std::optional<Finding> message_race(const RaceCandidate& candidate, const Report& forced,
                                     bool outputs_differ) {
-  if (!forced.forced_receive_completed || (forced.holds() && !outputs_differ)) return std::nullopt;
+  if (!forced.races.forced_receive_completed || (forced.holds() && !outputs_differ))
+    return std::nullopt;
   std::string difference = "the outputs differ";
   if (!forced.findings.empty())
     difference = fmt::format("the run ends with {}", forced.findings.front().id);

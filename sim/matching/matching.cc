@@ -6,6 +6,7 @@
 #include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
 #include "sim/matching/buffer_guard.h"
+#include "sim/matching/call_partings.h"
 #include "sim/matching/collective_result.h"
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/group_creation.h"
@@ -19,15 +20,6 @@
 
 namespace gang::sim {
 namespace {
-
-// Records where each member called the operation that is about to complete.
-void note_places(GangState& gang, const MatchSlot& slot) {
-  if (!gang.places) gang.places = std::make_unique<CallPlaces>();
-  gang.places->sequence_number = slot.sequence_number;
-  gang.places->by_member.clear();
-  for (const PendingOperation* member : slot.members)
-    gang.places->by_member.push_back(member->call().call_site);
-}
 
 // Reports what programs have done to buffers in flight; of memory that two operations share, on all
 // ranks where they do.
@@ -139,7 +131,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   gang.last_call = slot.members.front()->call();
   gang.last_call.label = {};
   if (slot.has_other_places) [[unlikely]]
-    note_places(gang, slot);
+    note_parting(world_, gang, slot);
   ++counts_.completed_operations;
   recorder_.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
   if (complete_inline(gang, slot)) return;

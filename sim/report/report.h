@@ -107,6 +107,16 @@ struct NearMiss {
   friend bool operator==(const NearMiss&, const NearMiss&) = default;
 };
 
+// Two collectives of a gang that some members called the other way round than the rest. They
+// matched, since they differ only in their places, and mixed data that does not belong together.
+struct CrossedCalls {
+  CallSummary most;    // the first of the two, where most members called it
+  CallSummary others;  // the same, where the others did: at the place of the second one of `most`
+  std::uint64_t second = 0;  // the sequence number of the second
+
+  friend bool operator==(const CrossedCalls&, const CrossedCalls&) = default;
+};
+
 inline constexpr std::string_view place_field = "call site";
 
 // One root cause. Consequences are listed inside it, not beside it.
@@ -171,6 +181,11 @@ struct RaceCandidate {
   friend bool operator==(const RaceCandidate&, const RaceCandidate&) = default;
 };
 
+struct MessageRaces {
+  std::vector<RaceCandidate> candidates;  // the first few, unless guided
+  bool forced_receive_completed = false;  // options.forced_receive got its message
+};
+
 struct Counts {
   std::uint64_t rank_operations = 0;       // operations called, over all ranks
   std::uint64_t completed_operations = 0;  // collectives and messages that completed
@@ -201,16 +216,16 @@ struct FiredFault {
 struct Report {
   Outcome outcome = Outcome::completed;
   std::vector<Finding> findings;
-  std::vector<Finding> handled;            // what would be findings if the program had not
-                                           // handled the errors
-  std::vector<BlockedCall> blocked;        // at a deadlock: all, by rank
-  std::optional<Certainty> certainty;      // Outcome::deadlock: of its first cause
-  Schedules schedules = Schedules::every;  // in which ones all this happens; not in JSON
-  std::optional<Unguided> unguided;        // the first; none: a Guide is told of all; not in JSON
-  std::string divergence;                  // Outcome::diverged: step, expected, found
-  std::vector<RaceCandidate> race_candidates;  // the first few, unless guided; not in JSON
-  bool forced_receive_completed = false;       // options.forced_receive got its message
-  Schedule schedule;                           // if recorded
+  std::vector<Finding> handled;             // what would be findings if the program had not
+                                            // handled the errors
+  std::vector<CrossedCalls> crossed_calls;  // few; no findings: a program may mean it
+  std::vector<BlockedCall> blocked;         // at a deadlock: all, by rank
+  std::optional<Certainty> certainty;       // Outcome::deadlock: of its first cause
+  Schedules schedules = Schedules::every;   // in which ones all this happens; not in JSON
+  std::optional<Unguided> unguided;         // the first; none: a Guide is told of all; not in JSON
+  std::string divergence;                   // Outcome::diverged: step, expected, found
+  MessageRaces races;                       // not in JSON
+  Schedule schedule;                        // if recorded
   Trace trace;
   Timeline timeline;                               // if recorded
   std::shared_ptr<const CallHistories> histories;  // with the timeline, else null; not in JSON

@@ -69,6 +69,18 @@ NearMiss near_miss_from_json(const json& from) {
           .field = field<std::string>(from, "field")};
 }
 
+json crossed_to_json(const CrossedCalls& crossed) {
+  return {{"most", call_to_json(crossed.most)},
+          {"others", call_to_json(crossed.others)},
+          {"second", crossed.second}};
+}
+
+CrossedCalls crossed_from_json(const json& from) {
+  return {.most = call_from_json(object_field(from, "most")),
+          .others = call_from_json(object_field(from, "others")),
+          .second = field<std::uint64_t>(from, "second")};
+}
+
 json frame_to_json(const SourceLocation& frame) { return frame_text(frame); }
 
 QueuedBehind behind_from_json(const json& from) {
@@ -162,6 +174,8 @@ json to_json(const Report& report) {
     for (const Finding& finding : report.handled)
       to["handled"].push_back(to_json(finding, report.faults));
   }
+  if (!report.crossed_calls.empty())
+    to["crossed_calls"] = array_of(report.crossed_calls, crossed_to_json);
   if (!report.left_behind.empty())
     to["left_behind"] = array_of<LeftBehind>(report.left_behind, to_json);
   if (report.fault_plan) {
@@ -224,6 +238,8 @@ Report report_from_json(const json& from) {
   report.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
   report.trace.digest = digest_field(from, "trace_digest");
   if (from.contains("handled")) report.handled = elements_field(from, "handled", finding_from_json);
+  if (from.contains("crossed_calls"))
+    report.crossed_calls = elements_field(from, "crossed_calls", crossed_from_json);
   if (from.contains("left_behind"))
     report.left_behind = elements_field(from, "left_behind", left_behind_from_json);
   if (from.contains("fault_plan")) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/report/call_group.h"
+#include "sim/report/crossed_calls.h"
 #include "sim/report/fix.h"
 #include "sim/text/text_layout.h"
 
@@ -121,6 +122,7 @@ MarkedText advice(const Report& report) {
         "Timeout", "would fail after " + gang::to_string(Duration(timed->would_time_out_after_ns)));
   if (const Certainty* certainty = certainty_of(report))
     text.add_advice("Certainty", to_string(*certainty, report.faults));
+  text.add_advice("Suspect", to_string(report.crossed_calls));
   text.add_advice("Leaks", to_string(report.left_behind));
   text.add_advice("Handled", handled_text(report.handled));
   return text;

@@ -166,10 +166,20 @@ struct ShrinkMeeting {
   std::vector<int> members;           // of the shrunk gang, as members of this one
 };
 
-// Where members called an operation that has completed.
-struct CallPlaces {
+// An operation that has completed, called in two places.
+struct CallParting {
+  OperationKind kind = OperationKind::barrier;
   std::uint64_t sequence_number = 0;
+  CallSite place;  // of member 0
+  CallSite other_place;
+  std::vector<bool> is_elsewhere;  // by member: at other_place
+};
+
+// Where members called operations that have completed.
+struct CallPlaces {
+  std::uint64_t sequence_number = 0;  // of the last one with different places
   std::vector<CallSite> by_member;
+  std::vector<CallParting> partings;  // the last few that nothing has crossed so far
 };
 
 struct GangState {

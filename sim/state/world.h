@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "sim/report/report.h"
 #include "sim/state/rank_state.h"
 
 namespace gang {
@@ -45,6 +47,7 @@ struct World {
   Interference* interference = nullptr;   // null: the run has no fault plan
   ForeignGangs* foreign_gangs = nullptr;  // null: the gangs are SimGangs
   std::shared_ptr<GangState> root = {};
+  std::vector<CrossedCalls> crossed_calls = {};
 
   RankState& rank(int rank) const noexcept { return ranks[static_cast<std::size_t>(rank)]; }
 };

@@ -59,6 +59,14 @@ class Processes(Ways):
             self.assertEqual(ended.findings, [("rank_failed", [2], "crash.py:18")], ended.text)
             self.assertIn(text, " ".join(ended.text.split()))
 
+    def test_calls_that_were_swapped_unnoticed_are_told(self):
+        ended = run("swapped_calls.py")
+        self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
+        (crossed,) = ended.report["crossed_calls"]
+        self.assertEqual([(crossed[side]["ranks"], crossed[side]["location"])
+                          for side in ("most", "others")],
+                         [([0, 1, 3], "swapped_calls.py:12"), ([2], "swapped_calls.py:17")])
+
     def test_the_traceback_of_what_failed_is_shown(self):
         text = run("crash.py raise").text
         self.assertIn("ValueError: the batch is empty", text)

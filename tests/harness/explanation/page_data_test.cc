@@ -142,6 +142,14 @@ TEST(PageData, ContextsThatLeakAreThere) {
   EXPECT_THAT(page["verdict"].get<std::string>(), testing::Not(testing::HasSubstr("left behind")));
 }
 
+TEST(PageData, CallsInSwappedPlacesAreThere) {
+  RunResult result;
+  EXPECT_EQ(make_page_data(result)["advice"].dump().find("Suspect"), std::string::npos);
+  result.report.crossed_calls = {
+      {.most = {.ranks = {0, 1}}, .others = {.ranks = {2}}, .second = 4}};
+  EXPECT_THAT(make_page_data(result)["advice"].dump(), testing::HasSubstr(R"(["Suspect","Rank 2)"));
+}
+
 TEST(PageData, DivergenceAndNearMissesAreThere) {
   RunResult result;
   const sim::CallSummary send{.ranks = {0}, .call = {.kind = "send", .qualifiers = "tag 3"}};

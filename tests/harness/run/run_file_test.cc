@@ -297,6 +297,18 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   EXPECT_EQ(again.world_size, 5);
 }
 
+TEST(RunFile, KeepsWhatIsNoFinding) {
+  RunResult result;
+  result.report.handled = {{.id = "timed_out", .message = "Rank 2 was late."}};
+  result.report.crossed_calls = {
+      {.most = {.ranks = {0, 1}}, .others = {.ranks = {2}}, .second = 4}};
+  result.report.left_behind = {{.rank = 3, .by = sim::LeftBehindBy::ending}};
+  const RunResult read = run_result_from_text(to_file_text(result));
+  EXPECT_EQ(read.report.handled, result.report.handled);
+  EXPECT_EQ(read.report.crossed_calls, result.report.crossed_calls);
+  EXPECT_EQ(read.report.left_behind, result.report.left_behind);
+}
+
 TEST(RunFile, KeepsASingleContestedChoiceAndNone) {
   RunResult result = run_body(1, [](Rank&) {});
   EXPECT_FALSE(to_json(result).contains("contested_choices"));

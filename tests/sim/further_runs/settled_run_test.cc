@@ -65,11 +65,11 @@ TEST(SettledRun, RunsOnceWhereNothingIsOpen) {
 
 TEST(SettledRun, AskedWhetherOutputsDifferAfterEachFurtherRun) {
   Report report;
-  report.race_candidates.resize(2);
+  report.races.candidates.resize(2);
   int runs = 0;
   const RunAgain again = [&runs](const SimulationOptions&) {
     ++runs;
-    return Report{.forced_receive_completed = true};
+    return Report{.races = {.forced_receive_completed = true}};
   };
   find_message_race({}, report, again, [&runs] { return runs == 2; });
   EXPECT_EQ(runs, 2);
@@ -108,7 +108,7 @@ std::optional<Finding> race_of(const SimulationOptions& options, const RankProgr
   const Report report = run(options, program);
   EXPECT_TRUE(report.holds()) << to_string(report);
   const std::int32_t usual = result;
-  for (const RaceCandidate& candidate : report.race_candidates) {
+  for (const RaceCandidate& candidate : report.races.candidates) {
     const Report forced = run(forcing_options(options, candidate), program);
     if (auto finding = message_race(candidate, forced, result != usual)) return finding;
   }

@@ -66,6 +66,13 @@ TEST(ReportJson, BlockedCallsRoundTripThroughJson) {
   EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
 }
 
+TEST(ReportJson, CrossedCallsRoundTripThroughJson) {
+  Report report;
+  EXPECT_FALSE(to_json(report).contains("crossed_calls"));
+  report.crossed_calls = {{.most = some_call({0, 1}), .others = some_call({5}), .second = 4}};
+  EXPECT_EQ(report_from_json(to_json(report)).crossed_calls, report.crossed_calls);
+}
+
 TEST(ReportJson, AJsonErrorNamesTheField) {
   const nlohmann::json good = to_json(full_finding());
   for (const auto& [name, value] : good.items()) {

@@ -25,7 +25,7 @@ Report gather(std::array<std::int32_t, 2> values,
 TEST(RaceWatch, NamesTheReceiveAndBothSends) {
   const Report report = gather({1, 2});
   EXPECT_TRUE(report.holds()) << to_string(report);
-  ASSERT_EQ(report.race_candidates.size(), 1U);
+  ASSERT_EQ(report.races.candidates.size(), 1U);
   const RaceCandidate expected{.receiver = 0,
                                .receive_index = 0,
                                .taken_source = 1,
@@ -38,13 +38,13 @@ TEST(RaceWatch, NamesTheReceiveAndBothSends) {
                                .location = {"race.cc", 5},
                                .taken_location = {"race.cc", 3},
                                .other_location = {"race.cc", 3}};
-  EXPECT_EQ(report.race_candidates[0], expected);
+  EXPECT_EQ(report.races.candidates[0], expected);
 }
 
 TEST(RaceWatch, SeesMessagesThatWaitInBuffers) {
   const Report report = gather({1, 2}, {.world_size = 3, .sends = SendMode::buffered(64)});
-  ASSERT_EQ(report.race_candidates.size(), 1U);
-  EXPECT_EQ(report.race_candidates[0].other_source, 2);
+  ASSERT_EQ(report.races.candidates.size(), 1U);
+  EXPECT_EQ(report.races.candidates[0].other_source, 2);
 }
 
 // Such a run is one of several, which take each other's messages.
@@ -55,10 +55,10 @@ TEST(RaceWatch, LooksForNoneWhereAGuideLeads) {
   const Report report =
       gather({1, 2}, {.world_size = 3, .scheduler = SchedulerKind::guided, .guide = guide});
   EXPECT_TRUE(report.holds()) << to_string(report);
-  EXPECT_THAT(report.race_candidates, IsEmpty());
+  EXPECT_THAT(report.races.candidates, IsEmpty());
 }
 
-TEST(RaceWatch, EqualMessagesDoNotRace) { EXPECT_THAT(gather({7, 7}).race_candidates, IsEmpty()); }
+TEST(RaceWatch, EqualMessagesDoNotRace) { EXPECT_THAT(gather({7, 7}).races.candidates, IsEmpty()); }
 
 TEST(RaceWatch, OtherTagsDoNotRace) {
   const Report report = run(3, [](SimulatedRank& rank) {
@@ -67,7 +67,7 @@ TEST(RaceWatch, OtherTagsDoNotRace) {
     rank.root()->recv(view_of(value), any_rank, 1);
     rank.root()->recv(view_of(value), any_rank, 2);
   });
-  EXPECT_THAT(report.race_candidates, IsEmpty());
+  EXPECT_THAT(report.races.candidates, IsEmpty());
 }
 
 TEST(RaceWatch, ReceivesThatNameTheirSourceAreNotWatched) {
@@ -77,7 +77,7 @@ TEST(RaceWatch, ReceivesThatNameTheirSourceAreNotWatched) {
     rank.root()->recv(view_of(value), 1);
     rank.root()->recv(view_of(value), 2);
   });
-  EXPECT_THAT(report.race_candidates, IsEmpty());
+  EXPECT_THAT(report.races.candidates, IsEmpty());
 }
 
 TEST(RaceWatch, KeepsTheFirstFew) {
@@ -86,7 +86,7 @@ TEST(RaceWatch, KeepsTheFirstFew) {
     if (rank.rank() > 0) return rank.root()->send(view_of(value), 0);
     for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
   });
-  EXPECT_EQ(report.race_candidates.size(), 8U);
+  EXPECT_EQ(report.races.candidates.size(), 8U);
 }
 
 }  // namespace
