@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/report/call_group.h"
+#include "sim/report/crossed_calls.h"
 
 namespace gang::harness {
 namespace {
@@ -49,6 +50,8 @@ class RunFindings {
       results.push_back(of_run(std::string(to_string(result_.report.outcome)),
                                fmt::format("{} ended as {}.", result_.specification.program,
                                            to_string(result_.report.outcome))));
+    for (const sim::CrossedCalls& crossed : result_.report.crossed_calls)
+      results.push_back(of(crossed));
     if (!result_.unexpected.empty())
       results.push_back(of_run("unexpected_outcome", result_.unexpected));
     return results;
@@ -70,6 +73,24 @@ class RunFindings {
     result.identity =
         fmt::format("{}|{}|{}|{}|{}", finding.id, result_.specification.program,
                     result.place ? result.place->uri : "", finding.gang.name, finding.call.kind);
+    return result;
+  }
+
+  // At the call of the few, beside that of the rest.
+  SarifResult of(const sim::CrossedCalls& crossed) const {
+    SarifResult result{.rule = "crossed_calls",
+                       .advice = "call them in the same order on every member",
+                       .level = SarifLevel::warning,
+                       .message = to_string(crossed),
+                       .place = place(crossed.others.location)};
+    if (std::optional<SarifPlace> beside = place(crossed.most.location)) {
+      beside->message =
+          call_in_words(crossed.most.ranks, crossed.most.call, to_string(crossed.most.gang));
+      result.related.push_back(*std::move(beside));
+    }
+    result.identity = fmt::format("{}|{}|{}|{}|{}", result.rule, result_.specification.program,
+                                  result.place ? result.place->uri : "", crossed.others.gang.name,
+                                  crossed.others.call.kind);
     return result;
   }
 

@@ -60,6 +60,29 @@ TEST(RunSarif, WhatIsLeftBehindIsAWarning) {
   EXPECT_EQ(results.front().level, SarifLevel::warning);
 }
 
+TEST(RunSarif, CallsInSwappedPlacesAreAWarningAtThoseOfTheFew) {
+  RunResult result;
+  result.report.crossed_calls = {{.most = {.ranks = {0, 1},
+                                           .gang = {"dp", "0-2"},
+                                           .call = {.kind = "all_reduce", .sequence = 1},
+                                           .location = {"a.py", 5}},
+                                  .others = {.ranks = {2},
+                                             .gang = {"dp", "0-2"},
+                                             .call = {.kind = "all_reduce", .sequence = 1},
+                                             .location = {"a.py", 6}},
+                                  .second = 2}};
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(result, tree);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].rule, "crossed_calls");
+  EXPECT_EQ(results[0].level, SarifLevel::warning);
+  EXPECT_THAT(results[0].message, HasSubstr("Rank 2 called all_reduce #1 on dp[0-2] at a.py:6"));
+  EXPECT_EQ(results[0].place, (SarifPlace{.uri = "a.py", .line = 6}));
+  EXPECT_THAT(results[0].related,
+              testing::ElementsAre(SarifPlace{
+                  .uri = "a.py", .line = 5, .message = "ranks 0-1: all_reduce #1 on dp[0-2]"}));
+}
+
 TEST(RunSarif, AnOutcomeWithoutAFindingIsAResult) {
   RunResult result;
   result.specification.program = "ring";
