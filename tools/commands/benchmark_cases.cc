@@ -17,10 +17,10 @@ struct LargeCase {
   CaseBars bars;
 };
 
-Benchmark large_case(const LargeCase& work) {
-  return {work.work, [work] {
+Benchmark large_case(const LargeCase& work, const RunCase& runner) {
+  return {work.work, [work, runner] {
             std::string bar = text_of(work.bars);
-            const auto run = run_case(work.name);
+            const auto run = runner(work.name);
             if (!run)
               return Measurement{std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
             if (run->result.contains("error_message"))
@@ -45,20 +45,23 @@ Measurement against(const CaseBars& bars, const MeasuredCase& run) {
 
 double MeasuredCase::seconds() const { return result.at("real_time").get<double>() * 1e-3; }
 
-std::optional<MeasuredCase> run_case(const std::string& name) {
-  const auto binary = find_executable(
-      "gangsim_benchmarks", executable_directory() + "/benchmarks:" + executable_directory());
-  if (!binary) return std::nullopt;
+std::optional<MeasuredCase> run_case_of(const std::string& binary, const std::string& name) {
   const MeasuredProcess process =
-      run_measured({*binary, "--benchmark_filter=^" + name, "--benchmark_format=json"});
+      run_measured({binary, "--benchmark_filter=^" + name, "--benchmark_format=json"});
   const nlohmann::json result = nlohmann::json::parse(process.output, nullptr, false);
-  if (process.exit_status != 0 || result.is_discarded() || result["benchmarks"].empty())
+  if (process.exit_status != 0 || !result.contains("benchmarks") || result["benchmarks"].empty())
     return std::nullopt;
   return MeasuredCase{.result = result["benchmarks"][0],
                       .peak_gib = static_cast<double>(process.peak_bytes) / (1 << 30)};
 }
 
-std::vector<Benchmark> message_benchmarks() {
+std::optional<MeasuredCase> run_case(const std::string& name) {
+  const auto binary = find_executable(
+      "gangsim_benchmarks", executable_directory() + "/benchmarks:" + executable_directory());
+  return binary ? run_case_of(*binary, name) : std::nullopt;
+}
+
+std::vector<Benchmark> message_benchmarks(const RunCase& runner) {
   std::vector<Benchmark> lines;
   for (const LargeCase& work : {
            LargeCase{.work = "gather by messages, 16,384 ranks",
@@ -77,15 +80,15 @@ std::vector<Benchmark> message_benchmarks() {
                      .name = "settled_wrong_tags/16384/",
                      .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
        })
-    lines.push_back(large_case(work));
+    lines.push_back(large_case(work, runner));
   return lines;
 }
 
-Benchmark exploration_benchmark() {
-  return {"explore 4 ranks x 4 operations", [] {
+Benchmark exploration_benchmark(const RunCase& runner) {
+  return {"explore 4 ranks x 4 operations", [runner] {
             constexpr double bar = 300'000;
             std::string text = fmt::format("{:.0f}/s", bar);
-            const auto run = run_case("every_schedule_of_four_operations/jobs:2/");
+            const auto run = runner("every_schedule_of_four_operations/jobs:2/");
             if (!run)
               return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};
             const double runs = run->result.at("items_per_second").get<double>();
@@ -95,11 +98,11 @@ Benchmark exploration_benchmark() {
           }};
 }
 
-Benchmark reduction_benchmark() {
-  return {"slowest reduction, plain loop", [] {
+Benchmark reduction_benchmark(const RunCase& runner) {
+  return {"slowest reduction, plain loop", [runner] {
             constexpr double bar = 0.8;
             std::string text = fmt::format("{:.1f} of its speed", bar);
-            const auto run = run_case("reductions_against_plain_loops");
+            const auto run = runner("reductions_against_plain_loops");
             if (!run)
               return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};
             const double share = run->result.at("slowest_share").get<double>();
@@ -110,11 +113,11 @@ Benchmark reduction_benchmark() {
           }};
 }
 
-Benchmark recording_benchmark() {
-  return {"recorded call", [] {
+Benchmark recording_benchmark(const RunCase& runner) {
+  return {"recorded call", [runner] {
             constexpr double bar_ns = 50;
             std::string bar = fmt::format("{:.0f} ns", bar_ns);
-            const auto run = run_case("recorded_call");
+            const auto run = runner("recorded_call");
             if (!run)
               return Measurement{std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
             const double nanoseconds = run->result.at("real_time").get<double>();

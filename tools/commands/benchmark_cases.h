@@ -1,6 +1,7 @@
 // Lines of `bench` that are cases of gangsim_benchmarks.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,20 +30,26 @@ struct CaseBars {
 // What a case that times itself in milliseconds has taken, and whether that is within its bars.
 Measurement against(const CaseBars& bars, const MeasuredCase& run);
 
-// Runs the first case whose name begins with `name` in a process of its own. None if
-// gangsim_benchmarks is not built.
+// Runs the first case of `binary` whose name begins with `name`, in a process of its own. None if
+// the process fails or has no such case. Blocks. Throws as run_measured.
+std::optional<MeasuredCase> run_case_of(const std::string& binary, const std::string& name);
+
+// The same of gangsim_benchmarks. None if it is not built.
 std::optional<MeasuredCase> run_case(const std::string& name);
 
+// How a line has its case run: run_case, except in tests.
+using RunCase = std::function<std::optional<MeasuredCase>(const std::string& name)>;
+
 // What messages of 16,384 ranks cost, and what is said about them if they deadlock.
-std::vector<Benchmark> message_benchmarks();
+std::vector<Benchmark> message_benchmarks(const RunCase& runner = run_case);
 
 // How many schedules of a small program an exploration runs per second.
-Benchmark exploration_benchmark();
+Benchmark exploration_benchmark(const RunCase& runner = run_case);
 
 // The slowest of the reductions, against the loop that one would write for it.
-Benchmark reduction_benchmark();
+Benchmark reduction_benchmark(const RunCase& runner = run_case);
 
 // What a flight recorder adds to a call.
-Benchmark recording_benchmark();
+Benchmark recording_benchmark(const RunCase& runner = run_case);
 
 }  // namespace gang::tools

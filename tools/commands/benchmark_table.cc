@@ -33,14 +33,6 @@ struct MeasuredRun {
 
 std::string own_executable() { return executable_directory() + "/gangsim"; }
 
-// Runs a process that must end with status 0. Throws NotSupported if it does not.
-MeasuredProcess run_checked(const std::vector<std::string>& arguments) {
-  MeasuredProcess process = run_measured(arguments);
-  if (process.exit_status == 0) return process;
-  throw NotSupported(fmt::format("'{}' ended with exit status {}", fmt::join(arguments, " "),
-                                 process.exit_status));
-}
-
 json json_of(const MeasuredProcess& process, const std::string& program) {
   json result = json::parse(process.output, nullptr, false);
   if (result.is_discarded()) throw NotSupported(fmt::format("{} did not print JSON", program));
@@ -63,14 +55,6 @@ MeasuredRun run_program(const std::string& program, int world_size,
   return {.wall_ns = result.at("wall_time_ns").get<double>(),
           .rank_operations = result.at("rank_operations").get<double>(),
           .peak_gib = static_cast<double>(process.peak_bytes) / (1 << 30)};
-}
-
-// The median of `repeats` calls.
-double median_of(int repeats, const std::function<double()>& measure) {
-  std::vector<double> values;
-  for (int i = 0; i < repeats; ++i) values.push_back(measure());
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 struct SmallAllReduce {
@@ -301,6 +285,13 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(hybrid_step());
   if (!is_quick) table.push_back(mesh(1'048'576, 5, 12));
   return table;
+}
+
+double median_of(int repeats, const std::function<double()>& measure) {
+  std::vector<double> values;
+  for (int i = 0; i < repeats; ++i) values.push_back(measure());
+  std::ranges::sort(values);
+  return values[values.size() / 2];
 }
 
 Measurement worst_ratio(const std::string& bar, const json& lines) {

@@ -34,6 +34,9 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness);
 std::vector<Benchmark> select(std::vector<Benchmark> benchmarks,
                               const std::vector<std::string>& patterns);
 
+// The median of what `repeats` calls return; the upper one of an even number.
+double median_of(int repeats, const std::function<double()>& measure);
+
 // The ratios of several sizes, of which the worst counts: of each, a `median_ratio`, and `low` and
 // `high` as its confidence interval. One above 1.02 is certain only if its whole interval is;
 // otherwise it may be noise, and the line is undecided.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
-#include "tools/commands/benchmark_cases.h"
 #include "tools/commands/measured_process.h"
 
 namespace gang::tools {
@@ -19,7 +18,7 @@ struct FloorCase {
 };
 
 // The two take turns, and the pair with the median ratio counts.
-Measurement measure_against_floor(const FloorCase& work) {
+Measurement measure_against_floor(const FloorCase& work, const RunCase& runner) {
   std::string bar = fmt::format("{:.1f} x floor", work.bar);
   constexpr int pairs = 3;
   struct Pair {
@@ -29,8 +28,8 @@ Measurement measure_against_floor(const FloorCase& work) {
   };
   std::vector<Pair> measured;
   for (int i = 0; i < pairs; ++i) {
-    const auto floor = run_case(fmt::format("floor_all_reduce/{}$", work.world_size));
-    const auto ours = run_case(fmt::format("all_reduce_4_bytes/{}/", work.world_size));
+    const auto floor = runner(fmt::format("floor_all_reduce/{}$", work.world_size));
+    const auto ours = runner(fmt::format("all_reduce_4_bytes/{}/", work.world_size));
     if (!floor || !ours) return {std::move(bar), "gangsim_benchmarks is not built", std::nullopt};
     measured.push_back({ours->result.at("ns_per_rank_operation").get<double>(),
                         1e9 / floor->result.at("items_per_second").get<double>()});
@@ -109,11 +108,11 @@ std::optional<double> instructions_of(const CountedCall& call) {
   return (count(many) - count(few)) / (many - few) / call.world_size;
 }
 
-std::vector<Benchmark> floor_benchmarks() {
+std::vector<Benchmark> floor_benchmarks(const RunCase& runner) {
   std::vector<Benchmark> lines;
   for (const FloorCase& work : {FloorCase{8, 3.0}, FloorCase{1024, 2.5}, FloorCase{131'072, 1.8}})
     lines.push_back({fmt::format("all_reduce, {} ranks, floor", work.world_size),
-                     [work] { return measure_against_floor(work); }});
+                     [work, runner] { return measure_against_floor(work, runner); }});
   return lines;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/commands/benchmark_cases.h"
 #include "tools/commands/benchmark_table.h"
 
 namespace gang::tools {
@@ -27,7 +28,7 @@ std::optional<double> instructions_of(const CountedCall& call);
 
 // "4 byte all_reduce, 8 ranks, floor": against a loop that only posts, matches, reduces and
 // switches.
-std::vector<Benchmark> floor_benchmarks();
+std::vector<Benchmark> floor_benchmarks(const RunCase& runner = run_case);
 
 // "instructions, barrier, 8 ranks".
 std::vector<Benchmark> instruction_benchmarks();

@@ -65,6 +65,13 @@ MeasuredProcess run_measured(const std::vector<std::string>& arguments) {
   return process;
 }
 
+MeasuredProcess run_checked(const std::vector<std::string>& arguments) {
+  MeasuredProcess process = run_measured(arguments);
+  if (process.exit_status == 0) return process;
+  throw NotSupported(fmt::format("'{}' ended with exit status {}", fmt::join(arguments, " "),
+                                 process.exit_status));
+}
+
 std::string executable_directory() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
 }

@@ -18,6 +18,9 @@ struct MeasuredProcess {
 // on. Blocks. Throws gang::NotSupported if it cannot be started.
 MeasuredProcess run_measured(const std::vector<std::string>& arguments);
 
+// The same of a process that must end with status 0. Throws NotSupported, too, if it does not.
+MeasuredProcess run_checked(const std::vector<std::string>& arguments);
+
 // The directory of the running executable, without a slash at the end.
 std::string executable_directory();
 

@@ -56,6 +56,14 @@ TEST_P(BuiltInProgram, HoldsOnEverySimulatedBackend) {
 INSTANTIATE_TEST_SUITE_P(AllPrograms, BuiltInProgram, testing::ValuesIn(all_programs()),
                          [](const auto& tested) { return tested.param.name; });
 
+TEST(BuiltInPrograms, AreListedByName) {
+  std::vector<std::string> names;
+  for (const Program& program : all_programs()) names.push_back(program.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"all_reduce", "data_parallel", "data_parallel_step",
+                                             "ddp", "every_collective", "fsdp", "hybrid", "mesh",
+                                             "ring", "tp", "trainer"}));
+}
+
 // What rank 1 contributes to its operation of this number is changed on the way.
 RunResult run_corrupted(const Program& program, std::uint64_t operation,
                         sim::Corruption corruption = sim::Corruption::bit_flip) {

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -37,6 +38,20 @@ TEST(AllReduce, OutputsWhatItReduced) {
     ASSERT_EQ(outputs.size(), 1U);
     EXPECT_EQ(outputs[0].count, 5);
   }
+}
+
+TEST(AllReduce, HoldsForFewElementsOfEveryType) {
+  for (const DataType type : all_data_types)
+    for (const char* count : {"0", "1", "2", "3"}) {
+      const RunResult result =
+          run_all_reduce({{"count", count}, {"type", std::string(to_string(type))}, {"op", "max"}});
+      EXPECT_TRUE(result.holds()) << to_string(type) << '\n' << to_string(result);
+    }
+}
+
+TEST(AllReduce, ARefusalNamesTheOperationAndTheType) {
+  EXPECT_THAT([] { run_all_reduce({{"type", "f32"}, {"op", "bxor"}}); },
+              testing::ThrowsMessage<InvalidArgument>("op bxor is not defined for type f32"));
 }
 
 }  // namespace

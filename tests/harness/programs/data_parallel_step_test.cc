@@ -1,9 +1,13 @@
+#include <cstring>
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -78,6 +82,27 @@ TEST(DataParallelStep, SurvivorsGoOnWithACommonStep) {
         EXPECT_EQ(result.outputs.by_rank[static_cast<std::size_t>(rank)],
                   result.outputs.by_rank[0]);
     }
+}
+
+TEST(DataParallelStep, ARefusalSaysTheSizeOfTheBatch) {
+  EXPECT_THAT([] { run_data_parallel_step({{"samples", "4096"}}, 2048); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  "samples 4096 times world 2048 is 8388608; must be at most 4194304"));
+}
+
+TEST(DataParallelStep, AValueThatIsNoNumberIsFoundWhereverItIs) {
+  for (std::size_t place = 0; place < 8; ++place) {
+    const Program wrong =
+        altered(data_parallel_step_program(), {.after = [place](const Gang&, Operation& operation) {
+                  const float no_number = std::numeric_limits<float>::quiet_NaN();
+                  if (operation.collective.kind == OperationKind::all_reduce)
+                    std::memcpy(operation.output.data() + place * sizeof no_number, &no_number,
+                                sizeof no_number);
+                }});
+    const RunResult result = run(wrong, {.program = "data_parallel_step", .world_size = 2});
+    ASSERT_EQ(result.report.findings.size(), 1U) << place;
+    EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -50,6 +51,18 @@ TEST(DataParallel, OnlyRank0KnowsTheLoss) {
       EXPECT_EQ(loss > 0, rank == 0);
     }
   }
+}
+
+TEST(DataParallel, ReducesEachGradientUnderTheNameOfItsParameter) {
+  std::vector<HeardCall> calls;
+  run(heard(data_parallel_program(), calls),
+      {.program = "data_parallel",
+       .world_size = 2,
+       .parameters = {{"model", "mlp"}, {"layers", "1"}, {"steps", "1"}}});
+  std::vector<std::string> labels;
+  for (const HeardCall& call : calls)
+    if (call.rank == 1 && call.kind == OperationKind::reduce) labels.push_back(call.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"linear0.weight", "linear0.bias"}));
 }
 
 }  // namespace

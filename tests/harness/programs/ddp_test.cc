@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -73,6 +77,34 @@ TEST(Ddp, CanSkipTheComparisonInALargeWorld) {
 TEST(Ddp, RejectsWhatItCannotCheck) {
   EXPECT_THROW(run_ddp({{"samples", "256"}}, 128), InvalidArgument);
   EXPECT_THROW(run_ddp({{"model", "transformer"}, {"hidden", "9"}}), InvalidArgument);
+}
+
+TEST(Ddp, BuffersAreThoseOfRank0BeforeEveryStepAndAtTheEnd) {
+  std::vector<HeardCall> calls;
+  run(heard(ddp_program(), calls),
+      {.program = "ddp", .world_size = 2, .parameters = {{"steps", "3"}}});
+  EXPECT_EQ(std::ranges::count_if(calls,
+                                  [](const HeardCall& call) {
+                                    return call.label == "buffers" && call.rank == 1 &&
+                                           call.kind == OperationKind::broadcast;
+                                  }),
+            3 + 1);
+}
+
+TEST(Ddp, AModelThatDiffersBetweenRanksIsFoundWithoutTheComparison) {
+  const Program wrong =
+      altered(ddp_program(), {.after = [](const Gang& gang, Operation& operation) {
+                if (gang.rank() != 2 || operation.collective.label != "linear0.weight") return;
+                double weight = 0;
+                std::memcpy(&weight, operation.output.data(), sizeof weight);
+                weight += weight > 0 ? -0.5 : 0.5;  // weights are clamped to [-1, 1]
+                std::memcpy(operation.output.data(), &weight, sizeof weight);
+              }});
+  const RunResult result = run(
+      wrong,
+      {.program = "ddp", .world_size = 4, .parameters = {{"compare", "false"}, {"steps", "1"}}});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("the model differs between"));
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -91,6 +94,78 @@ TEST(EveryCollective, PutsOutTheResultOfEachForm) {
                                    "all_gather with counts", "all_gather with counts", "gather",
                                    "gather", "scatter", "scatter", "all_to_all", "all_to_all",
                                    "broadcast", "broadcast", "recv", "batch", "batch"));
+}
+
+// The findings of a run of three ranks in which rank 1 of a gang gets another answer.
+std::vector<std::string> said_if(Alteration alteration) {
+  const RunResult result = run(altered(every_collective_program(), std::move(alteration)),
+                               {.program = "every_collective", .world_size = 3});
+  std::vector<std::string> messages;
+  for (const sim::Finding& finding : result.report.findings) messages.push_back(finding.message);
+  return messages;
+}
+
+// Changes the first byte of what `rank` gets from blocking calls of this kind.
+Alteration wrong_result_of(OperationKind kind, int rank) {
+  return {.after = [kind, rank](const Gang& gang, Operation& operation) {
+    if (gang.rank() != rank || gang.name() != "root" || operation.collective.kind != kind) return;
+    const Elements& place = operation.output.data() == nullptr ? operation.input : operation.output;
+    std::byte* result = place.data();
+    if (kind == OperationKind::batch)
+      for (const PointToPoint& entry : operation.batch)
+        if (entry.kind == OperationKind::recv) result = entry.tensor.data();
+    *result ^= std::byte{1};
+  }};
+}
+
+TEST(EveryCollective, SaysOnWhichRankOfWhichGangAResultIsWrong) {
+  const auto wrong = [](const char* what, int rank) {
+    return std::vector<std::string>{
+        fmt::format("{} returned a wrong result on rank {} of root.", what, rank)};
+  };
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::all_reduce, 2)), wrong("all_reduce", 2));
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::reduce, 0)), wrong("reduce", 0));
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::scan, 1)), wrong("scan", 1));
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::exclusive_scan, 1)), wrong("exclusive_scan", 1));
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::exclusive_scan, 0)), wrong("exclusive_scan", 0));
+  EXPECT_EQ(said_if(wrong_result_of(OperationKind::batch, 1)), wrong("batch", 1));
+}
+
+TEST(EveryCollective, SaysThatObjectsSourcesAndGangsAreWrong) {
+  using testing::Each;
+  using testing::ElementsAre;
+  using testing::StartsWith;
+  EXPECT_THAT(said_if({.after =
+                           [](const Gang& gang, Operation& operation) {
+                             if (gang.rank() == 1 && operation.packed != nullptr)
+                               std::ranges::replace(*operation.packed, std::byte{'b'},
+                                                    std::byte{'c'});
+                           }}),
+              ElementsAre(StartsWith("broadcast_objects returned a wrong result on rank 1")));
+  EXPECT_THAT(said_if({.received =
+                           [](const Gang& gang, Received received) {
+                             received.source_rank = gang.rank();
+                             return received;
+                           }}),
+              ElementsAre(StartsWith("received returned a wrong result")));
+  EXPECT_THAT(said_if({.before =
+                           [](const Gang&, Operation& operation) {
+                             static constexpr int in_order[] = {0, 1, 2};
+                             if (operation.collective.kind == OperationKind::create_gang)
+                               operation.ranks = in_order;
+                           }}),
+              ElementsAre(StartsWith("create_gang returned a wrong result")));
+  EXPECT_THAT(said_if({.before = [](const Gang&, Operation& operation) { operation.key = 0; }}),
+              ElementsAre(StartsWith("split returned a wrong result")));
+}
+
+TEST(EveryCollective, ClosesTheGangsThatItMade) {
+  std::multiset<std::string> closed;
+  run(altered(every_collective_program(),
+              {.closed = [&closed](const Gang& gang) { closed.emplace(gang.name()); }}),
+      {.program = "every_collective", .world_size = 3});
+  EXPECT_EQ(closed.count("mirror"), 3U);
+  EXPECT_EQ(closed.count("half"), 3U);
 }
 
 }  // namespace

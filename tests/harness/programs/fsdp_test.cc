@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -84,6 +88,61 @@ TEST(Fsdp, APrefetchIsAnotherOrderOfCalls) {
 TEST(Fsdp, MayTakeNoStep) {
   const RunResult result = run_fsdp({{"steps", "0"}});
   EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+// The calls of rank 0 of a run without comparison.
+std::vector<HeardCall> calls_of_fsdp(std::map<std::string, std::string> parameters) {
+  std::vector<HeardCall> calls;
+  parameters["compare"] = "false";
+  const RunResult result =
+      run(heard(fsdp_program(), calls),
+          {.program = "fsdp", .world_size = 2, .parameters = std::move(parameters)});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  std::erase_if(calls, [](const HeardCall& call) { return call.rank != 0; });
+  return calls;
+}
+
+TEST(Fsdp, TheLastUnitIsGatheredOnceForBothPasses) {
+  for (const char* prefetch : {"true", "false"}) {
+    const auto calls = calls_of_fsdp({{"units", "3"}, {"steps", "2"}, {"prefetch", prefetch}});
+    EXPECT_EQ(std::ranges::count(calls, OperationKind::all_gather, &HeardCall::kind), 2 * (3 + 2));
+  }
+}
+
+TEST(Fsdp, AWrongValueIsFoundAfterTheStep) {
+  sim::Fault fault{.kind = sim::FaultKind::corrupt_result, .ranks = {0}};
+  fault.trigger.operation = 1;  // gathered for the step, then to compare
+  fault.trigger.during = OperationKind::all_gather;
+  RunSpecification specification{
+      .program = "fsdp", .world_size = 4, .parameters = {{"units", "1"}, {"steps", "1"}}};
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  const RunResult result = run(fsdp_program(), specification);
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+}
+
+TEST(Fsdp, AReplicaWithAnotherShardIsFoundWithoutTheComparison) {
+  const Program wrong =
+      altered(fsdp_program(), {.after = [](const Gang& gang, Operation& operation) {
+                const double other = 1e6;
+                if (gang.rank() == 0 && operation.collective.label == "gradients of replicas")
+                  std::memcpy(operation.output.data(), &other, sizeof other);
+              }});
+  const RunResult result =
+      run(wrong, {.program = "fsdp",
+                  .world_size = 4,
+                  .parameters = {{"intra_node", "2"}, {"compare", "false"}, {"steps", "1"}}});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_THAT(result.report.findings[0].message, testing::HasSubstr("a shard differs between"));
+}
+
+TEST(Fsdp, RefusesABatchBeyondItsLimit) {
+  const Program program = fsdp_program();
+  const auto validate = [&program](int world_size) {
+    program.validate(world_size, ParameterValues{program.parameters, {{"samples", "256"}}});
+  };
+  EXPECT_NO_THROW(validate(64));
+  EXPECT_THROW(validate(128), InvalidArgument);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
+#include <cstring>
+#include <map>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +10,7 @@
 #include "gang/root_gang.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -152,6 +156,65 @@ TEST(Hybrid, ShardsWithinANodeIfItIsToldTo) {
   const RunResult whole = run_hybrid(4, {});
   const RunResult sharded = run_hybrid(4, {{"intra_node", "2"}});
   EXPECT_NE(whole.report.trace.digest, sharded.report.trace.digest);
+}
+
+TEST(Hybrid, CommunicationIsTheSameCallsWithoutArithmetic) {
+  const auto calls_in = [](const char* mode) {
+    std::vector<HeardCall> calls;
+    const Settings sharded{{"intra_node", "2"}, {"mode", mode}};
+    EXPECT_TRUE(run(heard(hybrid_program(), calls), hybrid(8, with(two_by_two, sharded))).holds());
+    std::map<std::string, int> counts;
+    for (const HeardCall& call : calls)
+      ++counts[fmt::format("{} of {} {}", to_string(call.kind), call.gang, call.label)];
+    return counts;
+  };
+  EXPECT_EQ(calls_in("communication"), calls_in("numeric"));
+}
+
+TEST(Hybrid, TheLogHasTheMeanLoss) {
+  std::ostringstream lines;
+  const RankLog log{RankSelection("0"), lines};
+  const RunResult result = run(hybrid_program(), hybrid(2, {{"samples", "8"}}),
+                               {.outputs = KeepOutputs::data, .log = &log});
+  const Output& output = result.outputs.by_rank.at(0).at(0);
+  ASSERT_EQ(output.name, "loss");
+  double sum = 0;
+  std::memcpy(&sum, output.data.data(), sizeof sum);
+  const std::string text = lines.str();
+  const double logged = std::stod(text.substr(text.find("loss ") + 5));
+  const int samples = 8 * 2 * 2;  // of each microbatch, microbatches, dp
+  EXPECT_NEAR(logged, sum / samples, 1e-5 * logged);
+}
+
+TEST(Hybrid, TakesABatchOfItsLimit) {
+  const Program program = hybrid_program();
+  const auto validate = [&program](int world_size, const Settings& settings) {
+    program.validate(world_size, ParameterValues{program.parameters, settings});
+  };
+  EXPECT_NO_THROW(validate(64, {{"samples", "256"}, {"microbatches", "1"}}));
+  EXPECT_THAT([&] { validate(29, {{"samples", "113"}, {"microbatches", "5"}}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr(
+                  "samples times microbatches times dp is 16385; must be at most 16384")));
+}
+
+TEST(Hybrid, ARefusedModelSaysItsSize) {
+  const Program program = hybrid_program();
+  const ParameterValues large{program.parameters, {{"hidden", "4096"}, {"layers", "4"}}};
+  EXPECT_NO_THROW(program.validate(1, large));
+  EXPECT_THAT([&] { program.validate(3, large); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  HasSubstr("the model has 33615876 parameters; must be at most 22369621")));
+}
+
+TEST(Hybrid, AWrongValueAfterTheStepIsFound) {
+  sim::Fault fault{.kind = sim::FaultKind::corrupt_result, .ranks = {1}};
+  fault.trigger.operation = 0;
+  fault.trigger.during = OperationKind::all_gather;
+  RunSpecification specification = hybrid(2, {{"intra_node", "2"}});
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  const RunResult result = run(hybrid_program(), specification);
+  ASSERT_FALSE(result.report.findings.empty());
+  EXPECT_THAT(result.report.findings[0].message, testing::StartsWith("On rank 1, "));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -72,6 +74,35 @@ TEST(Mesh, PutsOutTheSumOfTheRanksOfEachAxis) {
   EXPECT_THAT(
       sums, testing::ElementsAre(Sum{"tp", 12 + 13}, Sum{"dp", 9 + 11 + 13 + 15}, Sum{"pp", 5 + 13},
                                  Sum{"sdp", 13 + 15}, Sum{"rdp", 9 + 13}));
+}
+
+TEST(Mesh, SaysTheSumThatIsWrongAndWhatItShouldBe) {
+  const Program wrong =
+      altered(mesh_program(), {.after = [](const Gang& gang, Operation& operation) {
+                const std::int64_t other = 40;
+                if (gang.name() == "dp" && operation.collective.kind == OperationKind::all_reduce)
+                  std::memcpy(operation.output.data(), &other, sizeof other);
+              }});
+  const RunResult result =
+      run(wrong, {.program = "mesh", .world_size = 8, .parameters = {{"tp", "2"}}});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_THAT(result.report.findings[0].message,
+              testing::HasSubstr("The sum of the root ranks over dp is 40 on rank 0, not 12."));
+}
+
+TEST(Mesh, ARefusalSaysEachSize) {
+  EXPECT_THAT([] { run_mesh({{"tp", "2"}, {"pp", "3"}}); },
+              testing::ThrowsMessage<InvalidArgument>("tp 2 times pp 3 does not divide world 8"));
+}
+
+TEST(Mesh, ClosesTheGangsThatItMade) {
+  std::set<std::string> closed;
+  run(altered(mesh_program(),
+              {.closed = [&closed](const Gang& gang) { closed.emplace(gang.name()); }}),
+      {.program = "mesh",
+       .world_size = 16,
+       .parameters = {{"tp", "2"}, {"pp", "2"}, {"intra_node", "2"}}});
+  EXPECT_THAT(closed, testing::IsSupersetOf({"tp", "dp", "pp", "sdp", "rdp"}));
 }
 
 }  // namespace

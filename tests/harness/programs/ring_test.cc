@@ -4,6 +4,7 @@
 
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -52,6 +53,25 @@ TEST(Ring, EachRankHoldsWhatHasTravelledToIt) {
 
 TEST(Ring, EachStepIsASendAndAReceiveOfEachRank) {
   EXPECT_EQ(run_ring({{"iterations", "3"}}, 5).report.counts.rank_operations, 5U * 3 * 2);
+}
+
+TEST(Ring, OneElementTravelsOneStepUnlessItIsToldOtherwise) {
+  const RunResult result =
+      run(ring_program(), {.program = "ring", .world_size = 3}, {.outputs = KeepOutputs::data});
+  EXPECT_EQ(held_by(result.outputs.by_rank.at(1).at(0)), std::vector<std::int32_t>{0});
+  EXPECT_EQ(result.report.counts.rank_operations, 3U * 2);
+}
+
+TEST(Ring, SaysWhoseDataARankShouldHold) {
+  const Program wrong =
+      altered(ring_program(), {.after = [](const Gang& gang, Operation& operation) {
+                const std::int32_t other = 7;
+                if (gang.rank() == 1 && operation.collective.kind == OperationKind::recv)
+                  std::memcpy(operation.output.data(), &other, sizeof other);
+              }});
+  const RunResult result = run(wrong, {.program = "ring", .world_size = 4});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].message, "Rank 1 holds data of rank 7 instead of rank 0.");
 }
 
 }  // namespace

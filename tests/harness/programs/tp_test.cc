@@ -1,3 +1,5 @@
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +49,37 @@ TEST(Tp, ListsThePossibleSizes) {
   EXPECT_THAT(
       refusal_of_tp({{"model", "mlp"}, {"layers", "2"}, {"hidden", "9"}, {"tp", "2"}}),
       testing::HasSubstr("tp 2 does not divide the 9 outputs of linear0; must be one of: 1, 3"));
+}
+
+TEST(Tp, EveryRankKnowsTheLossOfTheWholeBatch) {
+  const RunResult result = run_tp({{"tp", "2"}});
+  for (const auto& outputs : result.outputs.by_rank)
+    for (std::size_t step = 0; step < 3; ++step) {
+      EXPECT_EQ(outputs.at(step).name, "loss");
+      EXPECT_EQ(outputs[step], result.outputs.by_rank[0][step]);
+    }
+}
+
+// What rank 2 says differs if the result of its first, second, ... operation does.
+TEST(Tp, WhatRanksShareIsCompared) {
+  std::set<std::string> different;
+  for (std::uint64_t operation = 0;; ++operation) {
+    sim::Fault fault{.kind = sim::FaultKind::corrupt_result, .ranks = {2}};
+    fault.trigger.operation = operation;
+    RunSpecification specification{
+        .program = "tp",
+        .world_size = 4,
+        .parameters = {{"tp", "2"}, {"compare", "false"}, {"steps", "1"}}};
+    specification.faults = sim::FaultPlan{.faults = {fault}};
+    const RunResult result = run(tp_program(), specification);
+    if (result.report.faults.empty()) break;
+    for (const sim::Finding& finding : result.report.findings) {
+      const std::size_t begin = finding.message.find(", ") + 2;
+      different.insert(finding.message.substr(begin, finding.message.find(" differs") - begin));
+    }
+  }
+  EXPECT_THAT(different,
+              testing::IsSupersetOf({"the batch", "the model", "an undivided parameter"}));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -6,6 +7,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -61,6 +63,22 @@ TEST(Trainer, ContinuesWithoutACheckpointThatCouldNotBeCommitted) {
 
 TEST(Trainer, RefusesSizesThatDoNotDivide) {
   EXPECT_THROW(run_trainer({{"tp", "3"}}), InvalidArgument);
+}
+
+TEST(Trainer, RepeatsABatchWhoseGradientsOverflow) {
+  std::vector<HeardCall> calls;
+  const RunResult result =
+      run(heard(trainer_program(), calls), {.program = "trainer", .world_size = 4});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  const auto of_rank_3 = [&calls](const char* label) {
+    return std::ranges::count_if(
+        calls, [label](const HeardCall& call) { return call.label == label && call.rank == 3; });
+  };
+  // Before each of three steps, again after two overflows, and when the data has ended.
+  EXPECT_EQ(of_rank_3("batches left"), 3 + 2 + 1);
+  EXPECT_EQ(of_rank_3("newest checkpoint"), 1);
+  EXPECT_EQ(of_rank_3("written"), 1);
+  EXPECT_EQ(of_rank_3("committed"), 1) << "no rank goes on before the checkpoint is complete";
 }
 
 }  // namespace

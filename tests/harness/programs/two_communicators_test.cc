@@ -1,10 +1,12 @@
 #include <cstring>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -55,6 +57,22 @@ TEST(TwoCommunicators, HangUnlessAskedToStartInOneOrder) {
   EXPECT_FALSE(run(two_communicators_program(),
                    {.program = "two_communicators", .backend = BackendKind::sim_nccl})
                    .holds());
+}
+
+TEST(TwoCommunicators, OddRanksStartInTheOtherOrder) {
+  std::vector<HeardCall> calls;
+  run(heard(two_communicators_program(), calls), {.program = "two_communicators", .world_size = 4});
+  std::vector<std::string> orders(4);
+  for (const HeardCall& call : calls)
+    if (call.kind == OperationKind::all_reduce)
+      orders.at(static_cast<std::size_t>(call.rank)) += call.gang;
+  EXPECT_EQ(orders, (std::vector<std::string>{"ab", "ba", "ab", "ba"}));
+}
+
+TEST(TwoCommunicators, ARefusalSaysTheWorldSize) {
+  EXPECT_THAT([] { run_on(BackendKind::sim, "same", 1); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  "two_communicators: world size is 1; must be at least 2"));
 }
 
 }  // namespace

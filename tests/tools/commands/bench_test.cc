@@ -1,11 +1,15 @@
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "tests/temporary_directory.h"
 #include "tools/commands/commands.h"
 
 namespace gang::tools {
@@ -73,6 +77,61 @@ TEST(BenchCommand, SaysOfEachLineWhetherItHolds) {
   EXPECT_FALSE(has(bench({std::nullopt}), "holds") || has(bench({std::nullopt}), "missed"));
   EXPECT_TRUE(has(bench({true}), "full"));
   EXPECT_TRUE(has(bench({true}, {"--quick"}), "quick"));
+}
+
+// The command on two lines: one with details that holds, one that is undecided.
+Benched bench_two_lines(std::vector<std::string> arguments) {
+  harness::CommandLine command_line{.binary = "gangsim", .description = ""};
+  command_line.commands.push_back(make_bench_command([](Thoroughness thoroughness) {
+    EXPECT_EQ(thoroughness, Thoroughness::full);
+    return std::vector<Benchmark>{
+        {"a walk",
+         [] {
+           return Measurement{.bar = "1 s", .measured = "2 s", .holds = true, .details = "uphill"};
+         }},
+        {"a run", [] { return Measurement{.bar = "3 s", .measured = "no shoes", .holds = {}}; }}};
+  }));
+  arguments.insert(arguments.begin(), "bench");
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_command_line(command_line, arguments, out, err);
+  return {status, out.str()};
+}
+
+TEST(BenchCommand, ALineHasItsBarThenWhatWasMeasuredThenItsDetails) {
+  const std::string out = bench_two_lines({}).out;
+  const std::size_t walk = out.find("a walk ");
+  const std::size_t bar = out.find("1 s ", walk);
+  const std::size_t measured = out.find("2 s ", bar);
+  const std::size_t details = out.find("uphill\n", measured);
+  const std::size_t run = out.find("a run ", details);
+  EXPECT_LT(out.find("no shoes", run), out.size());
+}
+
+TEST(BenchCommand, MeasuresTheLinesOfTheFilterOnly) {
+  const std::string out = bench_two_lines({"--filter", "run"}).out;
+  EXPECT_THAT(out, testing::HasSubstr("a run"));
+  EXPECT_THAT(out, testing::Not(testing::HasSubstr("a walk")));
+}
+
+TEST(BenchCommand, WritesTheLinesAsJson) {
+  const std::string path = test::temporary_directory() + "bench.json";
+  bench_two_lines({"--json", path});
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file);
+  EXPECT_EQ(json.at("format"), "gangsim benchmarks");
+  EXPECT_EQ(json.at("version"), 1);
+  const nlohmann::json walk = {{"work", "a walk"},
+                               {"bar", "1 s"},
+                               {"measured", "2 s"},
+                               {"details", "uphill"},
+                               {"holds", true}};
+  const nlohmann::json run = {{"work", "a run"},
+                              {"bar", "3 s"},
+                              {"measured", "no shoes"},
+                              {"details", ""},
+                              {"holds", nullptr}};
+  EXPECT_EQ(json.at("lines"), nlohmann::json::array({walk, run}));
 }
 
 }  // namespace

@@ -90,6 +90,18 @@ TEST(LineOf, ACaseThatWasNotShrunkDoesNotSayFromWhat) {
   EXPECT_THAT(line_of(checked, "gangsim"), Not(HasSubstr("Shrunk")));
 }
 
+TEST(LineOf, ACaseThatStandsForItselfDoesNotSayFromWhat) {
+  CheckedProperty checked = falsified();
+  checked.result.counterexample->found_in.clear();
+  EXPECT_THAT(line_of(checked, "gangsim"), Not(HasSubstr("Shrunk")));
+}
+
+TEST(LineOf, WhatAPropertyCountedIsOnLinesOfItsOwn) {
+  CheckedProperty checked = held();
+  checked.result.figures = "12 of 13\n4 twice";
+  EXPECT_THAT(line_of(checked, "gangsim"), HasSubstr(" s\n  12 of 13\n  4 twice\n"));
+}
+
 TEST(LineOf, TheCommandNamesABackendOtherThanSim) {
   CheckedProperty checked = falsified();
   checked.property.backend = harness::BackendKind::sim_gloo;
@@ -98,6 +110,7 @@ TEST(LineOf, TheCommandNamesABackendOtherThanSim) {
 }
 
 TEST(SummaryOf, CountsPropertiesCasesAndFailures) {
+  EXPECT_EQ(summary_of(report_of({})), "0 properties hold: 0 cases in 1.5 s, seed 1\n");
   EXPECT_EQ(summary_of(report_of({held()})), "1 property holds: 1000 cases in 1.5 s, seed 1\n");
   EXPECT_EQ(summary_of(report_of({held(), falsified(), gave_up()})),
             "3 properties checked, 2 failed: 1040 cases in 1.5 s, seed 1\n");
@@ -120,6 +133,32 @@ TEST(JsonText, HoldsEveryVerdict) {
   EXPECT_EQ(properties.at(2).at("outcome"), "gave_up");
   EXPECT_EQ(nlohmann::json::parse(to_json_text(report_of({held()}), "gangsim")).at("outcome"),
             "held");
+}
+
+TEST(JsonText, HasWhatEachSearchDid) {
+  CheckedProperty checked = falsified();
+  checked.index = 5;
+  checked.result.discards = 4;
+  const auto json = nlohmann::json::parse(to_json_text(report_of({checked}), "gangsim"));
+  const auto& property = json.at("properties").at(0);
+  EXPECT_EQ(property.at("index"), 5);
+  EXPECT_EQ(property.at("law"), "fails");
+  EXPECT_EQ(property.at("cases"), 37);
+  EXPECT_EQ(property.at("planned_cases"), 1000);
+  EXPECT_EQ(property.at("discards"), 4);
+  const auto& found = property.at("counterexample");
+  EXPECT_EQ(found.at("found_in"), "world 60, pp 2, dp 5, tp 6");
+  EXPECT_EQ(found.at("case_number"), 37);
+  EXPECT_EQ(found.at("shrink_steps"), 11);
+  EXPECT_EQ(found.at("token"), "1-37-36-16-0x11");
+}
+
+TEST(Junit, HasTimesAndReasons) {
+  const auto suites = to_junit(report_of({held(), gave_up()}), "gangsim");
+  ASSERT_EQ(suites.size(), 2U);
+  EXPECT_EQ(suites[0].cases.at(0).time, std::chrono::milliseconds(120));
+  ASSERT_TRUE(suites[1].cases.at(0).failure);
+  EXPECT_EQ(suites[1].cases[0].failure->message, "no case to check");
 }
 
 TEST(Junit, GroupsSuites) {
@@ -156,6 +195,10 @@ TEST(LineOf, AFailureThatARunShowsHasItsReport) {
   EXPECT_THAT(line, HasSubstr("root[0-2]  barrier #0"));
 }
 
+TEST(LineOf, OneEmptyLineFollowsTheReport) {
+  EXPECT_THAT(line_of(falsified_by_a_run(), "gangsim"), Not(HasSubstr("\n  \n\n")));
+}
+
 TEST(LineOf, ARunThatHoldsIsNotShown) {
   CheckedProperty checked = falsified();
   checked.result.counterexample->run = std::make_shared<const sim::Report>();
@@ -172,6 +215,35 @@ TEST(JsonText, IsReadBack) {
   EXPECT_EQ(again.properties[0].result.figures, "12 of 13");
   EXPECT_EQ(again.properties[1].result.gave_up, "no case to check");
   EXPECT_EQ(again.time, report.time);
+}
+
+TEST(JsonText, IsReadBackWhole) {
+  CheckedProperty searched = falsified_by_a_run();
+  searched.result.discards = 4;
+  searched.index = 1;
+  CheckReport report = report_of({held(), searched, gave_up()});
+  report.settings.seed = 8;
+  const std::string text = to_json_text(report, "gangsim");
+  EXPECT_EQ(to_json_text(check_report_from_json(nlohmann::json::parse(text)), "gangsim"), text);
+}
+
+TEST(ExplainedFailure, SaysFromWhatItWasShrunkAndWithWhichSeed) {
+  CheckReport report = report_of({falsified()});
+  report.settings.seed = 8;
+  const auto failure = explained_failure(report, "gangsim");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->specification.options.seed, 8U);
+  EXPECT_THAT(failure->report.findings.at(0).message,
+              testing::EndsWith("second line\nshrunk from world 60, pp 2, dp 5, tp 6"));
+}
+
+TEST(ExplainedFailure, ASentenceEndsWithOneFullStop) {
+  CheckedProperty checked = falsified();
+  checked.result.counterexample->message = "Rank 6 is in two gangs.";
+  const auto failure = explained_failure(report_of({checked}), "gangsim");
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(failure->report.findings.at(0).message,
+              testing::StartsWith("Rank 6 is in two gangs. The shrunk case is\n"));
 }
 
 TEST(ExplainedFailure, IsTheFirstFailureWithItsRun) {
@@ -195,6 +267,7 @@ TEST(Sarif, HasAResultForEachFailure) {
   EXPECT_THAT(results[0].message, HasSubstr("Reproduce: gangsim check --filter meshes.fails"));
   EXPECT_EQ(results[1].rule, "meshes.gives_up");
   EXPECT_EQ(results[1].message, "no case to check");
+  EXPECT_EQ(results[1].identity, "meshes.gives_up");
 }
 
 TEST(ExplainedFailure, IsNothingWhereAllHeld) {

@@ -134,6 +134,14 @@ TEST(CheckShards, OtherSelectionsAndSeedsAreNotMerged) {
   other[4] = "8";
   answer_of(other);
   EXPECT_THAT(merge().err, HasSubstr("are not shards of one run: seed is 3 and 8"));
+  other = check_command(1, 2);
+  other[2] = "300";
+  answer_of(other);
+  EXPECT_THAT(merge().err, HasSubstr("are not shards of one run: cases is 200 and 300"));
+  other = check_command(1, 2);
+  other.insert(other.end(), {"--max-world", "5"});
+  answer_of(other);
+  EXPECT_THAT(merge().err, HasSubstr("are not shards of one run: max_world is 16 and 5"));
 }
 
 TEST(CheckShards, AsManyOtherPropertiesAreNotMerged) {
@@ -196,6 +204,31 @@ TEST(CheckShards, APropertyThatNoShardHasIsAnError) {
   std::ofstream(shard_file(0)) << shard;
   EXPECT_THAT(answer_of({"merge", shard_file(0), shard_file(1)}).err,
               HasSubstr("property 4 of 5 is not in one shard exactly"));
+}
+
+TEST(CheckShards, APropertyThatAShardHasTwiceIsAnError) {
+  answer_of(check_command(0, 2));
+  answer_of(check_command(1, 2));
+  json shard = content_of_json(shard_file(0));
+  shard["properties"].push_back(shard["properties"].back());
+  std::ofstream(shard_file(0)) << shard;
+  const Said said = answer_of({"merge", shard_file(0), shard_file(1)});
+  EXPECT_EQ(said.status, 2);
+  EXPECT_THAT(said.err, HasSubstr("property 5 of 5 is not in one shard exactly"));
+}
+
+TEST(CheckShards, MergedFailuresAreJunitAndSarifToo) {
+  answer_of(check_command(0, 2));
+  answer_of(check_command(1, 2));
+  const std::string junit = test::temporary_directory() + "check_merged.xml";
+  const std::string sarif = test::temporary_directory() + "check_merged.sarif";
+  answer_of({"merge", "--junit", junit, "--sarif", sarif, shard_file(0), shard_file(1)});
+  std::ifstream file(junit);
+  const std::string cases{std::istreambuf_iterator<char>(file), {}};
+  for (const char* name : {"one", "two", "three", "four", "five"})
+    EXPECT_THAT(cases, HasSubstr(std::string("name=\"") + name + "\""));
+  EXPECT_THAT(cases, HasSubstr("<failure message=\"too large\">"));
+  EXPECT_EQ(content_of_json(sarif).at("runs").at(0).at("results").size(), 2U);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,10 +53,11 @@ struct Ended {
   std::string err;
 };
 
-// The command on a property that holds and one that does not.
-Ended check(std::vector<std::string> arguments) {
+// The command on a property that holds and one that does not, or on others.
+Ended check(std::vector<std::string> arguments, std::vector<properties::Property> properties = {
+                                                    numbers("hold", 5000), numbers("fail", 37)}) {
   harness::CommandLine command_line;
-  command_line.commands.push_back(make_check_command({numbers("hold", 5000), numbers("fail", 37)}));
+  command_line.commands.push_back(make_check_command(std::move(properties)));
   arguments.insert(arguments.begin(), "check");
   std::ostringstream out;
   std::ostringstream err;
@@ -120,6 +125,7 @@ TEST(CheckCommand, QuietShowsFailuresOnly) {
   EXPECT_THAT(ended.out, Not(HasSubstr("✓")));
   EXPECT_THAT(ended.out, HasSubstr("✗ numbers.fail"));
   EXPECT_EQ(check({"--quiet", "--filter", "hold"}).out, "");
+  EXPECT_EQ(check({"--quiet", "--filter", "hold", "--report", path_of("none.html")}).out, "");
 }
 
 TEST(CheckCommand, ListsThePropertiesItWouldCheck) {
@@ -128,6 +134,7 @@ TEST(CheckCommand, ListsThePropertiesItWouldCheck) {
   EXPECT_THAT(ended.out, HasSubstr("numbers.fail"));
   EXPECT_THAT(ended.out, HasSubstr("Numbers are small."));
   EXPECT_THAT(ended.out, Not(HasSubstr("numbers.hold")));
+  EXPECT_EQ(check({"--list", "--quiet", "--filter", "numbers.f*"}).out, ended.out);
 }
 
 TEST(CheckCommand, WritesJsonAndJunit) {
@@ -138,6 +145,14 @@ TEST(CheckCommand, WritesJsonAndJunit) {
   EXPECT_THAT(content_of(junit), HasSubstr("<failure message=\"too large\">"));
   std::filesystem::remove(json);
   std::filesystem::remove(junit);
+}
+
+TEST(CheckCommand, WritesTheFailuresAsSarif) {
+  const std::string path = path_of("report.sarif");
+  EXPECT_EQ(check({"--sarif", path}).status, 1);
+  const auto results = nlohmann::json::parse(content_of(path)).at("runs").at(0).at("results");
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].at("ruleId"), "numbers.fail");
 }
 
 TEST(CheckCommand, ExplainsTheFirstFailureAsAPage) {
@@ -152,12 +167,103 @@ TEST(CheckCommand, ExplainsTheFirstFailureAsAPage) {
   EXPECT_THAT(page, HasSubstr("number 37"));
 }
 
+TEST(CheckCommand, APageOnStandardOutputIsNotAnnounced) {
+  testing::internal::CaptureStdout();
+  const Ended ended = check({"--report", "-"});
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              HasSubstr("<title>numbers.fail: numbers.fail</title>"));
+  EXPECT_THAT(ended.out + ended.err, Not(HasSubstr("  Report     ")));
+}
+
 TEST(CheckCommand, AFileThatCannotBeWrittenIsOneLineAndNoCheck) {
-  const Ended ended = check({"--json", "/nonexistent/report.json"});
-  EXPECT_EQ(ended.status, 2);
-  EXPECT_EQ(ended.out, "");
-  EXPECT_THAT(ended.err, HasSubstr("--json"));
-  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1);
+  for (const char* option : {"--json", "--junit", "--sarif", "--report"}) {
+    const Ended ended = check({option, "/nonexistent/report"});
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, HasSubstr(option));
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1);
+  }
+}
+
+// A property that does this for a verdict.
+properties::Property that_does(
+    const std::function<void(const properties::Settings& settings)>& something) {
+  return {.suite = "numbers",
+          .name = "are_looked_at_" + std::string(80, 'x'),
+          .description = "",
+          .check = [something](const properties::Settings& settings) {
+            something(settings);
+            return properties::CheckResult{.cases = 1, .planned_cases = 1};
+          }};
+}
+
+TEST(CheckCommand, PropertiesGetTheSettingsThatItWasGiven) {
+  properties::Settings seen;
+  check({"--seed", "9", "--cases", "70", "--max-world", "5", "--time-budget", "20"},
+        {that_does([&seen](const properties::Settings& settings) { seen = settings; })});
+  EXPECT_EQ(seen.seed, 9U);
+  EXPECT_EQ(seen.cases, 70U);
+  EXPECT_EQ(seen.max_world, 5);
+  ASSERT_TRUE(seen.time_budget);
+  EXPECT_LE(*seen.time_budget, std::chrono::seconds(20));
+  EXPECT_GT(*seen.time_budget, std::chrono::seconds(10));
+}
+
+TEST(CheckCommand, ChecksAsManyPropertiesAtATimeAsItIsTold) {
+  for (const int jobs : {1, 3}) {
+    std::atomic<int> running = 0;
+    std::atomic<int> most = 0;
+    const auto meets = that_does([&](const properties::Settings&) {
+      most = std::max(most.load(), ++running);
+      for (int i = 0; i < 20 * jobs && most < jobs; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      --running;
+    });
+    check({"--jobs", std::to_string(jobs)}, {meets, meets, meets});
+    EXPECT_EQ(most, jobs);
+  }
+}
+
+TEST(CheckCommand, ReportsHowLongItTook) {
+  const std::string path = path_of("time.json");
+  check({"--json", path}, {that_does([](const properties::Settings&) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        })});
+  EXPECT_GE(nlohmann::json::parse(content_of(path)).at("wall_time_ns"), 20'000'000);
+}
+
+// What it writes to a terminal while it checks a property for a while.
+std::string shown_on_a_terminal(const std::vector<std::string>& flags) {
+  const auto command = make_check_command({that_does([](const properties::Settings&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(350));
+  })});
+  for (const harness::Option& option : command->options())
+    if (std::ranges::count(flags, option.name) != 0) option.set("true");
+  const std::vector<harness::Program> programs;
+  const std::vector<harness::Listing> listings;
+  std::ostringstream out;
+  harness::CommandContext context{.programs = programs,
+                                  .listings = listings,
+                                  .binary = "gangsim",
+                                  .out = out,
+                                  .err = out,
+                                  .out_is_terminal = true};
+  EXPECT_EQ(command->run(context), 0);
+  return out.str();
+}
+
+TEST(CheckCommand, ATerminalShowsHowFarItIsInOneLineThatIsErased) {
+  const std::string shown = shown_on_a_terminal({});
+  const std::string erase = "\r\033[K";
+  EXPECT_THAT(shown, testing::StartsWith(erase + "0/1 properties, "));
+  EXPECT_THAT(shown, HasSubstr(erase + "✓ numbers.are_looked_at_"));
+  const std::size_t second = shown.find(erase, 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_EQ(second - erase.size(), 79U) << "does not wrap";
+}
+
+TEST(CheckCommand, AQuietOneShowsNothingOnATerminal) {
+  EXPECT_THAT(shown_on_a_terminal({"--quiet"}), Not(HasSubstr("properties")));
 }
 
 struct BadInput {
@@ -184,6 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
     Inputs, BadInputs,
     ::testing::Values(
         BadInput{{"--filter", "numbesr"}, "did you mean 'numbers'"},
+        BadInput{{"--backend", "gloo"}, "must be one of: sim, sim-gloo, sim-nccl"},
         BadInput{{"--cases", "0"}, "--cases"}, BadInput{{"--max-world", "0"}, "--max-world"},
         BadInput{{"--max-world", "100000"}, "--max-world"}, BadInput{{"--jobs", "0"}, "--jobs"},
         BadInput{{"--time-budget", "-1"}, "--time-budget"}, BadInput{{"--seed", "many"}, "--seed"},
@@ -196,6 +303,7 @@ TEST(ListProperties, NamesAndDescribesThem) {
   EXPECT_EQ(listing.name, "properties");
   ASSERT_EQ(listing.entries().size(), 1U);
   EXPECT_EQ(listing.entries().front().name, "numbers.hold");
+  EXPECT_EQ(listing.entries().front().description, "Numbers are small.");
 }
 
 }  // namespace

@@ -1,5 +1,13 @@
 #include "tools/commands/measured_process.h"
 
+#include <signal.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
@@ -21,6 +29,72 @@ TEST(RunMeasured, GivesTheSignalThatKilled) {
 
 TEST(RunMeasured, RefusesWhatCannotBeStarted) {
   EXPECT_THROW(run_measured({"/absent/program"}), NotSupported);
+}
+
+TEST(RunMeasured, SaysWhyAProgramCannotBeStarted) {
+  errno = 0;
+  EXPECT_THAT([] { run_measured({"/absent/program"}); },
+              testing::ThrowsMessage<NotSupported>(
+                  "cannot run /absent/program: No such file or directory"));
+}
+
+TEST(RunMeasured, ReturnsAllOfALongOutput) {
+  const std::string output = run_measured({"sh", "-c", "seq 10000 29999"}).output;
+  EXPECT_EQ(output.size(), 20'000U * 6);
+  EXPECT_TRUE(output.starts_with("10000\n") && output.ends_with("29999\n"));
+}
+
+TEST(RunMeasured, LeavesNoDescriptorOpen) {
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open_descriptors();
+  for (int i = 0; i < 3; ++i) run_measured({"true"});
+  EXPECT_THROW(run_measured({"/absent/program"}), NotSupported);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(RunMeasured, DoesNotWaitForWhatWritesElsewhere) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_measured({"sh", "-c", "sleep 3 >/dev/null 2>&1 & echo out"}).output, "out\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+// While it lives, a signal interrupts the calling process every 10 ms.
+class Interruptions {
+ public:
+  Interruptions() {
+    struct sigaction action{};
+    action.sa_handler = [](int) {};
+    ::sigaction(SIGALRM, &action, &before_);
+    set_timer(10'000);
+  }
+  ~Interruptions() {
+    set_timer(0);
+    ::sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  static void set_timer(int microseconds) {
+    const itimerval timer{.it_interval = {.tv_sec = 0, .tv_usec = microseconds},
+                          .it_value = {.tv_sec = 0, .tv_usec = microseconds}};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  struct sigaction before_{};
+};
+
+TEST(RunMeasured, IsNotInterruptedBySignals) {
+  const Interruptions interruptions;
+  const MeasuredProcess process =
+      run_measured({"sh", "-c", "sleep 0.2; echo out; exec >&-; sleep 0.2"});
+  EXPECT_EQ(process.output, "out\n");
+  EXPECT_EQ(process.exit_status, 0);
+}
+
+TEST(RunChecked, RefusesAProcessThatFails) {
+  EXPECT_EQ(run_checked({"echo", "out"}).output, "out\n");
+  EXPECT_THAT([] { run_checked({"sh", "-c", "exit 3"}); },
+              testing::ThrowsMessage<NotSupported>("'sh -c exit 3' ended with exit status 3"));
 }
 
 TEST(FindExecutable, LooksThroughTheDirectoriesInOrder) {
