@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/gangs.h"
+#include "gang/object.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness {
@@ -242,6 +243,78 @@ TEST(OperationSums, KeepApartWhatDiffersInOneRespect) {
   const std::vector<OperationCount> all = sums.take();
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[0].calls, 2U);
+}
+
+TEST(CostAccount, AMessageFromAnySourceTakesTheLinkOfItsGang) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::int64_t value = 0;
+        if (rank.rank() == 0) rank.root()->send(view_of(value), 1);
+        if (rank.rank() == 1) rank.root()->recv(view_of(value), any_rank);
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[1]), ElementsAre("root 4 inter recv 1x 8 B"));
+}
+
+TEST(CostAccount, ABatchThatLeavesTheNodeInAnyEntryTakesTheLinkBetweenNodes) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::int64_t value = 0;
+        const PointToPoint near_and_far[] = {{OperationKind::send, view_of(value), 1},
+                                             {OperationKind::send, view_of(value), 2}};
+        if (rank.rank() == 0)
+          rank.root()->batch(near_and_far);
+        else if (rank.rank() < 3)
+          rank.root()->recv(view_of(value), 0);
+      },
+      4, {}, {.ranks_per_node = 2});
+  EXPECT_THAT(texts_of(counts[0]), ElementsAre("root 4 inter batch 1x 16 B"));
+}
+
+TEST(CostAccount, CountsAllPartsOfWhatIsGatheredToAList) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::vector<float> whole(4);
+        std::vector<float> part(1);
+        std::vector<TensorView> parts;
+        for (int i = 0; i < 4; ++i) parts.push_back(view(whole).slice(i, 1));
+        rank.root()->all_gather_to_list(parts, view(part));
+      },
+      4);
+  for (const auto& of_rank : counts)
+    EXPECT_THAT(texts_of(of_rank), ElementsAre("root 4 intra all_gather_to_list 1x 16 B"));
+}
+
+// Rank 0 sends four elements and receives two.
+TEST(CostAccount, AnUnevenAllToAllCountsWhatTheRankSends) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        const bool is_first = rank.rank() == 0;
+        std::vector<float> input(is_first ? 4 : 2);
+        std::vector<float> output(is_first ? 2 : 4);
+        const std::vector<std::int64_t> to =
+            is_first ? std::vector<std::int64_t>{1, 3} : std::vector<std::int64_t>{1, 1};
+        const std::vector<std::int64_t> from =
+            is_first ? std::vector<std::int64_t>{1, 1} : std::vector<std::int64_t>{3, 1};
+        rank.root()->all_to_all(view(output), view(input), {.output = from, .input = to});
+      },
+      2);
+  EXPECT_THAT(texts_of(counts[0]), ElementsAre("root 2 intra all_to_all 1x 16 B"));
+  EXPECT_THAT(texts_of(counts[1]), ElementsAre("root 2 intra all_to_all 1x 8 B"));
+}
+
+TEST(CostAccount, ObjectsCountTheirBytes) {
+  const RankCounts counts = counts_of(
+      [](Rank& rank) {
+        std::vector<Object> objects = {Object(std::string(100, 'x'))};
+        rank.root()->broadcast_objects(objects);
+      },
+      2);
+  ASSERT_EQ(counts[0].size(), 1U);
+  EXPECT_EQ(counts[0][0].kind, OperationKind::broadcast_objects);
+  EXPECT_GE(counts[0][0].bytes, 100);
+  EXPECT_LT(counts[0][0].bytes, 200);
+  EXPECT_EQ(counts[1], counts[0]);
 }
 
 }  // namespace

@@ -83,5 +83,15 @@ TEST(LinkSpeed, IsWrittenInTheLargestUnitThatFits) {
   EXPECT_EQ(to_string(LinkSpeed{2, 500}), "2s:0.5KB/s");
 }
 
+TEST(LinkSpeed, KeepsItsDigits) {
+  EXPECT_EQ(to_string(parse_link_speed("1.2345us:312.75GB/s")), "1.2345us:312.75GB/s");
+}
+
+TEST(CostModel, WhatStaysOnOneRankTakesNoTime) {
+  for (const OperationKind kind :
+       {OperationKind::broadcast, OperationKind::send, OperationKind::scan, OperationKind::barrier})
+    EXPECT_EQ(seconds_of({kind, 1, Link::intra_node, 1000}, model), 0) << to_string(kind);
+}
+
 }  // namespace
 }  // namespace gang::harness

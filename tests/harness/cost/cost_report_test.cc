@@ -115,5 +115,26 @@ TEST(CostReport, TheModelOfEachLinkIsItsOwn) {
   EXPECT_EQ(json["inter_node"]["bytes_per_second"], 4e9);
 }
 
+TEST(CostReport, TheLargestUnitIsThePebibyte) {
+  EXPECT_EQ(row_of({.gang = "just_8_x",
+                    .size = 2,
+                    .kind = OperationKind::send,
+                    .calls = 1,
+                    .bytes = std::int64_t{1} << 60,
+                    .seconds = 1}),
+            "  just_8_x     2 intra send                  1   1024 PiB   1024 PiB    1.00 s");
+}
+
+TEST(CostReport, TheBytesOnTheBusAreThoseOfAllOperations) {
+  const OperationCount reductions{
+      .gang = "dp", .size = 4, .kind = OperationKind::all_reduce, .calls = 1, .bytes = 1000};
+  const OperationCount gathers{
+      .gang = "dp", .size = 4, .kind = OperationKind::all_gather, .calls = 1, .bytes = 100};
+  const nlohmann::json json = to_json(make_cost_report("example", 1, {}, {{reductions, gathers}}));
+  EXPECT_EQ(json["all_ranks"]["bytes"], 1100);
+  EXPECT_EQ(json["all_ranks"]["bus_bytes"], 1500 + 75);
+  EXPECT_EQ(json["slowest_rank"]["bus_bytes"], 1500 + 75);
+}
+
 }  // namespace
 }  // namespace gang::harness

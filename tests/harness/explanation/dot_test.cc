@@ -88,5 +88,18 @@ TEST(Dot, WhatACallIsQueuedBehindIsBelowIt) {
               HasSubstr("tp[0,1]  barrier #0\\nbehind dp[0,2]  scan #2\\nt.cc:9\""));
 }
 
+TEST(Dot, LabelsKeepLettersOfAllLanguages) {
+  sim::Report report = some_deadlock();
+  report.blocked[1].context = "größer → 大";
+  EXPECT_THAT(to_dot(report), HasSubstr("rank 1 / größer → 大\\n"));
+}
+
+TEST(Dot, AnEdgeOfTheCoreMayBeAnAlternative) {
+  sim::Report report = some_deadlock();
+  report.blocked[2].is_core = true;
+  EXPECT_THAT(to_dot(report),
+              HasSubstr("n2 -> n0 [style=dashed, label=\"any\", color=\"#a8201a\", penwidth=2];"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -149,5 +149,28 @@ TEST(GroupedWaits, ARankDoesNotWaitForItself) {
   EXPECT_THAT(group_waits(report).edges, ElementsAre(WaitEdge{0, 1}));
 }
 
+TEST(GroupedWaits, WhereRanksPartedSaysMoreThanHowTheyEnded) {
+  Report report = barrier_without(3, 2);
+  report.findings.push_back(
+      {.divergence = sim::Divergence{
+           .next = {{.ranks = {0, 1}, .call = {.kind = "barrier", .sequence = 1}},
+                    {.ranks = {2}, .note = "ended with an exception: out of memory"}}}});
+  report.timeline.lanes = {{.ranks = {2}, .end = sim::LaneEnd::failed}};
+  EXPECT_EQ(group_waits(report).nodes.back().note, "ended with an exception: out of memory");
+}
+
+TEST(GroupedWaits, ANodeWaitsForWhatAnyOfItsCallsWaitsFor) {
+  Report report{.outcome = sim::Outcome::deadlock};
+  for (int rank = 0; rank < 200; ++rank) {
+    const std::string members = std::to_string(rank) + "," + std::to_string(rank ^ 1);
+    report.blocked.push_back(blocked_in(rank, {"tp", members}, barrier(0), {rank ^ 1}));
+  }
+  report.blocked[70].waits_for.push_back(300);
+  const GroupedWaits waits = group_waits(report);
+  ASSERT_EQ(waits.nodes.size(), 2U);
+  EXPECT_THAT(waits.nodes[1].ranks, ElementsAre(300));
+  EXPECT_THAT(waits.edges, ElementsAre(WaitEdge{0, 0}, WaitEdge{0, 1}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -89,5 +89,12 @@ TEST(HtmlPage, DataHasNoCharacterThatMarkupBeginsWith) {
   EXPECT_EQ(data.find_first_of("<>&"), std::string::npos);
 }
 
+TEST(HtmlPage, TheNameOfAProgramIsNoMarkup) {
+  RunResult result;
+  result.specification.program = "some/where/a<b>.toml";
+  result.report.outcome = sim::Outcome::step_limit;
+  EXPECT_THAT(to_html(result), HasSubstr("<title>a&lt;b&gt;.toml: step_limit</title>"));
+}
+
 }  // namespace
 }  // namespace gang::harness

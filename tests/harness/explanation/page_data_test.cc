@@ -162,6 +162,8 @@ TEST(PageData, DivergenceAndNearMissesAreThere) {
   EXPECT_EQ(finding["divergence"]["has_majority"], true);
   EXPECT_EQ(finding["divergence"]["next"][0]["short_ranks"], "1-2");
   EXPECT_EQ(finding["near_misses"][0]["field"], "tag");
+  EXPECT_EQ(finding["near_misses"][0]["first"]["operation"], "send tag 3");
+  EXPECT_EQ(finding["near_misses"][0]["second"]["operation"], "recv tag 4");
 }
 
 TEST(PageData, TheVerdictIsTheFirstSentenceOfTheFinding) {
@@ -299,6 +301,100 @@ TEST(PageData, TheVerdictOfARunThatHoldsSaysWhatTheFaultsLeft) {
   EXPECT_EQ(make_page_data(result)["verdict"],
             "Completed: every rank that the faults left returned; nothing is blocked, nothing was "
             "left behind.");
+}
+
+// Some of 81 ranks wait in a barrier.
+RunResult with_scattered_ranks() {
+  RunResult result;
+  for (const int rank : {0, 2, 4, 6, 17, 20, 31, 44, 45, 60, 73})
+    result.report.blocked.push_back(
+        {.rank = rank, .gang = {"dp", "0-80"}, .call = {.kind = "barrier", .sequence = 0}});
+  return result;
+}
+
+TEST(PageData, RanksAreThereInShortAndInFull) {
+  const json node = make_page_data(with_scattered_ranks())["nodes"][0];
+  EXPECT_EQ(node["ranks"], "0-6:2,17,20,31,44-45,60,73");
+  EXPECT_EQ(node["short_ranks"], "0-6:2,17,20,31,44-45,...");
+  EXPECT_EQ(node["ranges"][0], json::parse("[0,6,2]"));
+  EXPECT_EQ(node["sequence"], "0");
+}
+
+TEST(PageData, CallsThatWaitForDifferentRanksAreAlikeInTheirKindOnly) {
+  RunResult result;
+  for (int rank = 0; rank < 200; ++rank) {
+    const std::string members = std::to_string(rank) + "," + std::to_string(rank ^ 1);
+    result.report.blocked.push_back({.rank = rank,
+                                     .gang = {"tp", members},
+                                     .call = {.kind = "barrier", .sequence = 0},
+                                     .waits_for = {rank ^ 1},
+                                     .waits_for_count = 1});
+  }
+  const json node = make_page_data(result)["nodes"][0];
+  EXPECT_EQ(node["is_alike"], false);
+  EXPECT_EQ(node["waits_for"], "others of the same kind");
+  EXPECT_EQ(make_page_data(with_scattered_ranks())["nodes"][0]["is_alike"], true);
+}
+
+// Rank 0 is blocked in its barrier #5. Other operations of it ended, are of another kind, or are
+// another barrier.
+TEST(PageData, OfSeveralOperationsTheOneThatItsRankIsBlockedInIsMarked) {
+  using sim::SliceStatus;
+  RunResult result;
+  result.report.blocked = {{.rank = 0, .call = {.kind = "barrier", .sequence = 5}}};
+  sim::Timeline& timeline = result.report.timeline;
+  timeline.gangs = {{"root", "0,1"}};
+  timeline.calls = {{.call = {.kind = "barrier"}}, {.call = {.kind = "scan"}}};
+  timeline.lanes = {
+      {.ranks = {0},
+       .slices = {{.call = 0, .sequence_number = 5, .status = SliceStatus::complete},
+                  {.call = 1, .sequence_number = 5, .status = SliceStatus::pending},
+                  {.call = 0, .sequence_number = 4, .status = SliceStatus::pending},
+                  {.call = 0, .sequence_number = 5, .status = SliceStatus::pending}}}};
+  std::vector<bool> marked;
+  const json page = make_page_data(result)["timeline"];
+  for (const json& slice : page["lanes"][0]["slices"])
+    marked.push_back(slice["is_blocked"].get<bool>());
+  EXPECT_THAT(marked, testing::ElementsAre(false, false, false, true));
+  EXPECT_EQ(page["has_time"], false);
+}
+
+TEST(PageData, ALaneIsOddIfAFindingNamesAllOfItsRanksButNotAllOfTheRun) {
+  RunResult result;
+  result.world_size = 3;
+  result.report.timeline.lanes = {{.ranks = {0, 1}}, {.ranks = {2}}};
+  const auto odd = [&result](std::vector<int> ranks) {
+    result.report.findings = {{.id = "deadlock", .ranks = std::move(ranks)}};
+    std::map<std::string, bool> lanes;
+    const json page = make_page_data(result);
+    for (const json& lane : page["timeline"]["lanes"]) lanes[lane["ranks"]] = lane["is_odd"];
+    return lanes;
+  };
+  using Lanes = std::map<std::string, bool>;
+  EXPECT_EQ(odd({0}), (Lanes{{"0-1", false}, {"2", false}}));
+  EXPECT_EQ(odd({0, 1}), (Lanes{{"0-1", true}, {"2", false}}));
+  EXPECT_EQ(odd({0, 1, 2}), (Lanes{{"0-1", false}, {"2", false}}));
+}
+
+TEST(PageData, AdviceNamesEachThingOnce) {
+  RunResult result;
+  result.report.outcome = sim::Outcome::deadlock;
+  result.unexpected = "expected it to complete";
+  result.report.blocked = {
+      {.rank = 0, .call = {.kind = "recv"}},
+      {.rank = 1, .call = {.kind = "barrier"}, .would_time_out_after_ns = 2'000'000'000},
+      {.rank = 2, .call = {.kind = "scan"}, .would_time_out_after_ns = 3'000'000'000}};
+  result.report.fault_plan = std::make_shared<const sim::FaultPlan>(
+      sim::FaultPlan{.faults = {{.kind = sim::FaultKind::slow}}});
+  result.report.faults = {{.description = "rank 0 was slow"}, {.description = "rank 1 was slow"}};
+  const json page = make_page_data(result);
+  EXPECT_EQ(page["holds"], false);
+  std::map<std::string, std::vector<std::string>> advice;
+  for (const json& line : page["advice"]) advice[line[0]].push_back(line[1]);
+  EXPECT_THAT(advice["Faults"], testing::ElementsAre("rank 0 was slow"));
+  EXPECT_THAT(advice[""], testing::ElementsAre("rank 1 was slow"));
+  EXPECT_THAT(advice["Timeout"], testing::ElementsAre("would fail after 2 s"));
+  EXPECT_THAT(advice["Unexpected"], testing::ElementsAre("expected it to complete"));
 }
 
 }  // namespace

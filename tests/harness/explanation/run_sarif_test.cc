@@ -1,6 +1,7 @@
 #include "harness/explanation/run_sarif.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "harness/program_file/program_source.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "tests/temporary_directory.h"
 
 namespace gang::harness {
 namespace {
@@ -134,6 +136,94 @@ TEST(RunSarif, ALineThatIsNotKnownIsNoPlace) {
   result.report.findings[0].location = {"sim/simulation.cc", 0};
   SourceTree tree(GANGSIM_SOURCE_DIR);
   EXPECT_FALSE(to_sarif(result, tree)[0].place);
+}
+
+RunResult with_findings(std::vector<sim::Finding> findings) {
+  RunResult result;
+  result.specification.program = "train";
+  result.report.findings = std::move(findings);
+  return result;
+}
+
+TEST(RunSarif, EverythingThatIsLeftBehindIsAWarning) {
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  for (const std::string_view id :
+       {sim::finding_id::unwaited_work, sim::finding_id::unreceived_message,
+        sim::finding_id::gang_not_closed})
+    EXPECT_EQ(to_sarif(with_findings({{.id = std::string(id)}}), tree)[0].level,
+              SarifLevel::warning)
+        << id;
+  EXPECT_EQ(to_sarif(with_findings({{.id = "use_after_close"}}), tree)[0].level, SarifLevel::error);
+}
+
+// Lines move and so do not count.
+TEST(RunSarif, FindingsOfOneFileAreToldApartByGangAndCall) {
+  const sim::Finding one{.id = "deadlock",
+                         .gang = {"dp", "0,1"},
+                         .call = {.kind = "barrier", .sequence = 3},
+                         .location = {"sim/simulation.cc", 10}};
+  sim::Finding moved = one;
+  moved.location.line = 11;
+  moved.call.sequence = 4;
+  sim::Finding other_gang = one;
+  other_gang.gang = {"tp", "0,1"};
+  sim::Finding other_call = one;
+  other_call.call.kind = "scan";
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(with_findings({one, moved, other_gang, other_call}), tree);
+  EXPECT_EQ(results[1].identity, results[0].identity);
+  EXPECT_NE(results[2].identity, results[0].identity);
+  EXPECT_NE(results[3].identity, results[0].identity);
+}
+
+TEST(RunSarif, OutcomesOfDifferentProgramsAreDifferentResults) {
+  RunResult result;
+  result.report.outcome = sim::Outcome::step_limit;
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  result.specification.program = "ring";
+  const std::string identity = to_sarif(result, tree)[0].identity;
+  result.specification.program = "train";
+  EXPECT_NE(to_sarif(result, tree)[0].identity, identity);
+}
+
+TEST(RunSarif, BothCallsOfANearMissAreRelatedAndEachPlaceOnce) {
+  const sim::CallSummary send{
+      .ranks = {0}, .call = {.kind = "send"}, .location = {"sim/simulation.cc", 10}};
+  const sim::CallSummary recv{
+      .ranks = {1}, .call = {.kind = "recv"}, .location = {"sim/simulation.cc", 11}};
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results =
+      to_sarif(with_findings({{.id = "deadlock",
+                               .divergence = sim::Divergence{.next = {send}},
+                               .near_misses = {{.first = send, .second = recv, .field = "tag"}}}}),
+               tree);
+  ASSERT_EQ(results[0].related.size(), 2U);
+  EXPECT_EQ(results[0].related[0].message, "rank 0: send");
+  EXPECT_EQ(results[0].related[1].message, "rank 1: recv");
+}
+
+TEST(RunSarif, AFileOfAnotherMachineIsTheOneOfItsName) {
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(
+      with_findings({{.id = "deadlock", .location = {"/elsewhere/source/simulation.cc", 10}}}),
+      tree);
+  ASSERT_TRUE(results[0].place);
+  EXPECT_EQ(results[0].place->uri, "sim/simulation.cc");
+}
+
+TEST(RunSarif, OfSeveralFilesOfItsNameTheProgramIsTheOneThatRan) {
+  const std::filesystem::path folder = test::temporary_directory() + "run_sarif";
+  for (const char* name : {"a", "b", ".git"}) {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / name / "train.toml").put('x');
+  }
+  RunResult result = with_findings({{.id = "deadlock", .location = {"train.toml", 3}}});
+  result.specification.program = folder / "b/train.toml";
+  SourceTree tree(folder);
+  const auto results = to_sarif(result, tree);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(results[0].place);
+  EXPECT_EQ(results[0].place->uri, "b/train.toml");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/forwarding_gang.h"
 #include "harness/pipeline/stock_schedules.h"
 #include "harness/run/runner.h"
 
@@ -153,6 +154,51 @@ TEST(Executor, ReturnsTheMostMessagesThatARankHeldAtOnce) {
   // 0F1 comes between 1B0 and 0B0.
   EXPECT_EQ(most_held_on_rank_0({ScheduleKind::interleaved_1f1b, {1, 2, 3}}, SendForm::batched),
             2U);
+}
+
+// Notes where in the program messages were sent and received.
+class CallSites final : public ForwardingGang {
+ public:
+  CallSites(std::shared_ptr<Gang> inner, std::vector<std::string>& places)
+      : ForwardingGang(std::move(inner)), places_(places) {}
+
+ protected:
+  void after(const Operation& operation) override {
+    places_.push_back(fmt::format("{} at {}", to_string(operation.collective.kind),
+                                  to_string(location_of(operation.collective.call_site))));
+  }
+
+ private:
+  std::vector<std::string>& places_;
+};
+
+TEST(Executor, MessagesAreOfTheCallThatRunsThePipeline) {
+  for (const SendForm form : {SendForm::one_by_one, SendForm::batched}) {
+    const MessagePlan plan = plan_messages(make_schedule(ScheduleKind::gpipe, {2, 1, 2}), form);
+    std::vector<std::vector<std::string>> places(2);
+    const Program program{"pipeline", "", [&](Rank& rank) {
+                            const auto of_rank = static_cast<std::size_t>(rank.rank());
+                            CallSites gang(rank.root(), places[of_rank]);
+                            Counting work(plan.sizes);
+                            run_pipeline(gang, plan, work, CallSite::at("train.cc", 7));
+                          }};
+    EXPECT_TRUE(run(program, {.program = "pipeline", .world_size = 2}).holds());
+    for (const auto& of_rank : places) {
+      if (form == SendForm::batched) {
+        EXPECT_THAT(of_rank, testing::Each("batch at train.cc:7"));
+      } else {
+        EXPECT_THAT(of_rank,
+                    testing::UnorderedElementsAre("send at train.cc:7", "send at train.cc:7",
+                                                  "recv at train.cc:7", "recv at train.cc:7"));
+      }
+      EXPECT_FALSE(of_rank.empty());
+    }
+  }
+}
+
+TEST(Executor, AGradientIsUsedUpByTheFirstHalfOfABackwardPass) {
+  EXPECT_EQ(most_held_on_rank_0({ScheduleKind::zero_bubble_h1, {2, 1, 4}}, SendForm::one_by_one),
+            1U);
 }
 
 }  // namespace

@@ -81,5 +81,54 @@ TEST(GradientBucket, RefusesMoreThanItHolds) {
   EXPECT_THROW(bucket.pack(models), InvalidArgument);
 }
 
+TEST(GradientBucket, RefusesModelsThatTogetherAreTooLarge) {
+  const Gangs gangs = create_fake_gangs();
+  Model first(specification.layers, training::build_options(specification, 1));
+  Model second(specification.layers, training::build_options(specification, 1));
+  for (Model* model : {&first, &second})
+    for (training::ModelParameter* parameter : model->parameters())
+      parameter->gradient.setZero(parameter->value.rows(), parameter->value.cols());
+  std::vector<Model*> models{&first, &second};
+  GradientBucket bucket(gangs, 2 * first.element_count() - 1);
+  EXPECT_THROW(bucket.pack(models), InvalidArgument);
+  GradientBucket larger(gangs, 2 * first.element_count());
+  EXPECT_NO_THROW(larger.pack(models));
+}
+
+// What a rank's optimizer has gathered in one step counts in the next.
+TEST(GradientBucket, KeepsItsVelocity) {
+  for (const int intra_node : {0, 2}) {
+    const Program program{
+        "bucket", "", [intra_node](Rank& rank) {
+          Gangs gangs = create_parallel_gangs(rank.root());
+          if (intra_node > 0) gangs = create_fsdp_gangs(gangs, intra_node);
+          const training::SgdOptions options{.learning_rate = 0.5, .momentum = 0.5};
+          Model model(specification.layers, training::build_options(specification, 1));
+          Model expected(specification.layers, training::build_options(specification, 1));
+          training::Sgd sgd(options, expected);
+          std::vector<Model*> models{&model};
+          GradientBucket bucket(gangs, model.element_count());
+          for (int step = 0; step < 3; ++step) {
+            for (training::ModelParameter* parameter : model.parameters())
+              parameter->gradient.setConstant(parameter->value.rows(), parameter->value.cols(), 1);
+            for (training::ModelParameter* parameter : expected.parameters())
+              parameter->gradient.setConstant(rank.world_size());
+            bucket.pack(models);
+            bucket.reduce();
+            bucket.update(options, 8);
+            bucket.gather();
+            bucket.unpack(models);
+            sgd.step(8);
+          }
+          for (const training::ModelParameter* parameter : model.parameters())
+            EXPECT_EQ(parameter->value, expected.parameter(parameter->name).value)
+                << parameter->name << " intra_node " << intra_node;
+          gangs.close();
+        }};
+    const RunResult result = run(program, {.program = "bucket", .world_size = 4});
+    EXPECT_TRUE(result.holds()) << to_string(result);
+  }
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -113,5 +113,11 @@ TEST(HybridPlan, TrainsWithTheSeedThatIsGivenAndSumsExactlyUpToFourLayers) {
             training::Numbers::real);
 }
 
+TEST(HybridPlan, GradientsAreShardedOverRanksOfDp) {
+  EXPECT_THAT(refusal({.world_size = 8, .tp = 2, .intra_node = 8}),
+              HasSubstr("must be one of: 0, 2, 4"));
+  EXPECT_EQ(refusal({.world_size = 8, .tp = 2, .intra_node = 4}), "");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -84,5 +84,17 @@ TEST(NumericStages, ANewStepBeginsAtZero) {
   EXPECT_EQ(fresh.model_of(0).parameters().front()->gradient, gradient);
 }
 
+TEST(NumericStages, ThePeakStaysWhenFewerAreStored) {
+  const HybridPlan plan = make_hybrid_plan({.world_size = 1, .microbatches = 2});
+  NumericStages stages(plan, 0, nullptr);
+  stages.begin_step(plan.training.batch(0));
+  for (const int m : {0, 1}) stages.compute({0, m, Pass::forward}, {});
+  for (const int m : {0, 1}) stages.compute({0, m, Pass::backward}, {});
+  EXPECT_EQ(stages.peak_activations(), 2);
+  stages.begin_step(plan.training.batch(1));
+  stages.compute({0, 0, Pass::forward}, {});
+  EXPECT_EQ(stages.peak_activations(), 2);
+}
+
 }  // namespace
 }  // namespace gang::harness

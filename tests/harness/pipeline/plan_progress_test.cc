@@ -1,5 +1,7 @@
 #include "harness/pipeline/plan_progress.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,6 +82,35 @@ TEST(PlanProgress, APassBeforeItsInputIsNamed) {
   std::swap(plan.by_rank[1][0], plan.by_rank[1][1]);
   EXPECT_EQ(check_progress(plan, Sending::rendezvous).complaint,
             "Rank 1 computes 1F0 before the activation for 1F0 has arrived.");
+}
+
+TEST(PlanProgress, TheInputOfAnotherMicrobatchIsNone) {
+  MessagePlan plan = plan_of(ScheduleKind::gpipe, {2, 1, 2}, SendForm::batched);
+  std::swap(plan.by_rank[1][2], plan.by_rank[1][3]);
+  EXPECT_EQ(check_progress(plan, Sending::rendezvous).complaint,
+            "Rank 1 computes 1F1 before the activation for 1F1 has arrived.");
+}
+
+TEST(PlanProgress, AnActivationIsNoGradient) {
+  MessagePlan plan = plan_of(ScheduleKind::gpipe, {3, 1, 3}, SendForm::one_by_one);
+  const PipelineMessage gradient{Payload::gradient, 1, 0};
+  const auto receive = std::ranges::find_if(plan.by_rank[1], [&](PipelineAction& action) {
+    return action.index() == 1 && transfers_of(action).front().message == gradient;
+  });
+  ASSERT_NE(receive, plan.by_rank[1].end());
+  std::iter_swap(receive, std::next(receive));
+  EXPECT_EQ(check_progress(plan, Sending::buffered).complaint,
+            "Rank 1 computes 1B0 before the gradient for 1B0 has arrived.");
+}
+
+// Rank 1 takes the second message first.
+TEST(PlanProgress, MessagesWithDifferentTagsDoNotWaitForEachOther) {
+  MessagePlan plan = plan_of(ScheduleKind::gpipe, {2, 1, 2}, SendForm::one_by_one);
+  std::swap(plan.by_rank[1][0], plan.by_rank[1][2]);
+  std::swap(plan.by_rank[1][1], plan.by_rank[1][3]);
+  EXPECT_EQ(check_progress(plan, Sending::buffered).complaint, "");
+  EXPECT_TRUE(check_progress(plan, Sending::buffered).completes());
+  EXPECT_FALSE(check_progress(plan, Sending::rendezvous).completes());
 }
 
 }  // namespace

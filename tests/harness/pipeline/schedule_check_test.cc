@@ -125,5 +125,50 @@ TEST(ScheduleCheck, AScheduleOfNothingHasNothingToCompute) {
                           "compute."));
 }
 
+TEST(ScheduleCheck, AScheduleHasRanksAndStages) {
+  EXPECT_THAT(check_schedule({.sizes = {1, 0, 1}, .by_rank = {{}}}),
+              ElementsAre(HasSubstr("0 stages per rank, 1 microbatch has nothing to compute")));
+  EXPECT_THAT(check_schedule({.sizes = {0, 1, 1}, .by_rank = {}}),
+              ElementsAre(HasSubstr("A schedule of 0 ranks, ")));
+}
+
+TEST(ScheduleCheck, TheFirstStageThatThereIsNotIsNamed) {
+  PipelineSchedule schedule = small_schedule();
+  schedule.by_rank[0][0].stage = 2;
+  EXPECT_THAT(check_schedule(schedule),
+              ElementsAre("Rank 0 computes 2F0, but there are only 2 stages and 2 microbatches."));
+}
+
+TEST(ScheduleCheck, AGradientBeforeItsForwardPassIsNamed) {
+  PipelineSchedule schedule = make_schedule(ScheduleKind::zero_bubble_h1, {1, 1, 1});
+  schedule.by_rank[0] = {
+      {0, 0, Pass::backward_input}, {0, 0, Pass::forward}, {0, 0, Pass::backward_weight}};
+  EXPECT_THAT(check_schedule(schedule),
+              ElementsAre("Rank 0 computes 0I0 before 0F0, which it needs."));
+}
+
+TEST(ScheduleCheck, EveryRankHasItsOwnBound) {
+  const PipelineSizes sizes{3, 1, 4};
+  ScheduleBounds bounds = bounds_of(ScheduleKind::one_f_one_b, sizes);
+  bounds.most_activations[2] = 0;
+  EXPECT_THAT(check_bounds(make_schedule(ScheduleKind::one_f_one_b, sizes), bounds),
+              ElementsAre("Rank 2 stores 1 activations at once; the bound is 0."));
+}
+
+TEST(ScheduleCheck, IdleTimeAndTheWholeTimeAreBothHeldToTheFormula) {
+  const PipelineSizes sizes{2, 1, 2};
+  const PipelineSchedule schedule = small_schedule();
+  ScheduleBounds idler = bounds_of(ScheduleKind::one_f_one_b, sizes);
+  ScheduleBounds longer = idler;
+  ++idler.idle_units;
+  ++longer.total_units;
+  EXPECT_THAT(check_bounds(schedule, idler),
+              ElementsAre(HasSubstr("idle for 3 of 9 units of time; by the formula, 4 of 9"),
+                          HasSubstr("idle for 3 of 9 units of time; by the formula, 4 of 9")));
+  EXPECT_THAT(check_bounds(schedule, longer),
+              ElementsAre(HasSubstr("idle for 3 of 9 units of time; by the formula, 3 of 10"),
+                          HasSubstr("idle for 3 of 9 units of time; by the formula, 3 of 10")));
+}
+
 }  // namespace
 }  // namespace gang::harness

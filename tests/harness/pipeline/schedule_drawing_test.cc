@@ -55,5 +55,10 @@ TEST(ScheduleDrawing, DrawsUpTo64Ranks) {
   EXPECT_THAT(drawing(65), testing::HasSubstr("... 65 ranks"));
 }
 
+TEST(ScheduleDrawing, TimesAreApart) {
+  const ScheduleTimeline timeline{.by_rank = {{{{0, 0, Pass::forward}, 0, 1}}}, .length = 120};
+  EXPECT_THAT(draw(timeline, {1, 1, 1}), testing::HasSubstr("  99 100 101\n"));
+}
+
 }  // namespace
 }  // namespace gang::harness

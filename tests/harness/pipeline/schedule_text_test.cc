@@ -53,5 +53,11 @@ TEST(ScheduleText, NumbersAreBelow65536) {
   EXPECT_THROW(parse_schedule("0F65536\n", "s.csv"), InvalidArgument);
 }
 
+TEST(ScheduleText, NoMoreThanFourMillionPassesAreRead) {
+  std::string text;
+  for (int i = 0; i <= 1 << 22; ++i) text += "0F0,";
+  EXPECT_THROW(parse_schedule(text, "s.csv"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -49,5 +49,13 @@ TEST(ScheduleTimeline, TheBubbleIsThatOfAllRanks) {
   EXPECT_DOUBLE_EQ(timeline.bubble_fraction(), 0.5);
 }
 
+TEST(ScheduleTimeline, WeightsWaitForTheGradientOfTheInput) {
+  const PipelineSchedule schedule{
+      .sizes = {1, 1, 1},
+      .by_rank = {
+          {{0, 0, Pass::forward}, {0, 0, Pass::backward_weight}, {0, 0, Pass::backward_input}}}};
+  EXPECT_THAT(timeline_of(schedule).stuck, testing::ElementsAre("0W0"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -93,5 +93,16 @@ TEST(StageSplit, CountsTheParametersOfOneRankOfTp) {
   }
 }
 
+TEST(StageSplit, ABoundaryAfterAnActivationIsThatOfTheLayerBeforeIt) {
+  const auto language_model = training::transformer({.blocks = 1});
+  const StageLayers layers = language_model.layers;
+  const auto gelu =
+      std::ranges::find(layers, training::LayerKind::gelu, &training::LayerSpecification::kind);
+  ASSERT_NE(gelu, layers.end());
+  const auto before = static_cast<std::size_t>(gelu - layers.begin());
+  EXPECT_EQ(boundary_rows(layers.first(before), 2), gelu->outputs / 2);
+  EXPECT_EQ(boundary_rows(layers.first(before + 1), 2), gelu->outputs / 2);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -99,5 +99,15 @@ TEST(StockSchedules, NeedAStageAndMayBeOfTheGreatestSize) {
   EXPECT_THROW(check_sizes(ScheduleKind::gpipe, {1, 1, (1 << 22) + 1}), InvalidArgument);
 }
 
+// A rank of 1F1B has as many microbatches under way as warm up, and the one that follows.
+TEST(StockSchedules, InterleavedStoresWhatWarmsUpAndOneMore) {
+  const ScheduleBounds bounds = bounds_of(ScheduleKind::interleaved_1f1b, {4, 2, 8});
+  EXPECT_THAT(bounds.most_activations, testing::ElementsAre(11, 9, 7, 5));
+  EXPECT_EQ(bounds.idle_units, 9);
+  EXPECT_EQ(bounds.total_units, 57);
+  EXPECT_THAT(bounds_of(ScheduleKind::interleaved_1f1b, {4, 2, 4}).most_activations,
+              testing::ElementsAre(8, 8, 7, 5));
+}
+
 }  // namespace
 }  // namespace gang::harness

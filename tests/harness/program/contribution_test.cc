@@ -68,11 +68,33 @@ TEST_P(Contributions, HaveChunks) {
   EXPECT_TRUE(is_reduction(result.slice(4, 5), GetParam().operation, 4, 4));
 }
 
+// A mean is divided by the number of ranks.
+class ContributionsBesidesMeans : public Contributions {};
+
+// So a sum stays small, and exact, however many ranks there are.
+TEST_P(ContributionsBesidesMeans, OfAllButFourRanksChangeNothing) {
+  const TensorView of_four = reduced(4);
+  const TensorView of_many = reduced(64);
+  for (std::int64_t i = 0; i < count; ++i)
+    EXPECT_EQ(read_element(of_many, i), read_element(of_four, i)) << i;
+}
+
+std::string name_of_case(const testing::TestParamInfo<ContributionCase>& tested) {
+  return std::string{to_string(tested.param.type)} + "_" +
+         std::string{to_string(tested.param.operation)};
+}
+
+std::vector<ContributionCase> cases_besides_means() {
+  std::vector<ContributionCase> cases = every_case();
+  std::erase_if(cases,
+                [](const ContributionCase& one) { return one.operation == ReduceOperation::mean; });
+  return cases;
+}
+
 INSTANTIATE_TEST_SUITE_P(Contribution, Contributions, testing::ValuesIn(every_case()),
-                         [](const auto& tested) {
-                           return std::string{to_string(tested.param.type)} + "_" +
-                                  std::string{to_string(tested.param.operation)};
-                         });
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Contribution, ContributionsBesidesMeans,
+                         testing::ValuesIn(cases_besides_means()), name_of_case);
 
 TEST(IsReduction, NoticesAMissingRank) {
   std::vector<float> sum = {1 + 2 + 3, 2 + 3 + 1, 3 + 1 + 2};
@@ -106,6 +128,12 @@ TEST(IsReduction, OfAMeanRoundsAsItsTypeDoes) {
   EXPECT_TRUE(is_reduction(tensor, ReduceOperation::mean, 2));
   mean[0] += 16;
   EXPECT_FALSE(is_reduction(tensor, ReduceOperation::mean, 2));
+}
+
+TEST(IsReduction, WhatIsNoNumberIsNoMean) {
+  std::vector<float> mean = {1.5F, 2.5F, 2.0F};
+  mean[1] = std::nanf("");
+  EXPECT_FALSE(is_reduction(view(mean), ReduceOperation::mean, 2));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "harness/program/output.h"
 
+#include <span>
+
 #include <gtest/gtest.h>
 
 namespace gang::harness {
@@ -84,6 +86,37 @@ TEST(OutputRecorder, KeepsTheLastNoteOfARank) {
   recorder.record_note(1, "first");
   recorder.record_note(1, "second");
   EXPECT_EQ(recorder.take_notes(), (std::vector<std::string>{"", "second"}));
+}
+
+TEST(OutputRecorder, OfARankThatIsWrongTwiceTheFirstMessageCounts) {
+  OutputRecorder recorder{4, KeepOutputs::digest_only};
+  recorder.record_wrong_result(1, "first");
+  recorder.record_wrong_result(1, "second");
+  EXPECT_EQ(recorder.wrong_results().first_message, "first");
+}
+
+TEST(OutputRecorder, KeepsTypesAndBytes) {
+  std::vector<std::int64_t> values = {7, -1};
+  OutputRecorder recorder{1, KeepOutputs::data};
+  recorder.record(0, "values", view(values));
+  const Outputs outputs = recorder.take_outputs();
+  const auto bytes = std::as_bytes(std::span(values));
+  EXPECT_EQ(outputs.by_rank[0][0], (Output{.name = "values",
+                                           .type = DataType::i64,
+                                           .count = 2,
+                                           .data = {bytes.begin(), bytes.end()}}));
+}
+
+// Saved digests depend on it.
+TEST(OutputRecorder, TheDigestOfARunIsThatOfTheDigestsOfItsRanks) {
+  std::vector<float> values = {1, 2};
+  Digest of_rank;
+  of_rank.add("values");
+  of_rank.add(static_cast<std::uint64_t>(DataType::f32));
+  of_rank.add(std::as_bytes(std::span(values)));
+  Digest of_run;
+  of_run.add(of_rank.value());
+  EXPECT_EQ(record({values}, KeepOutputs::digest_only).digest, of_run.value());
 }
 
 }  // namespace

@@ -74,5 +74,50 @@ TEST(ParameterValues, AWholeNumberIsANumberToo) {
   EXPECT_THROW(ParameterValues(parameters(), {}).get<double>("mode"), InvalidArgument);
 }
 
+TEST(ParameterValues, WhatIsNoNumberIsRefused) {
+  for (const char* text : {"nan", "inf", "-nan", "0.5x", ""})
+    EXPECT_THROW(ParameterValues(parameters(), {{"rate", text}}), InvalidArgument) << text;
+}
+
+TEST(ParameterValues, AnUnknownTypeOrOperationIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT([] { ParameterValues(parameters(), {{"type", "f33"}}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("type is 'f33'; must be one of bool, u8")));
+  EXPECT_THAT([] { ParameterValues(parameters(), {{"op", "plus"}}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("op is 'plus'; must be one of sum, ")));
+}
+
+TEST(ParameterValues, AParameterThatIsAskedForAsAnotherTypeIsNamed) {
+  const ParameterValues values{parameters(), {}};
+  EXPECT_THAT([&] { values.get<int>("mode"); },
+              ThrowsMessage<InvalidArgument>("parameter 'mode' is not a whole number"));
+  EXPECT_THAT([&] { values.get<std::string>("count"); },
+              ThrowsMessage<InvalidArgument>("parameter 'count' is not a text"));
+  EXPECT_THAT([&] { values.get<DataType>("mode"); },
+              ThrowsMessage<InvalidArgument>("parameter 'mode' is not a data type"));
+  EXPECT_THAT([&] { values.get<ReduceOperation>("mode"); },
+              ThrowsMessage<InvalidArgument>("parameter 'mode' is not a reduce operation"));
+  EXPECT_THAT([&] { values.get<int>("absent"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'absent'")));
+}
+
+TEST(Parameter, OfOneChoiceTakesNoOther) {
+  const Parameter only = choice_parameter("mode", "fast", {"fast"}, "how");
+  EXPECT_EQ(describe_accepted(only), "one of fast");
+  EXPECT_THROW(parse_parameter_value(only, "slow"), InvalidArgument);
+  EXPECT_EQ(parse_parameter_value(only, "fast"), ParameterValue("fast"));
+}
+
+TEST(Parameter, SaysWhatItAccepts) {
+  EXPECT_EQ(describe_accepted(integer_parameter("count", 4, {1, 100}, "")), "1 to 100");
+  EXPECT_EQ(describe_accepted(number_parameter("rate", 1, {0.5, 2}, "")), "a number from 0.5 to 2");
+  EXPECT_EQ(describe_accepted(text_parameter("note", "", "")), "any text");
+}
+
+TEST(ParameterValue, IsWrittenWithAllItsDigits) {
+  EXPECT_EQ(to_string(ParameterValue(0.12345678)), "0.12345678");
+  EXPECT_EQ(to_string(ParameterValue(std::int64_t{123456789012})), "123456789012");
+  EXPECT_EQ(to_string(ParameterValue("a=b")), "a=b");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -47,5 +47,21 @@ TEST(Fingerprint, DependsOnTheValuesOfParameters) {
   EXPECT_NE(with(1, 9), with(1, 8));
 }
 
+TEST(FindProgram, ANameIsTheWholeName) {
+  const std::vector<Program> programs = {{"trainer", "many steps", do_nothing},
+                                         {"train", "one step", do_nothing}};
+  EXPECT_EQ(find_program(programs, "train").description, "one step");
+  EXPECT_THROW(find_program(programs, "tra"), InvalidArgument);
+}
+
+TEST(Fingerprint, DependsOnTheNamesOfParameters) {
+  const auto with = [](const char* name) {
+    Program program{"train", "one step", do_nothing};
+    program.parameters = {integer_parameter(name, 1, {0, 9}, "elements")};
+    return fingerprint(program);
+  };
+  EXPECT_NE(with("count"), with("size"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -60,5 +60,36 @@ TEST(RankLog, NothingIsLoggedWithoutASink) {
   EXPECT_TRUE(run(program, {.program = "speaks", .world_size = 2}).holds());
 }
 
+TEST(RankSelection, ARangeCountsFromItsFirst) {
+  EXPECT_THAT(ranks_of(RankSelection("5-9:2")), testing::ElementsAre(5, 7, 9));
+  EXPECT_THAT(ranks_of(RankSelection("3-3")), testing::ElementsAre(3));
+}
+
+TEST(RankSelection, KeepsItsText) {
+  EXPECT_EQ(RankSelection("0,3-7").text(), "0,3-7");
+  EXPECT_EQ(RankSelection().text(), "none");
+}
+
+// Notes what is there each time it is flushed.
+class Flushed final : public std::stringbuf {
+ public:
+  std::vector<std::string> seen;
+
+ protected:
+  int sync() override {
+    seen.push_back(str());
+    return 0;
+  }
+};
+
+TEST(RankLog, EveryLineIsThereAtOnce) {
+  Flushed lines;
+  std::ostream out(&lines);
+  const RankLog log{RankSelection("all"), out};
+  log.write(3, "one");
+  log.write(4, "two");
+  EXPECT_THAT(lines.seen, testing::ElementsAre("[3] one\n", "[3] one\n[4] two\n"));
+}
+
 }  // namespace
 }  // namespace gang::harness

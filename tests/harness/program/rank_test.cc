@@ -99,5 +99,71 @@ TEST(Rank, OnAnotherGangItIsTheSameIncarnation) {
   EXPECT_THAT(seen, testing::Contains(std::pair{1, 1}));
 }
 
+TEST(Rank, DrawsOtherNumbersWithAnotherSeed) {
+  const auto drawn = [](std::uint64_t seed) {
+    std::uint64_t number = 0;
+    const Program program{.name = "draw", .description = "", .run = [&number](Rank& rank) {
+                            number = rank.random_stream("data")();
+                          }};
+    run(program, {.program = "draw", .world_size = 1, .options = {.seed = seed}});
+    return number;
+  };
+  EXPECT_EQ(drawn(1), drawn(1));
+  EXPECT_NE(drawn(1), drawn(2));
+}
+
+TEST(Rank, OnAnotherGangItHasTheSameRuntimeAndSimulation) {
+  for (const BackendKind backend : {BackendKind::sim, BackendKind::fake}) {
+    const Program program{.name = "again", .description = "", .run = [](Rank& rank) {
+                            Rank other{rank, rank.root()};
+                            EXPECT_EQ(&other.runtime(), &rank.runtime());
+                            EXPECT_EQ(other.simulated(), rank.simulated());
+                          }};
+    EXPECT_TRUE(run(program, {.program = "again", .world_size = 1, .backend = backend}).holds());
+  }
+}
+
+TEST(Rank, HasASecondRootInSimulationOnly) {
+  const auto with = [](BackendKind backend) {
+    bool has_second = false;
+    const Program program{.name = "roots", .description = "", .run = [&](Rank& rank) {
+                            const auto second = rank.second_root();
+                            has_second = second != nullptr;
+                            if (!second) return;
+                            EXPECT_NE(second, rank.root());
+                            EXPECT_EQ(second->size(), rank.root()->size());
+                            second->close();
+                          }};
+    EXPECT_TRUE(run(program, {.program = "roots", .world_size = 1, .backend = backend}).holds());
+    return has_second;
+  };
+  EXPECT_TRUE(with(BackendKind::sim));
+  EXPECT_FALSE(with(BackendKind::fake));
+}
+
+TEST(Rank, KnowsOfFaultsAndEndsThem) {
+  std::vector<bool> fired;
+  Duration slow{0};
+  Duration afterwards{0};
+  const Program program{.name = "slow", .description = "", .run = [&](Rank& rank) {
+                          fired.push_back(rank.faults_have_fired());
+                          rank.root()->barrier();
+                          fired.push_back(rank.faults_have_fired());
+                          const TimePoint middle = rank.runtime().now();
+                          slow = middle - TimePoint{0};
+                          rank.stop_faults();
+                          rank.root()->barrier();
+                          afterwards = rank.runtime().now() - middle;
+                        }};
+  run(program,
+      {.program = "slow",
+       .world_size = 1,
+       .faults = load_faults(R"(fault = [{kind = "slow", delay = "1s"}])")},
+      {.settles = false});
+  EXPECT_THAT(fired, testing::ElementsAre(false, true));
+  EXPECT_GE(slow, std::chrono::seconds(1));
+  EXPECT_EQ(afterwards, Duration(0));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -35,5 +35,11 @@ TEST(Junit, TheTimeOfASuiteIsThatOfAllItsCases) {
   EXPECT_THAT(xml, testing::HasSubstr(R"(name="a&lt;b")"));
 }
 
+TEST(Junit, AFailureCountsWithoutAText) {
+  const std::string xml =
+      to_junit_xml("gangsim", {{"one", {{"class", "fails", 1s, JunitCase::Failure{"it is so"}}}}});
+  EXPECT_THAT(xml, testing::HasSubstr(R"(tests="1" failures="1")"));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -14,5 +14,9 @@ TEST(Markup, OfXmlKeepsLineBreaksAndLeavesOutWhatXmlCannotSay) {
   EXPECT_EQ(xml_escaped("a\tb\n<\x01\x1b[0m>"), "a\tb&#10;&lt;[0m&gt;");
 }
 
+TEST(Markup, OfXmlKeepsLettersOfAllLanguages) {
+  EXPECT_EQ(xml_escaped("größer → 大"), "größer → 大");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,6 +158,47 @@ TEST_F(OutputFileTest, AFolderHasItsFilesByName) {
   std::filesystem::create_directory(path("d.json"));
   EXPECT_THAT(json_files_of(directory_),
               testing::ElementsAre(directory_ / "a.json", directory_ / "b.json"));
+}
+
+TEST_F(OutputFileTest, NothingIsLeftOfALongerTargetOfALink) {
+  OutputFile{"--json", path("target")}.commit("longer");
+  std::filesystem::create_symlink(path("target"), path("link"));
+  OutputFile{"--json", path("link")}.commit("new");
+  EXPECT_EQ(read_file("file", path("target")), "new");
+}
+
+TEST_F(OutputFileTest, CanBeMoved) {
+  auto first = std::make_unique<OutputFile>("--json", path("out.json"));
+  OutputFile second(std::move(*first));
+  first.reset();
+  second.commit("{}");
+  EXPECT_EQ(read_file("file", path("out.json")), "{}");
+}
+
+TEST_F(OutputFileTest, AFileWithTheNameOfTheTemporaryOneStays) {
+  const std::string taken = path("out.json") + fmt::format(".{}.0", ::getpid());
+  OutputFile{"--json", taken}.commit("of another process");
+  OutputFile{"--json", path("out.json")}.commit("{}");
+  EXPECT_EQ(read_file("file", path("out.json")), "{}");
+  EXPECT_EQ(read_file("file", taken), "of another process");
+}
+
+TEST_F(OutputFileTest, AFolderThatComesInBetweenStays) {
+  {
+    OutputFile file{"--json", path("out.json")};
+    std::filesystem::create_directories(path("out.json") + "/within");
+    EXPECT_THROW(file.commit("{}"), InvalidArgument);
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("out.json") + "/within"));
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, TheOrderInWhichFilesWereMadeDoesNotMatter) {
+  for (const char* name : {"c", "a", "f", "b", "e", "d"})
+    OutputFile{"--json", path(name) + ".json"}.commit("{}");
+  std::string names;
+  for (const std::filesystem::path& file : json_files_of(directory_)) names += file.stem();
+  EXPECT_EQ(names, "abcdef");
 }
 
 }  // namespace

@@ -71,5 +71,32 @@ TEST(Sarif, WithoutResultsItIsARunThatFoundNothing) {
   EXPECT_EQ(document["runs"][0]["tool"]["driver"]["rules"], json::array());
 }
 
+TEST(Sarif, OccurrencesAreCountedByIdentityAndNotByRule) {
+  const json document = json::parse(
+      to_sarif_text("gangsim run", {{.rule = "cycle", .message = "One.", .identity = "here"},
+                                    {.rule = "cycle", .message = "Two.", .identity = "there"}}));
+  for (const json& result : document["runs"][0]["results"]) {
+    const auto fingerprint = result["partialFingerprints"]["gangsimFinding/v1"].get<std::string>();
+    EXPECT_TRUE(fingerprint.ends_with(":1")) << fingerprint;
+  }
+}
+
+TEST(Sarif, BytesThatAreNoTextDoNotKeepTheOthersFromBeingWritten) {
+  const json document =
+      json::parse(to_sarif_text("gangsim run", {{.rule = "cycle", .message = "label '\xff'"}}));
+  EXPECT_EQ(document["runs"][0]["results"][0]["message"]["text"], "label '\ufffd'");
+}
+
+TEST(Sarif, EveryLevelHasItsName) {
+  const json document = json::parse(to_sarif_text(
+      "gangsim run", {{.rule = "a", .level = SarifLevel::error, .message = "One."},
+                      {.rule = "b", .level = SarifLevel::warning, .message = "Two."},
+                      {.rule = "c", .level = SarifLevel::note, .message = "Three."}}));
+  const json& written = document["runs"][0]["results"];
+  EXPECT_EQ(written[0]["level"], "error");
+  EXPECT_EQ(written[1]["level"], "warning");
+  EXPECT_EQ(written[2]["level"], "note");
+}
+
 }  // namespace
 }  // namespace gang::harness

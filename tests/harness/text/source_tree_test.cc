@@ -63,5 +63,26 @@ TEST_F(SourceTreeTest, AControlCharacterIsEscapedWithTwoDigits) {
   EXPECT_EQ(tree.uri_of("a\tb/x.cc"), "a%09b/x.cc");
 }
 
+// In a linked worktree or a submodule, .git is a file.
+TEST_F(SourceTreeTest, ARepositoryMayHaveAFileCalledGit) {
+  fs::remove_all(root_ / "repository/.git");
+  std::ofstream(root_ / "repository/.git") << "gitdir: elsewhere\n";
+  SourceTree tree(root_ / "repository/c");
+  EXPECT_EQ(tree.uri_of("once.cc"), "a%20b/once.cc");
+}
+
+TEST_F(SourceTreeTest, AWholePathNeedNotBeThere) {
+  SourceTree tree(root_ / "repository/c");
+  EXPECT_EQ(tree.uri_of((root_ / "repository/c/gone.cc").string()), "c/gone.cc");
+  EXPECT_EQ(tree.uri_of("/nowhere/gone.cc"), "file:///nowhere/gone.cc");
+}
+
+TEST_F(SourceTreeTest, ThePreferenceThatWasGivenLastCounts) {
+  SourceTree tree(root_ / "repository/c");
+  tree.prefer("../a b/twice.cc");
+  tree.prefer("twice.cc");
+  EXPECT_EQ(tree.uri_of("twice.cc"), "c/twice.cc");
+}
+
 }  // namespace
 }  // namespace gang::harness

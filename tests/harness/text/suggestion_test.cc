@@ -39,5 +39,11 @@ TEST(Suggestion, OfAShortNameHasOneEdit) {
   EXPECT_EQ(suggestion("reduced", {"reduce"}), " (did you mean 'reduce'?)");
 }
 
+TEST(Suggestion, OfALongNameMayDifferInAThirdOfItsLetters) {
+  EXPECT_EQ(suggestion("monitored_bar", {"monitored_barrier"}),
+            " (did you mean 'monitored_barrier'?)");
+  EXPECT_EQ(suggestion("monitored_bar", {"monitored_barriers"}), "");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -60,5 +60,27 @@ TEST(Batch, ThereMayBeMorePartsThanSamples) {
   EXPECT_EQ(part_of(whole, 3, 4).samples(), 0);
 }
 
+TEST(Batch, EveryNumberOfItsKindIsDrawn) {
+  const Batch exact = make_batch(mlp(), 1, 0, 50);
+  EXPECT_EQ(exact.inputs.minCoeff(), -2);
+  EXPECT_EQ(exact.inputs.maxCoeff(), 2);
+  ModelSpecification model = mlp();
+  model.numbers = Numbers::real;
+  const Batch real = make_batch(model, 1, 0, 50);
+  EXPECT_LT(real.inputs.minCoeff(), -0.9);
+  EXPECT_GT(real.inputs.maxCoeff(), 0.9);
+  EXPECT_LE(real.inputs.cwiseAbs().maxCoeff(), 1);
+  const Batch tokens = make_batch(transformer({.vocabulary = 9}), 1, 0, 50);
+  EXPECT_EQ(tokens.inputs.minCoeff(), 0);
+  EXPECT_EQ(tokens.inputs.maxCoeff(), 8);
+}
+
+TEST(Batch, NoSampleComesAgainInTheNextStep) {
+  const Batch first = make_batch(mlp(), 1, 0, 8);
+  const Batch next = make_batch(mlp(), 1, 1, 8);
+  for (Eigen::Index i = 0; i < 8; ++i)
+    for (Eigen::Index j = 0; j < 8; ++j) EXPECT_NE(first.inputs.col(i), next.inputs.col(j));
+}
+
 }  // namespace
 }  // namespace gang::harness::training

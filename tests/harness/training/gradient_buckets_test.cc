@@ -6,6 +6,7 @@
 #include "gang/fake_gang.h"
 #include "harness/gtest_support.h"
 #include "harness/program/rank.h"
+#include "tests/harness/training/noted_calls.h"
 
 namespace gang::harness::training {
 namespace {
@@ -102,6 +103,34 @@ TEST(GradientBuckets, AGradientIsReadyOnceInARound) {
   buckets.ready(*model.parameters()[3]);
   EXPECT_THROW(buckets.ready(*model.parameters()[3]), InvalidOperation);
   EXPECT_THROW(buckets.ready(*two_layers().parameters()[0]), InvalidOperation);
+}
+
+TEST(GradientBuckets, AReductionHasANumberAndTheGivenPlace) {
+  Model model = two_layers();
+  const auto gang = std::make_shared<NotedCalls>(make_fake_gang());
+  GradientBuckets buckets(model.parameters(), gang,
+                          {.bucket_elements = 3, .call_site = CallSite::at("train.cc", 7)});
+  fill(model, 1);
+  all_ready(model, buckets);
+  buckets.finish();
+  EXPECT_EQ(gang->labels(), (std::vector<std::string>{"gradients 0", "gradients 1"}));
+  for (const NotedCall& call : gang->calls()) EXPECT_EQ(to_string(call.location), "train.cc:7");
+}
+
+// Rank 1 comes a second later.
+GANG_TEST(GradientBuckets, WaitAtOnceOnlyIfTheyBlock, 2) {
+  for (const Overlap overlap : {Overlap::asynchronous, Overlap::blocking}) {
+    rank.root()->barrier();
+    const TimePoint begin = rank.runtime().now();
+    if (rank.rank() == 1) rank.runtime().sleep_for(std::chrono::seconds(1));
+    Model model = two_layers();
+    GradientBuckets buckets(model.parameters(), rank.root(), {.overlap = overlap});
+    fill(model, 1);
+    all_ready(model, buckets);
+    const bool has_waited = rank.runtime().now() - begin >= std::chrono::seconds(1);
+    EXPECT_EQ(has_waited, rank.rank() == 1 || overlap == Overlap::blocking);
+    buckets.finish();
+  }
 }
 
 }  // namespace

@@ -53,5 +53,29 @@ TEST(InitialValues, MayBeConstant) {
             Matrix::Ones(3, 1));
 }
 
+TEST(InitialValues, OfBothSignsReachTheLargest) {
+  const Matrix value = make_parameter({.name = "w", .rows = 20, .columns = 20}, {}).value;
+  EXPECT_EQ(value.minCoeff(), -largest_weight);
+  EXPECT_EQ(value.maxCoeff(), largest_weight);
+}
+
+TEST(InitialValues, TheMoreInputsTheSmallerTheyAre) {
+  const Matrix value =
+      make_parameter({.name = "w", .rows = 4, .columns = 400}, {.numbers = Numbers::real}).value;
+  EXPECT_LE(value.cwiseAbs().maxCoeff(), 0.05);
+  EXPECT_GT(value.cwiseAbs().maxCoeff(), 0.04);
+}
+
+TEST(InitialValues, APartKnowsTheWholeAndHasAGradientOfItsOwnSize) {
+  const ModelParameter part =
+      make_parameter({.name = "w", .rows = 4, .columns = 6, .part = 1, .row_parts = 2}, {});
+  EXPECT_EQ(part.whole_rows, 4);
+  EXPECT_EQ(part.whole_columns, 6);
+  EXPECT_EQ(part.first_row, 2);
+  EXPECT_EQ(part.first_column, 0);
+  EXPECT_EQ(part.gradient.rows(), 2);
+  EXPECT_EQ(part.gradient.cols(), 6);
+}
+
 }  // namespace
 }  // namespace gang::harness::training

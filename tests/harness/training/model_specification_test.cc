@@ -1,5 +1,7 @@
 #include "harness/training/model_specification.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,6 +76,38 @@ TEST(ModelSpecification, LayersAreSplitIntoConsecutiveParts) {
   EXPECT_EQ(split_evenly(model.layers, 3)[1].front(), model.layers[3]);
   EXPECT_THROW(split_evenly(model.layers, 8), InvalidArgument);
   EXPECT_THROW(split_evenly(model.layers, 0), InvalidArgument);
+}
+
+TEST(ModelSpecification, ATransformerHasItsLayersInOrderAndByName) {
+  const ModelSpecification model = transformer({.blocks = 3});
+  std::vector<LayerKind> kinds;
+  std::set<std::string> names;
+  for (const LayerSpecification& layer : model.layers) {
+    kinds.push_back(layer.kind);
+    names.insert(layer.name);
+  }
+  EXPECT_EQ(names.size(), model.layers.size());
+  ASSERT_EQ(kinds.size(), 1U + 3 * 6 + 1);
+  kinds.resize(7);
+  EXPECT_THAT(kinds, ElementsAre(LayerKind::embedding, LayerKind::attention, LayerKind::layer_norm,
+                                 LayerKind::linear, LayerKind::gelu, LayerKind::linear,
+                                 LayerKind::layer_norm));
+  EXPECT_EQ(model.layers.back().kind, LayerKind::linear);
+  EXPECT_EQ(model.layers.back().split, Split::outputs);
+}
+
+TEST(ModelSpecification, ThePossibleSizesAreThoseOfTheWholeModel) {
+  const std::vector<LayerSpecification> layers = {
+      {.name = "narrow", .inputs = 15, .outputs = 2, .split = Split::inputs},
+      {.name = "wide", .inputs = 2, .outputs = 8, .split = Split::outputs}};
+  EXPECT_THAT([&] { check_tp_size(layers, 2); },
+              testing::ThrowsMessage<InvalidArgument>(
+                  "tp 2 does not divide the 15 inputs of narrow; must be one of: 1"));
+}
+
+TEST(ModelSpecification, EveryLayerMayBeAPart) {
+  const ModelSpecification model = mlp({.linears = 4});
+  for (const auto part : split_evenly(model.layers, 7)) EXPECT_EQ(part.size(), 1U);
 }
 
 }  // namespace

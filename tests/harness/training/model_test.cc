@@ -89,5 +89,24 @@ TEST(Model, ZeroesItsGradients) {
   EXPECT_EQ(model.parameters()[0]->gradient.norm(), 0);
 }
 
+TEST(Model, TheSecondHalfOfBackwardReportsGradientsAndDropsWhatIsKept) {
+  Model model = make_model(mlp({.linears = 2}));
+  Activations activations;
+  model.backward_input(model.forward(Matrix::Ones(8, 3), activations), activations);
+  std::vector<std::string> ready;
+  model.backward_weights(activations,
+                         [&](ModelParameter& parameter) { ready.push_back(parameter.name); });
+  EXPECT_THAT(ready,
+              ElementsAre("linear1.bias", "linear1.weight", "linear0.bias", "linear0.weight"));
+  EXPECT_TRUE(activations.empty());
+}
+
+TEST(Model, IsBuiltWithTheNumbersOfItsSpecificationAndTheGivenSeed) {
+  const BuildOptions options = build_options(transformer(), 7);
+  EXPECT_EQ(options.seed, 7U);
+  EXPECT_EQ(options.numbers, Numbers::real);
+  EXPECT_EQ(build_options(mlp(), 1).numbers, Numbers::exact);
+}
+
 }  // namespace
 }  // namespace gang::harness::training

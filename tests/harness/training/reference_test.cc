@@ -1,7 +1,11 @@
 #include "harness/training/reference.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gang/fake_gang.h"
 
 namespace gang::harness::training {
 namespace {
@@ -109,6 +113,52 @@ TEST(Reference, TheBoundIsZeroForExactNumbersAndSmallForOthers) {
   const double bound = bound_of(plan_of(transformer()), 3, 1);
   EXPECT_GT(bound, 0);
   EXPECT_LT(bound, 1e-12);
+}
+
+TEST(Reference, WhatIsNoNumberDiffers) {
+  const double nan = std::nan("");
+  EXPECT_THAT(difference_of(nan, 3.0, plan_of(transformer()), 1), HasSubstr("the loss of step 0"));
+  const TrainingPlan plan = plan_of(transformer());
+  Reference reference(plan);
+  Model mine(plan.model.layers, build_options(plan.model, plan.seed));
+  EXPECT_EQ(difference_of(mine, reference), "");
+  mine.parameters()[0]->value(1, 2) = nan;
+  mine.parameters()[1]->gradient(0, 0) = nan;
+  EXPECT_THAT(difference_of(mine, reference), HasSubstr("embedding.weight(1,2) is nan"));
+  EXPECT_THAT(gradient_difference_of(mine, reference), HasSubstr("(0,0) is nan"));
+}
+
+TEST(Reference, AStepIsByTheMeanOverItsBatch) {
+  TrainingPlan half = plan_of(mlp());
+  half.samples = 8;
+  Reference reference(plan_of(mlp()));
+  Reference of_half(half);
+  reference.step(half.batch(0));
+  of_half.step();
+  for (const ModelParameter* parameter : of_half.model().parameters())
+    EXPECT_EQ(reference.model().parameter(parameter->name).value, parameter->value);
+}
+
+// Rank 1 of 2 has the last 8 outputs of linear0 and the last 8 inputs of linear1.
+TEST(Reference, APartIsComparedWhereItBelongs) {
+  const TrainingPlan plan = plan_of(mlp());
+  Reference reference(plan);
+  const auto tp = make_fake_gang({.rank = 1, .size = 2, .name = "tp"});
+  Model mine(plan.model.layers, build_options(plan.model, plan.seed, tp));
+  EXPECT_EQ(difference_of(mine, reference), "");
+  mine.parameter("linear1.weight").value(3, 1) += 1;
+  EXPECT_THAT(difference_of(mine, reference), HasSubstr("linear1.weight(3,9) is "));
+  mine.parameter("linear0.weight").value(3, 1) += 1;
+  EXPECT_THAT(difference_of(mine, reference), HasSubstr("linear0.weight(11,1) is "));
+}
+
+TEST(Reference, TheBoundGrowsWithTheStepsAndTheLargestElement) {
+  const TrainingPlan plan = plan_of(transformer());
+  double roundings = 16.0 * plan.model.sequence;
+  for (const LayerSpecification& layer : plan.model.layers) roundings += 3 * layer.inputs;
+  const double error = 5 * roundings * 0x1p-53;
+  EXPECT_DOUBLE_EQ(bound_of(plan, 5, 100), 100 * 4 * error / (1 - error));
+  EXPECT_DOUBLE_EQ(bound_of(plan, 5, 0.1), 4 * error / (1 - error));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "harness/training/replicas.h"
 
+#include "gang/fake_gang.h"
 #include "harness/gtest_support.h"
 #include "harness/program/rank.h"
+#include "tests/harness/training/noted_calls.h"
 
 namespace gang::harness::training {
 namespace {
@@ -35,6 +37,24 @@ TEST(Replicas, DigestsOfParametersTellNamesApart) {
   const std::uint64_t before = digest_of(model.parameters());
   model.parameters()[0]->name = "other";
   EXPECT_NE(digest_of(model.parameters()), before);
+}
+
+TEST(Replicas, DigestsOfParametersTellTheValuesOfEachApart) {
+  for (std::size_t i = 0; i < model_of(1).parameters().size(); ++i) {
+    Model model = model_of(1);
+    const std::uint64_t before = digest_of(model.parameters());
+    model.parameters()[i]->value(0, 0) += 1;
+    EXPECT_NE(digest_of(model.parameters()), before) << model.parameters()[i]->name;
+  }
+}
+
+TEST(Replicas, CallsAreLabelledWithWhatTheyAreAbout) {
+  Model model = model_of(1);
+  NotedCalls gang(make_fake_gang());
+  broadcast_values(std::span(model.parameters()).first(2), gang, 0);
+  is_same_on_all(1, gang, "parameters");
+  EXPECT_EQ(gang.labels(), (std::vector<std::string>{"linear0.weight", "linear0.bias", "parameters",
+                                                     "parameters"}));
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "harness/training/sgd.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/training/initial_values.h"
 #include "harness/training/model.h"
 
 namespace gang::harness::training {
@@ -71,6 +74,22 @@ TEST(Sgd, TheLimitIsThatOfBothSigns) {
   update({.learning_rate = 1, .limit = 1},
          {.values = values, .gradients = gradients, .velocity = velocity});
   EXPECT_THAT(values, ElementsAre(-1));
+}
+
+TEST(Sgd, OfExactNumbersStaysOnTheGridOfTheirWeights) {
+  EXPECT_EQ(sgd_for(Numbers::exact).grid, weight_grid);
+  EXPECT_EQ(sgd_for(Numbers::exact).limit, largest_weight);
+}
+
+// Two zeros would be different bits.
+TEST(Sgd, OnTheGridThereIsOneZero) {
+  std::vector<double> values = {0};
+  const std::vector<double> gradients = {0.1};
+  std::vector<double> velocity(1);
+  update({.learning_rate = 1, .grid = 0.25},
+         {.values = values, .gradients = gradients, .velocity = velocity});
+  EXPECT_EQ(values[0], 0);
+  EXPECT_FALSE(std::signbit(values[0]));
 }
 
 }  // namespace

@@ -72,5 +72,47 @@ TEST(ShardedUnit, ThePlanCountsNeighboursThatAreInMemoryTogether) {
   EXPECT_EQ(planned_memory(std::span(sizes).first(1), true).values.most, 10);
 }
 
+TEST(LiveElements, RememberTheMost) {
+  LiveElements live;
+  live.add(10);
+  live.remove(10);
+  live.add(4);
+  EXPECT_EQ(live.now, 4);
+  EXPECT_EQ(live.most, 10);
+}
+
+GANG_TEST(ShardedUnit, HasAsManyParametersAsItsLayers, 2) {
+  const ModelSpecification two = mlp({.inputs = 4, .hidden = 6, .outputs = 3, .linears = 2});
+  LiveMemory live;
+  ShardedUnit unit(two.layers, options, create_fsdp_gangs(create_parallel_gangs(rank.root())),
+                   live);
+  unit.gather();
+  const Model whole(two.layers, options);
+  for (std::size_t i = 0; i < whole.parameters().size(); ++i)
+    EXPECT_EQ(unit.model().parameters()[i]->value, whole.parameters()[i]->value);
+  unit.release();
+}
+
+GANG_TEST(ShardedUnit, GradientsAreThoseOfTheLastPassAndAreThereWhenTheyAreGathered, 2) {
+  LiveMemory live;
+  ShardedUnit unit(specification.layers, options,
+                   create_fsdp_gangs(create_parallel_gangs(rank.root())), live);
+  const ModelParameter& bias = *unit.model().parameters()[1];
+  Activations activations;
+  unit.gather();
+  for (const Eigen::Index samples : {4, 3}) {
+    unit.forward(Matrix::Zero(4, samples), activations);
+    unit.backward(Matrix::Ones(3, samples), activations);
+    EXPECT_EQ(bias.gradient, Matrix::Constant(3, 1, static_cast<double>(samples)));
+  }
+  unit.release();
+  unit.start_reduce();
+  EXPECT_EQ(bias.gradient.size(), 0);
+  unit.finish_reduce();
+  unit.gather_gradients();
+  EXPECT_EQ(bias.gradient, Matrix::Constant(3, 1, 6));
+  EXPECT_EQ(bias.value.size(), 0);
+}
+
 }  // namespace
 }  // namespace gang::harness::training

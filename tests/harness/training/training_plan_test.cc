@@ -84,5 +84,16 @@ TEST(TrainingPlan, TpDividesTheWorldAndTheLayers) {
   EXPECT_THAT(with_tp("32", 32), HasSubstr("tp 32 does not divide the 16 outputs of linear0"));
 }
 
+TEST(TrainingPlan, APartHasTheSeedOfTheBatch) {
+  const TrainingPlan plan = training_plan(values_with({{"data_seed", "9"}}), 2);
+  EXPECT_EQ(plan.part(1, 1, 2).inputs, part_of(plan.batch(1), 1, 2).inputs);
+}
+
+TEST(TrainingPlan, NothingIsDividedBy0AndDpOf1IsNotSharded) {
+  EXPECT_EQ(refusal([] { check_divides("tp", 0, "world", 2); }),
+            "tp 0 does not divide world 2; must be one of: 1, 2");
+  EXPECT_EQ(refusal([] { check_intra_node(0, 1); }), "accepted");
+}
+
 }  // namespace
 }  // namespace gang::harness::training

@@ -1,5 +1,7 @@
 #include "harness/training/training_run.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +51,64 @@ TEST(TrainingRun, ADifferenceFromOneProcessIsAFinding) {
     EXPECT_THAT(result.report.findings[0].ranks, testing::ElementsAre(1, 2));
     EXPECT_THAT(result.report.findings[0].message, HasSubstr("the loss of step 0 is"));
   }
+}
+
+// What is found if `spoil` changes the model after one right step.
+sim::Finding finding_after(const std::function<void(Model&)>& spoil) {
+  const Program program{.name = "train_wrongly",
+                        .description = "",
+                        .run =
+                            [&spoil](Rank& rank) {
+                              const TrainingPlan plan = training_plan(rank.parameters(), 1);
+                              Reference same(plan);
+                              const double loss = same.step();
+                              if (rank.rank() == 2) spoil(same.model());
+                              TrainingCheck check(rank, plan);
+                              check.after_step(loss, same.model());
+                            },
+                        .parameters = training_parameters("mlp")};
+  const RunResult result = run(program, {.program = program.name, .world_size = 3});
+  return result.report.findings.empty() ? sim::Finding{} : result.report.findings.front();
+}
+
+TEST(TrainingRun, AfterAStepValuesAndGradientsAreCompared) {
+  EXPECT_EQ(finding_after([](Model&) {}).message, "");
+  const sim::Finding of_values =
+      finding_after([](Model& model) { model.parameter("linear1.bias").value(2, 0) += 1; });
+  EXPECT_THAT(of_values.ranks, testing::ElementsAre(2));
+  EXPECT_THAT(of_values.message, testing::StartsWith("On rank 2, linear1.bias(2,0) is "));
+  EXPECT_THAT(finding_after([](Model& model) {
+                model.parameter("linear1.bias").gradient(2, 0) += 1;
+              }).message,
+              testing::StartsWith("On rank 2, the gradient of linear1.bias(2,0) is "));
+}
+
+TEST(TrainingRun, WhatDiffersBetweenRanksIsNamedWithTheirGang) {
+  const Program program{.name = "differs",
+                        .description = "",
+                        .run =
+                            [](Rank& rank) {
+                              TrainingCheck check(rank, training_plan(rank.parameters(), 1));
+                              check.expect_same(rank.rank() != 1, "the batch", *rank.root());
+                            },
+                        .parameters = training_parameters("mlp")};
+  const RunResult result = run(program, {.program = program.name, .world_size = 3});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].message,
+            "On rank 1, the batch differs between ranks of root[0-2].");
+}
+
+TEST(TrainingRun, ParametersAreOutputUnderTheirNames) {
+  const Program program{.name = "outputs", .description = "", .run = [](Rank& rank) {
+                          const ModelSpecification model = mlp({.linears = 1});
+                          output_parameters(rank, Model(model.layers, build_options(model, 1)));
+                        }};
+  const RunResult result =
+      run(program, {.program = program.name, .world_size = 1}, {.outputs = KeepOutputs::data});
+  ASSERT_EQ(result.outputs.by_rank[0].size(), 2U);
+  EXPECT_EQ(result.outputs.by_rank[0][0].name, "linear0.weight");
+  EXPECT_EQ(result.outputs.by_rank[0][1].name, "linear0.bias");
+  EXPECT_EQ(result.outputs.by_rank[0][1].count, 4);
 }
 
 }  // namespace
