@@ -3,7 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/harness/conductor/conducted_world.h"
 
@@ -89,6 +94,242 @@ TEST(ConductorRuns, AfterOneThatFailedTheNextIsHeardAgain) {
       }));
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run_next(conductor).report.outcome, sim::Outcome::deadlock);
   EXPECT_EQ(out.str(), "[0] begun\n[0] begun\n");
+}
+
+// One that notes what each process is told.
+class NotedForks final : public RankLauncher {
+ public:
+  NotedForks(std::unique_ptr<RankLauncher> forks, std::function<void()> before,
+             std::vector<ProcessEnvironment>& told)
+      : forks_(std::move(forks)), before_(std::move(before)), told_(told) {}
+
+  bool launches() const noexcept override { return true; }
+  void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) override {
+    before_();
+    told_.push_back(environment);
+    forks_->launch(rank, environment, std::move(pipes));
+  }
+
+ private:
+  std::unique_ptr<RankLauncher> forks_;
+  std::function<void()> before_;
+  std::vector<ProcessEnvironment>& told_;
+};
+
+TEST(ConductorRuns, EachProcessIsToldItsRankAndTheWorld) {
+  std::ostringstream out;
+  Conductor conductor({.world_size = 3}, RankSelection("none"), out, out);
+  std::vector<ProcessEnvironment> told;
+  conductor.set_launcher(std::make_unique<NotedForks>(
+      std::make_unique<TestForks>(conductor.poller(), conductor.events(), [](Client&, int) {}),
+      [] {}, told));
+  const RunResult result =
+      run(conductor.program("test"), {.program = "test", .world_size = 3}, {.settles = false});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  ASSERT_EQ(told.size(), 3U);
+  for (ProcessEnvironment& environment : told) {
+    EXPECT_EQ(environment.at("RANK"), std::to_string(&environment - told.data()));
+    EXPECT_EQ(environment.at("LOCAL_RANK"), environment.at("RANK"));
+    EXPECT_EQ(environment.at("WORLD_SIZE"), "3");
+    EXPECT_EQ(environment.at("LOCAL_WORLD_SIZE"), "3");
+    EXPECT_FALSE(environment.contains("TORCHELASTIC_RESTART_COUNT"));
+  }
+  conductor.end_run(result.report, "");
+}
+
+// The first process of a rank that a fault restarts is killed before the second one begins.
+TEST(ConductorRuns, ARestartedRankIsANewProcessThatIsToldSo) {
+  std::ostringstream out;
+  Conductor conductor({.world_size = 1}, RankSelection("none"), out, out);
+  std::vector<ProcessEnvironment> told;
+  std::vector<pid_t> processes;
+  bool is_gone = false;
+  RankLauncher::Events events = conductor.events();
+  events.started = [&processes, started = events.started](int rank, pid_t process) {
+    processes.push_back(process);
+    started(rank, process);
+  };
+  const auto await_former = [&processes, &is_gone] {
+    if (processes.empty()) return;
+    siginfo_t info{};
+    for (int i = 0; i < 200 && !is_gone; ++i) {
+      ::waitid(P_PID, static_cast<id_t>(processes.front()), &info, WEXITED | WNOHANG | WNOWAIT);
+      is_gone = info.si_pid != 0;
+      std::this_thread::sleep_for(10ms);
+    }
+  };
+  conductor.set_launcher(std::make_unique<NotedForks>(
+      std::make_unique<TestForks>(
+          conductor.poller(), events,
+          [](Client& client, int) { client.call({.kind = OperationKind::barrier}); }),
+      await_former, told));
+  sim::Fault fault{.kind = sim::FaultKind::restart, .ranks = {0}, .delay = Duration(1)};
+  fault.trigger.operation = 0;
+  RunSpecification specification{.program = "test", .world_size = 1};
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  const RunResult result = run(conductor.program("test"), specification, {.settles = false});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_FALSE(told[0].contains("TORCHELASTIC_RESTART_COUNT"));
+  EXPECT_EQ(told[1].at("TORCHELASTIC_RESTART_COUNT"), "1");
+  EXPECT_TRUE(is_gone);
+  conductor.end_run(result.report, to_string(result));
+}
+
+TEST(ConductorRuns, AProcessThatExitsWithAStatusHasFailed) {
+  std::ostringstream out;
+  Conductor conductor({.world_size = 1}, RankSelection("none"), out, out);
+  conductor.set_launcher(
+      std::make_unique<TestForks>(conductor.poller(), conductor.events(), [](Client& client, int) {
+        client.bye();
+        ::_exit(9);
+      }));
+  const RunResult result = run_next(conductor);
+  EXPECT_THAT(ids_of(result), testing::ElementsAre("rank_failed"));
+  EXPECT_THAT(to_string(result), testing::HasSubstr("exited with status 9"));
+}
+
+TEST(ConductorRuns, OnlyCrashedRanksAreKilledBeforeTheyAreToldTheVerdict) {
+  const std::string path = gang::test::temporary_directory() + "told";
+  std::ostringstream out;
+  Conductor conductor({.world_size = 1}, RankSelection("none"), out, out);
+  conductor.set_launcher(std::make_unique<TestForks>(
+      conductor.poller(), conductor.events(), [&path](Client& client, int) {
+        client.call({.kind = OperationKind::barrier});
+        try {
+          client.store({.function = StoreFunction::get, .keys = {"never"}});
+        } catch (const RunEnded&) {
+          std::ofstream(path) << "told";
+        }
+      }));
+  sim::Fault fault{.kind = sim::FaultKind::slow, .ranks = {0}, .delay = Duration(1)};
+  RunSpecification specification{.program = "test", .world_size = 1};
+  specification.faults = sim::FaultPlan{.faults = {fault}};
+  RunResult result = run(conductor.program("test"), specification, {.settles = false});
+  EXPECT_EQ(result.report.faults.size(), 1U) << to_string(result);
+  conductor.complete(result.report);
+  conductor.end_run(result.report, to_string(result));
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST(ConductorRuns, ARankThatHasSaidByeIsOverThoughItsProcessGoesOn) {
+  ConductedWorld world({.world_size = 1});
+  const pid_t process = world.fork(0, [](Client& client) {
+    client.bye();
+    std::this_thread::sleep_for(20s);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const RunResult result = world.run([](Client&) {});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  ::kill(process, SIGKILL);
+}
+
+TEST(ConductorRuns, KeysThatNoRankSetsComeBeforeOtherFindings) {
+  const RunResult result = conduct(1, [](Client& client) {
+    client.tell(FindingMessage{.id = "own_finding", .message = "It is odd.", .ranks = {0}});
+    client.store({.function = StoreFunction::get, .keys = {"never"}});
+  });
+  EXPECT_THAT(ids_of(result), testing::ElementsAre("store_key_missing", "own_finding"));
+}
+
+TEST(ConductorRuns, ARefusedRankIsToldWhichThereAre) {
+  const auto refusal = [](const std::string& path, int rank, int world_size) {
+    try {
+      const Client client(path, Client::caller(rank, world_size));
+      return std::string();
+    } catch (const Refusal& refused) {
+      return std::string(refused.what());
+    }
+  };
+  conduct(2, [&refusal](Client& client) {
+    if (client.rank() != 0) return void(client.call({.kind = OperationKind::barrier}));
+    EXPECT_EQ(refusal(client.path(), 2, 2), "rank 2 of a world of 2; must be 0 to 1");
+    EXPECT_EQ(refusal(client.path(), 0, 0), "rank 0 of a world of 0; must be 0 to 0");
+    client.call({.kind = OperationKind::barrier});
+  });
+}
+
+TEST(ConductorRuns, AFindingThatAProcessTellsWhileItIsBlockedIsAsCertainAsTheVerdict) {
+  const RunResult result = conduct(1, [](Client& client) {
+    client.tell(StoreMessage{.function = StoreFunction::get, .keys = {"never"}});
+    client.tell(FindingMessage{.id = "own_finding", .message = "It is odd.", .ranks = {0}});
+    client.receive();
+  });
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  const sim::Finding told = finding_of(result, "own_finding");
+  EXPECT_EQ(told.message, "It is odd.");
+  ASSERT_TRUE(result.report.certainty);
+  EXPECT_EQ(told.certainty, result.report.certainty);
+}
+
+// Two ranks outside of any call, each with a thread that tells where it is.
+TEST(ConductorRuns, OfSeveralRanksOutsideOfCallsThePlaceOfTheFirstIsNamed) {
+  std::atomic<bool> interrupt = false;
+  std::atomic<bool> is_over = false;
+  std::jthread impatient;
+  std::array<std::jthread, 2> watchers;  // outlive the world, whose end they wait for
+  ConductedWorld world({.world_size = 2, .turns = {.interrupt = &interrupt}});
+  const RunResult result = world.run([&](Client& client) {
+    client.call({.kind = OperationKind::barrier});
+    HelloMessage hello = Client::caller(client.rank(), 2);
+    hello.is_watcher = true;
+    const auto line = static_cast<std::uint32_t>(90 + client.rank());
+    watchers.at(static_cast<std::size_t>(client.rank())) =
+        std::jthread([hello, line, path = client.path()] {
+          try {
+            Client own(path, hello);
+            own.set_stack({{{.name = "MainThread",
+                             .frames = {{.file = "data.py", .function = "load", .line = line}}}}});
+            own.receive();
+          } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
+          }
+        });
+    if (client.rank() == 0)
+      impatient = std::jthread([&] {
+        std::this_thread::sleep_for(100ms);
+        interrupt = true;
+        std::this_thread::sleep_for(300ms);
+        is_over = true;
+      });
+    while (!is_over) {
+    }
+  });
+  EXPECT_THAT(ids_of(result), testing::ElementsAre("deadlock"));
+  EXPECT_EQ(finding_of(result, "deadlock").message,
+            "Ranks 0-1 are outside of any call, rank 0 in load at data.py:90.");
+}
+
+TEST(ConductorRuns, MissingKeysExplainWhyARankOutsideOfCallsIsNotNamed) {
+  std::atomic<bool> interrupt = false;
+  std::atomic<bool> is_over = false;
+  std::jthread impatient;
+  ConductedWorld world({.world_size = 2, .turns = {.interrupt = &interrupt}});
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 0) {
+      client.store({.function = StoreFunction::get, .keys = {"never"}});
+      return;
+    }
+    impatient = std::jthread([&] {
+      std::this_thread::sleep_for(100ms);
+      interrupt = true;
+      std::this_thread::sleep_for(300ms);
+      is_over = true;
+    });
+    while (!is_over) {
+    }
+  });
+  EXPECT_THAT(ids_of(result), testing::ElementsAre("store_key_missing"));
+  EXPECT_EQ(result.report.blocked.size(), 2U);
+}
+
+TEST(ConductorRuns, AFrameWithoutAFileHasItsFunction) {
+  const RunResult result = conduct(1, [](Client& client) {
+    client.set_stack({{{"MainThread", {{.file = "", .function = "built_in", .line = 0}}}}});
+    client.store({.function = StoreFunction::get, .keys = {"never"}});
+  });
+  ASSERT_EQ(result.report.blocked.size(), 1U);
+  ASSERT_EQ(result.report.blocked[0].call_stack.size(), 1U);
+  EXPECT_EQ(result.report.blocked[0].call_stack[0].function, "built_in");
 }
 
 }  // namespace

@@ -226,5 +226,26 @@ TEST_F(ConnectionTest, DescriptorsComeInTheirOrder) {
   EXPECT_EQ(::read(first->get(), &byte, 1), 1);
 }
 
+TEST_F(ConnectionTest, TakesTheLargestFrameAndNoLargerOne) {
+  Frame frame(sizeof(std::uint32_t) + most_frame_bytes);
+  std::memcpy(frame.data(), &most_frame_bytes, sizeof most_frame_bytes);
+  std::jthread writer([this, &frame] {
+    std::span<const std::byte> left(frame);
+    while (!left.empty()) {
+      const ssize_t written = ::send(peer_.get(), left.data(), left.size(), MSG_NOSIGNAL);
+      if (written <= 0) return;
+      left = left.subspan(static_cast<std::size_t>(written));
+    }
+  });
+  while (connection_->is_open() && !connection_->has_frame()) connection_->receive();
+  ASSERT_TRUE(connection_->has_frame());
+  ASSERT_EQ(connection_->take().size(), most_frame_bytes);
+  writer.join();
+  constexpr std::uint32_t too_many = most_frame_bytes + 1;
+  write(std::as_bytes(std::span(&too_many, 1)));
+  connection_->receive();
+  EXPECT_FALSE(connection_->is_open());
+}
+
 }  // namespace
 }  // namespace gang::harness

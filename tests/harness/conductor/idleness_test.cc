@@ -133,5 +133,22 @@ TEST(Idleness, IsLookedForOnlyAsOftenAsIsSaid) {
   EXPECT_GT(idleness.in_all(), idle);
 }
 
+// A tenth of a processor is work, even if it is never seen to run.
+TEST(Idleness, IsNotThatOfOneThatOftenWorks) {
+  const Running running([] {
+    std::this_thread::sleep_for(45ms);
+    const auto end = Idleness::Clock::now() + 5ms;
+    while (Idleness::Clock::now() < end) continue;
+  });
+  Idleness idleness(running.process(), 0);
+  Duration longest{0};
+  for (int i = 0; i < 15; ++i) {
+    std::this_thread::sleep_for(200ms);
+    idleness.look(Idleness::Clock::now(), 100ms);
+    longest = std::max(longest, idleness.in_all());
+  }
+  EXPECT_LT(longest, 1500ms);
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -163,6 +163,23 @@ TEST(KeyStore, OnlyTheKeysThatAreMissingAreNamed) {
   });
   ASSERT_EQ(result.report.blocked.size(), 2U);
   EXPECT_THAT(to_string(result.report.blocked[0].call), HasSubstr("keys 'x', 'y'"));
+  EXPECT_EQ(finding_of(result, "store_key_missing").message,
+            "Ranks 0-1 wait for the store's keys 'x', 'y', which no rank sets.");
+}
+
+TEST(KeyStore, SaysWhichKeysWereNotSetInTime) {
+  const auto error_of = [](std::vector<std::string> keys) {
+    std::string error;
+    conduct(1, [&](Client& client) {
+      StoreMessage timed = about(StoreFunction::wait, keys);
+      timed.timeout = 1s;
+      error = client.store(timed).error;
+    });
+    return error;
+  };
+  EXPECT_THAT(error_of({"a"}), testing::StartsWith("the store's key 'a' was not set within "));
+  EXPECT_THAT(error_of({"a", "b"}),
+              testing::StartsWith("the store's keys 'a', 'b' were not set within "));
 }
 
 // A program may ask in a loop instead of waiting.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/conductor/interrupt.h"
 #include "harness/text/output_file.h"
 #include "tests/temporary_directory.h"
 
@@ -277,6 +279,62 @@ TEST_F(Launchers, NobodyStartsAttachedRanks) {
   EXPECT_FALSE(launcher.launches());
   EXPECT_EQ(launcher.why_none_can_come(), "");
   EXPECT_TRUE(launcher.await_end(1s));
+}
+
+TEST_F(Launchers, AForkGetsThePipesOfItsOutputAndItsErrors) {
+  std::ostringstream err;
+  RankOutput output(poller_, RankSelection("all"), out_, err);
+  PythonProgram program = program_of("pipes", R"(
+import os, socket, sys
+control = socket.socket(fileno=int(sys.argv[2]))
+control.send(b'{"ready": true}')
+request, pipes, flags, address = socket.recv_fds(control, 65536, 2)
+os.write(pipes[0], b"to out\n")
+os.write(pipes[1], b"to err\n")
+control.recv(1)
+)");
+  program.python = "python3";
+  ForkLauncher launcher(poller_, program, {}, events());
+  launcher.launch(2, {}, output.open(2));
+  EXPECT_TRUE(poll_until([&] { return !out_.str().empty() && !err.str().empty(); }));
+  EXPECT_EQ(out_.str(), "[2] to out\n");
+  EXPECT_EQ(err.str(), "[2] to err\n");
+}
+
+TEST_F(Launchers, AnInterruptSaysWhoseImportsItCutShort) {
+  const auto waited_for = [this](std::vector<std::string> words) {
+    PythonProgram program = program_of("slow", "exec sleep 1000");
+    program.words = std::move(words);
+    const std::string said = gang::test::temporary_directory() + "interrupted";
+    const pid_t process = ::fork();
+    if (process == 0) {
+      std::signal(SIGINT, SIG_DFL);
+      const Interrupt interrupt;
+      ::raise(SIGINT);
+      try {
+        Poller poller;
+        const ForkLauncher launcher(poller, program, {}, {});
+      } catch (const Interrupted& interrupted) {
+        std::ofstream(said) << interrupted.what();
+      }
+      ::_exit(0);
+    }
+    ::waitpid(process, nullptr, 0);
+    return read_file("what was waited for", said);
+  };
+  EXPECT_EQ(waited_for({"train.py", "--epochs", "1"}), "the imports of train.py");
+  EXPECT_EQ(waited_for({"-m", "pkg.train", "1"}), "the imports of pkg.train");
+}
+
+TEST(WordsForThreads, NameTheWorldTheImportsAndTheProgram) {
+  PythonProgram program{.python = "python3", .packages = "/lib/gangsim", .words = {"a.py", "-v"}};
+  EXPECT_THAT(words_for_threads(program, 4),
+              ElementsAre("python3", "/lib/gangsim/gangsim/zygote.py", "--threads", "4", "--",
+                          "a.py", "-v"));
+  program.with_torch = true;
+  EXPECT_THAT(words_for_threads(program, 4),
+              ElementsAre("python3", "/lib/gangsim/gangsim/zygote.py", "--threads", "4", "--torch",
+                          "--", "a.py", "-v"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,7 +109,9 @@ TEST_F(LobbyTest, SaysWhyItRefuses) {
   reason_.clear();
   for (const std::uint32_t other : {protocol_version - 1, protocol_version + 1}) {
     hello.version = other;
-    EXPECT_THAT(refusal_of(lobby.path(), hello), HasSubstr("version"));
+    EXPECT_EQ(refusal_of(lobby.path(), hello),
+              fmt::format("this gangsim speaks version {} of the protocol, the client version {}",
+                          protocol_version, other));
   }
   EXPECT_TRUE(callers_.empty());
 }
@@ -169,7 +172,9 @@ TEST_F(LobbyTest, APathMustFitIntoAnAddress) {
   ASSERT_LT(folder.size(), most);
   const std::string longest = folder + std::string(most - folder.size(), 'x');
   EXPECT_EQ(make(longest).path(), longest);
-  EXPECT_THROW(make(longest + "x"), InvalidArgument);
+  EXPECT_THAT([&] { make(longest + "x"); },
+              testing::ThrowsMessage<InvalidArgument>(testing::EndsWith(
+                  fmt::format("has {} bytes; must be at most {}", most + 1, most))));
 }
 
 }  // namespace

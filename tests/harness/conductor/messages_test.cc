@@ -176,6 +176,9 @@ TEST_F(ClientMessages, AFunctionOfTheStoreTakesItsKeysAndValues) {
         EXPECT_FALSE(is_good(function, keys, values)) << static_cast<int>(function);
   for (const StoreFunction function : {get, add, wait, check, erase, count, compare_set})
     EXPECT_FALSE(is_good(function, 1, 1)) << static_cast<int>(function);
+  EXPECT_THAT(
+      [this] { parsed(StoreMessage{.function = set, .keys = {"k"}}); },
+      testing::ThrowsMessage<ProtocolError>("a request to the store has 1 keys and 0 values"));
 }
 
 TEST_F(ClientMessages, WhatTheProgramTells) {
@@ -388,7 +391,8 @@ TEST_F(ClientMessages, AKindIsOneOfTheProtocol) {
   EXPECT_THROW(parsed_frame(frame), ProtocolError);
   Frame welcome = without_size(frame_of(WelcomeMessage{}));
   welcome.front() = static_cast<std::byte>(128 + std::variant_size_v<ServerMessage>);
-  EXPECT_THROW(parse_server_message(welcome), ProtocolError);
+  EXPECT_THAT([&] { parse_server_message(welcome); },
+              testing::ThrowsMessage<ProtocolError>("a frame has kind 136; must be 128 to 135"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "harness/conductor/rank_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -139,6 +141,13 @@ TEST(ProcessorUse, OfAProcessThatIsGoneIsUnknown) {
 TEST(ProcessorUse, AThreadMayHaveAnyName) {
   EXPECT_TRUE(is_seen([] { ::prctl(PR_SET_NAME, "a) S b"); },
                       [](const ProcessorUse& use) { return use.is_busy; }));
+}
+
+TEST(ProcessorUse, CountsTheTicksInTheKernel) {
+  const Descriptor zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  std::vector<char> bytes(1 << 20);
+  EXPECT_TRUE(is_seen([&] { return ::read(zeros.get(), bytes.data(), bytes.size()); },
+                      [](const ProcessorUse& use) { return use.ticks >= 50; }));
 }
 
 }  // namespace

@@ -47,7 +47,9 @@ TEST(SharedBlock, MayBeLessThanAll) {
 TEST(SharedBlock, MustBeMemoryOfThatSize) {
   const conducted::SharedMemory memory(4096);
   EXPECT_THROW(SharedBlock(copy_of(memory), 4097), ProtocolError);
-  EXPECT_THROW(SharedBlock(copy_of(memory), 0), ProtocolError);
+  EXPECT_THAT(
+      [&] { SharedBlock(copy_of(memory), 0); },
+      testing::ThrowsMessage<ProtocolError>("a block of 0 bytes is not memory of that size"));
   EXPECT_THROW(SharedBlock(copy_of(memory), SIZE_MAX), ProtocolError);
   EXPECT_THROW(SharedBlock(Descriptor(), 1), ProtocolError);
   EXPECT_THROW(SharedBlock(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)), 1), ProtocolError);

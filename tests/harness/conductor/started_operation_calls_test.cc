@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/fake_gang.h"
 #include "harness/conductor/started_operation.h"
 #include "tests/harness/conductor/conducted_world.h"
 
@@ -39,6 +40,43 @@ TEST(StartedOperationCalls, AShrinkWaitsForItsGrace) {
     EXPECT_EQ(told.status, Status::done) << told.error;
     EXPECT_EQ(told.ranks.size(), grace_s == 1 ? 1U : 2U);
   }
+}
+
+TEST(StartedOperationCalls, AReceiveFromAnySourceKeepsToItsTag) {
+  std::vector<int> tags;
+  const RunResult result = conduct(2, [&tags](Client& client) {
+    if (client.rank() == 1) {
+      std::vector<std::uint64_t> sends;
+      for (const int tag : {7, 5})
+        sends.push_back(
+            client.start({.kind = OperationKind::send, .peer = 0, .tag = tag, .count = 0}));
+      client.call({.kind = OperationKind::barrier});
+      client.wait(sends);
+      return;
+    }
+    client.call({.kind = OperationKind::barrier});
+    for (const int tag : {5, 7})
+      tags.push_back(client.call({.kind = OperationKind::recv, .from_any = true, .tag = tag}).tag);
+  });
+  EXPECT_THAT(tags, ElementsAre(5, 7));
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+TEST(StartedOperationCalls, WhatItsMemoryCannotHoldIsSaid) {
+  const auto making = [](OperationMessage message) {
+    return
+        [message] { StartedOperation(message, make_fake_gang({.rank = 1, .size = 4}), nullptr); };
+  };
+  using enum OperationKind;
+  constexpr std::int64_t huge = std::int64_t{1} << 40U;
+  EXPECT_THAT(making({.kind = reduce_scatter, .count = huge}),
+              testing::ThrowsMessage<ProtocolError>(
+                  "reduce_scatter of 1099511627776 elements on 4 ranks exceeds its memory"));
+  EXPECT_THAT(making({.kind = all_reduce, .count = huge}),
+              testing::ThrowsMessage<ProtocolError>(
+                  "all_reduce of 1099511627776 elements on 4 ranks exceeds its memory"));
+  EXPECT_THAT(making({.kind = all_to_all, .second = {-1, 1, 0, 0}}),
+              testing::ThrowsMessage<ProtocolError>("a split is -1; must be 0 or more"));
 }
 
 }  // namespace

@@ -320,6 +320,7 @@ TEST(Turns, ThreadsThatStaySilentDoNotKeepItBackForEver) {
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   EXPECT_GE(Clock::now() - begin, short_turns.silent_threads_limit);
+  EXPECT_EQ(result.report.blocked.size(), 1U) << "they are not blocked themselves";
 }
 
 // Whoever is faster goes first; nothing else is different.

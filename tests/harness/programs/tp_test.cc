@@ -1,3 +1,4 @@
+#include <cstring>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -6,6 +7,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/runner.h"
+#include "tests/harness/programs/altered_program.h"
 
 namespace gang::harness {
 namespace {
@@ -80,6 +82,29 @@ TEST(Tp, WhatRanksShareIsCompared) {
   }
   EXPECT_THAT(different,
               testing::IsSupersetOf({"the batch", "the model", "an undivided parameter"}));
+}
+
+TEST(Tp, AnUndividedParameterThatDiffersWithinTpIsFoundWithoutTheComparison) {
+  // The gradients that ranks 1 and 3 sum, the second halves of tp.
+  const Program wrong =
+      altered(tp_program(), {.before = [](const Gang& gang, Operation& operation) {
+                if (gang.name() != "dp" || gang.info().root_ranks.front() != 1 ||
+                    operation.input.type() != DataType::f64)
+                  return;
+                for (std::int64_t i = 0; i < operation.input.count(); ++i) {
+                  double gradient = 0;
+                  std::memcpy(&gradient, operation.input.data() + i * 8, sizeof gradient);
+                  gradient += 1;
+                  std::memcpy(operation.input.data() + i * 8, &gradient, sizeof gradient);
+                }
+              }});
+  const RunResult result =
+      run(wrong, {.program = "tp",
+                  .world_size = 4,
+                  .parameters = {{"tp", "2"}, {"compare", "false"}, {"steps", "1"}}});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_THAT(result.report.findings[0].message,
+              testing::HasSubstr("an undivided parameter differs between"));
 }
 
 }  // namespace
